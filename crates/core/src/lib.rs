@@ -1,0 +1,26 @@
+//! The pure half of ralph: what tasks, claims and plans *are*, and which changes are allowed.
+//!
+//! This crate reads no clock, no environment, no file, no database and starts no process; its
+//! `Cargo.toml` names nothing that could. Everything here is data or a function of its arguments,
+//! so every rule can be tested by calling it.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`ids`] | names of things: [`TaskId`], [`AgentId`], [`FeatureName`] … and what may be one |
+//! | [`time`] | [`Timestamp`] and [`Lease`] lengths as data |
+//! | [`text`] | titles, labels and long texts that are safe to store and to print |
+//! | [`task`] | a task, its status machine, the ready rule, cascades, cycles, claims |
+//! | [`plan`] | the formats that tasks are brought in and out by |
+//! | [`records`] | what is kept beside tasks: log, attempts, evidence, agents, questions, features |
+//! | [`nearest`] | "did you mean" |
+
+pub mod ids;
+pub mod nearest;
+pub mod plan;
+pub mod records;
+pub mod task;
+pub mod text;
+pub mod time;
+
+pub use ids::{AgentId, FeatureId, FeatureName, IdError, TaskId};
+pub use time::{Lease, Timestamp};

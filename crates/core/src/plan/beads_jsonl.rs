@@ -1,0 +1,144 @@
+//! The `issues.jsonl` of beads: one issue a line.
+//!
+//! A line is a whole issue, so a field that beads leaves out when it is empty empties the task's
+//! field too. What beads has no field for stands in labels such as `spec:login.md`; a task that has
+//! no such label keeps what it has. beads gives every issue a type: its `task` is a task without a
+//! category.
+
+mod read;
+#[cfg(test)]
+pub(super) mod tests;
+mod write;
+
+use std::collections::HashSet;
+
+use super::json::{Fields, Json, Problem, lines, repeated_line};
+use super::tally::Tally;
+use super::{Plan, PlanError, PlanFormat, PlanTask, Rendered};
+use crate::ids::TaskId;
+use crate::task::{Task, TaskPatch};
+use read::Issue;
+
+/// The types that every beads knows. `task` is the one that says nothing.
+const OWN_TYPES: [&str; 5] = ["task", "bug", "feature", "epic", "chore"];
+/// The most that beads has for a priority.
+const LAST_PRIORITY: i64 = 4;
+
+/// beads' `issues.jsonl`.
+pub(super) struct BeadsJsonl;
+
+impl PlanFormat for BeadsJsonl {
+    fn name(&self) -> &'static str {
+        "beads"
+    }
+
+    fn about(&self) -> &'static str {
+        "beads' issues.jsonl, one issue a line"
+    }
+
+    fn recognises(&self, file_name: &str, text: &str) -> bool {
+        if file_name.to_ascii_lowercase().ends_with(".jsonl") {
+            return true;
+        }
+        let Some((_, first)) = lines(text).next() else {
+            return false;
+        };
+        let Ok(Json::Object(fields)) = Json::parse_line(first) else {
+            return false;
+        };
+        let has = |wanted: &str| fields.iter().any(|(key, _)| key == wanted);
+        has("title") && (has("issue_type") || has("status"))
+    }
+
+    fn parse(&self, text: &str) -> Result<Plan, PlanError> {
+        let mut tally = Tally::default();
+        let mut tasks: Vec<PlanTask> = Vec::new();
+        let mut gone: HashSet<String> = HashSet::new();
+        let read = lines(text).try_for_each(|(line, content)| {
+            let task = read_line(line, content, &mut gone, &mut tally);
+            tasks.extend(task.map_err(|Problem(problem)| PlanError { line, problem })?);
+            Ok(())
+        });
+        // An id that is there twice stands before the line that could not be read.
+        if let Some(error) = repeated_line(&tasks) {
+            return Err(error);
+        }
+        read?;
+        for task in &tasks {
+            gone.remove(task.id.as_str());
+        }
+        for task in &mut tasks {
+            forget(&gone, &mut task.fields, &mut tally);
+        }
+        Ok(Plan { tasks, not_kept: tally.sentences() })
+    }
+
+    fn render(&self, tasks: &[Task]) -> Rendered {
+        write::render(tasks)
+    }
+}
+
+/// Takes out the links to issues that are deleted: they hold nothing up.
+fn forget(gone: &HashSet<String>, fields: &mut TaskPatch, tally: &mut Tally) {
+    let mut kept = |id: &TaskId| {
+        let keep = !gone.contains(id.as_str());
+        if !keep {
+            tally.add("", "link", " to deleted issues");
+        }
+        keep
+    };
+    if let Some(deps) = &mut fields.deps {
+        deps.retain(&mut kept);
+    }
+    if let Some(parent) = &mut fields.parent {
+        *parent = parent.take().filter(&mut kept);
+    }
+}
+
+/// The task of a line; `None` for an issue that is deleted, whose id goes to `gone`.
+fn read_line(
+    line: usize,
+    content: &str,
+    gone: &mut HashSet<String>,
+    tally: &mut Tally,
+) -> Result<Option<PlanTask>, Problem> {
+    let fields = match Json::parse_line(content)? {
+        Json::Object(fields) => fields,
+        other => {
+            return Err(Problem(format!("an issue is an object, not {}", other.kind())));
+        }
+    };
+    if let Some(id) = tombstone(&fields) {
+        tally.add("", "deleted issue", " (status tombstone)");
+        gone.insert(id.to_owned());
+        return Ok(None);
+    }
+    Issue::collect(&fields, tally)?.into_task(line, tally).map(Some)
+}
+
+/// The id of an issue that is deleted.
+fn tombstone<'f>(fields: &'f Fields<'_>) -> Option<&'f str> {
+    let text = |wanted: &str| {
+        fields.iter().find(|(key, _)| key == wanted).and_then(|(_, value)| value.text(wanted).ok())
+    };
+    (text("status") == Some("tombstone")).then(|| text("id").unwrap_or_default())
+}
+
+/// A description and what belongs below it, each under a heading, the empty ones left out.
+pub(super) fn with_sections(description: &str, sections: &[(&str, &str)]) -> String {
+    let mut text = description.to_owned();
+    for (heading, section) in sections.iter().filter(|(_, section)| !section.trim().is_empty()) {
+        if !text.trim().is_empty() {
+            text.truncate(text.trim_end().len());
+            text.push_str("\n\n");
+        }
+        text.push_str(&format!("## {heading}\n\n{section}"));
+    }
+    text
+}
+
+/// What follows a checkbox, if the text starts with one.
+fn boxed(text: &str) -> Option<&str> {
+    let rest = ["[ ]", "[x]", "[X]"].iter().find_map(|mark| text.strip_prefix(mark))?;
+    (rest.is_empty() || rest.starts_with(' ')).then(|| rest.trim())
+}

@@ -1,0 +1,89 @@
+//! Plans as text: what tasks are brought in and out by.
+//!
+//! A format turns text into a [`Plan`] and tasks into text. It never touches a store: checking and
+//! applying a plan is the store's one transaction. To add a format, write a file beside this one and
+//! name it in [`FORMATS`].
+
+mod beads_jsonl;
+mod json;
+mod prd_json;
+mod sync_jsonl;
+mod tally;
+
+use crate::ids::TaskId;
+use crate::task::{Task, TaskPatch};
+use crate::text::Title;
+use crate::time::Timestamp;
+
+pub use sync_jsonl::parse_sync;
+
+/// A task as a plan names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanTask {
+    /// The line of the text that it stands on, from 1.
+    pub line: usize,
+    /// Its id.
+    pub id: TaskId,
+    /// Its title; `fields.title` is not read.
+    pub title: Title,
+    /// The other fields that the plan names. What it does not name stays as it is.
+    pub fields: TaskPatch,
+    /// When it was finished, for a plan that says so.
+    pub done: Option<Done>,
+}
+
+/// That a plan calls a task finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Done {
+    /// When, if the plan says.
+    pub at: Option<Timestamp>,
+}
+
+/// What a text held.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// The tasks, in the order of the text.
+    pub tasks: Vec<PlanTask>,
+    /// What the text says and tasks cannot, one sentence each.
+    pub not_kept: Vec<String>,
+}
+
+/// What tasks became.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rendered {
+    /// The text.
+    pub text: String,
+    /// What the tasks say and the format cannot, one sentence each.
+    pub not_kept: Vec<String>,
+}
+
+/// Why a text is no plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {problem}")]
+pub struct PlanError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+/// A way to write plans.
+pub trait PlanFormat: Sync {
+    /// The word for `ralph export`.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in half a line.
+    fn about(&self) -> &'static str;
+
+    /// Whether a file of this name and content is meant to be in this format.
+    fn recognises(&self, file_name: &str, text: &str) -> bool;
+
+    /// Reads a text. All of it is checked; the first problem is returned.
+    fn parse(&self, text: &str) -> Result<Plan, PlanError>;
+
+    /// Writes tasks. Deleted ones are left out.
+    fn render(&self, tasks: &[Task]) -> Rendered;
+}
+
+/// Every format, in the order in which they are asked whether they recognise a file.
+pub static FORMATS: &[&dyn PlanFormat] = &[&prd_json::PrdJson, &beads_jsonl::BeadsJsonl];

@@ -1,0 +1,161 @@
+//! Claims: who may work on a task, until when, and which writes a claim covers.
+//!
+//! A claim has a lease, so a dead holder gives way, and a generation, so a holder that comes back
+//! from the dead cannot write over its successor.
+
+use serde::{Deserialize, Serialize};
+
+use super::Task;
+use super::refusal::Refusal;
+use super::status::Status;
+use crate::ids::AgentId;
+use crate::time::Timestamp;
+
+/// The number of a claim on its task, from 1. 0 means never claimed.
+pub type Generation = u64;
+
+/// The right to work on a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Who holds it.
+    pub agent: AgentId,
+    /// Which claim on this task it is.
+    pub generation: Generation,
+    /// When it was made.
+    pub claimed_at: Timestamp,
+    /// When it ends unless it is renewed.
+    pub lease_expires_at: Timestamp,
+}
+
+impl Claim {
+    /// Whether the lease has run out.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.lease_expires_at <= now
+    }
+}
+
+/// Who asks for a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Actor {
+    /// A person at a terminal: acts directly, whoever holds the claim.
+    Person(AgentId),
+    /// An agent: may settle only what it holds. With a generation, only that very claim.
+    Agent(AgentId, Option<Generation>),
+}
+
+impl Actor {
+    /// The name that goes into the log.
+    pub fn name(&self) -> &AgentId {
+        match self {
+            Self::Person(name) | Self::Agent(name, _) => name,
+        }
+    }
+}
+
+/// How a claimable task would be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Take {
+    /// It is pending.
+    Fresh,
+    /// Its holder let the lease run out: another try.
+    Expired,
+}
+
+/// Why a task cannot be claimed now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotClaimable {
+    /// It is waiting, done, failed or deleted.
+    Status(Status),
+    /// Somebody works on it.
+    Held {
+        /// Who.
+        by: AgentId,
+        /// Until when.
+        until: Timestamp,
+    },
+    /// Its children are the work.
+    HasChildren,
+    /// A task above it has failed.
+    FailedAbove,
+    /// So many blockers are unfinished.
+    Blocked(u32),
+}
+
+/// Whether, and how, a task may be claimed.
+pub fn claimable(task: &Task, now: Timestamp) -> Result<Take, NotClaimable> {
+    let take = match (task.status, &task.claim) {
+        (Status::Pending, _) => Take::Fresh,
+        (Status::InProgress, Some(claim)) if !claim.is_expired(now) => {
+            return Err(NotClaimable::Held {
+                by: claim.agent.clone(),
+                until: claim.lease_expires_at,
+            });
+        }
+        (Status::InProgress, _) => Take::Expired,
+        (status, _) => return Err(NotClaimable::Status(status)),
+    };
+    if task.standing.children > 0 {
+        Err(NotClaimable::HasChildren)
+    } else if task.standing.failed_above {
+        Err(NotClaimable::FailedAbove)
+    } else if task.standing.open_blockers > 0 {
+        Err(NotClaimable::Blocked(task.standing.open_blockers))
+    } else {
+        Ok(take)
+    }
+}
+
+/// Whether `actor` may settle, renew or release the claim on `task`.
+///
+/// The lease is not asked: as long as nobody else took the task, a late holder may still finish.
+pub fn may_write(task: &Task, actor: &Actor) -> Result<(), Refusal> {
+    let Actor::Agent(agent, generation) = actor else {
+        return Ok(());
+    };
+    match &task.claim {
+        Some(claim)
+            if claim.agent == *agent && generation.is_none_or(|g| g == claim.generation) =>
+        {
+            Ok(())
+        }
+        claim => Err(Refusal::ClaimLost {
+            id: task.id.clone(),
+            agent: agent.clone(),
+            holder: claim.as_ref().map(|c| c.agent.clone()),
+        }),
+    }
+}
+
+/// How often a task may come back before it is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RetryLimit {
+    /// This many retries after the first attempt.
+    AtMost(u32),
+    /// For ever.
+    Unlimited,
+}
+
+/// What a failed attempt makes of a task that had `retry_count` retries before.
+pub fn after_failure(retry_count: u32, limit: RetryLimit, final_: bool) -> Status {
+    match limit {
+        RetryLimit::AtMost(most) if retry_count >= most => Status::Failed,
+        _ if final_ => Status::Failed,
+        _ => Status::Pending,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three retries are four attempts.
+    #[test]
+    fn retries_are_counted_after_the_first_attempt() {
+        let three = RetryLimit::AtMost(3);
+        let ends: Vec<Status> = (0..4).map(|n| after_failure(n, three, false)).collect();
+        use Status::{Failed, Pending};
+        assert_eq!(ends, [Pending, Pending, Pending, Failed]);
+        assert_eq!(after_failure(999, RetryLimit::Unlimited, false), Pending);
+        assert_eq!(after_failure(0, RetryLimit::Unlimited, true), Failed);
+    }
+}

@@ -1,0 +1,102 @@
+//! Making and changing tasks.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{FeatureName, TaskId};
+use crate::text::Title;
+
+/// Which task comes first: 0 before 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "i64", into = "i64")]
+pub struct Priority(u16);
+
+impl Priority {
+    /// The last priority there is.
+    pub const MAX: u16 = 9999;
+
+    /// Checks a number.
+    pub fn new(number: i64) -> Result<Self, PriorityError> {
+        match u16::try_from(number) {
+            Ok(value) if value <= Self::MAX => Ok(Self(value)),
+            _ => Err(PriorityError { number }),
+        }
+    }
+}
+
+/// In the middle of the 0 to 4 that most plans use.
+impl Default for Priority {
+    fn default() -> Self {
+        Self(2)
+    }
+}
+
+impl fmt::Display for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl TryFrom<i64> for Priority {
+    type Error = PriorityError;
+    fn try_from(number: i64) -> Result<Self, PriorityError> {
+        Self::new(number)
+    }
+}
+
+impl From<Priority> for i64 {
+    fn from(priority: Priority) -> i64 {
+        i64::from(priority.0)
+    }
+}
+
+/// A number that is no priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a priority is a whole number from 0 (first) to 9999, not {number}")]
+pub struct PriorityError {
+    number: i64,
+}
+
+/// What to change on a task. `None` leaves a field as it is; a `Some` of nothing empties it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[allow(missing_docs, reason = "each field is the one of `Task` with its name")]
+pub struct TaskPatch {
+    pub title: Option<Title>,
+    pub description: Option<String>,
+    pub priority: Option<Priority>,
+    pub category: Option<Option<String>>,
+    pub spec: Option<Option<String>>,
+    pub reference: Option<Option<String>>,
+    pub parent: Option<Option<TaskId>>,
+    pub feature: Option<Option<FeatureName>>,
+    pub branch: Option<Option<String>>,
+    pub touches: Option<Vec<String>>,
+    pub steps: Option<Vec<String>>,
+    pub deps: Option<Vec<TaskId>>,
+}
+
+impl TaskPatch {
+    /// Whether it changes nothing at all.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A task to be made. Fields left out of `fields` get their defaults.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewTask {
+    /// Its id, or `None` for a generated one.
+    pub id: Option<TaskId>,
+    /// Its title; `fields.title` is not read.
+    pub title: Title,
+    /// Everything else.
+    pub fields: TaskPatch,
+}
+
+impl NewTask {
+    /// A task with a title and nothing else.
+    pub fn titled(title: Title) -> Self {
+        Self { id: None, title, fields: TaskPatch::default() }
+    }
+}

@@ -1,0 +1,105 @@
+//! Everything that a store may refuse because of the rules, by name.
+
+use crate::ids::{AgentId, FeatureName, QuestionId, TaskId};
+use crate::task::claim::NotClaimable;
+use crate::task::counts::Counts;
+use crate::task::status::Status;
+use crate::time::Timestamp;
+
+/// A change that the rules do not allow. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the fields are what the sentence of each variant names")]
+pub enum Refusal {
+    #[error("there is no task {id}")]
+    Unknown { id: TaskId },
+    #[error("there is no feature {name}")]
+    UnknownFeature { name: FeatureName },
+    #[error("there is no agent {id}")]
+    UnknownAgent { id: AgentId },
+    #[error("there is no open question {id}")]
+    UnknownQuestion { id: QuestionId },
+    #[error("the id {id} is taken")]
+    Exists { id: TaskId },
+    #[error("there is a feature {name} already")]
+    FeatureExists { name: FeatureName },
+    #[error("{}", transition(id, *from, *to))]
+    Transition { id: TaskId, from: Status, to: Status },
+    #[error("{}", not_claimable(id, why))]
+    NotClaimable { id: TaskId, why: NotClaimable },
+    #[error("no task is ready")]
+    NothingReady { counts: Counts },
+    #[error("{}", claim_lost(id, agent, holder.as_ref()))]
+    ClaimLost { id: TaskId, agent: AgentId, holder: Option<AgentId> },
+    #[error("{id} cannot depend on itself")]
+    OnItself { id: TaskId },
+    #[error("that would close a cycle: {}", cycle(path))]
+    Cycle { path: Vec<TaskId> },
+    #[error("{parent} is {status} and takes no new parts")]
+    ParentClosed { parent: TaskId, status: Status },
+    #[error("{id} is {status}; a blocker would change nothing")]
+    BlockClosed { id: TaskId, status: Status },
+    #[error("{id} is not blocked by {by}")]
+    NotBlockedBy { id: TaskId, by: TaskId },
+    #[error("{id} has unfinished parts: {}", list(children))]
+    HasUnfinishedParts { id: TaskId, children: Vec<TaskId> },
+    #[error("{id} failed with its parts: {}", list(children))]
+    FailedParts { id: TaskId, children: Vec<TaskId> },
+    #[error("{id} is {status}: nobody holds a claim on it")]
+    NotClaimed { id: TaskId, status: Status },
+    #[error("{id} is deleted")]
+    IsDeleted { id: TaskId },
+    #[error("{id} is done and stays as it is")]
+    DoneIsFinal { id: TaskId },
+    #[error("{name} has {unfinished} unfinished tasks")]
+    FeatureUnfinished { name: FeatureName, unfinished: u64 },
+}
+
+fn transition(id: &TaskId, from: Status, to: Status) -> String {
+    if from == to {
+        format!("{id} is {from} already")
+    } else {
+        format!("{id} is {from} and cannot become {to}")
+    }
+}
+
+/// A long way round is shown by its two ends.
+fn cycle(path: &[TaskId]) -> String {
+    let mut names: Vec<&str> = path.iter().map(TaskId::as_str).collect();
+    if names.len() > 12 {
+        names.splice(6..names.len() - 4, ["…"]);
+    }
+    names.join(" needs ")
+}
+
+fn list(ids: &[TaskId]) -> String {
+    let mut text = ids.iter().take(5).map(TaskId::as_str).collect::<Vec<_>>().join(", ");
+    if ids.len() > 5 {
+        text.push_str(&format!(" and {} more", ids.len() - 5));
+    }
+    text
+}
+
+fn not_claimable(id: &TaskId, why: &NotClaimable) -> String {
+    match why {
+        NotClaimable::Status(status) => format!("{id} is {status} and cannot be claimed"),
+        NotClaimable::Held { by, until } => held(id, by, *until),
+        NotClaimable::HasChildren => format!("{id} has parts; claim one of them"),
+        NotClaimable::FailedAbove => format!("{id} belongs to a task that has failed"),
+        NotClaimable::Blocked(1) => format!("{id} is blocked by an unfinished task"),
+        NotClaimable::Blocked(n) => format!("{id} is blocked by {n} unfinished tasks"),
+    }
+}
+
+fn held(id: &TaskId, by: &AgentId, until: Timestamp) -> String {
+    format!("{id} is claimed by {by} until {until}")
+}
+
+fn claim_lost(id: &TaskId, agent: &AgentId, holder: Option<&AgentId>) -> String {
+    match holder {
+        Some(holder) if holder == agent => {
+            format!("{agent} lost its claim on {id} and claimed it anew")
+        }
+        Some(holder) => format!("{agent} does not hold {id}: {holder} does"),
+        None => format!("{agent} does not hold {id}: nobody does"),
+    }
+}

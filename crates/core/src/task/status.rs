@@ -1,0 +1,236 @@
+//! The status machine.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::nearest::nearest;
+
+/// What a store keeps. `blocked` is not among them: it follows from the blockers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Nobody works on it.
+    Pending,
+    /// Claimed.
+    InProgress,
+    /// A person has to answer first.
+    Waiting,
+    /// Judged and accepted.
+    Done,
+    /// Given up.
+    Failed,
+    /// Taken out of the plan; its history stays.
+    Deleted,
+}
+
+impl Status {
+    /// All of them, in the order in which they are listed to people.
+    pub const ALL: [Self; 6] =
+        [Self::Pending, Self::InProgress, Self::Waiting, Self::Done, Self::Failed, Self::Deleted];
+
+    /// The stored word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::InProgress => "in_progress",
+            Self::Waiting => "waiting",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Deleted => "deleted",
+        }
+    }
+
+    /// Whether a task itself may go from here to `to`. Parents also follow their children, which is
+    /// not asked here.
+    pub const fn allows(self, to: Self) -> bool {
+        use Status::{Deleted, Done, Failed, InProgress, Pending, Waiting};
+        match (self, to) {
+            (Done | Deleted, _) => false,
+            (_, Deleted) => true,
+            (Pending, InProgress | Waiting) => true,
+            (InProgress, Done | Failed | Pending | Waiting) => true,
+            (Waiting | Failed, Pending) => true,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Status {
+    type Err = UnknownStatus;
+
+    /// Reads the stored words, and `open` and `active` for the first two.
+    fn from_str(text: &str) -> Result<Self, UnknownStatus> {
+        match text {
+            "open" => Ok(Self::Pending),
+            "active" => Ok(Self::InProgress),
+            _ => Self::ALL
+                .into_iter()
+                .find(|status| status.as_str() == text)
+                .ok_or_else(|| UnknownStatus { text: text.to_owned() }),
+        }
+    }
+}
+
+/// A word that is no status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownStatus {
+    text: String,
+}
+
+impl std::error::Error for UnknownStatus {}
+
+impl fmt::Display for UnknownStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const WORDS: [&str; 9] = [
+            "open",
+            "pending",
+            "active",
+            "in_progress",
+            "waiting",
+            "done",
+            "failed",
+            "deleted",
+            "blocked",
+        ];
+        write!(f, "{:?} is not a status", self.text)?;
+        match nearest(&self.text, WORDS, 1).first() {
+            Some(word) => write!(f, "; did you mean {word}?"),
+            None => write!(f, "; known are {}", WORDS.join(", ")),
+        }
+    }
+}
+
+/// The word that people see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Shown {
+    /// Pending, and no blocker in the way.
+    Open,
+    /// Pending, with an unfinished blocker.
+    Blocked,
+    /// In progress.
+    Active,
+    /// As stored.
+    Waiting,
+    /// As stored.
+    Done,
+    /// As stored.
+    Failed,
+    /// As stored.
+    Deleted,
+}
+
+impl Shown {
+    /// The word for a status and a number of unfinished blockers.
+    pub const fn of(status: Status, open_blockers: u32) -> Self {
+        match status {
+            Status::Pending if open_blockers > 0 => Self::Blocked,
+            Status::Pending => Self::Open,
+            Status::InProgress => Self::Active,
+            Status::Waiting => Self::Waiting,
+            Status::Done => Self::Done,
+            Status::Failed => Self::Failed,
+            Status::Deleted => Self::Deleted,
+        }
+    }
+
+    /// The word itself.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Blocked => "blocked",
+            Self::Active => "active",
+            Self::Waiting => "waiting",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// One word of `--status`: a stored status, or `blocked`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusFilter {
+    /// Every task with this stored status, blocked or not.
+    Stored(Status),
+    /// Pending tasks with an unfinished blocker.
+    Blocked,
+}
+
+impl StatusFilter {
+    /// Whether a task with this status and so many unfinished blockers passes.
+    pub fn admits(self, status: Status, open_blockers: u32) -> bool {
+        match self {
+            Self::Stored(wanted) => status == wanted,
+            Self::Blocked => Shown::of(status, open_blockers) == Shown::Blocked,
+        }
+    }
+}
+
+impl FromStr for StatusFilter {
+    type Err = UnknownStatus;
+    fn from_str(text: &str) -> Result<Self, UnknownStatus> {
+        match text {
+            "blocked" => Ok(Self::Blocked),
+            _ => text.parse().map(Self::Stored),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S1-47: only the listed transitions are allowed. `blocked` is derived, so the two that name it
+    /// have no counterpart; `waiting` and `deleted` come on top.
+    #[test]
+    fn s1_47_only_the_listed_transitions_are_allowed() {
+        let mut allowed = Vec::new();
+        for from in Status::ALL {
+            for to in Status::ALL {
+                if from.allows(to) {
+                    allowed.push(format!("{from} -> {to}"));
+                }
+            }
+        }
+        assert_eq!(
+            allowed,
+            [
+                "pending -> in_progress",
+                "pending -> waiting",
+                "pending -> deleted",
+                "in_progress -> pending",
+                "in_progress -> waiting",
+                "in_progress -> done",
+                "in_progress -> failed",
+                "in_progress -> deleted",
+                "waiting -> pending",
+                "waiting -> deleted",
+                "failed -> pending",
+                "failed -> deleted",
+            ]
+        );
+    }
+
+    #[test]
+    fn open_and_active_are_accepted_and_slips_are_explained() {
+        assert_eq!("open".parse(), Ok(Status::Pending));
+        assert_eq!("active".parse(), Ok(Status::InProgress));
+        assert_eq!("blocked".parse(), Ok(StatusFilter::Blocked));
+        let slip = "pendng".parse::<Status>().map_err(|e| e.to_string());
+        assert_eq!(slip, Err("\"pendng\" is not a status; did you mean pending?".to_owned()));
+    }
+}

@@ -1,0 +1,170 @@
+//! Texts that people and agents give. One-line texts are checked when they come in; long texts are
+//! kept as they are and made safe when they are shown ([`printable`]).
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest title, in characters.
+pub const MAX_TITLE: usize = 1_000;
+/// The longest one-line label (category, spec, reference, branch, glob, step), in characters.
+pub const MAX_LABEL: usize = 4_000;
+/// The longest text (description, reason, log entry, result), in bytes.
+pub const MAX_TEXT: usize = 1 << 20;
+
+/// Why a text was refused. `field` is the word the user knows it by.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TextError {
+    /// Nothing but white space.
+    #[error("the {field} is empty")]
+    Empty {
+        /// Which text.
+        field: &'static str,
+    },
+    /// Longer than its kind allows.
+    #[error("the {field} has {len} {unit}, more than the {max} allowed")]
+    TooLong {
+        /// Which text.
+        field: &'static str,
+        /// Its length.
+        len: usize,
+        /// The limit.
+        max: usize,
+        /// What is counted.
+        unit: &'static str,
+    },
+    /// A line break or another control character in a one-line text.
+    #[error("the {field} contains the control character {found:?} at character {at}")]
+    Control {
+        /// Which text.
+        field: &'static str,
+        /// The character.
+        found: char,
+        /// Its position, from 1.
+        at: usize,
+    },
+}
+
+/// A task's title: one line, not blank, at most [`MAX_TITLE`] characters.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Title(String);
+
+impl Title {
+    /// Checks and trims a title.
+    pub fn new(text: impl AsRef<str>) -> Result<Self, TextError> {
+        let text = text.as_ref().trim();
+        if text.is_empty() {
+            return Err(TextError::Empty { field: "title" });
+        }
+        one_line("title", text, MAX_TITLE)?;
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The text of the title.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Title {
+    type Error = TextError;
+    fn try_from(text: String) -> Result<Self, TextError> {
+        Self::new(text)
+    }
+}
+
+impl From<Title> for String {
+    fn from(title: Title) -> String {
+        title.0
+    }
+}
+
+impl fmt::Display for Title {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for Title {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+/// Checks a one-line text that may be empty; an empty one is none.
+pub fn label(field: &'static str, text: &str) -> Result<Option<String>, TextError> {
+    let text = text.trim();
+    one_line(field, text, MAX_LABEL)?;
+    Ok((!text.is_empty()).then(|| text.to_owned()))
+}
+
+/// Checks the length of a long text.
+pub fn long(field: &'static str, text: impl Into<String>) -> Result<String, TextError> {
+    let text = text.into();
+    if text.len() > MAX_TEXT {
+        return Err(TextError::TooLong { field, len: text.len(), max: MAX_TEXT, unit: "bytes" });
+    }
+    Ok(text)
+}
+
+fn one_line(field: &'static str, text: &str, max: usize) -> Result<(), TextError> {
+    let len = text.chars().count();
+    if len > max {
+        return Err(TextError::TooLong { field, len, max, unit: "characters" });
+    }
+    match text.chars().enumerate().find(|(_, c)| c.is_control()) {
+        Some((index, found)) => Err(TextError::Control { field, found, at: index + 1 }),
+        None => Ok(()),
+    }
+}
+
+/// Whether a character could move the cursor, hide text or reorder it on a terminal.
+fn is_unsafe(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// The text without control characters (but for line breaks and tabs) and without marks that
+/// reorder or hide what is shown.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if text.contains(is_unsafe) {
+        Cow::Owned(text.chars().filter(|c| !is_unsafe(*c)).collect())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// [`printable`] on one line: line breaks and tabs become spaces.
+pub fn printable_line(text: &str) -> Cow<'_, str> {
+    match printable(text) {
+        safe if safe.contains(['\n', '\t']) => Cow::Owned(safe.replace(['\n', '\t'], " ")),
+        safe => safe,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_one_line_of_text() {
+        assert_eq!(Title::new("  Add login  ").map(String::from), Ok("Add login".into()));
+        assert_eq!(Title::new(" \t "), Err(TextError::Empty { field: "title" }));
+        assert!(matches!(Title::new("a\nb"), Err(TextError::Control { at: 2, .. })));
+        assert!(matches!(
+            Title::new("a\u{1b}[31m"),
+            Err(TextError::Control { found: '\u{1b}', .. })
+        ));
+        assert!(matches!(Title::new("x".repeat(1 << 20)), Err(TextError::TooLong { .. })));
+        assert!(Title::new("設計 ✓ naïve").is_ok());
+    }
+
+    #[test]
+    fn shown_text_cannot_drive_the_terminal() {
+        assert_eq!(printable("a\u{1b}[2Jb\u{202e}c\u{9b}d\r\n"), "a[2Jbcd\n");
+        assert_eq!(printable_line("a\nb\tc"), "a b c");
+        assert!(matches!(printable("plain"), Cow::Borrowed(_)));
+    }
+}

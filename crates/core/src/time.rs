@@ -1,0 +1,97 @@
+//! Time as data. There is no `now()` here: whoever calls says what time it is.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A moment: milliseconds since 1970 in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// From milliseconds since 1970.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since 1970.
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// The moment `seconds` later.
+    pub const fn plus_seconds(self, seconds: u64) -> Self {
+        Self(self.0.saturating_add((seconds as i64).saturating_mul(1000)))
+    }
+
+    /// Reads an RFC 3339 time such as `2026-11-15T02:45:00Z`.
+    pub fn parse(text: &str) -> Option<Self> {
+        text.parse::<jiff::Timestamp>().ok().map(|t| Self(t.as_millisecond()))
+    }
+}
+
+/// RFC 3339 in UTC, to the second: what people and JSON readers see.
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_second(self.0.div_euclid(1000)) {
+            Ok(time) => write!(f, "{time}"),
+            Err(_) => write!(f, "{}ms", self.0),
+        }
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("expected an RFC 3339 time"))
+    }
+}
+
+/// How long a claim holds without being renewed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease(u64);
+
+impl Lease {
+    /// What a claim gets when nobody says otherwise: 600 seconds.
+    pub const DEFAULT: Self = Self(600);
+    /// The longest lease: a week. A forgotten claim must end some day.
+    pub const MAX_SECONDS: u64 = 7 * 24 * 3600;
+
+    /// A lease of so many seconds, from 1 to [`Lease::MAX_SECONDS`].
+    pub fn seconds(seconds: u64) -> Option<Self> {
+        (1..=Self::MAX_SECONDS).contains(&seconds).then_some(Self(seconds))
+    }
+
+    /// When a claim made or renewed at `now` ends.
+    pub fn ends(self, now: Timestamp) -> Timestamp {
+        now.plus_seconds(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_read_as_they_are_written() {
+        let time = Timestamp::from_millis(1_794_710_700_000);
+        assert_eq!(time.to_string(), "2026-11-15T02:45:00Z");
+        assert_eq!(Timestamp::parse(&time.to_string()), Some(time));
+        assert_eq!(Timestamp::parse("2026-11-15T03:45:00+01:00"), Some(time));
+        assert_eq!(Timestamp::parse("yesterday"), None);
+    }
+
+    #[test]
+    fn a_lease_is_bounded() {
+        assert_eq!(Lease::seconds(0), None);
+        assert_eq!(Lease::seconds(Lease::MAX_SECONDS + 1), None);
+        let ends = Lease::DEFAULT.ends(Timestamp::from_millis(0));
+        assert_eq!(ends, Timestamp::from_millis(600_000));
+    }
+}
