@@ -1,0 +1,32 @@
+//! The only place that reads the clock.
+
+use ralph_core::Timestamp;
+
+/// The time now.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the wall clock")]
+pub fn now() -> Timestamp {
+    let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    Timestamp::from_millis(
+        since_1970.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX)),
+    )
+}
+
+/// A stopwatch on the monotonic clock, for waits and durations.
+#[derive(Debug, Clone, Copy)]
+pub struct Stopwatch(std::time::Instant);
+
+impl Stopwatch {
+    /// Starts now.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that reads the monotonic clock"
+    )]
+    pub fn start() -> Self {
+        Self(std::time::Instant::now())
+    }
+
+    /// How long it has been running.
+    pub fn elapsed(&self) -> std::time::Duration {
+        self.0.elapsed()
+    }
+}

@@ -1,0 +1,32 @@
+//! The only source of randomness: names of things that must not meet.
+
+use fastrand::Rng;
+use ralph_core::ids::{AgentId, IdError, generated};
+use ralph_core::{FeatureId, TaskId};
+
+/// Makes ids. Seeded, it makes the same ones again.
+#[derive(Debug, Clone)]
+pub struct Ids(Rng);
+
+impl Ids {
+    /// From the system's randomness, or from `seed`.
+    #[expect(clippy::disallowed_methods, reason = "this is the one source of randomness")]
+    pub fn new(seed: Option<u64>) -> Self {
+        Self(seed.map_or_else(Rng::new, Rng::with_seed))
+    }
+
+    /// `t-` and eight base-32 characters.
+    pub fn task(&mut self) -> Result<TaskId, IdError> {
+        TaskId::new(generated("t-", self.0.u64(..)))
+    }
+
+    /// `f-` and eight base-32 characters.
+    pub fn feature(&mut self) -> Result<FeatureId, IdError> {
+        FeatureId::new(generated("f-", self.0.u64(..)))
+    }
+
+    /// Four hex digits, for an agent that registers itself.
+    pub fn agent(&mut self) -> Result<AgentId, IdError> {
+        AgentId::new(format!("{:04x}", self.0.u16(..)))
+    }
+}

@@ -1,0 +1,9 @@
+//! The traits at the seams. Each says in its documentation what an implementation must and must not
+//! do; the conformance suites in `tests/` hold every implementation to it.
+
+mod store;
+
+pub use store::{
+    ClaimRequest, Claimed, DeleteWhich, Filter, Peek, Result, Scope, Store, StoreError, SyncMode,
+    SyncReport,
+};

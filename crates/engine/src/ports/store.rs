@@ -1,0 +1,374 @@
+//! The store: tasks and everything about them, shared by many processes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ralph_core::ids::{AttemptId, QuestionId};
+use ralph_core::plan::PlanTask;
+use ralph_core::records::{
+    AgentRecord, Attempt, AttemptEnd, Evidence, Feature, Liveness, LogEntry, Question,
+};
+use ralph_core::task::{
+    Actor, Counts, NewTask, Refusal, RetryLimit, Status, StatusFilter, Task, TaskPatch,
+};
+use ralph_core::{AgentId, FeatureId, FeatureName, Lease, TaskId, Timestamp};
+
+/// Where tasks, claims, attempts, logs and evidence are kept.
+///
+/// # Contract
+/// - A call that changes something is one transaction: all of it happens, or none.
+/// - When a call returns `Ok`, other processes see its effect, and a crash of this process does not
+///   undo it. Outcomes, imports and answers also survive a power cut.
+/// - Every rule comes from `ralph_core::task`. An implementation looks up and writes down; it decides
+///   nothing by itself.
+/// - [`Store::ready`], [`Store::peek`] and [`Store::claim`] do not get slower with the number of tasks.
+/// - Another process that is writing is waited for, not reported.
+///
+/// # What an implementation must not do
+/// Read a clock (`now` is an argument), make up ids, or know who a person is.
+///
+/// The port is synchronous: a call takes microseconds, and the task commands need no runtime.
+pub trait Store: Send {
+    // --- the plan ---------------------------------------------------------------------------
+
+    /// Makes a task. The id of a deleted task may be used again.
+    fn add(&mut self, id: TaskId, task: NewTask, by: &Actor, now: Timestamp) -> Result<()>;
+
+    /// Changes fields. An empty patch changes nothing.
+    fn update(&mut self, id: &TaskId, patch: TaskPatch, by: &Actor, now: Timestamp) -> Result<()>;
+
+    /// Changes fields and the status together, or neither.
+    fn amend(
+        &mut self,
+        id: &TaskId,
+        patch: TaskPatch,
+        to: Status,
+        limit: RetryLimit,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<()>;
+
+    /// Takes tasks out of the plan and says which. Done tasks stay when chosen by a group; a task with
+    /// unfinished parts goes only together with them.
+    fn delete(&mut self, which: DeleteWhich, by: &Actor, now: Timestamp) -> Result<Vec<TaskId>>;
+
+    /// Adds a blocker. Adding it twice is fine.
+    fn block(&mut self, id: &TaskId, by_task: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
+
+    /// Takes a blocker away.
+    fn unblock(&mut self, id: &TaskId, by_task: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
+
+    /// Brings a whole plan in, or none of it.
+    fn sync(
+        &mut self,
+        tasks: &[PlanTask],
+        mode: SyncMode,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<SyncReport>;
+
+    // --- looking ----------------------------------------------------------------------------
+
+    /// One task.
+    fn get(&mut self, id: &TaskId) -> Result<Task>;
+
+    /// Tasks in the order of their creation.
+    fn list(&mut self, filter: &Filter) -> Result<Vec<Task>>;
+
+    /// The tasks that wait for this one.
+    fn dependents(&mut self, id: &TaskId) -> Result<Vec<Task>>;
+
+    /// The first `limit` ready tasks: by priority, then creation.
+    fn ready(&mut self, scope: &Scope, limit: usize) -> Result<Vec<Task>>;
+
+    /// The first `limit` claimable tasks, and all that are validly claimed.
+    fn peek(&mut self, scope: &Scope, limit: usize, now: Timestamp) -> Result<Peek>;
+
+    /// How many tasks stand where.
+    fn counts(&mut self, scope: &Scope) -> Result<Counts>;
+
+    /// Every task id, for "did you mean".
+    fn ids(&mut self) -> Result<Vec<TaskId>>;
+
+    // --- claims and outcomes ----------------------------------------------------------------
+
+    /// Claims the named or the first claimable task.
+    fn claim(&mut self, request: &ClaimRequest, now: Timestamp) -> Result<Claimed>;
+
+    /// Extends a claim.
+    fn renew(&mut self, id: &TaskId, lease: Lease, by: &Actor, now: Timestamp) -> Result<Task>;
+
+    /// Gives a claim back; the task is pending again and nothing is counted.
+    fn release(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
+
+    /// A claimed task is done, unless parts of it are not. Dependents and parents follow.
+    fn done(&mut self, id: &TaskId, result: Option<&str>, by: &Actor, now: Timestamp)
+    -> Result<()>;
+
+    /// A claimed task failed: back to pending with one retry more, or failed for good when `final_` or
+    /// when `limit` is used up. A task that got parts since it was claimed goes back in any case: it
+    /// fails with its parts. Parents follow. Says what it became.
+    fn fail(
+        &mut self,
+        id: &TaskId,
+        reason: &str,
+        final_: bool,
+        limit: RetryLimit,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<Status>;
+
+    /// Back to pending with a clean slate: claim cleared, retries 0, open questions withdrawn. Pending
+    /// stays pending.
+    fn reset(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
+
+    /// The task waits for a person, who has not been asked anything in particular.
+    fn hold(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
+
+    // --- log, attempts, evidence, questions ---------------------------------------------------
+
+    /// Writes a note into a task's log.
+    fn note(&mut self, id: &TaskId, text: &str, by: &Actor, now: Timestamp) -> Result<()>;
+
+    /// A task's log, oldest first.
+    fn log(&mut self, id: &TaskId) -> Result<Vec<LogEntry>>;
+
+    /// An attempt begins. Its `end` is not read.
+    fn begin_attempt(&mut self, attempt: &Attempt) -> Result<()>;
+
+    /// An attempt ends. Only the first end counts.
+    fn end_attempt(&mut self, id: &AttemptId, end: &AttemptEnd) -> Result<()>;
+
+    /// The attempts on a task, oldest first.
+    fn attempts(&mut self, id: &TaskId) -> Result<Vec<Attempt>>;
+
+    /// Keeps a piece of evidence.
+    fn add_evidence(&mut self, evidence: &Evidence) -> Result<()>;
+
+    /// The evidence for a task, oldest first.
+    fn evidence(&mut self, id: &TaskId) -> Result<Vec<Evidence>>;
+
+    /// A claimed or pending task asks a person and waits.
+    fn ask(
+        &mut self,
+        question: QuestionId,
+        id: &TaskId,
+        text: &str,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<()>;
+
+    /// A person answers; the task is pending again once nothing else is open.
+    fn answer(
+        &mut self,
+        question: &QuestionId,
+        text: &str,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<()>;
+
+    /// The questions of one task or of all, oldest first; open ones only, or all.
+    fn questions(&mut self, of: Option<&TaskId>, open_only: bool) -> Result<Vec<Question>>;
+
+    // --- features and agents ------------------------------------------------------------------
+
+    /// Makes a feature. One that was deleted comes back under its name, with its old id.
+    fn add_feature(&mut self, id: FeatureId, name: &FeatureName, now: Timestamp) -> Result<()>;
+
+    /// The features, by name.
+    fn features(&mut self) -> Result<Vec<Feature>>;
+
+    /// Takes a feature away with its unfinished tasks, which are deleted; with any and without
+    /// `confirmed` it is refused. Says which tasks were deleted.
+    fn delete_feature(
+        &mut self,
+        name: &FeatureName,
+        confirmed: bool,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<Vec<TaskId>>;
+
+    /// Makes an agent known, or says again where it lives.
+    fn register_agent(
+        &mut self,
+        id: &AgentId,
+        liveness: Option<&Liveness>,
+        now: Timestamp,
+    ) -> Result<()>;
+
+    /// The agents and what they hold, oldest first.
+    fn agents(&mut self) -> Result<Vec<AgentRecord>>;
+
+    /// An agent leaves; its claims are given back. Says which.
+    fn deregister_agent(&mut self, id: &AgentId, by: &Actor, now: Timestamp)
+    -> Result<Vec<TaskId>>;
+
+    /// Looks for damage and for counters that disagree with the rows; `Ok` when there is none.
+    fn verify(&mut self) -> Result<()>;
+}
+
+/// What every call returns.
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// Which tasks a question is about.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Scope {
+    /// All of them.
+    #[default]
+    All,
+    /// Those of a feature.
+    Feature(FeatureName),
+    /// This one.
+    Task(TaskId),
+}
+
+/// Which tasks to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Filter {
+    /// Any of these; empty means every status but deleted.
+    pub statuses: Vec<StatusFilter>,
+    /// Deleted ones too, when `statuses` is empty.
+    pub deleted_too: bool,
+    /// Claimed by this agent.
+    pub assignee: Option<AgentId>,
+    /// Of this feature.
+    pub feature: Option<FeatureName>,
+    /// Parts of this task.
+    pub parent: Option<TaskId>,
+}
+
+/// Which tasks to delete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DeleteWhich {
+    /// These, all or none.
+    Ids(Vec<TaskId>),
+    /// Every task with this status.
+    With(StatusFilter),
+    /// Every task that is not done.
+    All,
+}
+
+/// What is to be claimed, by whom, for how long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimRequest {
+    /// Whose claim it becomes.
+    pub agent: AgentId,
+    /// The task, or `None` for the first claimable one in `scope`.
+    pub task: Option<TaskId>,
+    /// Where to look.
+    pub scope: Scope,
+    /// How long it holds.
+    pub lease: Lease,
+}
+
+/// A claim that was granted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimed {
+    /// The task, with its new claim.
+    pub task: Task,
+    /// What its finished blockers produced: id and JSON text.
+    pub blocker_results: Vec<(TaskId, String)>,
+}
+
+/// What could be claimed and what is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Peek {
+    /// The first claimable tasks; one with an expired lease still has its old claim.
+    pub claimable: Vec<Task>,
+    /// Every task that somebody validly holds.
+    pub claimed: Vec<Task>,
+}
+
+/// What a plan says about tasks that it does not name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SyncMode {
+    /// Nothing: they stay.
+    Add,
+    /// Tasks of a spec that the plan names, and which it leaves out, are deleted.
+    ReplaceSpecs,
+}
+
+/// What bringing in a plan changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SyncReport {
+    /// New tasks.
+    pub inserted: usize,
+    /// Tasks with a changed field.
+    pub updated: usize,
+    /// Tasks taken out.
+    pub deleted: usize,
+    /// Done tasks that the plan names: untouched.
+    pub skipped_done: usize,
+}
+
+/// Why a call failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The rules do not allow it. Nothing was changed.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A line of a plan cannot be applied. Nothing was changed.
+    #[error("line {line}: {refusal}")]
+    Plan {
+        /// The line, from 1.
+        line: usize,
+        /// Why not.
+        refusal: Refusal,
+    },
+    /// The file belongs to another program.
+    #[error("{} is not a store of ralph: {what}", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        what: String,
+    },
+    /// The file was written by a later version.
+    #[error("{} was written by a newer ralph (its schema is {found}, this one knows {known})", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: i64,
+        /// The newest this version knows.
+        known: i64,
+    },
+    /// The file is damaged.
+    #[error("{} is damaged: {detail}", path.display())]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        detail: String,
+    },
+    /// Another process kept the store locked for too long.
+    #[error("{} is locked by another process, for {} seconds now", path.display(), waited.as_secs())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+        /// How long we waited.
+        waited: Duration,
+    },
+    /// No room left on the disk.
+    #[error("the disk is full: {} could not be written", path.display())]
+    DiskFull {
+        /// The file.
+        path: PathBuf,
+    },
+    /// We may not write there.
+    #[error("{} cannot be written: {detail}", path.display())]
+    NotWritable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        detail: String,
+    },
+    /// Anything else that the database or the system reports.
+    #[error("{} cannot be used: {detail}", path.display())]
+    Failed {
+        /// The file.
+        path: PathBuf,
+        /// What was reported.
+        detail: String,
+    },
+}

@@ -1,0 +1,190 @@
+//! Where things lie on the user's disk.
+//!
+//! The repository is found by reading, not by asking git: a task command starts in a millisecond and
+//! git alone takes longer than that.
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// Why there is no project here.
+#[derive(Debug, thiserror::Error)]
+pub enum ProjectError {
+    /// No `.git` from here up to the root.
+    #[error("{} is not inside a git repository", .0.display())]
+    NoRepository(PathBuf),
+    /// A repository without a working tree.
+    #[error("{} is a bare repository; ralph works in a checkout", .0.display())]
+    Bare(PathBuf),
+    /// A `.git` file that points nowhere.
+    #[error("{} does not lead to a repository: {reason}", file.display())]
+    BrokenLink {
+        /// The `.git` file.
+        file: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A folder that ralph cannot read as its own.
+    #[error("{} was not made by ralph: {reason}", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// What was touched.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A repository as ralph sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// The working tree that we are in.
+    pub worktree: PathBuf,
+    /// The main working tree: here `.ralph/` lies, whatever worktree we are in.
+    pub root: PathBuf,
+    /// The git directory that all worktrees share.
+    pub git_dir: PathBuf,
+}
+
+impl Project {
+    /// Finds the repository that `folder` is in.
+    pub fn find(folder: &Path) -> Result<Self, ProjectError> {
+        let folder = folder.canonicalize().map_err(|source| io_error(folder, source))?;
+        for candidate in folder.ancestors() {
+            let dot_git = candidate.join(".git");
+            match std::fs::metadata(&dot_git) {
+                Ok(found) if found.is_dir() => {
+                    let worktree = candidate.to_owned();
+                    return Ok(Self { root: worktree.clone(), worktree, git_dir: dot_git });
+                }
+                Ok(_) => return Self::linked(candidate, &dot_git),
+                Err(_) if is_git_dir(candidate) => {
+                    return Err(ProjectError::Bare(candidate.to_owned()));
+                }
+                Err(_) => {}
+            }
+        }
+        Err(ProjectError::NoRepository(folder))
+    }
+
+    /// A worktree or a submodule: its `.git` is a file that names the real directory.
+    fn linked(worktree: &Path, file: &Path) -> Result<Self, ProjectError> {
+        let broken = |reason: String| ProjectError::BrokenLink { file: file.to_owned(), reason };
+        let text = std::fs::read_to_string(file).map_err(|error| broken(error.to_string()))?;
+        let target = text
+            .strip_prefix("gitdir:")
+            .ok_or_else(|| broken("it does not start with \"gitdir:\"".to_owned()))?;
+        let own = worktree.join(target.trim());
+        let own =
+            own.canonicalize().map_err(|_| broken(format!("{} is missing", own.display())))?;
+        // Only a linked worktree shares the directory of another checkout.
+        let Ok(common) = std::fs::read_to_string(own.join("commondir")) else {
+            let worktree = worktree.to_owned();
+            return Ok(Self { root: worktree.clone(), worktree, git_dir: own });
+        };
+        let common = own.join(common.trim());
+        let git_dir = common
+            .canonicalize()
+            .map_err(|_| broken(format!("{} is missing", common.display())))?;
+        let root = match git_dir.parent() {
+            Some(parent) if git_dir.file_name().is_some_and(|name| name == ".git") => {
+                parent.to_owned()
+            }
+            // The main repository is bare: the worktrees have no home but the repository itself.
+            _ => return Err(ProjectError::Bare(git_dir)),
+        };
+        Ok(Self { worktree: worktree.to_owned(), root, git_dir })
+    }
+
+    /// The folder of ralph's own files.
+    pub fn ralph_dir(&self) -> PathBuf {
+        self.root.join(".ralph")
+    }
+
+    /// Makes sure that `.ralph/` is ours to use: a `state.toml` that we cannot read belongs to
+    /// another program, and then nothing there is touched.
+    pub fn check_ours(&self) -> Result<(), ProjectError> {
+        let path = self.ralph_dir().join("state.toml");
+        let foreign = |reason: String| ProjectError::Foreign { path: path.clone(), reason };
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(foreign(error.to_string())),
+        };
+        let table: toml::Table = text.parse().map_err(|_| foreign("it is not TOML".to_owned()))?;
+        match table.get("iteration") {
+            Some(toml::Value::Integer(_)) => Ok(()),
+            _ => Err(foreign("it has no iteration count".to_owned())),
+        }
+    }
+
+    /// Keeps ralph's state out of every status, commit and pull request: writes it into the
+    /// repository's own exclude file, once, behind what is there.
+    pub fn exclude_state(&self) -> Result<(), ProjectError> {
+        const LINES: [&str; 4] =
+            ["/.ralph/progress.db*", "/.ralph/state.toml", "/.ralph/logs/", "/.worktrees/"];
+        let path = self.git_dir.join("info").join("exclude");
+        let before = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(source) => return Err(io_error(&path, source)),
+        };
+        let missing: Vec<&str> = LINES
+            .into_iter()
+            .filter(|line| !before.lines().any(|had| had.trim() == *line))
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let mut after = before;
+        if !after.is_empty() && !after.ends_with('\n') {
+            after.push('\n');
+        }
+        after.push_str("# state of ralph\n");
+        for line in missing {
+            after.push_str(line);
+            after.push('\n');
+        }
+        write_atomically(&path, &after).map_err(|source| io_error(&path, source))
+    }
+
+    /// A path from the config, relative to the main working tree.
+    pub fn resolve(&self, path: &str) -> PathBuf {
+        let path = Path::new(path);
+        let joined = if path.is_absolute() { path.to_owned() } else { self.root.join(path) };
+        joined.components().filter(|part| *part != Component::CurDir).collect()
+    }
+}
+
+fn is_git_dir(folder: &Path) -> bool {
+    folder.join("HEAD").is_file() && folder.join("objects").is_dir() && folder.join("refs").is_dir()
+}
+
+fn io_error(path: &Path, source: io::Error) -> ProjectError {
+    ProjectError::Io { path: path.to_owned(), source }
+}
+
+/// Writes a whole file or nothing: a temporary file beside it, synced, then renamed over it.
+pub fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
+    use std::io::Write;
+    let folder = path.parent().unwrap_or_else(|| Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    if let Ok(before) = std::fs::metadata(path) {
+        file.as_file().set_permissions(before.permissions())?;
+    } else {
+        use std::os::unix::fs::PermissionsExt;
+        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}

@@ -1,0 +1,368 @@
+//! The rules over any table: this is what makes a table a [`Store`]. Each change is one transaction
+//! that first looks, then asks `ralph_core::task`, then writes.
+
+mod claims;
+mod editing;
+mod records;
+mod sync;
+
+use ralph_core::ids::{AttemptId, QuestionId};
+use ralph_core::plan::PlanTask;
+use ralph_core::records::{
+    AgentRecord, Attempt, AttemptEnd, Evidence, Feature, Liveness, LogEntry, Question,
+};
+use ralph_core::task::{
+    Actor, Counts, NewTask, Refusal, RetryLimit, Status, Task, TaskPatch, parent_status,
+};
+use ralph_core::{AgentId, FeatureId, FeatureName, Lease, TaskId, Timestamp};
+
+use super::table::{Durability, State, Table};
+use crate::ports::{
+    ClaimRequest, Claimed, DeleteWhich, Filter, Peek, Result, Scope, Store, StoreError, SyncMode,
+    SyncReport,
+};
+
+/// A table under the rules.
+pub struct Ruled<T>(T);
+
+/// One change under way: the table, who makes it and when.
+struct Change<'a, T> {
+    table: &'a mut T,
+    by: &'a Actor,
+    now: Timestamp,
+}
+
+#[expect(private_bounds, reason = "only this crate makes tables")]
+impl<T: Table> Ruled<T> {
+    pub(super) fn over(table: T) -> Self {
+        Self(table)
+    }
+
+    fn change<R>(
+        &mut self,
+        durability: Durability,
+        by: &Actor,
+        now: Timestamp,
+        work: impl FnOnce(&mut Change<'_, T>) -> Result<R>,
+    ) -> Result<R> {
+        self.0.begin(durability)?;
+        let done = work(&mut Change { table: &mut self.0, by, now }).and_then(|value| {
+            self.0.commit()?;
+            Ok(value)
+        });
+        if done.is_err() {
+            self.0.rollback();
+        }
+        done
+    }
+
+    fn known(&mut self, id: &TaskId) -> Result<T::Key> {
+        known(&mut self.0, id)
+    }
+}
+
+fn known<T: Table>(table: &mut T, id: &TaskId) -> Result<T::Key> {
+    table.key(id)?.ok_or_else(|| Refusal::Unknown { id: id.clone() }.into())
+}
+
+impl<T: Table> Change<'_, T> {
+    fn find(&mut self, id: &TaskId) -> Result<(T::Key, Task)> {
+        let key = known(self.table, id)?;
+        Ok((key, self.table.load(key)?))
+    }
+
+    fn log(&mut self, key: T::Key, kind: ralph_core::records::LogKind, text: &str) -> Result<()> {
+        self.table.write_log(key, self.now, self.by.name(), kind, text)
+    }
+
+    /// Writes a task's new state, then lets its parents follow.
+    fn settle(&mut self, key: T::Key, task: &Task, to: &State) -> Result<()> {
+        self.table.set_state(key, task.status, to, self.now)?;
+        if task.parent.is_some() {
+            self.parents_follow(key)?;
+        }
+        Ok(())
+    }
+
+    /// Lets the parent of `key` follow its children, and its parent follow it, and so on.
+    fn parents_follow(&mut self, key: T::Key) -> Result<()> {
+        let mut below = key;
+        while let Some(parent) = self.table.parent(below)? {
+            if !self.follow_children(parent)? {
+                break;
+            }
+            below = parent;
+        }
+        Ok(())
+    }
+
+    /// Brings one parent in line with its children. `false` when nothing changed.
+    fn follow_children(&mut self, key: T::Key) -> Result<bool> {
+        let children = self.table.family(key)?;
+        let task = self.table.load(key)?;
+        let Some(status) = parent_status(task.status, children) else {
+            return Ok(false);
+        };
+        let mut to = State::moved(&task, status);
+        to.done_at = (status == Status::Done).then_some(self.now);
+        if status != Status::Failed {
+            to.reason = None;
+        }
+        self.table.set_state(key, task.status, &to, self.now)?;
+        Ok(true)
+    }
+}
+
+impl<T: Table> Store for Ruled<T> {
+    fn add(&mut self, id: TaskId, task: NewTask, by: &Actor, now: Timestamp) -> Result<()> {
+        self.change(Durability::Process, by, now, |c| c.add(id, task))
+    }
+
+    fn update(&mut self, id: &TaskId, patch: TaskPatch, by: &Actor, now: Timestamp) -> Result<()> {
+        self.change(Durability::Process, by, now, |c| c.update(id, patch))
+    }
+
+    fn amend(
+        &mut self,
+        id: &TaskId,
+        patch: TaskPatch,
+        to: Status,
+        limit: RetryLimit,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.change(Durability::Power, by, now, |c| c.amend(id, patch, to, limit))
+    }
+
+    fn delete(&mut self, which: DeleteWhich, by: &Actor, now: Timestamp) -> Result<Vec<TaskId>> {
+        self.change(Durability::Power, by, now, |c| c.delete(which))
+    }
+
+    fn block(&mut self, id: &TaskId, by_task: &TaskId, by: &Actor, now: Timestamp) -> Result<()> {
+        self.change(Durability::Process, by, now, |c| c.block(id, by_task))
+    }
+
+    fn unblock(&mut self, id: &TaskId, by_task: &TaskId, by: &Actor, now: Timestamp) -> Result<()> {
+        self.change(Durability::Process, by, now, |c| c.unblock(id, by_task))
+    }
+
+    fn sync(
+        &mut self,
+        tasks: &[PlanTask],
+        mode: SyncMode,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<SyncReport> {
+        self.change(Durability::Power, by, now, |c| c.sync(tasks, mode))
+    }
+
+    fn get(&mut self, id: &TaskId) -> Result<Task> {
+        let key = self.known(id)?;
+        self.0.load(key)
+    }
+
+    fn list(&mut self, filter: &Filter) -> Result<Vec<Task>> {
+        self.0.select(filter)
+    }
+
+    fn dependents(&mut self, id: &TaskId) -> Result<Vec<Task>> {
+        let key = self.known(id)?;
+        let keys = self.0.dependents(key)?;
+        keys.into_iter().map(|key| self.0.load(key)).collect()
+    }
+
+    fn ready(&mut self, scope: &Scope, limit: usize) -> Result<Vec<Task>> {
+        self.0.ready(scope, limit)
+    }
+
+    fn peek(&mut self, scope: &Scope, limit: usize, now: Timestamp) -> Result<Peek> {
+        let mut claimable = self.0.ready(scope, limit)?;
+        let expired = self.0.expired(scope, now, limit)?;
+        if !expired.is_empty() {
+            claimable.extend(expired);
+            claimable.sort_by_key(|task| (task.priority, task.order));
+            claimable.truncate(limit);
+        }
+        Ok(Peek { claimable, claimed: self.0.held(scope, now)? })
+    }
+
+    fn counts(&mut self, scope: &Scope) -> Result<Counts> {
+        self.0.counts(scope)
+    }
+
+    fn ids(&mut self) -> Result<Vec<TaskId>> {
+        self.0.ids()
+    }
+
+    fn claim(&mut self, request: &ClaimRequest, now: Timestamp) -> Result<Claimed> {
+        let by = Actor::Agent(request.agent.clone(), None);
+        self.change(Durability::Process, &by, now, |c| c.claim(request))
+    }
+
+    fn renew(&mut self, id: &TaskId, lease: Lease, by: &Actor, now: Timestamp) -> Result<Task> {
+        self.change(Durability::Process, by, now, |c| c.renew(id, lease))
+    }
+
+    fn release(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()> {
+        self.change(Durability::Process, by, now, |c| c.release(id))
+    }
+
+    fn done(
+        &mut self,
+        id: &TaskId,
+        result: Option<&str>,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.change(Durability::Power, by, now, |c| c.done(id, result))
+    }
+
+    fn fail(
+        &mut self,
+        id: &TaskId,
+        reason: &str,
+        final_: bool,
+        limit: RetryLimit,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<Status> {
+        self.change(Durability::Power, by, now, |c| c.fail(id, reason, final_, limit))
+    }
+
+    fn reset(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()> {
+        self.change(Durability::Power, by, now, |c| c.reset(id))
+    }
+
+    fn hold(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()> {
+        self.change(Durability::Power, by, now, |c| c.hold(id))
+    }
+
+    fn note(&mut self, id: &TaskId, text: &str, by: &Actor, now: Timestamp) -> Result<()> {
+        self.change(Durability::Process, by, now, |c| c.note(id, text))
+    }
+
+    fn log(&mut self, id: &TaskId) -> Result<Vec<LogEntry>> {
+        let key = self.known(id)?;
+        self.0.read_log(key)
+    }
+
+    fn begin_attempt(&mut self, attempt: &Attempt) -> Result<()> {
+        let by = Actor::Agent(attempt.agent.clone(), Some(attempt.generation));
+        self.change(Durability::Process, &by, attempt.started_at, |c| {
+            let key = known(c.table, &attempt.task)?;
+            c.table.insert_attempt(key, attempt)
+        })
+    }
+
+    fn end_attempt(&mut self, id: &AttemptId, end: &AttemptEnd) -> Result<()> {
+        self.0.begin(Durability::Power)?;
+        self.0
+            .end_attempt(id, end)
+            .and_then(|()| self.0.commit())
+            .inspect_err(|_| self.0.rollback())
+    }
+
+    fn attempts(&mut self, id: &TaskId) -> Result<Vec<Attempt>> {
+        let key = self.known(id)?;
+        self.0.attempts(key)
+    }
+
+    fn add_evidence(&mut self, evidence: &Evidence) -> Result<()> {
+        self.0.begin(Durability::Power)?;
+        let key = known(&mut self.0, &evidence.task);
+        key.and_then(|key| self.0.insert_evidence(key, evidence))
+            .and_then(|()| self.0.commit())
+            .inspect_err(|_| self.0.rollback())
+    }
+
+    fn evidence(&mut self, id: &TaskId) -> Result<Vec<Evidence>> {
+        let key = self.known(id)?;
+        self.0.evidence(key)
+    }
+
+    fn ask(
+        &mut self,
+        question: QuestionId,
+        id: &TaskId,
+        text: &str,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.change(Durability::Power, by, now, |c| c.ask(question, id, text))
+    }
+
+    fn answer(
+        &mut self,
+        question: &QuestionId,
+        text: &str,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.change(Durability::Power, by, now, |c| c.answer(question, text))
+    }
+
+    fn questions(&mut self, of: Option<&TaskId>, open_only: bool) -> Result<Vec<Question>> {
+        let key = of.map(|id| self.known(id)).transpose()?;
+        self.0.questions(key, open_only)
+    }
+
+    fn add_feature(&mut self, id: FeatureId, name: &FeatureName, now: Timestamp) -> Result<()> {
+        let feature = Feature { id, name: name.clone(), created_at: now };
+        self.0.begin(Durability::Process)?;
+        let inserted = self.0.insert_feature(&feature);
+        let checked = inserted.and_then(|new| match new {
+            true => self.0.commit(),
+            false => Err(Refusal::FeatureExists { name: name.clone() }.into()),
+        });
+        checked.inspect_err(|_| self.0.rollback())
+    }
+
+    fn features(&mut self) -> Result<Vec<Feature>> {
+        self.0.features()
+    }
+
+    fn delete_feature(
+        &mut self,
+        name: &FeatureName,
+        confirmed: bool,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<Vec<TaskId>> {
+        self.change(Durability::Power, by, now, |c| c.delete_feature(name, confirmed))
+    }
+
+    fn register_agent(
+        &mut self,
+        id: &AgentId,
+        liveness: Option<&Liveness>,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.0.begin(Durability::Process)?;
+        self.0
+            .put_agent(id, liveness, now)
+            .and_then(|()| self.0.commit())
+            .inspect_err(|_| self.0.rollback())
+    }
+
+    fn agents(&mut self) -> Result<Vec<AgentRecord>> {
+        self.0.agents()
+    }
+
+    fn deregister_agent(
+        &mut self,
+        id: &AgentId,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<Vec<TaskId>> {
+        self.change(Durability::Process, by, now, |c| c.deregister(id))
+    }
+
+    fn verify(&mut self) -> Result<()> {
+        self.0.verify()
+    }
+}
+
+/// A refusal that names the line of a plan.
+fn at_line(line: usize, refusal: Refusal) -> StoreError {
+    StoreError::Plan { line, refusal }
+}

@@ -1,0 +1,31 @@
+//! What SQLite reports, in the words of the store.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Error, ErrorCode};
+
+use crate::ports::StoreError;
+
+/// Names a failure of SQLite on the file at `path`.
+pub(super) fn named(path: &Path, waited: Duration, error: &Error) -> StoreError {
+    let path = path.to_owned();
+    let detail = match error {
+        Error::SqliteFailure(code, message) => message.clone().unwrap_or_else(|| code.to_string()),
+        other => other.to_string(),
+    };
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            StoreError::Locked { path, waited }
+        }
+        Some(ErrorCode::DiskFull) => StoreError::DiskFull { path },
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            StoreError::NotWritable { path, detail }
+        }
+        Some(ErrorCode::NotADatabase) => {
+            StoreError::Foreign { path, what: "it is not a SQLite database".to_owned() }
+        }
+        Some(ErrorCode::DatabaseCorrupt) => StoreError::Corrupt { path, detail },
+        _ => StoreError::Failed { path, detail },
+    }
+}

@@ -1,0 +1,271 @@
+//! Opening the database: is it ours, is it whole, is it of our schema, and who else is writing.
+
+use std::cell::Cell;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::error::named;
+use super::schema::{APPLICATION_ID, MIGRATIONS, VERSION};
+use crate::clock::Stopwatch;
+use crate::ports::{Result, StoreError};
+
+/// How long a write waits for other processes before it gives up.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// After this long, somebody is told that we are waiting.
+const SAY_SO_AFTER: Duration = Duration::from_secs(2);
+/// A write-ahead log of more bytes than this is folded into the database by the last writer that
+/// leaves. Whoever comes first after that reads the whole log, so a small one keeps every start fast;
+/// folding costs two syncs, so it is not done each time.
+const LARGE_LOG: u64 = 256 << 10;
+
+/// Called once when a write has waited for a while.
+static ON_WAIT: OnceLock<fn()> = OnceLock::new();
+
+thread_local! {
+    static WAITING: Cell<Option<(Stopwatch, bool)>> = const { Cell::new(None) };
+}
+
+/// Sets what happens when a write has to wait for another process for two seconds.
+pub fn on_wait(tell: fn()) {
+    let _ = ON_WAIT.set(tell);
+}
+
+/// How long the last write waited for other processes.
+pub(super) fn waited() -> Duration {
+    WAITING.get().map_or(Duration::ZERO, |(since, _)| since.elapsed())
+}
+
+/// SQLite asks again and again while another process writes. Its own handler sleeps up to 100 ms at a
+/// time, so with many writers some wait for seconds; short, uneven sleeps are fair enough.
+#[expect(clippy::disallowed_methods, reason = "SQLite offers no event to wait for here")]
+fn busy(times: i32) -> bool {
+    if times == 0 {
+        WAITING.set(Some((Stopwatch::start(), false)));
+    }
+    let Some((since, told)) = WAITING.get() else {
+        return false;
+    };
+    if !told && since.elapsed() >= SAY_SO_AFTER {
+        WAITING.set(Some((since, true)));
+        if let Some(tell) = ON_WAIT.get() {
+            tell();
+        }
+    }
+    let uneven = u64::from(std::process::id().wrapping_mul(0x9e37_79b9) >> 22)
+        + u64::from(times as u32 * 37 % 64);
+    let longest = if since.elapsed() < SAY_SO_AFTER { 6_000 } else { 50_000 };
+    let micros = (200 * (times as u64 + 1) + uneven).min(longest + uneven);
+    std::thread::sleep(Duration::from_micros(micros));
+    since.elapsed() < PATIENCE
+}
+
+/// Says on disk that somebody writes, so that the next process knows when a writer was cut off.
+///
+/// Every writer holds the file's lock, shared. Whoever finds nobody else there and the mark still
+/// set knows that the last writer did not leave by the door.
+pub(super) struct Guard(File);
+
+const WRITING: &[u8] = b"1";
+const LEFT: &[u8] = b"0";
+
+impl Guard {
+    fn enter(path: &Path) -> io::Result<(Self, bool)> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path)?;
+        let cut_off = match file.try_lock() {
+            Ok(()) => {
+                let mut mark = [0];
+                let read = file.read_at(&mut mark, 0)?;
+                read == 1 && mark == WRITING
+            }
+            Err(TryLockError::WouldBlock) => false,
+            Err(TryLockError::Error(error)) => return Err(error),
+        };
+        file.lock_shared()?;
+        file.write_all_at(WRITING, 0)?;
+        Ok((Self(file), cut_off))
+    }
+}
+
+impl Guard {
+    /// Whether nobody else writes; then nobody can begin to before this one is dropped.
+    pub(super) fn is_alone(&self) -> bool {
+        self.0.try_lock().is_ok()
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if self.is_alone() {
+            // Failing to leave a mark costs the next process a check, nothing more.
+            let _ = self.0.write_all_at(LEFT, 0);
+        }
+    }
+}
+
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    pub(super) guard: Option<Guard>,
+}
+
+/// Opens for writing; makes the database when there is none.
+pub(super) fn writer(path: &Path) -> Result<Opened> {
+    let fail = |error: &io::Error| io_failure(path, error);
+    if !path.exists() {
+        create_private(path).map_err(|error| fail(&error))?;
+    }
+    let (guard, cut_off) =
+        Guard::enter(&beside(path, "-lock")).map_err(|error| io_failure(path, &error))?;
+    let mut connection = connect(path)?;
+    let found = identify(path, &connection)?;
+    if cut_off && found.is_some() {
+        check_whole(path, &connection)?;
+    }
+    migrate(path, &mut connection, found.unwrap_or(0))?;
+    Ok(Opened { connection, guard: Some(guard) })
+}
+
+/// Opens for reading; `None` when there is no database.
+pub(super) fn reader(path: &Path) -> Result<Option<Opened>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let connection = connect(path)?;
+    match identify(path, &connection)? {
+        None => Ok(None),
+        Some(version) if version < VERSION => {
+            drop(connection);
+            writer(path).map(Some)
+        }
+        Some(_) => Ok(Some(Opened { connection, guard: None })),
+    }
+}
+
+fn connect(path: &Path) -> Result<Connection> {
+    let fail = |error: rusqlite::Error| named(path, Duration::ZERO, &error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(fail)?;
+    connection.busy_handler(Some(busy)).map_err(fail)?;
+    // More than there are statements: an import runs a dozen of them for each of its lines.
+    connection.set_prepared_statement_cache_capacity(128);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true).map_err(fail)?;
+    // Folding the log in when the last process leaves would cost every command two syncs.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(fail)?;
+    // Without this a statement is compiled anew whenever its values change, because a value may decide
+    // whether a partial index fits. Ours fit whatever the values are.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(fail)?;
+    // A file made by somebody else must not run code in here.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(fail)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(fail)?;
+    Ok(connection)
+}
+
+/// The schema version of a database of ours; `None` for an empty file; an error for anything else.
+fn identify(path: &Path, connection: &Connection) -> Result<Option<i64>> {
+    let fail = |error: rusqlite::Error| named(path, waited(), &error);
+    let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
+    let application = number("PRAGMA application_id").map_err(fail)?;
+    let version = number("PRAGMA user_version").map_err(fail)?;
+    if application == APPLICATION_ID {
+        if version > VERSION {
+            return Err(StoreError::Newer {
+                path: path.to_owned(),
+                found: version,
+                known: VERSION,
+            });
+        }
+        return Ok(Some(version));
+    }
+    let tables = number("SELECT count(*) FROM sqlite_schema").map_err(fail)?;
+    if tables == 0 && application == 0 {
+        return Ok(None);
+    }
+    // Another process may have made the store between the first look and the last.
+    if number("PRAGMA application_id").map_err(fail)? == APPLICATION_ID {
+        return identify(path, connection);
+    }
+    let what = "it is a database of another program".to_owned();
+    Err(StoreError::Foreign { path: path.to_owned(), what })
+}
+
+fn migrate(path: &Path, connection: &mut Connection, found: i64) -> Result<()> {
+    if found == VERSION {
+        return Ok(());
+    }
+    let fail = |error: rusqlite::Error| named(path, waited(), &error);
+    let mode: String =
+        connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(fail)?;
+    if !mode.eq_ignore_ascii_case("wal") {
+        let detail = format!("this file system allows the journal mode {mode} and not WAL");
+        return Err(StoreError::Failed { path: path.to_owned(), detail });
+    }
+    connection.execute_batch("BEGIN IMMEDIATE").map_err(fail)?;
+    // Another process may have been faster.
+    let found = identify(path, connection)?.unwrap_or(0);
+    let mut script = String::new();
+    for migration in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
+        script.push_str(migration);
+    }
+    script.push_str(&format!(
+        "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; COMMIT;"
+    ));
+    connection.execute_batch(&script).map_err(fail)
+}
+
+/// Looks through every page.
+pub(super) fn check_whole(path: &Path, connection: &Connection) -> Result<()> {
+    let fail = |error: rusqlite::Error| named(path, waited(), &error);
+    let found: String =
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(fail)?;
+    if found == "ok" {
+        return Ok(());
+    }
+    Err(StoreError::Corrupt { path: path.to_owned(), detail: found })
+}
+
+/// Folds a log that has grown large into the database and empties it. It is no failure when a reader
+/// is in the way: the next writer that leaves tries again.
+pub(super) fn shrink_log(path: &Path, connection: &Connection) {
+    let log = std::fs::metadata(beside(path, "-wal")).map_or(0, |log| log.len());
+    if log > LARGE_LOG {
+        let _ = connection.busy_timeout(Duration::ZERO);
+        let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    }
+}
+
+fn create_private(path: &Path) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    match new {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn io_failure(path: &Path, error: &io::Error) -> StoreError {
+    let path = path.to_owned();
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::DiskFull { path },
+        _ => StoreError::NotWritable { path, detail: error.to_string() },
+    }
+}

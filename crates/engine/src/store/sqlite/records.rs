@@ -1,0 +1,251 @@
+//! SQL for what is kept beside the tasks. Plain inserts and reads: no rule and no counter is here.
+
+use ralph_core::ids::{AttemptId, RunId};
+use ralph_core::records::{
+    AgentRecord, Attempt, AttemptEnd, Evidence, Feature, Liveness, LogEntry, Question,
+};
+use ralph_core::{AgentId, TaskId, Timestamp};
+use rusqlite::{Connection, Row, params};
+
+use super::rows::{optional, parsed, time};
+
+type Sql<T> = Result<T, rusqlite::Error>;
+
+fn all<R>(
+    connection: &Connection,
+    text: &str,
+    values: impl rusqlite::Params,
+    read: impl FnMut(&Row<'_>) -> Sql<R>,
+) -> Sql<Vec<R>> {
+    connection.prepare_cached(text)?.query_map(values, read)?.collect()
+}
+
+fn stored(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+pub(super) fn log(connection: &Connection, task: i64) -> Sql<Vec<LogEntry>> {
+    let text = "SELECT at, by, kind, text FROM task_log WHERE task = ?1 ORDER BY seq";
+    all(connection, text, [task], |row| {
+        Ok(LogEntry {
+            at: time(row.get(0)?),
+            by: parsed(row, 1)?,
+            kind: parsed(row, 2)?,
+            text: row.get(3)?,
+        })
+    })
+}
+
+pub(super) fn insert_attempt(connection: &Connection, task: i64, attempt: &Attempt) -> Sql<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO attempts (id, task, run, agent, generation, model, sandbox, started_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?
+        .execute(params![
+            attempt.id.as_str(),
+            task,
+            attempt.run.as_ref().map(RunId::as_str),
+            attempt.agent.as_str(),
+            stored(attempt.generation),
+            attempt.model,
+            attempt.sandbox,
+            attempt.started_at.as_millis(),
+        ])
+        .map(drop)
+}
+
+pub(super) fn end_attempt(connection: &Connection, id: &AttemptId, end: &AttemptEnd) -> Sql<()> {
+    connection
+        .prepare_cached(
+            "UPDATE attempts SET ended_at = ?2, outcome = ?3, detail = ?4, commit_id = ?5,
+               input_tokens = ?6, output_tokens = ?7, cost_micro_usd = ?8
+              WHERE id = ?1 AND ended_at IS NULL",
+        )?
+        .execute(params![
+            id.as_str(),
+            end.at.as_millis(),
+            end.outcome,
+            end.detail,
+            end.commit,
+            stored(end.input_tokens),
+            stored(end.output_tokens),
+            end.cost_micro_usd.map(stored),
+        ])
+        .map(drop)
+}
+
+pub(super) fn attempts(connection: &Connection, task: i64) -> Sql<Vec<Attempt>> {
+    let text = "SELECT a.id, t.id, a.run, a.agent, a.generation, a.model, a.sandbox, a.started_at,
+                  a.ended_at, a.outcome, a.detail, a.commit_id, a.input_tokens, a.output_tokens,
+                  a.cost_micro_usd
+                 FROM attempts a JOIN tasks t ON t.seq = a.task WHERE a.task = ?1 ORDER BY a.seq";
+    all(connection, text, [task], |row| {
+        let end = match row.get::<_, Option<i64>>(8)? {
+            None => None,
+            Some(at) => Some(AttemptEnd {
+                at: time(at),
+                outcome: row.get(9)?,
+                detail: row.get(10)?,
+                commit: row.get(11)?,
+                input_tokens: row.get::<_, i64>(12)?.unsigned_abs(),
+                output_tokens: row.get::<_, i64>(13)?.unsigned_abs(),
+                cost_micro_usd: row.get::<_, Option<i64>>(14)?.map(i64::unsigned_abs),
+            }),
+        };
+        Ok(Attempt {
+            id: parsed(row, 0)?,
+            task: parsed(row, 1)?,
+            run: optional(row, 2)?,
+            agent: parsed(row, 3)?,
+            generation: row.get::<_, i64>(4)?.unsigned_abs(),
+            model: row.get(5)?,
+            sandbox: row.get(6)?,
+            started_at: time(row.get(7)?),
+            end,
+        })
+    })
+}
+
+pub(super) fn insert_evidence(connection: &Connection, task: i64, evidence: &Evidence) -> Sql<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO evidence (task, attempt, tree, judge, verdict, exit_code, duration_ms,
+               digest, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute(params![
+            task,
+            evidence.attempt.as_ref().map(AttemptId::as_str),
+            evidence.tree,
+            evidence.judge,
+            evidence.verdict.as_str(),
+            evidence.exit_code,
+            stored(evidence.duration_ms),
+            evidence.digest,
+            evidence.at.as_millis(),
+        ])
+        .map(drop)
+}
+
+pub(super) fn evidence(connection: &Connection, task: i64) -> Sql<Vec<Evidence>> {
+    let text = "SELECT t.id, e.attempt, e.tree, e.judge, e.verdict, e.exit_code, e.duration_ms,
+                  e.digest, e.at
+                 FROM evidence e JOIN tasks t ON t.seq = e.task WHERE e.task = ?1 ORDER BY e.seq";
+    all(connection, text, [task], |row| {
+        Ok(Evidence {
+            task: parsed(row, 0)?,
+            attempt: optional(row, 1)?,
+            tree: row.get(2)?,
+            judge: row.get(3)?,
+            verdict: parsed(row, 4)?,
+            exit_code: row.get(5)?,
+            duration_ms: row.get::<_, i64>(6)?.unsigned_abs(),
+            digest: row.get(7)?,
+            at: time(row.get(8)?),
+        })
+    })
+}
+
+pub(super) fn insert_question(connection: &Connection, task: i64, question: &Question) -> Sql<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO questions (id, task, by, text, asked_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![
+            question.id.as_str(),
+            task,
+            question.by.as_str(),
+            question.text,
+            question.asked_at.as_millis(),
+        ])
+        .map(drop)
+}
+
+pub(super) fn questions(
+    connection: &Connection,
+    of: Option<i64>,
+    open_only: bool,
+) -> Sql<Vec<Question>> {
+    let text = "SELECT q.id, t.id, q.by, q.text, q.asked_at, q.answered_at, q.answer
+                 FROM questions q JOIN tasks t ON t.seq = q.task
+                WHERE (?1 IS NULL OR q.task = ?1) AND NOT (?2 AND q.answered_at IS NOT NULL)
+                ORDER BY q.seq";
+    all(connection, text, params![of, open_only], |row| {
+        let answer = match row.get::<_, Option<i64>>(5)? {
+            None => None,
+            Some(at) => Some((time(at), row.get(6)?)),
+        };
+        Ok(Question {
+            id: parsed(row, 0)?,
+            task: parsed(row, 1)?,
+            by: parsed(row, 2)?,
+            text: row.get(3)?,
+            asked_at: time(row.get(4)?),
+            answer,
+        })
+    })
+}
+
+pub(super) fn features(connection: &Connection) -> Sql<Vec<Feature>> {
+    let text = "SELECT id, name, created_at FROM features WHERE deleted_at IS NULL ORDER BY name";
+    all(connection, text, [], |row| {
+        Ok(Feature { id: parsed(row, 0)?, name: parsed(row, 1)?, created_at: time(row.get(2)?) })
+    })
+}
+
+pub(super) fn put_agent(
+    connection: &Connection,
+    id: &AgentId,
+    liveness: Option<&Liveness>,
+    now: Timestamp,
+) -> Sql<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO agents (id, host, boot_id, pid, pid_started, registered_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT (id) DO UPDATE SET host = excluded.host, boot_id = excluded.boot_id,
+               pid = excluded.pid, pid_started = excluded.pid_started",
+        )?
+        .execute(params![
+            id.as_str(),
+            liveness.map(|l| l.host.as_str()),
+            liveness.map(|l| l.boot_id.as_str()),
+            liveness.map(|l| l.pid),
+            liveness.map(|l| stored(l.pid_started)),
+            now.as_millis(),
+        ])
+        .map(drop)
+}
+
+pub(super) fn agents(connection: &Connection) -> Sql<Vec<AgentRecord>> {
+    let text = "SELECT id, host, boot_id, pid, pid_started, registered_at FROM agents ORDER BY seq";
+    let mut agents = all(connection, text, [], |row| {
+        let liveness = match row.get::<_, Option<String>>(1)? {
+            None => None,
+            Some(host) => Some(Liveness {
+                host,
+                boot_id: row.get(2)?,
+                pid: row.get(3)?,
+                pid_started: row.get::<_, i64>(4)?.unsigned_abs(),
+            }),
+        };
+        Ok(AgentRecord {
+            id: parsed(row, 0)?,
+            liveness,
+            registered_at: time(row.get(5)?),
+            claims: vec![],
+        })
+    })?;
+    let claims: Vec<(AgentId, TaskId)> = all(
+        connection,
+        "SELECT agent, id FROM tasks WHERE status = 'in_progress' ORDER BY seq",
+        [],
+        |row| Ok((parsed(row, 0)?, parsed(row, 1)?)),
+    )?;
+    for (agent, task) in claims {
+        if let Some(record) = agents.iter_mut().find(|record| record.id == agent) {
+            record.claims.push(task);
+        }
+    }
+    Ok(agents)
+}

@@ -1,0 +1,3 @@
+//! Version control.
+
+pub mod git;

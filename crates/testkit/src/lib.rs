@@ -1,0 +1,226 @@
+//! What tests share: a hermetic environment that runs the real binary, and honest skipping. Never
+//! part of the product.
+
+#![expect(clippy::disallowed_methods, reason = "tests start programs and read the environment")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop")]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// A git repository and a home of its own, and a way to call the binary in it.
+pub struct TestEnv {
+    folder: tempfile::TempDir,
+    binary: PathBuf,
+    variables: Vec<(String, String)>,
+}
+
+impl TestEnv {
+    /// An empty repository. `binary` is the ralph to test.
+    pub fn new(binary: impl Into<PathBuf>) -> Self {
+        let env = Self::without_repository(binary);
+        std::fs::create_dir(env.repo()).unwrap();
+        env.git(&["init", "--quiet", "--initial-branch=main"]);
+        env
+    }
+
+    /// A home and no repository.
+    pub fn without_repository(binary: impl Into<PathBuf>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("home")).unwrap();
+        Self { folder, binary: binary.into(), variables: vec![] }
+    }
+
+    /// The folder that holds everything.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The repository.
+    pub fn repo(&self) -> PathBuf {
+        self.folder.path().join("repo")
+    }
+
+    /// The user's home.
+    pub fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    /// The store.
+    pub fn store(&self) -> PathBuf {
+        self.repo().join(".ralph/progress.db")
+    }
+
+    /// Sets a variable for every later call.
+    pub fn set(&mut self, name: &str, value: &str) -> &mut Self {
+        self.variables.retain(|(known, _)| known != name);
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Writes a file of the repository.
+    pub fn write(&self, path: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.repo().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Runs git in the repository.
+    pub fn git(&self, arguments: &[&str]) -> String {
+        let output =
+            self.clean(Command::new("git")).args(arguments).current_dir(self.repo()).output();
+        let output = output.unwrap();
+        assert!(
+            output.status.success(),
+            "git {arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn clean(&self, mut command: Command) -> Command {
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.home())
+            .env("USER", "tester")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("RALPH_TEST_SEED", "7")
+            .stdin(Stdio::null());
+        for (name, value) in &self.variables {
+            command.env(name, value);
+        }
+        command
+    }
+
+    /// A call of ralph in the repository, not started.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.clean(Command::new(&self.binary));
+        let place = if self.repo().is_dir() { self.repo() } else { self.folder().to_owned() };
+        command.current_dir(place).args(arguments);
+        command
+    }
+
+    /// Runs ralph.
+    pub fn ralph(&self, arguments: &[&str]) -> Ran {
+        Ran::of(arguments, self.command(arguments).output().unwrap())
+    }
+
+    /// Runs ralph with something on its standard input.
+    pub fn ralph_with(&self, arguments: &[&str], input: impl AsRef<[u8]>) -> Ran {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let input = input.as_ref().to_owned();
+        let writer = std::thread::spawn(move || {
+            // The program may end before it has read everything.
+            let _ = stdin.write_all(&input);
+        });
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        Ran::of(arguments, output)
+    }
+
+    /// Starts ralph and does not wait for it.
+    pub fn start(&self, arguments: &[&str]) -> Child {
+        let mut command = self.command(arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Runs `ralph task` and returns what it printed; it must succeed.
+    pub fn task(&self, arguments: &[&str]) -> String {
+        let mut all = vec!["task"];
+        all.extend(arguments);
+        self.ralph(&all).success()
+    }
+
+    /// Runs `ralph task` as an agent.
+    pub fn task_as(&self, agent: &str, arguments: &[&str]) -> Ran {
+        let mut all = vec!["task"];
+        all.extend(arguments);
+        let output = self.command(&all).env("RALPH_AGENT_ID", agent).output().unwrap();
+        Ran::of(&all, output)
+    }
+}
+
+/// A call that has ended.
+#[derive(Debug)]
+pub struct Ran {
+    call: String,
+    /// The exit code; 128 and more for a signal.
+    pub code: i32,
+    /// What it printed.
+    pub stdout: String,
+    /// What it said.
+    pub stderr: String,
+}
+
+impl Ran {
+    fn of(arguments: &[&str], output: Output) -> Self {
+        use std::os::unix::process::ExitStatusExt;
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
+        Self {
+            call: arguments
+                .iter()
+                .map(|word| word.chars().take(60).collect::<String>() + " ")
+                .collect(),
+            code: output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0)),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    /// What it printed; it must have succeeded.
+    #[track_caller]
+    pub fn success(self) -> String {
+        assert_eq!(self.code, 0, "ralph {}\n{}", self.call, self.stderr);
+        self.stdout
+    }
+
+    /// What it said; it must have failed with this code, in a sentence, without printing data.
+    #[track_caller]
+    pub fn failure(self, code: i32) -> String {
+        assert_eq!(self.code, code, "ralph {}\n{}{}", self.call, self.stdout, self.stderr);
+        assert_eq!(self.stdout, "", "ralph {} printed data", self.call);
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        assert!(self.stderr.starts_with("error:"), "{}", self.stderr);
+        self.stderr
+    }
+}
+
+/// Says aloud that a test could not check something here, and why. `./check` counts these.
+pub fn skip(what: &str) {
+    use std::fs::OpenOptions;
+    if let Some(file) = std::env::var_os("RALPH_SKIPS") {
+        let mut file = OpenOptions::new().create(true).append(true).open(file).unwrap();
+        writeln!(file, "{what}").unwrap();
+    }
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {what}");
+}
+
+/// How often a campaign goes round: `short` in a normal run, `full` under `./check --full`.
+pub fn times(short: usize, full: usize) -> usize {
+    let wanted = std::env::var("RALPH_CAMPAIGN").unwrap_or_default();
+    match wanted.parse() {
+        Ok(times) => times,
+        Err(_) if wanted == "full" => full,
+        Err(_) => short,
+    }
+}
+
+/// A namespace of our own, where anybody may mount: `unshare` and a shell script. `None`, said aloud,
+/// where the machine does not allow it.
+pub fn private_mounts(what: &str, script: &str) -> Option<Command> {
+    let mut probe = Command::new("unshare");
+    probe.args(["--user", "--map-root-user", "--mount", "true"]);
+    let works = probe.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !works.is_ok_and(|status| status.success()) {
+        skip(&format!("{what}: no user namespaces here"));
+        return None;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "bash", "-euc", script]);
+    Some(command)
+}
