@@ -1,0 +1,40 @@
+//! `ralph export`.
+
+use clap::Args;
+use ralph_core::plan::{FORMATS, PlanFormat};
+use ralph_engine::ports::Filter;
+
+use crate::error::{CliError, Done};
+use crate::wire::Context;
+
+/// Print the plan in another tool's format
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph export beads > .beads/issues.jsonl")]
+pub(crate) struct ExportArgs {
+    /// The format: prd (prd.json) or beads (JSON lines)
+    format: String,
+}
+
+pub(crate) fn cmd_export(args: &ExportArgs, context: &mut Context<'_>) -> Done {
+    let format = format_named(&args.format)?;
+    let tasks = context.reader()?.list(&Filter { deleted_too: true, ..Filter::default() })?;
+    let rendered = format.render(&tasks);
+    context.out.data(&rendered.text)?;
+    context.out.finish()?;
+    for sentence in &rendered.not_kept {
+        context.out.warning(format!("{} cannot say: {sentence}", format.name()));
+    }
+    Ok(())
+}
+
+/// The format of that name.
+pub(super) fn format_named(name: &str) -> Result<&'static dyn PlanFormat, CliError> {
+    FORMATS.iter().copied().find(|format| format.name() == name).ok_or_else(|| {
+        let known: Vec<String> = FORMATS
+            .iter()
+            .map(|format| format!("{} ({})", format.name(), format.about()))
+            .collect();
+        CliError::usage(format!("there is no format {name:?}"))
+            .hint(format!("there are {}", known.join(" and ")))
+    })
+}

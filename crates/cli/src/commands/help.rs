@@ -1,0 +1,44 @@
+//! `ralph help`.
+
+use clap::Args;
+
+use crate::app::command_line;
+use crate::error::{CliError, Done};
+use crate::exit_codes::Exit;
+use crate::wire::Context;
+
+/// Print help for ralph, a command, or the topic exit-codes
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph help exit-codes")]
+pub(crate) struct HelpArgs {
+    /// A command, such as `task claim`, or the topic exit-codes
+    topic: Vec<String>,
+}
+
+pub(crate) fn cmd_help(args: &HelpArgs, context: &mut Context<'_>) -> Done {
+    if args.topic == ["exit-codes"] {
+        return Ok(context.out.data(Exit::table())?);
+    }
+    let help = find(&args.topic)?.render_long_help();
+    let text = if context.out.look.color { help.ansi().to_string() } else { help.to_string() };
+    Ok(context.out.data(text)?)
+}
+
+/// The command that these words lead to, named in full.
+pub(super) fn find(words: &[String]) -> Result<clap::Command, CliError> {
+    let mut command = command_line();
+    command.build();
+    for word in words {
+        let Some(next) = command.find_subcommand(word) else {
+            let known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+            let near = ralph_core::nearest::nearest(word, known.iter().copied(), 1);
+            let hint = match near.first() {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("there are {}", known.join(", ")),
+            };
+            return Err(CliError::usage(format!("there is no command {word:?}")).hint(hint));
+        };
+        command = next.clone();
+    }
+    Ok(command)
+}

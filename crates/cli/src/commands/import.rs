@@ -1,0 +1,122 @@
+//! `ralph import`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ralph_core::plan::{FORMATS, Plan, PlanFormat};
+use ralph_engine::clock;
+use ralph_engine::ports::{SyncMode, SyncReport};
+
+use crate::error::{CliError, Done, with_store};
+use crate::wire::Context;
+
+/// Bring in a plan of another tool: all of it or nothing
+///
+/// Tasks that are there already are brought up to date; done ones stay as they are, and nothing is
+/// deleted.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph import prd.json")]
+pub(crate) struct ImportArgs {
+    /// The file: prd.json, or JSON lines of beads; - for standard input
+    file: PathBuf,
+    /// The format, when the file does not show it: prd or beads
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
+    /// Check the file and say what would be brought in, without doing it
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn cmd_import(args: &ImportArgs, context: &mut Context<'_>) -> Done {
+    let text = read_plan(&args.file)?;
+    let format = match &args.format {
+        Some(name) => super::export::format_named(name)?,
+        None => recognised(&args.file, &text)?,
+    };
+    let plan = format.parse(&text).map_err(|error| at_line(&args.file, &text, &error))?;
+    if plan.tasks.is_empty() {
+        return Err(CliError::failed(format!("{} holds no task", args.file.display())));
+    }
+    if args.dry_run {
+        let found = plan.tasks.len();
+        if args.json {
+            context.out.json(&serde_json::json!({"tasks": found, "format": format.name()}))?;
+        } else {
+            context.out.line(format!("{found} tasks in {}", format.about()))?;
+        }
+        return tell_not_kept(&plan, format, context);
+    }
+    let by = context.actor()?;
+    let mut store = context.store()?;
+    let report = store
+        .sync(&plan.tasks, SyncMode::Add, &by, clock::now())
+        .map_err(|error| with_store(error, &mut *store))?;
+    tell_report(&report, args.json, context)?;
+    tell_not_kept(&plan, format, context)
+}
+
+fn tell_not_kept(plan: &Plan, format: &dyn PlanFormat, context: &mut Context<'_>) -> Done {
+    context.out.finish()?;
+    for sentence in &plan.not_kept {
+        context.out.warning(format!("not kept from {}: {sentence}", format.name()));
+    }
+    Ok(())
+}
+
+/// Says what a plan changed, in one line.
+pub(super) fn tell_report(report: &SyncReport, json: bool, context: &mut Context<'_>) -> Done {
+    let SyncReport { inserted, updated, deleted, skipped_done } = report;
+    if json {
+        return Ok(context.out.json(&serde_json::json!({
+            "inserted": inserted, "updated": updated, "deleted": deleted,
+            "skipped_done": skipped_done,
+        }))?);
+    }
+    Ok(context.out.line(format!(
+        "inserted: {inserted}, updated: {updated}, deleted: {deleted}, skipped (done): {skipped_done}"
+    ))?)
+}
+
+/// The text of a plan, from a file or standard input.
+pub(super) fn read_plan(file: &Path) -> Result<String, CliError> {
+    let bytes = if file == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut std::io::stdin(), &mut bytes).map(|_| bytes)
+    } else {
+        std::fs::read(file)
+    };
+    let name = file.display();
+    let bytes =
+        bytes.map_err(|error| CliError::failed(format!("{name} cannot be read: {error}")))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        CliError::failed(format!("{name}: line {line}: not UTF-8 text")).hint("nothing was applied")
+    })
+}
+
+fn recognised(file: &Path, text: &str) -> Result<&'static dyn PlanFormat, CliError> {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    FORMATS.iter().copied().find(|format| format.recognises(&name, text)).ok_or_else(|| {
+        CliError::failed(format!("{} is in no format that ralph knows", file.display()))
+            .hint("name it: --format prd or --format beads")
+    })
+}
+
+/// A problem in a plan, with the line it stands on.
+pub(super) fn at_line(file: &Path, text: &str, error: &ralph_core::plan::PlanError) -> CliError {
+    let name = if file == Path::new("-") {
+        "standard input".to_owned()
+    } else {
+        file.display().to_string()
+    };
+    let failed = CliError::failed(format!("{name}: line {}: {}", error.line, error.problem));
+    let source = text.lines().nth(error.line.saturating_sub(1)).unwrap_or_default();
+    let source = ralph_core::text::printable_line(source.trim_end());
+    let number = error.line.to_string();
+    let shown = ralph_ui::columns::cut(&source, 100);
+    failed.excerpt(format!("  {number} | {shown}")).hint("nothing was applied")
+}

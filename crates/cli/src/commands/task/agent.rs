@@ -1,0 +1,95 @@
+//! `ralph task agent`.
+
+use clap::{Args, Subcommand};
+use ralph_core::TaskId;
+use ralph_engine::clock;
+use ralph_ui::columns::{Cell, table};
+
+use crate::error::{CliError, Done, with_store};
+use crate::wire::{Context, agent_id};
+
+/// Make agents known, and see who holds what
+#[derive(Debug, Args)]
+#[command(
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "Example: ralph task agent list"
+)]
+pub(super) struct AgentArgs {
+    #[command(subcommand)]
+    command: AgentCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum AgentCommand {
+    /// Make a new agent known and print its id, four hex digits
+    #[command(after_help = "Example: export RALPH_AGENT_ID=$(ralph task agent register)")]
+    Register,
+    /// List the agents and the tasks that they hold
+    #[command(after_help = "Example: ralph task agent list --json")]
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let an agent go; what it holds is given back
+    #[command(after_help = "Example: ralph task agent deregister 1a2b")]
+    Deregister {
+        /// The agent
+        id: String,
+    },
+}
+
+pub(super) fn cmd_agent(args: &AgentArgs, context: &mut Context<'_>) -> Done {
+    match &args.command {
+        AgentCommand::Register => register(context),
+        AgentCommand::List { json } => list(*json, context),
+        AgentCommand::Deregister { id } => {
+            let id = agent_id(id)?;
+            let by = context.actor()?;
+            let mut store = context.store()?;
+            let released = store.deregister_agent(&id, &by, clock::now());
+            let released = released.map_err(|error| with_store(error, &mut *store))?;
+            for task in released {
+                context.out.note(format!("{task} is open again"));
+            }
+            Ok(())
+        }
+    }
+}
+
+fn register(context: &mut Context<'_>) -> Done {
+    let mut ids = context.ids();
+    let mut store = context.store()?;
+    let known = store.agents()?;
+    // Four digits are few: with every one of them taken there is nothing left to give.
+    for _ in 0..100_000 {
+        let id = ids.agent().map_err(|error| CliError::failed(error.to_string()))?;
+        if !known.iter().any(|agent| agent.id == id) {
+            store.register_agent(&id, None, clock::now())?;
+            return Ok(context.out.line(id)?);
+        }
+    }
+    Err(CliError::failed("every agent id is taken")
+        .hint("let agents go that are no longer there: ralph task agent deregister ID"))
+}
+
+fn list(json: bool, context: &mut Context<'_>) -> Done {
+    let agents = context.reader()?.agents()?;
+    if json {
+        return Ok(context.out.json(&agents)?);
+    }
+    let rows: Vec<Vec<Cell>> = agents
+        .iter()
+        .map(|agent| {
+            let tasks: Vec<&str> = agent.claims.iter().map(TaskId::as_str).collect();
+            vec![
+                Cell::new(agent.id.as_str()),
+                Cell::new(agent.registered_at.to_string()),
+                Cell::new(tasks.join(", ")),
+            ]
+        })
+        .collect();
+    let look = context.out.look;
+    Ok(context.out.data(table(&["AGENT", "SINCE", "HOLDS"], 2, &rows, look))?)
+}

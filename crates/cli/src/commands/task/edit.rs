@@ -1,0 +1,314 @@
+//! Making and changing tasks: `add`, `create`, `update`, `delete`, `block`, `unblock`.
+
+use clap::Args;
+use ralph_core::TaskId;
+use ralph_core::task::{NewTask, Priority, Status, StatusFilter, TaskPatch};
+use ralph_core::text::{self, TextError, Title};
+use ralph_engine::clock;
+use ralph_engine::ports::{DeleteWhich, Scope, StoreError};
+
+use crate::error::{CliError, Done, feature_name, task_id, with_store};
+use crate::wire::Context;
+
+/// The fields that `add` and `update` share. An empty value empties a field.
+#[derive(Debug, Args)]
+struct FieldArgs {
+    /// Which comes first: 0 before 1 (default 2)
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
+    priority: Option<i64>,
+    /// A grouping of your own
+    #[arg(short, long)]
+    category: Option<String>,
+    /// What is to be done, at length; - reads standard input
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    description: Option<String>,
+    /// How to go about it: a JSON array of strings
+    #[arg(short, long, value_name = "JSON")]
+    steps: Option<String>,
+    /// The specification that it comes from
+    #[arg(short = 'r', long, value_name = "SPEC")]
+    spec: Option<String>,
+    /// Where else it is known: an issue, a section, a link
+    #[arg(long = "ref", value_name = "REF")]
+    reference: Option<String>,
+    /// The tasks that must be done first, by id
+    #[arg(long, value_name = "ID,ID")]
+    deps: Option<String>,
+    /// The task that it is a part of
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+    /// The feature that it belongs to
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
+    /// Globs of the files that it is going to change
+    #[arg(long, value_name = "GLOB,GLOB")]
+    touches: Option<String>,
+}
+
+impl FieldArgs {
+    fn patch(&self) -> Result<TaskPatch, CliError> {
+        let label = |field: &'static str, value: &Option<String>| match value {
+            None => Ok(None),
+            Some(value) => text::label(field, value).map(Some).map_err(text_error),
+        };
+        let ids = |value: &str| {
+            let parts = value.split(',').map(str::trim).filter(|part| !part.is_empty());
+            parts.map(task_id).collect::<Result<Vec<TaskId>, CliError>>()
+        };
+        Ok(TaskPatch {
+            title: None,
+            description: self.description.as_deref().map(long_text).transpose()?,
+            priority: self
+                .priority
+                .map(Priority::new)
+                .transpose()
+                .map_err(|error| CliError::failed(error.to_string()))?,
+            category: label("category", &self.category)?,
+            spec: label("spec", &self.spec)?,
+            reference: label("reference", &self.reference)?,
+            parent: match self.parent.as_deref() {
+                None => None,
+                Some("") => Some(None),
+                Some(id) => Some(Some(task_id(id)?)),
+            },
+            feature: match self.feature.as_deref() {
+                None => None,
+                Some("") => Some(None),
+                Some(name) => Some(Some(feature_name(name)?)),
+            },
+            branch: None,
+            touches: match &self.touches {
+                None => None,
+                Some(globs) => Some(lines("touches", globs.split(','))?),
+            },
+            steps: self.steps.as_deref().map(steps).transpose()?,
+            deps: self.deps.as_deref().map(ids).transpose()?,
+        })
+    }
+}
+
+fn lines<'a>(
+    field: &'static str,
+    texts: impl Iterator<Item = &'a str>,
+) -> Result<Vec<String>, CliError> {
+    let mut list = Vec::new();
+    for one in texts {
+        list.extend(text::label(field, one).map_err(text_error)?);
+    }
+    Ok(list)
+}
+
+fn steps(json: &str) -> Result<Vec<String>, CliError> {
+    if json.trim().is_empty() {
+        return Ok(vec![]);
+    }
+    let steps: Vec<String> = serde_json::from_str(json).map_err(|error| {
+        CliError::failed(format!("the steps are not a JSON array of strings: {error}"))
+            .hint(r#"write them like this: -s '["first","second"]'"#)
+    })?;
+    lines("step", steps.iter().map(String::as_str))
+}
+
+fn long_text(value: &str) -> Result<String, CliError> {
+    let value =
+        if value == "-" { std::io::read_to_string(std::io::stdin())? } else { value.to_owned() };
+    text::long("description", value).map_err(text_error)
+}
+
+/// A text that was refused, as a failure of the command.
+pub(super) fn text_error(error: TextError) -> CliError {
+    let hint = match &error {
+        TextError::Empty { .. } => "say in a few words what is to be done",
+        TextError::TooLong { field: "title", .. } => {
+            "keep the title short and put the rest into -d TEXT"
+        }
+        TextError::Control { field: "title", .. } => {
+            "a title is one line; put the rest into -d TEXT"
+        }
+        TextError::TooLong { .. } => {
+            "keep long texts in a file of the repository and name it with --ref"
+        }
+        TextError::Control { .. } => "this is a text of one line",
+    };
+    CliError::failed(error.to_string()).hint(hint)
+}
+
+/// Add a task and print its id
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph task add \"Write the parser\" -p 1 --deps t-abcd2345")]
+pub(super) struct AddArgs {
+    /// What is to be done, in a line
+    title: String,
+    /// An id of your own, such as task-cli/01
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+    #[command(flatten)]
+    fields: FieldArgs,
+}
+
+pub(super) fn cmd_add(args: &AddArgs, context: &mut Context<'_>) -> Done {
+    add(args.id.as_deref(), &args.title, &args.fields, context)
+}
+
+/// Add a task with an id of your own and print the id
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph task create task-cli/01 \"Write the parser\"")]
+pub(super) struct CreateArgs {
+    /// The id
+    id: String,
+    /// What is to be done, in a line
+    title: String,
+    #[command(flatten)]
+    fields: FieldArgs,
+}
+
+pub(super) fn cmd_create(args: &CreateArgs, context: &mut Context<'_>) -> Done {
+    add(Some(&args.id), &args.title, &args.fields, context)
+}
+
+fn add(id: Option<&str>, title: &str, fields: &FieldArgs, context: &mut Context<'_>) -> Done {
+    let id = id.map(task_id).transpose()?;
+    let title = Title::new(title).map_err(text_error)?;
+    let new = NewTask { id: id.clone(), title, fields: fields.patch()? };
+    let by = context.actor()?;
+    let mut ids = context.ids();
+    let mut store = context.store()?;
+    loop {
+        let chosen = match &id {
+            Some(id) => id.clone(),
+            None => ids.task().map_err(|error| CliError::failed(error.to_string()))?,
+        };
+        match store.add(chosen.clone(), new.clone(), &by, clock::now()) {
+            Ok(()) => return Ok(context.out.line(chosen)?),
+            // Eight letters may meet by chance.
+            Err(StoreError::Refused(ralph_core::task::Refusal::Exists { .. })) if id.is_none() => {}
+            Err(error) => return Err(with_store(error, &mut *store)),
+        }
+    }
+}
+
+/// Change fields or the status of a task
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph task update t-abcd2345 -p 0 --deps \"\"")]
+pub(super) struct UpdateArgs {
+    /// The task
+    id: String,
+    /// A new title
+    #[arg(long)]
+    title: Option<String>,
+    /// A new status, if the old one allows it
+    #[arg(long)]
+    status: Option<String>,
+    #[command(flatten)]
+    fields: FieldArgs,
+}
+
+pub(super) fn cmd_update(args: &UpdateArgs, context: &mut Context<'_>) -> Done {
+    let id = task_id(&args.id)?;
+    let mut patch = args.fields.patch()?;
+    patch.title = args.title.as_deref().map(Title::new).transpose().map_err(text_error)?;
+    let status = args.status.as_deref().map(parse_status).transpose()?;
+    if patch.is_empty() && status.is_none() {
+        return Err(CliError::usage("there is nothing to change")
+            .hint("name what to change, for example: -p 0, --title TEXT or --status open"));
+    }
+    let by = context.actor()?;
+    let limit = context.retry_limit()?;
+    let mut store = context.store()?;
+    let now = clock::now();
+    let changed = match status {
+        Some(to) => store.amend(&id, patch, to, limit, &by, now),
+        None => store.update(&id, patch, &by, now),
+    };
+    changed.map_err(|error| with_store(error, &mut *store))
+}
+
+fn parse_status(text: &str) -> Result<Status, CliError> {
+    text.parse().map_err(|error: ralph_core::task::UnknownStatus| {
+        let failed = CliError::usage(error.to_string());
+        match text {
+            "blocked" => CliError::usage("blocked is not set, it follows from blockers")
+                .hint("add one: ralph task block ID --by ID"),
+            _ => failed,
+        }
+    })
+}
+
+/// Take tasks out of the plan; their history stays
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: ralph task delete t-abcd2345\n         ralph task delete --status failed"
+)]
+pub(super) struct DeleteArgs {
+    /// The tasks
+    #[arg(required_unless_present_any = ["status", "all"], conflicts_with_all = ["status", "all"])]
+    ids: Vec<String>,
+    /// Every task with this status; done ones stay
+    #[arg(long, conflicts_with = "all")]
+    status: Option<StatusFilter>,
+    /// Every task that is not done
+    #[arg(long)]
+    all: bool,
+    /// Yes, all of them
+    #[arg(long, requires = "all")]
+    confirm: bool,
+}
+
+pub(super) fn cmd_delete(args: &DeleteArgs, context: &mut Context<'_>) -> Done {
+    let which = match (args.status, args.all) {
+        (Some(status), _) => DeleteWhich::With(status),
+        (None, true) if !args.confirm => {
+            let counts = context.reader()?.counts(&Scope::All)?;
+            let left = counts.total() - counts.done;
+            return Err(CliError::usage(format!("this would delete {left} tasks"))
+                .hint("if that is what you want: ralph task delete --all --confirm"));
+        }
+        (None, true) => DeleteWhich::All,
+        (None, false) => {
+            DeleteWhich::Ids(args.ids.iter().map(|id| task_id(id)).collect::<Result<_, _>>()?)
+        }
+    };
+    let by = context.actor()?;
+    let mut store = context.store()?;
+    let deleted = store.delete(which, &by, clock::now()).map_err(|e| with_store(e, &mut *store))?;
+    for id in deleted {
+        context.out.line(id)?;
+    }
+    Ok(())
+}
+
+/// Make a task wait for another one
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph task block t-abcd2345 --by t-efgh2345")]
+pub(super) struct BlockArgs {
+    /// The task that is to wait
+    id: String,
+    /// The task that must be done first
+    #[arg(long, value_name = "ID")]
+    by: String,
+}
+
+pub(super) fn cmd_block(args: &BlockArgs, context: &mut Context<'_>) -> Done {
+    let (id, blocker) = (task_id(&args.id)?, task_id(&args.by)?);
+    let by = context.actor()?;
+    let mut store = context.store()?;
+    store.block(&id, &blocker, &by, clock::now()).map_err(|error| with_store(error, &mut *store))
+}
+
+/// Let a task no longer wait for another one
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph task unblock t-abcd2345 --by t-efgh2345")]
+pub(super) struct UnblockArgs {
+    /// The task that waits
+    id: String,
+    /// The task that it waits for
+    #[arg(long, value_name = "ID")]
+    by: String,
+}
+
+pub(super) fn cmd_unblock(args: &UnblockArgs, context: &mut Context<'_>) -> Done {
+    let (id, blocker) = (task_id(&args.id)?, task_id(&args.by)?);
+    let by = context.actor()?;
+    let mut store = context.store()?;
+    store.unblock(&id, &blocker, &by, clock::now()).map_err(|error| with_store(error, &mut *store))
+}

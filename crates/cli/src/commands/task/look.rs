@@ -1,0 +1,259 @@
+//! Looking: `list`, `show`, `tree`, `deps`, `ready`, `peek`.
+
+use clap::Args;
+use ralph_core::task::{Refusal, StatusFilter, Task};
+use ralph_engine::clock;
+use ralph_engine::ports::{Filter, Scope, Store, StoreError};
+use ralph_ui::tasks::{self, Details, Kv};
+
+use crate::error::{CliError, Done, feature_name, task_id, with_store};
+use crate::output::Output;
+use crate::wire::{Context, agent_id};
+
+/// List tasks, in the order in which they were made
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph task list --status open,active")]
+pub(super) struct ListArgs {
+    /// Only these: open, active, blocked, waiting, done, failed, deleted
+    #[arg(long, value_name = "S,S", value_delimiter = ',')]
+    status: Vec<StatusFilter>,
+    /// Deleted ones too
+    #[arg(long, conflicts_with = "status")]
+    all: bool,
+    /// Only those that this agent has claimed
+    #[arg(long, value_name = "AGENT")]
+    assignee: Option<String>,
+    /// Only those of this feature
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
+    /// Print markdown-KV
+    #[arg(long)]
+    markdown: bool,
+    /// Print JSON
+    #[arg(long, conflicts_with = "markdown")]
+    json: bool,
+}
+
+pub(super) fn cmd_list(args: &ListArgs, context: &mut Context<'_>) -> Done {
+    let mut store = context.reader()?;
+    let feature = match scope(args.feature.as_deref(), &mut *store)? {
+        Scope::Feature(name) => Some(name),
+        _ => None,
+    };
+    let filter = Filter {
+        statuses: args.status.clone(),
+        deleted_too: args.all,
+        assignee: args.assignee.as_deref().map(agent_id).transpose()?,
+        feature,
+        parent: None,
+    };
+    let tasks = store.list(&filter)?;
+    if args.markdown {
+        let shown = tasks.iter().map(|task| Kv {
+            task,
+            status: task.shown().as_str(),
+            assignee: true,
+            claim: None,
+        });
+        return Ok(context.out.data(tasks::markdown_kv(shown))?);
+    }
+    table_or_json(&tasks, args.json, &mut context.out)
+}
+
+fn table_or_json(tasks: &[Task], json: bool, out: &mut Output) -> Done {
+    if json {
+        return Ok(out.json(&tasks.iter().map(tasks::task_json).collect::<Vec<_>>())?);
+    }
+    Ok(out.data(tasks::table(tasks, out.look))?)
+}
+
+/// Show everything about a task
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph task show t-abcd2345 --with-deps")]
+pub(super) struct ShowArgs {
+    /// The task
+    id: String,
+    /// Also what it waits for and what it holds up
+    #[arg(long)]
+    with_deps: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn cmd_show(args: &ShowArgs, context: &mut Context<'_>) -> Done {
+    let id = task_id(&args.id)?;
+    let mut store = context.reader()?;
+    let store = &mut *store;
+    let looked = (|| {
+        let task = store.get(&id)?;
+        let (blockers, dependents) = match args.with_deps {
+            true => (Some(blockers_of(&task, store)?), Some(store.dependents(&id)?)),
+            false => (None, None),
+        };
+        let records = (
+            store.log(&id)?,
+            store.attempts(&id)?,
+            store.evidence(&id)?,
+            store.questions(Some(&id), false)?,
+        );
+        Ok((task, blockers, dependents, records))
+    })();
+    let (task, blockers, dependents, (log, attempts, evidence, questions)) =
+        looked.map_err(|error| with_store(error, store))?;
+    let details = Details {
+        log: &log,
+        attempts: &attempts,
+        evidence: &evidence,
+        questions: &questions,
+        blockers: blockers.as_deref(),
+        dependents: dependents.as_deref(),
+    };
+    if args.json {
+        return Ok(context.out.json(&tasks::details(&task, details))?);
+    }
+    let look = context.out.look;
+    Ok(context.out.data(tasks::page(&task, details, look))?)
+}
+
+fn blockers_of(task: &Task, store: &mut dyn Store) -> Result<Vec<Task>, StoreError> {
+    task.deps.iter().map(|id| store.get(id)).collect()
+}
+
+/// Show the plan as a tree of tasks and their parts
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph task tree")]
+pub(super) struct TreeArgs {
+    /// Print JSON: the tasks as `list` does, each with its parent
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn cmd_tree(args: &TreeArgs, context: &mut Context<'_>) -> Done {
+    let tasks = context.reader()?.list(&Filter::default())?;
+    if args.json {
+        return table_or_json(&tasks, true, &mut context.out);
+    }
+    let look = context.out.look;
+    Ok(context.out.data(tasks::tree(&tasks, look))?)
+}
+
+/// Show what a task waits for and what it holds up
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph task deps t-abcd2345")]
+pub(super) struct DepsArgs {
+    /// The task
+    id: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn cmd_deps(args: &DepsArgs, context: &mut Context<'_>) -> Done {
+    let id = task_id(&args.id)?;
+    let mut store = context.reader()?;
+    let store = &mut *store;
+    let looked = (|| {
+        let task = store.get(&id)?;
+        Ok((blockers_of(&task, store)?, store.dependents(&id)?))
+    })();
+    let (blockers, dependents) = looked.map_err(|error| with_store(error, store))?;
+    if args.json {
+        let list = |tasks: &[Task]| -> Vec<serde_json::Value> {
+            let short = |task: &Task| {
+                serde_json::json!({
+                    "id": task.id, "title": task.title, "status": task.status.as_str(),
+                })
+            };
+            tasks.iter().map(short).collect()
+        };
+        let both = serde_json::json!({
+            "id": id, "blockers": list(&blockers), "dependents": list(&dependents),
+        });
+        return Ok(context.out.json(&both)?);
+    }
+    for (word, tasks) in [("waits for", &blockers), ("holds up", &dependents)] {
+        if tasks.is_empty() {
+            context.out.line(format!("{id} {word} nothing"))?;
+        } else {
+            context.out.line(format!("{id} {word}:"))?;
+        }
+        for task in tasks {
+            let title = ralph_core::text::printable_line(task.title.as_str());
+            context.out.line(format!("  {}  {}  {title}", task.id, task.shown()))?;
+        }
+    }
+    Ok(())
+}
+
+/// List the tasks that could be done now, the first one first
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph task ready -n 5 --json")]
+pub(super) struct ReadyArgs {
+    /// How many at most
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// Only those of this feature
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn cmd_ready(args: &ReadyArgs, context: &mut Context<'_>) -> Done {
+    let mut store = context.reader()?;
+    let scope = scope(args.feature.as_deref(), &mut *store)?;
+    // One more than asked for tells whether there are more.
+    let mut tasks = store.ready(&scope, args.limit.saturating_add(1))?;
+    let more = tasks.len() > args.limit;
+    tasks.truncate(args.limit);
+    table_or_json(&tasks, args.json, &mut context.out)?;
+    if more && !args.json {
+        context
+            .out
+            .note(format!("there are more: ralph task ready -n {}", args.limit.saturating_mul(10)));
+    }
+    Ok(())
+}
+
+/// The scope that `--feature` names; an unknown feature is no empty one.
+pub(super) fn scope(feature: Option<&str>, store: &mut dyn Store) -> Result<Scope, CliError> {
+    let Some(name) = feature else { return Ok(Scope::All) };
+    let name = feature_name(name)?;
+    if store.features()?.iter().any(|known| known.name == name) {
+        return Ok(Scope::Feature(name));
+    }
+    Err(with_store(Refusal::UnknownFeature { name }.into(), store))
+}
+
+/// Show the first claimable tasks and all claimed ones, for an agent to choose from
+///
+/// Prints nothing, and succeeds, when there is neither.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph task peek -n 10")]
+pub(super) struct PeekArgs {
+    /// How many claimable ones at most
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 5)]
+    limit: usize,
+    /// Only those of this feature
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn cmd_peek(args: &PeekArgs, context: &mut Context<'_>) -> Done {
+    let mut store = context.reader()?;
+    let scope = scope(args.feature.as_deref(), &mut *store)?;
+    let peek = store.peek(&scope, args.limit, clock::now())?;
+    if args.json {
+        return Ok(context.out.json(&tasks::peek_json(&peek.claimable, &peek.claimed))?);
+    }
+    let claimable =
+        peek.claimable.iter().map(|task| Kv { task, status: "open", assignee: false, claim: None });
+    let claimed =
+        peek.claimed.iter().map(|task| Kv { task, status: "active", assignee: true, claim: None });
+    Ok(context.out.data(tasks::markdown_kv(claimable.chain(claimed)))?)
+}

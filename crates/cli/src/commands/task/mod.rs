@@ -1,0 +1,82 @@
+//! `ralph task`.
+
+mod agent;
+mod claim;
+mod edit;
+mod look;
+mod notes;
+mod plan;
+
+use clap::{Args, Subcommand};
+
+use crate::error::Done;
+use crate::wire::Context;
+
+/// Look at the plan and change it
+///
+/// Agents and people use the same commands. With RALPH_AGENT_ID in the environment an agent acts,
+/// and may settle only what it has claimed; without it a person acts, directly.
+///
+/// Statuses: open (pending), active (in_progress), waiting, done, failed, deleted; an open task with
+/// an unfinished blocker is shown as blocked.
+#[derive(Debug, Args)]
+#[command(
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "Example: ralph task add \"Write the parser\" -p 1 && ralph task ready"
+)]
+pub(crate) struct TaskArgs {
+    #[command(subcommand)]
+    command: TaskCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum TaskCommand {
+    Add(edit::AddArgs),
+    Create(edit::CreateArgs),
+    Update(edit::UpdateArgs),
+    Delete(edit::DeleteArgs),
+    List(look::ListArgs),
+    Show(look::ShowArgs),
+    Tree(look::TreeArgs),
+    Deps(look::DepsArgs),
+    Block(edit::BlockArgs),
+    Unblock(edit::UnblockArgs),
+    Ready(look::ReadyArgs),
+    Peek(look::PeekArgs),
+    Claim(claim::ClaimArgs),
+    Renew(claim::RenewArgs),
+    Done(claim::DoneArgs),
+    Fail(claim::FailArgs),
+    Reset(claim::ResetArgs),
+    Log(notes::LogArgs),
+    PlanStatus(plan::PlanStatusArgs),
+    PlanSync(plan::PlanSyncArgs),
+    Agent(agent::AgentArgs),
+}
+
+pub(crate) fn cmd_task(args: TaskArgs, context: &mut Context<'_>) -> Done {
+    match args.command {
+        TaskCommand::Add(args) => edit::cmd_add(&args, context),
+        TaskCommand::Create(args) => edit::cmd_create(&args, context),
+        TaskCommand::Update(args) => edit::cmd_update(&args, context),
+        TaskCommand::Delete(args) => edit::cmd_delete(&args, context),
+        TaskCommand::List(args) => look::cmd_list(&args, context),
+        TaskCommand::Show(args) => look::cmd_show(&args, context),
+        TaskCommand::Tree(args) => look::cmd_tree(&args, context),
+        TaskCommand::Deps(args) => look::cmd_deps(&args, context),
+        TaskCommand::Block(args) => edit::cmd_block(&args, context),
+        TaskCommand::Unblock(args) => edit::cmd_unblock(&args, context),
+        TaskCommand::Ready(args) => look::cmd_ready(&args, context),
+        TaskCommand::Peek(args) => look::cmd_peek(&args, context),
+        TaskCommand::Claim(args) => claim::cmd_claim(&args, context),
+        TaskCommand::Renew(args) => claim::cmd_renew(&args, context),
+        TaskCommand::Done(args) => claim::cmd_done(&args, context),
+        TaskCommand::Fail(args) => claim::cmd_fail(&args, context),
+        TaskCommand::Reset(args) => claim::cmd_reset(&args, context),
+        TaskCommand::Log(args) => notes::cmd_log(&args, context),
+        TaskCommand::PlanStatus(args) => plan::cmd_plan_status(&args, context),
+        TaskCommand::PlanSync(args) => plan::cmd_plan_sync(&args, context),
+        TaskCommand::Agent(args) => agent::cmd_agent(&args, context),
+    }
+}

@@ -1,0 +1,67 @@
+//! The plan as a whole: `plan-status` and `plan-sync`.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use clap::Args;
+use ralph_core::plan::parse_sync;
+use ralph_engine::clock;
+use ralph_engine::ports::SyncMode;
+
+use super::look::scope;
+use crate::commands::import::{at_line, read_plan, tell_report};
+use crate::error::{CliError, Done, with_store};
+use crate::wire::Context;
+
+/// Count the tasks in one line
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: ralph task plan-status\nPrints: 3 open, 1 active, 2 done, 0 blocked, 0 deleted"
+)]
+pub(super) struct PlanStatusArgs {
+    /// Only those of this feature
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn cmd_plan_status(args: &PlanStatusArgs, context: &mut Context<'_>) -> Done {
+    let mut store = context.reader()?;
+    let scope = scope(args.feature.as_deref(), &mut *store)?;
+    let counts = store.counts(&scope)?;
+    if args.json {
+        return Ok(context.out.json(&counts)?);
+    }
+    Ok(context.out.line(counts)?)
+}
+
+/// Bring the plan in line with JSON lines from standard input: all of them or none
+///
+/// One object a line, with the keys id, t (title), d (description), p (priority), cat, spec, ref, deps
+/// and steps. A key that is left out leaves the field as it is. Done tasks stay as they are; tasks of
+/// a spec that the input names, and which the input leaves out, are deleted. Doing it twice changes
+/// nothing.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph task plan-sync < plan.jsonl")]
+pub(super) struct PlanSyncArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn cmd_plan_sync(args: &PlanSyncArgs, context: &mut Context<'_>) -> Done {
+    if std::io::stdin().is_terminal() {
+        return Err(CliError::usage("plan-sync reads JSON lines from standard input")
+            .hint("ralph task plan-sync < plan.jsonl"));
+    }
+    let stdin = Path::new("-");
+    let text = read_plan(stdin)?;
+    let plan = parse_sync(&text).map_err(|error| at_line(stdin, &text, &error))?;
+    let by = context.actor()?;
+    let mut store = context.store()?;
+    let report = store.sync(&plan.tasks, SyncMode::ReplaceSpecs, &by, clock::now());
+    let report = report.map_err(|error| with_store(error, &mut *store))?;
+    tell_report(&report, args.json, context)
+}

@@ -1,0 +1,112 @@
+//! The `[[gate]]` tables.
+
+use std::time::Duration;
+
+use ralph_core::nearest::nearest;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::kind::Kind;
+use super::names::shown;
+use super::parse::given;
+use super::place::{ConfigError, Source, Warning};
+use super::value::{self, Value, hidden};
+
+/// The fields of a gate: name, kind, whether it must be there, and what it means.
+pub(super) const FIELDS: [(&str, Kind, bool, &str); 3] = [
+    ("name", Kind::Text, true, "What the gate is called in logs and evidence."),
+    ("command", Kind::Text, true, "The shell command; exit code 0 means green."),
+    ("timeout", Kind::Duration, false, "How long the command may run before it counts as red."),
+];
+
+/// A command that has to succeed before work counts as done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gate {
+    /// Its name, unique among the gates.
+    pub name: String,
+    /// The shell command.
+    pub command: String,
+    timeout: Option<String>,
+}
+
+impl Gate {
+    /// How long the command may run, if the gate says so.
+    pub fn timeout(&self) -> Option<Duration> {
+        self.timeout.as_deref().and_then(value::duration)
+    }
+
+    /// The same, as it was written.
+    pub fn timeout_text(&self) -> Option<&str> {
+        self.timeout.as_deref()
+    }
+}
+
+/// Reads the value of `gate`.
+pub(super) fn read(
+    source: &Source<'_>,
+    found: &Spanned<DeValue<'_>>,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<Gate>, ConfigError> {
+    let not_tables = |span| {
+        let message = "gates are written as tables that begin with [[gate]]".to_owned();
+        source.error(&span, message)
+    };
+    let DeValue::Array(items) = found.get_ref() else {
+        return Err(not_tables(found.span()));
+    };
+    let mut gates: Vec<Gate> = Vec::with_capacity(items.len());
+    for item in items.iter() {
+        let DeValue::Table(table) = item.get_ref() else {
+            return Err(not_tables(item.span()));
+        };
+        let gate = one(source, &item.span(), table, warnings)?;
+        if gates.iter().any(|earlier| earlier.name == gate.name) {
+            let span = table.get("name").map_or(item.span(), Spanned::span);
+            let message = format!("two gates are called `{}`", shown(&gate.name));
+            return Err(source.error(&span, message));
+        }
+        gates.push(gate);
+    }
+    Ok(gates)
+}
+
+fn one(
+    source: &Source<'_>,
+    span: &std::ops::Range<usize>,
+    table: &DeTable<'_>,
+    warnings: &mut Vec<Warning>,
+) -> Result<Gate, ConfigError> {
+    for key in table.keys() {
+        let names = FIELDS.map(|(name, ..)| name);
+        let name: &str = key.get_ref();
+        if !names.contains(&name) {
+            let mut message = format!("unknown setting `gate.{}`", shown(name));
+            if let Some(near) = nearest(name, names, 1).first() {
+                message.push_str(&format!("; did you mean `gate.{near}`?"));
+            }
+            warnings.push(source.warning(&key.span(), message));
+        }
+    }
+    let mut texts = [const { None }; FIELDS.len()];
+    for ((name, kind, required, _), text) in FIELDS.iter().zip(&mut texts) {
+        let Some(found) = table.get(*name) else {
+            if *required {
+                return Err(source.error(span, format!("this gate has no `{name}`")));
+            }
+            continue;
+        };
+        let refuse = |message| source.error(&found.span(), message);
+        match kind.read(&given(found.get_ref())) {
+            Ok(Value::Text(value)) if !value.trim().is_empty() => {
+                if *name == "name" && value.chars().any(hidden) {
+                    return Err(refuse("the name of a gate must be one line of text".to_owned()));
+                }
+                *text = Some(value);
+            }
+            Ok(_) => return Err(refuse(format!("the `{name}` of a gate must not be empty"))),
+            Err(refusal) => return Err(refuse(format!("`gate.{name}` {refusal}"))),
+        }
+    }
+    let [name, command, timeout] = texts;
+    Ok(Gate { name: name.unwrap_or_default(), command: command.unwrap_or_default(), timeout })
+}

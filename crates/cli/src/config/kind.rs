@@ -1,0 +1,212 @@
+//! Which values a setting accepts, and how a refused one is explained.
+
+use std::fmt;
+
+use ralph_core::nearest::nearest;
+
+use super::value::{self, Given, Value};
+
+/// Which values a setting accepts.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// Yes or no.
+    Bool,
+    /// A whole number in a range.
+    Whole {
+        /// The least one.
+        min: u64,
+        /// The greatest one.
+        max: u64,
+    },
+    /// A number that is not negative, with or without a fraction.
+    Amount,
+    /// Any text.
+    Text,
+    /// The path of a file or folder.
+    Path,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A length of time such as `15m`.
+    Duration,
+    /// A number of bytes such as `2GiB`.
+    Size,
+    /// A list whose items are of this kind.
+    List(&'static Self),
+    /// A whole number, or `unlimited`.
+    CountOrUnlimited,
+    /// This kind, or `preset` for what the preset says.
+    OrPreset(&'static Self),
+}
+
+/// Why a value was refused. Displays as the end of a sentence: `must be …, not …`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    wants: String,
+    got: String,
+    meant: Option<String>,
+    /// Which item of a list it is about.
+    pub(super) item: Option<usize>,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "must be {}, not {}", self.wants, self.got)?;
+        match &self.meant {
+            Some(word) => write!(f, "; did you mean {word:?}?"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Refusal {
+    /// What the sentence is about: the setting, or an item of it.
+    pub(super) fn subject(&self, key: &str) -> String {
+        match self.item {
+            Some(_) => format!("each item of `{key}`"),
+            None => format!("`{key}`"),
+        }
+    }
+}
+
+impl Kind {
+    /// What a value has to be, as in "must be …".
+    pub(super) fn wants(&self) -> String {
+        match self {
+            Self::Bool => "true or false".to_owned(),
+            Self::Whole { min: 0, max } if *max >= u64::from(u32::MAX) => {
+                "a whole number".to_owned()
+            }
+            Self::Whole { min, max } if *max >= u64::from(u32::MAX) => {
+                format!("a whole number of at least {min}")
+            }
+            Self::Whole { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Amount => "a number of at least 0".to_owned(),
+            Self::Text => "text in quotes".to_owned(),
+            Self::Path => "a path in quotes".to_owned(),
+            Self::Choice(words) => format!("one of {}", listed(words)),
+            Self::Duration => "a length of time such as \"15m\" or \"1h 30m\"".to_owned(),
+            Self::Size => "a size such as \"500MB\" or \"2GiB\"".to_owned(),
+            Self::List(Self::Choice(words)) => format!("a list of {}", listed(words)),
+            Self::List(_) => "a list of texts such as [\"one\", \"two\"]".to_owned(),
+            Self::CountOrUnlimited => "a whole number or \"unlimited\"".to_owned(),
+            Self::OrPreset(Self::Choice(words)) => {
+                format!("one of {}, \"preset\"", listed(words))
+            }
+            Self::OrPreset(kind) => match kind {
+                Self::CountOrUnlimited => "a whole number, \"unlimited\" or \"preset\"".to_owned(),
+                _ => format!("{}, or \"preset\"", kind.wants()),
+            },
+        }
+    }
+
+    /// The value that `given` means.
+    pub(super) fn read(&self, given: &Given<'_>) -> Result<Value, Refusal> {
+        if let (Self::List(kind), Given::List(items)) = (self.inner(), given) {
+            return read_items(kind, items);
+        }
+        self.accepts(given).ok_or_else(|| Refusal {
+            wants: self.wants(),
+            got: given.to_string(),
+            meant: self.meant_by(given),
+            item: None,
+        })
+    }
+
+    fn inner(&self) -> &Self {
+        match self {
+            Self::OrPreset(kind) => kind,
+            _ => self,
+        }
+    }
+
+    fn accepts(&self, given: &Given<'_>) -> Option<Value> {
+        use Given::{Amount, Bool, Plain, Text, Whole};
+        match (self, given) {
+            (Self::OrPreset(_), Text(word @ "preset") | Plain(word @ "preset")) => {
+                Some(Value::Text((*word).to_owned()))
+            }
+            (Self::OrPreset(kind), _) => kind.accepts(given),
+            (Self::Bool, Bool(value)) => Some(Value::Bool(*value)),
+            (Self::Bool, Plain(word)) => match *word {
+                "true" | "yes" | "on" | "1" => Some(Value::Bool(true)),
+                "false" | "no" | "off" | "0" => Some(Value::Bool(false)),
+                _ => None,
+            },
+            (Self::Whole { min, max }, Whole(number)) => {
+                let number = u64::try_from(*number).ok()?;
+                (*min..=*max).contains(&number).then_some(Value::Whole(number))
+            }
+            (Self::Whole { .. }, Plain(text)) => self.accepts(&Whole(text.trim().parse().ok()?)),
+            (Self::Amount, Amount(value)) => {
+                (value.is_finite() && *value >= 0.0).then_some(Value::Amount(value.abs()))
+            }
+            // Amounts are money: beyond 2^53 the cast is inexact and the amount is nonsense anyway.
+            (Self::Amount, Whole(value)) => self.accepts(&Amount(*value as f64)),
+            (Self::Amount, Plain(text)) => self.accepts(&Amount(text.trim().parse().ok()?)),
+            (Self::Text, Text(text) | Plain(text)) => {
+                (!text.contains('\0')).then(|| Value::Text((*text).to_owned()))
+            }
+            (Self::Path, Text(text) | Plain(text)) => {
+                let fine = !text.is_empty() && !text.contains('\0');
+                fine.then(|| Value::Text((*text).to_owned()))
+            }
+            (Self::Choice(words), Text(word) | Plain(word)) => {
+                words.contains(word).then(|| Value::Text((*word).to_owned()))
+            }
+            (Self::Duration, Text(text) | Plain(text)) => {
+                value::duration(text).map(|_| Value::Text((*text).to_owned()))
+            }
+            (Self::Size, Text(text) | Plain(text)) => {
+                value::size(text).map(|_| Value::Text((*text).to_owned()))
+            }
+            (Self::Size, Whole(bytes)) => {
+                u64::try_from(*bytes).ok().map(|bytes| Value::Text(bytes.to_string()))
+            }
+            (Self::CountOrUnlimited, Text("unlimited") | Plain("unlimited")) => {
+                Some(Value::Text("unlimited".to_owned()))
+            }
+            (Self::CountOrUnlimited, Whole(_) | Plain(_)) => {
+                Self::Whole { min: 0, max: u64::from(u32::MAX) }.accepts(given)
+            }
+            _ => None,
+        }
+    }
+
+    /// The word that was probably meant.
+    fn meant_by(&self, given: &Given<'_>) -> Option<String> {
+        let (Given::Text(given) | Given::Plain(given)) = given else {
+            return None;
+        };
+        let mut words = match self.inner() {
+            Self::Choice(words) => words.to_vec(),
+            Self::CountOrUnlimited => vec!["unlimited"],
+            _ => Vec::new(),
+        };
+        if matches!(self, Self::OrPreset(_)) {
+            words.push("preset");
+        }
+        let lower = given.to_lowercase();
+        if let Some(word) = words.iter().find(|word| **word == lower) {
+            return Some((*word).to_owned());
+        }
+        nearest(given, words, 1).first().map(|word| (*word).to_owned())
+    }
+}
+
+fn read_items(kind: &Kind, items: &[Given<'_>]) -> Result<Value, Refusal> {
+    let mut texts = Vec::with_capacity(items.len());
+    for (index, item) in items.iter().enumerate() {
+        match kind.read(item) {
+            Ok(Value::Text(text)) => texts.push(text),
+            Ok(_) => {}
+            Err(refusal) => {
+                return Err(Refusal { item: Some(index), ..refusal });
+            }
+        }
+    }
+    Ok(Value::List(texts))
+}
+
+fn listed(words: &[&str]) -> String {
+    words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,186 @@
+//! Defaults, files, environment and flags, laid over each other.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use toml::de::DeValue;
+
+use super::kind::Kind;
+use super::names;
+use super::parse::{self, Owner};
+use super::place::{ConfigError, Warning};
+use super::resolved::{Config, Origin};
+use super::settings::{Reach, Setting};
+use super::value::{Given, Value, View};
+
+/// Variables that ralph uses but that are no settings.
+const NOT_SETTINGS: [&str; 6] = [
+    "RALPH_AGENT_ID",
+    "RALPH_TASK_ID",
+    "RALPH_SOCKET",
+    "RALPH_TASK_SCRIPT",
+    "RALPH_SCOPE_REPO",
+    "RALPH_SCOPE_BRANCH",
+];
+
+/// The levels of the sandbox from weak to strong. Two of them are equally strong on different
+/// systems.
+const LEVELS: [(&str, u8); 5] =
+    [("none", 0), ("landlock", 1), ("auto", 2), ("seatbelt", 3), ("full", 3)];
+
+/// Everything the configuration is made from, already read.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// The user's file: the name to show for it, and its text.
+    pub user: Option<(PathBuf, String)>,
+    /// The repo's file, likewise.
+    pub repo: Option<(PathBuf, String)>,
+    /// The environment; names that do not begin with `RALPH_` are skipped.
+    pub env: Vec<(String, String)>,
+    /// `key=value`, as given to `--set`. Later ones win.
+    pub set: Vec<String>,
+}
+
+/// A configuration, and what to tell the user about it.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The configuration.
+    pub config: Config,
+    /// In the order of the layers, and within a file in the order of its lines.
+    pub warnings: Vec<Warning>,
+}
+
+impl Config {
+    /// Lays the sources over the defaults: user file, repo file, environment, flags.
+    pub fn load(sources: Sources) -> Result<Loaded, ConfigError> {
+        let mut config = Self::default();
+        let mut warnings = Vec::new();
+        if let Some((path, text)) = &sources.user {
+            config.lay_file(path, text, Owner::User, &mut warnings)?;
+        }
+        if let Some((path, text)) = &sources.repo {
+            config.lay_file(path, text, Owner::Repo, &mut warnings)?;
+        }
+        config.lay_env(sources.env, &mut warnings)?;
+        for pair in &sources.set {
+            config.lay_flag(pair)?;
+        }
+        Ok(Loaded { config, warnings })
+    }
+
+    fn lay_file(
+        &mut self,
+        path: &Path,
+        text: &str,
+        owner: Owner,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<(), ConfigError> {
+        let read = parse::file(path, text, owner)?;
+        let origin = |place| match owner {
+            Owner::User => Origin::User(place),
+            Owner::Repo => Origin::Repo(place),
+        };
+        warnings.extend(read.warnings);
+        for found in read.values {
+            if owner == Owner::Repo && found.setting.reach == Reach::RaiseOnly {
+                let now = self.text(&found.key).to_owned();
+                let View::Text(wanted) = found.value.view() else {
+                    continue;
+                };
+                if rank(wanted) < rank(&now) {
+                    let message = format!(
+                        "`{} = \"{wanted}\"` is ignored: the repo's file may only raise it from \
+                         \"{now}\"; to lower it, use your own config file or --set",
+                        found.key
+                    );
+                    warnings.push(Warning { message, place: Some(found.place) });
+                    continue;
+                }
+            }
+            self.held.insert(found.key, (found.value, origin(found.place)));
+        }
+        if let Some((gates, place)) = read.gates {
+            self.gates = Some((gates, origin(place)));
+        }
+        Ok(())
+    }
+
+    fn lay_env(
+        &mut self,
+        mut env: Vec<(String, String)>,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<(), ConfigError> {
+        env.retain(|(name, _)| {
+            name.starts_with("RALPH_")
+                && !name.starts_with("RALPH_TEST_")
+                && !NOT_SETTINGS.contains(&name.as_str())
+        });
+        if env.is_empty() {
+            return Ok(());
+        }
+        env.sort();
+        let known: BTreeMap<String, _> =
+            names::keys().map(|(key, setting)| (names::env_name(&key), (key, setting))).collect();
+        for (name, text) in env {
+            match known.get(&name) {
+                // An emptied variable counts as one that is not set.
+                Some((_, setting)) if text.is_empty() && !setting.admits_empty() => {}
+                Some((key, setting)) => {
+                    let value = plain(setting, key, &text, &name)?;
+                    self.held.insert(key.to_string(), (value, Origin::Env(name)));
+                }
+                None => {
+                    if let Some(meant) = names::meant_variable(&name) {
+                        let message = format!(
+                            "unknown variable `{}`; did you mean `{meant}`?",
+                            names::shown(&name)
+                        );
+                        warnings.push(Warning { message, place: None });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn lay_flag(&mut self, pair: &str) -> Result<(), ConfigError> {
+        let Some((key, text)) = pair.split_once('=') else {
+            let message = format!("--set must be given key=value, not {}", Given::Plain(pair));
+            return Err(ConfigError::new(message));
+        };
+        let key = names::unalias(key.trim());
+        let Some(setting) = names::find(key) else {
+            let mut message = format!("--set: {}", names::unknown_setting(key));
+            if names::meant_setting(key).is_none() {
+                message.push_str("; `ralph config show` lists them all");
+            }
+            return Err(ConfigError::new(message));
+        };
+        let value = plain(setting, key, text, "--set")?;
+        self.held.insert(key.to_owned(), (value, Origin::Flag));
+        Ok(())
+    }
+}
+
+/// A value that is only text: from the environment or from a flag.
+fn plain(setting: &Setting, key: &str, text: &str, from: &str) -> Result<Value, ConfigError> {
+    let refuse = |message| ConfigError::new(format!("{from}: {message}"));
+    let listed = matches!(setting.kind, Kind::List(_) | Kind::OrPreset(Kind::List(_)));
+    let array;
+    let given = if listed && text.trim_start().starts_with('[') {
+        array = DeValue::parse(text.trim()).map_err(|error| {
+            refuse(format!("`{key}` is not a valid TOML list: {}", error.message()))
+        })?;
+        parse::given(array.get_ref())
+    } else if listed && text != "preset" {
+        let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+        Given::List(items.map(Given::Text).collect())
+    } else {
+        Given::Plain(text)
+    };
+    setting.read(&given).map_err(|refusal| refuse(format!("{} {refusal}", refusal.subject(key))))
+}
+
+fn rank(level: &str) -> u8 {
+    LEVELS.iter().find(|(name, _)| *name == level).map_or(0, |(_, rank)| *rank)
+}

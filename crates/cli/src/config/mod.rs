@@ -1,0 +1,45 @@
+//! The configuration: which settings there are, who may set them, and what they are for this run.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `settings` | the table of all settings with kind, default and reach |
+//! | `kind` | which values a setting accepts, and how a refused one is explained |
+//! | `value` | values, lengths of time and sizes |
+//! | `place` | lines, columns and the excerpt with a caret in an error |
+//! | `names` | settings by name, and what was probably meant by an unknown name |
+//! | `parse` | one TOML file, read into located values |
+//! | `gates` | the `[[gate]]` tables |
+//! | `layers` | defaults, files, environment and flags, laid over each other |
+//! | `resolved` | the result: every value, and where it comes from |
+//! | `presets` | values that the preset decides |
+//! | `show` | `ralph config show` |
+//! | `reference` | the JSON Schema and the reference page |
+//!
+//! Nothing here reads a file or the environment: everything comes in as [`Sources`].
+
+mod gates;
+mod kind;
+mod layers;
+mod names;
+mod parse;
+mod place;
+mod presets;
+mod reference;
+mod resolved;
+mod settings;
+mod show;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub use gates::Gate;
+pub use kind::Kind;
+pub use layers::{Loaded, Sources};
+pub use place::{ConfigError, Place, Warning};
+pub use presets::{Retries, retry_limit};
+pub use reference::{reference_markdown, schema};
+pub use resolved::{Config, Entry, Origin};
+pub use settings::{AGENTS, DEFAULTS, Reach, SETTINGS, Setting};
+pub use show::show;
+pub use value::{Lit, View};

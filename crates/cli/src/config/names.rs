@@ -1,0 +1,132 @@
+//! Settings by name, and what was probably meant by a name that nobody knows.
+
+use std::borrow::Cow;
+
+use ralph_core::nearest::nearest;
+
+use super::settings::{AGENTS, ALIASES, PLACEHOLDER, SETTINGS, Setting};
+use super::value::quoted;
+
+/// Every key with its setting, in the order of [`SETTINGS`], with `<agent>` written out.
+pub(super) fn keys() -> impl Iterator<Item = (Cow<'static, str>, &'static Setting)> {
+    SETTINGS.chunk_by(|a, b| a.section() == b.section()).flat_map(|group| {
+        let stands_for_agents = group.iter().any(|setting| setting.key.contains(PLACEHOLDER));
+        let names: &[&str] = if stands_for_agents { &AGENTS } else { &[""] };
+        names.iter().flat_map(move |name| {
+            group.iter().map(move |setting| {
+                let key = if stands_for_agents {
+                    Cow::Owned(setting.key.replace(PLACEHOLDER, name))
+                } else {
+                    Cow::Borrowed(setting.key)
+                };
+                (key, setting)
+            })
+        })
+    })
+}
+
+/// The setting with this key.
+pub(super) fn find(key: &str) -> Option<&'static Setting> {
+    SETTINGS.iter().find(|setting| {
+        let wanted = setting.key.split('.');
+        wanted.clone().count() == key.split('.').count() && wanted.zip(key.split('.')).all(fits)
+    })
+}
+
+/// Whether keys begin with this one, so that it names a section.
+pub(super) fn is_section(key: &str) -> bool {
+    SETTINGS.iter().any(|setting| {
+        let wanted = setting.section().split('.');
+        wanted.clone().count() >= key.split('.').count() && wanted.zip(key.split('.')).all(fits)
+    })
+}
+
+fn fits((wanted, given): (&str, &str)) -> bool {
+    if wanted == PLACEHOLDER { AGENTS.contains(&given) } else { wanted == given }
+}
+
+/// The key itself, or the one that this older spelling stands for.
+pub(super) fn unalias(key: &str) -> &str {
+    ALIASES.iter().find(|(alias, _)| *alias == key).map_or(key, |(_, key)| key)
+}
+
+/// The environment variable that sets this key.
+pub(super) fn env_name(key: &str) -> String {
+    format!("RALPH_{}", key.replace('.', "_").to_uppercase())
+}
+
+/// What to say about a key that is no setting.
+pub(super) fn unknown_setting(key: &str) -> String {
+    let shown = shown(key);
+    match meant_setting(key) {
+        Some(meant) => format!("unknown setting `{shown}`; did you mean `{meant}`?"),
+        None => format!("unknown setting `{shown}`"),
+    }
+}
+
+/// What to say about a table that is no section.
+pub(super) fn unknown_section(key: &str) -> String {
+    let shown = shown(key);
+    match meant_section(key) {
+        Some(meant) => format!("unknown section `{shown}`; did you mean `{meant}`?"),
+        None => format!("unknown section `{shown}`"),
+    }
+}
+
+/// The setting that was probably meant. Within a known section only the last segments are compared:
+/// the shared beginning would make every neighbour look alike.
+pub(super) fn meant_setting(key: &str) -> Option<String> {
+    let (section, leaf) = key.rsplit_once('.').unwrap_or(("", key));
+    let keys: Vec<_> = keys().map(|(key, _)| key).collect();
+    let parted = || keys.iter().map(|key| key.rsplit_once('.').unwrap_or(("", key.as_ref())));
+    let neighbours = parted().filter(|(other, _)| *other == section).map(|(_, leaf)| leaf);
+    if let Some(near) = nearest(leaf, neighbours, 1).first() {
+        return Some(if section.is_empty() {
+            (*near).to_owned()
+        } else {
+            format!("{section}.{near}")
+        });
+    }
+    // In the wrong section, or in none.
+    let leaves = || parted().map(|(_, leaf)| leaf);
+    let leaf = if leaves().any(|other| other == leaf) {
+        leaf
+    } else {
+        nearest(leaf, leaves(), 1).first().copied().unwrap_or_default()
+    };
+    let mut same_leaf = keys.iter().zip(leaves()).filter(|(_, other)| *other == leaf);
+    if let (Some((key, _)), None) = (same_leaf.next(), same_leaf.next()) {
+        return Some(key.to_string());
+    }
+    let known_section = section.is_empty() || is_section(section);
+    let whole_keys = keys.iter().map(AsRef::as_ref).filter(|_| !known_section);
+    nearest(key, whole_keys, 1).first().map(|near| (*near).to_owned())
+}
+
+/// The setting that this environment variable was probably meant for, as its variable.
+pub(super) fn meant_variable(name: &str) -> Option<String> {
+    // The prefix is common to all of them and says nothing.
+    let rest = name.strip_prefix("RALPH_")?;
+    let names: Vec<String> = keys().map(|(key, _)| env_name(&key)).collect();
+    let rests = names.iter().filter_map(|name| name.strip_prefix("RALPH_"));
+    nearest(rest, rests, 1).first().map(|near| format!("RALPH_{near}"))
+}
+
+fn meant_section(key: &str) -> Option<String> {
+    let sections: Vec<String> = keys()
+        .filter_map(|(key, _)| key.rsplit_once('.').map(|(section, _)| section.to_owned()))
+        .collect();
+    let (above, leaf) = key.rsplit_once('.').unwrap_or(("", key));
+    let neighbours = sections.iter().filter_map(|section| {
+        let (other, leaf) = section.rsplit_once('.').unwrap_or(("", section));
+        (other == above).then_some(leaf)
+    });
+    let near = *nearest(leaf, neighbours, 1).first()?;
+    Some(if above.is_empty() { near.to_owned() } else { format!("{above}.{near}") })
+}
+
+/// A name out of a file, safe to print.
+pub(super) fn shown(key: &str) -> String {
+    let quoted = quoted(key);
+    quoted[1..quoted.len() - 1].to_owned()
+}

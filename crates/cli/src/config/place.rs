@@ -1,0 +1,176 @@
+//! Places in a file, and errors that show the line with a caret under what is wrong.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::value::hidden;
+
+/// A place in a file. Lines and columns count from 1, columns in characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file, as it is named to people.
+    pub path: PathBuf,
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.path.display(), self.line, self.column)
+    }
+}
+
+/// Something in the configuration that does not stop ralph.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// One sentence.
+    pub message: String,
+    /// Where, if it is about a file.
+    pub place: Option<Place>,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some(place) => write!(f, "{place}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+/// Why the configuration cannot be used. Displays as one sentence and, if it is about a file, the
+/// line with a caret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    message: String,
+    excerpt: Option<Excerpt>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Excerpt {
+    place: Place,
+    /// The line, ready to print.
+    line: String,
+    /// How many columns of the terminal come before the caret.
+    before: usize,
+    /// How many carets.
+    carets: usize,
+}
+
+impl ConfigError {
+    pub(super) fn new(message: String) -> Self {
+        Self { message, excerpt: None }
+    }
+
+    /// The sentence alone.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Where it is, if it is about a file.
+    pub fn place(&self) -> Option<&Place> {
+        self.excerpt.as_ref().map(|excerpt| &excerpt.place)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        let Some(Excerpt { place, line, before, carets }) = &self.excerpt else {
+            return Ok(());
+        };
+        let number = place.line.to_string();
+        let margin = number.len();
+        write!(f, "\n{:margin$}--> {place}", "")?;
+        write!(f, "\n{:margin$} |", "")?;
+        write!(f, "\n{number} | {line}")?;
+        write!(f, "\n{:margin$} | {:before$}{:^<carets$}", "", "", "")
+    }
+}
+
+/// The text of one file, with its lines counted.
+#[derive(Debug)]
+pub(super) struct Source<'a> {
+    path: &'a Path,
+    text: &'a str,
+    line_starts: Vec<usize>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(path: &'a Path, text: &'a str) -> Self {
+        let after_breaks = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self { path, text, line_starts: std::iter::once(0).chain(after_breaks).collect() }
+    }
+
+    pub(super) fn place(&self, offset: usize) -> Place {
+        let offset = self.text.floor_char_boundary(offset);
+        let index = self.line_starts.partition_point(|start| *start <= offset) - 1;
+        let before = &self.text[self.line_starts[index]..offset];
+        let column = seen(before).count() + 1;
+        Place { path: self.path.to_owned(), line: index + 1, column }
+    }
+
+    pub(super) fn warning(&self, span: &Range<usize>, message: String) -> Warning {
+        Warning { message, place: Some(self.place(span.start)) }
+    }
+
+    /// An error about the part of the text in `span`. A span over several lines is marked on the
+    /// first; an empty one gets one caret.
+    pub(super) fn error(&self, span: &Range<usize>, message: String) -> ConfigError {
+        let place = self.place(span.start);
+        let from = self.line_starts[place.line - 1];
+        let line = self.text[from..].split('\n').next().unwrap_or_default();
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        let start = line.floor_char_boundary(self.text.floor_char_boundary(span.start) - from);
+        let end = line.ceil_char_boundary(span.end.saturating_sub(from).max(start));
+        let before = printed_width(&line[..start]);
+        let carets = printed_width(&line[start..end]).max(1);
+        let line: String = seen(line).map(printed).collect();
+        ConfigError {
+            message,
+            excerpt: Some(Excerpt { place, line: line.trim_end().to_owned(), before, carets }),
+        }
+    }
+}
+
+/// The characters of a line, without the mark that some editors put at the start of a file.
+fn seen(line: &str) -> impl Iterator<Item = char> {
+    line.strip_prefix('\u{feff}').unwrap_or(line).chars()
+}
+
+/// What is printed for a character. A tab is one blank, so that its width does not depend on where
+/// it stands; what would act on the terminal is replaced.
+fn printed(ch: char) -> char {
+    match ch {
+        '\t' => ' ',
+        _ if hidden(ch) => '\u{fffd}',
+        _ => ch,
+    }
+}
+
+fn printed_width(text: &str) -> usize {
+    seen(text).map(|ch| width_of(printed(ch))).sum()
+}
+
+/// How many columns of a terminal the text takes.
+pub(super) fn width(text: &str) -> usize {
+    text.chars().map(width_of).sum()
+}
+
+/// Coarse on purpose: combining marks take no column, East Asian letters and emoji take two.
+fn width_of(ch: char) -> usize {
+    match u32::from(ch) {
+        0x0300..=0x036f | 0x1ab0..=0x1aff | 0x1dc0..=0x1dff | 0x20d0..=0x20ff => 0,
+        0xfe00..=0xfe0f | 0xfe20..=0xfe2f | 0xe0100..=0xe01ef => 0,
+        0x1100..=0x115f | 0x2e80..=0x303e | 0x3041..=0xa4cf | 0xa960..=0xa97f => 2,
+        0xac00..=0xd7a3 | 0xf900..=0xfaff | 0xfe30..=0xfe6f | 0xff01..=0xff60 => 2,
+        0xffe0..=0xffe6 | 0x1f300..=0x1f64f | 0x1f680..=0x1f6ff | 0x1f900..=0x1f9ff => 2,
+        0x1fa70..=0x1faff | 0x20000..=0x3fffd => 2,
+        _ => 1,
+    }
+}

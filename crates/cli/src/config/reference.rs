@@ -1,0 +1,202 @@
+//! The JSON Schema and the reference page, generated from the table and the commented defaults.
+
+use serde_json::{Map, Value, json};
+
+use super::gates;
+use super::kind::Kind;
+use super::names;
+use super::settings::{AGENTS, ALIASES, DEFAULTS, PLACEHOLDER, Reach, SETTINGS, Setting};
+
+/// The JSON Schema of `ralph.toml`, draft 2020-12.
+pub fn schema() -> String {
+    let comments = comments();
+    let mut root = object();
+    for (key, setting) in names::keys() {
+        let mut schema = kind_schema(&setting.kind, setting.admits_empty());
+        schema["description"] = comment_of(&comments, setting).into();
+        schema["default"] = setting.default.view().to_json();
+        insert(&mut root, &key, schema);
+    }
+    for (alias, key) in ALIASES {
+        let description = format!("An older spelling of {key}.");
+        let schema = json!({ "type": "string", "description": description, "deprecated": true });
+        insert(&mut root, alias, schema);
+    }
+    root["properties"]["gate"] = gate_schema();
+    root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    root["title"] = "ralph.toml".into();
+    format!("{root:#}\n")
+}
+
+/// The reference of all settings as a markdown page.
+pub fn reference_markdown() -> String {
+    let comments = comments();
+    let mut page = String::from(
+        "# Settings\n\n\
+         The layers, from weak to strong: the defaults, your own `~/.config/ralph/config.toml`, the \
+         repo's `ralph.toml`, environment variables, flags. `loop.jobs` is `RALPH_LOOP_JOBS` in the \
+         environment and `--set loop.jobs=2` as a flag; a list is written with commas there. \
+         `\"preset\"` leaves the value to the preset. `ralph config show` prints every value and \
+         where it comes from.\n",
+    );
+    for group in SETTINGS.chunk_by(|a, b| a.section() == b.section()) {
+        let section = group[0].section();
+        if section == "gates" {
+            page.push_str(&gate_table());
+        }
+        if !section.is_empty() {
+            page.push_str(&format!("\n## `[{section}]`\n"));
+        }
+        if section.contains(PLACEHOLDER) {
+            page.push_str(&format!("\n`{PLACEHOLDER}` is one of {}.\n", AGENTS.join(", ")));
+        }
+        page.push_str("\n| key | default | meaning | who may set it |\n|---|---|---|---|\n");
+        for setting in group {
+            let default = setting.default.view().to_string();
+            let meaning = comment_of(&comments, setting);
+            page.push_str(&format!(
+                "| `{}` | `{}` | {} | {} |\n",
+                setting.key,
+                cell(&default),
+                cell(meaning),
+                who(setting.reach)
+            ));
+        }
+    }
+    page
+}
+
+/// The keys of the commented defaults, each with the comment above it.
+pub(super) fn comments() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut section = "";
+    let mut comment = String::new();
+    for line in DEFAULTS.lines().map(str::trim) {
+        if let Some(text) = line.strip_prefix('#') {
+            if !comment.is_empty() {
+                comment.push(' ');
+            }
+            comment.push_str(text.trim());
+            continue;
+        }
+        let comment = std::mem::take(&mut comment);
+        if let Some(name) = line.strip_prefix('[') {
+            section = name.trim_end_matches(']');
+        } else if let Some((key, _)) = line.split_once('=') {
+            let key = key.trim();
+            let key = if section.is_empty() { key.to_owned() } else { format!("{section}.{key}") };
+            found.push((key, comment));
+        }
+    }
+    found
+}
+
+fn comment_of<'a>(comments: &'a [(String, String)], setting: &Setting) -> &'a str {
+    // The commented defaults write one agent out for all of them.
+    let key = setting.key.replace(PLACEHOLDER, AGENTS[0]);
+    comments.iter().find(|(name, _)| *name == key).map_or("", |(_, comment)| comment)
+}
+
+fn who(reach: Reach) -> &'static str {
+    match reach {
+        Reach::Anywhere => "anyone",
+        Reach::UserOnly => "the user, not the repo's file",
+        Reach::BeneathRepo => "anyone; the repo's file only beneath the repo",
+        Reach::RaiseOnly => "anyone; the repo's file may only raise it",
+    }
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+fn gate_table() -> String {
+    let mut table = String::from(
+        "\n## `[[gate]]`\n\n\
+         One table per gate, in the order in which they run. The repo's gates replace your own.\n\n\
+         | key | needed | meaning |\n|---|---|---|\n",
+    );
+    for (name, _, required, meaning) in gates::FIELDS {
+        let needed = if required { "yes" } else { "no" };
+        table.push_str(&format!("| `{name}` | {needed} | {meaning} |\n"));
+    }
+    table
+}
+
+fn object() -> Value {
+    json!({ "type": "object", "properties": {}, "additionalProperties": false })
+}
+
+/// Puts a schema where the dotted key says, making the sections on the way.
+fn insert(root: &mut Value, key: &str, schema: Value) {
+    let mut at = root;
+    let mut rest = key;
+    while let Some((section, deeper)) = rest.split_once('.') {
+        let slot = &mut at["properties"][section];
+        if slot.is_null() {
+            *slot = object();
+        }
+        at = slot;
+        rest = deeper;
+    }
+    at["properties"][rest] = schema;
+}
+
+fn kind_schema(kind: &Kind, empty: bool) -> Value {
+    // Where `""` is allowed, it is one more spelling.
+    let or_empty = |pattern: &str| {
+        if empty { format!("^({pattern})?$") } else { format!("^{pattern}$") }
+    };
+    match kind {
+        Kind::Bool => json!({ "type": "boolean" }),
+        Kind::Whole { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Kind::Amount => json!({ "type": "number", "minimum": 0 }),
+        Kind::Path if !empty => json!({ "type": "string", "minLength": 1 }),
+        Kind::Text | Kind::Path => json!({ "type": "string" }),
+        Kind::Choice(words) => {
+            let mut words = words.to_vec();
+            if empty {
+                words.push("");
+            }
+            json!({ "enum": words })
+        }
+        Kind::Duration => {
+            json!({ "type": "string", "pattern": or_empty("([0-9]+ *(ms|s|m|h|d) *)+") })
+        }
+        Kind::Size => json!({ "anyOf": [
+            { "type": "integer", "minimum": 0 },
+            { "type": "string", "pattern": or_empty("[0-9]+ *(([kKmMgGtT][iI]?)?[bB])?") },
+        ] }),
+        Kind::List(kind) => json!({ "type": "array", "items": kind_schema(kind, false) }),
+        Kind::CountOrUnlimited => json!({ "anyOf": [
+            { "type": "integer", "minimum": 0, "maximum": u32::MAX },
+            { "const": "unlimited" },
+        ] }),
+        Kind::OrPreset(kind) => {
+            json!({ "anyOf": [kind_schema(kind, false), { "const": "preset" }] })
+        }
+    }
+}
+
+fn gate_schema() -> Value {
+    let mut properties = Map::new();
+    let mut needed = Vec::new();
+    for (name, kind, required, meaning) in gates::FIELDS {
+        let mut schema = kind_schema(&kind, false);
+        schema["description"] = meaning.into();
+        properties.insert(name.to_owned(), schema);
+        if required {
+            needed.push(name);
+        }
+    }
+    json!({
+        "type": "array",
+        "description": "Commands that have to succeed before work counts as done.",
+        "items": {
+            "type": "object",
+            "properties": properties,
+            "required": needed,
+            "additionalProperties": false,
+        },
+    })
+}

@@ -1,0 +1,174 @@
+//! The configuration of one run: every value, and where it comes from.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use super::gates::Gate;
+use super::names;
+use super::place::Place;
+use super::value::{self, Value, View};
+
+/// Where a value comes from. Displays as the place to go to for changing it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody set it.
+    Default,
+    /// The user's file.
+    User(Place),
+    /// The repo's file.
+    Repo(Place),
+    /// This environment variable.
+    Env(String),
+    /// A flag.
+    Flag,
+}
+
+impl Origin {
+    /// The layer, in one word.
+    pub const fn layer(&self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::User(_) => "user",
+            Self::Repo(_) => "repo",
+            Self::Env(_) => "env",
+            Self::Flag => "flag",
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::User(place) | Self::Repo(place) => {
+                write!(f, "{}:{}", place.path.display(), place.line)
+            }
+            Self::Env(name) => f.write_str(name),
+            Self::Flag => f.write_str("--set"),
+        }
+    }
+}
+
+/// The configuration of one run.
+#[derive(Debug, Clone, Default)]
+pub struct Config {
+    /// Only what somebody set: defaults stay in the table.
+    pub(super) held: BTreeMap<String, (Value, Origin)>,
+    pub(super) gates: Option<(Vec<Gate>, Origin)>,
+}
+
+/// One setting with its value.
+#[derive(Debug, Clone)]
+pub struct Entry<'a> {
+    /// The key, with the agent's name in it where the table has `<agent>`.
+    pub key: Cow<'static, str>,
+    /// The value.
+    pub value: View<'a>,
+    /// Where the value comes from.
+    pub origin: &'a Origin,
+}
+
+impl Config {
+    /// The value of a setting. An unknown key is a mistake in ralph, and reads as empty text.
+    pub fn view(&self, key: &str) -> View<'_> {
+        if let Some((value, _)) = self.held.get(key) {
+            return value.view();
+        }
+        let setting = names::find(key);
+        debug_assert!(setting.is_some(), "{key} is no setting");
+        setting.map_or(View::Text(""), |setting| setting.default.view())
+    }
+
+    /// Text, a path, or the word of a choice.
+    pub fn text(&self, key: &str) -> &str {
+        match self.view(key) {
+            View::Text(text) => text,
+            other => mistaken(key, &other),
+        }
+    }
+
+    /// A whole number.
+    pub fn whole(&self, key: &str) -> u64 {
+        match self.view(key) {
+            View::Whole(number) => number,
+            other => mistaken(key, &other),
+        }
+    }
+
+    /// A number with a fraction.
+    pub fn amount(&self, key: &str) -> f64 {
+        match self.view(key) {
+            View::Amount(number) => number,
+            other => mistaken(key, &other),
+        }
+    }
+
+    /// Yes or no.
+    pub fn boolean(&self, key: &str) -> bool {
+        match self.view(key) {
+            View::Bool(value) => value,
+            other => mistaken(key, &other),
+        }
+    }
+
+    /// A list of texts.
+    pub fn list(&self, key: &str) -> Vec<&str> {
+        match self.view(key) {
+            View::List(items) => items,
+            other => mistaken(key, &other),
+        }
+    }
+
+    /// A length of time; none where it is `""`.
+    pub fn duration(&self, key: &str) -> Option<Duration> {
+        value::duration(self.text(key))
+    }
+
+    /// A number of bytes; none where it is `""`.
+    pub fn size(&self, key: &str) -> Option<u64> {
+        value::size(self.text(key))
+    }
+
+    /// What `get` reads, or nothing where the preset decides. Used as
+    /// `config.unless_preset("loop.verify", Config::boolean)`.
+    pub fn unless_preset<'a, T>(
+        &'a self,
+        key: &str,
+        get: impl FnOnce(&'a Self, &str) -> T,
+    ) -> Option<T> {
+        (self.view(key) != View::Text("preset")).then(|| get(self, key))
+    }
+
+    /// The gates, in the order in which they run.
+    pub fn gates(&self) -> &[Gate] {
+        self.gates.as_ref().map_or(&[], |(gates, _)| gates)
+    }
+
+    /// Where the gates come from.
+    pub fn gates_origin(&self) -> &Origin {
+        self.gates.as_ref().map_or(&Origin::Default, |(_, origin)| origin)
+    }
+
+    /// Where the value of a setting comes from.
+    pub fn origin(&self, key: &str) -> &Origin {
+        debug_assert!(names::find(key).is_some(), "{key} is no setting");
+        self.held.get(key).map_or(&Origin::Default, |(_, origin)| origin)
+    }
+
+    /// Every setting with its value, in the order of the table.
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        names::keys().map(|(key, _)| {
+            let value = self.view(&key);
+            let origin = self.origin(&key);
+            Entry { key, value, origin }
+        })
+    }
+}
+
+/// A getter that does not fit its setting is a mistake in ralph; a release build goes on.
+fn mistaken<T: Default>(key: &str, value: &View<'_>) -> T {
+    debug_assert!(false, "{key} is read as another kind: {value}");
+    T::default()
+}

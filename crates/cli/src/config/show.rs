@@ -1,0 +1,74 @@
+//! `ralph config show`: every value and where it comes from.
+
+use serde_json::{Map, json};
+
+use super::gates::Gate;
+use super::names::shown;
+use super::place::width;
+use super::resolved::{Config, Origin};
+use super::value::quoted;
+
+/// Values longer than this push their origin to the right instead of moving the whole column.
+const VALUE_COLUMN: usize = 44;
+
+/// All settings and gates, for people or as a JSON object.
+pub fn show(config: &Config, json: bool) -> String {
+    if json { as_json(config) } else { as_lines(config) }
+}
+
+fn as_lines(config: &Config) -> String {
+    let mut rows: Vec<(String, String, String)> = config
+        .entries()
+        .map(|entry| (entry.key.to_string(), entry.value.to_string(), entry.origin.to_string()))
+        .collect();
+    for gate in config.gates() {
+        let mut value = quoted(&gate.command);
+        if let Some(timeout) = gate.timeout_text() {
+            value.push_str(&format!(" within {}", quoted(timeout)));
+        }
+        rows.push((
+            format!("gate {}", shown(&gate.name)),
+            value,
+            config.gates_origin().to_string(),
+        ));
+    }
+    let keys = rows.iter().map(|(key, ..)| width(key)).max().unwrap_or(0);
+    let values =
+        rows.iter().map(|(_, value, _)| width(value)).filter(|width| *width <= VALUE_COLUMN);
+    let values = values.max().unwrap_or(0);
+    let mut out = String::new();
+    for (key, value, origin) in &rows {
+        let after_key = keys - width(key);
+        let after_value = values.saturating_sub(width(value));
+        out.push_str(&format!("{key}{:after_key$} = {value}{:after_value$}  {origin}\n", "", ""));
+    }
+    out
+}
+
+fn as_json(config: &Config) -> String {
+    let mut all = Map::new();
+    for entry in config.entries() {
+        all.insert(entry.key.to_string(), located(entry.value.to_json(), entry.origin));
+    }
+    let gates: Vec<_> = config.gates().iter().map(gate_json).collect();
+    all.insert("gate".to_owned(), located(gates.into(), config.gates_origin()));
+    format!("{:#}\n", serde_json::Value::Object(all))
+}
+
+fn located(value: serde_json::Value, origin: &Origin) -> serde_json::Value {
+    let at = match origin {
+        Origin::Default => None,
+        _ => Some(origin.to_string()),
+    };
+    json!({ "value": value, "origin": origin.layer(), "where": at })
+}
+
+fn gate_json(gate: &Gate) -> serde_json::Value {
+    let mut fields = Map::new();
+    fields.insert("name".to_owned(), gate.name.as_str().into());
+    fields.insert("command".to_owned(), gate.command.as_str().into());
+    if let Some(timeout) = gate.timeout_text() {
+        fields.insert("timeout".to_owned(), timeout.into());
+    }
+    fields.into()
+}

@@ -1,0 +1,207 @@
+//! Which layer wins, and who may set what.
+
+use std::time::Duration;
+
+use super::*;
+
+#[test]
+fn each_layer_wins_over_the_ones_before() {
+    let mut sources = Sources::default();
+    let jobs = |sources: &Sources| {
+        let config = config(sources.clone());
+        (config.whole("loop.jobs"), config.origin("loop.jobs").to_string())
+    };
+    assert_eq!(jobs(&sources), (1, "default".to_owned()));
+    sources.user = user("\n\n[loop]\njobs = 2").user;
+    assert_eq!(jobs(&sources), (2, "~/.config/ralph/config.toml:4".to_owned()));
+    sources.repo = repo("loop.jobs = 3").repo;
+    assert_eq!(jobs(&sources), (3, "ralph.toml:1".to_owned()));
+    sources.env = env("RALPH_LOOP_JOBS", "4").env;
+    assert_eq!(jobs(&sources), (4, "RALPH_LOOP_JOBS".to_owned()));
+    sources.set = vec!["loop.jobs=5".to_owned(), "loop.jobs=6".to_owned()];
+    assert_eq!(jobs(&sources), (6, "--set".to_owned()));
+
+    let config = config(sources);
+    assert_eq!(config.origin("loop.learn"), &Origin::Default);
+    assert_eq!(config.origin("loop.jobs"), &Origin::Flag);
+}
+
+#[test]
+fn getters_read_each_kind() {
+    let config = config(repo(
+        "agent.silence = '1h 30m'\nbudget.usd = 3\nlogs.keep_size = 1024\nloop.verify = true",
+    ));
+    assert_eq!(config.duration("agent.silence"), Some(Duration::from_secs(5400)));
+    assert_eq!(config.duration("budget.time"), None);
+    assert_eq!(config.amount("budget.usd"), 3.0);
+    assert_eq!(config.size("logs.keep_size"), Some(1024));
+    assert_eq!(config.size("sandbox.limits.memory"), None);
+    assert_eq!(config.list("git.protected_branches"), ["main", "master", "production"]);
+    assert_eq!(config.text("agent.codex.path"), "");
+    assert!(config.boolean("loop.learn"));
+    assert_eq!(config.unless_preset("loop.verify", Config::boolean), Some(true));
+    assert_eq!(config.unless_preset("loop.max_iterations", Config::whole), None);
+    assert_eq!(config.unless_preset("agent.timeout", Config::duration), None);
+    assert_eq!(config.unless_preset("ui.mode", Config::text), Some("auto"));
+}
+
+#[test]
+fn lengths_of_time_and_sizes() {
+    use super::super::value::{duration, size};
+    assert_eq!(duration("500ms"), Some(Duration::from_millis(500)));
+    assert_eq!(duration("1d2h 3m  4s"), Some(Duration::from_secs(93_784)));
+    assert_eq!(duration("0s"), Some(Duration::ZERO));
+    for bad in ["", " ", "5", "m", "1m 1h", "1m 1m", "-1s", "1.5h", "99999999999999999999s", "1 x"]
+    {
+        assert_eq!(duration(bad), None, "{bad:?}");
+    }
+    assert_eq!(duration("999999999999999999d"), None);
+    assert_eq!(size("2GiB"), Some(2 << 30));
+    assert_eq!(size("500 mb"), Some(500_000_000));
+    assert_eq!(size("12"), Some(12));
+    for bad in ["", "GiB", "2G", "1.5GiB", "-1", "99999999999TiB"] {
+        assert_eq!(size(bad), None, "{bad:?}");
+    }
+}
+
+#[test]
+fn older_spellings_are_accepted() {
+    let sources = repo("claude_path = '/opt/claude'\nbuild_prompt = 'BUILD.md'\npreset = 'tasks'");
+    let config = config(sources.clone());
+    assert_eq!(config.text("agent.claude.path"), "/opt/claude");
+    assert_eq!(config.origin("prompts.build").to_string(), "ralph.toml:2");
+    assert_eq!(config.text("preset"), "pick");
+    assert!(warnings(sources).is_empty());
+    let both = error(repo("claude_path = 'a'\nagent.claude.path = 'b'"));
+    assert!(both.starts_with("`agent.claude.path` is set twice"), "{both}");
+}
+
+#[test]
+fn variables_are_read_by_kind() {
+    let list = |value| {
+        let config = config(env("RALPH_AGENT_ALLOWED_TOOLS", value));
+        config.list("agent.allowed_tools").join("|")
+    };
+    assert_eq!(list("Bash, Read,"), "Bash|Read");
+    assert_eq!(list("['a,b', \"c\"]"), "a,b|c");
+    assert_eq!(list(""), "");
+    assert!(config(env("RALPH_NOTIFY_DESKTOP", "1")).boolean("notify.desktop"));
+    assert_eq!(config(env("RALPH_BUDGET_DAY_USD", "2.5")).amount("budget.day_usd"), 2.5);
+    assert_eq!(config(env("RALPH_AGENT_CODEX_PATH", "/x")).text("agent.codex.path"), "/x");
+    let ends = config(env("RALPH_LOOP_ENDS_WHEN", "ticked,idle"));
+    assert_eq!(ends.list("loop.ends_when"), ["ticked", "idle"]);
+    let ends = config(env("RALPH_LOOP_ENDS_WHEN", "preset"));
+    assert_eq!(ends.unless_preset("loop.ends_when", Config::list), None);
+    assert_eq!(config(env("RALPH_UI_COLOR", "")).origin("ui.color"), &Origin::Default);
+
+    assert_eq!(
+        error(env("RALPH_UI_COLOR", "nver")),
+        "RALPH_UI_COLOR: `ui.color` must be one of \"auto\", \"always\", \"never\", not \"nver\"; \
+         did you mean \"never\"?"
+    );
+    assert!(error(env("RALPH_AGENT_ENV", "[1]")).contains("each item of `agent.env`"));
+    assert!(error(env("RALPH_AGENT_ENV", "[a")).contains("is not a valid TOML list"));
+    assert!(error(env("RALPH_LOOP_JOBS", "0")).contains("at least 1, not \"0\""));
+}
+
+#[test]
+fn only_near_misses_among_variables_are_mentioned() {
+    assert_eq!(
+        warnings(env("RALPH_LOOP_MAX_RETRYS", "3")),
+        ["unknown variable `RALPH_LOOP_MAX_RETRYS`; did you mean `RALPH_LOOP_MAX_RETRIES`?"]
+    );
+    let silent = [
+        "RALPH_AGENT_ID",
+        "RALPH_TASK_ID",
+        "RALPH_SOCKET",
+        "RALPH_TASK_SCRIPT",
+        "RALPH_SCOPE_REPO",
+        "RALPH_SCOPE_BRANCH",
+        "RALPH_TEST_LOOP_JOB",
+        "RALPH_WIGGUM",
+        "RALPH_",
+        "HOME",
+        "LOOP_JOBS",
+    ];
+    for name in silent {
+        assert!(warnings(env(name, "x")).is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn set_refuses_what_it_does_not_know() {
+    assert_eq!(config(set("git.remote=a=b")).text("git.remote"), "a=b");
+    assert_eq!(config(set("claude_path=/c")).text("agent.claude.path"), "/c");
+    assert_eq!(config(set("sandbox.level=none")).text("sandbox.level"), "none");
+    assert_eq!(config(set("sandbox.writable=/a,/b")).list("sandbox.writable"), ["/a", "/b"]);
+    assert_eq!(
+        error(set("loop.max_retrys=3")),
+        "--set: unknown setting `loop.max_retrys`; did you mean `loop.max_retries`?"
+    );
+    assert_eq!(
+        error(set("lop.jobs=3")),
+        "--set: unknown setting `lop.jobs`; did you mean `loop.jobs`?"
+    );
+    assert_eq!(
+        error(set("zzz=3")),
+        "--set: unknown setting `zzz`; `ralph config show` lists them all"
+    );
+    assert_eq!(error(set("loop.jobs")), "--set must be given key=value, not \"loop.jobs\"");
+    assert!(error(set("loop.jobs=")).contains("not \"\""));
+}
+
+#[test]
+fn the_repo_only_raises_the_level() {
+    let level = |own: &str, repos: &str| {
+        let own = user(&format!("sandbox.level = '{own}'")).user;
+        let sources = Sources { user: own, ..repo(&format!("sandbox.level = '{repos}'")) };
+        let loaded = loaded(sources);
+        (loaded.config.text("sandbox.level").to_owned(), loaded.warnings.len())
+    };
+    for (own, repos, level_now, warned) in [
+        ("auto", "full", "full", 0),
+        ("auto", "seatbelt", "seatbelt", 0),
+        ("auto", "landlock", "auto", 1),
+        ("none", "landlock", "landlock", 0),
+        ("landlock", "none", "landlock", 1),
+        ("full", "auto", "full", 1),
+        ("none", "none", "none", 0),
+    ] {
+        assert_eq!(level(own, repos), (level_now.to_owned(), warned), "{own} and {repos}");
+    }
+    assert_eq!(
+        warnings(repo("[sandbox]\nlevel = 'none'")),
+        [
+            "ralph.toml:2:9: `sandbox.level = \"none\"` is ignored: the repo's file may only raise it \
+          from \"auto\"; to lower it, use your own config file or --set"
+        ]
+    );
+}
+
+#[test]
+fn gates_of_the_repo_replace_the_users() {
+    let own = user("[[gate]]\nname = 'own'\ncommand = 'true'").user;
+    let text = "[[gate]]\nname = 'test'\ncommand = 'make'\ntimeout = '10m'\n\
+                [[gate]]\nname = 'lint'\ncommand = 'make lint'";
+    let config = config(Sources { user: own, ..repo(text) });
+    let gates: Vec<_> =
+        config.gates().iter().map(|gate| (gate.name.as_str(), gate.timeout())).collect();
+    assert_eq!(gates, [("test", Some(Duration::from_secs(600))), ("lint", None)]);
+    assert_eq!(config.gates_origin().to_string(), "ralph.toml:1");
+    assert!(Config::default().gates().is_empty());
+}
+
+#[test]
+fn retries_by_number_word_or_preset() {
+    let limit = |text: &str| retry_limit(&config(repo(text)));
+    assert_eq!(limit(""), Retries::AtMost(3));
+    for preset in ["progress", "checklist", "dag", "auto"] {
+        assert_eq!(limit(&format!("preset = '{preset}'")), Retries::AtMost(3), "{preset}");
+    }
+    assert_eq!(limit("preset = 'branches'"), Retries::Unlimited);
+    assert_eq!(limit("preset = 'tasks'"), Retries::Unlimited);
+    assert_eq!(limit("preset = 'pick'\nloop.max_retries = 7"), Retries::AtMost(7));
+    assert_eq!(limit("loop.max_retries = 'unlimited'"), Retries::Unlimited);
+    assert_eq!(retry_limit(&config(set("loop.max_retries=0"))), Retries::AtMost(0));
+    assert!(error(repo("loop.max_retries = 'unlimted'")).contains("did you mean \"unlimited\"?"));
+}

@@ -1,0 +1,78 @@
+//! The environment, read once. Nothing else in the binary asks the system for a variable.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use ralph_core::AgentId;
+
+/// What the environment says.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Environment {
+    /// The arguments of the call.
+    pub(crate) arguments: Vec<OsString>,
+    /// Every `RALPH_*` variable.
+    pub(crate) ralph: Vec<(String, String)>,
+    /// Where the user's own config lies.
+    pub(crate) user_config: Option<PathBuf>,
+    /// The user's home, for shorter paths.
+    pub(crate) home: Option<PathBuf>,
+    /// The name of the person at the terminal.
+    pub(crate) user: Option<String>,
+    /// `NO_COLOR` is set, or the terminal is dumb.
+    pub(crate) no_color: bool,
+    /// `COLUMNS`, for terminals that do not tell their width.
+    pub(crate) columns: Option<usize>,
+}
+
+impl Environment {
+    /// Reads it.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that reads the environment"
+    )]
+    pub(crate) fn read() -> Self {
+        let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let home = text("HOME").map(PathBuf::from);
+        let config_home = text("XDG_CONFIG_HOME")
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+            .or_else(|| home.as_ref().map(|home| home.join(".config")));
+        let ralph = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .filter(|(name, _)| name.starts_with("RALPH_"))
+            .collect();
+        Self {
+            arguments: std::env::args_os().collect(),
+            ralph,
+            user_config: config_home.map(|folder| folder.join("ralph").join("config.toml")),
+            home,
+            user: text("USER").or_else(|| text("LOGNAME")),
+            no_color: text("NO_COLOR").is_some() || text("TERM").as_deref() == Some("dumb"),
+            columns: text("COLUMNS").and_then(|columns| columns.parse().ok()),
+        }
+    }
+
+    /// A `RALPH_*` variable.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let found = self.ralph.iter().find(|(known, _)| known == name)?;
+        (!found.1.is_empty()).then_some(found.1.as_str())
+    }
+
+    /// The name under which a person acts: `hand-` and the login name.
+    pub(crate) fn person(&self) -> AgentId {
+        let login = self.user.as_deref().unwrap_or_default();
+        let plain: String = login
+            .chars()
+            .filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c))
+            .take(40)
+            .collect();
+        let name = if plain.is_empty() { "hand".to_owned() } else { format!("hand-{plain}") };
+        // Both forms are made of letters that an id may have.
+        AgentId::new(name.replace("..", ".")).unwrap_or_else(|_| unreachable_name())
+    }
+}
+
+fn unreachable_name() -> AgentId {
+    #[expect(clippy::expect_used, reason = "a constant that is an id")]
+    AgentId::new("hand").expect("hand is an id")
+}

@@ -1,0 +1,268 @@
+//! The edge with people: every failure becomes one sentence, its cause, and what to type.
+
+use std::io;
+
+use ralph_core::nearest::nearest;
+use ralph_core::task::Refusal;
+use ralph_core::{FeatureName, TaskId};
+use ralph_engine::ports::{Scope, Store, StoreError};
+use ralph_engine::project::ProjectError;
+use ralph_ui::style::{Look, Meaning};
+
+use crate::exit_codes::Exit;
+
+/// What every command returns.
+pub(crate) type Done = Result<(), CliError>;
+
+/// A failure as a person sees it.
+#[derive(Debug)]
+pub(crate) struct CliError {
+    pub(crate) exit: Exit,
+    message: String,
+    /// Lines below the message, as they are: a source line and its caret.
+    excerpt: Option<String>,
+    hints: Vec<String>,
+    /// The reader of our output is gone: nobody to tell.
+    pub(crate) is_closed_pipe: bool,
+}
+
+impl CliError {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into(), excerpt: None, hints: vec![], is_closed_pipe: false }
+    }
+
+    /// Bad content or a bad environment.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self::new(Exit::Error, message)
+    }
+
+    /// Bad arguments.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    /// Adds what to type.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Adds lines that show where.
+    pub(crate) fn excerpt(mut self, lines: impl Into<String>) -> Self {
+        self.excerpt = Some(lines.into());
+        self
+    }
+
+    /// The whole text.
+    pub(crate) fn render(&self, look: Look) -> String {
+        let mut text = format!("{} {}", look.paint(Meaning::Bad, "error:"), self.message);
+        if let Some(excerpt) = &self.excerpt {
+            text.push('\n');
+            text.push_str(excerpt.trim_end());
+        }
+        for hint in &self.hints {
+            text.push_str(&format!("\n  {} {hint}", look.paint(Meaning::Name, "hint:")));
+        }
+        text
+    }
+}
+
+impl From<io::Error> for CliError {
+    fn from(error: io::Error) -> Self {
+        let mut failed = Self::failed(error.to_string());
+        failed.is_closed_pipe = error.kind() == io::ErrorKind::BrokenPipe;
+        failed
+    }
+}
+
+impl From<ProjectError> for CliError {
+    fn from(error: ProjectError) -> Self {
+        let failed = Self::failed(error.to_string());
+        match error {
+            ProjectError::NoRepository(_) => {
+                failed.hint("start one with `git init`, or name it with -C DIR")
+            }
+            ProjectError::Bare(_) => {
+                failed.hint("make a checkout with `git worktree add DIR` or `git clone`")
+            }
+            ProjectError::BrokenLink { .. } => failed.hint("`git worktree repair` may mend it"),
+            ProjectError::Foreign { path, .. } => failed.hint(format!(
+                "another tool uses this folder; move it away to use ralph here: mv {} {}",
+                quoted(&path),
+                quoted(&path.with_extension("toml.other"))
+            )),
+            ProjectError::Io { .. } => failed,
+        }
+    }
+}
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> Self {
+        let exit = match &error {
+            StoreError::Refused(refusal) => exit_of(refusal),
+            _ => Exit::Error,
+        };
+        let failed = Self::new(exit, error.to_string());
+        match error {
+            StoreError::Refused(refusal) => hints_of(failed, &refusal),
+            StoreError::Plan { refusal, .. } => {
+                hints_of(failed, &refusal).hint("nothing was applied")
+            }
+            StoreError::Foreign { path, .. } => failed.hint(format!(
+                "another tool uses this file; move it away to use ralph here: mv {0} {0}.other",
+                quoted(&path)
+            )),
+            StoreError::Newer { .. } => failed.hint("update ralph, then try again; nothing was changed"),
+            StoreError::Corrupt { path, .. } => failed
+                .hint(format!("keep the file: cp {0} {0}.damaged", quoted(&path)))
+                .hint(format!("rescue what is readable: sqlite3 {} .recover > rescued.sql", quoted(&path))),
+            StoreError::Locked { .. } => failed
+                .hint("another process holds a write open; find it with `fuser .ralph/progress.db` and try again"),
+            StoreError::DiskFull { .. } => failed.hint("free some space and try again; nothing was lost"),
+            StoreError::NotWritable { path, .. } => failed.hint(format!(
+                "check who owns it and whether it may be written: ls -ld {}",
+                quoted(path.parent().unwrap_or(&path))
+            )),
+            StoreError::Failed { .. } => failed,
+        }
+    }
+}
+
+/// A path that can be pasted into a shell.
+pub(crate) fn quoted(path: &std::path::Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=@:,".contains(c);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+/// Not found and not eligible are 2, everything else that the rules refuse is 1.
+fn exit_of(refusal: &Refusal) -> Exit {
+    match refusal {
+        Refusal::Unknown { .. }
+        | Refusal::UnknownFeature { .. }
+        | Refusal::UnknownAgent { .. }
+        | Refusal::UnknownQuestion { .. }
+        | Refusal::Transition { .. }
+        | Refusal::NotClaimable { .. }
+        | Refusal::NothingReady { .. }
+        | Refusal::ClaimLost { .. }
+        | Refusal::NotClaimed { .. }
+        | Refusal::NotBlockedBy { .. }
+        | Refusal::IsDeleted { .. }
+        | Refusal::DoneIsFinal { .. } => Exit::NotEligible,
+        Refusal::Exists { .. }
+        | Refusal::FeatureExists { .. }
+        | Refusal::OnItself { .. }
+        | Refusal::Cycle { .. }
+        | Refusal::ParentClosed { .. }
+        | Refusal::BlockClosed { .. }
+        | Refusal::HasUnfinishedParts { .. }
+        | Refusal::FailedParts { .. }
+        | Refusal::FeatureUnfinished { .. } => Exit::Error,
+    }
+}
+
+/// What to type, as far as the refusal alone tells.
+fn hints_of(failed: CliError, refusal: &Refusal) -> CliError {
+    use ralph_core::task::{NotClaimable, Status};
+    match refusal {
+        Refusal::Transition { id, from: Status::Pending, to: Status::Done | Status::Failed } => {
+            failed.hint(format!("claim it first: ralph task claim {id}"))
+        }
+        Refusal::Transition { id, from: Status::Failed, .. } => {
+            failed.hint(format!("put it back first: ralph task reset {id}"))
+        }
+        Refusal::NotClaimable { id, why: NotClaimable::Blocked(_) } => {
+            failed.hint(format!("see what it waits for: ralph task deps {id}"))
+        }
+        Refusal::NotClaimable { id, why: NotClaimable::Status(Status::Failed) } => {
+            failed.hint(format!("put it back first: ralph task reset {id}"))
+        }
+        Refusal::NotClaimable { why: NotClaimable::Held { .. }, .. } => {
+            failed.hint("a claim ends when its lease runs out, or by `ralph task reset ID`")
+        }
+        Refusal::NotClaimable { id, why: NotClaimable::HasChildren } => {
+            failed.hint(format!("see its parts: ralph task tree, or ralph task show {id}"))
+        }
+        Refusal::NothingReady { counts } if counts.total() == 0 => {
+            failed.hint("the plan is empty; add a task: ralph task add \"What to do\"")
+        }
+        Refusal::NothingReady { counts } => failed.hint(format!("the plan has {counts}")),
+        Refusal::ClaimLost { id, .. } => failed.hint(format!(
+            "keep your work, do not write to this task; see who holds it: ralph task show {id}"
+        )),
+        Refusal::Exists { id } => failed
+            .hint(format!("change it: ralph task update {id}, or leave --id out for a new one")),
+        Refusal::UnknownFeature { name } => {
+            failed.hint(format!("make it: ralph feature create {name}"))
+        }
+        Refusal::HasUnfinishedParts { id, children } => failed.hint(format!(
+            "delete them together: ralph task delete {id} {}",
+            children.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" ")
+        )),
+        Refusal::FailedParts { children, .. } => failed.hint(format!(
+            "reset its parts and it follows: ralph task reset {}",
+            children.first().map_or("ID", TaskId::as_str)
+        )),
+        Refusal::ParentClosed { .. } => failed.hint("choose another parent, or leave --parent out"),
+        Refusal::FeatureUnfinished { name, .. } => {
+            failed.hint(format!("delete them too: ralph feature delete {name} --confirm"))
+        }
+        Refusal::UnknownAgent { .. } => failed.hint("see who is known: ralph task agent list"),
+        Refusal::IsDeleted { id } => {
+            failed.hint(format!("make it anew: ralph task add --id {id} \"TITLE\""))
+        }
+        _ => failed,
+    }
+}
+
+/// Adds what only the store can tell: near names, and what is eligible instead.
+pub(crate) fn with_store(error: StoreError, store: &mut dyn Store) -> CliError {
+    let mut extra = Vec::new();
+    if let StoreError::Refused(refusal) | StoreError::Plan { refusal, .. } = &error {
+        match refusal {
+            Refusal::Unknown { id } => {
+                let known = store.ids().unwrap_or_default();
+                let near = nearest(id.as_str(), known.iter().map(TaskId::as_str), 3);
+                extra.push(match near.as_slice() {
+                    [] => "see all tasks: ralph task list".to_owned(),
+                    near => format!("did you mean {}?", near.join(" or ")),
+                });
+            }
+            Refusal::UnknownFeature { name } => {
+                let known = store.features().unwrap_or_default();
+                let names = known.iter().map(|feature| feature.name.as_str());
+                if let [near, ..] = nearest(name.as_str(), names, 1).as_slice() {
+                    extra.push(format!("did you mean {near}?"));
+                }
+            }
+            Refusal::NotClaimable { .. } => {
+                let ready = store.ready(&Scope::All, 3).unwrap_or_default();
+                let ids: Vec<&str> = ready.iter().map(|task| task.id.as_str()).collect();
+                extra.push(match ids.as_slice() {
+                    [] => "nothing is ready now".to_owned(),
+                    ids => format!("ready now: {}", ids.join(", ")),
+                });
+            }
+            _ => {}
+        }
+    }
+    extra.into_iter().fold(CliError::from(error), CliError::hint)
+}
+
+/// Reads a feature's name from an argument.
+pub(crate) fn feature_name(text: &str) -> Result<FeatureName, CliError> {
+    FeatureName::new(text).map_err(|error| {
+        CliError::failed(format!("{text:?} cannot be the name of a feature: {error}"))
+            .hint("use letters, digits, dots and dashes, such as login-form")
+    })
+}
+
+/// Reads a task id from an argument.
+pub(crate) fn task_id(text: &str) -> Result<TaskId, CliError> {
+    TaskId::new(text).map_err(|error| {
+        let shown: String = text.chars().take(60).collect();
+        CliError::failed(format!("{shown:?} cannot be a task id: {error}"))
+            .hint("see all tasks: ralph task list")
+    })
+}

@@ -1,0 +1,15 @@
+//! `ralph`: the binary. Arguments in, exit code out; everything else is in the modules.
+
+mod app;
+mod commands;
+pub mod config;
+mod environment;
+mod error;
+mod exit_codes;
+mod output;
+mod wire;
+
+fn main() -> std::process::ExitCode {
+    let environment = environment::Environment::read();
+    app::run(&environment).into()
+}

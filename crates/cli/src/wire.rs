@@ -1,0 +1,183 @@
+//! The only place that builds things: finds the project, loads the config, opens the store.
+
+use std::cell::OnceCell;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ralph_core::AgentId;
+use ralph_core::task::{Actor, RetryLimit};
+use ralph_engine::entropy::Ids;
+use ralph_engine::ports::Store;
+use ralph_engine::project::Project;
+use ralph_engine::store::{MemoryStore, SqliteStore, sqlite};
+
+use crate::app::GlobalArgs;
+use crate::config::{self, Config, Sources};
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::output::{Color, Output};
+
+/// What a command is given.
+pub(crate) struct Context<'a> {
+    pub(crate) environment: &'a Environment,
+    pub(crate) global: &'a GlobalArgs,
+    pub(crate) out: Output,
+    project: OnceCell<Project>,
+    config: OnceCell<Config>,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(environment: &'a Environment, global: &'a GlobalArgs) -> Self {
+        let out = Output::new(environment, global.color, global.quiet);
+        Self { environment, global, out, project: OnceCell::new(), config: OnceCell::new() }
+    }
+
+    /// The folder that the command works in.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.global.directory.clone().unwrap_or_else(|| PathBuf::from("."))
+    }
+
+    /// The repository that we are in.
+    pub(crate) fn project(&self) -> Result<Project, CliError> {
+        if let Some(project) = self.project.get() {
+            return Ok(project.clone());
+        }
+        let project = Project::find(&self.folder())?;
+        Ok(self.project.get_or_init(|| project).clone())
+    }
+
+    /// The settings in force. Warnings are told once.
+    pub(crate) fn config(&mut self) -> Result<Config, CliError> {
+        if let Some(config) = self.config.get() {
+            return Ok(config.clone());
+        }
+        let read = self.sources()?;
+        let loaded = Config::load(read.clone()).map_err(|error| config_error(&error))?;
+        for warning in &loaded.warnings {
+            self.out.warning(warning);
+        }
+        if self.global.verbose {
+            for (path, _) in [&read.user, &read.repo].into_iter().flatten() {
+                self.out.note(format!("settings from {}", path.display()));
+            }
+        }
+        if self.global.color == Color::Auto {
+            self.out.prefer(self.environment, loaded.config.text("ui.color"));
+        }
+        Ok(self.config.get_or_init(|| loaded.config).clone())
+    }
+
+    /// The files and variables that the settings come from.
+    pub(crate) fn sources(&self) -> Result<Sources, CliError> {
+        let user = match &self.environment.user_config {
+            Some(path) => read_if_there(path)?.map(|text| (self.short(path), text)),
+            None => None,
+        };
+        let repo = match &self.global.config {
+            Some(path) => {
+                let text = read_if_there(path)?.ok_or_else(|| {
+                    CliError::failed(format!("there is no config file {}", path.display()))
+                })?;
+                Some((path.clone(), text))
+            }
+            None => match Project::find(&self.folder()) {
+                Ok(project) => {
+                    let path = project.worktree.join("ralph.toml");
+                    read_if_there(&path)?.map(|text| (PathBuf::from("ralph.toml"), text))
+                }
+                Err(_) => None,
+            },
+        };
+        let env = self.environment.ralph.clone();
+        Ok(Sources { user, repo, env, set: self.global.set.clone() })
+    }
+
+    fn short(&self, path: &Path) -> PathBuf {
+        let home = self.environment.home.as_ref();
+        match home.and_then(|home| path.strip_prefix(home).ok()) {
+            Some(rest) => Path::new("~").join(rest),
+            None => path.to_owned(),
+        }
+    }
+
+    /// Where the store lies, once it is clear that the folder is ours.
+    fn store_path(&mut self) -> Result<(Project, PathBuf), CliError> {
+        let project = self.project()?;
+        project.check_ours()?;
+        let path = project.resolve(self.config()?.text("store.path"));
+        if self.global.verbose {
+            self.out.note(format!("the store is {}", path.display()));
+        }
+        Ok((project, path))
+    }
+
+    /// Opens the store for changes and makes it when there is none.
+    pub(crate) fn store(&mut self) -> Result<Box<dyn Store>, CliError> {
+        let (project, path) = self.store_path()?;
+        sqlite::on_wait(tell_waiting);
+        if !path.exists() {
+            project.exclude_state()?;
+        }
+        Ok(Box::new(SqliteStore::open(&path)?))
+    }
+
+    /// Opens the store for looking. Where there is none, the answer is that of an empty one.
+    pub(crate) fn reader(&mut self) -> Result<Box<dyn Store>, CliError> {
+        let (_, path) = self.store_path()?;
+        sqlite::on_wait(tell_waiting);
+        Ok(match SqliteStore::open_existing(&path)? {
+            Some(store) => Box::new(store),
+            None => Box::new(MemoryStore::new()),
+        })
+    }
+
+    /// Who acts: the agent that the environment names, or the person at the terminal.
+    pub(crate) fn actor(&self) -> Result<Actor, CliError> {
+        match self.environment.get("RALPH_AGENT_ID") {
+            Some(text) => Ok(Actor::Agent(agent_id(text)?, None)),
+            None => Ok(Actor::Person(self.environment.person())),
+        }
+    }
+
+    /// New ids; the same ones again under a seed.
+    pub(crate) fn ids(&self) -> Ids {
+        Ids::new(self.environment.get("RALPH_TEST_SEED").and_then(|seed| seed.parse().ok()))
+    }
+
+    /// How often a task may come back.
+    pub(crate) fn retry_limit(&mut self) -> Result<RetryLimit, CliError> {
+        Ok(match config::retry_limit(&self.config()?) {
+            config::Retries::AtMost(most) => RetryLimit::AtMost(most),
+            config::Retries::Unlimited => RetryLimit::Unlimited,
+        })
+    }
+}
+
+/// Reads an agent id from an argument or the environment.
+pub(crate) fn agent_id(text: &str) -> Result<AgentId, CliError> {
+    AgentId::new(text)
+        .map_err(|error| CliError::failed(format!("{text:?} cannot be an agent id: {error}")))
+}
+
+pub(crate) fn config_error(error: &config::ConfigError) -> CliError {
+    let text = error.to_string();
+    let (message, excerpt) = text.split_once('\n').unwrap_or((&text, ""));
+    let failed = CliError::failed(message);
+    let failed = if excerpt.is_empty() { failed } else { failed.excerpt(excerpt) };
+    failed.hint("see every setting and where it comes from: ralph config show")
+}
+
+fn read_if_there(path: &Path) -> Result<Option<String>, CliError> {
+    match std::fs::read(path) {
+        Ok(bytes) => String::from_utf8(bytes)
+            .map(Some)
+            .map_err(|_| CliError::failed(format!("{} is not UTF-8 text", path.display()))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(CliError::failed(format!("{} cannot be read: {error}", path.display()))),
+    }
+}
+
+#[expect(clippy::disallowed_macros, reason = "SQLite calls this from the inside of a write")]
+fn tell_waiting() {
+    eprintln!("waiting for another process that is writing to the store …");
+}

@@ -1,0 +1,67 @@
+//! `ralph feature`.
+
+use crate::env;
+
+#[test]
+fn a_feature_has_files_rows_and_tasks() {
+    let env = env();
+    let made = env.ralph(&["feature", "create", "login-form"]);
+    let paths: Vec<&str> = made.stdout.lines().collect();
+    assert!(paths[0].ends_with(".ralph/features/login-form/spec.md"), "{paths:?}");
+    assert!(std::fs::read_to_string(paths[0]).unwrap().starts_with("# login-form\n"));
+    assert!(std::fs::read_to_string(paths[1]).unwrap().starts_with("# Plan: login-form\n"));
+    env.task(&["add", "Form", "--id", "form", "--feature", "login-form"]);
+    let list = env.ralph(&["feature", "list"]).success();
+    assert!(list.contains("login-form  f-") && list.contains("1 open, 0 active"), "{list}");
+    let shown = env.ralph(&["feature", "show", "login-form"]).success();
+    assert!(shown.contains("spec.md") && shown.contains("form  open  Form"), "{shown}");
+    let json: serde_json::Value =
+        serde_json::from_str(&env.ralph(&["feature", "show", "login-form", "--json"]).success())
+            .unwrap();
+    assert!(json["spec_text"].as_str().unwrap().contains("## Goal"));
+    assert!(
+        env.git(&["status", "--porcelain"]).contains(".ralph/"),
+        "feature files may be committed"
+    );
+}
+
+#[test]
+fn creating_again_keeps_what_was_written() {
+    let env = env();
+    let spec = env.write(".ralph/features/login/spec.md", "my own words\n");
+    let made = env.ralph(&["feature", "create", "login"]);
+    assert!(made.stderr.contains("kept "), "{}", made.stderr);
+    assert_eq!(std::fs::read_to_string(spec).unwrap(), "my own words\n");
+    let said = env.ralph(&["feature", "create", "login"]).failure(1);
+    assert!(said.contains("there is a feature login already"), "{said}");
+}
+
+#[test]
+fn deleting_asks_first_and_keeps_the_files() {
+    let env = env();
+    env.ralph(&["feature", "create", "login"]).success();
+    env.task(&["add", "Form", "--id", "form", "--feature", "login"]);
+    let said = env.ralph(&["feature", "delete", "login"]).failure(1);
+    assert!(said.contains("1 unfinished") && said.contains("--confirm"), "{said}");
+    let gone = env.ralph(&["feature", "delete", "login", "--confirm"]);
+    assert_eq!(gone.stdout, "form\n");
+    assert!(env.repo().join(".ralph/features/login/spec.md").exists());
+    env.ralph(&["feature", "delete", "login"]).failure(2);
+    env.ralph(&["feature", "create", "login"]).success();
+}
+
+#[test]
+fn bad_names_and_near_names() {
+    let env = env();
+    for name in ["", "a/b", "..", ".x", "a b", "caf\u{e9}"] {
+        env.ralph(&["feature", "create", name]).failure(1);
+    }
+    env.ralph(&["feature", "create", "login"]).success();
+    let said = env.ralph(&["feature", "show", "logn"]).failure(2);
+    assert!(said.contains("did you mean login?"), "{said}");
+    let said = env.ralph(&["task", "add", "T", "--feature", "logn"]).failure(2);
+    assert!(
+        said.contains("did you mean login?") && said.contains("ralph feature create logn"),
+        "{said}"
+    );
+}

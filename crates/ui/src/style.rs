@@ -1,0 +1,75 @@
+//! Colours by meaning. A place that shows something says what it is, never which colour it gets.
+
+use std::fmt::Display;
+
+use anstyle::{AnsiColor, Style};
+use ralph_core::task::Shown;
+
+/// What a piece of text means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    /// Something went well.
+    Good,
+    /// Something is wrong.
+    Bad,
+    /// Something wants attention.
+    Warning,
+    /// Something is under way.
+    Active,
+    /// Something to type or a name.
+    Name,
+    /// Beside the point.
+    Faint,
+    /// A heading.
+    Heading,
+}
+
+impl Meaning {
+    /// The meaning of a status.
+    pub const fn of(status: Shown) -> Option<Self> {
+        match status {
+            Shown::Open => None,
+            Shown::Active => Some(Self::Active),
+            Shown::Blocked | Shown::Deleted => Some(Self::Faint),
+            Shown::Waiting => Some(Self::Warning),
+            Shown::Done => Some(Self::Good),
+            Shown::Failed => Some(Self::Bad),
+        }
+    }
+
+    const fn style(self) -> Style {
+        match self {
+            Self::Good => AnsiColor::Green.on_default(),
+            Self::Bad => AnsiColor::Red.on_default().bold(),
+            Self::Warning => AnsiColor::Yellow.on_default(),
+            Self::Active => AnsiColor::Cyan.on_default(),
+            Self::Name => Style::new().bold(),
+            Self::Faint => Style::new().dimmed(),
+            Self::Heading => Style::new().bold(),
+        }
+    }
+}
+
+/// Whether text is coloured, and how wide it may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Colours or none.
+    pub color: bool,
+    /// The width of the terminal; `None` when it is not one, and then nothing is cut.
+    pub width: Option<usize>,
+}
+
+impl Look {
+    /// No colours, no cutting: for files, pipes and tests.
+    pub const PLAIN: Self = Self { color: false, width: None };
+
+    /// The text in the colour of its meaning.
+    pub fn paint(self, meaning: Meaning, text: impl Display) -> String {
+        if self.color {
+            let style = meaning.style();
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_string()
+        }
+    }
+}

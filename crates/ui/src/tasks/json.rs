@@ -1,0 +1,154 @@
+//! Tasks for programs. Every key is always there, in the same order; a status is the stored word.
+
+use ralph_core::records::{Attempt, Evidence, LogEntry, Question};
+use ralph_core::task::Task;
+use ralph_core::time::Timestamp;
+use ralph_core::{FeatureName, TaskId};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+/// A task as JSON.
+#[derive(Serialize)]
+struct TaskJson<'a> {
+    id: &'a str,
+    title: &'a str,
+    description: &'a str,
+    priority: i64,
+    status: &'static str,
+    blocked: bool,
+    ready: bool,
+    category: Option<&'a str>,
+    spec: Option<&'a str>,
+    #[serde(rename = "ref")]
+    reference: Option<&'a str>,
+    parent: Option<&'a TaskId>,
+    feature: Option<&'a str>,
+    branch: Option<&'a str>,
+    touches: &'a [String],
+    steps: &'a [String],
+    deps: &'a [TaskId],
+    children: u32,
+    assignee: Option<&'a str>,
+    lease_expires_at: Option<Timestamp>,
+    generation: u64,
+    retry_count: u32,
+    reason: Option<&'a str>,
+    result: Option<Box<RawValue>>,
+    verification_status: Option<&'a str>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    done_at: Option<Timestamp>,
+}
+
+impl<'a> From<&'a Task> for TaskJson<'a> {
+    fn from(task: &'a Task) -> Self {
+        Self {
+            id: task.id.as_str(),
+            title: task.title.as_str(),
+            description: &task.description,
+            priority: task.priority.into(),
+            status: task.status.as_str(),
+            blocked: task.shown() == ralph_core::task::Shown::Blocked,
+            ready: task.is_ready(),
+            category: task.category.as_deref(),
+            spec: task.spec.as_deref(),
+            reference: task.reference.as_deref(),
+            parent: task.parent.as_ref(),
+            feature: task.feature.as_ref().map(FeatureName::as_str),
+            branch: task.branch.as_deref(),
+            touches: &task.touches,
+            steps: &task.steps,
+            deps: &task.deps,
+            children: task.standing.children,
+            assignee: task.claim.as_ref().map(|claim| claim.agent.as_str()),
+            lease_expires_at: task.claim.as_ref().map(|claim| claim.lease_expires_at),
+            generation: task.generation,
+            retry_count: task.retry_count,
+            reason: task.reason.as_deref(),
+            result: task.result.as_ref().and_then(|text| RawValue::from_string(text.clone()).ok()),
+            verification_status: task.verification_status.as_deref(),
+            created_at: task.created_at,
+            updated_at: task.updated_at,
+            done_at: task.done_at,
+        }
+    }
+}
+
+/// What is known beside the task itself.
+#[derive(Debug, Clone, Copy)]
+#[allow(missing_docs, reason = "each field holds the records of its name")]
+pub struct Details<'a> {
+    pub log: &'a [LogEntry],
+    pub attempts: &'a [Attempt],
+    pub evidence: &'a [Evidence],
+    pub questions: &'a [Question],
+    pub blockers: Option<&'a [Task]>,
+    pub dependents: Option<&'a [Task]>,
+}
+
+#[derive(Serialize)]
+struct DetailsJson<'a> {
+    #[serde(flatten)]
+    task: TaskJson<'a>,
+    log: &'a [LogEntry],
+    attempts: &'a [Attempt],
+    evidence: &'a [Evidence],
+    questions: &'a [Question],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blockers: Option<Vec<TaskJson<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dependents: Option<Vec<TaskJson<'a>>>,
+}
+
+/// One task as an object.
+pub fn task_json(task: &Task) -> impl Serialize {
+    TaskJson::from(task)
+}
+
+/// A claimed task and what its blockers produced, by their ids.
+pub fn claim_json<'a>(task: &'a Task, results: &'a [(TaskId, String)]) -> impl Serialize + 'a {
+    ClaimJson { task: task.into(), blocker_results: Results(results) }
+}
+
+#[derive(Serialize)]
+struct ClaimJson<'a> {
+    #[serde(flatten)]
+    task: TaskJson<'a>,
+    blocker_results: Results<'a>,
+}
+
+struct Results<'a>(&'a [(TaskId, String)]);
+
+impl Serialize for Results<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let json = |text: &String| RawValue::from_string(text.clone()).ok();
+        serializer.collect_map(self.0.iter().map(|(id, text)| (id, json(text))))
+    }
+}
+
+/// What could be claimed and what is.
+pub fn peek_json<'a>(claimable: &'a [Task], claimed: &'a [Task]) -> impl Serialize + 'a {
+    PeekJson {
+        claimable: claimable.iter().map(TaskJson::from).collect(),
+        claimed: claimed.iter().map(TaskJson::from).collect(),
+    }
+}
+
+#[derive(Serialize)]
+struct PeekJson<'a> {
+    claimable: Vec<TaskJson<'a>>,
+    claimed: Vec<TaskJson<'a>>,
+}
+
+/// One task with everything about it.
+pub fn details<'a>(task: &'a Task, more: Details<'a>) -> impl Serialize {
+    DetailsJson {
+        task: task.into(),
+        log: more.log,
+        attempts: more.attempts,
+        evidence: more.evidence,
+        questions: more.questions,
+        blockers: more.blockers.map(|tasks| tasks.iter().map(TaskJson::from).collect()),
+        dependents: more.dependents.map(|tasks| tasks.iter().map(TaskJson::from).collect()),
+    }
+}

@@ -1,0 +1,66 @@
+//! `ralph task tree`: tasks below their parents.
+
+use std::collections::HashMap;
+
+use ralph_core::TaskId;
+use ralph_core::task::Task;
+use ralph_core::text::printable_line;
+use unicode_width::UnicodeWidthStr;
+
+use crate::columns::cut;
+use crate::style::{Look, Meaning};
+
+/// Every task below its parent, in the order given. A task whose parent is not among them stands at
+/// the top.
+pub fn tree(tasks: &[Task], look: Look) -> String {
+    let known: HashMap<&TaskId, usize> =
+        tasks.iter().enumerate().map(|(index, task)| (&task.id, index)).collect();
+    let mut below: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];
+    let mut top = Vec::new();
+    for (index, task) in tasks.iter().enumerate() {
+        match task.parent.as_ref().and_then(|parent| known.get(parent)) {
+            Some(parent) => below[*parent].push(index),
+            None => top.push(index),
+        }
+    }
+    let mut text = String::new();
+    // An explicit stack: a chain of ten thousand parents must not end the program.
+    let mut stack: Vec<(usize, String, String)> =
+        top.into_iter().rev().map(|index| (index, String::new(), String::new())).collect();
+    while let Some((index, branch, indent)) = stack.pop() {
+        text.push_str(&line(&tasks[index], &branch, look));
+        let children = &below[index];
+        for (position, child) in children.iter().enumerate().rev() {
+            let last = position + 1 == children.len();
+            let branch = format!("{indent}{}", if last { "└─ " } else { "├─ " });
+            let indent = format!("{indent}{}", if last { "   " } else { "│  " });
+            stack.push((*child, branch, indent));
+        }
+    }
+    text
+}
+
+fn line(task: &Task, branch: &str, look: Look) -> String {
+    let shown = task.shown();
+    let status = match Meaning::of(shown) {
+        Some(meaning) => look.paint(meaning, shown),
+        None => shown.to_string(),
+    };
+    let mut title = printable_line(task.title.as_str()).into_owned();
+    let mut tail = String::new();
+    if !task.deps.is_empty() && task.standing.open_blockers > 0 {
+        let deps: Vec<&str> = task.deps.iter().map(TaskId::as_str).collect();
+        tail = format!("  after {}", deps.join(", "));
+    }
+    if let Some(claim) = &task.claim {
+        tail.push_str(&format!("  by {}", claim.agent));
+    }
+    if let Some(width) = look.width {
+        let fixed = branch.width() + task.id.as_str().width() + shown.as_str().width() + 6;
+        title = cut(&title, width.saturating_sub(fixed + tail.width()).max(16));
+    }
+    let branch = look.paint(Meaning::Faint, branch);
+    let id = look.paint(Meaning::Name, &task.id);
+    let tail = if tail.is_empty() { tail } else { look.paint(Meaning::Faint, tail) };
+    format!("{branch}{id}  {status}  {title}{tail}\n")
+}
