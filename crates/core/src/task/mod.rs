@@ -77,6 +77,37 @@ pub struct Task {
 }
 
 impl Task {
+    /// A task that has only just been thought of.
+    pub fn new(id: TaskId, title: Title, now: Timestamp) -> Self {
+        Self {
+            id,
+            title,
+            description: String::new(),
+            priority: Priority::default(),
+            status: Status::Pending,
+            category: None,
+            spec: None,
+            reference: None,
+            parent: None,
+            feature: None,
+            branch: None,
+            touches: vec![],
+            steps: vec![],
+            deps: vec![],
+            claim: None,
+            generation: 0,
+            retry_count: 0,
+            reason: None,
+            result: None,
+            verification_status: None,
+            standing: Standing::default(),
+            order: 0,
+            created_at: now,
+            updated_at: now,
+            done_at: None,
+        }
+    }
+
     /// Whether a loop may take it up without waiting for anything.
     pub fn is_ready(&self) -> bool {
         is_ready(self.status, self.standing)

@@ -7,40 +7,14 @@ use proptest::prelude::*;
 use super::*;
 use crate::ids::FeatureName;
 use crate::plan::Done;
-use crate::task::{Priority, Standing, Status};
+use crate::task::{Priority, Status};
 use crate::text::{Title, label};
 use crate::time::Timestamp;
 
 /// A task with an id and a title and nothing else.
 pub(in crate::plan) fn bare(id: &str) -> Task {
     let at = Timestamp::from_millis(1_794_710_700_000);
-    Task {
-        id: TaskId::new(id).unwrap(),
-        title: Title::new(format!("Task {id}")).unwrap(),
-        description: String::new(),
-        priority: Priority::default(),
-        status: Status::Pending,
-        category: None,
-        spec: None,
-        reference: None,
-        parent: None,
-        feature: None,
-        branch: None,
-        touches: vec![],
-        steps: vec![],
-        deps: vec![],
-        claim: None,
-        generation: 0,
-        retry_count: 0,
-        reason: None,
-        result: None,
-        verification_status: None,
-        standing: Standing::default(),
-        order: 0,
-        created_at: at,
-        updated_at: at,
-        done_at: None,
-    }
+    Task::new(TaskId::new(id).unwrap(), Title::new(format!("Task {id}")).unwrap(), at)
 }
 
 /// A one-line text, often one that looks like the markup around it.

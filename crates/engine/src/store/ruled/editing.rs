@@ -4,17 +4,14 @@ use std::collections::HashSet;
 
 use ralph_core::TaskId;
 use ralph_core::records::LogKind;
-use ralph_core::task::{
-    NewTask, Priority, Refusal, Standing, Status, Task, TaskPatch, path_between, satisfies,
-};
-use ralph_core::text::Title;
+use ralph_core::task::{NewTask, Refusal, Status, Task, TaskPatch, path_between, satisfies};
 
 use super::{Change, State, Table};
 use crate::ports::{DeleteWhich, Filter, Result};
 
 impl<T: Table> Change<'_, T> {
     pub(super) fn add(&mut self, id: TaskId, new: NewTask) -> Result<()> {
-        let mut task = self.blank(id, new.title);
+        let mut task = Task::new(id, new.title, self.now);
         apply_fields(&mut task, &new.fields);
         self.check_feature(&task)?;
         let key = match self.table.key(&task.id)? {
@@ -35,37 +32,6 @@ impl<T: Table> Change<'_, T> {
             self.add_blocker(key, &task.id, blocker)?;
         }
         self.log(key, LogKind::Created, "")
-    }
-
-    /// A task that has only just been thought of.
-    pub(super) fn blank(&self, id: TaskId, title: Title) -> Task {
-        Task {
-            id,
-            title,
-            description: String::new(),
-            priority: Priority::default(),
-            status: Status::Pending,
-            category: None,
-            spec: None,
-            reference: None,
-            parent: None,
-            feature: None,
-            branch: None,
-            touches: vec![],
-            steps: vec![],
-            deps: vec![],
-            claim: None,
-            generation: 0,
-            retry_count: 0,
-            reason: None,
-            result: None,
-            verification_status: None,
-            standing: Standing::default(),
-            order: 0,
-            created_at: self.now,
-            updated_at: self.now,
-            done_at: None,
-        }
     }
 
     /// Turns a deleted row into the new task. Its log, and who waits for it, stay; parts that were

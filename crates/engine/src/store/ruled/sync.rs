@@ -196,7 +196,7 @@ impl<T: Table> Change<'_, T> {
 
     /// The task that a line makes.
     fn planned(&self, line: &Line<'_, T::Key>) -> Task {
-        let mut task = self.blank(line.plan.id.clone(), line.plan.title.clone());
+        let mut task = Task::new(line.plan.id.clone(), line.plan.title.clone(), self.now);
         apply_fields(&mut task, &line.plan.fields);
         task.status = line.status;
         if task.status == Status::Done {
