@@ -26,7 +26,8 @@ fn a_full_disk_loses_nothing_and_works_again_when_there_is_room() {
     let env = env();
     std::fs::create_dir(env.repo().join(".ralph")).unwrap();
     let script = r#"
-        mount -t tmpfs -o size=900k tmpfs "$REPO/.ralph"
+        mount -t tmpfs -o size=1600k tmpfs "$REPO/.ralph"
+        head -c 700000 /dev/zero > "$REPO/.ralph/ballast"
         ralph() { "$RALPH" -C "$REPO" "$@"; }
         text=$(head -c 6000 /dev/zero | tr '\0' x)
         i=0
@@ -38,7 +39,7 @@ fn a_full_disk_loses_nothing_and_works_again_when_there_is_room() {
             ralph $call > /dev/null 2>> "$OUT/later" || true
         done
         if grep -qi panick "$OUT/later"; then exit 1; fi
-        mount -o remount,size=20m "$REPO/.ralph"
+        rm "$REPO/.ralph/ballast"
         ralph task add "After" --id after
         ralph task list | grep -o '^x[0-9]*' > "$OUT/found"
         diff "$OUT/acknowledged" "$OUT/found" && echo SAME $i
