@@ -187,7 +187,13 @@ fn hints_of(failed: CliError, refusal: &Refusal) -> CliError {
         Refusal::NothingReady { counts } if counts.total() == 0 => {
             failed.hint("the plan is empty; add a task: ralph task add \"What to do\"")
         }
-        Refusal::NothingReady { counts } => failed.hint(format!("the plan has {counts}")),
+        Refusal::NothingReady { counts } => {
+            let failed = failed.hint(format!("the plan has {counts}"));
+            match counts.open {
+                0 => failed,
+                _ => failed.hint("what is open has unfinished parts, or belongs to a task that has failed: ralph task tree"),
+            }
+        }
         Refusal::ClaimLost { id, .. } => failed.hint(format!(
             "keep your work, do not write to this task; see who holds it: ralph task show {id}"
         )),

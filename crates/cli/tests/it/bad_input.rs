@@ -76,6 +76,18 @@ fn unknown_ids_come_with_what_was_meant() {
 }
 
 #[test]
+fn nothing_ready_comes_with_the_reason() {
+    let env = env();
+    let empty = env.ralph(&["task", "claim"]).failure(2);
+    assert!(empty.contains("no task is ready") && empty.contains("ralph task add"), "{empty}");
+    env.task(&["add", "Epic", "--id", "e"]);
+    env.task(&["add", "Part", "--id", "p", "--parent", "e"]);
+    env.task(&["claim"]);
+    let held = env.ralph(&["task", "claim"]).failure(2);
+    assert!(held.contains("1 open, 1 active") && held.contains("unfinished parts"), "{held}");
+}
+
+#[test]
 fn edges_that_cannot_be() {
     let env = env();
     for id in ["a", "b", "c"] {
