@@ -191,12 +191,12 @@ fn hints_of(failed: CliError, refusal: &Refusal) -> CliError {
             let failed = failed.hint(format!("the plan has {counts}"));
             match counts.open {
                 0 => failed,
-                _ => failed.hint("what is open has unfinished parts, or belongs to a task that has failed: ralph task tree"),
+                _ => failed
+                    .hint("what is open has unfinished parts or a failed parent: ralph task tree"),
             }
         }
-        Refusal::ClaimLost { id, .. } => failed.hint(format!(
-            "keep your work, do not write to this task; see who holds it: ralph task show {id}"
-        )),
+        Refusal::ClaimLost { id, .. } => failed
+            .hint(format!("keep your work and leave it; see who holds it: ralph task show {id}")),
         Refusal::Exists { id } => failed
             .hint(format!("change it: ralph task update {id}, or leave --id out for a new one")),
         Refusal::UnknownFeature { name } => {

@@ -84,7 +84,7 @@ pub(crate) fn cmd_demo(args: &DemoArgs, context: &mut Context<'_>) -> Done {
     demo.run("", &["task", "plan-status"])?;
     demo.run("", &["task", "log", "manual/pages"])?;
 
-    demo.say("Many processes share one store: eight agents claim 400 tasks at once.")?;
+    demo.say("One store for many: eight agents, each connected by itself, claim 400 tasks.")?;
     demo.race(8, 400)?;
     demo.end(args.keep)?;
     if args.keep {
