@@ -66,6 +66,25 @@ fn busy(times: i32) -> bool {
     since.elapsed() < PATIENCE
 }
 
+/// Tries again while another process is in the way, for the few steps in which SQLite reports that at
+/// once instead of asking [`busy`]: above all when two processes turn the same new file to WAL.
+fn patiently<R>(
+    mut work: impl FnMut() -> rusqlite::Result<R>,
+) -> std::result::Result<R, rusqlite::Error> {
+    let mut times = 0;
+    loop {
+        match work() {
+            Err(error) if is_busy(&error) && busy(times) => times += 1,
+            done => return done,
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+    matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
+}
+
 /// Says on disk that somebody writes, so that the next process knows when a writer was cut off.
 ///
 /// Every writer holds the file's lock, shared. Whoever finds nobody else there and the mark still
@@ -128,12 +147,12 @@ pub(super) fn writer(path: &Path) -> Result<Opened> {
     }
     let (guard, cut_off) =
         Guard::enter(&beside(path, "-lock")).map_err(|error| io_failure(path, &error))?;
-    let mut connection = connect(path)?;
+    let connection = connect(path)?;
     let found = identify(path, &connection)?;
     if cut_off && found.is_some() {
         check_whole(path, &connection)?;
     }
-    migrate(path, &mut connection, found.unwrap_or(0))?;
+    migrate(path, &connection, found.unwrap_or(0))?;
     Ok(Opened { connection, guard: Some(guard) })
 }
 
@@ -175,7 +194,8 @@ fn connect(path: &Path) -> Result<Connection> {
 /// The schema version of a database of ours; `None` for an empty file; an error for anything else.
 fn identify(path: &Path, connection: &Connection) -> Result<Option<i64>> {
     let fail = |error: rusqlite::Error| named(path, waited(), &error);
-    let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
+    let number =
+        |text: &str| patiently(|| connection.query_row(text, [], |row| row.get::<_, i64>(0)));
     let application = number("PRAGMA application_id").map_err(fail)?;
     let version = number("PRAGMA user_version").map_err(fail)?;
     if application == APPLICATION_ID {
@@ -200,18 +220,19 @@ fn identify(path: &Path, connection: &Connection) -> Result<Option<i64>> {
     Err(StoreError::Foreign { path: path.to_owned(), what })
 }
 
-fn migrate(path: &Path, connection: &mut Connection, found: i64) -> Result<()> {
+fn migrate(path: &Path, connection: &Connection, found: i64) -> Result<()> {
     if found == VERSION {
         return Ok(());
     }
     let fail = |error: rusqlite::Error| named(path, waited(), &error);
+    let turn = "PRAGMA journal_mode = WAL";
     let mode: String =
-        connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(fail)?;
+        patiently(|| connection.query_row(turn, [], |row| row.get(0))).map_err(fail)?;
     if !mode.eq_ignore_ascii_case("wal") {
         let detail = format!("this file system allows the journal mode {mode} and not WAL");
         return Err(StoreError::Failed { path: path.to_owned(), detail });
     }
-    connection.execute_batch("BEGIN IMMEDIATE").map_err(fail)?;
+    patiently(|| connection.execute_batch("BEGIN IMMEDIATE")).map_err(fail)?;
     // Another process may have been faster.
     let found = identify(path, connection)?.unwrap_or(0);
     let mut script = String::new();
