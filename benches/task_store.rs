@@ -2,7 +2,7 @@
 //!
 //! Everything is measured as a user meets it: one process per command. The floors are C programs
 //! (`noop.c`, `floor.c`) built here with the same SQLite; floor and ralph take turns, so a noisy
-//! machine disturbs both. Figures are medians; what counts is the ratio.
+//! machine disturbs both. Figures are medians, for imports the best of three; what counts is the ratio.
 //!
 //! `cargo bench --bench task_store` prints the tables and fails when a ratio is over its target.
 //! `-- --quick` takes fewer samples.
@@ -240,12 +240,13 @@ impl Bench {
     }
 
     fn store_at(&mut self, tasks: usize) -> Store {
-        // Three times, each into a repository of its own; the last one stays.
+        // Three times, each into a repository of its own; the last one stays. A limit in seconds is
+        // judged by the best of them: another load on the machine can only add to it.
         let loads: Vec<(Duration, Duration)> = (0..3)
             .map(|turn| self.load(&self.repo(&format!("at-{tasks}-{turn}")), tasks))
             .collect();
-        let import = figures(loads.iter().map(|load| load.0).collect()).median;
-        let floor_import = figures(loads.iter().map(|load| load.1).collect()).median;
+        let import = figures(loads.iter().map(|load| load.0).collect()).min;
+        let floor_import = figures(loads.iter().map(|load| load.1).collect()).min;
         let repo = self.folder.path().join(format!("at-{tasks}-2"));
         let again = {
             let start = Instant::now();
