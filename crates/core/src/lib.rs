@@ -6,21 +6,33 @@
 //!
 //! | module | owns |
 //! |---|---|
+//! | [`agent`] | what a session tells, asks for and ends with, whatever the agent |
+//! | [`agents_md`] | the test command in `AGENTS.md` |
 //! | [`ids`] | names of things: [`TaskId`], [`AgentId`], [`FeatureName`] … and what may be one |
 //! | [`time`] | [`Timestamp`] and [`Lease`] lengths as data |
 //! | [`text`] | titles, labels and long texts that are safe to store and to print |
 //! | [`task`] | a task, its status machine, the ready rule, cascades, cycles, claims |
 //! | [`plan`] | the formats that tasks are brought in and out by |
 //! | [`records`] | what is kept beside tasks: log, attempts, evidence, agents, questions, features |
+//! | [`attempt`] | what an agent is told, and what the next one is told about it |
+//! | [`policy`] | which model, how long to wait |
+//! | [`run`] | the loop: what an input means, what is remembered, when it stops |
+//! | [`view`] | a run as people see it, and what every display of one does |
 //! | [`nearest`] | "did you mean" |
 
+pub mod agent;
+pub mod agents_md;
+pub mod attempt;
 pub mod ids;
 pub mod nearest;
 pub mod plan;
+pub mod policy;
 pub mod records;
+pub mod run;
 pub mod task;
 pub mod text;
 pub mod time;
+pub mod view;
 
 pub use ids::{AgentId, FeatureId, FeatureName, IdError, TaskId};
 pub use time::{Lease, Timestamp};

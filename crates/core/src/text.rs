@@ -6,6 +6,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+mod escape;
+
 /// The longest title, in characters.
 pub const MAX_TITLE: usize = 1_000;
 /// The longest one-line label (category, spec, reference, branch, glob, step), in characters.
@@ -123,17 +125,26 @@ fn one_line(field: &'static str, text: &str, max: usize) -> Result<(), TextError
 /// Whether a character could move the cursor, hide text or reorder it on a terminal.
 fn is_unsafe(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+        || matches!(c, '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The text without control characters (but for line breaks and tabs) and without marks that
-/// reorder or hide what is shown.
+/// The text without escape sequences, without control characters (but for line breaks and tabs) and
+/// without marks that reorder or hide what is shown.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if text.contains(is_unsafe) {
-        Cow::Owned(text.chars().filter(|c| !is_unsafe(*c)).collect())
-    } else {
-        Cow::Borrowed(text)
+    if !text.contains(is_unsafe) {
+        return Cow::Borrowed(text);
     }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let length = escape::sequence(rest).unwrap_or(c.len_utf8());
+        if length == c.len_utf8() && !is_unsafe(c) {
+            shown.push(c);
+        }
+        rest = &rest[length..];
+    }
+    Cow::Owned(shown)
 }
 
 /// [`printable`] on one line: line breaks and tabs become spaces.
@@ -161,9 +172,21 @@ mod tests {
         assert!(Title::new("設計 ✓ naïve").is_ok());
     }
 
+    /// A sequence that never ends must not swallow what comes after it.
+    #[test]
+    fn an_unfinished_sequence_is_only_disarmed() {
+        assert_eq!(printable("\u{1b}]0;title\nnext line"), "]0;title\nnext line");
+        assert_eq!(printable("\u{1b}[31"), "[31");
+        assert_eq!(printable("\u{1b}[1é"), "[1é");
+        assert_eq!(printable("end\u{1b}"), "end");
+    }
+
     #[test]
     fn shown_text_cannot_drive_the_terminal() {
-        assert_eq!(printable("a\u{1b}[2Jb\u{202e}c\u{9b}d\r\n"), "a[2Jbcd\n");
+        assert_eq!(printable("a\u{1b}[2Jb\u{202e}c\u{9b}d\r\n"), "abc\n");
+        assert_eq!(printable("\u{1b}]8;;http://evil\u{7}click\u{1b}]8;;\u{1b}\\ me"), "click me");
+        assert_eq!(printable("\u{1b}[31mred\u{1b}[0m \u{1b}(Bset \u{1b}cend\u{7f}"), "red set end");
+        assert_eq!(printable("\u{e0041}\u{2066}a\u{2069}\u{061c}\u{2028}b"), "ab");
         assert_eq!(printable_line("a\nb\tc"), "a b c");
         assert!(matches!(printable("plain"), Cow::Borrowed(_)));
     }

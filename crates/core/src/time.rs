@@ -24,6 +24,39 @@ impl Timestamp {
         Self(self.0.saturating_add((seconds as i64).saturating_mul(1000)))
     }
 
+    /// The moment `millis` later.
+    pub const fn plus_millis(self, millis: u64) -> Self {
+        Self(self.0.saturating_add_unsigned(millis))
+    }
+
+    /// Milliseconds from `earlier` to this; 0 when that was not earlier.
+    pub const fn millis_since(self, earlier: Self) -> u64 {
+        let millis = self.0.saturating_sub(earlier.0);
+        if millis > 0 { millis.unsigned_abs() } else { 0 }
+    }
+
+    /// As `YYYY-MM-DD HH:MM:SS` where clocks are so many minutes ahead of UTC: what people read in
+    /// logs and on terminals.
+    pub fn civil(self, offset_minutes: i16) -> String {
+        let seconds = self.0.div_euclid(1000).saturating_add(i64::from(offset_minutes) * 60);
+        match jiff::Timestamp::from_second(seconds) {
+            Ok(time) => {
+                let time = jiff::tz::Offset::UTC.to_datetime(time);
+                let (date, clock) = (time.date(), time.time());
+                format!("{date} {:02}:{:02}:{:02}", clock.hour(), clock.minute(), clock.second())
+            }
+            Err(_) => self.to_string(),
+        }
+    }
+
+    /// `YYYYMMDD-HHMMSS` in UTC, for file names.
+    pub fn compact(self) -> String {
+        match jiff::Timestamp::from_millisecond(self.0) {
+            Ok(time) => time.strftime("%Y%m%d-%H%M%S").to_string(),
+            Err(_) => self.0.to_string(),
+        }
+    }
+
     /// Reads an RFC 3339 time such as `2026-11-15T02:45:00Z`.
     pub fn parse(text: &str) -> Option<Self> {
         text.parse::<jiff::Timestamp>().ok().map(|t| Self(t.as_millisecond()))
@@ -53,8 +86,55 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
+/// A moment to the millisecond, for `#[serde(with = "millis")]`: the journal must fold to what was
+/// there when it was written.
+pub mod millis {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::Timestamp;
+
+    fn text(at: Timestamp) -> String {
+        match jiff::Timestamp::from_millisecond(at.as_millis()) {
+            Ok(time) => format!("{time:.3}"),
+            Err(_) => at.to_string(),
+        }
+    }
+
+    /// Writes it.
+    pub fn serialize<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&text(*at))
+    }
+
+    /// Reads it.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
+        Timestamp::deserialize(from)
+    }
+
+    /// The same for a moment that may be missing.
+    pub mod option {
+        use serde::{Deserialize, Deserializer, Serializer};
+
+        use super::Timestamp;
+
+        /// Writes it.
+        pub fn serialize<S: Serializer>(at: &Option<Timestamp>, to: S) -> Result<S::Ok, S::Error> {
+            match at {
+                Some(at) => super::serialize(at, to),
+                None => to.serialize_none(),
+            }
+        }
+
+        /// Reads it.
+        pub fn deserialize<'de, D: Deserializer<'de>>(
+            from: D,
+        ) -> Result<Option<Timestamp>, D::Error> {
+            Option::deserialize(from)
+        }
+    }
+}
+
 /// How long a claim holds without being renewed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lease(u64);
 
 impl Lease {
@@ -66,6 +146,11 @@ impl Lease {
     /// A lease of so many seconds, from 1 to [`Lease::MAX_SECONDS`].
     pub fn seconds(seconds: u64) -> Option<Self> {
         (1..=Self::MAX_SECONDS).contains(&seconds).then_some(Self(seconds))
+    }
+
+    /// Its length.
+    pub const fn as_seconds(self) -> u64 {
+        self.0
     }
 
     /// When a claim made or renewed at `now` ends.
@@ -85,6 +170,15 @@ mod tests {
         assert_eq!(Timestamp::parse(&time.to_string()), Some(time));
         assert_eq!(Timestamp::parse("2026-11-15T03:45:00+01:00"), Some(time));
         assert_eq!(Timestamp::parse("yesterday"), None);
+    }
+
+    #[test]
+    fn people_read_the_time_of_their_own_clock() {
+        let time = Timestamp::from_millis(1_794_710_700_999);
+        assert_eq!(time.civil(0), "2026-11-15 02:45:00");
+        assert_eq!(time.civil(-210), "2026-11-14 23:15:00");
+        assert_eq!(Timestamp::from_millis(-1).civil(60), "1970-01-01 00:59:59");
+        assert_eq!(Timestamp::from_millis(i64::MAX).civil(60), "9223372036854775807ms");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::status::Status;
 
@@ -41,7 +41,7 @@ impl Bucket {
 }
 
 /// All columns of `plan-status`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "each field is the bucket of its name")]
 pub struct Counts {
     pub open: u64,

@@ -1,0 +1,11 @@
+//! One vocabulary for every agent CLI: what a session tells while it runs, what its final text asks
+//! for, and how it ended.
+
+mod end;
+mod event;
+mod signal;
+mod tags;
+
+pub use end::{EndClass, ProcessEnd, SessionEnd};
+pub use event::{AgentEvent, Usage};
+pub use signal::{Request, Signals, Tier, UnknownTier, Verdict};

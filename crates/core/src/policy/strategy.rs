@@ -1,0 +1,223 @@
+//! Which model the next iteration uses.
+//!
+//! A strategy looks at how the run goes; a hint of the agent (`<next-model>`) beats it for one
+//! iteration. Models are named by their [`Tier`]; what a tier is called by an agent is a table.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Tier;
+
+/// Words of a task log that say something went wrong.
+const MODERATE: [&str; 4] = ["error", "failure", "failed", "bug"];
+/// Words that say it went badly wrong.
+const SEVERE: [&str; 7] = ["stuck", "cannot", "unable", "panic", "crash", "broken", "regression"];
+/// So many tasks done in a row make `cost-optimized` try the small model.
+const STEADY: u32 = 3;
+
+/// The names of the strategies, as users write them.
+pub const STRATEGIES: [&str; 5] =
+    ["agent", "fixed", "cost-optimized", "escalate", "plan-then-execute"];
+
+/// How a model is chosen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// The agent's own default: no model is sent.
+    Agent,
+    /// Always this one.
+    Fixed(Model),
+    /// The middle one; the large one in trouble, the small one when all goes well.
+    CostOptimized,
+    /// From the small one upwards, and down only by a hint.
+    Escalate,
+    /// The large one first, then the middle one.
+    PlanThenExecute,
+}
+
+/// Why a strategy cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StrategyError {
+    /// There is none of that name.
+    #[error("{name:?} is not a model strategy; there are {}", STRATEGIES.join(", "))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+    },
+    /// `fixed` without a model.
+    #[error("the strategy \"fixed\" needs a model")]
+    NoModel,
+}
+
+impl Strategy {
+    /// The strategy called `name`; `model` is the one for `fixed`, and empty means none.
+    pub fn named(name: &str, model: &str) -> Result<Self, StrategyError> {
+        match name {
+            "agent" => Ok(Self::Agent),
+            "fixed" if model.trim().is_empty() => Err(StrategyError::NoModel),
+            "fixed" => Ok(Self::Fixed(Model::named(model))),
+            "cost-optimized" => Ok(Self::CostOptimized),
+            "escalate" => Ok(Self::Escalate),
+            "plan-then-execute" => Ok(Self::PlanThenExecute),
+            _ => Err(StrategyError::Unknown { name: name.to_owned() }),
+        }
+    }
+}
+
+/// A model, by its tier or by a name that only its agent knows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Model {
+    /// One of three sizes.
+    Tier(Tier),
+    /// A name.
+    Named(String),
+}
+
+impl Model {
+    /// The model that a user calls `name`: the word of a tier means the tier.
+    pub fn named(name: &str) -> Self {
+        match name.trim() {
+            "haiku" => Self::Tier(Tier::Haiku),
+            "sonnet" => Self::Tier(Tier::Sonnet),
+            "opus" => Self::Tier(Tier::Opus),
+            other => Self::Named(other.to_owned()),
+        }
+    }
+}
+
+/// What the tiers are called by one agent; an empty name stands for the tier's own word.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TierNames {
+    /// The large model.
+    pub opus: String,
+    /// The middle model.
+    pub sonnet: String,
+    /// The small model.
+    pub haiku: String,
+}
+
+impl TierNames {
+    /// The name to send to the agent.
+    pub fn name<'a>(&'a self, model: &'a Model) -> &'a str {
+        let (own, word) = match model {
+            Model::Named(name) => return name,
+            Model::Tier(Tier::Opus) => (&self.opus, "opus"),
+            Model::Tier(Tier::Sonnet) => (&self.sonnet, "sonnet"),
+            Model::Tier(Tier::Haiku) => (&self.haiku, "haiku"),
+        };
+        if own.is_empty() { word } else { own }
+    }
+}
+
+/// What a run remembers between two choices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelState {
+    /// How far `escalate` has gone.
+    pub level: Tier,
+    /// What the last session asked for.
+    pub hint: Option<Tier>,
+}
+
+impl Default for ModelState {
+    fn default() -> Self {
+        Self { level: Tier::Haiku, hint: None }
+    }
+}
+
+/// How the run goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ModelFacts {
+    /// The iteration that the model is for, from 1.
+    pub iteration: u32,
+    /// What the task log of this run says since the last task that was done.
+    pub distress: Distress,
+    /// How many tasks were done in a row until now.
+    pub done_in_a_row: u32,
+}
+
+/// Which words of trouble a text has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Distress {
+    /// Something went wrong.
+    pub moderate: bool,
+    /// It went badly wrong.
+    pub severe: bool,
+}
+
+impl Distress {
+    /// Any trouble at all.
+    pub fn any(self) -> bool {
+        self.moderate || self.severe
+    }
+
+    /// The trouble of both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { moderate: self.moderate || other.moderate, severe: self.severe || other.severe }
+    }
+}
+
+/// Looks for words of trouble in a text: whole words, in any case.
+pub fn distress(text: &str) -> Distress {
+    let one_of = |list: &[&str], word: &str| list.iter().any(|w| w.eq_ignore_ascii_case(word));
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').fold(
+        Distress::default(),
+        |found, word| {
+            found.and(Distress { moderate: one_of(&MODERATE, word), severe: one_of(&SEVERE, word) })
+        },
+    )
+}
+
+/// The model of an iteration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// The model to ask for; `None` leaves it to the agent.
+    pub model: Option<Model>,
+    /// Present when a hint beat the strategy and the two differ: to be recorded.
+    pub overridden: Option<Overridden>,
+    /// What to remember: the hint is used up.
+    pub state: ModelState,
+}
+
+/// A hint that beat the strategy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overridden {
+    /// What the strategy would have chosen.
+    pub strategy: Option<Model>,
+    /// What the agent asked for.
+    pub hint: Tier,
+}
+
+/// Chooses the model of the next iteration.
+pub fn choose(strategy: &Strategy, state: &ModelState, facts: &ModelFacts) -> Choice {
+    let level = state.level.max(need(facts.distress));
+    let wanted = match strategy {
+        Strategy::Agent => None,
+        Strategy::Fixed(model) => Some(model.clone()),
+        Strategy::CostOptimized if facts.distress.any() => Some(Model::Tier(Tier::Opus)),
+        Strategy::CostOptimized if facts.done_in_a_row >= STEADY => Some(Model::Tier(Tier::Haiku)),
+        Strategy::CostOptimized => Some(Model::Tier(Tier::Sonnet)),
+        Strategy::Escalate => Some(Model::Tier(level)),
+        Strategy::PlanThenExecute if facts.iteration <= 1 => Some(Model::Tier(Tier::Opus)),
+        Strategy::PlanThenExecute => Some(Model::Tier(Tier::Sonnet)),
+    };
+    let Some(hint) = state.hint else {
+        let state = ModelState { level, hint: None };
+        return Choice { model: wanted, overridden: None, state };
+    };
+    let hinted = Some(Model::Tier(hint));
+    let overridden = (wanted != hinted).then_some(Overridden { strategy: wanted, hint });
+    Choice { model: hinted, overridden, state: ModelState { level: hint, hint: None } }
+}
+
+fn need(distress: Distress) -> Tier {
+    match distress {
+        Distress { severe: true, .. } => Tier::Opus,
+        Distress { moderate: true, .. } => Tier::Sonnet,
+        _ => Tier::Haiku,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,244 @@
+//! What the end of an attempt means, as one table.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::EndClass;
+
+macro_rules! classes {
+    ($($(#[$doc:meta])* $variant:ident = $word:literal, $becomes:ident, retry $retry:ident, breaker $breaker:ident, counts $counts:literal;)+) => {
+        /// The kind of end that an attempt had, once everything that can be checked is checked.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Class { $($(#[$doc])* $variant),+ }
+
+        impl Class {
+            /// The word in the store and in logs.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+
+        /// The table: one row per class.
+        pub const CLASSES: &[Row] = &[
+            $(Row {
+                class: Class::$variant,
+                becomes: Becomes::$becomes,
+                retry: Retry::$retry,
+                breaker: Breaker::$breaker,
+                counts: $counts,
+            }),+
+        ];
+    };
+}
+
+/// What becomes of the task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Becomes {
+    /// Done.
+    Done,
+    /// Back in the plan.
+    Pending,
+    /// Given up.
+    Failed,
+    /// Left to a person.
+    Waiting,
+    /// It is not ours any more.
+    Untouched,
+}
+
+/// Whether it uses up a retry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// No.
+    No,
+    /// Yes.
+    Yes,
+    /// Only where the agent picks.
+    WhereAgentPicks,
+    /// Not where the loop picks from the store.
+    UnlessGraph,
+}
+
+/// What it does to the circuit breaker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Breaker {
+    /// The count of consecutive errors starts anew.
+    Reset,
+    /// One more error.
+    Add,
+    /// Nothing.
+    Same,
+}
+
+/// One row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// The class.
+    pub class: Class,
+    /// The task.
+    pub becomes: Becomes,
+    /// The retry.
+    pub retry: Retry,
+    /// The breaker.
+    pub breaker: Breaker,
+    /// Whether the session counts towards the limit.
+    pub counts: bool,
+}
+
+classes! {
+    /// Requested done and judged green.
+    Done = "done", Done, retry No, breaker Reset, counts true;
+    /// Requested done and judged red.
+    Red = "red", Pending, retry Yes, breaker Reset, counts true;
+    /// Requested done, nothing changed and nothing could judge: refused.
+    Unchanged = "unchanged", Pending, retry Yes, breaker Same, counts true;
+    /// The agent gave it up.
+    TaskFailed = "task-failed", Failed, retry No, breaker Reset, counts true;
+    /// The agent wants another try, by command.
+    TaskRetry = "task-retry", Pending, retry Yes, breaker Reset, counts true;
+    /// Nothing was requested.
+    NoSignal = "no-signal", Pending, retry WhereAgentPicks, breaker Same, counts true;
+    /// A signal for another task.
+    WrongId = "wrong-id", Pending, retry WhereAgentPicks, breaker Same, counts true;
+    /// The agent asked a person.
+    Question = "question", Waiting, retry No, breaker Same, counts true;
+    /// The agent said FAILURE.
+    Failure = "failure", Pending, retry No, breaker Same, counts true;
+    /// It died, or ended without a result.
+    Crash = "crash", Pending, retry UnlessGraph, breaker Add, counts true;
+    /// The total timeout.
+    Timeout = "timeout", Pending, retry Yes, breaker Add, counts true;
+    /// It said nothing for too long.
+    Silence = "hang", Pending, retry Yes, breaker Add, counts true;
+    /// It ended well and said nothing.
+    Empty = "empty", Pending, retry Yes, breaker Add, counts true;
+    /// It printed something else than this agent prints.
+    Malformed = "malformed", Pending, retry Yes, breaker Add, counts true;
+    /// The model refused.
+    Refusal = "refusal", Pending, retry Yes, breaker Add, counts true;
+    /// The agent's own limit of turns, output or money.
+    MaxTurns = "max-turns", Pending, retry Yes, breaker Add, counts true;
+    /// More text than the model takes.
+    TooLong = "too-long", Pending, retry Yes, breaker Add, counts true;
+    /// Too many requests, for a short time.
+    RateLimit = "rate-limit", Pending, retry No, breaker Same, counts false;
+    /// A usage window is used up.
+    UsageWindow = "usage-window", Pending, retry No, breaker Same, counts false;
+    /// The provider is overloaded or failing.
+    Overload = "overload", Pending, retry No, breaker Same, counts false;
+    /// No connection.
+    Network = "network", Pending, retry No, breaker Same, counts false;
+    /// Not logged in, or not allowed.
+    Auth = "auth", Pending, retry No, breaker Same, counts true;
+    /// No money or no plan.
+    Billing = "billing", Pending, retry No, breaker Same, counts true;
+    /// There is no such model.
+    UnknownModel = "unknown-model", Pending, retry No, breaker Same, counts true;
+    /// The agent could not be started.
+    NotStarted = "not-started", Pending, retry No, breaker Same, counts true;
+    /// A person stopped it.
+    Cancelled = "cancelled", Pending, retry No, breaker Same, counts false;
+    /// A person took the task out of the run.
+    Skipped = "skipped", Waiting, retry No, breaker Same, counts false;
+    /// Somebody else has the task now.
+    ClaimLost = "claim-lost", Untouched, retry No, breaker Same, counts false;
+}
+
+impl Class {
+    /// Its row of the table.
+    pub fn row(self) -> Row {
+        // The macro writes one row per variant, in their order.
+        CLASSES[self as usize]
+    }
+
+    /// The class of a session that had no say; `None` for one that had.
+    pub const fn of(end: EndClass) -> Option<Self> {
+        Some(match end {
+            EndClass::Completed => return None,
+            EndClass::Crash => Self::Crash,
+            EndClass::Timeout => Self::Timeout,
+            EndClass::Silence => Self::Silence,
+            EndClass::Empty => Self::Empty,
+            EndClass::Malformed => Self::Malformed,
+            EndClass::Refusal => Self::Refusal,
+            EndClass::MaxTurns => Self::MaxTurns,
+            EndClass::TooLong => Self::TooLong,
+            EndClass::RateLimit => Self::RateLimit,
+            EndClass::UsageWindow => Self::UsageWindow,
+            EndClass::Overload => Self::Overload,
+            EndClass::Network => Self::Network,
+            EndClass::Auth => Self::Auth,
+            EndClass::Billing => Self::Billing,
+            EndClass::UnknownModel => Self::UnknownModel,
+            EndClass::NotStarted => Self::NotStarted,
+            EndClass::Cancelled => Self::Cancelled,
+            EndClass::ClaimLost => Self::ClaimLost,
+        })
+    }
+
+    /// A limit or an outage of the provider: waited out, never counted against anything.
+    pub const fn is_limit(self) -> bool {
+        matches!(self, Self::RateLimit | Self::UsageWindow | Self::Overload | Self::Network)
+    }
+
+    /// Nothing that trying again could mend: the run stops and says what to do.
+    pub const fn is_hopeless(self) -> bool {
+        matches!(self, Self::Auth | Self::Billing | Self::UnknownModel | Self::NotStarted)
+    }
+
+    /// What a person can do about it, where nothing else helps.
+    pub const fn remedy(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Auth => "log in by starting the agent by hand, or set its API key",
+            Self::Billing => "add credit at the provider, or log in with another account",
+            Self::UnknownModel => "name a model that the account may use, with --model",
+            Self::NotStarted => "see what is missing with ralph doctor",
+            _ => return None,
+        })
+    }
+
+    /// The attempt came back without progress: ten of these in a row and a person is asked.
+    pub fn is_return(self) -> bool {
+        let row = self.row();
+        row.becomes == Becomes::Pending && row.counts && !self.is_hopeless()
+    }
+
+    /// The iteration was a good one: it did what it was for, or found out honestly that it cannot.
+    pub const fn is_success(self) -> bool {
+        matches!(self, Self::Done)
+    }
+}
+
+impl std::fmt::Display for Class {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_class_finds_its_own_row() {
+        for (index, row) in CLASSES.iter().enumerate() {
+            assert_eq!(row.class as usize, index);
+            assert_eq!(row.class.row(), *row);
+        }
+    }
+
+    #[test]
+    fn what_stops_a_run_has_a_remedy_and_nothing_else_has() {
+        for row in CLASSES {
+            assert_eq!(row.class.remedy().is_some(), row.class.is_hopeless(), "{}", row.class);
+        }
+    }
+
+    /// Promise 5: a usage limit costs nothing.
+    #[test]
+    fn limits_cost_neither_retry_nor_session() {
+        for row in CLASSES.iter().filter(|row| row.class.is_limit()) {
+            assert_eq!((row.retry, row.breaker, row.counts), (Retry::No, Breaker::Same, false));
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! After an iteration: what is remembered of it, whether to stop, what to wait for.
+
+use super::Draft;
+use crate::policy::backoff::{transient, usage_probe};
+use crate::policy::strategy::{Choice, ModelFacts, choose};
+use crate::run::SlotId;
+use crate::run::class::Class;
+use crate::run::effect::{Effect, TaskAction};
+use crate::run::exit::{self, View};
+use crate::run::fact::{Fact, Wait};
+use crate::run::input::{Input, Port, Settled};
+use crate::run::outcome::StopReason;
+use crate::run::policy::Picker;
+use crate::run::state::{Phase, Slot};
+use crate::time::Timestamp;
+
+/// How long until a full disk is looked at again.
+const DISK_AGAIN_MS: u64 = 10_000;
+
+impl Draft {
+    pub(super) fn settled(&mut self, input: &Input, slot: SlotId, settled: &Settled) {
+        let Some(current) = self.slot(slot).filter(|slot| slot.phase == Phase::Settling).cloned()
+        else {
+            self.anomaly(input, Some(slot));
+            return;
+        };
+        let Some(decided) = super::settle::settlement(&self.state, &current) else {
+            self.anomaly(input, Some(slot));
+            return;
+        };
+        for ending in &decided.tasks {
+            let Some(result) = settled.tasks.iter().find(|result| result.id == ending.task.id)
+            else {
+                continue;
+            };
+            let Some(status) = result.status else { continue };
+            if let (Some(TaskAction::Ask { text }), Some(question)) =
+                (&ending.action, &result.question)
+            {
+                let task = ending.task.id.clone();
+                let (question, text) = (question.clone(), text.clone());
+                self.fact(Fact::QuestionAsked { task, question, text });
+            }
+            let reason = match &ending.action {
+                Some(TaskAction::Fail { reason, .. } | TaskAction::Hold { reason }) => {
+                    reason.clone()
+                }
+                _ => ending.detail.clone(),
+            };
+            self.fact(Fact::TaskSettled {
+                slot,
+                task: ending.task.id.clone(),
+                title: ending.task.title.clone(),
+                class: ending.class,
+                status,
+                reason,
+                retry_count: result.retry_count,
+            });
+        }
+        if let Some((commit, subject)) = settled.commit.clone() {
+            self.fact(Fact::Committed { slot, commit, subject });
+        }
+        if let Some((task, name)) = settled.saved.clone() {
+            self.fact(Fact::WorkSaved { task, name });
+        }
+        if let (true, Some(ending)) = (settled.put_back > 0, decided.tasks.first()) {
+            let task = ending.task.id.clone();
+            self.fact(Fact::WorkPutBack { task, paths: settled.put_back });
+        }
+        if let Some(counts) = settled.counts.filter(|counts| *counts != self.state.counts) {
+            self.fact(Fact::PlanCounted { counts });
+        }
+        self.iteration_over(slot, &current, decided.class, settled, decided.put_back);
+    }
+
+    fn iteration_over(
+        &mut self,
+        slot: SlotId,
+        current: &Slot,
+        class: Class,
+        settled: &Settled,
+        put_back: bool,
+    ) {
+        let resets_at = current.report.as_ref().and_then(|report| report.end.resets_at);
+        let detail = current.report.as_ref().map(|report| report.end.detail.clone());
+        self.fact(Fact::IterationEnded {
+            slot,
+            iteration: current.iteration,
+            class,
+            detail: detail.unwrap_or_default(),
+            head: settled.head.clone(),
+            tree: settled.tree.clone(),
+            settled: class == Class::Done || put_back,
+            duration_ms: self.now.millis_since(current.began),
+        });
+        let unreadable = settled.counts.is_none();
+        self.go_on(slot, class, resets_at, unreadable);
+    }
+
+    /// Stops, waits, or looks for the next task.
+    fn go_on(
+        &mut self,
+        slot: SlotId,
+        class: Class,
+        resets_at: Option<Timestamp>,
+        unreadable: bool,
+    ) {
+        let view = View { state: &self.state, slot, survey: None, now: self.now };
+        let reason = exit::first(exit::AFTER, view);
+        // A plan that could not be read is not a finished one.
+        let reason = reason.filter(|reason| !(unreadable && *reason == StopReason::Complete));
+        if let Some(reason) = reason {
+            self.stop(reason);
+        }
+        if self.state.stop.is_some() {
+            return;
+        }
+        if class.is_limit() {
+            let streak = self.state.limit_streak;
+            let (until, told) = match (class, resets_at) {
+                (Class::UsageWindow, Some(reset)) => (reset.max(self.now.plus_millis(1000)), true),
+                (Class::UsageWindow, None) => (later(self.now, usage_probe(streak)), false),
+                _ => (later(self.now, transient(streak - 1, self.jitter())), false),
+            };
+            self.wait(slot, Wait::Limit { class, streak, told }, Some(until));
+        } else {
+            self.look(slot);
+        }
+        self.wake_idle_slots(slot);
+    }
+
+    /// A finished task may have made others ready: slots without work look again.
+    fn wake_idle_slots(&mut self, not: SlotId) {
+        let idle: Vec<SlotId> = (0..self.state.slots.len() as SlotId)
+            .filter(|slot| *slot != not)
+            .filter(|slot| {
+                self.slot(*slot)
+                    .is_some_and(|slot| slot.phase == Phase::Free && slot.wait.is_none())
+            })
+            .collect();
+        for slot in idle {
+            self.look(slot);
+        }
+    }
+
+    pub(super) fn port_failed(
+        &mut self,
+        input: &Input,
+        slot: SlotId,
+        port: Port,
+        error: &str,
+        for_good: bool,
+    ) {
+        let Some(current) = self.slot(slot).filter(|slot| slot.phase != Phase::Free).cloned()
+        else {
+            self.anomaly(input, Some(slot));
+            return;
+        };
+        let streak = current.port_streak + 1;
+        self.fact(Fact::PortFailed { slot, port, error: error.to_owned(), streak });
+        let looking = matches!(current.phase, Phase::Surveying | Phase::Claiming);
+        let patient = looking && self.state.policy.picker == Picker::Agent && !for_good;
+        if self.is_ending() && looking {
+            self.free(slot);
+            self.cancelled_by_now();
+            return;
+        }
+        if port == Port::Disk {
+            let until = self.now.plus_millis(DISK_AGAIN_MS);
+            self.wait(slot, Wait::DiskLow, Some(until));
+            return;
+        }
+        if for_good || (streak > self.state.policy.port_retries && !patient) {
+            self.give_slot_up(slot, &current);
+            self.stop(match port {
+                Port::Git => StopReason::GitFailed { why: error.to_owned() },
+                Port::Store | Port::Prompt | Port::Disk => {
+                    StopReason::Error { why: error.to_owned() }
+                }
+            });
+            return;
+        }
+        if patient {
+            let view = View { state: &self.state, slot, survey: None, now: self.now };
+            if let Some(reason) = exit::first(&exit::AFTER[exit::AFTER.len() - 1..], view) {
+                self.free(slot);
+                self.stop(reason);
+                return;
+            }
+        }
+        let until = later(self.now, transient(streak - 1, self.jitter()));
+        self.wait(slot, Wait::Port { port }, Some(until));
+    }
+
+    /// What the slot had under way is left as it is; its claims are given back.
+    pub(super) fn give_slot_up(&mut self, slot: SlotId, current: &Slot) {
+        let held = current.report.as_ref().map(|report| report.held.as_slice()).unwrap_or_default();
+        let claimed = current.task.iter().filter(|task| !held.iter().any(|h| h.id == task.id));
+        let all: Vec<_> = held.iter().chain(claimed).map(|task| task.id.clone()).collect();
+        if !current.lost {
+            for task in all {
+                self.effect(Effect::Release { slot, task });
+            }
+        }
+        self.free(slot);
+    }
+
+    pub(super) fn woken(&mut self, input: &Input, slot: SlotId) {
+        let Some(current) = self.slot(slot).filter(|slot| slot.wait.is_some()).cloned() else {
+            self.anomaly(input, Some(slot));
+            return;
+        };
+        if matches!(current.wait, Some((Wait::Paused, _))) {
+            self.anomaly(input, Some(slot));
+            return;
+        }
+        self.fact(Fact::WaitEnded { slot });
+        self.take_up_again(slot, &current);
+    }
+
+    /// Asks again for what the slot waits for.
+    pub(super) fn take_up_again(&mut self, slot: SlotId, current: &Slot) {
+        match current.phase {
+            Phase::Free => self.look(slot),
+            Phase::Surveying => self.effect(Effect::Survey { slot }),
+            Phase::Claiming => self.effect(match self.state.policy.picker {
+                Picker::Loop => Effect::Claim { slot },
+                Picker::Agent => Effect::Peek { slot },
+            }),
+            Phase::Running => self.effect(Effect::RunSession {
+                slot,
+                iteration: current.iteration,
+                task: current.task.clone().map(Box::new),
+                model: current.model.clone(),
+                overridden: None,
+            }),
+            Phase::Candidate => self.effect(Effect::MakeCandidate { slot }),
+            Phase::Judging => self.effect(Effect::Judge { slot }),
+            Phase::Settling => self.settle_again(slot),
+        }
+    }
+
+    /// Between 0 and 1, the same for the same state: no two runs wait in step.
+    pub(super) fn jitter(&self) -> f64 {
+        let seed = self.state.began_at.as_millis().unsigned_abs()
+            ^ u64::from(self.state.counted).wrapping_mul(0x9E37_79B9)
+            ^ u64::from(self.state.limit_streak).wrapping_mul(0x85EB_CA6B)
+            ^ u64::from(self.state.error_count).wrapping_mul(0xC2B2_AE35);
+        let mixed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (mixed >> 40) as f64 / (1u64 << 24) as f64
+    }
+
+    pub(super) fn choose_model(&self, iteration: u32) -> Choice {
+        let facts = ModelFacts {
+            iteration,
+            distress: self.state.distress,
+            done_in_a_row: self.state.done_in_a_row,
+        };
+        choose(&self.state.policy.strategy, &self.state.models, &facts)
+    }
+}
+
+/// The moment `wait` after `now`.
+pub(super) fn later(now: Timestamp, wait: std::time::Duration) -> Timestamp {
+    now.plus_millis(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX))
+}

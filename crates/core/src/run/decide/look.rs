@@ -1,0 +1,168 @@
+//! From looking at the plan to a session: survey, stop before, claim or peek.
+
+use super::Draft;
+use super::after::later;
+use crate::policy::backoff::transient;
+use crate::policy::strategy::Model;
+use crate::run::SlotId;
+use crate::run::effect::Effect;
+use crate::run::exit::{self, View};
+use crate::run::fact::{Fact, Notice, TaskBrief, Wait};
+use crate::run::input::{Input, Survey};
+use crate::run::policy::Picker;
+use crate::run::state::{Cancel, Phase};
+
+impl Draft {
+    pub(super) fn begin(&mut self, input: &Input, started: &Fact, notices: &[Notice]) {
+        if !matches!(started, Fact::RunStarted { .. }) || !self.state.agent_ids.is_empty() {
+            self.anomaly(input, None);
+            return;
+        }
+        self.fact(started.clone());
+        for notice in notices {
+            self.fact(Fact::Noticed { notice: notice.clone() });
+        }
+        for slot in 0..self.state.slots.len() as SlotId {
+            self.look(slot);
+        }
+    }
+
+    pub(super) fn surveyed(&mut self, input: &Input, slot: SlotId, survey: &Survey) {
+        if self.phase(slot) != Some(Phase::Surveying) {
+            self.anomaly(input, Some(slot));
+            return;
+        }
+        if !survey.taken_back.is_empty() {
+            let tasks = survey.taken_back.clone();
+            self.fact(Fact::Noticed { notice: Notice::ClaimsTakenBack { tasks } });
+        }
+        if survey.counts != self.state.counts {
+            self.fact(Fact::PlanCounted { counts: survey.counts });
+        }
+        if self.state.stop.is_some() {
+            self.free(slot);
+            return;
+        }
+        let view = View { state: &self.state, slot, survey: Some(survey), now: self.now };
+        if let Some(reason) = exit::first(exit::BEFORE, view) {
+            self.stop(reason);
+            self.free(slot);
+            return;
+        }
+        if self.state.paused {
+            self.free(slot);
+            self.wait(slot, Wait::Paused, None);
+            return;
+        }
+        let full = self
+            .state
+            .policy
+            .max_sessions
+            .is_some_and(|most| self.state.counted + self.state.under_way() >= most);
+        match self.state.policy.picker {
+            // What is under way elsewhere may free something; the slot looks again after it.
+            _ if full => self.free(slot),
+            Picker::Loop if survey.claimable == 0 => self.free(slot),
+            Picker::Loop => {
+                self.fact(Fact::Claiming { slot });
+                self.effect(Effect::Claim { slot });
+            }
+            Picker::Agent if survey.claimable == 0 => {
+                self.free(slot);
+                self.wait(slot, Wait::Others { tasks: survey.foreign }, survey.next_expiry);
+            }
+            Picker::Agent => {
+                self.fact(Fact::Claiming { slot });
+                self.effect(Effect::Peek { slot });
+            }
+        }
+    }
+
+    pub(super) fn claimed(&mut self, input: &Input, slot: SlotId, task: &TaskBrief) {
+        if self.phase(slot) != Some(Phase::Claiming) {
+            // A claim that nobody waits for would keep the task from everybody.
+            self.anomaly(input, Some(slot));
+            self.effect(Effect::Release { slot, task: task.id.clone() });
+            return;
+        }
+        if self.is_ending() {
+            self.effect(Effect::Release { slot, task: task.id.clone() });
+            self.free(slot);
+            self.cancelled_by_now();
+            return;
+        }
+        self.start(slot, Some(task), 0);
+    }
+
+    pub(super) fn peeked(&mut self, input: &Input, slot: SlotId, offered: u32) {
+        if self.phase(slot) != Some(Phase::Claiming) {
+            self.anomaly(input, Some(slot));
+            return;
+        }
+        if self.is_ending() {
+            self.free(slot);
+            self.cancelled_by_now();
+            return;
+        }
+        self.start(slot, None, offered);
+    }
+
+    fn start(&mut self, slot: SlotId, task: Option<&TaskBrief>, offered: u32) {
+        let iteration = self.state.next_iteration();
+        let choice = self.choose_model(iteration);
+        let tiers = &self.state.policy.tiers;
+        let name = |model: &Model| tiers.name(model).to_owned();
+        let model = choice.model.as_ref().map(name);
+        let overridden = choice.overridden.map(|instead| {
+            instead.strategy.as_ref().map_or_else(|| "the agent's own".to_owned(), name)
+        });
+        self.fact(Fact::IterationStarted {
+            slot,
+            iteration,
+            task: task.cloned(),
+            offered,
+            model: model.clone(),
+            overridden: overridden.clone(),
+            models: choice.state,
+        });
+        self.effect(Effect::RunSession {
+            slot,
+            iteration,
+            task: task.cloned().map(Box::new),
+            model,
+            overridden,
+        });
+    }
+
+    pub(super) fn nothing_to_claim(&mut self, input: &Input, slot: SlotId) {
+        if self.phase(slot) != Some(Phase::Claiming) {
+            self.anomaly(input, Some(slot));
+            return;
+        }
+        self.fact(Fact::ClaimMissed { slot });
+        if self.is_ending() {
+            self.cancelled_by_now();
+            return;
+        }
+        // Somebody was faster. Once is bad luck; then others are given time.
+        let missed = self.slot(slot).map_or(0, |slot| slot.missed);
+        if missed < 2 {
+            self.look(slot);
+        } else {
+            let until = later(self.now, transient(missed - 2, self.jitter()));
+            self.wait(slot, Wait::Others { tasks: 0 }, Some(until));
+        }
+    }
+
+    /// Nothing new is to be started.
+    pub(super) fn is_ending(&self) -> bool {
+        self.state.stop.is_some() || self.state.cancel != Cancel::No
+    }
+
+    /// A cancellation that arrived while nothing could be cancelled takes effect.
+    pub(super) fn cancelled_by_now(&mut self) {
+        if self.state.cancel != Cancel::No {
+            self.stop(crate::run::StopReason::Cancelled);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! What becomes of the tasks of an iteration: the class table applied to what was found.
+
+use super::Draft;
+use crate::records::Verdict;
+use crate::run::SlotId;
+use crate::run::class::{Becomes, Class, Retry};
+use crate::run::effect::{CommitPlan, Effect, Ending, Settlement, TaskAction};
+use crate::run::fact::{Fact, GateReport, Notice, SessionReport, TaskBrief, Wish};
+use crate::run::policy::{Claims, Picker, Policy};
+use crate::run::state::{RunState, Slot};
+use crate::task::{Status, after_failure};
+
+/// What an unsettled task of a session is failed with, where the agent picks.
+const LEFT: &str = "session exited without completing task";
+
+/// How much of a gate's first line goes into the reason, in characters.
+const REASON: usize = 200;
+
+impl Draft {
+    /// Decides and asks for it to be written down.
+    pub(super) fn settle(&mut self, slot: SlotId) {
+        let Some(current) = self.slot(slot) else { return };
+        let Some(settlement) = settlement(&self.state, current) else { return };
+        for notice in notices(&self.state.policy, current, &settlement) {
+            self.fact(Fact::Noticed { notice });
+        }
+        self.fact(Fact::Settling { slot, class: settlement.class });
+        self.effect(Effect::Settle { slot, settlement: Box::new(settlement) });
+    }
+
+    /// Asks once more for what was decided before.
+    pub(super) fn settle_again(&mut self, slot: SlotId) {
+        let again = self.slot(slot).and_then(|slot| settlement(&self.state, slot));
+        if let Some(settlement) = again {
+            self.effect(Effect::Settle { slot, settlement: Box::new(settlement) });
+        }
+    }
+}
+
+/// What is to be written down about the slot's iteration. The same slot gives the same settlement.
+pub(super) fn settlement(state: &RunState, slot: &Slot) -> Option<Settlement> {
+    let report = slot.report.as_ref()?;
+    let (_, changed) = slot.candidate.as_ref()?;
+    let tasks: Vec<Ending> =
+        report.held.iter().map(|task| ending(state, slot, report, *changed, task)).collect();
+    let class = class_of_iteration(state, slot, report, &tasks);
+    let given_up = tasks.iter().any(|ending| gives_up(&state.policy, ending));
+    let done: Vec<&Ending> = tasks.iter().filter(|ending| ending.class == Class::Done).collect();
+    let commit = done.first().map(|first| commit_plan(&state.policy, slot, first, &done, report));
+    let save = match &commit {
+        Some(_) => None,
+        None => tasks
+            .first()
+            .map(|ending| &ending.task)
+            .or(slot.task.as_ref())
+            .map(|task| (task.id.clone(), task.attempt_number)),
+    };
+    let unchanged = !changed && !done.is_empty();
+    Some(Settlement {
+        class,
+        commit,
+        save,
+        put_back: given_up && done.is_empty(),
+        unchanged,
+        tasks,
+    })
+}
+
+/// The end of one task.
+fn ending(
+    state: &RunState,
+    slot: &Slot,
+    report: &SessionReport,
+    changed: bool,
+    task: &TaskBrief,
+) -> Ending {
+    let (class, detail, wish) = class_of_task(state, slot, report, changed, task);
+    let policy = &state.policy;
+    let row = class.row();
+    let counts = match row.retry {
+        Retry::No => false,
+        Retry::Yes => true,
+        Retry::WhereAgentPicks => policy.picker == Picker::Agent,
+        Retry::UnlessGraph => !policy.is_graph(),
+    };
+    let give_up = class.is_return() && task.returns + 1 >= policy.give_up_after;
+    let action = match (row.becomes, wish) {
+        (Becomes::Untouched, _) => None,
+        (Becomes::Done, Some(Wish::Done { result })) => Some(TaskAction::Done { result }),
+        (Becomes::Done, _) => Some(TaskAction::Done { result: None }),
+        (Becomes::Failed, Some(Wish::Fail { reason, for_good })) => {
+            Some(TaskAction::Fail { reason, for_good })
+        }
+        (Becomes::Failed, _) => Some(TaskAction::Fail { reason: detail.clone(), for_good: true }),
+        (Becomes::Waiting, Some(Wish::Ask { text })) => Some(TaskAction::Ask { text }),
+        (Becomes::Waiting, _) => Some(TaskAction::Hold { reason: detail.clone() }),
+        (Becomes::Pending, _) if give_up => Some(TaskAction::Hold {
+            reason: format!(
+                "came back {} times without progress, last: {detail}",
+                task.returns + 1
+            ),
+        }),
+        (Becomes::Pending, _) if counts => {
+            let used_up = after_failure(task.retry_count, policy.retries, false) == Status::Failed;
+            let reason = if used_up {
+                format!("gave up after {} attempts, last: {detail}", task.retry_count + 1)
+            } else {
+                detail.clone()
+            };
+            Some(TaskAction::Fail { reason, for_good: false })
+        }
+        (Becomes::Pending, _) => Some(TaskAction::Release),
+    };
+    Ending { task: task.clone(), class, action, detail }
+}
+
+/// The class of one task, in words, and what the session wanted for it.
+fn class_of_task(
+    state: &RunState,
+    slot: &Slot,
+    report: &SessionReport,
+    changed: bool,
+    task: &TaskBrief,
+) -> (Class, String, Option<Wish>) {
+    let under = state.circumstances(slot);
+    if under.lost {
+        return (Class::ClaimLost, "somebody else has the task now".to_owned(), None);
+    }
+    if under.skip {
+        return (Class::Skipped, "skipped by a person".to_owned(), None);
+    }
+    if under.cancelled {
+        return (Class::Cancelled, "the run was cancelled".to_owned(), None);
+    }
+    if report.says_failure() {
+        return (Class::Failure, "the agent said FAILURE".to_owned(), None);
+    }
+    let wish = report.wish_for(&task.id);
+    let class = match &wish {
+        Some(Wish::Done { .. }) => {
+            let (class, detail) = judged(&state.policy, slot, changed);
+            return (class, detail, wish);
+        }
+        Some(Wish::Fail { reason, for_good: true }) => {
+            return (Class::TaskFailed, reason.clone(), wish);
+        }
+        Some(Wish::Fail { reason, for_good: false }) => {
+            return (Class::TaskRetry, reason.clone(), wish);
+        }
+        Some(Wish::Ask { text }) => return (Class::Question, text.clone(), wish),
+        Some(Wish::Left { .. }) | None => Class::of(report.end.class),
+    };
+    if let Some(class) = class {
+        let detail = match report.end.detail.is_empty() {
+            true => format!("the session ended with {class}"),
+            false => report.end.detail.clone(),
+        };
+        return (class, detail, None);
+    }
+    if let Some(Wish::Left { reason }) = &wish {
+        return (Class::TaskRetry, reason.clone(), None);
+    }
+    let named = !report.signals.done.is_empty() || !report.signals.failed.is_empty();
+    if named {
+        return (Class::WrongId, "the signal named another task".to_owned(), None);
+    }
+    let detail = match (state.policy.picker, changed) {
+        (Picker::Agent, _) => LEFT,
+        (Picker::Loop, true) => "no signal",
+        (Picker::Loop, false) => "no signal; No changes detected",
+    };
+    (Class::NoSignal, detail.to_owned(), None)
+}
+
+/// What the gates make of a request for done.
+fn judged(policy: &Policy, slot: &Slot, changed: bool) -> (Class, String) {
+    let Some((gates, green)) = &slot.judged else {
+        return (Class::Cancelled, "not judged".to_owned());
+    };
+    if !green {
+        return (Class::Red, red_reason(gates));
+    }
+    if changed || !gates.is_empty() || policy.claims == Claims::Trust {
+        return (Class::Done, String::new());
+    }
+    (Class::Unchanged, "No changes detected".to_owned())
+}
+
+fn red_reason(gates: &[GateReport]) -> String {
+    let Some(red) = gates.iter().find(|gate| gate.verdict != Verdict::Pass) else {
+        return "the files changed while they were judged".to_owned();
+    };
+    let how = match red.exit_code {
+        Some(code) => format!("exit code {code}"),
+        None => "it did not end".to_owned(),
+    };
+    // The whole digest is in the evidence, and from there in the next prompt.
+    let first = red.digest.lines().map(str::trim).find(|line| !line.is_empty());
+    let first: String = first.unwrap_or_default().chars().take(REASON).collect();
+    let gap = if first.is_empty() { "" } else { ": " };
+    format!("gate {} is red ({how}){gap}{first}", red.name)
+}
+
+/// One class for the whole iteration: the best of its tasks, else how the session ended.
+fn class_of_iteration(
+    state: &RunState,
+    slot: &Slot,
+    report: &SessionReport,
+    tasks: &[Ending],
+) -> Class {
+    if tasks.iter().any(|ending| ending.class == Class::Done) {
+        return Class::Done;
+    }
+    if let Some(first) = tasks.first() {
+        return first.class;
+    }
+    let under = state.circumstances(slot);
+    if under.skip {
+        return Class::Skipped;
+    }
+    if under.lost {
+        return Class::ClaimLost;
+    }
+    if under.cancelled {
+        return Class::Cancelled;
+    }
+    if report.says_failure() {
+        return Class::Failure;
+    }
+    Class::of(report.end.class).unwrap_or(Class::NoSignal)
+}
+
+/// The task is not going to be tried again by itself.
+fn gives_up(policy: &Policy, ending: &Ending) -> bool {
+    match &ending.action {
+        Some(TaskAction::Fail { for_good, .. }) => {
+            after_failure(ending.task.retry_count, policy.retries, *for_good) == Status::Failed
+        }
+        Some(TaskAction::Hold { .. }) => {
+            ending.class != Class::Skipped || !ending.detail.is_empty()
+        }
+        Some(TaskAction::Done { .. } | TaskAction::Release | TaskAction::Ask { .. }) | None => {
+            false
+        }
+    }
+}
+
+fn commit_plan(
+    policy: &Policy,
+    slot: &Slot,
+    first: &Ending,
+    done: &[&Ending],
+    report: &SessionReport,
+) -> CommitPlan {
+    let mode = &policy.mode;
+    let mut body: Vec<String> = done
+        .iter()
+        .map(|ending| format!("Task: {} {}", ending.task.id, ending.task.title))
+        .collect();
+    if let Some(model) = &report.end.model {
+        body.push(format!("Model: {model}"));
+    }
+    CommitPlan {
+        subject: format!("{mode}: iteration {} - {}", slot.iteration, first.task.title),
+        body: body.join("\n"),
+    }
+}
+
+/// What a person should know about the end of this iteration.
+fn notices(policy: &Policy, slot: &Slot, settlement: &Settlement) -> Vec<Notice> {
+    let mut found = Vec::new();
+    let Some(report) = &slot.report else { return found };
+    let held = |id: &String| report.held.iter().any(|task| task.id.as_str() == id);
+    let named: Vec<String> = report
+        .signals
+        .done
+        .iter()
+        .chain(&report.signals.failed)
+        .filter(|id| !held(id))
+        .cloned()
+        .collect();
+    if !named.is_empty() {
+        let held = report.held.iter().map(|task| task.id.clone()).collect();
+        found.push(Notice::WrongId { named, held });
+    }
+    let checked = slot.judged.as_ref().is_some_and(|(gates, _)| !gates.is_empty());
+    if settlement.unchanged && !checked && policy.claims == Claims::Trust {
+        for ending in settlement.tasks.iter().filter(|ending| ending.class == Class::Done) {
+            found.push(Notice::Trusted { task: ending.task.id.clone() });
+        }
+    }
+    found
+}

@@ -1,0 +1,347 @@
+//! The loop by tables: a world that always answers, and what the loop makes of what it is told.
+
+mod ends;
+mod models;
+mod outcomes;
+
+use super::*;
+use crate::agent::{EndClass, ProcessEnd, SessionEnd, Signals};
+use crate::ids::{AgentId, AttemptId, QuestionId, TaskId};
+use crate::policy::strategy::{Strategy, TierNames};
+use crate::records::Verdict;
+use crate::run::{
+    Budget, Claims, Class, GateReport, Outcome, Picker, Policy, SessionReport, Settled, Settlement,
+    Survey, TaskAction, TaskBrief, TaskResult,
+};
+use crate::task::{Counts, RetryLimit, Status, after_failure};
+
+/// The preset `dag`, without a strategy for models.
+fn dag() -> Policy {
+    Policy {
+        preset: "dag".to_owned(),
+        mode: "build".to_owned(),
+        picker: Picker::Loop,
+        slots: 1,
+        max_sessions: Some(20),
+        retries: RetryLimit::AtMost(3),
+        give_up_after: 10,
+        breaker: 0,
+        idle: 0,
+        claims: Claims::Trust,
+        budget: Budget::default(),
+        strategy: Strategy::Agent,
+        tiers: TierNames::default(),
+        port_retries: 3,
+    }
+}
+
+/// The preset `pick`.
+fn pick() -> Policy {
+    Policy {
+        preset: "pick".to_owned(),
+        picker: Picker::Agent,
+        retries: RetryLimit::Unlimited,
+        ..dag()
+    }
+}
+
+/// What a session does: how it ends, what it says last, what the tree and the gate are after it.
+#[derive(Debug, Clone)]
+struct Play {
+    end: EndClass,
+    text: String,
+    changes: bool,
+    gate: Option<bool>,
+    notes: Vec<String>,
+}
+
+/// A session that ends well, changes something, says this, and meets no gate.
+fn says(text: &str) -> Play {
+    Play {
+        end: EndClass::Completed,
+        text: text.to_owned(),
+        changes: true,
+        gate: None,
+        notes: vec![],
+    }
+}
+
+/// A session that asks for its task to be done.
+fn done() -> Play {
+    says("<task-done>{id}</task-done>")
+}
+
+/// A session that ends like this.
+fn ends(end: EndClass) -> Play {
+    Play { end, ..says("") }
+}
+
+impl Play {
+    fn gate(self, green: bool) -> Self {
+        Self { gate: Some(green), ..self }
+    }
+
+    fn without_changes(self) -> Self {
+        Self { changes: false, ..self }
+    }
+}
+
+/// A plan whose tasks are worked off in order, and the loop in front of it.
+struct World {
+    state: RunState,
+    now: Timestamp,
+    pending: Vec<Effect>,
+    facts: Vec<Fact>,
+    /// Number, status, retries, returns.
+    tasks: Vec<(Status, u32, u32)>,
+    /// Tasks that nothing makes ready.
+    stuck: u64,
+    /// Tasks that others hold.
+    foreign: u64,
+    settlements: Vec<Settlement>,
+    sessions: u32,
+    models: Vec<Option<String>>,
+    trees: u32,
+    gate: Option<bool>,
+}
+
+impl World {
+    fn new(policy: Policy, tasks: usize) -> Self {
+        Self {
+            state: RunState::new(policy),
+            now: Timestamp::from_millis(1_794_710_700_000),
+            pending: vec![],
+            facts: vec![],
+            tasks: vec![(Status::Pending, 0, 0); tasks],
+            stuck: 0,
+            foreign: 0,
+            settlements: vec![],
+            sessions: 0,
+            models: vec![],
+            trees: 0,
+            gate: None,
+        }
+    }
+
+    fn begin(&mut self) {
+        let started = Fact::RunStarted {
+            policy: self.state.policy.clone(),
+            ralph: "0".to_owned(),
+            agent: "script".to_owned(),
+            agent_ids: vec![AgentId::new("agent-0").unwrap()],
+            target: "all".to_owned(),
+            gates: vec![],
+            level: "none".to_owned(),
+            head: None,
+            settled_tree: "t0".to_owned(),
+            resumed: None,
+        };
+        self.tell(&Input::Begin { started: Box::new(started), notices: vec![] });
+    }
+
+    fn tell(&mut self, input: &Input) {
+        let step = decide(&self.state, input, self.now);
+        for fact in step.facts {
+            self.state.evolve(&fact, self.now);
+            self.facts.push(fact);
+        }
+        self.pending.extend(step.effects);
+    }
+
+    /// Runs with these sessions, one after the other, until the run ends. After the last one there must
+    /// be none.
+    fn run(policy: Policy, tasks: usize, plays: &[Play]) -> Self {
+        let mut world = Self::new(policy, tasks);
+        world.play(plays);
+        world
+    }
+
+    fn play(&mut self, plays: &[Play]) {
+        self.begin();
+        let mut plays = plays.iter();
+        while !self.pending.is_empty() {
+            let effect = self.pending.remove(0);
+            if let Some(input) = self.answer(effect, &mut plays) {
+                self.tell(&input);
+            }
+        }
+        assert_eq!(plays.len(), 0, "sessions that the loop did not start");
+    }
+
+    fn counts(&self) -> Counts {
+        let mut counts = Counts { blocked: self.stuck, active: self.foreign, ..Counts::default() };
+        for (status, _, _) in &self.tasks {
+            match status {
+                Status::Pending => counts.open += 1,
+                Status::InProgress => counts.active += 1,
+                Status::Waiting => counts.waiting += 1,
+                Status::Done => counts.done += 1,
+                Status::Failed => counts.failed += 1,
+                Status::Deleted => counts.deleted += 1,
+            }
+        }
+        counts
+    }
+
+    fn brief(&self, number: usize) -> TaskBrief {
+        let (_, retry_count, returns) = self.tasks[number];
+        TaskBrief {
+            id: TaskId::new(format!("t-{number}")).unwrap(),
+            title: format!("Task {number}"),
+            generation: 1,
+            retry_count,
+            returns,
+            spec: None,
+            attempt: AttemptId::new(format!("a-{}", self.sessions)).unwrap(),
+            attempt_number: 1,
+        }
+    }
+
+    fn ready(&self) -> Option<usize> {
+        self.tasks.iter().position(|(status, _, _)| *status == Status::Pending)
+    }
+
+    fn answer<'a>(
+        &mut self,
+        effect: Effect,
+        plays: &mut impl Iterator<Item = &'a Play>,
+    ) -> Option<Input> {
+        Some(match effect {
+            Effect::Survey { slot } => Input::Surveyed {
+                slot,
+                survey: Survey {
+                    counts: self.counts(),
+                    claimable: u32::from(self.ready().is_some()),
+                    foreign: self.foreign,
+                    next_expiry: None,
+                    taken_back: vec![],
+                },
+            },
+            Effect::Claim { slot } => {
+                let number = self.ready().expect("the survey said that a task is ready");
+                self.tasks[number].0 = Status::InProgress;
+                Input::Claimed { slot, task: Box::new(self.brief(number)) }
+            }
+            Effect::Peek { slot } => Input::Peeked { slot, offered: 1 },
+            Effect::RunSession { slot, task, model, .. } => {
+                let play = plays.next().expect("a session was started that nobody planned").clone();
+                self.sessions += 1;
+                self.models.push(model);
+                self.tell(&Input::SessionStarted { slot, log: "x".to_owned() });
+                let report = Box::new(self.report(task.map(|task| *task), &play));
+                self.trees += u32::from(play.changes);
+                self.gate = play.gate;
+                Input::SessionEnded { slot, report }
+            }
+            Effect::MakeCandidate { slot } => {
+                let tree = format!("t{}", self.trees);
+                Input::CandidateMade { slot, tree, files: vec![], file_count: 0 }
+            }
+            Effect::Judge { slot } => {
+                let tree = format!("t{}", self.trees);
+                Input::Judged { slot, tree, gates: self.gates(), restless: false }
+            }
+            Effect::Settle { slot, settlement } => self.settle(slot, *settlement),
+            Effect::Wake { slot, at, .. } => {
+                self.now = at.unwrap_or(self.now).max(self.now);
+                Input::Woken { slot }
+            }
+            Effect::StopSession { .. }
+            | Effect::Release { .. }
+            | Effect::HoldTask { .. }
+            | Effect::ResetTask { .. }
+            | Effect::StopWaiting { .. }
+            | Effect::Finish { .. } => return None,
+        })
+    }
+
+    /// The session, and what it holds at its end. Where the agent picks, it claims the first ready task.
+    fn report(&mut self, task: Option<TaskBrief>, play: &Play) -> SessionReport {
+        let mut held: Vec<TaskBrief> = task.into_iter().collect();
+        if let (Picker::Agent, Some(number)) = (self.state.policy.picker, self.ready()) {
+            self.tasks[number].0 = Status::InProgress;
+            held.push(self.brief(number));
+        }
+        let id = held.first().map(|task| task.id.to_string()).unwrap_or_default();
+        let text = play.text.replace("{id}", &id);
+        SessionReport {
+            signals: match play.end {
+                EndClass::Completed => Signals::read(&text),
+                _ => Signals::default(),
+            },
+            end: SessionEnd { text, ..SessionEnd::of(play.end, "") },
+            process: ProcessEnd::Exited { code: 0 },
+            requests: vec![],
+            held,
+            notes: play.notes.clone(),
+            duration_ms: 1,
+            leftovers: 0,
+        }
+    }
+
+    fn gates(&self) -> Vec<GateReport> {
+        let report = |green: bool| GateReport {
+            name: "test".to_owned(),
+            verdict: if green { Verdict::Pass } else { Verdict::Fail },
+            exit_code: Some(i32::from(!green)),
+            duration_ms: 1,
+            digest: String::new(),
+        };
+        self.gate.map(report).into_iter().collect()
+    }
+
+    /// The store: does what the settlement says.
+    fn settle(&mut self, slot: SlotId, settlement: Settlement) -> Input {
+        let mut results = vec![];
+        for ending in &settlement.tasks {
+            let number: usize = ending.task.id.as_str()[2..].parse().unwrap();
+            let (status, retries, returns) = &mut self.tasks[number];
+            *status = match &ending.action {
+                Some(TaskAction::Done { .. }) => Status::Done,
+                Some(TaskAction::Fail { for_good, .. }) => {
+                    let then = after_failure(*retries, self.state.policy.retries, *for_good);
+                    *retries += u32::from(!for_good);
+                    then
+                }
+                Some(TaskAction::Release) => Status::Pending,
+                Some(TaskAction::Ask { .. } | TaskAction::Hold { .. }) => Status::Waiting,
+                None => Status::InProgress,
+            };
+            *returns += u32::from(ending.class.is_return());
+            results.push(TaskResult {
+                id: ending.task.id.clone(),
+                status: Some(*status),
+                retry_count: *retries,
+                question: Some(QuestionId::new("q-1").unwrap()),
+            });
+        }
+        let settled = Settled {
+            tasks: results,
+            commit: settlement.commit.as_ref().map(|plan| ("c1".to_owned(), plan.subject.clone())),
+            head: None,
+            saved: None,
+            put_back: 0,
+            tree: format!("t{}", self.trees),
+            counts: Some(self.counts()),
+        };
+        self.settlements.push(settlement);
+        Input::Settled { slot, settled: Box::new(settled) }
+    }
+
+    /// How the run ended.
+    fn outcome(&self) -> &Outcome {
+        let ended = self.facts.iter().find_map(|fact| match fact {
+            Fact::RunEnded { outcome } => Some(outcome),
+            _ => None,
+        });
+        ended.expect("the run has ended")
+    }
+
+    fn ended_as(&self) -> &'static str {
+        self.outcome().reason.name()
+    }
+
+    fn statuses(&self) -> Vec<&'static str> {
+        self.tasks.iter().map(|(status, _, _)| status.as_str()).collect()
+    }
+}

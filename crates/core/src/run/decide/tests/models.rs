@@ -1,0 +1,116 @@
+//! The model of each session over a whole run.
+
+use super::*;
+use crate::policy::strategy::Model;
+
+fn tiers() -> TierNames {
+    TierNames { opus: "o".to_owned(), sonnet: "s".to_owned(), haiku: "h".to_owned() }
+}
+
+fn with(strategy: Strategy) -> Policy {
+    Policy { strategy, tiers: tiers(), retries: RetryLimit::Unlimited, ..dag() }
+}
+
+/// The models of the sessions of a run.
+fn models(strategy: Strategy, tasks: usize, plays: &[Play]) -> String {
+    let world = World::run(with(strategy), tasks, plays);
+    let names = world.models.iter().map(|model| model.clone().unwrap_or_else(|| "-".to_owned()));
+    names.collect::<Vec<_>>().join(" ")
+}
+
+fn hints(tier: &str) -> Play {
+    says(&format!("<task-done>{{id}}</task-done><next-model>{tier}</next-model>"))
+}
+
+fn notes(text: &str) -> Play {
+    Play { notes: vec![text.to_owned()], ..says("not done") }
+}
+
+#[test]
+fn s1_17_fixed_is_the_same_in_every_session() {
+    let fixed = || Strategy::Fixed(Model::named("my-model"));
+    let crash = ends(EndClass::Crash);
+    assert_eq!(models(fixed(), 2, &[done(), crash, done()]), "my-model my-model my-model");
+}
+
+#[test]
+fn without_a_strategy_no_model_is_sent() {
+    assert_eq!(models(Strategy::Agent, 2, &[done(), done()]), "- -");
+}
+
+#[test]
+fn s1_18_cost_optimized_over_a_run() {
+    let steady = models(Strategy::CostOptimized, 5, &vec![done(); 5]);
+    assert_eq!(steady, "s s s h h");
+    // An error word since the last done beats any number of successes.
+    let plays = [done(), done(), done(), notes("the build failed"), done(), done()];
+    assert_eq!(models(Strategy::CostOptimized, 5, &plays), "s s s h o s");
+    // What the gates said goes into the task's log, too.
+    let red = [done().gate(false), done().gate(true), done().gate(true)];
+    let text = models(Strategy::CostOptimized, 2, &red);
+    assert_eq!(text, "s s s", "red alone is no error word");
+}
+
+#[test]
+fn s1_19_escalate_over_a_run() {
+    let plays = [
+        done(),
+        notes("found a bug"),
+        done(),
+        done(),
+        notes("I am stuck"),
+        done(),
+        notes("an error"),
+        done(),
+    ];
+    assert_eq!(models(Strategy::Escalate, 5, &plays), "h h s s s o o o");
+}
+
+#[test]
+fn s1_20_plan_then_execute_over_a_run() {
+    let plays = [says("a plan"), done(), notes("it crashed: panic"), done()];
+    assert_eq!(models(Strategy::PlanThenExecute, 2, &plays), "o s s s");
+}
+
+#[test]
+fn s1_21_s1_22_a_hint_holds_for_one_iteration_and_is_recorded_where_it_differs() {
+    let plays = [hints("opus"), hints("sonnet"), hints("gpt"), done()];
+    let world = World::run(with(Strategy::CostOptimized), 4, &plays);
+    let started: Vec<(Option<&str>, Option<&str>)> = world
+        .facts
+        .iter()
+        .filter_map(|fact| match fact {
+            Fact::IterationStarted { model, overridden, .. } => {
+                Some((model.as_deref(), overridden.as_deref()))
+            }
+            _ => None,
+        })
+        .collect();
+    let expected = [
+        (Some("s"), None),
+        (Some("o"), Some("s")),
+        // The strategy would have chosen the same.
+        (Some("s"), None),
+        // An unknown name is no hint.
+        (Some("h"), None),
+    ];
+    assert_eq!(started, expected);
+}
+
+#[test]
+fn s1_21_a_hint_is_the_only_way_down_for_escalate() {
+    let down = says("<next-model>haiku</next-model>");
+    let plays = [notes("stuck"), done(), down, done(), notes("a bug"), done()];
+    assert_eq!(models(Strategy::Escalate, 3, &plays), "h o o h h s");
+}
+
+#[test]
+fn s1_22_the_first_model_is_the_strategys_and_later_ones_know_what_happened() {
+    for (strategy, first) in [
+        (Strategy::CostOptimized, "s"),
+        (Strategy::Escalate, "h"),
+        (Strategy::PlanThenExecute, "o"),
+    ] {
+        assert_eq!(models(strategy, 1, &[done()]), first);
+    }
+}

@@ -1,0 +1,178 @@
+//! What is to be done. Carried out by the engine; the answer comes back as an input.
+
+use super::SlotId;
+use super::class::Class;
+use super::fact::TaskBrief;
+use super::outcome::Outcome;
+use crate::ids::TaskId;
+use crate::time::Timestamp;
+
+/// How hard a session is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stopping {
+    /// It is interrupted and may finish.
+    Interrupt,
+    /// It is killed.
+    Kill,
+}
+
+/// What the store is to write about one task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskAction {
+    /// Done.
+    Done {
+        /// JSON text of the agent; the loop's own commit is put in where there is none.
+        result: Option<String>,
+    },
+    /// Back for another try, or failed.
+    Fail {
+        /// Why.
+        reason: String,
+        /// For good.
+        for_good: bool,
+    },
+    /// Back, and nothing is counted.
+    Release,
+    /// It waits for an answer.
+    Ask {
+        /// To this.
+        text: String,
+    },
+    /// It waits for a person.
+    Hold {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The end of one task's attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// The task.
+    pub task: TaskBrief,
+    /// Why.
+    pub class: Class,
+    /// What is written; `None` when it is not ours any more.
+    pub action: Option<TaskAction>,
+    /// In words; may be empty.
+    pub detail: String,
+}
+
+/// A commit of the loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitPlan {
+    /// The first line.
+    pub subject: String,
+    /// The rest; may be empty.
+    pub body: String,
+}
+
+/// All that is to be written down after an iteration. Carrying it out twice is the same as once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settlement {
+    /// The class of the iteration.
+    pub class: Class,
+    /// Each task that was held.
+    pub tasks: Vec<Ending>,
+    /// What the session left uncommitted is committed, before the store says done.
+    pub commit: Option<CommitPlan>,
+    /// Uncommitted work is saved under this task's name.
+    pub save: Option<(TaskId, u32)>,
+    /// What sessions changed goes back to the last settled tree.
+    pub put_back: bool,
+    /// No changes were found although done was requested: the evidence says so.
+    pub unchanged: bool,
+}
+
+/// Something to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Take back dead claims, count the plan.
+    Survey {
+        /// For this slot.
+        slot: SlotId,
+    },
+    /// Claim the first ready task.
+    Claim {
+        /// For this slot.
+        slot: SlotId,
+    },
+    /// Take a snapshot of the plan for the agent.
+    Peek {
+        /// For this slot.
+        slot: SlotId,
+    },
+    /// Run a session.
+    RunSession {
+        /// Where.
+        slot: SlotId,
+        /// The number of the iteration.
+        iteration: u32,
+        /// The task; `None` where the agent picks.
+        task: Option<Box<TaskBrief>>,
+        /// The model.
+        model: Option<String>,
+        /// What the strategy would have chosen, where a hint chose another: to be recorded.
+        overridden: Option<String>,
+    },
+    /// End the session.
+    StopSession {
+        /// Where.
+        slot: SlotId,
+        /// How.
+        how: Stopping,
+    },
+    /// Write the tree that is to be judged.
+    MakeCandidate {
+        /// Where.
+        slot: SlotId,
+    },
+    /// Run the gates on it.
+    Judge {
+        /// Where.
+        slot: SlotId,
+    },
+    /// Write down what was decided.
+    Settle {
+        /// Where.
+        slot: SlotId,
+        /// What.
+        settlement: Box<Settlement>,
+    },
+    /// Give a claim back: nothing was started on it.
+    Release {
+        /// The slot whose claim it is.
+        slot: SlotId,
+        /// The task.
+        task: TaskId,
+    },
+    /// A person wants a task left alone.
+    HoldTask {
+        /// The task.
+        task: TaskId,
+    },
+    /// A person wants a task taken up again.
+    ResetTask {
+        /// The task.
+        task: TaskId,
+    },
+    /// Wake the slot then, or when the plan changes.
+    Wake {
+        /// Which.
+        slot: SlotId,
+        /// When; `None` is only by a change.
+        at: Option<Timestamp>,
+        /// A change of the plan wakes it too.
+        on_change: bool,
+    },
+    /// A wait that is no longer wanted.
+    StopWaiting {
+        /// Whose.
+        slot: SlotId,
+    },
+    /// End the run. The last effect.
+    Finish {
+        /// How.
+        outcome: Outcome,
+    },
+}

@@ -1,0 +1,174 @@
+//! When a run stops: two lists of rules, asked in order. The first that speaks decides.
+
+use super::SlotId;
+use super::class::Class;
+use super::input::Survey;
+use super::outcome::StopReason;
+use super::policy::Picker;
+use super::state::{Cancel, RunState};
+use crate::time::Timestamp;
+
+/// What a rule may look at.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    /// The run.
+    pub state: &'a RunState,
+    /// The slot that asks.
+    pub slot: SlotId,
+    /// The plan as it was just seen; `None` after an iteration, where the state has the counts.
+    pub survey: Option<&'a Survey>,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// One rule.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether the run is to stop.
+    pub check: fn(View<'_>) -> Option<StopReason>,
+}
+
+/// Before anything is chosen.
+pub const BEFORE: &[Rule] = &[
+    Rule { name: "cancel", check: cancelled },
+    Rule { name: "no plan", check: no_plan },
+    Rule { name: "complete", check: complete },
+    Rule { name: "budget", check: budget },
+    Rule { name: "blocked", check: blocked },
+    Rule { name: "limit", check: limit },
+];
+
+/// After an iteration.
+pub const AFTER: &[Rule] = &[
+    Rule { name: "failure", check: failure },
+    Rule { name: "cancel", check: cancelled },
+    Rule { name: "complete", check: complete },
+    Rule { name: "agent exhausted", check: hopeless },
+    Rule { name: "breaker", check: breaker },
+    Rule { name: "budget", check: budget },
+    Rule { name: "idle", check: idle },
+    Rule { name: "limit", check: limit },
+];
+
+/// The first rule that wants the run to stop.
+pub fn first(rules: &[Rule], view: View<'_>) -> Option<StopReason> {
+    rules.iter().find_map(|rule| (rule.check)(view))
+}
+
+fn cancelled(view: View<'_>) -> Option<StopReason> {
+    (view.state.cancel != Cancel::No).then_some(StopReason::Cancelled)
+}
+
+fn no_plan(view: View<'_>) -> Option<StopReason> {
+    let empty = view.survey?.counts.total() == 0;
+    (empty && view.state.policy.picker == Picker::Loop).then_some(StopReason::NoPlan)
+}
+
+fn complete(view: View<'_>) -> Option<StopReason> {
+    let counts = view.survey.map_or(view.state.counts, |survey| survey.counts);
+    let done = match (view.state.policy.picker, view.survey) {
+        (Picker::Loop, _) => counts.total() > 0 && counts.unresolved() == 0,
+        // An empty look: nothing to claim and nobody at work.
+        (Picker::Agent, Some(survey)) => survey.claimable == 0 && survey.foreign == 0,
+        (Picker::Agent, None) => counts.open == 0 && counts.active == 0,
+    };
+    done.then_some(StopReason::Complete)
+}
+
+fn budget(view: View<'_>) -> Option<StopReason> {
+    let budget = view.state.policy.budget;
+    let usage = view.state.usage;
+    let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
+    let what = if budget.micro_usd > 0 && usage.cost_micro_usd.unwrap_or(0) >= budget.micro_usd {
+        "money"
+    } else if budget.tokens > 0 && tokens >= budget.tokens {
+        "tokens"
+    } else if budget.time_ms > 0 && view.now.millis_since(view.state.began_at) >= budget.time_ms {
+        "time"
+    } else {
+        return None;
+    };
+    Some(StopReason::Budget { what: what.to_owned() })
+}
+
+fn blocked(view: View<'_>) -> Option<StopReason> {
+    let survey = view.survey?;
+    if survey.claimable > 0
+        || view.state.policy.picker == Picker::Agent
+        || view.state.others_busy(view.slot)
+    {
+        return None;
+    }
+    let counts = survey.counts;
+    let mut parts = Vec::new();
+    let mut part = |n: u64, text: &str| {
+        if n > 0 {
+            parts.push(format!("{n} {text}"));
+        }
+    };
+    part(counts.waiting, "waiting for a person (ralph answer, ralph retry ID)");
+    part(survey.foreign, "claimed by others");
+    part(counts.blocked, "blocked by unfinished or failed tasks");
+    part(counts.open, "open below a failed task, or with unfinished parts (ralph task tree)");
+    let why = format!("nothing is ready, and tasks remain: {}", parts.join(", "));
+    Some(StopReason::Blocked { why })
+}
+
+fn failure(view: View<'_>) -> Option<StopReason> {
+    (view.state.last_class == Some(Class::Failure)).then_some(StopReason::Failure)
+}
+
+fn hopeless(view: View<'_>) -> Option<StopReason> {
+    let class = view.state.last_class.filter(|class| class.is_hopeless())?;
+    let mut why = view.state.last_error.clone().unwrap_or_else(|| class.to_string());
+    if let Some(remedy) = class.remedy() {
+        why = format!("{}; {remedy}", why.trim_end_matches('.'));
+    }
+    Some(StopReason::AgentFailed { why })
+}
+
+fn breaker(view: View<'_>) -> Option<StopReason> {
+    let errors = view.state.consecutive_errors;
+    let most = view.state.policy.breaker;
+    (most > 0 && errors >= most).then_some(StopReason::Breaker { errors })
+}
+
+fn idle(view: View<'_>) -> Option<StopReason> {
+    let iterations = view.state.idle_iterations;
+    let most = view.state.policy.idle;
+    (most > 0 && iterations >= most).then_some(StopReason::Idle { iterations })
+}
+
+fn limit(view: View<'_>) -> Option<StopReason> {
+    let sessions = view.state.policy.max_sessions?;
+    let counts = view.survey.map_or(view.state.counts, |survey| survey.counts);
+    (view.state.counted >= sessions)
+        .then(|| StopReason::Limit { sessions, remaining: counts.unresolved() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The order is the contract.
+    #[test]
+    fn s1_13_rules_are_asked_in_this_order() {
+        let names = |rules: &[Rule]| rules.iter().map(|rule| rule.name).collect::<Vec<_>>();
+        assert_eq!(names(BEFORE), ["cancel", "no plan", "complete", "budget", "blocked", "limit"]);
+        assert_eq!(
+            names(AFTER),
+            [
+                "failure",
+                "cancel",
+                "complete",
+                "agent exhausted",
+                "breaker",
+                "budget",
+                "idle",
+                "limit"
+            ]
+        );
+    }
+}

@@ -1,0 +1,479 @@
+//! What happened, in the past tense: the lines of the journal. A fact is never taken back.
+
+use serde::{Deserialize, Serialize};
+
+use super::SlotId;
+use super::class::Class;
+use super::control::Control;
+use super::input::Port;
+use super::outcome::Outcome;
+use super::policy::Policy;
+use super::state::Resume;
+use crate::agent::{ProcessEnd, SessionEnd, Signals};
+use crate::ids::{AgentId, AttemptId, QuestionId, RunId, TaskId};
+use crate::policy::strategy::ModelState;
+use crate::records::Verdict;
+use crate::task::{Counts, Generation, Status};
+use crate::time::{Timestamp, millis};
+
+/// A fact with its place and time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunEvent {
+    /// The version of the format.
+    pub v: u32,
+    /// The run.
+    pub run: RunId,
+    /// Its number in the run, from 1, without gaps.
+    pub seq: u64,
+    /// When.
+    #[serde(with = "millis")]
+    pub at: Timestamp,
+    /// What.
+    #[serde(flatten)]
+    pub fact: Fact,
+}
+
+impl RunEvent {
+    /// The version that this program writes.
+    pub const VERSION: u32 = 1;
+}
+
+/// What the loop needs to know of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskBrief {
+    /// Its name.
+    pub id: TaskId,
+    /// What is to be done.
+    pub title: String,
+    /// The number of our claim on it.
+    pub generation: Generation,
+    /// How often it came back.
+    pub retry_count: u32,
+    /// How often in a row it came back without progress.
+    pub returns: u32,
+    /// The specification it comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spec: Option<String>,
+    /// The attempt that a session on it is recorded as.
+    pub attempt: AttemptId,
+    /// The number of that attempt on this task, from 1.
+    pub attempt_number: u32,
+}
+
+/// What an agent asked for about a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "wish", rename_all = "snake_case")]
+pub enum Wish {
+    /// Judge it.
+    Done {
+        /// JSON text that tells what was produced.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<String>,
+    },
+    /// Give it up, or try it again.
+    Fail {
+        /// Why.
+        reason: String,
+        /// For good. A `fail` by command is another try; the signal is for good.
+        for_good: bool,
+    },
+    /// Said by a hook, not by the agent: the session ends and still holds the task. It counts only where
+    /// neither the agent nor the end of the session says anything else.
+    Left {
+        /// Why.
+        reason: String,
+    },
+    /// Ask a person.
+    Ask {
+        /// What.
+        text: String,
+    },
+}
+
+/// A request made from inside a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// The task it is about.
+    pub task: TaskId,
+    /// What is wished.
+    #[serde(flatten)]
+    pub wish: Wish,
+}
+
+/// Everything about a session that has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionReport {
+    /// How it ended.
+    pub end: SessionEnd,
+    /// How its process ended.
+    pub process: ProcessEnd,
+    /// What its final text asks for.
+    pub signals: Signals,
+    /// What it asked for by command.
+    pub requests: Vec<Request>,
+    /// The tasks that it held when it ended.
+    pub held: Vec<TaskBrief>,
+    /// What it wrote into task logs.
+    pub notes: Vec<String>,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// Processes that it left behind and that were ended.
+    pub leftovers: u32,
+}
+
+/// What one gate said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateReport {
+    /// Its name.
+    pub name: String,
+    /// What it said.
+    pub verdict: Verdict,
+    /// Its exit code, where it had one.
+    pub exit_code: Option<i32>,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// The lines that matter.
+    pub digest: String,
+}
+
+/// Why nothing is being started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Wait {
+    /// A limit or an outage of the provider.
+    Limit {
+        /// Which.
+        class: Class,
+        /// How often in a row.
+        streak: u32,
+        /// The reset was told; otherwise this is a guess.
+        told: bool,
+    },
+    /// Only tasks of others are left.
+    Others {
+        /// How many.
+        tasks: u64,
+    },
+    /// A port failed and is tried again.
+    Port {
+        /// Which.
+        port: Port,
+    },
+    /// A person paused the run.
+    Paused,
+    /// The disk is nearly full.
+    DiskLow,
+}
+
+/// Something a person should know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "notice", rename_all = "snake_case")]
+pub enum Notice {
+    /// The box that sessions run in.
+    Level {
+        /// The level.
+        level: String,
+        /// In a sentence.
+        text: String,
+    },
+    /// Nothing judges the work but that it changed something.
+    Ungated,
+    /// Work that was uncommitted before the run.
+    DirtyStart {
+        /// Where it was saved.
+        saved: String,
+        /// How many paths.
+        paths: u32,
+    },
+    /// Processes of a run that was killed were ended.
+    LeftoversEnded {
+        /// How many.
+        processes: u32,
+    },
+    /// Claims of dead runs were taken back.
+    ClaimsTakenBack {
+        /// Whose tasks.
+        tasks: Vec<TaskId>,
+    },
+    /// A signal for a task that the session did not hold.
+    WrongId {
+        /// What it named.
+        named: Vec<String>,
+        /// What it held.
+        held: Vec<TaskId>,
+    },
+    /// Tools that the agent asked for and was refused.
+    Denied {
+        /// Which.
+        tools: Vec<String>,
+    },
+    /// A claim that nothing checked was accepted.
+    Trusted {
+        /// The task.
+        task: TaskId,
+    },
+    /// The agent promised that the plan is done; the plan decides.
+    Promise {
+        /// Its words.
+        text: String,
+    },
+    /// Anything else.
+    Other {
+        /// In a sentence.
+        text: String,
+    },
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Fact {
+    /// A run began.
+    RunStarted {
+        /// How it behaves.
+        policy: Policy,
+        /// The version of ralph.
+        ralph: String,
+        /// The agent, by its profile's name.
+        agent: String,
+        /// The id under which each slot claims.
+        agent_ids: Vec<AgentId>,
+        /// What it works on, in words.
+        target: String,
+        /// The gates that judge.
+        gates: Vec<String>,
+        /// The level of the box.
+        level: String,
+        /// The commit that it started from.
+        head: Option<String>,
+        /// The tree that counts as settled.
+        settled_tree: String,
+        /// An interrupted run that this one goes on with.
+        resumed: Option<Resume>,
+    },
+    /// A person should know.
+    Noticed {
+        /// What.
+        #[serde(flatten)]
+        notice: Notice,
+    },
+    /// The plan was counted.
+    PlanCounted {
+        /// How many tasks stand where.
+        counts: Counts,
+    },
+    /// A slot looks for work.
+    Surveying {
+        /// Which.
+        slot: SlotId,
+    },
+    /// A slot tries to claim, or peeks.
+    Claiming {
+        /// Which.
+        slot: SlotId,
+    },
+    /// There was nothing to claim after all; somebody was faster.
+    ClaimMissed {
+        /// Which slot.
+        slot: SlotId,
+    },
+    /// A slot has nothing to do for now.
+    SlotFreed {
+        /// Which.
+        slot: SlotId,
+    },
+    /// An iteration began. Its session is being started.
+    IterationStarted {
+        /// Where.
+        slot: SlotId,
+        /// Its number.
+        iteration: u32,
+        /// What it is about; `None` where the agent picks.
+        task: Option<TaskBrief>,
+        /// How many tasks the agent is shown, where it picks.
+        offered: u32,
+        /// The model that is asked for.
+        model: Option<String>,
+        /// What the strategy would have chosen, where a hint of the agent chose another.
+        overridden: Option<String>,
+        /// Where the choice of models stands after this.
+        models: ModelState,
+    },
+    /// The session's process runs.
+    SessionStarted {
+        /// Where.
+        slot: SlotId,
+        /// Where its raw output goes.
+        log: String,
+    },
+    /// The session ended and so did all its processes.
+    SessionEnded {
+        /// Where.
+        slot: SlotId,
+        /// All about it.
+        report: SessionReport,
+    },
+    /// The tree to be judged was written.
+    CandidateMade {
+        /// Where.
+        slot: SlotId,
+        /// The tree.
+        tree: String,
+        /// It differs from the tree that was settled last.
+        changed: bool,
+        /// The files that differ, the first of them.
+        files: Vec<String>,
+        /// How many differ.
+        file_count: u32,
+    },
+    /// The gates have judged the tree.
+    Judged {
+        /// Where.
+        slot: SlotId,
+        /// The tree.
+        tree: String,
+        /// What each said, in order; empty when there are none.
+        gates: Vec<GateReport>,
+        /// All were green.
+        green: bool,
+    },
+    /// Somebody committed meanwhile: the tree is written and judged once more.
+    HeadMoved {
+        /// Where.
+        slot: SlotId,
+    },
+    /// What becomes of the iteration's tasks was decided; it is being carried out.
+    Settling {
+        /// Where.
+        slot: SlotId,
+        /// The class of the iteration.
+        class: Class,
+    },
+    /// A task has its outcome in the store.
+    TaskSettled {
+        /// Where.
+        slot: SlotId,
+        /// The task.
+        task: TaskId,
+        /// Its title.
+        title: String,
+        /// Why.
+        class: Class,
+        /// What it is now.
+        status: Status,
+        /// In words; may be empty.
+        reason: String,
+        /// How often it came back so far.
+        retry_count: u32,
+    },
+    /// A person was asked.
+    QuestionAsked {
+        /// The task that waits.
+        task: TaskId,
+        /// The question's name.
+        question: QuestionId,
+        /// What was asked.
+        text: String,
+    },
+    /// The loop committed.
+    Committed {
+        /// Where.
+        slot: SlotId,
+        /// The commit.
+        commit: String,
+        /// Its first line.
+        subject: String,
+    },
+    /// Unfinished work was saved.
+    WorkSaved {
+        /// The task.
+        task: TaskId,
+        /// The ref.
+        name: String,
+    },
+    /// Files went back to what they were.
+    WorkPutBack {
+        /// The task that was given up.
+        task: TaskId,
+        /// How many.
+        paths: u32,
+    },
+    /// An iteration ended.
+    IterationEnded {
+        /// Where.
+        slot: SlotId,
+        /// Its number.
+        iteration: u32,
+        /// How.
+        class: Class,
+        /// In words; may be empty.
+        detail: String,
+        /// The branch's newest commit.
+        head: Option<String>,
+        /// The tree that it left.
+        tree: String,
+        /// That tree counts as settled: what comes later is compared with it.
+        settled: bool,
+        /// How long it took, from claim to settled.
+        duration_ms: u64,
+    },
+    /// Nothing is started for a while.
+    WaitStarted {
+        /// Where.
+        slot: SlotId,
+        /// Why.
+        #[serde(flatten)]
+        wait: Wait,
+        /// Until when, if that is known.
+        #[serde(with = "millis::option")]
+        until: Option<Timestamp>,
+    },
+    /// The wait is over.
+    WaitEnded {
+        /// Where.
+        slot: SlotId,
+    },
+    /// A person told the loop something.
+    ControlReceived {
+        /// What.
+        control: Control,
+    },
+    /// A claim went to somebody else while its session ran.
+    ClaimLost {
+        /// Where.
+        slot: SlotId,
+        /// The task.
+        task: TaskId,
+    },
+    /// Store, git or a file failed.
+    PortFailed {
+        /// Where, if a slot waits for it.
+        slot: SlotId,
+        /// What failed.
+        port: Port,
+        /// How, in a sentence.
+        error: String,
+        /// How often in a row.
+        streak: u32,
+    },
+    /// Something arrived that does not fit. It is ignored.
+    Anomaly {
+        /// What arrived.
+        input: String,
+        /// Where things stood.
+        phase: String,
+    },
+    /// The run is going to stop; nothing is started any more.
+    StopDecided {
+        /// Why.
+        reason: super::outcome::StopReason,
+    },
+    /// The run has ended.
+    RunEnded {
+        /// How.
+        outcome: Outcome,
+    },
+    /// A line of a newer version.
+    #[serde(other)]
+    Unknown,
+}

@@ -1,0 +1,208 @@
+//! What the loop is told: answers to its effects, the clock, and people.
+
+use serde::{Deserialize, Serialize};
+
+use super::SlotId;
+use super::control::Control;
+use super::fact::{GateReport, Notice, SessionReport, TaskBrief};
+use crate::ids::{AgentId, QuestionId, TaskId};
+use crate::task::{Counts, Status};
+use crate::time::Timestamp;
+
+/// A thing of ours that may fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Port {
+    /// The task store.
+    Store,
+    /// Git.
+    Git,
+    /// Preparing the prompt: templates and files.
+    Prompt,
+    /// The disk is nearly full.
+    Disk,
+}
+
+/// How the plan stands, before anything is chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survey {
+    /// How many tasks stand where, in scope.
+    pub counts: Counts,
+    /// Tasks that can be claimed now, as far as that was counted.
+    pub claimable: u32,
+    /// Tasks that others hold.
+    pub foreign: u64,
+    /// When the first of their leases ends.
+    pub next_expiry: Option<Timestamp>,
+    /// Claims of dead runs that were given back.
+    pub taken_back: Vec<TaskId>,
+}
+
+/// What became of one task in the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskResult {
+    /// The task.
+    pub id: TaskId,
+    /// What it is now; `None` when the claim was lost and nothing was written.
+    pub status: Option<Status>,
+    /// How often it came back so far.
+    pub retry_count: u32,
+    /// The question that was put to a person.
+    pub question: Option<QuestionId>,
+}
+
+/// A settlement that was carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    /// The tasks.
+    pub tasks: Vec<TaskResult>,
+    /// The loop's own commit and its subject.
+    pub commit: Option<(String, String)>,
+    /// The branch's newest commit now.
+    pub head: Option<String>,
+    /// Saved work: task and ref.
+    pub saved: Option<(TaskId, String)>,
+    /// Files that went back.
+    pub put_back: u32,
+    /// The tree that is there now, without what a person left uncommitted.
+    pub tree: String,
+    /// How the plan stands now; `None` when it could not be read.
+    pub counts: Option<Counts>,
+}
+
+/// Something that the loop is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// Begin. What was found is told as notices.
+    Begin {
+        /// All that the first fact tells.
+        started: Box<super::Fact>,
+        /// What a person should know.
+        notices: Vec<Notice>,
+    },
+    /// The plan was looked at.
+    Surveyed {
+        /// For this slot.
+        slot: SlotId,
+        /// What was seen.
+        survey: Survey,
+    },
+    /// A task was claimed.
+    Claimed {
+        /// By this slot.
+        slot: SlotId,
+        /// The task.
+        task: Box<TaskBrief>,
+    },
+    /// The agent may choose among so many.
+    Peeked {
+        /// For this slot.
+        slot: SlotId,
+        /// How many.
+        offered: u32,
+    },
+    /// Nothing could be claimed.
+    NothingToClaim {
+        /// By this slot.
+        slot: SlotId,
+    },
+    /// The session's process runs.
+    SessionStarted {
+        /// Where.
+        slot: SlotId,
+        /// Where its raw output goes.
+        log: String,
+    },
+    /// The session ended.
+    SessionEnded {
+        /// Where.
+        slot: SlotId,
+        /// All about it.
+        report: Box<SessionReport>,
+    },
+    /// The tree was written.
+    CandidateMade {
+        /// Where.
+        slot: SlotId,
+        /// The tree.
+        tree: String,
+        /// The files that differ from the settled tree, the first of them.
+        files: Vec<String>,
+        /// How many differ.
+        file_count: u32,
+    },
+    /// The gates have judged.
+    Judged {
+        /// Where.
+        slot: SlotId,
+        /// The tree that they judged.
+        tree: String,
+        /// What each said.
+        gates: Vec<GateReport>,
+        /// Work on the tree went on while it was judged, and again: it cannot be judged.
+        restless: bool,
+    },
+    /// The settlement was carried out.
+    Settled {
+        /// Where.
+        slot: SlotId,
+        /// How.
+        settled: Box<Settled>,
+    },
+    /// Somebody committed since the tree was written: it is no longer what it was judged to be.
+    HeadMoved {
+        /// Where.
+        slot: SlotId,
+    },
+    /// A claim is gone.
+    ClaimLost {
+        /// Whose.
+        agent: AgentId,
+        /// On which task.
+        task: TaskId,
+    },
+    /// An effect failed.
+    PortFailed {
+        /// The slot that waits for it.
+        slot: SlotId,
+        /// What failed.
+        port: Port,
+        /// How.
+        error: String,
+        /// Trying again is of no use.
+        for_good: bool,
+    },
+    /// A wait is over: the time came, or something changed.
+    Woken {
+        /// Whose.
+        slot: SlotId,
+    },
+    /// A person.
+    Control(Control),
+    /// Something that a person should know.
+    Notice(Notice),
+}
+
+impl Input {
+    /// Its name, for anomalies.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Begin { .. } => "begin",
+            Self::Surveyed { .. } => "surveyed",
+            Self::Claimed { .. } => "claimed",
+            Self::Peeked { .. } => "peeked",
+            Self::NothingToClaim { .. } => "nothing_to_claim",
+            Self::SessionStarted { .. } => "session_started",
+            Self::SessionEnded { .. } => "session_ended",
+            Self::CandidateMade { .. } => "candidate_made",
+            Self::Judged { .. } => "judged",
+            Self::Settled { .. } => "settled",
+            Self::HeadMoved { .. } => "head_moved",
+            Self::ClaimLost { .. } => "claim_lost",
+            Self::PortFailed { .. } => "port_failed",
+            Self::Woken { .. } => "woken",
+            Self::Control(_) => "control",
+            Self::Notice(_) => "notice",
+        }
+    }
+}

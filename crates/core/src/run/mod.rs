@@ -1,0 +1,36 @@
+//! The loop as two functions: [`decide`] says what an input means, [`RunState::evolve`] remembers it.
+//!
+//! ```text
+//!   Input ──▶ decide(state, input, now) ──▶ Step { facts, effects }
+//!                 ▲                            │          │
+//!                 └── state ◀── evolve ◀───────┘          └──▶ carried out by the engine,
+//!                                                              whose answers are inputs again
+//! ```
+//!
+//! Every preset, mode and number of slots goes through here; none has a loop of its own. What a preset
+//! changes is data in [`Policy`], what an end means is the table [`CLASSES`], when a run stops is the
+//! two lists in [`exit`].
+
+mod class;
+mod control;
+mod decide;
+mod effect;
+pub mod exit;
+mod fact;
+mod input;
+mod outcome;
+mod policy;
+mod state;
+
+pub use class::{Becomes, Breaker, CLASSES, Class, Retry, Row};
+pub use control::Control;
+pub use decide::{Step, decide};
+pub use effect::{CommitPlan, Effect, Ending, Settlement, Stopping, TaskAction};
+pub use fact::{Fact, GateReport, Notice, Request, RunEvent, SessionReport, TaskBrief, Wait, Wish};
+pub use input::{Input, Port, Settled, Survey, TaskResult};
+pub use outcome::{Outcome, StopReason};
+pub use policy::{Budget, Claims, Picker, Policy};
+pub use state::{Cancel, Circumstances, Phase, Resume, RunState, Slot};
+
+/// Which of the places where sessions run side by side.
+pub type SlotId = u32;

@@ -1,0 +1,497 @@
+//! What the loop remembers: the fold of its facts, and nothing else.
+
+use serde::{Deserialize, Serialize};
+
+use super::SlotId;
+use super::class::{Breaker, Class};
+use super::control::Control;
+use super::fact::{Fact, GateReport, RunEvent, SessionReport, TaskBrief, Wait};
+use super::outcome::{Outcome, StopReason};
+use super::policy::{Picker, Policy};
+use crate::agent::Usage;
+use crate::ids::{AgentId, RunId, TaskId};
+use crate::policy::strategy::{Distress, ModelState, distress};
+use crate::task::Counts;
+use crate::time::{Timestamp, millis};
+
+/// What an interrupted run leaves for the next one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resume {
+    /// Its name.
+    pub run: RunId,
+    /// Iterations that it counted.
+    pub iteration: u32,
+    /// When it started.
+    #[serde(with = "millis")]
+    pub started_at: Timestamp,
+    /// Errors so far.
+    pub error_count: u32,
+    /// Errors in a row.
+    pub consecutive_errors: u32,
+    /// The last error.
+    pub last_error: Option<String>,
+    /// The last commit that was settled.
+    pub last_commit: Option<String>,
+    /// Iterations in a row without a change.
+    pub idle_iterations: u32,
+}
+
+/// How far a cancellation has gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Cancel {
+    /// Nobody asked.
+    #[default]
+    No,
+    /// What runs may finish.
+    Soft,
+    /// What runs is killed.
+    Now,
+}
+
+/// Where a slot stands. Each but `Free` waits for the answer to one effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// Nothing is under way.
+    #[default]
+    Free,
+    /// The plan is being looked at.
+    Surveying,
+    /// A task is being claimed, or the plan peeked at.
+    Claiming,
+    /// A session runs.
+    Running,
+    /// The tree is being written.
+    Candidate,
+    /// The gates run.
+    Judging,
+    /// What was decided is being written down.
+    Settling,
+}
+
+/// What people and others did to an iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Circumstances {
+    /// A person does not want the task done now.
+    pub skip: bool,
+    /// The claim went to somebody else.
+    pub lost: bool,
+    /// The run was cancelled, and nothing is waited for.
+    pub cancelled: bool,
+}
+
+/// One place where sessions run, one after the other.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Slot {
+    /// Where it stands.
+    pub phase: Phase,
+    /// What it waits for before it goes on, and until when.
+    pub wait: Option<(Wait, Option<Timestamp>)>,
+    /// The number of its iteration.
+    pub iteration: u32,
+    /// When that began.
+    pub began: Timestamp,
+    /// The task that the loop claimed for it.
+    pub task: Option<TaskBrief>,
+    /// The model that was asked for.
+    pub model: Option<String>,
+    /// The session, once it has ended.
+    pub report: Option<SessionReport>,
+    /// The tree, and whether it differs from the settled one.
+    pub candidate: Option<(String, bool)>,
+    /// What the gates said of it, and whether that is green.
+    pub judged: Option<(Vec<GateReport>, bool)>,
+    /// A person does not want this task done now.
+    pub skip: bool,
+    /// The claim went to somebody else.
+    pub lost: bool,
+    /// How things stood when its end was decided: what comes later does not change that.
+    pub decided: Option<Circumstances>,
+    /// Failures of a port in a row.
+    pub port_streak: u32,
+    /// Claims missed in a row.
+    pub missed: u32,
+}
+
+/// The state of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunState {
+    /// How it behaves.
+    pub policy: Policy,
+    /// When it started; an interrupted run's start counts.
+    pub started_at: Timestamp,
+    /// When this process took it up.
+    pub began_at: Timestamp,
+    /// The id under which each slot claims.
+    pub agent_ids: Vec<AgentId>,
+    /// The slots.
+    pub slots: Vec<Slot>,
+    /// The highest iteration number given out.
+    pub last_iteration: u32,
+    /// Numbers that did not count and are given out again.
+    pub spare_iterations: Vec<u32>,
+    /// Iterations that count.
+    pub counted: u32,
+    /// Iterations of this process that ended well.
+    pub successful: u32,
+    /// Iterations of this process that did not.
+    pub failed: u32,
+    /// Errors so far.
+    pub error_count: u32,
+    /// Errors in a row.
+    pub consecutive_errors: u32,
+    /// The last error.
+    pub last_error: Option<String>,
+    /// The newest commit that was settled.
+    pub last_commit: Option<String>,
+    /// When the last iteration ended.
+    pub last_iteration_at: Option<Timestamp>,
+    /// Iterations in a row that left the same tree.
+    pub idle_iterations: u32,
+    /// The tree of the last iteration.
+    pub last_tree: String,
+    /// The tree that counts as settled.
+    pub settled_tree: String,
+    /// The plan, when it was counted last.
+    pub counts: Counts,
+    /// What all sessions used.
+    pub usage: Usage,
+    /// Limits hit in a row.
+    pub limit_streak: u32,
+    /// Tasks done in a row.
+    pub done_in_a_row: u32,
+    /// Words of trouble in the task logs since the last done.
+    pub distress: Distress,
+    /// Where the choice of a model stands.
+    pub models: ModelState,
+    /// The class of the last iteration.
+    pub last_class: Option<Class>,
+    /// Nothing new is started.
+    pub paused: bool,
+    /// Somebody wants it to end.
+    pub cancel: Cancel,
+    /// It is going to end.
+    pub stop: Option<StopReason>,
+    /// It has ended.
+    pub ended: bool,
+}
+
+impl RunState {
+    /// Before anything happened.
+    pub fn new(policy: Policy) -> Self {
+        let slots = vec![Slot::default(); policy.slots.max(1) as usize];
+        Self {
+            policy,
+            started_at: Timestamp::default(),
+            began_at: Timestamp::default(),
+            agent_ids: vec![],
+            slots,
+            last_iteration: 0,
+            spare_iterations: vec![],
+            counted: 0,
+            successful: 0,
+            failed: 0,
+            error_count: 0,
+            consecutive_errors: 0,
+            last_error: None,
+            last_commit: None,
+            last_iteration_at: None,
+            idle_iterations: 0,
+            last_tree: String::new(),
+            settled_tree: String::new(),
+            counts: Counts::default(),
+            usage: Usage::default(),
+            limit_streak: 0,
+            done_in_a_row: 0,
+            distress: Distress::default(),
+            models: ModelState::default(),
+            last_class: None,
+            paused: false,
+            cancel: Cancel::No,
+            stop: None,
+            ended: false,
+        }
+    }
+
+    /// The state after a journal; `None` when it does not begin with the start of a run.
+    pub fn fold<'a>(events: impl IntoIterator<Item = &'a RunEvent>) -> Option<Self> {
+        let mut events = events.into_iter();
+        let first = events.next()?;
+        let Fact::RunStarted { policy, .. } = &first.fact else { return None };
+        let mut state = Self::new(policy.clone());
+        state.evolve(&first.fact, first.at);
+        for event in events {
+            state.evolve(&event.fact, event.at);
+        }
+        Some(state)
+    }
+
+    /// A slot. There is one for every number that the loop hands out.
+    pub fn slot(&self, slot: SlotId) -> Option<&Slot> {
+        self.slots.get(slot as usize)
+    }
+
+    /// Whether a slot other than this is at work.
+    pub fn others_busy(&self, slot: SlotId) -> bool {
+        let others = self.slots.iter().enumerate().filter(|(index, _)| *index != slot as usize);
+        others.into_iter().any(|(_, slot)| slot.phase != Phase::Free)
+    }
+
+    /// The number of the next iteration: one that did not count is given out again.
+    pub fn next_iteration(&self) -> u32 {
+        self.spare_iterations.iter().min().copied().unwrap_or(self.last_iteration + 1)
+    }
+
+    /// Sessions that are under way and may come to count.
+    pub fn under_way(&self) -> u32 {
+        let busy = |slot: &&Slot| !matches!(slot.phase, Phase::Free | Phase::Surveying);
+        self.slots.iter().filter(busy).count() as u32
+    }
+
+    /// What the end of the slot's iteration is decided under.
+    pub fn circumstances(&self, slot: &Slot) -> Circumstances {
+        slot.decided.unwrap_or(Circumstances {
+            skip: slot.skip,
+            lost: slot.lost,
+            cancelled: self.cancel == Cancel::Now,
+        })
+    }
+
+    /// How the run stands, as an outcome.
+    pub fn outcome(&self, reason: StopReason, now: Timestamp) -> Outcome {
+        Outcome {
+            reason,
+            left: self.counts,
+            iterations: self.counted,
+            successful: self.successful,
+            failed: self.failed,
+            usage: self.usage,
+            duration_ms: now.millis_since(self.began_at),
+        }
+    }
+
+    /// Remembers a fact.
+    pub fn evolve(&mut self, fact: &Fact, at: Timestamp) {
+        match fact {
+            Fact::RunStarted { agent_ids, head, settled_tree, resumed, .. } => {
+                self.started_at = at;
+                self.began_at = at;
+                self.agent_ids.clone_from(agent_ids);
+                self.last_commit.clone_from(head);
+                self.settled_tree.clone_from(settled_tree);
+                self.last_tree.clone_from(settled_tree);
+                if let Some(resume) = resumed {
+                    self.take_up(resume);
+                }
+            }
+            Fact::PlanCounted { counts } => self.counts = *counts,
+            Fact::Surveying { slot } => self.enter(*slot, Phase::Surveying),
+            Fact::Claiming { slot } => self.enter(*slot, Phase::Claiming),
+            Fact::ClaimMissed { slot } => {
+                self.enter(*slot, Phase::Free);
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    slot.missed += 1;
+                }
+            }
+            Fact::SlotFreed { slot } => {
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    *slot = Slot::default();
+                }
+            }
+            Fact::IterationStarted { slot, iteration, task, model, models, .. } => {
+                self.spare_iterations.retain(|spare| spare != iteration);
+                self.last_iteration = self.last_iteration.max(*iteration);
+                self.models = *models;
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    *slot = Slot {
+                        phase: Phase::Running,
+                        iteration: *iteration,
+                        began: at,
+                        task: task.clone(),
+                        model: model.clone(),
+                        ..Slot::default()
+                    };
+                }
+            }
+            Fact::SessionEnded { slot, report } => self.session_ended(*slot, report),
+            Fact::CandidateMade { slot, tree, changed, .. } => {
+                self.enter(*slot, Phase::Judging);
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    slot.candidate = Some((tree.clone(), *changed));
+                }
+            }
+            Fact::Judged { slot, gates, green, .. } => {
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    slot.judged = Some((gates.clone(), *green));
+                }
+            }
+            Fact::HeadMoved { slot } => {
+                self.enter(*slot, Phase::Candidate);
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    slot.candidate = None;
+                    slot.judged = None;
+                    slot.decided = None;
+                }
+            }
+            Fact::Settling { slot, .. } => {
+                let decided = self.slot(*slot).map(|slot| self.circumstances(slot));
+                self.enter(*slot, Phase::Settling);
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    slot.decided = decided;
+                }
+            }
+            Fact::TaskSettled { class, reason, .. } => self.task_settled(*class, reason),
+            Fact::Committed { commit, .. } => self.last_commit = Some(commit.clone()),
+            Fact::IterationEnded { .. } => self.iteration_ended(fact, at),
+            Fact::WaitStarted { slot, wait, until } => {
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    slot.wait = Some((wait.clone(), *until));
+                }
+            }
+            Fact::WaitEnded { slot } => {
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    slot.wait = None;
+                }
+            }
+            Fact::ControlReceived { control } => self.control(control),
+            Fact::ClaimLost { slot, .. } => {
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    slot.lost = true;
+                }
+            }
+            Fact::PortFailed { slot, error, streak, .. } => {
+                self.error_count += 1;
+                self.last_error = Some(error.clone());
+                let counts = self.policy.picker == Picker::Agent;
+                let Some(slot) = self.slots.get_mut(*slot as usize) else { return };
+                slot.port_streak = *streak;
+                // A look that failed counts as an iteration where the agent picks.
+                if counts && matches!(slot.phase, Phase::Surveying | Phase::Claiming) {
+                    let most = self.policy.max_sessions.unwrap_or(u32::MAX);
+                    self.counted = (self.counted + 1).min(most);
+                    self.last_iteration += 1;
+                }
+            }
+            Fact::StopDecided { reason } => self.stop = Some(reason.clone()),
+            Fact::RunEnded { .. } => self.ended = true,
+            Fact::SessionStarted { .. }
+            | Fact::Noticed { .. }
+            | Fact::QuestionAsked { .. }
+            | Fact::WorkSaved { .. }
+            | Fact::WorkPutBack { .. }
+            | Fact::Anomaly { .. }
+            | Fact::Unknown => {}
+        }
+    }
+
+    fn take_up(&mut self, resume: &Resume) {
+        self.started_at = resume.started_at;
+        self.counted = resume.iteration;
+        self.last_iteration = resume.iteration;
+        self.error_count = resume.error_count;
+        self.consecutive_errors = resume.consecutive_errors;
+        self.last_error.clone_from(&resume.last_error);
+        self.idle_iterations = resume.idle_iterations;
+        // What was committed since is not settled: the run was cut off before it could say so.
+        if resume.last_commit.is_some() {
+            self.last_commit.clone_from(&resume.last_commit);
+        }
+    }
+
+    fn enter(&mut self, slot: SlotId, phase: Phase) {
+        if let Some(slot) = self.slots.get_mut(slot as usize) {
+            slot.phase = phase;
+            slot.wait = None;
+        }
+    }
+
+    fn session_ended(&mut self, slot: SlotId, report: &SessionReport) {
+        self.usage = self.usage.plus(report.end.usage);
+        for note in &report.notes {
+            self.distress = self.distress.and(distress(note));
+        }
+        if let Some(tier) = report.signals.next_model {
+            self.models.hint = Some(tier);
+        }
+        self.enter(slot, Phase::Candidate);
+        if let Some(slot) = self.slots.get_mut(slot as usize) {
+            slot.report = Some(report.clone());
+            slot.port_streak = 0;
+        }
+    }
+
+    fn task_settled(&mut self, class: Class, reason: &str) {
+        if class == Class::Done {
+            self.done_in_a_row += 1;
+            self.distress = Distress::default();
+        } else if class.row().counts {
+            self.done_in_a_row = 0;
+            self.distress = self.distress.and(distress(reason));
+        }
+    }
+
+    fn iteration_ended(&mut self, fact: &Fact, at: Timestamp) {
+        let Fact::IterationEnded { slot, iteration, class, detail, head, tree, settled, .. } = fact
+        else {
+            return;
+        };
+        let row = class.row();
+        if row.counts {
+            self.counted += 1;
+            if class.is_success() {
+                self.successful += 1;
+            } else {
+                self.failed += 1;
+            }
+            self.idle_iterations =
+                if *tree == self.last_tree { self.idle_iterations + 1 } else { 0 };
+        } else {
+            self.spare_iterations.push(*iteration);
+        }
+        match row.breaker {
+            Breaker::Reset => self.consecutive_errors = 0,
+            Breaker::Add => {
+                self.consecutive_errors += 1;
+                self.error_count += 1;
+            }
+            Breaker::Same => {}
+        }
+        if row.breaker == Breaker::Add || class.is_hopeless() || class.is_limit() {
+            self.last_error = Some(format!("{class}: {detail}"));
+        }
+        self.limit_streak = if class.is_limit() { self.limit_streak + 1 } else { 0 };
+        self.last_tree.clone_from(tree);
+        if *settled {
+            self.settled_tree.clone_from(tree);
+            self.last_commit.clone_from(head);
+        }
+        self.last_class = Some(*class);
+        self.last_iteration_at = Some(at);
+        if let Some(slot) = self.slots.get_mut(*slot as usize) {
+            *slot = Slot::default();
+        }
+    }
+
+    fn control(&mut self, control: &Control) {
+        match control {
+            Control::Pause => self.paused = true,
+            Control::Resume => self.paused = false,
+            Control::Cancel { now } => {
+                let wanted = if *now { Cancel::Now } else { Cancel::Soft };
+                self.cancel = self.cancel.max(wanted);
+            }
+            Control::Skip { task } => {
+                for slot in &mut self.slots {
+                    slot.skip |= slot.holds(task);
+                }
+            }
+            Control::Retry { .. } => {}
+        }
+    }
+}
+
+impl Slot {
+    /// Whether a session on this task is under way here.
+    pub fn holds(&self, task: &TaskId) -> bool {
+        self.phase != Phase::Free && self.task.as_ref().is_some_and(|brief| brief.id == *task)
+    }
+}

@@ -1,0 +1,39 @@
+//! What a display of a run is told.
+
+use crate::agent::AgentEvent;
+use crate::run::{RunEvent, SlotId};
+use crate::time::Timestamp;
+
+/// Something that shows a run. Every call is cheap and none fails: a display that can no longer write
+/// falls silent, the run goes on.
+pub trait Reporter {
+    /// A line of the journal. Told once each, in order.
+    fn event(&mut self, event: &RunEvent);
+
+    /// What the agent in a slot tells while it works. It is not in the journal and never comes again.
+    fn agent(&mut self, slot: SlotId, event: &AgentEvent);
+
+    /// The time, about once a second.
+    fn tick(&mut self, now: Timestamp);
+
+    /// Nothing more comes.
+    fn finish(&mut self);
+}
+
+impl<R: Reporter + ?Sized> Reporter for Box<R> {
+    fn event(&mut self, event: &RunEvent) {
+        (**self).event(event);
+    }
+
+    fn agent(&mut self, slot: SlotId, event: &AgentEvent) {
+        (**self).agent(slot, event);
+    }
+
+    fn tick(&mut self, now: Timestamp) {
+        (**self).tick(now);
+    }
+
+    fn finish(&mut self) {
+        (**self).finish();
+    }
+}

@@ -1,0 +1,320 @@
+//! The fold of a journal into what people want to know.
+
+use serde::Serialize;
+
+use super::slot_view::{Doing, SlotView};
+use super::words;
+use crate::agent::Usage;
+use crate::ids::{QuestionId, RunId, TaskId};
+use crate::run::{Budget, Class, Control, Fact, Notice, Outcome, RunEvent, SlotId, StopReason};
+use crate::task::{Counts, Status};
+use crate::time::Timestamp;
+
+/// So many of the newest commits are kept.
+const COMMITS: usize = 10;
+/// So many different warnings are kept.
+const WARNINGS: usize = 50;
+
+/// A commit of the loop.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CommitView {
+    /// The commit.
+    pub id: String,
+    /// Its first line.
+    pub subject: String,
+}
+
+impl CommitView {
+    /// The first seven letters of its id.
+    pub fn short(&self) -> &str {
+        self.id.get(..7).unwrap_or(&self.id)
+    }
+}
+
+/// A question that waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct QuestionView {
+    /// Its name.
+    pub id: QuestionId,
+    /// The task that waits.
+    pub task: TaskId,
+    /// What was asked.
+    pub text: String,
+}
+
+/// A task that the loop will not take up by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EndedTask {
+    /// The task.
+    pub id: TaskId,
+    /// Its title.
+    pub title: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Unfinished work that was saved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SavedWork {
+    /// The task.
+    pub task: TaskId,
+    /// The ref.
+    pub name: String,
+}
+
+/// A run as people see it. Terminal, page and `ralph status` show this, so they cannot disagree.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct RunView {
+    /// The run.
+    pub run: Option<RunId>,
+    /// What it works on, in words.
+    pub target: String,
+    /// `build`, `plan` or `prompt`.
+    pub mode: String,
+    /// The preset.
+    pub preset: String,
+    /// The agent.
+    pub agent: String,
+    /// The level of the box.
+    pub level: String,
+    /// The gates that judge.
+    pub gates: Vec<String>,
+    /// How many sessions may count; `None` is no limit.
+    pub max_sessions: Option<u32>,
+    /// What it may spend.
+    pub budget: Budget,
+    /// The commit that it started from.
+    pub head: Option<String>,
+    /// The iteration that an interrupted run had reached, where this one goes on with it.
+    pub resumed_after: Option<u32>,
+    /// When this process took it up.
+    pub began_at: Timestamp,
+    /// The time of the newest fact.
+    pub last_at: Timestamp,
+    /// How the plan stands.
+    pub counts: Counts,
+    /// The slots.
+    pub slots: Vec<SlotView>,
+    /// Iterations that ended well.
+    pub successful: u32,
+    /// Iterations that counted and did not.
+    pub failed: u32,
+    /// What all sessions used.
+    pub usage: Usage,
+    /// Sessions that used tokens and told no price: the cost is at least what is known.
+    pub unpriced: u32,
+    /// The newest commits of the loop, the last one last.
+    pub commits: Vec<CommitView>,
+    /// How many commits the loop made.
+    pub commit_count: u32,
+    /// Questions of this run that wait for a person.
+    pub questions: Vec<QuestionView>,
+    /// Tasks that failed for good.
+    pub failed_tasks: Vec<EndedTask>,
+    /// Tasks that wait for a person without a question.
+    pub held_tasks: Vec<EndedTask>,
+    /// Unfinished work that was saved, the newest of each task.
+    pub saved: Vec<SavedWork>,
+    /// Where work that was uncommitted before the run was saved, and how many paths it has.
+    pub saved_start: Option<(String, u32)>,
+    /// What a person should know, each once.
+    pub warnings: Vec<String>,
+    /// The last error.
+    pub last_error: Option<String>,
+    /// A person paused it.
+    pub paused: bool,
+    /// It is going to stop.
+    pub stopping: Option<StopReason>,
+    /// It has ended.
+    pub outcome: Option<Outcome>,
+}
+
+impl RunView {
+    /// The view of a whole journal.
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a RunEvent>) -> Self {
+        let mut view = Self::default();
+        for event in events {
+            view.apply(event);
+        }
+        view
+    }
+
+    /// Milliseconds that the run has lasted.
+    pub fn elapsed(&self, now: Timestamp) -> u64 {
+        match &self.outcome {
+            Some(outcome) => outcome.duration_ms,
+            None => now.max(self.last_at).millis_since(self.began_at),
+        }
+    }
+
+    /// Whether sessions run side by side.
+    pub fn is_parallel(&self) -> bool {
+        self.slots.len() > 1
+    }
+
+    /// The slot, where there is one of that number.
+    pub fn slot(&self, slot: SlotId) -> Option<&SlotView> {
+        self.slots.get(slot as usize)
+    }
+
+    /// The slots that have something under way, with their numbers.
+    pub fn busy(&self) -> impl Iterator<Item = (SlotId, &SlotView)> {
+        let numbered = self.slots.iter().enumerate().map(|(index, slot)| (index as SlotId, slot));
+        numbered.filter(|(_, slot)| slot.doing != Doing::Idle || slot.waiting.is_some())
+    }
+
+    /// Takes in the next line of the journal.
+    pub fn apply(&mut self, event: &RunEvent) {
+        self.last_at = self.last_at.max(event.at);
+        match &event.fact {
+            fact @ Fact::RunStarted { .. } => self.started(event, fact),
+            Fact::Noticed { notice } => self.noticed(notice),
+            Fact::PlanCounted { counts } => self.counts = *counts,
+            Fact::IterationStarted { slot, task, .. } => {
+                if let Some(task) = task {
+                    self.forget(&task.id);
+                }
+                self.at(*slot, event);
+            }
+            Fact::SessionEnded { slot, report } => {
+                let usage = report.end.usage;
+                self.usage = self.usage.plus(usage);
+                let spent = usage.input_tokens > 0 || usage.output_tokens > 0;
+                self.unpriced += u32::from(spent && usage.cost_micro_usd.is_none());
+                self.at(*slot, event);
+            }
+            Fact::TaskSettled { task, title, class, status, reason, .. } => {
+                let first = reason.trim().lines().next().unwrap_or_default();
+                if *class == Class::Red && !first.is_empty() {
+                    self.last_error = Some(format!("{task}: {first}"));
+                }
+                self.settled(task, title, *status, reason);
+            }
+            Fact::QuestionAsked { task, question, text } => {
+                let (id, task, text) = (question.clone(), task.clone(), text.clone());
+                self.questions.push(QuestionView { id, task, text });
+            }
+            Fact::Committed { commit, subject, .. } => {
+                self.commit_count += 1;
+                if self.commits.len() == COMMITS {
+                    self.commits.remove(0);
+                }
+                self.commits.push(CommitView { id: commit.clone(), subject: subject.clone() });
+            }
+            Fact::WorkSaved { task, name } => {
+                self.saved.retain(|saved| saved.task != *task);
+                self.saved.push(SavedWork { task: task.clone(), name: name.clone() });
+            }
+            Fact::IterationEnded { slot, class, detail, .. } => {
+                if class.row().counts {
+                    let good = class.is_success();
+                    *(if good { &mut self.successful } else { &mut self.failed }) += 1;
+                }
+                if words::is_error(*class) && *class != Class::Red {
+                    self.last_error = Some(words::with_detail(words::class(*class), detail));
+                }
+                self.at(*slot, event);
+            }
+            Fact::PortFailed { port, error, .. } => {
+                self.last_error = Some(words::with_detail(words::port(*port), error));
+            }
+            Fact::ClaimLost { task, .. } => {
+                self.warn(format!("the claim on {task} went to somebody else"));
+            }
+            Fact::ControlReceived { control } => match control {
+                Control::Pause => self.paused = true,
+                Control::Resume => self.paused = false,
+                Control::Cancel { .. } | Control::Skip { .. } | Control::Retry { .. } => {}
+            },
+            Fact::StopDecided { reason } => self.stopping = Some(reason.clone()),
+            Fact::RunEnded { outcome } => {
+                self.counts = outcome.left;
+                self.usage = outcome.usage;
+                self.outcome = Some(outcome.clone());
+            }
+            Fact::Surveying { slot }
+            | Fact::Claiming { slot }
+            | Fact::ClaimMissed { slot }
+            | Fact::SlotFreed { slot }
+            | Fact::SessionStarted { slot, .. }
+            | Fact::CandidateMade { slot, .. }
+            | Fact::Judged { slot, .. }
+            | Fact::Settling { slot, .. }
+            | Fact::WaitStarted { slot, .. }
+            | Fact::WaitEnded { slot } => self.at(*slot, event),
+            Fact::HeadMoved { slot } => self.at(*slot, event),
+            Fact::WorkPutBack { .. } | Fact::Anomaly { .. } | Fact::Unknown => {}
+        }
+    }
+
+    fn at(&mut self, slot: SlotId, event: &RunEvent) {
+        if let Some(slot) = self.slots.get_mut(slot as usize) {
+            slot.apply(&event.fact, event.at);
+        }
+    }
+
+    fn started(&mut self, event: &RunEvent, fact: &Fact) {
+        let Fact::RunStarted { policy, agent, target, gates, level, head, resumed, .. } = fact
+        else {
+            return;
+        };
+        *self = Self {
+            run: Some(event.run.clone()),
+            target: target.clone(),
+            mode: policy.mode.clone(),
+            preset: policy.preset.clone(),
+            agent: agent.clone(),
+            level: level.clone(),
+            gates: gates.clone(),
+            max_sessions: policy.max_sessions,
+            budget: policy.budget,
+            head: head.clone(),
+            resumed_after: resumed.as_ref().map(|resume| resume.iteration),
+            began_at: event.at,
+            last_at: event.at,
+            slots: vec![
+                SlotView { since: event.at, ..SlotView::default() };
+                policy.slots.max(1) as usize
+            ],
+            ..Self::default()
+        };
+    }
+
+    fn noticed(&mut self, notice: &Notice) {
+        if let Notice::DirtyStart { saved, paths } = notice {
+            self.saved_start = Some((saved.clone(), *paths));
+        }
+        if words::is_lasting(notice) {
+            self.warn(words::notice(notice));
+        }
+    }
+
+    fn settled(&mut self, task: &TaskId, title: &str, status: Status, reason: &str) {
+        let ended =
+            || EndedTask { id: task.clone(), title: title.to_owned(), reason: reason.to_owned() };
+        match status {
+            Status::Done => self.saved.retain(|saved| saved.task != *task),
+            Status::Failed => self.failed_tasks.push(ended()),
+            Status::Waiting if !self.questions.iter().any(|asked| asked.task == *task) => {
+                self.held_tasks.push(ended());
+            }
+            Status::Waiting | Status::Pending | Status::InProgress | Status::Deleted => {}
+        }
+    }
+
+    /// The task is taken up again: whatever kept it is over.
+    fn forget(&mut self, task: &TaskId) {
+        self.questions.retain(|question| question.task != *task);
+        self.failed_tasks.retain(|ended| ended.id != *task);
+        self.held_tasks.retain(|ended| ended.id != *task);
+    }
+
+    fn warn(&mut self, text: String) {
+        if self.warnings.len() < WARNINGS && !self.warnings.contains(&text) {
+            self.warnings.push(text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

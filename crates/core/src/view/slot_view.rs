@@ -1,0 +1,153 @@
+//! One slot of a run as people see it.
+
+use serde::Serialize;
+
+use crate::ids::TaskId;
+use crate::run::{Fact, TaskBrief, Wait};
+use crate::time::Timestamp;
+
+/// What a slot is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Doing {
+    /// Nothing.
+    #[default]
+    Idle,
+    /// Looking at the plan, or claiming.
+    Looking,
+    /// The session is being started.
+    Starting,
+    /// The agent works.
+    Working,
+    /// What it left is being looked at.
+    Reading,
+    /// The gates run.
+    Judging,
+    /// The outcome is being written down.
+    Settling,
+}
+
+impl Doing {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Looking => "looking for work",
+            Self::Starting => "starting",
+            Self::Working => "working",
+            Self::Reading => "reading the changes",
+            Self::Judging => "running gates",
+            Self::Settling => "settling",
+        }
+    }
+}
+
+/// The task of a slot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TaskView {
+    /// Its name.
+    pub id: TaskId,
+    /// What is to be done.
+    pub title: String,
+    /// Which attempt on it this is, from 1.
+    pub attempt: u32,
+}
+
+impl From<&TaskBrief> for TaskView {
+    fn from(task: &TaskBrief) -> Self {
+        Self { id: task.id.clone(), title: task.title.clone(), attempt: task.attempt_number }
+    }
+}
+
+/// What a slot waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Waiting {
+    /// Why.
+    #[serde(flatten)]
+    pub wait: Wait,
+    /// Until when, if that is known.
+    pub until: Option<Timestamp>,
+}
+
+/// One place where sessions run, one after the other.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct SlotView {
+    /// What it does.
+    pub doing: Doing,
+    /// Since when.
+    pub since: Timestamp,
+    /// The number of its iteration; 0 between two.
+    pub iteration: u32,
+    /// What that is about; `None` between two, and where the agent picks.
+    pub task: Option<TaskView>,
+    /// The model, as told by the agent or else as asked for.
+    pub model: Option<String>,
+    /// What it waits for.
+    pub waiting: Option<Waiting>,
+}
+
+impl SlotView {
+    /// Takes in a fact about this slot.
+    pub(super) fn apply(&mut self, fact: &Fact, at: Timestamp) {
+        let doing = match fact {
+            Fact::Surveying { .. } | Fact::Claiming { .. } => {
+                self.waiting = None;
+                Doing::Looking
+            }
+            Fact::ClaimMissed { .. } => Doing::Idle,
+            Fact::SlotFreed { .. } | Fact::IterationEnded { .. } => {
+                *self = Self { since: at, ..Self::default() };
+                Doing::Idle
+            }
+            Fact::IterationStarted { iteration, task, model, .. } => {
+                *self = Self {
+                    since: at,
+                    iteration: *iteration,
+                    task: task.as_ref().map(TaskView::from),
+                    model: model.clone(),
+                    ..Self::default()
+                };
+                Doing::Starting
+            }
+            Fact::SessionStarted { .. } => Doing::Working,
+            Fact::SessionEnded { report, .. } => {
+                if let Some(model) = &report.end.model {
+                    self.model = Some(model.clone());
+                }
+                Doing::Reading
+            }
+            Fact::HeadMoved { .. } => Doing::Reading,
+            Fact::CandidateMade { .. } => Doing::Judging,
+            Fact::Judged { .. } | Fact::Settling { .. } => Doing::Settling,
+            Fact::WaitStarted { wait, until, .. } => {
+                self.waiting = Some(Waiting { wait: wait.clone(), until: *until });
+                self.since = at;
+                return;
+            }
+            Fact::WaitEnded { .. } => {
+                self.waiting = None;
+                self.since = at;
+                return;
+            }
+            Fact::RunStarted { .. }
+            | Fact::Noticed { .. }
+            | Fact::PlanCounted { .. }
+            | Fact::TaskSettled { .. }
+            | Fact::QuestionAsked { .. }
+            | Fact::Committed { .. }
+            | Fact::WorkSaved { .. }
+            | Fact::WorkPutBack { .. }
+            | Fact::ControlReceived { .. }
+            | Fact::ClaimLost { .. }
+            | Fact::PortFailed { .. }
+            | Fact::Anomaly { .. }
+            | Fact::StopDecided { .. }
+            | Fact::RunEnded { .. }
+            | Fact::Unknown => return,
+        };
+        if self.doing != doing {
+            self.doing = doing;
+            self.since = at;
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The sentences that every display uses for what happened. They hold texts of agents as they came:
+//! a display makes them safe.
+
+use super::run_view::RunView;
+use crate::run::{Class, Control, Notice, Port, StopReason, Wait};
+use crate::task::Status;
+
+/// How an attempt ended, in words that can follow "back:".
+pub const fn class(class: Class) -> &'static str {
+    match class {
+        Class::Done => "done",
+        Class::Red => "a gate is red",
+        Class::Unchanged => "No changes detected",
+        Class::TaskFailed => "the agent gave the task up",
+        Class::TaskRetry => "the agent wants another try",
+        Class::NoSignal => "the agent asked for nothing",
+        Class::WrongId => "the signal named another task",
+        Class::Question => "the agent asks a person",
+        Class::Failure => "the agent said FAILURE",
+        Class::Crash => "the agent crashed",
+        Class::Timeout => "the session took too long",
+        Class::Silence => "the agent went silent",
+        Class::Empty => "the agent said nothing",
+        Class::Malformed => "the agent printed something unreadable",
+        Class::Refusal => "the model refused",
+        Class::MaxTurns => "the agent reached its own limit of turns",
+        Class::TooLong => "the text is longer than the model takes",
+        Class::RateLimit => "rate limit",
+        Class::UsageWindow => "usage limit",
+        Class::Overload => "the provider is overloaded",
+        Class::Network => "no connection",
+        Class::Auth => "the agent is not logged in",
+        Class::Billing => "the provider wants money",
+        Class::UnknownModel => "there is no such model",
+        Class::NotStarted => "the agent could not be started",
+        Class::Cancelled => "cancelled",
+        Class::Skipped => "skipped by a person",
+        Class::ClaimLost => "somebody else has the task now",
+    }
+}
+
+/// Whether an attempt that ended so is an error worth remembering.
+pub fn is_error(class: Class) -> bool {
+    class.is_limit()
+        || class.is_hopeless()
+        || class == Class::Red
+        || class.row().breaker == crate::run::Breaker::Add
+}
+
+/// The words with their detail, where that says more.
+pub fn with_detail(words: &str, detail: &str) -> String {
+    let detail = detail.trim();
+    if detail.is_empty() || detail == words {
+        words.to_owned()
+    } else {
+        format!("{words}: {detail}")
+    }
+}
+
+/// What a task has become.
+pub const fn status(status: Status) -> &'static str {
+    match status {
+        Status::Pending => "back",
+        Status::InProgress => "active",
+        Status::Waiting => "waiting",
+        Status::Done => "done",
+        Status::Failed => "failed",
+        Status::Deleted => "deleted",
+    }
+}
+
+/// Which thing of ours failed.
+pub const fn port(port: Port) -> &'static str {
+    match port {
+        Port::Store => "the task store failed",
+        Port::Git => "git failed",
+        Port::Prompt => "the prompt could not be made",
+        Port::Disk => "the disk is nearly full",
+    }
+}
+
+/// What is waited for, in words that can follow "waiting:".
+pub fn wait(wait: &Wait) -> String {
+    match wait {
+        Wait::Limit { class: limit, streak: 0 | 1, .. }
+        | Wait::Limit { class: limit, told: true, .. } => class(*limit).to_owned(),
+        Wait::Limit { class: limit, streak, .. } => {
+            format!("{} ({streak} times in a row)", class(*limit))
+        }
+        Wait::Others { tasks: 1 } => "the last open task is claimed by somebody else".to_owned(),
+        Wait::Others { tasks } => format!("the {tasks} open tasks are claimed by others"),
+        Wait::Port { port: failed } => format!("{} and is tried again", port(*failed)),
+        Wait::Paused => "paused by a person (ralph resume)".to_owned(),
+        Wait::DiskLow => "the disk is nearly full".to_owned(),
+    }
+}
+
+/// What a person should know, without a full stop.
+pub fn notice(notice: &Notice) -> String {
+    match notice {
+        Notice::Level { level, text } => with_detail(level, text),
+        Notice::Ungated => {
+            "there are no gates: done means changed and committed, nothing is proven".to_owned()
+        }
+        Notice::DirtyStart { saved, paths } => format!(
+            "{} uncommitted before the run {} saved as {saved}",
+            count(u64::from(*paths), "path"),
+            if *paths == 1 { "is" } else { "are" }
+        ),
+        Notice::LeftoversEnded { processes } => {
+            format!("ended {} of a run that was killed", count(u64::from(*processes), "process"))
+        }
+        Notice::ClaimsTakenBack { tasks } => {
+            format!("took back from a run that died: {}", list(tasks))
+        }
+        Notice::WrongId { named, held } if held.is_empty() => {
+            format!("the agent named {}, a task that it did not hold", list(named))
+        }
+        Notice::WrongId { named, held } => {
+            format!("the agent named {}, but it worked on {}", list(named), list(held))
+        }
+        Notice::Denied { tools } => format!("the agent was refused: {}", list(tools)),
+        Notice::Trusted { task } => {
+            format!("{task} was taken as done although nothing changed and nothing judged it")
+        }
+        Notice::Promise { text } => format!("the agent promised {text}; the plan decides"),
+        Notice::Other { text } => text.clone(),
+    }
+}
+
+/// Whether a notice is a warning; others only inform.
+pub const fn is_warning(notice: &Notice) -> bool {
+    matches!(
+        notice,
+        Notice::Ungated | Notice::WrongId { .. } | Notice::Denied { .. } | Notice::Trusted { .. }
+    )
+}
+
+/// Whether a notice belongs into the summary too.
+pub const fn is_lasting(notice: &Notice) -> bool {
+    is_warning(notice) || matches!(notice, Notice::Promise { .. } | Notice::Other { .. })
+}
+
+/// What a person told the loop: a word, and what it means.
+pub fn control(control: &Control) -> (&'static str, String) {
+    match control {
+        Control::Pause => ("paused", "what runs may end, nothing new is started".to_owned()),
+        Control::Resume => ("resumed", "the loop goes on".to_owned()),
+        Control::Cancel { now: false } => {
+            ("stopping", "what runs may finish; once more kills it".to_owned())
+        }
+        Control::Cancel { now: true } => ("stopping", "now; the work is saved".to_owned()),
+        Control::Skip { task } => ("skipped", format!("{task} is left to a person")),
+        Control::Retry { task } => ("retry", format!("{task} starts from a clean slate")),
+    }
+}
+
+/// What to type after the run, the best first.
+pub fn next(view: &RunView) -> Vec<String> {
+    let mut commands = Vec::new();
+    let Some(outcome) = &view.outcome else { return commands };
+    let again = format!("ralph {}", if view.mode.is_empty() { "build" } else { &view.mode });
+    for question in view.questions.iter().take(3) {
+        commands.push(format!("ralph answer {} \"…\"", question.id));
+    }
+    match &outcome.reason {
+        StopReason::Complete | StopReason::Idle { .. } => {}
+        StopReason::NoPlan => commands.push("ralph task add \"What to do\"".to_owned()),
+        StopReason::Blocked { .. } => commands.push("ralph task tree".to_owned()),
+        StopReason::Failure
+        | StopReason::GatesFailed
+        | StopReason::AgentFailed { .. }
+        | StopReason::Breaker { .. } => commands.push("ralph logs".to_owned()),
+        StopReason::GitFailed { .. } => commands.push("git status".to_owned()),
+        StopReason::Cancelled
+        | StopReason::Budget { .. }
+        | StopReason::Limit { .. }
+        | StopReason::Error { .. } => commands.push(again),
+    }
+    for task in view.failed_tasks.iter().chain(&view.held_tasks).take(3) {
+        commands.push(format!("ralph task show {}", task.id));
+    }
+    for task in view.held_tasks.iter().take(3) {
+        commands.push(format!("ralph retry {}", task.id));
+    }
+    if let (true, Some(head)) = (view.commit_count > 0, &view.head) {
+        commands.push(format!("git log --oneline {}..", head.get(..7).unwrap_or(head)));
+    }
+    commands
+}
+
+/// `1 file`, `3 files`.
+pub fn count(n: u64, what: &str) -> String {
+    let ending = match (n, what.ends_with('s')) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{n} {what}{ending}")
+}
+
+fn list(items: &[impl std::fmt::Display]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,499 @@
+//! The loop against a world that answers at random: whatever the order of answers, failures, controls
+//! and strays, the invariants hold. The numbers are those of ARCHITECTURE.md.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+use ralph_core::agent::{EndClass, ProcessEnd, SessionEnd, Signals, Tier};
+use ralph_core::ids::{AttemptId, QuestionId, RunId};
+use ralph_core::policy::strategy::{Strategy as Models, TierNames};
+use ralph_core::records::Verdict;
+use ralph_core::run::{
+    Budget, Claims, Class, Control, Effect, Fact, GateReport, Input, Phase, Picker, Policy, Port,
+    Request, RunEvent, RunState, SessionReport, Settled, SlotId, Survey, TaskAction, TaskBrief,
+    TaskResult, Wish, decide,
+};
+use ralph_core::task::{Counts, RetryLimit, Status};
+use ralph_core::{AgentId, TaskId, Timestamp};
+
+fn policy(picker: Picker, slots: u32, max: Option<u32>) -> Policy {
+    Policy {
+        preset: "dag".to_owned(),
+        mode: "build".to_owned(),
+        picker,
+        slots,
+        max_sessions: max,
+        retries: match picker {
+            Picker::Loop => RetryLimit::AtMost(3),
+            Picker::Agent => RetryLimit::Unlimited,
+        },
+        give_up_after: 10,
+        breaker: 0,
+        idle: 0,
+        claims: Claims::Confirm,
+        budget: Budget::default(),
+        strategy: Models::CostOptimized,
+        tiers: TierNames::default(),
+        port_retries: 3,
+    }
+}
+
+/// Dice that a test case brings along.
+struct Dice<'a> {
+    rolls: &'a [u8],
+    at: usize,
+}
+
+impl Dice<'_> {
+    fn roll(&mut self, sides: u8) -> u8 {
+        let roll = self.rolls.get(self.at).copied().unwrap_or(0);
+        self.at += 1;
+        roll % sides
+    }
+
+    fn is_over(&self) -> bool {
+        self.at >= self.rolls.len()
+    }
+}
+
+/// The world around the loop: a plan of numbered tasks, and the effects that wait for an answer.
+struct World {
+    state: RunState,
+    events: Vec<RunEvent>,
+    pending: Vec<Effect>,
+    now: Timestamp,
+    open: u64,
+    claimed: u64,
+    done: u64,
+    failed: u64,
+    waiting: u64,
+    claims: u64,
+    finished: u32,
+    in_session: bool,
+    settled: Vec<(TaskId, Class)>,
+    started: Vec<u32>,
+    ended: Vec<u32>,
+}
+
+impl World {
+    fn new(policy: Policy, tasks: u64) -> Self {
+        let slots = policy.slots;
+        let mut world = Self {
+            state: RunState::new(policy.clone()),
+            events: vec![],
+            pending: vec![],
+            now: Timestamp::from_millis(1_794_710_700_000),
+            open: tasks,
+            claimed: 0,
+            done: 0,
+            failed: 0,
+            waiting: 0,
+            claims: 0,
+            finished: 0,
+            in_session: false,
+            settled: vec![],
+            started: vec![],
+            ended: vec![],
+        };
+        let started = Fact::RunStarted {
+            policy,
+            ralph: "0".to_owned(),
+            agent: "script".to_owned(),
+            agent_ids: (0..slots).map(|n| AgentId::new(format!("agent-{n}")).unwrap()).collect(),
+            target: "all".to_owned(),
+            gates: vec!["test".to_owned()],
+            level: "none".to_owned(),
+            head: None,
+            settled_tree: "t0".to_owned(),
+            resumed: None,
+        };
+        world.tell(&Input::Begin { started: Box::new(started), notices: vec![] }).unwrap();
+        world
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            open: self.open,
+            active: self.claimed,
+            done: self.done,
+            failed: self.failed,
+            waiting: self.waiting,
+            ..Counts::default()
+        }
+    }
+
+    /// Tells the loop something and checks everything that must hold at every moment.
+    fn tell(&mut self, input: &Input) -> Result<(), TestCaseError> {
+        let was_stopping = self.state.stop.is_some();
+        let was_ended = self.state.ended;
+        let step = decide(&self.state, input, self.now);
+        prop_assert_eq!(&step, &decide(&self.state, input, self.now), "decide is a function");
+        for fact in &step.facts {
+            self.state.evolve(fact, self.now);
+            let seq = self.events.len() as u64 + 1;
+            let run = RunId::new("r-1").unwrap();
+            let event = RunEvent { v: 1, run, seq, at: self.now, fact: fact.clone() };
+            let text = serde_json::to_string(&event).unwrap();
+            prop_assert_eq!(&serde_json::from_str::<RunEvent>(&text).unwrap(), &event);
+            self.events.push(event);
+            match fact {
+                Fact::IterationStarted { iteration, .. } => self.started.push(*iteration),
+                Fact::IterationEnded { iteration, .. } => self.ended.push(*iteration),
+                Fact::TaskSettled { task, class, .. } => {
+                    let carried_out = self.settled.contains(&(task.clone(), *class));
+                    prop_assert!(carried_out, "{task} was not settled as {class}");
+                }
+                _ => {}
+            }
+        }
+        for effect in step.effects {
+            let begins = matches!(
+                effect,
+                Effect::Survey { .. }
+                    | Effect::Claim { .. }
+                    | Effect::Peek { .. }
+                    | Effect::RunSession { .. }
+            );
+            prop_assert!(!(begins && was_stopping), "{effect:?} after the run was to stop");
+            prop_assert!(!was_ended, "{effect:?} after the end");
+            match &effect {
+                Effect::Finish { .. } => {
+                    self.finished += 1;
+                    prop_assert!(self.state.slots.iter().all(|slot| slot.phase == Phase::Free));
+                }
+                Effect::Release { .. } => {
+                    self.claimed = self.claimed.saturating_sub(1);
+                    self.open += 1;
+                }
+                Effect::StopWaiting { slot } => {
+                    let slot = *slot;
+                    self.pending
+                        .retain(|e| !matches!(e, Effect::Wake { slot: s, .. } if *s == slot));
+                }
+                Effect::StopSession { .. } | Effect::HoldTask { .. } | Effect::ResetTask { .. } => {
+                }
+                _ => self.pending.push(effect),
+            }
+        }
+        prop_assert!(self.finished <= 1, "Finish was emitted twice");
+        // Where the agent picks, looks that failed count too, and may fail in several slots at once.
+        if let (Some(most), Picker::Loop) =
+            (self.state.policy.max_sessions, self.state.policy.picker)
+        {
+            prop_assert!(self.state.counted <= most, "{} of {most}", self.state.counted);
+        }
+        let alive =
+            self.state.ended || self.state.paused || self.in_session || !self.pending.is_empty();
+        prop_assert!(alive, "nothing is under way and the run has not ended: {:?}", self.state);
+        Ok(())
+    }
+
+    /// Answers one effect, well or badly.
+    fn answer(&mut self, effect: Effect, dice: &mut Dice<'_>) -> Result<(), TestCaseError> {
+        if let Effect::Survey { slot }
+        | Effect::Claim { slot }
+        | Effect::Peek { slot }
+        | Effect::MakeCandidate { slot }
+        | Effect::Settle { slot, .. } = &effect
+            && dice.roll(12) == 11
+        {
+            let port = [Port::Store, Port::Git, Port::Disk][usize::from(dice.roll(3))];
+            let error = "it broke".to_owned();
+            let for_good = dice.roll(8) == 7;
+            return self.tell(&Input::PortFailed { slot: *slot, port, error, for_good });
+        }
+        let input = match effect {
+            Effect::Survey { slot } => Input::Surveyed {
+                slot,
+                survey: Survey {
+                    counts: self.counts(),
+                    claimable: u32::try_from(self.open).unwrap(),
+                    foreign: u64::from(dice.roll(4) == 3),
+                    next_expiry: None,
+                    taken_back: vec![],
+                },
+            },
+            Effect::Claim { slot } => {
+                if self.open == 0 || dice.roll(10) == 9 {
+                    Input::NothingToClaim { slot }
+                } else {
+                    Input::Claimed { slot, task: Box::new(self.brief(dice)) }
+                }
+            }
+            Effect::Peek { slot } => {
+                Input::Peeked { slot, offered: u32::try_from(self.open).unwrap() }
+            }
+            Effect::RunSession { slot, task, .. } => {
+                let log = "x".to_owned();
+                self.in_session = true;
+                self.tell(&Input::SessionStarted { slot, log })?;
+                self.in_session = false;
+                let report = Box::new(self.report(task.map(|task| *task), dice));
+                Input::SessionEnded { slot, report }
+            }
+            Effect::MakeCandidate { slot } => {
+                let tree = format!("t{}", dice.roll(3));
+                Input::CandidateMade { slot, tree, files: vec![], file_count: 0 }
+            }
+            Effect::Judge { slot } => {
+                let red = dice.roll(3) == 2;
+                let gate = GateReport {
+                    name: "test".to_owned(),
+                    verdict: if red { Verdict::Fail } else { Verdict::Pass },
+                    exit_code: Some(i32::from(red)),
+                    duration_ms: 1,
+                    digest: String::new(),
+                };
+                let gates = if dice.roll(4) == 3 { vec![] } else { vec![gate] };
+                let restless = dice.roll(10) == 9;
+                Input::Judged { slot, tree: "t1".to_owned(), gates, restless }
+            }
+            Effect::Settle { slot, settlement } => {
+                if dice.roll(12) == 11 {
+                    return self.tell(&Input::HeadMoved { slot });
+                }
+                let judged = self.state.slot(slot).and_then(|slot| slot.judged.clone());
+                let mut tasks = vec![];
+                for ending in &settlement.tasks {
+                    self.settled.push((ending.task.id.clone(), ending.class));
+                    // Meanwhile a person may do anything.
+                    if dice.roll(4) == 3 {
+                        let task = ending.task.id.clone();
+                        self.in_session = true;
+                        match dice.roll(3) {
+                            0 => self.tell(&Input::Control(Control::Skip { task }))?,
+                            1 => self.tell(&Input::Control(Control::Cancel { now: true }))?,
+                            _ => {
+                                let agent = self.state.agent_ids[slot as usize].clone();
+                                self.tell(&Input::ClaimLost { agent, task })?;
+                            }
+                        }
+                        self.in_session = false;
+                    }
+                    self.claimed -= 1;
+                    let status = match &ending.action {
+                        Some(TaskAction::Done { .. }) => {
+                            let green = judged.as_ref().is_some_and(|(_, green)| *green);
+                            prop_assert!(green, "done without a green judgement");
+                            self.done += 1;
+                            Status::Done
+                        }
+                        Some(TaskAction::Fail { for_good: true, .. }) => {
+                            self.failed += 1;
+                            Status::Failed
+                        }
+                        Some(TaskAction::Fail { .. } | TaskAction::Release) | None => {
+                            self.open += 1;
+                            Status::Pending
+                        }
+                        Some(TaskAction::Ask { .. } | TaskAction::Hold { .. }) => {
+                            self.waiting += 1;
+                            Status::Waiting
+                        }
+                    };
+                    if ending.class.is_limit() {
+                        prop_assert_eq!(&ending.action, &Some(TaskAction::Release));
+                    }
+                    tasks.push(TaskResult {
+                        id: ending.task.id.clone(),
+                        status: Some(status),
+                        retry_count: 0,
+                        question: Some(QuestionId::new("q-1").unwrap()),
+                    });
+                }
+                let settled = Settled {
+                    tasks,
+                    commit: settlement.commit.map(|plan| ("c1".to_owned(), plan.subject)),
+                    head: None,
+                    saved: None,
+                    put_back: 0,
+                    tree: "t1".to_owned(),
+                    counts: (dice.roll(8) != 7).then(|| self.counts()),
+                };
+                Input::Settled { slot, settled: Box::new(settled) }
+            }
+            Effect::Wake { slot, at, .. } => {
+                self.now = at.unwrap_or(self.now).max(self.now);
+                Input::Woken { slot }
+            }
+            other => unreachable!("{other:?} has no answer"),
+        };
+        self.tell(&input)
+    }
+
+    fn brief(&mut self, dice: &mut Dice<'_>) -> TaskBrief {
+        self.open -= 1;
+        self.claimed += 1;
+        self.claims += 1;
+        TaskBrief {
+            id: TaskId::new(format!("t-{}", self.claims)).unwrap(),
+            title: "a task".to_owned(),
+            generation: 1,
+            retry_count: u32::from(dice.roll(5)),
+            returns: u32::from(dice.roll(11)),
+            spec: None,
+            attempt: AttemptId::new(format!("a-{}", self.claims)).unwrap(),
+            attempt_number: 1,
+        }
+    }
+
+    fn report(&mut self, task: Option<TaskBrief>, dice: &mut Dice<'_>) -> SessionReport {
+        let mut held: Vec<TaskBrief> = task.into_iter().collect();
+        if self.state.policy.picker == Picker::Agent {
+            for _ in 0..dice.roll(3) {
+                if self.open > 0 {
+                    held.push(self.brief(dice));
+                }
+            }
+        }
+        const ENDS: [EndClass; 12] = [
+            EndClass::Completed,
+            EndClass::Completed,
+            EndClass::Completed,
+            EndClass::Completed,
+            EndClass::Crash,
+            EndClass::Timeout,
+            EndClass::RateLimit,
+            EndClass::UsageWindow,
+            EndClass::Auth,
+            EndClass::Empty,
+            EndClass::Cancelled,
+            EndClass::Overload,
+        ];
+        let class = ENDS[usize::from(dice.roll(12))];
+        let mut signals = Signals::default();
+        let mut requests = vec![];
+        for task in &held {
+            match dice.roll(7) {
+                0 | 1 => signals.done.push(task.id.to_string()),
+                2 => signals.failed.push(task.id.to_string()),
+                3 => requests
+                    .push(Request { task: task.id.clone(), wish: Wish::Done { result: None } }),
+                4 => signals.question = Some("why?".to_owned()),
+                5 => signals.done.push("t-other".to_owned()),
+                _ => {}
+            }
+        }
+        if dice.roll(40) == 39 {
+            signals.promises.push("FAILURE".to_owned());
+        }
+        if dice.roll(5) == 4 {
+            signals.next_model = Some(Tier::Opus);
+        }
+        if class != EndClass::Completed {
+            signals = Signals::default();
+        }
+        SessionReport {
+            end: SessionEnd::of(class, "it ended"),
+            process: ProcessEnd::Exited { code: 0 },
+            signals,
+            requests,
+            held,
+            notes: vec![],
+            duration_ms: 1,
+            leftovers: 0,
+        }
+    }
+
+    /// Something that nobody waits for.
+    fn stray(&mut self, dice: &mut Dice<'_>) -> Result<(), TestCaseError> {
+        let slot = SlotId::from(dice.roll(4));
+        let input = match dice.roll(9) {
+            0 => Input::Woken { slot },
+            1 => Input::NothingToClaim { slot: 9 },
+            2 => Input::SessionStarted { slot: 9, log: String::new() },
+            3 => Input::ClaimLost {
+                agent: AgentId::new("agent-0").unwrap(),
+                task: TaskId::new("t-1").unwrap(),
+            },
+            4 => Input::Control(Control::Pause),
+            5 => Input::Control(Control::Resume),
+            6 => Input::Control(Control::Skip { task: TaskId::new("t-1").unwrap() }),
+            7 => Input::Control(Control::Retry { task: TaskId::new("t-2").unwrap() }),
+            _ => Input::Judged { slot: 9, tree: String::new(), gates: vec![], restless: false },
+        };
+        // A slot is woken once per wait: the engine forgets the timer of a wait that is over.
+        if let Input::Woken { slot } = &input {
+            let slot = *slot;
+            self.pending.retain(|e| !matches!(e, Effect::Wake { slot: s, .. } if *s == slot));
+            if self.pending.is_empty() && self.state.slot(slot).is_none_or(|s| s.wait.is_none()) {
+                return Ok(());
+            }
+        }
+        self.tell(&input)
+    }
+}
+
+fn play(
+    policy: Policy,
+    tasks: u64,
+    rolls: &[u8],
+    cancel_at: Option<usize>,
+) -> Result<World, TestCaseError> {
+    let mut world = World::new(policy, tasks);
+    let mut dice = Dice { rolls, at: 0 };
+    let mut steps = 0;
+    while !world.state.ended && steps < 3000 {
+        steps += 1;
+        world.now = world.now.plus_millis(7);
+        if cancel_at == Some(steps) {
+            let now = dice.roll(2) == 1;
+            world.tell(&Input::Control(Control::Cancel { now }))?;
+            continue;
+        }
+        if !dice.is_over() && dice.roll(9) == 8 {
+            world.stray(&mut dice)?;
+            continue;
+        }
+        if world.pending.is_empty() {
+            world.tell(&Input::Control(Control::Resume))?;
+            continue;
+        }
+        let index = usize::from(dice.roll(8)) % world.pending.len();
+        let effect = world.pending.remove(index);
+        world.answer(effect, &mut dice)?;
+    }
+    Ok(world)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Invariants 23 to 30: facts before effects, one end per start, nothing new after a stop, one
+    /// finish with all slots free, the journal folds to the state, strays change nothing.
+    #[test]
+    fn the_loop_keeps_its_invariants(
+        rolls in proptest::collection::vec(any::<u8>(), 0..600),
+        picks in any::<bool>(),
+        slots in 1u32..4,
+        max in proptest::option::of(1u32..12),
+        tasks in 0u64..8,
+        cancel_at in proptest::option::of(1usize..80),
+    ) {
+        let picker = if picks { Picker::Agent } else { Picker::Loop };
+        let world = play(policy(picker, slots, max), tasks, &rolls, cancel_at)?;
+        let folded = RunState::fold(&world.events).unwrap();
+        prop_assert_eq!(&folded, &world.state);
+        prop_assert_eq!(world.finished, u32::from(world.state.ended));
+        if world.state.ended {
+            let last = world.events.last().unwrap();
+            let is_end = matches!(last.fact, Fact::RunEnded { .. });
+            prop_assert!(is_end);
+        }
+        // A number is given out again only when its iteration did not count.
+        prop_assert!(world.ended.len() <= world.started.len());
+    }
+
+    /// When the world answers without fail, every run ends by itself.
+    #[test]
+    fn a_run_always_comes_to_an_end(
+        rolls in proptest::collection::vec(any::<u8>(), 0..300),
+        slots in 1u32..4,
+        max in 1u32..12,
+        tasks in 0u64..8,
+    ) {
+        let world = play(policy(Picker::Loop, slots, Some(max)), tasks, &rolls, None)?;
+        prop_assert!(world.state.ended, "{:#?}", world.events.last());
+    }
+}
