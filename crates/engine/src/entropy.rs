@@ -1,7 +1,7 @@
 //! The only source of randomness: names of things that must not meet.
 
 use fastrand::Rng;
-use ralph_core::ids::{AgentId, IdError, generated};
+use ralph_core::ids::{AgentId, AttemptId, IdError, QuestionId, RunId, generated};
 use ralph_core::{FeatureId, TaskId};
 
 /// Makes ids. Seeded, it makes the same ones again.
@@ -28,5 +28,30 @@ impl Ids {
     /// Four hex digits, for an agent that registers itself.
     pub fn agent(&mut self) -> Result<AgentId, IdError> {
         AgentId::new(format!("{:04x}", self.0.u16(..)))
+    }
+
+    /// `q-` and eight base-32 characters.
+    pub fn question(&mut self) -> Result<QuestionId, IdError> {
+        QuestionId::new(generated("q-", self.0.u64(..)))
+    }
+
+    /// Eight hex digits, for names that only need to differ.
+    pub fn hex(&mut self) -> String {
+        format!("{:08x}", self.0.u32(..))
+    }
+
+    /// `a-` and eight base-32 characters.
+    pub fn attempt(&mut self) -> Result<AttemptId, IdError> {
+        AttemptId::new(generated("a-", self.0.u64(..)))
+    }
+
+    /// `r-` and eight base-32 characters.
+    pub fn run(&mut self) -> Result<RunId, IdError> {
+        RunId::new(generated("r-", self.0.u64(..)))
+    }
+
+    /// `agent-` and eight hex digits, for a slot of a run.
+    pub fn slot_agent(&mut self) -> Result<AgentId, IdError> {
+        AgentId::new(format!("agent-{:08x}", self.0.u32(..)))
     }
 }

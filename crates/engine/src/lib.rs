@@ -6,15 +6,32 @@
 //! |---|---|
 //! | [`ports`] | the traits at the seams, with their contracts |
 //! | [`store`] | SQLite and in-memory implementations of [`ports::Store`] |
+//! | [`process`] | starting, hearing, watching and ending other programs |
 //! | [`project`] | where things lie on the user's disk: repository, `.ralph/`, `info/exclude` |
 //! | [`features`] | the files of a feature |
+//! | [`context`], [`prompts`] | what an attempt is told: gathered, and put into the user's words |
+//! | [`agents`] | profiles of agent CLIs: how one is called, what its output means |
+//! | [`run`] | a run: the loop of the core with hands and feet |
+//! | [`feed`] | the journal of a run, appended and followed |
+//! | [`socket`] | requests from inside sessions, wishes of people |
 //! | [`vcs`] | git, by one constructor |
+//! | [`probe`] | one short run of a program, for `ralph doctor` |
+//! | [`disk`] | how much room there is |
 //! | [`clock`], [`entropy`] | the only readers of time and randomness |
 
+pub mod agents;
 pub mod clock;
+pub mod context;
+pub mod disk;
 pub mod entropy;
 pub mod features;
+pub mod feed;
 pub mod ports;
+pub mod probe;
+pub mod process;
 pub mod project;
+pub mod prompts;
+pub mod run;
+pub mod socket;
 pub mod store;
 pub mod vcs;

@@ -76,14 +76,8 @@ impl Project {
 
     /// A worktree or a submodule: its `.git` is a file that names the real directory.
     fn linked(worktree: &Path, file: &Path) -> Result<Self, ProjectError> {
+        let own = target_of(worktree, file)?;
         let broken = |reason: String| ProjectError::BrokenLink { file: file.to_owned(), reason };
-        let text = std::fs::read_to_string(file).map_err(|error| broken(error.to_string()))?;
-        let target = text
-            .strip_prefix("gitdir:")
-            .ok_or_else(|| broken("it does not start with \"gitdir:\"".to_owned()))?;
-        let own = worktree.join(target.trim());
-        let own =
-            own.canonicalize().map_err(|_| broken(format!("{} is missing", own.display())))?;
         // Only a linked worktree shares the directory of another checkout.
         let Ok(common) = std::fs::read_to_string(own.join("commondir")) else {
             let worktree = worktree.to_owned();
@@ -101,6 +95,17 @@ impl Project {
             _ => return Err(ProjectError::Bare(git_dir)),
         };
         Ok(Self { worktree: worktree.to_owned(), root, git_dir })
+    }
+
+    /// The git directory of this worktree alone: its HEAD and its index. The same as `git_dir` in
+    /// the main worktree.
+    pub fn own_git_dir(&self) -> Result<PathBuf, ProjectError> {
+        let dot_git = self.worktree.join(".git");
+        match std::fs::metadata(&dot_git) {
+            Ok(found) if found.is_dir() => Ok(dot_git),
+            Ok(_) => target_of(&self.worktree, &dot_git),
+            Err(source) => Err(io_error(&dot_git, source)),
+        }
     }
 
     /// The folder of ralph's own files.
@@ -128,31 +133,47 @@ impl Project {
     /// Keeps ralph's state out of every status, commit and pull request: writes it into the
     /// repository's own exclude file, once, behind what is there.
     pub fn exclude_state(&self) -> Result<(), ProjectError> {
-        const LINES: [&str; 4] =
-            ["/.ralph/progress.db*", "/.ralph/state.toml", "/.ralph/logs/", "/.worktrees/"];
+        let (path, before, missing) = self.excluded()?;
+        if missing.is_empty() {
+            return Ok(());
+        }
+        add_lines(&path, before, &missing)
+    }
+
+    /// The same for a folder of ralph's that the user has put elsewhere in the working tree.
+    pub fn exclude_folder(&self, folder: &Path) -> Result<(), ProjectError> {
+        let Ok(inside) = folder.strip_prefix(&self.root) else { return Ok(()) };
+        let line = format!("/{}/", inside.display());
+        let (path, before, _) = self.excluded()?;
+        if before.lines().any(|had| had.trim() == line) {
+            return Ok(());
+        }
+        add_lines(&path, before, &[&line])
+    }
+
+    /// Whether [`Project::exclude_state`] would change nothing.
+    pub fn excludes_state(&self) -> Result<bool, ProjectError> {
+        Ok(self.excluded()?.2.is_empty())
+    }
+
+    /// The exclude file, its text, and the lines it lacks.
+    fn excluded(&self) -> Result<(PathBuf, String, Vec<&'static str>), ProjectError> {
+        const LINES: [&str; 5] = [
+            "/.ralph/progress.db*",
+            "/.ralph/state.toml*",
+            "/.ralph/run.lock",
+            "/.ralph/logs/",
+            "/.worktrees/",
+        ];
         let path = self.git_dir.join("info").join("exclude");
-        let before = match std::fs::read_to_string(&path) {
+        let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Err(source) => return Err(io_error(&path, source)),
         };
-        let missing: Vec<&str> = LINES
-            .into_iter()
-            .filter(|line| !before.lines().any(|had| had.trim() == *line))
-            .collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let mut after = before;
-        if !after.is_empty() && !after.ends_with('\n') {
-            after.push('\n');
-        }
-        after.push_str("# state of ralph\n");
-        for line in missing {
-            after.push_str(line);
-            after.push('\n');
-        }
-        write_atomically(&path, &after).map_err(|source| io_error(&path, source))
+        let missing =
+            LINES.into_iter().filter(|line| !text.lines().any(|had| had.trim() == *line)).collect();
+        Ok((path, text, missing))
     }
 
     /// A path from the config, relative to the main working tree.
@@ -163,6 +184,30 @@ impl Project {
     }
 }
 
+/// The directory that a `.git` file names.
+fn target_of(worktree: &Path, file: &Path) -> Result<PathBuf, ProjectError> {
+    let broken = |reason: String| ProjectError::BrokenLink { file: file.to_owned(), reason };
+    let text = std::fs::read_to_string(file).map_err(|error| broken(error.to_string()))?;
+    let target = text
+        .strip_prefix("gitdir:")
+        .ok_or_else(|| broken("it does not start with \"gitdir:\"".to_owned()))?;
+    let own = worktree.join(target.trim());
+    own.canonicalize().map_err(|_| broken(format!("{} is missing", own.display())))
+}
+
+fn add_lines(path: &Path, before: String, lines: &[&str]) -> Result<(), ProjectError> {
+    let mut after = before;
+    if !after.is_empty() && !after.ends_with('\n') {
+        after.push('\n');
+    }
+    after.push_str("# state of ralph\n");
+    for line in lines {
+        after.push_str(line);
+        after.push('\n');
+    }
+    write_atomically(path, &after).map_err(|source| io_error(path, source))
+}
+
 fn is_git_dir(folder: &Path) -> bool {
     folder.join("HEAD").is_file() && folder.join("objects").is_dir() && folder.join("refs").is_dir()
 }
@@ -171,18 +216,30 @@ fn io_error(path: &Path, source: io::Error) -> ProjectError {
     ProjectError::Io { path: path.to_owned(), source }
 }
 
-/// Writes a whole file or nothing: a temporary file beside it, synced, then renamed over it.
+/// Writes a whole file or nothing: a temporary file beside it, synced, then renamed over it. Its name is
+/// that of the file, a dot and something more.
 pub fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
+    replace(path, text, 0o644)
+}
+
+/// The same for a file that only its owner may read.
+pub fn write_privately(path: &Path, text: &str) -> io::Result<()> {
+    replace(path, text, 0o600)
+}
+
+fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     use std::io::Write;
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let mut prefix = path.file_name().unwrap_or_default().to_owned();
+    prefix.push(".");
+    let mut file = tempfile::Builder::new().prefix(&prefix).tempfile_in(folder)?;
     file.write_all(text.as_bytes())?;
     if let Ok(before) = std::fs::metadata(path) {
         file.as_file().set_permissions(before.permissions())?;
     } else {
         use std::os::unix::fs::PermissionsExt;
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        file.as_file().set_permissions(std::fs::Permissions::from_mode(mode))?;
     }
     file.as_file().sync_all()?;
     file.persist(path)?;

@@ -112,6 +112,11 @@ macro_rules! conforms {
                     both_parents_follow_a_child_that_a_plan_moves
                     a_parent_follows_when_a_plan_drops_its_parts
                     a_plan_finishes_a_task_whose_parts_it_drops
+                    a_part_that_comes_back_leaves_its_old_parent_alone
+                    a_finished_task_becomes_no_part_of_what_a_plan_calls_done
+                    a_plan_brings_back_as_done_what_it_takes_the_parts_from
+                    what_comes_back_above_a_failed_part_has_failed
+                    a_plan_may_add_finished_parts_to_a_done_parent
                     a_plan_with_a_cycle_of_parents_is_refused_in_time;
                 records:
                     the_log_tells_what_happened_and_who_did_it

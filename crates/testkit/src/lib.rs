@@ -4,9 +4,15 @@
 #![expect(clippy::disallowed_methods, reason = "tests start programs and read the environment")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop")]
 
+pub mod claude;
+pub mod model_server;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use ralph_engine::clock::Stopwatch;
 
 /// A git repository and a home of its own, and a way to call the binary in it.
 pub struct TestEnv {
@@ -172,6 +178,11 @@ impl Ran {
         }
     }
 
+    /// Waits for a call that was started with pipes.
+    pub fn end_of(child: Child) -> Self {
+        Self::of(&["(started)"], child.wait_with_output().unwrap())
+    }
+
     /// What it printed; it must have succeeded.
     #[track_caller]
     pub fn success(self) -> String {
@@ -198,6 +209,23 @@ pub fn skip(what: &str) {
         writeln!(file, "{what}").unwrap();
     }
     let _ = writeln!(std::io::stderr(), "SKIPPED: {what}");
+}
+
+/// Waits until something is so; what it is goes into the message when it never is.
+#[track_caller]
+pub fn wait_until(what: &str, at_most: Duration, mut so: impl FnMut() -> bool) {
+    let clock = Stopwatch::start();
+    while !so() {
+        assert!(clock.elapsed() < at_most, "waited {at_most:?}, and still not: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Sends a signal, such as `TERM`, to a process.
+pub fn send_signal(name: &str, pid: u32) {
+    // The shell's own: not every machine has the program.
+    let status = Command::new("sh").args(["-c", &format!("kill -s {name} {pid}")]).status();
+    assert!(status.unwrap().success(), "no process {pid} to send {name} to");
 }
 
 /// How often a campaign goes round: `short` in a normal run, `full` under `./check --full`.

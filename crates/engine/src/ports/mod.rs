@@ -2,8 +2,10 @@
 //! do; the conformance suites in `tests/` hold every implementation to it.
 
 mod store;
+mod vcs;
 
 pub use store::{
     ClaimRequest, Claimed, DeleteWhich, Filter, Peek, Result, Scope, Store, StoreError, SyncMode,
     SyncReport,
 };
+pub use vcs::{Candidate, GitError, RunBase, Saved, Vcs};

@@ -1,41 +1,212 @@
 //! The one constructor of git commands. Nothing else in ralph starts git.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::ffi::OsStr;
+use std::io::{Seek, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
-/// Why git did not do what it was asked.
-#[derive(Debug, thiserror::Error)]
-pub enum GitError {
-    /// There is no git.
-    #[error("git cannot be started: {0}")]
-    NotStarted(#[source] std::io::Error),
-    /// Git said no.
-    #[error("git {verb} failed: {message}")]
-    Failed {
-        /// What it was asked to do.
-        verb: String,
-        /// What it said.
-        message: String,
-    },
-}
+pub use crate::ports::GitError;
+
+/// Variables that would send git to another repository than the one we found, as they do inside a
+/// git hook.
+const ELSEWHERE: [&str; 10] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_CONFIG",
+];
+
+/// Settings of every call that the loop makes for itself: no program of the repository is started,
+/// and no setting for people makes a call fail.
+const PLUMBING: [&str; 5] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.safecrlf=false",
+    "core.looseCompression=1",
+    "advice.addEmbeddedRepo=false",
+];
+
+/// How long to wait for another git that holds a lock, each time before trying again.
+const WAITS: [Duration; 3] =
+    [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(400)];
 
 /// Runs git in `folder` and returns what it printed. Arguments are never seen by a shell; the locale
 /// and the absence of prompts are pinned.
-#[expect(clippy::disallowed_methods, reason = "this is the one place that starts git")]
 pub fn git(folder: &Path, arguments: &[&str]) -> Result<String, GitError> {
-    let output = Command::new("git")
-        .current_dir(folder)
-        .args(arguments)
-        .env("LC_ALL", "C")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(GitError::NotStarted)?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned());
+    let printed = Git::new(folder, arguments).run()?;
+    Ok(String::from_utf8_lossy(&printed).trim_end().to_owned())
+}
+
+/// One call of git, being put together.
+#[derive(Debug)]
+pub struct Git<'a> {
+    command: Command,
+    verb: &'a str,
+    input: &'a [u8],
+}
+
+impl<'a> Git<'a> {
+    /// Git in `folder`, as a person would call it.
+    pub fn new(folder: &Path, arguments: &[&'a str]) -> Self {
+        Self::with(folder, &[], arguments)
     }
-    Err(GitError::Failed {
-        verb: arguments.first().copied().unwrap_or_default().to_owned(),
-        message: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-    })
+
+    /// Git for the loop's own purposes: without hooks, monitors and advice.
+    pub fn plumbing(folder: &Path, arguments: &[&'a str]) -> Self {
+        Self::with(folder, &PLUMBING, arguments)
+    }
+
+    /// Plumbing on an index of our own.
+    pub fn scratch(folder: &Path, index: &Path, arguments: &[&'a str]) -> Self {
+        // A split index would leave its other half in the person's git directory.
+        let settings: Vec<&str> =
+            PLUMBING.iter().copied().chain(["core.splitIndex=false"]).collect();
+        Self::with(folder, &settings, arguments).env("GIT_INDEX_FILE", index)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that starts git")]
+    fn with(folder: &Path, settings: &[&str], arguments: &[&'a str]) -> Self {
+        let mut command = Command::new("git");
+        command.current_dir(folder).env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
+        command.env("GIT_OPTIONAL_LOCKS", "0");
+        // Ctrl-C is for ralph, which stops in its own time: it must not cut a commit in half.
+        command.process_group(0);
+        for name in ELSEWHERE {
+            command.env_remove(name);
+        }
+        for setting in settings {
+            command.args(["-c", setting]);
+        }
+        command.args(arguments);
+        Self { command, verb: arguments.first().copied().unwrap_or_default(), input: &[] }
+    }
+
+    /// Sets a variable for this call.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Commits in the name of ralph: saving work must not depend on who the person is.
+    #[must_use]
+    pub fn as_ralph(mut self) -> Self {
+        for (name, value) in [("NAME", "ralph"), ("EMAIL", "ralph@localhost")] {
+            self.command.env(format!("GIT_AUTHOR_{name}"), value);
+            self.command.env(format!("GIT_COMMITTER_{name}"), value);
+        }
+        self
+    }
+
+    /// What it reads on its standard input.
+    #[must_use]
+    pub fn input(mut self, bytes: &'a [u8]) -> Self {
+        self.input = bytes;
+        self
+    }
+
+    /// Runs it and returns what it printed, byte for byte. A lock that another git holds is waited
+    /// for, a moment.
+    pub fn run(mut self) -> Result<Vec<u8>, GitError> {
+        let mut waits = WAITS.iter();
+        loop {
+            let output = self.once()?;
+            if output.status.success() {
+                return Ok(output.stdout);
+            }
+            let refused = refusal(self.verb, &output);
+            match (&refused, waits.next()) {
+                (GitError::Busy { .. }, Some(wait)) => pause(*wait),
+                _ => return Err(refused),
+            }
+        }
+    }
+
+    /// Runs it and returns the one line that it printed.
+    pub fn line(self) -> Result<String, GitError> {
+        let verb = self.verb.to_owned();
+        let printed = self.run()?;
+        match String::from_utf8(printed) {
+            Ok(text) if !text.trim_end().is_empty() => Ok(text.trim_end().to_owned()),
+            Ok(answer) => Err(GitError::Odd { verb, answer }),
+            Err(error) => {
+                let answer = String::from_utf8_lossy(error.as_bytes()).into_owned();
+                Err(GitError::Odd { verb, answer })
+            }
+        }
+    }
+
+    fn once(&mut self) -> Result<Output, GitError> {
+        if self.input.is_empty() {
+            self.command.stdin(Stdio::null());
+        } else {
+            // A file and not a pipe: nobody has to write while git prints.
+            let mut file = tempfile::tempfile().map_err(GitError::NotStarted)?;
+            file.write_all(self.input).map_err(GitError::NotStarted)?;
+            file.rewind().map_err(GitError::NotStarted)?;
+            self.command.stdin(file);
+        }
+        self.command.output().map_err(GitError::NotStarted)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "git has no way to wait for its locks but to ask")]
+fn pause(wait: Duration) {
+    std::thread::sleep(wait);
+}
+
+/// What the refusal of git means. Only which error is returned hangs on its words.
+fn refusal(verb: &str, output: &Output) -> GitError {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.trim();
+    if let Some(path) = lock_in(said) {
+        return GitError::Busy { path };
+    }
+    let unknown = ["Please tell me who you are", "empty ident", "auto-detect", "was given and"];
+    if unknown.iter().any(|words| said.contains(words)) {
+        let last = said.lines().last().unwrap_or_default();
+        let message = last.strip_prefix("fatal: ").unwrap_or(last).to_owned();
+        return GitError::NoIdentity { message };
+    }
+    let message = if said.is_empty() { output.status.to_string() } else { said.to_owned() };
+    GitError::Failed { verb: verb.to_owned(), message }
+}
+
+fn lock_in(said: &str) -> Option<PathBuf> {
+    let (_, rest) = said.split_once("Unable to create '")?;
+    let (path, rest) = rest.split_once("': ")?;
+    (path.ends_with(".lock") && rest.starts_with("File exists")).then(|| PathBuf::from(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_found_in_what_git_says() {
+        let said = "fatal: Unable to create '/r/.git/index.lock': File exists.\n\nAnother git";
+        assert_eq!(lock_in(said), Some(PathBuf::from("/r/.git/index.lock")));
+        let said = "fatal: Unable to create '/r/.git/index.lock': Permission denied";
+        assert_eq!(lock_in(said), None);
+        assert_eq!(lock_in("fatal: not a git repository"), None);
+    }
+
+    #[test]
+    fn input_of_any_size_and_any_bytes_arrives() {
+        let folder = tempfile::tempdir().unwrap();
+        git(folder.path(), &["init", "--quiet"]).unwrap();
+        let bytes: Vec<u8> = (0..300_000u32).map(|n| n as u8).collect();
+        let call = Git::plumbing(folder.path(), &["hash-object", "-w", "--stdin"]).input(&bytes);
+        let id = call.line().unwrap();
+        let back = Git::plumbing(folder.path(), &["cat-file", "blob", &id]).run().unwrap();
+        assert!(back == bytes);
+    }
 }

@@ -1,3 +1,30 @@
 //! Version control.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`git`] | the one constructor of git commands |
+//! | `position` | which commit and branch are checked out, read from files |
+//! | `entries` | what git says about paths: entries of trees and their changes |
+//! | `scratch` | a temporary index: how trees are written without touching the person's |
+//! | `start` | what was uncommitted before the run |
+//! | `candidate`, `commit` | the tree to judge, and the commit when it is green |
+//! | [`wip`] | saving unfinished work, and the list of what is saved |
+//! | [`restore`] | taking work out of the worktree, and bringing saved work back |
+//! | `locks` | removing the locks of a git that was killed |
+//! | [`fake`] | version control in memory, for tests and benches |
 
+mod candidate;
+mod commit;
+mod entries;
+pub mod fake;
 pub mod git;
+mod in_place;
+mod locks;
+mod position;
+pub mod restore;
+mod scratch;
+mod start;
+pub mod wip;
+
+pub use fake::FakeVcs;
+pub use in_place::GitVcs;

@@ -101,6 +101,10 @@ impl Model {
         }
     }
 
+    fn depth(&self, task: usize) -> usize {
+        self.rows[&task].parent.map_or(0, |above| 1 + self.depth(above))
+    }
+
     fn free(&self, task: usize) -> bool {
         self.children(task).is_empty() && !self.failed_above(task) && self.open_blockers(task) == 0
     }
@@ -202,6 +206,10 @@ impl Model {
             if old.map(place) == Some(place(row)) {
                 continue;
             }
+            // Parts that stayed when it was deleted are its parts again.
+            if old.is_some_and(|old| old.status == Status::Deleted) {
+                due.insert(*task);
+            }
             // A part that is deleted is none: it can come or go unnoticed.
             for seen in old.into_iter().chain([row]) {
                 if seen.status != Status::Deleted {
@@ -209,7 +217,9 @@ impl Model {
                 }
             }
         }
-        while let Some(parent) = due.pop_first() {
+        // The lowest first: what is above must not see a part that has yet to follow.
+        while let Some(parent) = due.iter().copied().max_by_key(|task| self.depth(*task)) {
+            due.remove(&parent);
             let parts: Vec<Status> =
                 self.children(parent).iter().map(|part| self.rows[part].status).collect();
             let row = self.rows.get_mut(&parent).unwrap();
@@ -599,8 +609,6 @@ impl Model {
         }
         let status = |task: &usize| self.rows.get(task).map(|row| row.status);
         let is_new = |task: &usize| matches!(status(task), None | Some(Status::Deleted));
-        let parents: BTreeSet<usize> =
-            lines.iter().filter_map(|line| line.fields.parent.flatten()).collect();
         for line in lines {
             let deps = line.fields.deps.iter().flatten().copied();
             for other in deps.chain(line.fields.parent.flatten()) {
@@ -628,22 +636,22 @@ impl Model {
             }
             written.push(line);
         }
+        let mut below_closed = Vec::new();
         for line in &written {
-            let row = next.rows.get(&line.task).unwrap();
             if let Some(Some(parent)) = line.fields.parent
-                && row.parent != Some(parent)
+                && next.rows[&line.task].parent != Some(parent)
+                && closed(next.rows[&parent].status)
             {
-                // Of the tasks in the plan, only those that were done before are closed.
-                let comes_done = line.done && is_new(&line.task) && !parents.contains(&line.task);
-                let shut = closed(next.rows[&parent].status);
-                check.refuse_if(shut && !comes_done, "ParentClosed");
+                below_closed.push(line.task);
             }
         }
         for line in &written {
             let row = next.rows.get_mut(&line.task).unwrap();
             line.fields.write(row, line.title);
         }
-        check.refuse_if(next.has_cycle(), "Cycle");
+        if next.has_cycle() {
+            return Err(refused("Cycle"));
+        }
         let mut deleted = 0;
         if replace {
             let specs: BTreeSet<usize> =
@@ -670,6 +678,10 @@ impl Model {
         let changed =
             |line: &&&Line| !is_new(&line.task) && next.rows[&line.task] != self.rows[&line.task];
         let updated = written.iter().filter(changed).count();
+        let next = next.followed(self);
+        for task in below_closed {
+            check.refuse_if(next.rows[&task].status != Status::Done, "ParentClosed");
+        }
         check.end(next, Answer::Synced(inserted, updated, deleted, skipped))
     }
 }

@@ -261,6 +261,96 @@ pub(crate) fn a_plan_finishes_a_task_whose_parts_it_drops(store: &mut dyn Store)
     assert_eq!(store.bring_specs(&plan), report(0, 0, 0, 1));
 }
 
+/// A part that was deleted has left its parent. When it comes back it is a new task, and what became
+/// of the parent meanwhile stays.
+pub(crate) fn a_part_that_comes_back_leaves_its_old_parent_alone(store: &mut dyn Store) {
+    store.make("p");
+    store.make_with("part", below("p"));
+    store.make_with("other", below("p"));
+    store.remove(&["part", "other"]);
+    store.give_up("p");
+    let failed = store.task("p");
+    assert_eq!(store.bring(&[line(1, "part", plain())]), report(1, 0, 0, 0));
+    store.make("other");
+    assert_eq!(store.task("p"), failed);
+    assert_eq!(store.task("part").parent, None);
+    assert_eq!(store.ready_names(), ["part", "other"]);
+}
+
+/// The line of a done task is skipped, and with it what it says of its parent.
+pub(crate) fn a_finished_task_becomes_no_part_of_what_a_plan_calls_done(store: &mut dyn Store) {
+    store.make("finished");
+    store.finish("finished");
+    let plan = [
+        done_line(1, "whole", plain()),
+        line(2, "finished", below("whole")),
+        line(3, "next", after(&["whole"])),
+    ];
+    assert_eq!(store.bring(&plan), report(2, 0, 0, 1));
+    assert_eq!(store.task("finished").parent, None);
+    assert_eq!(store.status("whole"), Status::Done);
+    assert_eq!(store.ready_names(), ["next"]);
+    let before = store.list(&everything()).unwrap();
+    assert_eq!(store.bring(&plan), report(0, 0, 0, 2));
+    assert_eq!(store.list(&everything()).unwrap(), before);
+}
+
+/// Deletes `p`, which a plan no longer has, from above its part.
+fn drop_from_above(store: &mut dyn Store) {
+    store.change("p", of_spec("s"));
+    assert_eq!(store.bring_specs(&[line(1, "new", of_spec("s"))]).deleted, 1);
+    assert_eq!(store.status("p"), Status::Deleted);
+}
+
+pub(crate) fn a_plan_brings_back_as_done_what_it_takes_the_parts_from(store: &mut dyn Store) {
+    store.make("p");
+    store.make_with("part", below("p"));
+    store.make_with("waits", after(&["p"]));
+    drop_from_above(store);
+    let back = PlanTask { done: Some(Done { at: Some(at(-500)) }), ..line(1, "p", plain()) };
+    let plan = [back, line(2, "part", at_the_top())];
+    assert_eq!(store.bring(&plan), report(1, 1, 0, 0));
+    assert_eq!((store.status("p"), store.task("p").done_at), (Status::Done, Some(at(-500))));
+    assert_eq!(store.ready_names(), ["part", "waits", "new"]);
+    assert_eq!(store.bring(&plan), report(0, 0, 0, 1));
+}
+
+pub(crate) fn what_comes_back_above_a_failed_part_has_failed(store: &mut dyn Store) {
+    store.make("p");
+    store.make_with("part", below("p"));
+    store.give_up("part");
+    drop_from_above(store);
+    store.bring(&[line(1, "p", plain())]);
+    assert_eq!(store.status("p"), Status::Failed);
+    drop_from_above(store);
+    store.make("top");
+    store.make_with("p", below("top"));
+    assert_eq!((store.status("p"), store.status("top")), (Status::Failed, Status::Failed));
+    store.reset(&id("part"), &pat(), at(0)).unwrap();
+    assert_eq!((store.status("p"), store.status("top")), (Status::Pending, Status::Pending));
+}
+
+/// What counts is whether the part is done in the end, not how it came to be.
+pub(crate) fn a_plan_may_add_finished_parts_to_a_done_parent(store: &mut dyn Store) {
+    store.make("p");
+    store.finish("p");
+    store.make("here");
+    let plan = [
+        done_line(1, "new", below("p")),
+        done_line(2, "here", below("p")),
+        line(3, "half", below("p")),
+        done_line(4, "quarter", below("half")),
+    ];
+    assert_eq!(store.bring(&plan), report(3, 1, 0, 0));
+    for name in ["p", "new", "here", "half", "quarter"] {
+        assert_eq!(store.status(name), Status::Done, "{name}");
+    }
+    assert_eq!(store.task("half").parent, Some(id("p")));
+    let open = [done_line(1, "whole", below("p")), line(2, "part", below("whole"))];
+    let closed = Refusal::ParentClosed { parent: id("p"), status: Status::Done };
+    assert_eq!(plan_refusal(store.try_bring(&open)), (1, closed));
+}
+
 /// Two tasks below each other are a cycle, which must be refused and not walked for ever.
 pub(crate) fn a_plan_with_a_cycle_of_parents_is_refused_in_time(store: &mut dyn Store) {
     let plan = [line(1, "a", below("b")), line(2, "b", below("a"))];

@@ -21,6 +21,7 @@ impl<T: Table> Change<'_, T> {
                     return Err(Refusal::Exists { id: task.id }.into());
                 }
                 self.revive(key, &before, &task)?;
+                self.follow_children(key)?;
                 key
             }
             None => self.table.insert(&task, 0)?,
@@ -35,7 +36,8 @@ impl<T: Table> Change<'_, T> {
     }
 
     /// Turns a deleted row into the new task. Its log, and who waits for it, stay; parts that were
-    /// finished under its old self do not count for the new one.
+    /// finished under its old self do not count for the new one. The others do: it has yet to follow
+    /// them.
     pub(super) fn revive(&mut self, key: T::Key, before: &Task, task: &Task) -> Result<()> {
         for (child, _, status) in self.table.children(key)? {
             if status == Status::Done {

@@ -2,7 +2,8 @@
 //! whole transaction back, so a plan is applied as a whole or not at all.
 //!
 //! Order: rows first (new, revived, changed), then the edges between them, then one check for cycles
-//! over the finished graph, then what follows from it (deleted, done, parents).
+//! over the finished graph, then what follows from it (deleted, done, parents), then a look at what
+//! was put below a closed parent: it must be done by now.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -13,7 +14,7 @@ use ralph_core::task::{Refusal, Status, Task, cycle_in, satisfies};
 
 use super::editing::apply_fields;
 use super::{Change, State, Table, at_line};
-use crate::ports::{Result, SyncMode, SyncReport};
+use crate::ports::{Result, StoreError, SyncMode, SyncReport};
 
 /// The tasks that were here before.
 struct Existing<K> {
@@ -34,10 +35,18 @@ struct Line<'p, K> {
     plan: &'p PlanTask,
     /// What it was, deleted or not.
     before: Option<&'p (K, Task)>,
-    /// What it is once its row is written.
+    /// What it is once its row is written. One that the plan calls done but that may have parts is
+    /// pending until all edges are known.
     status: Status,
     /// The tasks that it waits for, each once.
     blockers: Vec<Target<K>>,
+}
+
+impl<K> Line<'_, K> {
+    /// What it was, unless it was deleted.
+    fn live_before(&self) -> Option<&Task> {
+        self.before.map(|(_, task)| task).filter(|task| task.status != Status::Deleted)
+    }
 }
 
 /// What became of a line.
@@ -56,13 +65,22 @@ enum Fate {
 /// A line and its row.
 type Written<K> = (K, Fate);
 
+/// What the edges of a plan came to.
+struct Edges<K> {
+    /// Whether one was not there before.
+    added: bool,
+    /// Tasks put below a closed parent, and the refusal if they are not done in the end.
+    below_closed: Vec<(K, StoreError)>,
+}
+
 impl<T: Table> Change<'_, T> {
     pub(super) fn sync(&mut self, plan: &[PlanTask], mode: SyncMode) -> Result<SyncReport> {
         let in_plan = lines_of(plan)?;
         let existing = self.existing(plan)?;
         let lines = self.lines(plan, &in_plan, &existing)?;
         let mut written = self.write_rows(&lines)?;
-        if self.write_edges(&lines, &mut written)? {
+        let edges = self.write_edges(&lines, &mut written)?;
+        if edges.added {
             self.refuse_cycles(plan)?;
         }
 
@@ -77,15 +95,29 @@ impl<T: Table> Change<'_, T> {
                     report.skipped_done += 1;
                     continue;
                 }
-                Fate::New | Fate::Revived => report.inserted += 1,
+                Fate::New => {
+                    self.finish_imported(*key, line)?;
+                    report.inserted += 1;
+                }
+                Fate::Revived => {
+                    self.finish_imported(*key, line)?;
+                    report.inserted += 1;
+                    // A part that failed under its old self has failed under the new one.
+                    families.insert(*key);
+                }
                 Fate::Kept { changed } => {
-                    if self.finish_imported(*key, line.plan)? || *changed {
+                    let finished = self.finish_imported(*key, line)?;
+                    if finished {
+                        self.log(*key, LogKind::Done, "imported as done")?;
+                    }
+                    if finished || *changed {
                         report.updated += 1;
                         self.log(*key, LogKind::Updated, "by the plan")?;
                     }
                 }
             }
-            let before = line.before.and_then(|(_, task)| task.parent.as_ref());
+            // What was deleted had left its parent, which may have failed by itself since.
+            let before = line.live_before().and_then(|task| task.parent.as_ref());
             if line.plan.fields.parent.is_some() || before.is_some() {
                 families.extend(self.table.parent(*key)?);
             }
@@ -94,6 +126,11 @@ impl<T: Table> Change<'_, T> {
             }
         }
         self.families_follow(families)?;
+        for (key, refused) in edges.below_closed {
+            if self.table.load(key)?.status != Status::Done {
+                return Err(refused);
+            }
+        }
         Ok(report)
     }
 
@@ -130,9 +167,14 @@ impl<T: Table> Change<'_, T> {
         in_plan: &HashMap<&TaskId, usize>,
         existing: &'p Existing<T::Key>,
     ) -> Result<Vec<Line<'p, T::Key>>> {
-        // A plan may call a task done; where it has parts, they decide.
-        let parents: HashSet<&TaskId> =
-            plan.iter().filter_map(|line| line.fields.parent.as_ref()?.as_ref()).collect();
+        // A plan may call a task done; where it has parts, they decide. What is done already becomes
+        // nobody's part: its line is skipped.
+        let was_done = |id| existing.tasks.get(id).is_some_and(|row| row.1.status == Status::Done);
+        let parent_of = |line: &'p PlanTask| line.fields.parent.as_ref()?.as_ref();
+        let parents: HashSet<&TaskId> = plan
+            .iter()
+            .filter_map(|line| parent_of(line).filter(|_| !was_done(&line.id)))
+            .collect();
         let mut lines = Vec::with_capacity(plan.len());
         for line in plan {
             if let Some(Some(name)) = &line.fields.feature
@@ -219,12 +261,12 @@ impl<T: Table> Change<'_, T> {
         Ok(changed)
     }
 
-    /// Links what the plan names. `true` when there is an edge that was not there before.
+    /// Links what the plan names.
     fn write_edges(
         &mut self,
         lines: &[Line<'_, T::Key>],
         written: &mut [Written<T::Key>],
-    ) -> Result<bool> {
+    ) -> Result<Edges<T::Key>> {
         let keys: Vec<T::Key> = written.iter().map(|row| row.0).collect();
         let row_of = |target: Target<T::Key>| match target {
             Target::Line(index) => (keys[index], lines[index].status),
@@ -232,6 +274,7 @@ impl<T: Table> Change<'_, T> {
         };
         let mut links = Vec::new();
         let mut added = false;
+        let mut below_closed = Vec::new();
         for (line, (key, fate)) in lines.iter().zip(written) {
             match fate {
                 Fate::Skipped => continue,
@@ -248,7 +291,7 @@ impl<T: Table> Change<'_, T> {
                     added |= new;
                 }
             }
-            if self.change_parent(*key, line)? {
+            if self.change_parent(*key, line, &mut below_closed)? {
                 added = true;
                 if let Fate::Kept { changed } = fate {
                     *changed = true;
@@ -256,7 +299,7 @@ impl<T: Table> Change<'_, T> {
             }
         }
         self.table.link_new(&links)?;
-        Ok(added || !links.is_empty())
+        Ok(Edges { added: added || !links.is_empty(), below_closed })
     }
 
     fn add_links(
@@ -295,10 +338,14 @@ impl<T: Table> Change<'_, T> {
     }
 
     /// Moves a task below the parent that the plan names, or to the top.
-    fn change_parent(&mut self, key: T::Key, line: &Line<'_, T::Key>) -> Result<bool> {
+    fn change_parent(
+        &mut self,
+        key: T::Key,
+        line: &Line<'_, T::Key>,
+        below_closed: &mut Vec<(T::Key, StoreError)>,
+    ) -> Result<bool> {
         let Some(wanted) = &line.plan.fields.parent else { return Ok(false) };
-        let live = line.before.filter(|(_, task)| task.status != Status::Deleted);
-        if *wanted == live.and_then(|(_, task)| task.parent.clone()) {
+        if wanted.as_ref() == line.live_before().and_then(|task| task.parent.as_ref()) {
             return Ok(false);
         }
         let to = match wanted {
@@ -309,7 +356,7 @@ impl<T: Table> Change<'_, T> {
                 if closed && line.status != Status::Done {
                     let refusal =
                         Refusal::ParentClosed { parent: id.clone(), status: above.status };
-                    return Err(at_line(line.plan.line, refusal));
+                    below_closed.push((key, at_line(line.plan.line, refusal)));
                 }
                 Some(parent)
             }
@@ -343,9 +390,12 @@ impl<T: Table> Change<'_, T> {
         Err(at_line(line, Refusal::Cycle { path }))
     }
 
-    /// Finishes a task that was here already and that the plan calls done. `true` when it did.
-    fn finish_imported(&mut self, key: T::Key, line: &PlanTask) -> Result<bool> {
-        let Some(done) = line.done else { return Ok(false) };
+    /// Finishes a task that the plan calls done and that has no parts, unless it came in done.
+    /// `true` when it did.
+    fn finish_imported(&mut self, key: T::Key, line: &Line<'_, T::Key>) -> Result<bool> {
+        let Some(done) = line.plan.done.filter(|_| line.status != Status::Done) else {
+            return Ok(false);
+        };
         let task = self.table.load(key)?;
         let open = matches!(task.status, Status::Pending | Status::Waiting | Status::Failed);
         if !open || task.standing.children > 0 {
@@ -355,7 +405,6 @@ impl<T: Table> Change<'_, T> {
         to.done_at = done.at.or(Some(self.now));
         to.reason = None;
         self.table.set_state(key, task.status, &to, self.now)?;
-        self.log(key, LogKind::Done, "imported as done")?;
         Ok(true)
     }
 

@@ -31,3 +31,8 @@ impl SqliteStore {
         Ok(open::reader(path)?.map(|opened| Self::over(SqliteTable::new(path, opened))))
     }
 }
+
+/// The log beside the store, which changes with every write.
+pub(crate) fn wal_of(path: &Path) -> std::path::PathBuf {
+    open::beside(path, "-wal")
+}

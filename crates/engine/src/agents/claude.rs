@@ -1,0 +1,149 @@
+//! Claude Code: how it is called. What its output means is in `decoder` and `ends`.
+//!
+//! Facts about the real CLI that shape the command line, checked with 2.1.197 and 2.1.325:
+//!
+//! - `--allowed-tools` takes any number of values and would swallow a prompt after it, so the prompt
+//!   comes first.
+//! - An argument that begins with `-` is read as an option even as a prompt, but not as the value of
+//!   `--system-prompt`. Such a prompt goes by stdin.
+//! - Linux refuses an argument of 128 KiB. A longer prompt goes by stdin, a longer system prompt by
+//!   `--system-prompt-file`.
+//! - `@FILE` brings the text of the file into the conversation, unless it has more than 25,000
+//!   tokens: then it is left out without a word. A longer task goes by stdin.
+//! - A path with a space must be quoted: `@"FILE"`.
+
+mod decoder;
+mod ends;
+mod message;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use std::path::Path;
+
+use super::{Agent, Decoder, Permissions, PromptBy, SessionSpec, Written, set, set_default};
+use crate::process::CommandSpec;
+
+/// The longest text that goes by argument, in bytes.
+const MAX_ARGUMENT: usize = 100 << 10;
+
+/// The longest task that goes as `@FILE`, in bytes: the CLI's limit of 25,000 tokens, at the fewest
+/// bytes that a token of real text has.
+const MAX_MENTION: usize = 32 << 10;
+
+/// How often the CLI tries a failed request again by itself, at 0.5 s doubling: half a minute in
+/// all. That carries a session, whose context would be lost, over a hiccup. Whatever lasts longer
+/// (its own default waits three minutes, also for a wrong key) the loop should know of: it waits
+/// without a process, shows why, and does not count it against the task.
+const MAX_RETRIES: &str = "6";
+
+/// The profile.
+#[derive(Debug, Clone, Copy)]
+pub struct Claude;
+
+impl Agent for Claude {
+    fn name(&self) -> &'static str {
+        "claude"
+    }
+
+    fn program(&self) -> &str {
+        "claude"
+    }
+
+    fn command(&self, spec: &SessionSpec) -> CommandSpec {
+        let mut args: Vec<String> = Vec::new();
+        let mut say = |words: &[&str]| args.extend(words.iter().map(|word| (*word).to_owned()));
+        say(&[
+            "--print",
+            "--verbose",
+            "--output-format",
+            "stream-json",
+            "--no-session-persistence",
+        ]);
+        if let Some(model) = &spec.model {
+            say(&["--model", model]);
+        }
+        let mut stdin = Vec::new();
+        match &spec.prompt {
+            PromptBy::System { system, task } => {
+                let file = system.file.to_string_lossy();
+                match &system.text {
+                    text if text.trim().is_empty() => {}
+                    text if fits_argument(text) => say(&["--system-prompt", text]),
+                    _ => say(&["--system-prompt-file", &file]),
+                }
+                match mention(task) {
+                    Some(mention) => say(&[&mention]),
+                    None => stdin = task.text.clone().into_bytes(),
+                }
+            }
+            PromptBy::Argument(text) if fits_argument(text) && !reads_as_option(text) => {
+                say(&[text]);
+            }
+            PromptBy::Argument(text) | PromptBy::Stdin(text) => stdin = text.clone().into_bytes(),
+        }
+        match &spec.permissions {
+            Permissions::Boxed => say(&["--dangerously-skip-permissions"]),
+            Permissions::Tools(tools) if tools.is_empty() => {}
+            Permissions::Tools(tools) => {
+                say(&["--allowed-tools"]);
+                tools.iter().for_each(|tool| say(&[tool]));
+            }
+        }
+        args.extend(spec.extra_args.iter().cloned());
+
+        let mut env = spec.environment.clone();
+        set(&mut env, "DISABLE_AUTOUPDATER", "1");
+        // A background task keeps the process alive after its result, and starts another turn.
+        set(&mut env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
+        set_default(&mut env, "CLAUDE_CODE_MAX_RETRIES", MAX_RETRIES);
+        if spec.permissions == Permissions::Boxed {
+            // Without it the CLI refuses to skip permissions as root.
+            set(&mut env, "IS_SANDBOX", "1");
+        }
+        CommandSpec {
+            program: spec.executable.clone(),
+            args: args.into_iter().map(Into::into).collect(),
+            folder: spec.folder.clone(),
+            env,
+            stdin,
+        }
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(decoder::ClaudeDecoder::default())
+    }
+
+    /// `2.1.325 (Claude Code)`.
+    fn version(&self, printed: &str) -> Option<String> {
+        let word = printed.split_whitespace().next()?;
+        let is_version = word.contains('.')
+            && word.split('.').all(|part| part.starts_with(|c: char| c.is_ascii_digit()));
+        is_version.then(|| word.to_owned())
+    }
+
+    fn oldest(&self) -> Option<&'static str> {
+        Some("2.1.197")
+    }
+}
+
+/// No argument can hold a zero byte.
+fn fits_argument(text: &str) -> bool {
+    text.len() <= MAX_ARGUMENT && !text.contains('\0')
+}
+
+fn reads_as_option(text: &str) -> bool {
+    text.is_empty() || text.starts_with('-')
+}
+
+/// `@FILE`, where the CLI would take it.
+fn mention(task: &Written) -> Option<String> {
+    let path = Path::new(&task.file).to_str()?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    // `#` begins a range of lines.
+    let quotable = |c: char| !c.is_control() && c != '"' && c != '#';
+    if task.text.len() > MAX_MENTION || !path.chars().all(quotable) {
+        return None;
+    }
+    Some(if path.chars().all(plain) { format!("@{path}") } else { format!("@\"{path}\"") })
+}

@@ -1,0 +1,159 @@
+//! How a session ended, from structural fields alone. Prose is only ever shown.
+
+use std::borrow::Cow;
+
+use ralph_core::Timestamp;
+use ralph_core::agent::EndClass;
+
+use super::wire::{Line, get, text};
+use crate::agents::text::one_line;
+
+/// The longest sentence that is passed on, in characters.
+const MAX_DETAIL: usize = 600;
+
+/// Names and numbers that the CLI gives an error of the model's API.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ApiError {
+    /// `error`, `api_error` and `api_error_type`, as far as told.
+    names: Vec<String>,
+    status: Option<u16>,
+}
+
+impl ApiError {
+    /// The error that a line tells of.
+    pub(super) fn of(line: &Line<'_>) -> Self {
+        let names = [line.error, line.api_error, line.api_error_type];
+        let names = names.into_iter().filter_map(|name| text(name).map(Cow::into_owned));
+        Self { names: names.collect(), status: get(line.api_error_status) }
+    }
+
+    fn plus(mut self, other: &Self) -> Self {
+        self.names.extend(other.names.iter().cloned());
+        self.status = self.status.or(other.status);
+        self
+    }
+}
+
+/// The last words of a session.
+#[derive(Debug, Clone)]
+pub(super) struct Outcome {
+    is_error: bool,
+    subtype: String,
+    stop_reason: String,
+    terminal_reason: String,
+    error: ApiError,
+    /// The final text, or what the CLI says of the error.
+    pub(super) text: String,
+}
+
+impl Outcome {
+    /// Reads a result line; `error` is the one that the last message told of.
+    pub(super) fn of(line: &Line<'_>, error: &ApiError) -> Self {
+        let word = |raw| text(raw).unwrap_or_default().into_owned();
+        let subtype = word(line.subtype);
+        let errors = || get::<Vec<String>>(line.errors).unwrap_or_default().join("; ");
+        Self {
+            // A result of an unknown kind that does not say whether it is an error is one.
+            is_error: get(line.is_error).unwrap_or(subtype != "success")
+                || subtype.starts_with("error"),
+            subtype,
+            stop_reason: word(line.stop_reason),
+            terminal_reason: word(line.terminal_reason),
+            error: ApiError::of(line).plus(error),
+            text: text(line.result).map_or_else(errors, Cow::into_owned),
+        }
+    }
+
+    /// For people: what went wrong.
+    pub(super) fn sentence(&self) -> String {
+        match self.text.trim() {
+            "" => format!("the session ended with {}", self.subtype),
+            text => one_line(text, MAX_DETAIL),
+        }
+    }
+}
+
+/// A field of a result and the value that gives it its class.
+enum Mark {
+    Subtype(&'static str),
+    Stop(&'static str),
+    Terminal(&'static str),
+    /// The CLI's or the API's name of the error.
+    Name(&'static str),
+    /// HTTP statuses from, to.
+    Status(u16, u16),
+}
+
+/// What a failed result means. The first row that holds decides, so that what is told exactly comes
+/// before what is told roughly: a low balance is a status 400 too.
+const CLASSES: &[(Mark, EndClass)] = &[
+    (Mark::Subtype("error_max_turns"), EndClass::MaxTurns),
+    (Mark::Subtype("error_max_budget_usd"), EndClass::MaxTurns),
+    (Mark::Terminal("max_turns"), EndClass::MaxTurns),
+    (Mark::Terminal("budget_exhausted"), EndClass::MaxTurns),
+    (Mark::Name("max_output_tokens"), EndClass::MaxTurns),
+    (Mark::Stop("refusal"), EndClass::Refusal),
+    (Mark::Terminal("prompt_too_long"), EndClass::TooLong),
+    (Mark::Name("request_too_large"), EndClass::TooLong),
+    (Mark::Name("billing_error"), EndClass::Billing),
+    (Mark::Name("model_not_found"), EndClass::UnknownModel),
+    (Mark::Name("authentication_failed"), EndClass::Auth),
+    (Mark::Name("authentication_error"), EndClass::Auth),
+    (Mark::Name("permission_error"), EndClass::Auth),
+    (Mark::Name("rate_limit"), EndClass::RateLimit),
+    (Mark::Name("rate_limit_error"), EndClass::RateLimit),
+    (Mark::Name("overloaded"), EndClass::Overload),
+    (Mark::Name("overloaded_error"), EndClass::Overload),
+    // Before `server_error`, which a lost connection is called too.
+    (Mark::Name("connection_failed"), EndClass::Network),
+    (Mark::Name("not_found_error"), EndClass::UnknownModel),
+    (Mark::Status(401, 401), EndClass::Auth),
+    (Mark::Status(402, 402), EndClass::Billing),
+    (Mark::Status(403, 403), EndClass::Auth),
+    (Mark::Status(404, 404), EndClass::UnknownModel),
+    (Mark::Status(408, 408), EndClass::Network),
+    (Mark::Status(413, 413), EndClass::TooLong),
+    (Mark::Status(429, 429), EndClass::RateLimit),
+    (Mark::Status(500, 599), EndClass::Overload),
+    (Mark::Name("server_error"), EndClass::Overload),
+];
+
+/// What else the session told about limits.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Limits {
+    /// Since the last answer of the model the CLI tried again by itself.
+    pub(super) retried: bool,
+    /// A usage window is used up.
+    pub(super) rejected: bool,
+    /// When it ends.
+    pub(super) resets_at: Option<Timestamp>,
+}
+
+/// The class of a result.
+///
+/// Short limits and used-up windows are both a 429. A window is told by a `rate_limit_event`, which
+/// not every version and login prints; without one, the CLI itself knows from the headers: it tries
+/// a short limit again, and gives up at once when trying again is of no use. So a 429 without a
+/// single retry is a window whose end is unknown.
+pub(super) fn class(outcome: &Outcome, limits: Limits) -> EndClass {
+    if !outcome.is_error {
+        let is_empty = outcome.text.trim().is_empty();
+        return if is_empty { EndClass::Empty } else { EndClass::Completed };
+    }
+    let holds = |mark: &Mark| match *mark {
+        Mark::Subtype(value) => outcome.subtype == value,
+        Mark::Stop(value) => outcome.stop_reason == value,
+        Mark::Terminal(value) => outcome.terminal_reason == value,
+        Mark::Name(value) => outcome.error.names.iter().any(|name| name == value),
+        Mark::Status(from, to) => {
+            outcome.error.status.is_some_and(|status| (from..=to).contains(&status))
+        }
+    };
+    let found = CLASSES.iter().find(|(mark, _)| holds(mark)).map(|(_, class)| *class);
+    match found {
+        Some(EndClass::RateLimit) if limits.rejected || !limits.retried => EndClass::UsageWindow,
+        Some(class) => class,
+        None if limits.rejected => EndClass::UsageWindow,
+        None => EndClass::Crash,
+    }
+}

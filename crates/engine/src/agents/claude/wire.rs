@@ -1,0 +1,144 @@
+//! The lines that Claude Code prints, as far as we read them; messages in them are in `message`.
+//!
+//! One struct for the fields of every kind of line, each still raw: one pass finds them whatever
+//! their order, what nobody asks for is only skipped, and a field of an unexpected type spoils
+//! itself alone.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use ralph_core::agent::Usage;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::agents::micro_usd;
+
+/// A field that was not looked into yet.
+pub(super) type Raw<'a> = Option<&'a RawValue>;
+
+/// The value of a field, if it is there and of this type.
+pub(super) fn get<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
+    serde_json::from_str(raw?.get()).ok()
+}
+
+/// A text. `Cow` alone would copy.
+#[derive(Debug, Deserialize)]
+pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+
+/// The text of a field.
+pub(super) fn text<'a>(raw: Raw<'a>) -> Option<Cow<'a, str>> {
+    get::<Text<'a>>(raw).map(|text| text.0)
+}
+
+/// A line of any kind.
+#[derive(Debug, Deserialize)]
+pub(super) struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) subtype: Raw<'a>,
+    // init
+    #[serde(borrow)]
+    pub(super) model: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) claude_code_version: Raw<'a>,
+    // assistant, user
+    #[serde(borrow)]
+    pub(super) message: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) parent_tool_use_id: Raw<'a>,
+    // an assistant message that tells of an error; api_retry
+    #[serde(borrow)]
+    pub(super) error: Raw<'a>,
+    // the same, and result
+    #[serde(borrow)]
+    pub(super) api_error: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) api_error_status: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) api_error_type: Raw<'a>,
+    // api_retry
+    #[serde(borrow)]
+    pub(super) attempt: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) retry_delay_ms: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) error_status: Raw<'a>,
+    // permission_denied
+    #[serde(borrow)]
+    pub(super) tool_name: Raw<'a>,
+    // rate_limit_event, which puts them one level deeper in some versions
+    #[serde(borrow)]
+    pub(super) rate_limit_info: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) status: Raw<'a>,
+    #[serde(rename = "resetsAt", borrow)]
+    pub(super) resets_at: Raw<'a>,
+    // result
+    #[serde(borrow)]
+    pub(super) is_error: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) result: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) errors: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) stop_reason: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) terminal_reason: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) num_turns: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) duration_ms: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) total_cost_usd: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) usage: Raw<'a>,
+    #[serde(rename = "modelUsage", borrow)]
+    pub(super) model_usage: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) permission_denials: Raw<'a>,
+}
+
+/// Tokens of a request, or of all requests of a result.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Tokens {
+    #[serde(alias = "inputTokens")]
+    input_tokens: u64,
+    #[serde(alias = "cacheReadInputTokens")]
+    cache_read_input_tokens: u64,
+    #[serde(alias = "cacheCreationInputTokens")]
+    cache_creation_input_tokens: u64,
+    #[serde(alias = "outputTokens")]
+    output_tokens: u64,
+}
+
+impl From<Tokens> for Usage {
+    fn from(tokens: Tokens) -> Self {
+        let cached =
+            tokens.cache_read_input_tokens.saturating_add(tokens.cache_creation_input_tokens);
+        Self {
+            input_tokens: tokens.input_tokens.saturating_add(cached),
+            output_tokens: tokens.output_tokens,
+            ..Self::default()
+        }
+    }
+}
+
+/// The tokens of one request.
+pub(super) fn tokens(usage: Raw<'_>) -> Usage {
+    get::<Tokens>(usage).unwrap_or_default().into()
+}
+
+/// What a result tells of the whole session so far, and the models it names. The tokens by model
+/// are those that the price is made of; `usage` may know less or more.
+pub(super) fn totals(line: &Line<'_>) -> (Usage, Vec<String>) {
+    let by_model: BTreeMap<String, Tokens> = get(line.model_usage).unwrap_or_default();
+    let models: Vec<String> = by_model.keys().cloned().collect();
+    let used = match models.len() {
+        0 => tokens(line.usage),
+        _ => by_model.into_values().map(Usage::from).fold(Usage::default(), Usage::plus),
+    };
+    let cost = get::<f64>(line.total_cost_usd).and_then(micro_usd);
+    (Usage { cost_micro_usd: cost, ..used }, models)
+}

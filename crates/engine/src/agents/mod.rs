@@ -1,0 +1,146 @@
+//! Agent CLIs, each a profile: how one is called and what its output means. A profile is pure: it
+//! starts nothing, waits for nothing and reads no file. The supervisor ([`crate::process`]) does.
+//!
+//! | profile | what it is |
+//! |---|---|
+//! | [`claude`] | Claude Code, by its stream of JSON events |
+//! | [`script`] | the built-in agent that plays a cassette: demos and tests |
+//!
+//! A new profile is a type that implements [`Agent`], a [`Decoder`], and a row in [`AGENTS`].
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use ralph_core::agent::{AgentEvent, ProcessEnd, SessionEnd};
+
+use crate::process::{CommandSpec, Heard};
+
+pub mod claude;
+pub mod script;
+mod text;
+mod unfinished;
+
+/// Every built-in profile, in the order in which people are told of them.
+pub const AGENTS: &[&dyn Agent] = &[&claude::Claude, &script::Script];
+
+/// The profile with this name.
+pub fn find(name: &str) -> Option<&'static dyn Agent> {
+    AGENTS.iter().copied().find(|agent| agent.name() == name)
+}
+
+/// An agent CLI.
+pub trait Agent: Send + Sync {
+    /// Its name in settings.
+    fn name(&self) -> &'static str;
+    /// The executable that is looked for when the settings name none.
+    fn program(&self) -> &str;
+    /// How one session is started.
+    fn command(&self, spec: &SessionSpec) -> CommandSpec;
+    /// A reader for the output of one session.
+    fn decoder(&self) -> Box<dyn Decoder>;
+    /// The version in what `--version` printed.
+    fn version(&self, printed: &str) -> Option<String>;
+    /// The oldest version known to work.
+    fn oldest(&self) -> Option<&'static str>;
+}
+
+/// Reads the output of one session, line by line.
+pub trait Decoder: Send {
+    /// Takes one line of stdout, without its line break, and adds what it tells to `events`. `cut`:
+    /// the line was longer than we take, and this is its beginning.
+    fn line(&mut self, line: &[u8], cut: bool, events: &mut Vec<AgentEvent>) -> Heard;
+    /// How the session ended, once its process is no more.
+    fn end(self: Box<Self>, end: &ProcessEnd, stderr_tail: &str) -> SessionEnd;
+}
+
+/// A text, and the file that whoever starts the session has written it to. A profile passes the one
+/// or the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The text.
+    pub text: String,
+    /// The file that holds it: an absolute path that the agent can read.
+    pub file: PathBuf,
+}
+
+/// How the prompt reaches the agent. A profile departs from it only where the agent would not take
+/// it so, for example because it is too long for an argument.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PromptBy {
+    /// Rules as the system prompt, the task as a file.
+    System {
+        /// The rules.
+        system: Written,
+        /// The task.
+        task: Written,
+    },
+    /// On its standard input.
+    Stdin(String),
+    /// As an argument.
+    Argument(String),
+}
+
+/// What the agent may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Permissions {
+    /// Everything: it runs in a box.
+    Boxed,
+    /// Only these tools: there is no box.
+    Tools(Vec<String>),
+}
+
+/// One session to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionSpec {
+    /// The agent's program. For `script` it is ralph itself.
+    pub executable: OsString,
+    /// Arguments from the settings. They come last.
+    pub extra_args: Vec<String>,
+    /// Where it works.
+    pub folder: PathBuf,
+    /// The environment, complete; the profile adds to it.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The prompt.
+    pub prompt: PromptBy,
+    /// The model, where one was chosen.
+    pub model: Option<String>,
+    /// What it may do.
+    pub permissions: Permissions,
+    /// What `script` plays.
+    pub cassette: Option<PathBuf>,
+    /// Which session of the cassette `script` plays, from 1; `None`: the next one.
+    pub session: Option<u32>,
+}
+
+/// Sets a variable, whatever it was.
+pub(crate) fn set(environment: &mut Vec<(OsString, OsString)>, name: &str, value: &str) {
+    environment.retain(|(known, _)| known != name);
+    environment.push((name.into(), value.into()));
+}
+
+/// Sets a variable unless the user has.
+fn set_default(environment: &mut Vec<(OsString, OsString)>, name: &str, value: &str) {
+    if !environment.iter().any(|(known, _)| known == name) {
+        environment.push((name.into(), value.into()));
+    }
+}
+
+/// Dollars as millionths.
+fn micro_usd(dollars: f64) -> Option<u64> {
+    (dollars.is_finite() && dollars >= 0.0).then(|| (dollars * 1e6).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_are_found_by_their_names() {
+        for agent in AGENTS {
+            let found = find(agent.name()).unwrap();
+            assert_eq!(found.program(), agent.program());
+        }
+        assert!(find("nobody").is_none());
+        assert_eq!(find("claude").unwrap().program(), "claude");
+    }
+}

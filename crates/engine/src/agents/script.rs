@@ -1,0 +1,156 @@
+//! The built-in agent: ralph itself, playing a cassette. It makes demos and tests of the whole loop
+//! possible without a key or a network. `docs/cassette.md` tells people how to write a cassette.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`cassette`] | the format, and what is wrong with a file |
+//! | [`player`] | doing the steps of one session; runs in a process of its own |
+//! | `cursor` | which session comes next |
+//! | `protocol` | what the player prints and the profile here reads |
+
+pub mod cassette;
+mod cursor;
+pub mod player;
+mod protocol;
+#[cfg(test)]
+mod tests;
+
+use ralph_core::Timestamp;
+use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Usage};
+
+use self::protocol::Said;
+use super::text::one_line;
+use super::unfinished::unfinished;
+use super::{Agent, Decoder, PromptBy, SessionSpec};
+use crate::process::{CommandSpec, Heard};
+
+/// The command of ralph that plays.
+pub const COMMAND: &str = "__script-agent";
+
+/// The profile.
+#[derive(Debug, Clone, Copy)]
+pub struct Script;
+
+impl Agent for Script {
+    fn name(&self) -> &'static str {
+        "script"
+    }
+
+    fn program(&self) -> &str {
+        "ralph"
+    }
+
+    fn command(&self, spec: &SessionSpec) -> CommandSpec {
+        let mut args = vec![COMMAND.into()];
+        if let Some(cassette) = &spec.cassette {
+            args.extend(["--cassette".into(), cassette.clone().into_os_string()]);
+        }
+        if let Some(session) = spec.session {
+            args.extend(["--session".into(), session.to_string().into()]);
+        }
+        args.extend(spec.extra_args.iter().map(Into::into));
+        let prompt = match &spec.prompt {
+            PromptBy::System { system, task } => format!("{}\n\n{}", system.text, task.text),
+            PromptBy::Stdin(text) | PromptBy::Argument(text) => text.clone(),
+        };
+        CommandSpec {
+            program: spec.executable.clone(),
+            args,
+            folder: spec.folder.clone(),
+            env: spec.environment.clone(),
+            stdin: prompt.into_bytes(),
+        }
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(ScriptDecoder::default())
+    }
+
+    /// `ralph 0.1.0`.
+    fn version(&self, printed: &str) -> Option<String> {
+        printed.trim().strip_prefix("ralph ").map(str::to_owned)
+    }
+
+    fn oldest(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+#[derive(Debug, Default)]
+struct ScriptDecoder {
+    text: String,
+    usage: Usage,
+    is_told: bool,
+    limit: Option<Timestamp>,
+    refused: Option<String>,
+    unreadable: u64,
+}
+
+impl Decoder for ScriptDecoder {
+    fn line(&mut self, line: &[u8], cut: bool, events: &mut Vec<AgentEvent>) -> Heard {
+        let said = match serde_json::from_slice::<Said>(line) {
+            Ok(said) if !cut => said,
+            _ => {
+                self.unreadable += u64::from(!line.is_empty());
+                return Heard::Going;
+            }
+        };
+        match said {
+            Said::Started { version } => {
+                events.push(AgentEvent::Started { model: None, version: Some(version) });
+            }
+            Said::Say { text } => {
+                self.text.clone_from(&text);
+                events.push(AgentEvent::Text { text });
+            }
+            Said::Think { text } => events.push(AgentEvent::Thinking { text }),
+            Said::ToolStarted { id, name, input } => {
+                events.push(AgentEvent::ToolStarted { id, name, input });
+            }
+            Said::ToolEnded { id, is_error, text } => {
+                events.push(AgentEvent::ToolEnded { id, is_error, text });
+            }
+            Said::Usage { usage } => self.usage = self.usage.plus(usage),
+            Said::Limit { resets_at_ms } => {
+                self.limit = Some(Timestamp::from_millis(resets_at_ms));
+            }
+            Said::Refused { why } => self.refused = Some(why),
+            Said::Result { duration_ms } => {
+                self.is_told = true;
+                let duration_ms = Some(duration_ms);
+                events.push(AgentEvent::Result { duration_ms, usage: self.usage });
+                return Heard::Result;
+            }
+        }
+        Heard::Going
+    }
+
+    fn end(self: Box<Self>, end: &ProcessEnd, stderr_tail: &str) -> SessionEnd {
+        let ended = |class, detail: &str| SessionEnd {
+            usage: self.usage,
+            ..SessionEnd::of(class, one_line(detail, 600))
+        };
+        if matches!(end, ProcessEnd::NotStarted { .. } | ProcessEnd::Stopped) {
+            let (class, detail) = unfinished(end, stderr_tail);
+            return ended(class, &detail);
+        }
+        if let Some(why) = &self.refused {
+            return ended(EndClass::NotStarted, why);
+        }
+        if self.limit.is_some() {
+            let limit = ended(EndClass::UsageWindow, "the cassette says that a limit is reached");
+            return SessionEnd { resets_at: self.limit, ..limit };
+        }
+        match (self.is_told, self.text.trim()) {
+            (true, "") => ended(EndClass::Empty, "it said nothing"),
+            (true, _) => SessionEnd { text: self.text.clone(), ..ended(EndClass::Completed, "") },
+            (false, _) => {
+                let (class, mut detail) = unfinished(end, stderr_tail);
+                if self.unreadable > 0 {
+                    detail.push_str(&format!("; {} lines could not be read", self.unreadable));
+                }
+                ended(class, &detail)
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What the player prints: one JSON object on each line, `event` first.
+//!
+//! ```text
+//! {"event":"started","version":"0.1.0"}
+//! {"event":"say","text":"I will."}
+//! {"event":"tool_started","id":"1","name":"Write","input":"hello.txt"}
+//! {"event":"tool_ended","id":"1","is_error":false,"text":"6 bytes"}
+//! {"event":"usage","usage":{"input_tokens":1200,"output_tokens":80,"cost_micro_usd":4000,…}}
+//! {"event":"result","duration_ms":12}
+//! ```
+//!
+//! `result` is the last word of a session that went to its end; its text is that of the last `say`.
+//! `limit` and `refused` end a session without one.
+
+use ralph_core::agent::Usage;
+use serde::{Deserialize, Serialize};
+
+/// A line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(super) enum Said {
+    /// A session begins.
+    Started {
+        /// The version of ralph.
+        version: String,
+    },
+    /// Words.
+    Say { text: String },
+    /// Thoughts.
+    Think { text: String },
+    /// A step that does something begins.
+    ToolStarted { id: String, name: String, input: String },
+    /// It has ended.
+    ToolEnded { id: String, is_error: bool, text: String },
+    /// What was used, besides what was told before.
+    Usage { usage: Usage },
+    /// A limit is reached, until then.
+    Limit { resets_at_ms: i64 },
+    /// There is nothing to play.
+    Refused { why: String },
+    /// The session went to its end.
+    Result { duration_ms: u64 },
+}

@@ -1,0 +1,115 @@
+//! Texts of agents, bounded: what is shown, and the output of programs that print no events.
+
+/// The beginning of a text: at most so many bytes, whole characters.
+pub(super) fn head(text: &str, most: usize) -> &str {
+    if text.len() <= most {
+        return text;
+    }
+    &text[..text.floor_char_boundary(most)]
+}
+
+/// The text on one line: runs of white space and control characters become one space; what goes
+/// beyond `most` characters becomes an ellipsis.
+pub(super) fn one_line(text: &str, most: usize) -> String {
+    let mut line = String::new();
+    let (mut length, mut gap) = (0, false);
+    for c in text.chars() {
+        if c.is_whitespace() || c.is_control() {
+            gap = length > 0;
+            continue;
+        }
+        if length + usize::from(gap) >= most {
+            line.push('…');
+            break;
+        }
+        if gap {
+            line.push(' ');
+            length += 1;
+            gap = false;
+        }
+        line.push(c);
+        length += 1;
+    }
+    line
+}
+
+/// The last lines of what a program said to people, as one.
+pub(super) fn last_words(stderr_tail: &str) -> String {
+    const LINES: usize = 3;
+    const CHARS: usize = 600;
+    let lines = stderr_tail.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut last: Vec<&str> = lines.rev().take(LINES).collect();
+    last.reverse();
+    one_line(&last.join("; "), CHARS)
+}
+
+/// The end of a long output, in bounded memory.
+#[derive(Debug, Default)]
+pub(super) struct Tail {
+    bytes: Vec<u8>,
+}
+
+impl Tail {
+    /// How much is kept.
+    pub(super) const KEPT: usize = 256 << 10;
+
+    /// Adds a line.
+    pub(super) fn push(&mut self, line: &[u8]) {
+        self.bytes.extend_from_slice(&line[line.len().saturating_sub(Self::KEPT)..]);
+        self.bytes.push(b'\n');
+        // Cut only now and then: each cut moves what is kept.
+        if self.bytes.len() > 2 * Self::KEPT {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        self.bytes.drain(..self.bytes.len().saturating_sub(Self::KEPT));
+    }
+
+    /// What was kept. Bytes that are no text, such as a character that was cut, are marked.
+    pub(super) fn text(&self) -> String {
+        let kept = &self.bytes[self.bytes.len().saturating_sub(Self::KEPT)..];
+        String::from_utf8_lossy(kept).trim().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_ends_between_characters() {
+        assert_eq!(head("añb", 2), "a");
+        assert_eq!(head("añb", 3), "añ");
+        assert_eq!(head("añb", 99), "añb");
+    }
+
+    #[test]
+    fn one_line_is_one_line() {
+        assert_eq!(one_line("  cargo  test\n\t-p\u{1b} x ", 99), "cargo test -p x");
+        assert_eq!(one_line("abc", 3), "abc");
+        assert_eq!(one_line("abcd", 3), "abc…");
+        assert_eq!(one_line("ab cd", 3), "ab…");
+        assert_eq!(one_line("", 3), "");
+    }
+
+    #[test]
+    fn the_last_words_are_the_last_lines() {
+        assert_eq!(last_words("a\nb\n\nc\n d \n\n"), "b; c; d");
+        assert_eq!(last_words(" \n"), "");
+    }
+
+    #[test]
+    fn a_tail_keeps_the_end_in_bounded_memory() {
+        let mut tail = Tail::default();
+        for number in 0..200_000 {
+            tail.push(format!("line {number}").as_bytes());
+            assert!(tail.bytes.len() <= 2 * Tail::KEPT + 20);
+        }
+        tail.push(&vec![b'x'; 3 * Tail::KEPT]);
+        tail.push("the end ✓".as_bytes());
+        let text = tail.text();
+        assert!(text.len() <= Tail::KEPT && text.ends_with("x\nthe end ✓"));
+    }
+}

@@ -1,0 +1,159 @@
+//! The files that go into a prompt: spec and plan of a feature, and the skills.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ralph_core::FeatureName;
+use ralph_core::attempt::context::{Document, Skill};
+use ralph_core::attempt::skill;
+use ralph_core::task::Refusal;
+
+use crate::features::FeatureFiles;
+use crate::ports::{Scope, Store, StoreError};
+use crate::project::Project;
+
+/// The part of a `SKILL.md` that is looked at: its front matter is at the start.
+const MAX_FRONT: u64 = 64 << 10;
+
+/// Why a context cannot be gathered.
+#[derive(Debug, thiserror::Error)]
+pub enum ContextError {
+    /// The store cannot tell.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file is there and cannot be read.
+    #[error("{} cannot be read: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// The spec and the plan of the feature that a run is about: read once, at its start.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FeatureTexts {
+    /// The feature, if the run is about one.
+    pub feature: Option<FeatureName>,
+    /// Its `spec.md`, if there is one.
+    pub spec: Option<Document>,
+    /// Its `plan.md`, if there is one.
+    pub plan: Option<Document>,
+}
+
+impl FeatureTexts {
+    /// Reads the files of the feature named by `scope`, or of the feature that its task belongs to;
+    /// nothing if there is none.
+    pub fn read(
+        project: &Project,
+        store: &mut dyn Store,
+        scope: &Scope,
+    ) -> Result<Self, ContextError> {
+        let feature = match scope {
+            Scope::All => None,
+            Scope::Feature(name) if store.features()?.iter().any(|known| known.name == *name) => {
+                Some(name.clone())
+            }
+            Scope::Feature(name) => {
+                let refusal = Refusal::UnknownFeature { name: name.clone() };
+                return Err(StoreError::from(refusal).into());
+            }
+            Scope::Task(id) => store.get(id)?.feature,
+        };
+        let Some(name) = feature else {
+            return Ok(Self::default());
+        };
+        let files = FeatureFiles::of(project, &name);
+        let spec = document(project, &files.spec())?;
+        let plan = document(project, &files.plan())?;
+        Ok(Self { feature: Some(name), spec, plan })
+    }
+}
+
+fn document(project: &Project, path: &Path) -> Result<Option<Document>, ContextError> {
+    let unreadable = |source| ContextError::Unreadable { path: path.to_owned(), source };
+    let bytes = match read(path, u64::MAX) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let shown = path.strip_prefix(&project.root).unwrap_or(path);
+    Ok(Some(Document {
+        path: shown.display().to_string(),
+        // A spec in another encoding is mostly readable, and better than none.
+        text: Arc::from(String::from_utf8_lossy(&bytes)),
+    }))
+}
+
+/// The skills of a project, by name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Skills {
+    /// Those with a description.
+    pub found: Vec<Skill>,
+    /// Those that are passed over.
+    pub warnings: Vec<SkillWarning>,
+}
+
+/// A skill that is passed over.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the skill {} is passed over: {reason}", path.display())]
+pub struct SkillWarning {
+    /// Its file.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: String,
+}
+
+impl Skills {
+    /// Looks into `folder`, which is `.ralph/skills` of a working tree. A folder in it without a
+    /// `SKILL.md` is no skill.
+    pub fn discover(folder: &Path) -> Self {
+        let mut skills = Self::default();
+        let mut folders: Vec<PathBuf> = match std::fs::read_dir(folder) {
+            Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => vec![],
+            Err(error) => {
+                skills.pass_over(folder.to_owned(), error.to_string());
+                vec![]
+            }
+        };
+        folders.sort();
+        for folder in folders {
+            let path = folder.join("SKILL.md");
+            match read(&path, MAX_FRONT) {
+                Ok(bytes) => match skill::description(&String::from_utf8_lossy(&bytes)) {
+                    Some(description) => skills.found.push(Skill {
+                        name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                        description,
+                    }),
+                    None => {
+                        skills.pass_over(path, "its front matter has no description".to_owned());
+                    }
+                },
+                Err(error) => match error.kind() {
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {}
+                    _ => skills.pass_over(path, error.to_string()),
+                },
+            }
+        }
+        skills
+    }
+
+    fn pass_over(&mut self, path: PathBuf, reason: String) {
+        self.warnings.push(SkillWarning { path, reason });
+    }
+}
+
+/// The first `most` bytes of a regular file. Anything else could keep us waiting for ever.
+fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,185 @@
+//! What the loop asks of version control: the tree to judge, the commit when it is green, and a safe
+//! place for work that is not.
+
+use std::io;
+use std::path::PathBuf;
+
+use ralph_core::ids::RunId;
+use ralph_core::{TaskId, Timestamp};
+
+use crate::project::ProjectError;
+
+/// Why version control did not do what it was asked. Nothing that belongs to a person was changed,
+/// unless the variant says so.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// There is no git.
+    #[error("git cannot be started: {0}")]
+    NotStarted(#[source] io::Error),
+    /// Git said no.
+    #[error("git {verb} failed: {message}")]
+    Failed {
+        /// What it was asked to do.
+        verb: String,
+        /// What it said.
+        message: String,
+    },
+    /// Git answered something that ralph does not understand.
+    #[error("git {verb} answered {answer:?}")]
+    Odd {
+        /// What it was asked to do.
+        verb: String,
+        /// What it answered.
+        answer: String,
+    },
+    /// Git does not know who commits.
+    #[error("git does not know who you are: {message}")]
+    NoIdentity {
+        /// What it said.
+        message: String,
+    },
+    /// Somebody committed since the candidate was written.
+    #[error("the branch moved from {} to {} meanwhile", named(.expected), named(.found))]
+    HeadMoved {
+        /// Where it was.
+        expected: Option<String>,
+        /// Where it is.
+        found: Option<String>,
+    },
+    /// Somebody switched to another branch since the run began.
+    #[error("the worktree is on {} now, not on {}", branch(.found), branch(.expected))]
+    OtherBranch {
+        /// The branch that the run works on; `None` for a detached HEAD.
+        expected: Option<String>,
+        /// The branch that is checked out.
+        found: Option<String>,
+    },
+    /// Another git holds a lock, or one that crashed has left it.
+    #[error("another git is at work, or one that crashed left {}", path.display())]
+    Busy {
+        /// The lock.
+        path: PathBuf,
+    },
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The repository is not as it was when it was found.
+    #[error(transparent)]
+    Project(#[from] ProjectError),
+}
+
+fn named(commit: &Option<String>) -> &str {
+    commit.as_deref().map_or("no commit", |id| id.get(..12).unwrap_or(id))
+}
+
+fn branch(name: &Option<String>) -> String {
+    name.as_deref().map_or_else(|| "a detached HEAD".to_owned(), |name| format!("branch {name}"))
+}
+
+/// Where a run began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunBase {
+    /// The commit that was checked out; `None` on a branch without commits.
+    pub head: Option<String>,
+    /// The branch that was checked out, without `refs/heads/`; `None` for a detached HEAD.
+    pub branch: Option<String>,
+    /// What was uncommitted when the run began, as a commit under `refs/ralph/start/<run>`; `None`
+    /// when nothing was. A candidate for a base without it takes in everything that is uncommitted.
+    pub start: Option<String>,
+    /// The last tree that was judged and kept. A candidate equal to it means that nothing moved.
+    pub settled_tree: String,
+}
+
+/// The tree that is judged: what is committed, and what the session left in the worktree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// The tree.
+    pub tree: String,
+    /// The commit below it; `None` on a branch without commits.
+    pub head: Option<String>,
+    /// The tree of that commit.
+    pub head_tree: String,
+    /// Whether there is something that is not committed.
+    pub leftovers: bool,
+}
+
+/// Work that is safe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saved {
+    /// The full name of the ref that holds it.
+    pub name: String,
+    /// The commit.
+    pub commit: String,
+}
+
+/// Version control as the loop sees it.
+///
+/// Calls are synchronous: the loop makes them on threads where waiting is allowed. An implementation
+/// must not touch a person's files or staged work except in [`Vcs::put_back`], never drops work that
+/// is not saved elsewhere, and reads no prose to decide anything but which error to return.
+pub trait Vcs: Send + Sync {
+    /// Looks at the worktree before the first session and saves what is uncommitted. A run that
+    /// continues another takes over what *that* run found at its start, so that the agent's
+    /// unfinished work is not mistaken for the person's. `resumes` is that run and the last commit
+    /// that it settled.
+    fn begin(
+        &self,
+        run: &RunId,
+        resumes: Option<(&RunId, Option<&str>)>,
+    ) -> Result<RunBase, GitError>;
+
+    /// Writes the tree to judge: the commit that is checked out, overlaid by the worktree, without
+    /// ignored files. Paths that were dirty before the run stay as committed unless a session
+    /// changed them. Index and worktree are only read.
+    fn candidate(&self, base: &RunBase) -> Result<Candidate, GitError>;
+
+    /// Commits what the candidate has beyond its head, if anything, and returns the commit. The
+    /// branch must be where the candidate found it. Only the committed paths change in the index.
+    fn commit(
+        &self,
+        base: &RunBase,
+        candidate: &Candidate,
+        subject: &str,
+        body: &str,
+    ) -> Result<Option<String>, GitError>;
+
+    /// The commit that is checked out. Cheap enough to be asked at any time.
+    fn head(&self) -> Result<Option<String>, GitError>;
+
+    /// Saves what a session left, under a ref of the attempt. `None` when there is nothing. Saving
+    /// the same again changes nothing; saving something else keeps the earlier save reachable.
+    fn save_wip(
+        &self,
+        base: &RunBase,
+        task: &TaskId,
+        attempt: u32,
+    ) -> Result<Option<Saved>, GitError>;
+
+    /// Takes what the candidate has beyond its head out of the worktree again and returns the paths;
+    /// a path that was dirty before the run gets back what it had then. A path whose content is no
+    /// longer the candidate's stays: somebody is working on it. Save the work first.
+    fn put_back(&self, base: &RunBase, candidate: &Candidate) -> Result<Vec<PathBuf>, GitError>;
+
+    /// The names of what differs between two trees.
+    fn changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<String>, GitError>;
+
+    /// The commits that `to` has and `from` has not, oldest first.
+    fn commits(&self, from: Option<&str>, to: &str) -> Result<Vec<String>, GitError>;
+
+    /// Removes the locks that programs which are gone left since then. What may be anybody else's stays,
+    /// and is named when it stands in the way.
+    fn remove_dead_locks(&self, _since: Timestamp) -> Result<(), GitError> {
+        Ok(())
+    }
+
+    /// What went wrong without stopping anything, in sentences, since it was last asked.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+}

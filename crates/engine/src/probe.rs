@@ -1,0 +1,212 @@
+//! Runs a program once, for a limited time, and says what came of it: for `ralph doctor`, and to ask an
+//! agent for its version. The supervisor does the work.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use ralph_core::agent::ProcessEnd;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
+
+/// How much of the output is kept: the end of it.
+const KEPT: usize = 64 << 10;
+/// Between asking the program to end and killing it.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How a program ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// By itself, with this code; 128 and more for a signal.
+    Exited(i32),
+    /// It ran for too long and was killed with everything it had started.
+    TimedOut,
+    /// We were interrupted; it was killed.
+    Interrupted,
+    /// It never ran.
+    NotStarted(String),
+}
+
+/// What came of running a program.
+#[derive(Debug)]
+pub struct Probe {
+    /// How it ended.
+    pub end: Ended,
+    /// The end of what it printed, on both streams.
+    pub output: String,
+    /// How long it ran.
+    pub took: Duration,
+}
+
+/// Runs `program` in `folder` without input, for at most `timeout`. Nothing that it started is left when
+/// this returns.
+pub fn run(
+    program: &Path,
+    arguments: &[&str],
+    folder: &Path,
+    environment: &[(OsString, OsString)],
+    timeout: Duration,
+) -> Probe {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let end = Ended::NotStarted(error.to_string());
+            return Probe { end, output: String::new(), took: Duration::ZERO };
+        }
+    };
+    let spec = CommandSpec {
+        program: program.into(),
+        args: arguments.iter().map(Into::into).collect(),
+        folder: folder.to_owned(),
+        env: environment.to_vec(),
+        stdin: vec![],
+    };
+    runtime.block_on(attend(&spec, timeout))
+}
+
+async fn attend(spec: &CommandSpec, timeout: Duration) -> Probe {
+    let patience = Watch {
+        timeout: Some(timeout),
+        silence: None,
+        after_result: None,
+        grace: GRACE,
+        ..Watch::default()
+    };
+    let (stop, stopped) = watch::channel(Stop::Go);
+    let told = tokio::spawn(async move {
+        told_to_stop().await;
+        stop.send_replace(Stop::Kill);
+        std::future::pending::<()>().await;
+    });
+    let mut kept = Kept(Vec::new());
+    let mark = Mark::new(&spec.folder, 0);
+    let ended = supervise(spec, &patience, &mark, &mut kept, None, stopped).await;
+    told.abort();
+    let end = match ended.end {
+        ProcessEnd::Exited { code } => Ended::Exited(code),
+        ProcessEnd::Signalled { signal } => Ended::Exited(128 + signal),
+        ProcessEnd::TimedOut { .. } | ProcessEnd::Silent { .. } | ProcessEnd::Lingered { .. } => {
+            Ended::TimedOut
+        }
+        ProcessEnd::Stopped => Ended::Interrupted,
+        ProcessEnd::NotStarted { error } => Ended::NotStarted(error),
+    };
+    Probe { end, output: String::from_utf8_lossy(&kept.0).into_owned(), took: ended.duration }
+}
+
+/// Ends when somebody wants us to end.
+async fn told_to_stop() {
+    let told = |kind| async move {
+        match signal(kind) {
+            Ok(mut told) => {
+                told.recv().await;
+            }
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = told(SignalKind::interrupt()) => {}
+        () = told(SignalKind::terminate()) => {}
+        () = told(SignalKind::hangup()) => {}
+    }
+}
+
+/// The end of an output.
+struct Kept(Vec<u8>);
+
+impl Kept {
+    fn take(&mut self, line: &[u8]) {
+        self.0.extend_from_slice(line);
+        self.0.push(b'\n');
+        let surplus = self.0.len().saturating_sub(KEPT);
+        self.0.drain(..surplus);
+    }
+}
+
+impl Listener for Kept {
+    fn stdout(&mut self, line: &[u8], _cut: bool) -> Heard {
+        self.take(line);
+        Heard::Going
+    }
+
+    fn stderr(&mut self, line: &[u8]) {
+        self.take(line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::process::Pid;
+
+    use super::*;
+
+    fn shell(script: &str, timeout: Duration) -> Probe {
+        let environment: Vec<_> = std::env::vars_os().collect();
+        run(Path::new("sh"), &["-c", script], Path::new("/"), &environment, timeout)
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn code_and_output_are_told() {
+        let probe = shell("echo out; echo err >&2; pwd; exit 3", LONG);
+        assert!(matches!(probe.end, Ended::Exited(3)), "{probe:?}");
+        for part in ["out\n", "err\n", "/\n"] {
+            assert!(probe.output.contains(part), "{probe:?}");
+        }
+        let probe = shell("kill -9 $$", LONG);
+        assert!(matches!(probe.end, Ended::Exited(137)), "{probe:?}");
+        let probe = run(Path::new("/nonexistent/x"), &[], Path::new("/"), &[], LONG);
+        assert!(matches!(probe.end, Ended::NotStarted(_)), "{probe:?}");
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_killed_with_its_children() {
+        let folder = tempfile::tempdir().unwrap();
+        let mark = folder.path().join("pid");
+        let script = format!(
+            "trap '' TERM; sh -c 'trap \"\" TERM; echo $$ > {}; while :; do sleep 5; done' & wait",
+            mark.display()
+        );
+        let probe = shell(&script, Duration::from_millis(500));
+        assert!(matches!(probe.end, Ended::TimedOut), "{probe:?}");
+        assert!(probe.took < Duration::from_secs(10), "{probe:?}");
+        let pid: i32 = std::fs::read_to_string(&mark).unwrap().trim().parse().unwrap();
+        assert!(is_gone(pid), "the grandchild {pid} is still alive");
+    }
+
+    #[test]
+    fn a_child_that_stays_behind_is_killed_and_not_waited_for() {
+        let probe = shell("sleep 300 & echo $!", LONG);
+        assert!(matches!(probe.end, Ended::Exited(0)), "{probe:?}");
+        assert!(probe.took < Duration::from_secs(10), "{probe:?}");
+        assert!(is_gone(probe.output.trim().parse().unwrap()), "{probe:?}");
+    }
+
+    #[test]
+    fn only_the_end_of_a_long_output_is_kept() {
+        let probe = shell("head -c 1000000 /dev/zero | tr '\\0' x; echo; echo the end", LONG);
+        assert!(probe.output.ends_with("the end\n") && probe.output.len() <= KEPT, "{probe:?}");
+    }
+
+    /// A process that was killed is gone soon, not at once; a zombie that its new parent has not buried
+    /// counts as gone.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a process of somebody else tells nobody of its end"
+    )]
+    fn is_gone(pid: i32) -> bool {
+        let gone = || {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            rustix::process::test_kill_process(Pid::from_raw(pid).unwrap()).is_err()
+                || stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z"))
+        };
+        (0..500).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            gone()
+        })
+    }
+}

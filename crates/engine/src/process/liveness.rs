@@ -1,0 +1,127 @@
+//! Whether a process is still the one that it was. A pid alone does not say: pids come again.
+
+use ralph_core::records::Liveness;
+use rustix::process::{Pid, getpid};
+
+/// What is known of this very process.
+pub fn liveness() -> Liveness {
+    let pid = getpid();
+    Liveness {
+        host: host(),
+        boot_id: boot_id(),
+        pid: pid.as_raw_nonzero().get().unsigned_abs(),
+        pid_started: started(pid).unwrap_or(0),
+    }
+}
+
+/// Whether that process still lives; `None` when it is on another machine.
+pub fn is_alive(process: &Liveness) -> Option<bool> {
+    (process.host == host())
+        .then(|| process.boot_id == boot_id() && lives(process.pid, process.pid_started))
+}
+
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+fn pid(number: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(number).ok()?)
+}
+
+#[cfg(target_os = "linux")]
+pub(super) fn boot_id() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
+        .map(|text| text.trim().to_owned())
+        .unwrap_or_default()
+}
+
+/// Whether the process with this pid and this start time lives. A zombie does not.
+#[cfg(target_os = "linux")]
+pub(super) fn lives(number: u32, start: u64) -> bool {
+    pid(number)
+        .and_then(super::procfs::Process::read)
+        .is_some_and(|process| process.start == start && process.is_running())
+}
+
+/// Whether a program of this name, or one whose name begins with it and a `-`, may be at work in one of
+/// the folders.
+#[cfg(target_os = "linux")]
+pub(crate) fn works_in(program: &str, folders: &[&std::path::PathBuf]) -> bool {
+    let is_named = |name: String| {
+        name.strip_prefix(program).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    let all = super::procfs::Process::all().into_iter();
+    let named = |process: &super::procfs::Process| {
+        process.is_running() && process.name().is_some_and(is_named)
+    };
+    all.filter(named).any(|process| {
+        match process.folder() {
+            Ok(place) => folders.iter().any(|folder| place.starts_with(folder)),
+            // One that is gone works nowhere; of anybody else's we know nothing.
+            Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+        }
+    })
+}
+
+/// Whether such a program may be at work there: nobody here can tell.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn works_in(_program: &str, _folders: &[&std::path::PathBuf]) -> bool {
+    true
+}
+
+/// Whether some process has this pid and has not ended.
+#[cfg(target_os = "linux")]
+pub(crate) fn runs(number: u32) -> bool {
+    pid(number).and_then(super::procfs::Process::read).is_some_and(|process| process.is_running())
+}
+
+/// Whether some process has this pid.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn runs(number: u32) -> bool {
+    lives(number, 0)
+}
+
+#[cfg(target_os = "linux")]
+fn started(pid: Pid) -> Option<u64> {
+    super::procfs::Process::read(pid).map(|process| process.start)
+}
+
+/// There is none to be had without further libraries.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn boot_id() -> String {
+    String::new()
+}
+
+/// Whether some process has this pid: its start time is not to be had here.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn lives(number: u32, _start: u64) -> bool {
+    pid(number).is_some_and(|pid| {
+        !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn started(_pid: Pid) -> Option<u64> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_alive_and_others_by_its_pid_are_not() {
+        let me = liveness();
+        assert_eq!(is_alive(&me), Some(true));
+        let host = Liveness { host: format!("not-{}", me.host), ..me.clone() };
+        assert_eq!(is_alive(&host), None);
+        let boot = Liveness { boot_id: "earlier".to_owned(), ..me.clone() };
+        assert_eq!(is_alive(&boot), Some(false));
+        let nobody = Liveness { pid: u32::MAX, ..me.clone() };
+        assert_eq!(is_alive(&nobody), Some(false));
+        if cfg!(target_os = "linux") {
+            let start = Liveness { pid_started: me.pid_started + 1, ..me };
+            assert_eq!(is_alive(&start), Some(false));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The variable that every process of a session carries in its environment. It says which ralph
+//! started it, on which project; so what a killed ralph left behind can be told from everything else.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::liveness::liveness;
+
+/// Its name.
+pub(super) const VARIABLE: &str = "RALPH_MARK";
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// The mark of one session: no other session of any process has the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark(String);
+
+impl Mark {
+    /// A new mark for a session of this process on that project.
+    pub fn new(project_root: &Path, session: u64) -> Self {
+        let me = liveness();
+        let project = project_key(project_root);
+        // Gates and agents of one session are watched apart.
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let (boot, pid, start) = (me.boot_id, me.pid, me.pid_started);
+        Self(format!("{boot}.{pid}.{start}.{project}.{session}.{number}"))
+    }
+
+    /// The value of the variable.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What a mark says of who started its process.
+#[cfg(any(target_os = "linux", test))]
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub(super) boot_id: String,
+    pub(super) pid: u32,
+    pub(super) start: u64,
+    pub(super) project: String,
+}
+
+#[cfg(any(target_os = "linux", test))]
+impl Origin {
+    /// Reads a mark; `None` for anything that is not exactly one.
+    pub(super) fn parse(value: &str) -> Option<Self> {
+        let parts: Vec<&str> = value.split('.').collect();
+        let [boot_id, pid, start, project, session, number] = parts[..] else { return None };
+        session.parse::<u64>().ok()?;
+        number.parse::<u64>().ok()?;
+        Some(Self {
+            boot_id: boot_id.to_owned(),
+            pid: pid.parse().ok()?,
+            start: start.parse().ok()?,
+            project: project.to_owned(),
+        })
+    }
+}
+
+/// A short name of a project's place. FNV-1a: it has to be the same in every version of ralph.
+pub(crate) fn project_key(root: &Path) -> String {
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let hash = root.as_os_str().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_read_back_and_comes_once() {
+        let root = Path::new("/");
+        let (one, two) = (Mark::new(root, 7), Mark::new(root, 7));
+        assert_ne!(one, two);
+        let me = liveness();
+        let origin = Origin::parse(one.as_str()).unwrap();
+        assert_eq!(
+            (origin.boot_id, origin.pid, origin.start),
+            (me.boot_id, me.pid, me.pid_started)
+        );
+        assert_eq!(origin.project, project_key(root));
+        assert_ne!(origin.project, project_key(Path::new("/etc")));
+    }
+
+    #[test]
+    fn anything_else_is_no_mark() {
+        for value in ["", "x", "a.1.2.b.3", "a.1.2.b.3.4.5", "a.-1.2.b.3.4", "a.1.2.b.3.x"] {
+            assert_eq!(Origin::parse(value), None, "{value}");
+        }
+    }
+}

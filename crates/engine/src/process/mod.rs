@@ -1,0 +1,35 @@
+//! The one place that starts, hears, watches and ends other programs: agents and gates alike.
+//!
+//! [`supervise`] runs one [`CommandSpec`] to its end and cannot fail: whatever happens to the program
+//! is a value in [`Ended`]. When it returns, no process of the session is left, whatever the program
+//! started and however that hid itself.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `spec` | what is run, how it is watched, what comes back |
+//! | `supervisor` | the states of a session and the ladder that ends it |
+//! | `family` | the processes of a session: their start, their ends, signals to all of them |
+//! | `family::keeper` | the process between ralph and a program that adopts orphans (Linux) |
+//! | `output` | bytes to lines, with a bound |
+//! | `procfs` | what `/proc` knows of processes (Linux) |
+//! | `mark` | the variable by which a session's processes are known after ralph itself died |
+//! | `leftovers` | ending what a dead ralph left behind |
+//! | `liveness` | whether a process is still the one that it was |
+
+mod family;
+mod leftovers;
+mod liveness;
+mod mark;
+mod output;
+#[cfg(target_os = "linux")]
+mod procfs;
+mod spec;
+mod supervisor;
+
+pub use leftovers::end_leftovers;
+pub use liveness::{is_alive, liveness};
+pub(crate) use liveness::{runs, works_in};
+pub use mark::Mark;
+pub(crate) use mark::project_key;
+pub use spec::{CommandSpec, Ended, Heard, Listener, Stop, Watch};
+pub use supervisor::supervise;

@@ -1,0 +1,111 @@
+//! What is run, how it is watched, and what comes back. Data only.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ralph_core::agent::ProcessEnd;
+
+/// A program to run. No shell ever sees it.
+#[derive(Debug, Clone, Default)]
+pub struct CommandSpec {
+    /// The program: a path, or a name to be found on the `PATH` of `env`.
+    pub program: OsString,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Where it runs.
+    pub folder: PathBuf,
+    /// Its whole environment: nothing of ours is added but the [`Mark`](super::Mark).
+    pub env: Vec<(OsString, OsString)>,
+    /// What it reads; then its standard input is closed. Nothing at all is `/dev/null`.
+    pub stdin: Vec<u8>,
+}
+
+/// How long a program may do what.
+#[derive(Debug, Clone)]
+pub struct Watch {
+    /// In all.
+    pub timeout: Option<Duration>,
+    /// Without a byte on either output.
+    pub silence: Option<Duration>,
+    /// Staying after its last word, see [`Heard::Result`].
+    pub after_result: Option<Duration>,
+    /// Between the polite signal and the next harder one.
+    pub grace: Duration,
+    /// Reading what is left in the pipes once every process is gone.
+    pub drain: Duration,
+    /// The longest line that is delivered whole.
+    pub line_cap: usize,
+}
+
+impl Watch {
+    /// The longest line that is delivered whole, unless told otherwise.
+    pub const LINE_CAP: usize = 8 * 1024 * 1024;
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self {
+            timeout: None,
+            silence: Some(Duration::from_secs(15 * 60)),
+            after_result: Some(Duration::from_secs(30)),
+            grace: Duration::from_secs(5),
+            drain: Duration::from_secs(2),
+            line_cap: Self::LINE_CAP,
+        }
+    }
+}
+
+/// What a line means for the watchdogs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// Nothing in particular.
+    Going,
+    /// The last word: the program should leave soon.
+    Result,
+    /// There is more after all: it may stay.
+    Resumed,
+}
+
+/// Who hears a program. Called from the task of `supervise` only, never after it has returned.
+pub trait Listener: Send {
+    /// A line of standard output without its newline; any bytes. `cut`: it was longer than the cap, and
+    /// the rest of it is skipped.
+    fn stdout(&mut self, line: &[u8], cut: bool) -> Heard;
+
+    /// A line of standard error without its newline, or the first part of a very long one.
+    fn stderr(&mut self, line: &[u8]) {
+        let _ = line;
+    }
+}
+
+/// What the world wants of a session. It only ever rises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Stop {
+    /// Go on.
+    #[default]
+    Go,
+    /// It is asked to come to an end, then made to.
+    Interrupt,
+    /// It ends now: it has a moment to take away its locks.
+    Kill,
+}
+
+/// A session that is over.
+#[derive(Debug, Clone)]
+pub struct Ended {
+    /// How the program ended.
+    pub end: ProcessEnd,
+    /// The end of what it said on standard error, at most 64 KiB.
+    pub stderr_tail: String,
+    /// Bytes of standard output.
+    pub stdout_bytes: u64,
+    /// Lines that were longer than the cap.
+    pub cut_lines: u64,
+    /// Processes that outlived the program and had to be ended.
+    pub ended_leftovers: u32,
+    /// From start to end.
+    pub duration: Duration,
+    /// Why the raw copy of the output is not whole, where it is not.
+    pub raw_error: Option<String>,
+}

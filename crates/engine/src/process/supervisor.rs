@@ -1,0 +1,434 @@
+//! One session from start to end: hears the program, watches it, ends it and all that it started.
+//!
+//! ```text
+//!                        Interrupt
+//!            ┌───────────────────────► Interrupted ─────┐
+//!            │                              │           │ grace
+//!            │            program           │ program   │
+//!            │             ended            ▼ ended     ▼
+//!         Running ──────────────────► Settling ───► Terminating ───► Killing ───► Draining ───► end
+//!            │                              200 ms ▲      grace ▲           all gone    pipes at
+//!            └─────────────────────────────────────┘            │                       their end,
+//!              timeout, silence, stays after its result         └── Kill                 or `drain`
+//! ```
+//!
+//! - A Kill terminates with a grace of 200 ms; who was terminated already is killed at once.
+//! - Whenever everybody of the family is gone, only the pipes are left to be read: `Draining`.
+//! - *Why* a session ended is what was first: the end of the program, a watchdog, or a stop.
+//! - Output is read in every state: a program that is asked to leave may have something to say.
+//! - All waits are for events and timers. Only `Killing` looks again after a pause, because a process
+//!   can start another while it is being killed.
+
+use std::collections::HashSet;
+use std::future::pending;
+use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use ralph_core::agent::ProcessEnd;
+use rustix::process::Signal;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::family::{self, Family, News, ProcessId};
+use super::mark::Mark;
+use super::output::{Lines, Tail};
+use super::spec::{CommandSpec, Ended, Heard, Listener, Stop, Watch};
+use crate::clock::Stopwatch;
+
+/// How much is read at once.
+const CHUNK: usize = 64 * 1024;
+
+/// The longest line of standard error that is told whole.
+const STDERR_LINE_CAP: usize = 64 * 1024;
+
+/// What others have to end by themselves once the program has, and everybody who is to end now.
+const MOMENT: Duration = Duration::from_millis(200);
+
+/// Between two looks for survivors.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// When survivors of KILL are given up: only a process that hangs in the kernel gets here.
+const KILL_LIMIT: Duration = Duration::from_secs(5);
+
+/// Runs a program to its end. Never fails: what went wrong is in [`Ended::end`]. Once it has returned,
+/// everything that the program started is gone too. Dropping it kills them all.
+pub async fn supervise(
+    spec: &CommandSpec,
+    watch: &Watch,
+    mark: &Mark,
+    listener: &mut dyn Listener,
+    raw: Option<&mut (dyn Write + Send)>,
+    mut stop: watch::Receiver<Stop>,
+) -> Ended {
+    let clock = Stopwatch::start();
+    let never_ran = |end| Ended {
+        end,
+        stderr_tail: String::new(),
+        stdout_bytes: 0,
+        cut_lines: 0,
+        ended_leftovers: 0,
+        duration: clock.elapsed(),
+        raw_error: None,
+    };
+    if *stop.borrow_and_update() != Stop::Go {
+        return never_ran(ProcessEnd::Stopped);
+    }
+    let started = match family::start(spec, mark).await {
+        Ok(started) => started,
+        Err(error) => return never_ran(not_started(spec, &error)),
+    };
+    let now = Instant::now();
+    let session = Session {
+        watch,
+        listener,
+        raw,
+        raw_error: None,
+        family: started.family,
+        stdin: started.stdin,
+        unwritten: &spec.stdin,
+        stdout: Reader::new(started.stdout, watch.line_cap),
+        stderr: Reader::new(started.stderr, STDERR_LINE_CAP),
+        tail: Tail::default(),
+        stop: Some(stop),
+        phase: Phase::Running,
+        started: now,
+        last_byte: now,
+        result_at: None,
+        end: None,
+        program_ended: false,
+        leftovers: HashSet::new(),
+    };
+    session.run(clock).await
+}
+
+fn not_started(spec: &CommandSpec, error: &io::Error) -> ProcessEnd {
+    // The system has one error for both, and only one of them is about the program.
+    let error = if spec.folder.is_dir() {
+        format!("{}: {error}", spec.program.to_string_lossy())
+    } else {
+        format!("{}: not a folder", spec.folder.display())
+    };
+    ProcessEnd::NotStarted { error }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Phase {
+    /// The program does its work.
+    Running,
+    /// It was asked to come to an end, and has until then.
+    Interrupted(Instant),
+    /// It has ended; others have until then.
+    Settling(Instant),
+    /// Everybody was told to end, and has until then.
+    Terminating(Instant),
+    /// Everybody is being killed.
+    Killing { next: Instant, until: Instant },
+    /// Nobody is left, or nothing helps; the pipes are read until then.
+    Draining(Instant),
+}
+
+enum Event {
+    Stdout(io::Result<usize>),
+    Stderr(io::Result<usize>),
+    Stdin(io::Result<usize>),
+    Family(News),
+    Stop(Stop),
+    Alarm,
+}
+
+struct Session<'a, 'raw> {
+    watch: &'a Watch,
+    listener: &'a mut dyn Listener,
+    raw: Option<&'raw mut (dyn Write + Send)>,
+    raw_error: Option<String>,
+    family: Family,
+    stdin: Option<ChildStdin>,
+    unwritten: &'a [u8],
+    stdout: Reader<ChildStdout>,
+    stderr: Reader<ChildStderr>,
+    tail: Tail,
+    stop: Option<watch::Receiver<Stop>>,
+    phase: Phase,
+    started: Instant,
+    last_byte: Instant,
+    result_at: Option<Instant>,
+    /// Why the session ended, once something has happened that ends it.
+    end: Option<ProcessEnd>,
+    program_ended: bool,
+    leftovers: HashSet<ProcessId>,
+}
+
+impl Session<'_, '_> {
+    async fn run(mut self, clock: Stopwatch) -> Ended {
+        loop {
+            let alarm = self.alarm();
+            let event = tokio::select! {
+                stop = raised(&mut self.stop) => Event::Stop(stop),
+                news = self.family.news() => Event::Family(news),
+                read = self.stdout.read() => Event::Stdout(read),
+                read = self.stderr.read() => Event::Stderr(read),
+                written = write(&mut self.stdin, self.unwritten) => Event::Stdin(written),
+                () = sleep_until(alarm) => Event::Alarm,
+            };
+            match event {
+                Event::Stdout(read) => self.hear_stdout(read),
+                Event::Stderr(read) => self.hear_stderr(read),
+                Event::Stdin(written) => self.wrote(written),
+                Event::Family(news) => self.learn(news),
+                Event::Stop(stop) => self.obey(stop),
+                Event::Alarm => {
+                    if self.step().is_break() {
+                        break;
+                    }
+                }
+            }
+            if self.family.is_gone() && self.program_ended {
+                if self.stdout.is_at_end() && self.stderr.is_at_end() {
+                    break;
+                }
+                if !matches!(self.phase, Phase::Draining(_)) {
+                    self.phase = Phase::Draining(later(Instant::now(), self.watch.drain));
+                }
+            }
+        }
+        self.stdout.lines.finish(|line, cut| {
+            self.listener.stdout(line, cut);
+        });
+        self.stderr.lines.finish(|line, _| self.listener.stderr(line));
+        Ended {
+            end: self.end.unwrap_or(ProcessEnd::Signalled { signal: Signal::KILL.as_raw() }),
+            stderr_tail: self.tail.text(),
+            stdout_bytes: self.stdout.bytes,
+            cut_lines: self.stdout.lines.cut(),
+            ended_leftovers: u32::try_from(self.leftovers.len()).unwrap_or(u32::MAX),
+            duration: clock.elapsed(),
+            raw_error: self.raw_error,
+        }
+    }
+
+    /// When something has to be done even if nothing happens.
+    fn alarm(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Running => self.watchdogs().map(|(at, _)| at).min(),
+            Phase::Interrupted(until)
+            | Phase::Settling(until)
+            | Phase::Terminating(until)
+            | Phase::Draining(until) => Some(until),
+            Phase::Killing { next, .. } => Some(next),
+        }
+    }
+
+    fn watchdogs(&self) -> impl Iterator<Item = (Instant, ProcessEnd)> {
+        let ms = |limit: Duration| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        let timeout = self.watch.timeout.map(|limit| {
+            (later(self.started, limit), ProcessEnd::TimedOut { after_ms: ms(limit) })
+        });
+        let silence = self.watch.silence.map(|limit| {
+            (later(self.last_byte, limit), ProcessEnd::Silent { after_ms: ms(limit) })
+        });
+        let lingering = self.watch.after_result.zip(self.result_at).map(|(limit, result_at)| {
+            (later(result_at, limit), ProcessEnd::Lingered { after_ms: ms(limit) })
+        });
+        [timeout, silence, lingering].into_iter().flatten()
+    }
+
+    /// The alarm of the current phase: goes on to the next. Breaks when there is none.
+    fn step(&mut self) -> std::ops::ControlFlow<()> {
+        let now = Instant::now();
+        match self.phase {
+            Phase::Running => {
+                let barking =
+                    self.watchdogs().filter(|(at, _)| *at <= now).min_by_key(|(at, _)| *at);
+                if let Some((_, why)) = barking {
+                    self.end.get_or_insert(why);
+                    self.terminate(now, self.watch.grace);
+                }
+            }
+            Phase::Interrupted(_) | Phase::Settling(_) => self.terminate(now, self.watch.grace),
+            Phase::Terminating(_) => self.kill(now, now + KILL_LIMIT),
+            Phase::Killing { until, .. } if now < until => self.kill(now, until),
+            Phase::Killing { .. } => self.phase = Phase::Draining(later(now, self.watch.drain)),
+            Phase::Draining(_) => return std::ops::ControlFlow::Break(()),
+        }
+        std::ops::ControlFlow::Continue(())
+    }
+
+    fn terminate(&mut self, now: Instant, grace: Duration) {
+        self.signal(Signal::TERM);
+        self.phase = Phase::Terminating(later(now, grace));
+    }
+
+    fn kill(&mut self, now: Instant, until: Instant) {
+        self.signal(Signal::KILL);
+        self.phase = Phase::Killing { next: now + PAUSE, until };
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        let reached = self.family.signal(signal);
+        if self.program_ended {
+            self.leftovers.extend(reached);
+        }
+    }
+
+    fn learn(&mut self, news: News) {
+        let now = Instant::now();
+        match news {
+            News::ProgramEnded(status) => {
+                self.program_ended = true;
+                self.end.get_or_insert_with(|| ended(status));
+                self.stdin = None;
+                if matches!(self.phase, Phase::Running | Phase::Interrupted(_)) {
+                    self.phase = Phase::Settling(now + MOMENT);
+                }
+            }
+            News::AllGone => {}
+            #[cfg(target_os = "linux")]
+            News::KeeperLost => self.kill(now, now + KILL_LIMIT),
+        }
+    }
+
+    fn obey(&mut self, stop: Stop) {
+        let now = Instant::now();
+        match (stop, self.phase) {
+            (Stop::Interrupt, Phase::Running) => {
+                self.end.get_or_insert(ProcessEnd::Stopped);
+                self.family.interrupt();
+                self.phase = Phase::Interrupted(later(now, self.watch.grace));
+            }
+            (Stop::Kill, Phase::Draining(_)) => self.phase = Phase::Draining(now),
+            (Stop::Kill, Phase::Killing { .. }) => {}
+            (Stop::Kill, Phase::Terminating(_)) => self.kill(now, now + KILL_LIMIT),
+            (Stop::Kill, _) => {
+                self.end.get_or_insert(ProcessEnd::Stopped);
+                // A git that is killed in the middle leaves its locks, and then nobody can commit; one
+                // that is told takes them away.
+                self.terminate(now, MOMENT);
+            }
+            // It is ending anyway.
+            (Stop::Go | Stop::Interrupt, _) => {}
+        }
+    }
+
+    fn hear_stdout(&mut self, read: io::Result<usize>) {
+        let Some(length) = self.stdout.took(read) else { return };
+        let bytes = &self.stdout.chunk[..length];
+        self.last_byte = Instant::now();
+        // With nothing more to read for now, whoever follows the file is to see what there is.
+        let drained = length < self.stdout.chunk.len();
+        let write = |raw: &mut (dyn Write + Send)| {
+            raw.write_all(bytes)?;
+            if drained { raw.flush() } else { Ok(()) }
+        };
+        if let Some(raw) = &mut self.raw
+            && let Err(error) = write(*raw)
+        {
+            // A full disk must not end the session.
+            self.raw_error = Some(error.to_string());
+            self.raw = None;
+        }
+        self.stdout.lines.feed(bytes, |line, cut| match self.listener.stdout(line, cut) {
+            Heard::Going => {}
+            Heard::Result => self.result_at = Some(self.last_byte),
+            Heard::Resumed => self.result_at = None,
+        });
+    }
+
+    fn hear_stderr(&mut self, read: io::Result<usize>) {
+        let Some(length) = self.stderr.took(read) else { return };
+        let bytes = &self.stderr.chunk[..length];
+        self.last_byte = Instant::now();
+        self.tail.feed(bytes);
+        self.stderr.lines.feed(bytes, |line, _| self.listener.stderr(line));
+    }
+
+    fn wrote(&mut self, written: io::Result<usize>) {
+        match written {
+            Ok(more) if more > 0 && more < self.unwritten.len() => {
+                self.unwritten = &self.unwritten[more..];
+            }
+            // All is written, or the program does not want it.
+            _ => self.stdin = None,
+        }
+    }
+}
+
+fn ended(status: ExitStatus) -> ProcessEnd {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => ProcessEnd::Exited { code },
+        (None, signal) => ProcessEnd::Signalled { signal: signal.unwrap_or_default() },
+    }
+}
+
+/// One of the two outputs.
+struct Reader<P> {
+    /// `None` once it is at its end.
+    pipe: Option<P>,
+    chunk: Box<[u8]>,
+    lines: Lines,
+    bytes: u64,
+}
+
+impl<P: AsyncRead + Unpin> Reader<P> {
+    fn new(pipe: Option<P>, line_cap: usize) -> Self {
+        let chunk = vec![0; CHUNK].into_boxed_slice();
+        Self { pipe, chunk, lines: Lines::new(line_cap), bytes: 0 }
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.pipe.is_none()
+    }
+
+    /// Waits for bytes; may be dropped and called again.
+    async fn read(&mut self) -> io::Result<usize> {
+        match &mut self.pipe {
+            Some(pipe) => pipe.read(&mut self.chunk).await,
+            None => pending().await,
+        }
+    }
+
+    /// How much came; `None` when nothing ever will.
+    fn took(&mut self, read: io::Result<usize>) -> Option<usize> {
+        let length = read.ok().filter(|length| *length > 0);
+        match length {
+            Some(length) => self.bytes += length as u64,
+            None => self.pipe = None,
+        }
+        length
+    }
+}
+
+/// So much later, or in a year: a limit may be any number.
+fn later(from: Instant, by: Duration) -> Instant {
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+    from + by.min(YEAR)
+}
+
+/// Waits until more is wanted than before.
+async fn raised(stop: &mut Option<watch::Receiver<Stop>>) -> Stop {
+    if let Some(receiver) = stop {
+        if receiver.changed().await.is_ok() {
+            return *receiver.borrow_and_update();
+        }
+        // Nobody is there any more who could want something.
+        *stop = None;
+    }
+    pending().await
+}
+
+async fn write(stdin: &mut Option<ChildStdin>, bytes: &[u8]) -> io::Result<usize> {
+    match stdin {
+        Some(stdin) => stdin.write(bytes).await,
+        None => pending().await,
+    }
+}
+
+async fn sleep_until(alarm: Option<Instant>) {
+    match alarm {
+        Some(alarm) => tokio::time::sleep_until(alarm).await,
+        None => pending().await,
+    }
+}

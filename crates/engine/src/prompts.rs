@@ -1,0 +1,189 @@
+//! The user's own instructions: a template file in place of the built-in ones.
+//!
+//! The language is Jinja, without includes: a template reads nothing but its variables. A variable
+//! that does not exist is an error with its place, because a prompt with a hole in it costs a whole
+//! session.
+
+mod error;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
+use ralph_core::attempt::AttemptContext;
+use ralph_core::attempt::prompt::{Parts, Placed, Prompt, RULES, SIGNALS};
+use ralph_core::text::printable;
+
+pub use error::{TemplateError, TemplateFault};
+
+/// What `ralph init` writes as `PROMPT_build.md`. Unchanged, it says what ralph says without it.
+pub const DEFAULT_BUILD_TEMPLATE: &str = include_str!("prompts/build.md");
+
+/// The variables of a template.
+pub const VARIABLES: [&str; 14] = [
+    "feature",
+    "iteration",
+    "learning",
+    "mode",
+    "peek",
+    "plan_file",
+    "rules",
+    "signals",
+    "skills",
+    "specs_dir",
+    "task",
+    "task_id",
+    "task_title",
+    "test_command",
+];
+
+/// What a template is told beside the parts of the prompt. Empty where there is nothing to tell.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Variables {
+    /// `build` or `plan`.
+    pub mode: String,
+    /// The iteration, from 1.
+    pub iteration: u32,
+    /// The task's id.
+    pub task_id: String,
+    /// The task's title.
+    pub task_title: String,
+    /// The feature's name.
+    pub feature: String,
+    /// The markdown plan.
+    pub plan_file: String,
+    /// The folder of the specifications.
+    pub specs_dir: String,
+    /// The project's own test command.
+    pub test_command: String,
+    /// The output of `peek`.
+    pub peek: String,
+}
+
+impl Variables {
+    /// What the context of an attempt says, in build mode.
+    pub fn of(context: &AttemptContext) -> Self {
+        let task = context.task.as_ref();
+        Self {
+            mode: "build".to_owned(),
+            iteration: 1,
+            task_id: task.map(|task| task.id.to_string()).unwrap_or_default(),
+            task_title: task.map(|task| printable(&task.title).into_owned()).unwrap_or_default(),
+            plan_file: context.plan_file.clone().unwrap_or_default(),
+            specs_dir: "specs".to_owned(),
+            ..Self::default()
+        }
+    }
+}
+
+/// A template whose syntax is right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    /// Its file; `None` for the embedded one.
+    path: Option<PathBuf>,
+    text: String,
+}
+
+impl Template {
+    /// The built-in instructions as a template.
+    pub fn embedded() -> Self {
+        Self { path: None, text: DEFAULT_BUILD_TEMPLATE.to_owned() }
+    }
+
+    /// Checks a template. `path` is how its file is named to people.
+    pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Result<Self, TemplateError> {
+        let template = Self { path: Some(path.into()), text: text.into() };
+        template.compiled(|_| Ok(()))?;
+        Ok(template)
+    }
+
+    /// Reads a template from a file; `None` if there is no such file.
+    pub fn load(path: &Path) -> Result<Option<Self>, TemplateError> {
+        let bytes = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(TemplateError::Unreadable { path: path.to_owned(), source }),
+        };
+        match String::from_utf8(bytes) {
+            Ok(text) => Self::new(path, text).map(Some),
+            Err(error) => {
+                let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+                let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+                Err(TemplateError::NotText { path: path.to_owned(), line })
+            }
+        }
+    }
+
+    /// Its file; `None` for the embedded one.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Writes the prompt: the rendered template as the instructions, and behind it those parts that
+    /// the template does not place itself.
+    pub fn render(&self, variables: &Variables, parts: Parts) -> Result<Prompt, TemplateError> {
+        let values = values(variables, &parts);
+        let (core, placed) = self.compiled(|template| {
+            let used = template.undeclared_variables(false);
+            let placed = Placed {
+                signals: used.contains("signals"),
+                skills: used.contains("skills"),
+                learning: used.contains("learning"),
+                task: used.contains("task"),
+            };
+            Ok((template.render(Value::from(values))?, placed))
+        })?;
+        Ok(parts.prompt(&printable(&core), placed))
+    }
+
+    fn compiled<T>(
+        &self,
+        act: impl FnOnce(minijinja::Template<'_, '_>) -> Result<T, minijinja::Error>,
+    ) -> Result<T, TemplateError> {
+        let mut environment = Environment::new();
+        environment.set_debug(true);
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        // A prompt is never HTML, whatever its file is called.
+        environment.set_auto_escape_callback(|_| AutoEscape::None);
+        let text = self.text.strip_prefix('\u{feff}').unwrap_or(&self.text);
+        let shown = self.path.as_deref().unwrap_or(Path::new("PROMPT_build.md"));
+        environment.template_from_named_str("template", text).and_then(act).map_err(|error| {
+            TemplateError::Fault(Box::new(TemplateFault::new(shown, text, &error)))
+        })
+    }
+}
+
+fn values(variables: &Variables, parts: &Parts) -> BTreeMap<&'static str, Value> {
+    let Variables {
+        mode,
+        iteration,
+        task_id,
+        task_title,
+        feature,
+        plan_file,
+        specs_dir,
+        test_command,
+        peek,
+    } = variables;
+    let text = |text: &str| Value::from(text);
+    BTreeMap::from([
+        ("feature", text(feature)),
+        ("iteration", Value::from(*iteration)),
+        ("learning", text(parts.learning)),
+        ("mode", text(mode)),
+        ("peek", text(peek)),
+        ("plan_file", text(plan_file)),
+        ("rules", text(RULES)),
+        ("signals", text(SIGNALS)),
+        ("skills", text(&parts.skills)),
+        ("specs_dir", text(specs_dir)),
+        ("task", text(&parts.task)),
+        ("task_id", text(task_id)),
+        ("task_title", text(task_title)),
+        ("test_command", text(test_command)),
+    ])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+//! Templates that work, and templates that do not.
+
+use proptest::prelude::*;
+use ralph_core::TaskId;
+use ralph_core::attempt::context::{AssignedTask, Skill};
+use ralph_core::attempt::prompt::{DEFAULT_BUDGET, LEARNING, built_in};
+
+use super::*;
+
+fn context() -> AttemptContext {
+    AttemptContext {
+        task: Some(AssignedTask {
+            id: TaskId::new("t-1").unwrap(),
+            title: "Add {{ braces }} & <tags>".into(),
+            description: "{% not a tag %}".into(),
+            steps: vec![],
+            category: None,
+            spec: None,
+            reference: None,
+        }),
+        skills: vec![Skill { name: "s".into(), description: "d".into() }],
+        learn: true,
+        ..AttemptContext::default()
+    }
+}
+
+fn render(text: &str) -> Result<Prompt, TemplateError> {
+    let context = context();
+    Template::new("PROMPT_build.md", text)?
+        .render(&Variables::of(&context), Parts::of(&context, DEFAULT_BUDGET))
+}
+
+/// What the template alone gives, without the parts that follow it.
+fn alone(text: &str) -> String {
+    let all = "{# {{ #}{% if false %}{{ signals }}{{ skills }}{{ learning }}{{ task }}{% endif %}";
+    render(&format!("{text}{all}")).unwrap().system
+}
+
+fn fault(text: &str) -> TemplateFault {
+    match render(text) {
+        Err(TemplateError::Fault(fault)) => *fault,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_embedded_template_says_what_the_built_in_says() {
+    for context in [context(), AttemptContext::default()] {
+        let parts = Parts::of(&context, DEFAULT_BUDGET);
+        let prompt = Template::embedded().render(&Variables::of(&context), parts).unwrap();
+        assert_eq!(prompt, built_in(&context, DEFAULT_BUDGET));
+    }
+}
+
+#[test]
+fn the_comment_of_the_embedded_template_names_every_variable() {
+    let (comment, _) = DEFAULT_BUILD_TEMPLATE.split_once("-#}").unwrap();
+    let words: Vec<&str> =
+        comment.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    for name in VARIABLES {
+        assert!(words.contains(&name), "{name}");
+    }
+}
+
+#[test]
+fn variables_have_their_values() {
+    assert_eq!(
+        alone("{{ task_id }}|{{ mode }}|{{ specs_dir }}|{{ iteration }}"),
+        "t-1|build|specs|1"
+    );
+    assert_eq!(alone("{{ task_title }}"), "Add {{ braces }} & <tags>", "values are not templates");
+    assert_eq!(alone("{{ rules }}"), RULES);
+    assert_eq!(alone("{% if feature %}a{% else %}b{% endif %}"), "b");
+    for name in VARIABLES {
+        alone(&format!("{{{{ {name} }}}}"));
+    }
+}
+
+#[test]
+fn a_file_without_variables_is_followed_by_the_other_parts() {
+    let prompt = render("Do it well.\n").unwrap();
+    assert!(prompt.system.starts_with(&format!("Do it well.\n\n{SIGNALS}\n\n## Available skills")));
+    assert!(prompt.system.ends_with(LEARNING));
+    assert!(prompt.task.starts_with("## Assigned task"));
+}
+
+#[test]
+fn what_the_template_places_is_not_repeated() {
+    let prompt = render("A\n{{ task }}\nB\n{{ signals }}\nC").unwrap();
+    assert_eq!(prompt.system.matches("## Assigned task").count(), 1);
+    assert_eq!(prompt.system.matches("## Signals").count(), 1);
+    assert!(prompt.system.find("C\n\n## Available skills").is_some());
+    assert_eq!(prompt.task, "");
+    assert_eq!(prompt.task_file(), "Go ahead as your instructions say.");
+}
+
+#[test]
+fn literal_braces_are_written_as_jinja_does() {
+    assert_eq!(alone("{% raw %}${{ secrets.X }}{% endraw %}"), "${{ secrets.X }}");
+    assert_eq!(alone("{{ '{{' }} {% raw %}{%{% endraw %}"), "{{ {%");
+    assert_eq!(alone("{ x } %}"), "{ x } %}");
+}
+
+#[test]
+fn a_file_called_html_is_not_escaped() {
+    let context = context();
+    let template = Template::new("prompt.html", "{{ task_title }}").unwrap();
+    let prompt = template.render(&Variables::of(&context), Parts::of(&context, 100)).unwrap();
+    assert!(prompt.system.starts_with("Add {{ braces }} & <tags>\n"));
+}
+
+#[test]
+fn an_unknown_variable_is_shown_in_its_place() {
+    let fault = fault("# Build\n\n設計 of {{ tesk_id }} now\n");
+    assert_eq!((fault.line, fault.column), (3, 10));
+    let shown = "there is no variable tesk_id\n \
+                 --> PROMPT_build.md:3:10\n  \
+                 |\n\
+                 3 | 設計 of {{ tesk_id }} now\n  \
+                 |            ^^^^^^^ did you mean task_id?";
+    assert_eq!(fault.to_string(), shown);
+}
+
+#[test]
+fn an_unknown_variable_in_a_condition_is_an_error_too() {
+    let fault = fault("{% if whatever %}x{% endif %}");
+    assert_eq!((fault.line, fault.column), (1, 7));
+    assert!(fault.message.contains("whatever"), "{fault}");
+    assert!(fault.hint.unwrap().contains("task_title"));
+}
+
+#[test]
+fn a_syntax_error_is_shown_in_its_place() {
+    let fault = fault("a\n\tb {{ task_id + }} c\n");
+    assert_eq!(fault.line, 2);
+    assert!(fault.message.starts_with("syntax error"), "{fault}");
+    assert!(fault.hint.clone().unwrap().contains("{% raw %}"));
+    assert!(
+        fault.to_string().contains("\n2 |  b {{ task_id + }} c\n  |                 ^^ for braces"),
+        "{fault}"
+    );
+    assert!(Template::new("x", "{% include 'y' %}").is_err(), "a template reads no files");
+    assert!(Template::new("x", "{% endif %}").is_err());
+}
+
+#[test]
+fn a_file_is_loaded_and_a_missing_one_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("PROMPT_build.md");
+    assert_eq!(Template::load(&path).unwrap(), None);
+    std::fs::write(&path, "\u{feff}{{ mode }}\r\n").unwrap();
+    let template = Template::load(&path).unwrap().unwrap();
+    assert_eq!(template.path(), Some(path.as_path()));
+    let prompt = template.render(&Variables::of(&context()), Parts::of(&context(), 9)).unwrap();
+    assert!(prompt.system.starts_with("build\n\n## Signals"), "{}", prompt.system);
+    std::fs::write(&path, b"a\nb\n\xff\n").unwrap();
+    let error = Template::load(&path).unwrap_err();
+    assert!(error.to_string().ends_with("PROMPT_build.md:3 is not text in UTF-8"), "{error}");
+    let error = Template::load(folder.path()).unwrap_err();
+    assert!(matches!(error, TemplateError::Unreadable { .. }), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn any_text_renders_or_names_its_fault(
+        text in prop_oneof![
+            any::<String>(),
+            "(\\{\\{|\\}\\}|\\{%|%\\}|#\\}|\\{#| |\n|é|\t|task|if|'|\\(|[a-z.|]){0,30}",
+        ]
+    ) {
+        if let Err(error) = render(&text) {
+            prop_assert!(error.to_string().contains("PROMPT_build.md:"), "{error}");
+        }
+    }
+}

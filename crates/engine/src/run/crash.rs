@@ -1,0 +1,58 @@
+//! Points at which a test kills the process, as a power cut would. Armed by the caller; otherwise each
+//! costs one atomic load.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Every point, in the order in which a run passes them. The first two only after one that was killed.
+pub const POINTS: &[&str] = &[
+    "unfinished-saved",
+    "claims-taken-back",
+    "run-started",
+    "surveyed",
+    "claimed",
+    "prompt-written",
+    "attempt-begun",
+    "session-started",
+    "session-ended",
+    "candidate-made",
+    "gate-ended",
+    "evidence-written",
+    "before-commit",
+    "after-commit",
+    "wip-saved",
+    "put-back",
+    "task-settled",
+    "attempt-ended",
+    "iteration-ended",
+    "state-written",
+    "run-ending",
+];
+
+struct Armed {
+    point: String,
+    left: AtomicU32,
+}
+
+static ARMED: OnceLock<Armed> = OnceLock::new();
+
+/// Arms a point, written `name` or `name:N` for the N-th time it is passed. `false` when there is no
+/// such point.
+pub fn arm(text: &str) -> bool {
+    let (name, nth) = text.split_once(':').unwrap_or((text, "1"));
+    let Ok(nth) = nth.parse::<u32>() else { return false };
+    if !POINTS.contains(&name) {
+        return false;
+    }
+    ARMED.set(Armed { point: name.to_owned(), left: AtomicU32::new(nth.max(1)) }).is_ok()
+}
+
+/// Passes a point.
+pub(crate) fn point(name: &'static str) {
+    debug_assert!(POINTS.contains(&name), "{name} is not listed");
+    let Some(armed) = ARMED.get() else { return };
+    if armed.point == name && armed.left.fetch_sub(1, Ordering::SeqCst) == 1 {
+        let _ =
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    }
+}

@@ -1,0 +1,231 @@
+//! What the effects of a run share.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ralph_core::agent::Usage;
+use ralph_core::ids::AttemptId;
+use ralph_core::run::{GateReport, Input, Notice, Port, SlotId};
+use ralph_core::task::{Actor, Generation};
+use ralph_core::{AgentId, TaskId, Timestamp};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+use super::display::Display;
+use super::setup::Setup;
+use crate::entropy::Ids;
+use crate::ports::{Candidate, GitError, Peek, RunBase, Store, StoreError};
+use crate::process::Stop;
+
+/// What an effect came to: an input for the loop, or a port that failed.
+pub(super) type Answer = Result<Input, Failed>;
+
+/// A port that failed.
+#[derive(Debug)]
+pub(super) struct Failed {
+    pub(super) port: Port,
+    pub(super) error: String,
+    pub(super) for_good: bool,
+}
+
+impl Failed {
+    pub(super) fn new(port: Port, error: impl std::fmt::Display, for_good: bool) -> Self {
+        Self { port, error: error.to_string(), for_good }
+    }
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Self {
+        let passes = matches!(
+            error,
+            StoreError::Locked { .. } | StoreError::DiskFull { .. } | StoreError::Failed { .. }
+        );
+        Self::new(Port::Store, &error, !passes)
+    }
+}
+
+impl From<GitError> for Failed {
+    fn from(error: GitError) -> Self {
+        let hopeless = matches!(
+            error,
+            GitError::NotStarted(_) | GitError::NoIdentity { .. } | GitError::OtherBranch { .. }
+        );
+        let remedy = match &error {
+            GitError::NoIdentity { .. } => {
+                " (git config user.name \"Your Name\"; git config user.email you@example.com)"
+                    .to_owned()
+            }
+            GitError::OtherBranch { expected: Some(branch), .. } => {
+                format!(" (to go back: git switch {branch})")
+            }
+            _ => String::new(),
+        };
+        Self::new(Port::Git, format!("{error}{remedy}"), hopeless)
+    }
+}
+
+/// What is known about a slot's iteration beside what the loop decides by.
+#[derive(Debug)]
+pub(super) struct SlotKit {
+    /// Ends what runs in the slot.
+    pub(super) stop: watch::Sender<Stop>,
+    /// The tree that is being judged.
+    pub(super) candidate: Option<Candidate>,
+    /// What the gates said of it.
+    pub(super) gates: Vec<GateReport>,
+    /// What the session used.
+    pub(super) usage: Usage,
+    /// The look at the plan that its session was shown.
+    pub(super) peek: Option<Peek>,
+    /// How many changes of the store were known when it last looked.
+    pub(super) seen: u64,
+    /// What wakes it.
+    pub(super) waker: Option<JoinHandle<()>>,
+    /// The number of its iteration.
+    pub(super) iteration: u32,
+    /// When its session began.
+    pub(super) since: Timestamp,
+}
+
+/// Shared by all effects.
+pub(super) struct Crew {
+    pub(super) setup: Setup,
+    pub(super) base: RunBase,
+    pub(super) display: Display,
+    pub(super) inputs: mpsc::UnboundedSender<Input>,
+    pub(super) sockets: crate::socket::Place,
+    store: Mutex<Box<dyn Store>>,
+    ids: Mutex<Ids>,
+    slots: Vec<Mutex<SlotKit>>,
+    settled_tree: Mutex<String>,
+    sessions: AtomicU32,
+    /// Claims that we ended ourselves: nobody took them from us.
+    let_go: Mutex<HashSet<(TaskId, Generation)>>,
+    /// Rings when the store was changed by anybody.
+    pub(super) changed: watch::Sender<u64>,
+}
+
+impl Crew {
+    pub(super) fn new(
+        mut setup: Setup,
+        base: RunBase,
+        store: Box<dyn Store>,
+        display: Display,
+        inputs: mpsc::UnboundedSender<Input>,
+        sockets: crate::socket::Place,
+    ) -> Arc<Self> {
+        let kit = || {
+            Mutex::new(SlotKit {
+                stop: watch::Sender::new(Stop::Go),
+                candidate: None,
+                gates: vec![],
+                usage: Usage::default(),
+                peek: None,
+                seen: 0,
+                waker: None,
+                iteration: 0,
+                since: Timestamp::default(),
+            })
+        };
+        let slots = setup.agent_ids.iter().map(|_| kit()).collect();
+        let ids = std::mem::replace(&mut setup.ids, Ids::new(Some(0)));
+        let settled_tree = Mutex::new(base.settled_tree.clone());
+        Arc::new(Self {
+            settled_tree,
+            setup,
+            base,
+            display,
+            inputs,
+            sockets,
+            store: Mutex::new(store),
+            ids: Mutex::new(ids),
+            slots,
+            sessions: AtomicU32::new(0),
+            let_go: Mutex::default(),
+            changed: watch::Sender::new(0),
+        })
+    }
+
+    /// The store. Calls take microseconds; whoever holds it must not wait for anything else.
+    pub(super) fn store(&self) -> MutexGuard<'_, Box<dyn Store>> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The kit of a slot.
+    pub(super) fn kit(&self, slot: SlotId) -> MutexGuard<'_, SlotKit> {
+        // The loop hands out only slots that exist.
+        let index = (slot as usize).min(self.slots.len() - 1);
+        self.slots[index].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tree that new work is compared with.
+    pub(super) fn settled_tree(&self) -> String {
+        self.settled_tree.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_settled_tree(&self, tree: &str) {
+        tree.clone_into(&mut self.settled_tree.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    pub(super) fn ids(&self) -> MutexGuard<'_, Ids> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The id under which a slot claims.
+    pub(super) fn agent_id(&self, slot: SlotId) -> &AgentId {
+        let ids = &self.setup.agent_ids;
+        &ids[(slot as usize).min(ids.len() - 1)]
+    }
+
+    /// The slot as one who writes to the store.
+    pub(super) fn actor(&self, slot: SlotId, generation: Generation) -> Actor {
+        Actor::Agent(self.agent_id(slot).clone(), Some(generation))
+    }
+
+    pub(super) fn new_attempt(&self) -> Result<AttemptId, Failed> {
+        self.ids().attempt().map_err(|error| Failed::new(Port::Store, error, true))
+    }
+
+    /// We are about to end this claim.
+    pub(super) fn let_go(&self, task: &TaskId, generation: Generation) {
+        let mut all = self.let_go.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert((task.clone(), generation));
+    }
+
+    /// Whether we ended this claim ourselves.
+    pub(super) fn has_let_go(&self, task: &TaskId, generation: Generation) -> bool {
+        let all = self.let_go.lock().unwrap_or_else(PoisonError::into_inner);
+        all.contains(&(task.clone(), generation))
+    }
+
+    /// The slot is about to look at the plan: what changes from now on is news to it.
+    pub(super) fn looks(&self, slot: SlotId) {
+        let known = *self.changed.borrow();
+        self.kit(slot).seen = known;
+    }
+
+    /// A number that no other session of this run has.
+    pub(super) fn next_session(&self) -> u32 {
+        self.sessions.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub(super) fn send(&self, input: Input) {
+        // Nobody listens any more only when the run has ended.
+        let _ = self.inputs.send(input);
+    }
+
+    pub(super) fn notice(&self, text: impl Into<String>) {
+        self.send(Input::Notice(Notice::Other { text: text.into() }));
+    }
+
+    /// Tells the loop what an effect came to.
+    pub(super) fn answer(&self, slot: SlotId, answer: Answer) {
+        self.send(match answer {
+            Ok(input) => input,
+            Err(Failed { port, error, for_good }) => {
+                Input::PortFailed { slot, port, error, for_good }
+            }
+        });
+    }
+}

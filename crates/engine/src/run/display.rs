@@ -1,0 +1,80 @@
+//! The displays of a run, on a thread of their own: a slow terminal does not slow the loop. Facts are
+//! always delivered; what an agent says meanwhile is dropped when the displays do not keep up.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use ralph_core::agent::AgentEvent;
+use ralph_core::run::{RunEvent, SlotId};
+use ralph_core::view::Reporter;
+
+use crate::clock;
+
+/// So many items may wait to be shown.
+const QUEUE: usize = 512;
+
+enum Item {
+    Event(Box<RunEvent>),
+    Agent(SlotId, AgentEvent),
+}
+
+/// The sending side. Cheap to copy.
+#[derive(Clone)]
+pub(super) struct Display(SyncSender<Item>);
+
+/// The thread.
+pub(super) struct DisplayThread(JoinHandle<()>);
+
+impl Display {
+    pub(super) fn start(reporters: Vec<Box<dyn Reporter + Send>>) -> (Self, DisplayThread) {
+        let (sender, items) = sync_channel(QUEUE);
+        let thread = std::thread::spawn(move || show(&items, reporters));
+        (Self(sender), DisplayThread(thread))
+    }
+
+    /// Shows a fact, whatever it takes.
+    pub(super) fn event(&self, event: &RunEvent) {
+        let _ = self.0.send(Item::Event(Box::new(event.clone())));
+    }
+
+    /// Shows what an agent says, if there is room.
+    pub(super) fn agent(&self, slot: SlotId, event: AgentEvent) {
+        let _ = self.0.try_send(Item::Agent(slot, event));
+    }
+}
+
+impl DisplayThread {
+    /// Waits until everything was shown. Every sender must be gone.
+    pub(super) fn finish(self) {
+        let _ = self.0.join();
+    }
+}
+
+fn show(items: &Receiver<Item>, mut reporters: Vec<Box<dyn Reporter + Send>>) {
+    loop {
+        match items.recv_timeout(Duration::from_secs(1)) {
+            Ok(Item::Event(event)) => {
+                for reporter in &mut reporters {
+                    reporter.event(&event);
+                }
+            }
+            Ok(Item::Agent(slot, event)) => {
+                for reporter in &mut reporters {
+                    reporter.agent(slot, &event);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                for reporter in &mut reporters {
+                    reporter.tick(clock::now());
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                for reporter in &mut reporters {
+                    reporter.finish();
+                }
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Reading the journal of a run that has ended, or of one that is at work.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+use ralph_core::ids::RunId;
+use ralph_core::run::RunEvent;
+use serde::Deserialize;
+
+/// Reads a journal. Lines that this version cannot read, and a last line cut short by a crash, are
+/// skipped.
+pub fn read(path: &Path) -> io::Result<Vec<RunEvent>> {
+    let mut events = Vec::new();
+    let mut reader = BufReader::new(File::open(path)?);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if reader.read_until(b'\n', &mut line)? == 0 {
+            return Ok(events);
+        }
+        if let Ok(event) = serde_json::from_slice(&line) {
+            events.push(event);
+        }
+    }
+}
+
+/// All that is read of a line to tell whose journal it is.
+#[derive(Deserialize)]
+struct Named {
+    run: RunId,
+}
+
+/// The run that a journal is of; `None` where that cannot be told.
+pub fn run_of(path: &Path) -> Option<RunId> {
+    let mut line = Vec::new();
+    BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut line).ok()?;
+    serde_json::from_slice::<Named>(&line).ok().map(|named| named.run)
+}

@@ -1,0 +1,147 @@
+//! Looking at the plan: dead claims, counts, claims, and the look that an agent is shown.
+
+use ralph_core::TaskId;
+use ralph_core::records::{Attempt, LogKind};
+use ralph_core::run::{CLASSES, Input, Port, SlotId, Survey, TaskBrief};
+use ralph_core::task::{Actor, Refusal, Task};
+
+use super::crash;
+use super::crew::{Answer, Crew, Failed};
+use crate::clock::now;
+use crate::ports::{ClaimRequest, Store, StoreError};
+use crate::process::is_alive;
+
+/// How many tasks an agent that picks for itself is shown.
+pub(super) const OFFERED: usize = 10;
+
+impl Crew {
+    pub(super) fn survey(&self, slot: SlotId) -> Answer {
+        self.check_disk()?;
+        self.looks(slot);
+        let mut store = self.store();
+        let taken_back = take_back_dead_claims(store.as_mut())?;
+        let peek = store.peek(&self.setup.scope, OFFERED, now())?;
+        let counts = store.counts(&self.setup.scope)?;
+        let foreign = peek.claimed.iter().filter(|task| {
+            let holder = task.claim.as_ref().map(|claim| &claim.agent);
+            !holder.is_some_and(|holder| self.setup.agent_ids.contains(holder))
+        });
+        let foreign: Vec<&Task> = foreign.collect();
+        let survey = Survey {
+            counts,
+            claimable: u32::try_from(peek.claimable.len()).unwrap_or(u32::MAX),
+            foreign: foreign.len() as u64,
+            next_expiry: foreign
+                .iter()
+                .filter_map(|task| task.claim.as_ref())
+                .map(|claim| claim.lease_expires_at)
+                .min(),
+            taken_back,
+        };
+        crash::point("surveyed");
+        Ok(Input::Surveyed { slot, survey })
+    }
+
+    fn check_disk(&self) -> Result<(), Failed> {
+        let folder = &self.setup.logs.folder;
+        let Ok(found) = rustix::fs::statvfs(folder) else { return Ok(()) };
+        let free = found.f_bavail.saturating_mul(found.f_frsize);
+        if free >= self.setup.disk_floor {
+            return Ok(());
+        }
+        let free = free >> 20;
+        let floor = self.setup.disk_floor >> 20;
+        let error = format!("only {free} MiB are free, {floor} MiB are wanted before a session");
+        Err(Failed::new(Port::Disk, error, false))
+    }
+
+    pub(super) fn claim(&self, slot: SlotId) -> Answer {
+        let request = ClaimRequest {
+            agent: self.agent_id(slot).clone(),
+            task: None,
+            scope: self.setup.scope.clone(),
+            lease: self.setup.lease,
+        };
+        let attempt = self.new_attempt()?;
+        self.looks(slot);
+        let mut store = self.store();
+        let task = match store.claim(&request, now()) {
+            Ok(claimed) => claimed.task,
+            Err(StoreError::Refused(
+                Refusal::NothingReady { .. } | Refusal::NotClaimable { .. },
+            )) => {
+                return Ok(Input::NothingToClaim { slot });
+            }
+            Err(error) => return Err(error.into()),
+        };
+        crash::point("claimed");
+        let task = brief(store.as_mut(), &task, attempt)?;
+        Ok(Input::Claimed { slot, task: Box::new(task) })
+    }
+
+    pub(super) fn peek(&self, slot: SlotId) -> Answer {
+        let peek = self.store().peek(&self.setup.scope, OFFERED, now())?;
+        let offered = u32::try_from(peek.claimable.len()).unwrap_or(u32::MAX);
+        self.kit(slot).peek = Some(peek);
+        Ok(Input::Peeked { slot, offered })
+    }
+}
+
+/// Gives back what dead runs of this machine hold.
+pub(super) fn take_back_dead_claims(store: &mut dyn Store) -> Result<Vec<TaskId>, StoreError> {
+    let mut taken = Vec::new();
+    for agent in store.agents()? {
+        let Some(liveness) = &agent.liveness else { continue };
+        if is_alive(liveness) == Some(false) {
+            let by = Actor::Agent(agent.id.clone(), None);
+            taken.extend(store.deregister_agent(&agent.id, &by, now())?);
+        }
+    }
+    Ok(taken)
+}
+
+/// What the loop needs to know of a task that it holds.
+pub(super) fn brief(
+    store: &mut dyn Store,
+    task: &Task,
+    attempt: ralph_core::ids::AttemptId,
+) -> Result<TaskBrief, StoreError> {
+    let attempts = store.attempts(&task.id)?;
+    Ok(TaskBrief {
+        id: task.id.clone(),
+        title: task.title.to_string(),
+        generation: task.claim.as_ref().map_or(task.generation, |claim| claim.generation),
+        retry_count: task.retry_count,
+        returns: returns(store, &task.id, &attempts)?,
+        spec: task.spec.clone(),
+        attempt,
+        attempt_number: u32::try_from(attempts.len()).unwrap_or(u32::MAX).saturating_add(1),
+    })
+}
+
+/// How often in a row the task came back without progress, since a person last had a hand in it.
+fn returns(store: &mut dyn Store, task: &TaskId, attempts: &[Attempt]) -> Result<u32, StoreError> {
+    if attempts.is_empty() {
+        return Ok(0);
+    }
+    let by_hand = store
+        .log(task)?
+        .iter()
+        .rev()
+        .find(|entry| matches!(entry.kind, LogKind::Reset | LogKind::Answered))
+        .map(|entry| entry.at);
+    let row = |word: &str| CLASSES.iter().find(|row| row.class.as_str() == word);
+    let mut count = 0;
+    for attempt in attempts.iter().rev() {
+        if by_hand.is_some_and(|at| attempt.started_at < at) {
+            break;
+        }
+        match attempt.end.as_ref().and_then(|end| row(&end.outcome)) {
+            Some(row) if row.class.is_return() => count += 1,
+            // What does not count says nothing: a limit, a cancellation, a run that was killed.
+            Some(row) if row.counts => break,
+            Some(_) | None => {}
+        }
+    }
+    Ok(count)
+}

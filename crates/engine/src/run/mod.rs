@@ -1,0 +1,43 @@
+//! A run: the loop of `ralph_core::run` with hands and feet.
+//!
+//! | file | owns |
+//! |---|---|
+//! | [`setup`] | everything a run needs, put together by the caller |
+//! | `dispatcher` | the one loop: input → decide → journal → effects |
+//! | `crew` | what effects share: ports, slots, ids |
+//! | `effects` | each effect as a task of its own whose answer is an input |
+//! | `look` | survey, claim, peek |
+//! | [`prompting`] | the prompt of an attempt |
+//! | `session` | one agent session |
+//! | `recover` | what an interrupted run left |
+//! | `display` | the displays, on a thread of their own |
+//! | `status` | what a running loop tells those who ask |
+//! | `judge` | the candidate tree and the gates |
+//! | `settle` | writing down what was decided, in an order that survives a crash |
+//! | `watch` | leases, changes of the plan, timers |
+//! | [`state_file`] | `state.toml` |
+//! | [`journal`] | `events.jsonl` |
+//! | [`place`] | the folder and the lock of a run |
+//! | [`crash`] | points at which tests kill the process |
+
+pub mod crash;
+mod crew;
+mod dispatcher;
+mod display;
+mod effects;
+pub mod journal;
+mod judge;
+mod look;
+pub mod place;
+pub mod prompting;
+mod recover;
+mod session;
+mod settle;
+pub mod setup;
+pub mod state_file;
+mod status;
+mod watch;
+
+pub use dispatcher::{RunError, run};
+pub use prompting::{PromptError, Prompting};
+pub use setup::{GateSpec, PromptStyle, Setup};

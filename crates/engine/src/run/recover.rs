@@ -1,0 +1,71 @@
+//! Taking up what an interrupted run left: its claims, its unfinished work, its start.
+
+use ralph_core::records::Attempt;
+use ralph_core::run::Notice;
+
+use super::crash;
+use super::look::take_back_dead_claims;
+use super::setup::Setup;
+use super::state_file;
+use crate::ports::{Filter, GitError, RunBase, Store};
+use crate::process::is_alive;
+use crate::run::RunError;
+
+/// Looks at the worktree, saves what a killed session left, gives back the claims of dead runs.
+pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase, RunError> {
+    if let Err(error) = state_file::sweep(&setup.state_path) {
+        let text = format!("{} cannot be tidied: {error}", setup.state_path.display());
+        setup.notices.push(Notice::Other { text });
+    }
+    if let Some(resume) = &setup.resume {
+        setup.vcs.remove_dead_locks(resume.started_at)?;
+    }
+    let resumes = setup.resume.as_ref();
+    let resumes = resumes.map(|resume| (&resume.run, resume.last_commit.as_deref()));
+    let base = setup.vcs.begin(&setup.run, resumes)?;
+    for attempt in cut_off(store)? {
+        let number = store.attempts(&attempt.task)?.len();
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        match setup.vcs.save_wip(&base, &attempt.task, number) {
+            Ok(Some(saved)) => setup.notices.push(Notice::Other {
+                text: format!("unfinished work on {} is saved under {}", attempt.task, saved.name),
+            }),
+            Ok(None) => {}
+            Err(error @ GitError::NotStarted(_)) => return Err(error.into()),
+            Err(error) => setup.notices.push(Notice::Other {
+                text: format!("unfinished work on {} could not be saved: {error}", attempt.task),
+            }),
+        }
+        crash::point("unfinished-saved");
+    }
+    let taken = take_back_dead_claims(store)?;
+    if !taken.is_empty() {
+        crash::point("claims-taken-back");
+        setup.notices.push(Notice::ClaimsTakenBack { tasks: taken });
+    }
+    if let (Some(start), Some(head)) = (&base.start, &base.head) {
+        let paths = setup.vcs.changes(head, start).map_or(0, |paths| paths.len());
+        setup.notices.push(Notice::DirtyStart {
+            saved: format!("refs/ralph/start/{}", setup.run),
+            paths: u32::try_from(paths).unwrap_or(u32::MAX),
+        });
+    }
+    Ok(base)
+}
+
+/// The attempts of dead runs on tasks that they still hold.
+fn cut_off(store: &mut dyn Store) -> Result<Vec<Attempt>, RunError> {
+    let mut found = Vec::new();
+    for agent in store.agents()? {
+        let dead = agent.liveness.as_ref().and_then(is_alive) == Some(false);
+        if !dead {
+            continue;
+        }
+        let filter = Filter { assignee: Some(agent.id.clone()), ..Filter::default() };
+        for task in store.list(&filter)? {
+            let open = store.attempts(&task.id)?.into_iter().rev().find(|a| a.end.is_none());
+            found.extend(open);
+        }
+    }
+    Ok(found)
+}

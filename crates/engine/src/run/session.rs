@@ -1,0 +1,334 @@
+//! One session: the prompt, the process, what it asked for, how it ended.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ralph_core::Timestamp;
+use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Signals};
+use ralph_core::attempt::prompt::pick_prompt;
+use ralph_core::policy::backoff::transient;
+use ralph_core::records::Attempt;
+use ralph_core::run::{Input, Picker, Port, SessionReport, SlotId, TaskBrief};
+
+use super::crash;
+use super::crew::{Crew, Failed};
+use super::display::Display;
+use super::look::brief;
+use super::place::private_file;
+use super::prompting::PromptError;
+use super::setup::PromptStyle;
+use crate::agents::{Decoder, Permissions, PromptBy, SessionSpec, Written};
+use crate::clock::now;
+use crate::ports::Filter;
+use crate::process::{Heard, Listener, Mark, Stop, supervise};
+use crate::socket::{Requests, Seat, SessionSocket};
+
+/// How much of a final text the journal keeps.
+const KEPT_TEXT: usize = 4_000;
+
+/// What a session was asked to do.
+pub(super) struct Job {
+    pub(super) slot: SlotId,
+    pub(super) iteration: u32,
+    pub(super) task: Option<TaskBrief>,
+    pub(super) model: Option<String>,
+    /// What the strategy would have chosen instead.
+    pub(super) overridden: Option<String>,
+}
+
+impl Crew {
+    /// Runs a session to its end and tells the loop.
+    pub(super) async fn session(self: Arc<Self>, job: Job) {
+        let slot = job.slot;
+        let stop = {
+            let mut kit = self.kit(slot);
+            kit.candidate = None;
+            kit.gates.clear();
+            kit.iteration = job.iteration;
+            kit.since = now();
+            kit.stop.send_replace(Stop::Go);
+            kit.stop.subscribe()
+        };
+        let crew = Arc::clone(&self);
+        let prepared = tokio::task::spawn_blocking(move || crew.prepare(job)).await;
+        let prepared = match prepared {
+            Ok(Ok(prepared)) => prepared,
+            Ok(Err(failed)) => return self.answer(slot, Err(failed)),
+            Err(panic) => return self.answer(slot, Err(Failed::new(Port::Prompt, panic, true))),
+        };
+        let Prepared { job, spec, log, mut raw, socket } = prepared;
+        self.send(Input::SessionStarted { slot, log: log.display().to_string() });
+        crash::point("session-started");
+        let command = self.setup.agent.command(&spec);
+        let mark = Mark::new(&self.setup.project.root, u64::from(job.iteration));
+        let mut ear = Ear {
+            decoder: self.setup.agent.decoder(),
+            events: vec![],
+            display: self.display.clone(),
+            slot,
+            has_result: false,
+        };
+        let interrupts = stop.clone();
+        let context_full = Arc::new(AtomicBool::new(false));
+        let ender = {
+            let full = Arc::clone(&context_full);
+            let (requests, crew) = (socket.requests().clone(), Arc::clone(&self));
+            tokio::spawn(async move {
+                requests.session_to_end().await;
+                full.store(true, Ordering::Relaxed);
+                let interrupt = Stop::Interrupt;
+                crew.kit(slot).stop.send_modify(|now| *now = interrupt.max(*now));
+            })
+        };
+        let raw_writer = raw.as_mut().map(|raw| raw as &mut (dyn Write + Send));
+        let ended = supervise(&command, &self.setup.watch, &mark, &mut ear, raw_writer, stop).await;
+        ender.abort();
+        if let Some(mut raw) = raw {
+            let _ = raw.flush();
+        }
+        crash::point("session-ended");
+        if let Some(error) = &ended.raw_error {
+            self.notice(format!("the raw log {} is not whole: {error}", log.display()));
+        }
+        // What was interrupted may finish: then its result counts like any other.
+        let finished = ear.has_result
+            && ended.end == ProcessEnd::Stopped
+            && *interrupts.borrow() == Stop::Interrupt;
+        let mut process = ended.end;
+        let mut end = if finished {
+            ear.decoder.end(&ProcessEnd::Exited { code: 0 }, &ended.stderr_tail)
+        } else {
+            ear.decoder.end(&process, &ended.stderr_tail)
+        };
+        // A result that only says that it was interrupted is what was asked for.
+        if finished && end.class == EndClass::Completed {
+            process = ProcessEnd::Exited { code: 0 };
+        } else if finished {
+            end = SessionEnd { usage: end.usage, ..SessionEnd::of(EndClass::Cancelled, "") };
+        }
+        if end.class == EndClass::Cancelled && context_full.load(Ordering::Relaxed) {
+            let full = SessionEnd::of(EndClass::TooLong, "context limit reached");
+            end = SessionEnd { usage: end.usage, model: end.model, ..full };
+        }
+        let (requests, notes) = socket.requests().close();
+        drop(socket);
+        self.kit(slot).usage = end.usage;
+        let answer = self.held_at_last(Arc::new(job)).await.map(|held| {
+            let report = SessionReport {
+                signals: match end.class {
+                    EndClass::Completed => Signals::read(&end.text),
+                    _ => Signals::default(),
+                },
+                end: shortened(end),
+                process,
+                requests,
+                notes,
+                held,
+                duration_ms: u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX),
+                leftovers: ended.ended_leftovers,
+            };
+            Input::SessionEnded { slot, report: Box::new(report) }
+        });
+        self.answer(slot, answer);
+    }
+
+    /// The tasks that the session holds, even if the store has to be asked more than once: a session that
+    /// has ended must not be run again because of it.
+    async fn held_at_last(self: &Arc<Self>, job: Arc<Job>) -> Result<Vec<TaskBrief>, Failed> {
+        let mut tries = 0;
+        loop {
+            let (crew, job) = (Arc::clone(self), Arc::clone(&job));
+            let held = tokio::task::spawn_blocking(move || crew.held(&job)).await;
+            match held.unwrap_or_else(|panic| Err(Failed::new(Port::Store, panic, true))) {
+                Err(failed) if !failed.for_good && tries < self.setup.policy.port_retries => {
+                    self.notice(format!("{}; it is tried again", failed.error));
+                    tokio::time::sleep(transient(tries, 0.5)).await;
+                    tries += 1;
+                }
+                Err(failed) => return Err(Failed { for_good: true, ..failed }),
+                Ok(held) => return Ok(held),
+            }
+        }
+    }
+
+    /// The tasks that the session holds now that it has ended.
+    fn held(&self, job: &Job) -> Result<Vec<TaskBrief>, Failed> {
+        if let Some(task) = &job.task {
+            return Ok(vec![task.clone()]);
+        }
+        let mut store = self.store();
+        let assignee = Some(self.agent_id(job.slot).clone());
+        let tasks = store.list(&Filter { assignee, ..Filter::default() })?;
+        let mut held = Vec::new();
+        for task in tasks.iter().filter(|task| task.claim.is_some()) {
+            let brief = brief(store.as_mut(), task, self.new_attempt()?)?;
+            let began = task.claim.as_ref().map_or_else(now, |claim| claim.claimed_at);
+            store.begin_attempt(&self.attempt(job, &brief, began))?;
+            held.push(brief);
+        }
+        Ok(held)
+    }
+
+    /// The row of the attempt that this session is.
+    fn attempt(&self, job: &Job, task: &TaskBrief, started_at: Timestamp) -> Attempt {
+        Attempt {
+            id: task.attempt.clone(),
+            task: task.id.clone(),
+            run: Some(self.setup.run.clone()),
+            agent: self.agent_id(job.slot).clone(),
+            generation: task.generation,
+            model: job.model.clone(),
+            sandbox: Some("none".to_owned()),
+            started_at,
+            end: None,
+        }
+    }
+
+    fn prepare(&self, job: Job) -> Result<Prepared, Failed> {
+        let prompt = self.prompt(&job)?;
+        crash::point("prompt-written");
+        let seat = Seat {
+            agent: self.agent_id(job.slot).clone(),
+            task: job.task.as_ref().map(|task| (task.id.clone(), task.generation)),
+            may_claim: self.setup.policy.picker == Picker::Agent,
+            requests: Requests::default(),
+        };
+        let (number, desk) = (self.next_session(), Arc::clone(&self.setup.desk));
+        let socket = SessionSocket::open(&self.sockets, number, seat, desk, &self.setup.ralph)
+            .map_err(|error| Failed::new(Port::Prompt, error, false))?;
+        let mut environment = self.setup.agent_environment.clone();
+        environment.extend(socket.environment());
+        match self.sockets.bin(&self.setup.ralph) {
+            Ok(folder) => first_on_path(&mut environment, &folder),
+            Err(error) => self.notice(format!("sessions may not find ralph: {error}")),
+        }
+        let log = self.setup.logs.raw(job.iteration);
+        let raw = match self.setup.keep_raw {
+            true => match private_file(&log) {
+                Ok(file) => Some(BufWriter::with_capacity(128 * 1024, file)),
+                Err(error) => {
+                    self.notice(format!("no raw log: {}: {error}", log.display()));
+                    None
+                }
+            },
+            false => None,
+        };
+        if let Some(task) = &job.task {
+            self.store().begin_attempt(&self.attempt(&job, task, now()))?;
+            crash::point("attempt-begun");
+            if let (Some(model), Some(instead)) = (&job.model, &job.overridden) {
+                let text = format!("model {model} by a hint of the agent, instead of {instead}");
+                let by = self.actor(job.slot, task.generation);
+                self.store().note(&task.id, &text, &by, now())?;
+            }
+        }
+        let spec = SessionSpec {
+            executable: self.setup.executable.clone(),
+            extra_args: self.setup.extra_args.clone(),
+            folder: self.setup.project.worktree.clone(),
+            environment,
+            prompt,
+            model: job.model.clone(),
+            permissions: Permissions::Tools(self.setup.tools.clone()),
+            cassette: self.setup.cassette.clone(),
+            session: None,
+        };
+        Ok(Prepared { job, spec, log, raw, socket })
+    }
+
+    fn prompt(&self, job: &Job) -> Result<PromptBy, Failed> {
+        match (self.setup.prompt, &job.task) {
+            (PromptStyle::System, Some(task)) => {
+                let store = &mut *self.store();
+                let prompt = self.setup.prompting.prompt(store.as_mut(), &task.id, job.iteration);
+                let prompt = prompt.map_err(|error| match error {
+                    PromptError::Store(error) => Failed::from(error),
+                    PromptError::Template(error) => Failed::new(Port::Prompt, error, true),
+                })?;
+                let system = self.written(job.iteration, ".system.md", prompt.system.clone())?;
+                let task =
+                    self.written(job.iteration, ".task.md", prompt.task_file().to_owned())?;
+                Ok(PromptBy::System { system, task })
+            }
+            (PromptStyle::Peek, _) | (_, None) => {
+                let peek = self.kit(job.slot).peek.take();
+                let text = peek.map(|peek| (self.setup.peek_text)(&peek)).unwrap_or_default();
+                Ok(PromptBy::Argument(pick_prompt(&text)))
+            }
+        }
+    }
+
+    fn written(&self, iteration: u32, rest: &str, text: String) -> Result<Written, Failed> {
+        let file = self.setup.logs.iteration(iteration, rest);
+        let failed =
+            |error| Failed::new(Port::Prompt, format!("{}: {error}", file.display()), false);
+        // A second try of the same iteration writes it anew.
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(failed(error));
+            }
+            _ => {}
+        }
+        private_file(&file).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
+        Ok(Written { text, file })
+    }
+}
+
+struct Prepared {
+    job: Job,
+    spec: SessionSpec,
+    log: PathBuf,
+    raw: Option<BufWriter<File>>,
+    socket: SessionSocket,
+}
+
+/// Listens to a session: decodes it, and shows what it says.
+struct Ear {
+    decoder: Box<dyn Decoder>,
+    events: Vec<AgentEvent>,
+    display: Display,
+    slot: SlotId,
+    /// The last word of the session was its result.
+    has_result: bool,
+}
+
+impl Listener for Ear {
+    fn stdout(&mut self, line: &[u8], cut: bool) -> Heard {
+        let heard = self.decoder.line(line, cut, &mut self.events);
+        match heard {
+            Heard::Result => self.has_result = true,
+            Heard::Resumed => self.has_result = false,
+            Heard::Going => {}
+        }
+        for event in self.events.drain(..) {
+            self.display.agent(self.slot, event);
+        }
+        heard
+    }
+}
+
+/// Puts a folder before all others in which programs are looked for: prompts, skills and hooks call
+/// `ralph`, and it must be the one that drives them.
+fn first_on_path(environment: &mut [(OsString, OsString)], folder: &Path) {
+    let Some((_, path)) = environment.iter_mut().find(|(name, _)| name == "PATH") else { return };
+    let all = std::iter::once(folder.to_owned()).chain(std::env::split_paths(path));
+    if let Ok(joined) = std::env::join_paths(all) {
+        *path = joined;
+    }
+}
+
+/// The end with a text that fits into a journal line.
+fn shortened(mut end: SessionEnd) -> SessionEnd {
+    if end.text.len() > KEPT_TEXT {
+        let mut from = end.text.len() - KEPT_TEXT;
+        while !end.text.is_char_boundary(from) {
+            from += 1;
+        }
+        end.text = format!("…{}", &end.text[from..]);
+    }
+    end
+}

@@ -1,0 +1,228 @@
+//! Writing down what was decided.
+//!
+//! The order survives a crash at any point: evidence, then git, then the store. Git is the commit of
+//! what is done; of anything else the save, and for what is given up the files put back. A commit
+//! without its done is found by the next session, whose candidate equals what is settled. A done without
+//! its commit cannot be, nor a task given up whose files the next one would commit. Every step can be
+//! done twice.
+
+use std::sync::Arc;
+
+use ralph_core::ids::QuestionId;
+use ralph_core::records::{AttemptEnd, Evidence, Verdict};
+use ralph_core::run::{
+    Class, Ending, Input, Port, Settled, Settlement, SlotId, TaskAction, TaskResult,
+};
+use ralph_core::task::{Refusal, Status};
+use ralph_core::{TaskId, Timestamp};
+
+use super::crash;
+use super::crew::{Answer, Crew, Failed};
+use crate::clock::now;
+use crate::ports::{Candidate, GitError, StoreError};
+
+/// How much of a reason the store keeps.
+const KEPT_REASON: usize = 8_000;
+
+impl Crew {
+    pub(super) fn settle(self: &Arc<Self>, slot: SlotId, settlement: &Settlement) -> Answer {
+        let Some(candidate) = self.kit(slot).candidate.clone() else {
+            return Err(Failed::new(Port::Git, "there is no candidate tree", true));
+        };
+        self.write_evidence(slot, settlement, &candidate)?;
+        crash::point("evidence-written");
+        let mut commit = None;
+        if let Some(plan) = &settlement.commit {
+            crash::point("before-commit");
+            let made = self.setup.vcs.commit(&self.base, &candidate, &plan.subject, &plan.body);
+            match made {
+                Ok(made) => commit = made.map(|commit| (commit, plan.subject.clone())),
+                Err(GitError::HeadMoved { .. }) => return Ok(Input::HeadMoved { slot }),
+                Err(error) => {
+                    self.save(slot, settlement.tasks.first().map(|ending| &ending.task.id));
+                    return Err(error.into());
+                }
+            }
+            crash::point("after-commit");
+        }
+        let mut saved = None;
+        if let Some((task, attempt)) = &settlement.save {
+            let made = self.setup.vcs.save_wip(&self.base, task, *attempt)?;
+            saved = made.map(|saved| (task.clone(), saved.name));
+            crash::point("wip-saved");
+        }
+        let mut put_back = 0;
+        let mut tree = candidate.tree.clone();
+        if settlement.put_back {
+            put_back = self.setup.vcs.put_back(&self.base, &candidate)?.len();
+            tree = self.setup.vcs.candidate(&self.base)?.tree;
+            crash::point("put-back");
+        }
+        let head = self.setup.vcs.head()?;
+        let tasks = settlement
+            .tasks
+            .iter()
+            .map(|ending| self.settle_task(slot, ending, head.as_deref()))
+            .collect::<Result<Vec<_>, Failed>>()?;
+        if settlement.class == Class::Done || settlement.put_back {
+            self.set_settled_tree(&tree);
+        }
+        for warning in self.setup.vcs.warnings() {
+            self.notice(warning);
+        }
+        let counts = self.store().counts(&self.setup.scope).ok();
+        let put_back = u32::try_from(put_back).unwrap_or(u32::MAX);
+        let settled = Settled { tasks, commit, head, saved, put_back, tree, counts };
+        Ok(Input::Settled { slot, settled: Box::new(settled) })
+    }
+
+    /// Saves what there is, as far as that works; used where something else already failed.
+    fn save(&self, slot: SlotId, task: Option<&TaskId>) {
+        let Some(task) = task else { return };
+        let iteration = self.kit(slot).iteration;
+        match self.setup.vcs.save_wip(&self.base, task, iteration) {
+            Ok(Some(saved)) => self.notice(format!("the work was saved under {}", saved.name)),
+            Ok(None) => {}
+            Err(error) => self.notice(format!("the work could not be saved: {error}")),
+        }
+    }
+
+    fn write_evidence(
+        &self,
+        slot: SlotId,
+        settlement: &Settlement,
+        candidate: &Candidate,
+    ) -> Result<(), Failed> {
+        let gates = self.kit(slot).gates.clone();
+        let at = now();
+        let mut store = self.store();
+        for ending in &settlement.tasks {
+            if !matches!(ending.class, Class::Done | Class::Red | Class::Unchanged) {
+                continue;
+            }
+            let row = |judge: &str, verdict, exit_code, duration_ms, digest: &str| Evidence {
+                task: ending.task.id.clone(),
+                attempt: Some(ending.task.attempt.clone()),
+                tree: candidate.tree.clone(),
+                judge: judge.to_owned(),
+                verdict,
+                exit_code,
+                duration_ms,
+                digest: digest.to_owned(),
+                at,
+            };
+            let known = store.evidence(&ending.task.id)?;
+            let mut rows: Vec<Evidence> = gates
+                .iter()
+                .map(|gate| {
+                    row(&gate.name, gate.verdict, gate.exit_code, gate.duration_ms, &gate.digest)
+                })
+                .collect();
+            if settlement.unchanged || ending.class == Class::Unchanged {
+                rows.push(row("changes", Verdict::Unchanged, None, 0, "No changes detected"));
+            } else if gates.is_empty() {
+                rows.push(row("changes", Verdict::Ungated, None, 0, ""));
+            }
+            // Tried again after a failure further down, the same rows are there already.
+            for row in rows {
+                let there = known.iter().any(|old| {
+                    old.attempt == row.attempt && old.judge == row.judge && old.tree == row.tree
+                });
+                if !there {
+                    store.add_evidence(&row)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn settle_task(
+        &self,
+        slot: SlotId,
+        ending: &Ending,
+        head: Option<&str>,
+    ) -> Result<TaskResult, Failed> {
+        let id = &ending.task.id;
+        let by = self.actor(slot, ending.task.generation);
+        self.let_go(id, ending.task.generation);
+        let at = now();
+        let mut store = self.store();
+        let mut question = None;
+        let limit = self.setup.policy.retries;
+        let written = match &ending.action {
+            None => Ok(None),
+            Some(TaskAction::Done { result }) => {
+                let result = result.clone().or_else(|| {
+                    head.map(|commit| serde_json::json!({ "commit": commit }).to_string())
+                });
+                store.done(id, result.as_deref(), &by, at).map(|()| Some(Status::Done))
+            }
+            Some(TaskAction::Fail { reason, for_good }) => {
+                store.fail(id, &bounded(reason), *for_good, limit, &by, at).map(Some)
+            }
+            Some(TaskAction::Release) => store.release(id, &by, at).map(|()| Some(Status::Pending)),
+            Some(TaskAction::Ask { text }) => {
+                let name = self.question_id()?;
+                question = Some(name.clone());
+                store.ask(name, id, &bounded(text), &by, at).map(|()| Some(Status::Waiting))
+            }
+            Some(TaskAction::Hold { reason }) => store
+                .note(id, &bounded(reason), &by, at)
+                .and_then(|()| store.hold(id, &by, at))
+                .map(|()| Some(Status::Waiting)),
+        };
+        let status = match written {
+            Ok(status) => status,
+            // Written by the try before this one, or taken over by somebody else: `get` tells.
+            Err(StoreError::Refused(
+                Refusal::ClaimLost { .. } | Refusal::Transition { .. } | Refusal::NotClaimed { .. },
+            )) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let task = store.get(id)?;
+        let settled_before = ending.action.is_some()
+            && status.is_none()
+            && task.claim.is_none()
+            && task.generation == ending.task.generation;
+        let status = status.or(settled_before.then_some(task.status));
+        drop(store);
+        crash::point("task-settled");
+        self.end_attempt(slot, ending, head, at)?;
+        crash::point("attempt-ended");
+        Ok(TaskResult { id: id.clone(), status, retry_count: task.retry_count, question })
+    }
+
+    fn end_attempt(
+        &self,
+        slot: SlotId,
+        ending: &Ending,
+        head: Option<&str>,
+        at: Timestamp,
+    ) -> Result<(), Failed> {
+        let usage = std::mem::take(&mut self.kit(slot).usage);
+        let end = AttemptEnd {
+            at,
+            outcome: ending.class.as_str().to_owned(),
+            detail: bounded(&ending.detail),
+            commit: head.filter(|_| ending.class == Class::Done).map(str::to_owned),
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cost_micro_usd: usage.cost_micro_usd,
+        };
+        let mut store = self.store();
+        store.end_attempt(&ending.task.attempt, &end)?;
+        Ok(())
+    }
+
+    fn question_id(&self) -> Result<QuestionId, Failed> {
+        self.ids().question().map_err(|error| Failed::new(Port::Store, error, true))
+    }
+}
+
+fn bounded(text: &str) -> String {
+    let mut end = text.len().min(KEPT_REASON);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].to_owned()
+}

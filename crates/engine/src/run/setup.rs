@@ -1,0 +1,117 @@
+//! Everything that a run needs, put together by whoever starts it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ralph_core::AgentId;
+use ralph_core::Lease;
+use ralph_core::ids::RunId;
+use ralph_core::run::{Notice, Policy, Resume};
+
+use crate::agents::Agent;
+use crate::entropy::Ids;
+use crate::ports::{Peek, Scope, Store, Vcs};
+use crate::process::Watch;
+use crate::project::Project;
+use crate::run::place::{RunLogs, WorktreeLock};
+use crate::run::prompting::Prompting;
+use crate::socket::Desk;
+
+/// A gate: a command that judges the work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateSpec {
+    /// Its name.
+    pub name: String,
+    /// The shell command.
+    pub command: String,
+    /// How long it may take.
+    pub timeout: Duration,
+}
+
+/// How the prompt reaches the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptStyle {
+    /// Rules as the system prompt, the task in a file.
+    System,
+    /// The skill's name and the look at the plan, as an argument.
+    Peek,
+}
+
+/// Makes a text of a look at the plan, as `ralph task peek` prints it.
+pub type PeekText = Arc<dyn Fn(&Peek) -> String + Send + Sync>;
+
+/// Opens the store once more, for another thread.
+pub type OpenStore =
+    Arc<dyn Fn() -> Result<Box<dyn Store>, crate::ports::StoreError> + Send + Sync>;
+
+/// Everything that a run needs.
+pub struct Setup {
+    /// The repository.
+    pub project: Project,
+    /// The lock on the worktree, held until the run ends.
+    pub lock: WorktreeLock,
+    /// How it behaves.
+    pub policy: Policy,
+    /// Its name.
+    pub run: RunId,
+    /// The id of each slot.
+    pub agent_ids: Vec<AgentId>,
+    /// The run that it goes on with.
+    pub resume: Option<Resume>,
+    /// Which tasks.
+    pub scope: Scope,
+    /// Which tasks, in words.
+    pub target: String,
+    /// The agent.
+    pub agent: &'static dyn Agent,
+    /// Its program.
+    pub executable: OsString,
+    /// Its extra arguments.
+    pub extra_args: Vec<String>,
+    /// The tools it may use where there is no box.
+    pub tools: Vec<String>,
+    /// What `script` plays.
+    pub cassette: Option<PathBuf>,
+    /// The environment of sessions, without what the loop adds.
+    pub agent_environment: Vec<(OsString, OsString)>,
+    /// The environment of gates.
+    pub gate_environment: Vec<(OsString, OsString)>,
+    /// The watchdogs of sessions.
+    pub watch: Watch,
+    /// How the prompt reaches the agent.
+    pub prompt: PromptStyle,
+    /// What it says.
+    pub prompting: Prompting,
+    /// The gates.
+    pub gates: Vec<GateSpec>,
+    /// How long a claim holds without being renewed.
+    pub lease: Lease,
+    /// The store.
+    pub open_store: OpenStore,
+    /// Where the store lies, to notice changes by others.
+    pub store_path: PathBuf,
+    /// Version control.
+    pub vcs: Arc<dyn Vcs>,
+    /// The files of the run.
+    pub logs: RunLogs,
+    /// Whether raw agent output is kept.
+    pub keep_raw: bool,
+    /// `state.toml`.
+    pub state_path: PathBuf,
+    /// Where sockets lie.
+    pub runtime: Option<PathBuf>,
+    /// This program.
+    pub ralph: PathBuf,
+    /// Who answers requests from inside sessions.
+    pub desk: Arc<dyn Desk>,
+    /// Makes the text of a look at the plan.
+    pub peek_text: PeekText,
+    /// Names for new things.
+    pub ids: Ids,
+    /// What was found before the run began.
+    pub notices: Vec<Notice>,
+    /// Bytes that must be free on the disk before a task is claimed.
+    pub disk_floor: u64,
+}

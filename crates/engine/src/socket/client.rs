@@ -1,0 +1,111 @@
+//! The calling side. It blocks and needs no runtime: a task command makes one call and ends.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ralph_core::run::Control;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::protocol::{
+    Call, ControlLine, ControlReply, MAX_LINE, MAX_REPLY, PATIENCE, Reply, VERSION,
+};
+
+/// An answer may take as long as the store is locked by others, and then some.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(90);
+
+/// Why a call came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Nobody listens at this path.
+    #[error("nobody answers at {}", .0.display())]
+    NobodyThere(PathBuf),
+    /// The request does not fit.
+    #[error("the request has {0} bytes, more than the {MAX_LINE} that a session may send")]
+    TooLong(usize),
+    /// It was understood and refused.
+    #[error("{0}")]
+    Refused(String),
+    /// The answer is none.
+    #[error("the answer makes no sense: {0}")]
+    Nonsense(String),
+    /// The connection broke, or nothing came.
+    #[error("{}: {source}", path.display())]
+    Broken {
+        /// The socket.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Makes a call from inside a session.
+pub fn call(socket: &Path, call: &Call) -> Result<Reply, ClientError> {
+    answer(send(socket, call)?, socket)
+}
+
+/// Tells a running loop something.
+pub fn control(socket: &Path, control: &Control) -> Result<(), ClientError> {
+    let line = ControlLine { control: Some(control.clone()), ..line() };
+    accepted(answer(send(socket, &line)?, socket)?).map(|_| ())
+}
+
+/// Asks a running loop about itself, such as its `status`.
+pub fn ask(socket: &Path, what: &str) -> Result<serde_json::Value, ClientError> {
+    let line = ControlLine { ask: Some(what.to_owned()), ..line() };
+    accepted(answer(send(socket, &line)?, socket)?)
+}
+
+/// Follows the events of a running loop: one line of JSON each, from this number on, until the run ends.
+pub fn feed(
+    socket: &Path,
+    from: u64,
+) -> Result<impl Iterator<Item = io::Result<String>> + use<>, ClientError> {
+    let stream = send(socket, &ControlLine { feed: Some(from), ..line() })?;
+    // Hours may pass between two events.
+    let endless = stream.set_read_timeout(None);
+    endless.map_err(|source| ClientError::Broken { path: socket.to_owned(), source })?;
+    Ok(BufReader::new(stream).lines())
+}
+
+fn line() -> ControlLine {
+    ControlLine { v: VERSION, ..ControlLine::default() }
+}
+
+fn accepted(reply: ControlReply) -> Result<serde_json::Value, ClientError> {
+    match reply {
+        ControlReply { ok: true, value, .. } => Ok(value.unwrap_or_default()),
+        ControlReply { error, .. } => {
+            Err(ClientError::Refused(error.unwrap_or_else(|| "it was refused".to_owned())))
+        }
+    }
+}
+
+fn send(socket: &Path, request: &impl Serialize) -> Result<UnixStream, ClientError> {
+    let broken = |source| ClientError::Broken { path: socket.to_owned(), source };
+    let mut line = serde_json::to_vec(request).map_err(|error| broken(error.into()))?;
+    line.push(b'\n');
+    if line.len() > MAX_LINE {
+        return Err(ClientError::TooLong(line.len()));
+    }
+    let mut stream = UnixStream::connect(socket).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+            ClientError::NobodyThere(socket.to_owned())
+        }
+        _ => broken(source),
+    })?;
+    stream.set_write_timeout(Some(PATIENCE)).map_err(broken)?;
+    stream.set_read_timeout(Some(ANSWER_PATIENCE)).map_err(broken)?;
+    stream.write_all(&line).map_err(broken)?;
+    Ok(stream)
+}
+
+fn answer<T: DeserializeOwned>(stream: UnixStream, socket: &Path) -> Result<T, ClientError> {
+    let mut text = Vec::new();
+    let read = BufReader::new(stream.take(MAX_REPLY)).read_until(b'\n', &mut text);
+    read.map_err(|source| ClientError::Broken { path: socket.to_owned(), source })?;
+    serde_json::from_slice(&text).map_err(|error| ClientError::Nonsense(error.to_string()))
+}

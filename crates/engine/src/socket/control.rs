@@ -1,0 +1,131 @@
+//! The socket for people: controls, questions about the run, and the feed of its events.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ralph_core::run::Control;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::mpsc;
+
+use super::protocol::{ControlLine, ControlReply, PATIENCE, VERSION, other_version};
+use super::server::{Connection, NoLine, Server, serve};
+use super::{Place, SocketError};
+use crate::feed::Feed;
+
+/// A follower that is stopped at its terminal for this long is let go; it can come back by number.
+const FOLLOWER_PATIENCE: Duration = Duration::from_secs(300);
+
+/// Tells about the run what is asked by name; `None` for a name that it does not know.
+pub type Inquiry = dyn Fn(&str) -> Option<Value> + Send + Sync;
+
+/// The open control socket. It is closed and removed when this is dropped.
+#[derive(Debug)]
+pub struct ControlSocket {
+    path: PathBuf,
+    server: Option<Server>,
+}
+
+impl ControlSocket {
+    /// Opens it. Called within a runtime.
+    pub fn open(
+        place: &Place,
+        controls: mpsc::Sender<Control>,
+        inquiry: Arc<Inquiry>,
+        feed: Feed,
+    ) -> Result<Self, SocketError> {
+        let path = place.control();
+        let server = serve(&path, move |line, connection| {
+            let (controls, inquiry, feed) = (controls.clone(), Arc::clone(&inquiry), feed.clone());
+            answer(line, connection, controls, inquiry, feed)
+        })?;
+        Ok(Self { path, server: Some(server) })
+    }
+
+    /// Where it is, for `state.toml`.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The end of a run whose feed is closed: whoever follows gets the rest of it, if they take it soon.
+    pub async fn finish(mut self) {
+        if let Some(server) = self.server.take() {
+            server.finish(Duration::from_secs(2)).await;
+        }
+    }
+}
+
+impl Drop for ControlSocket {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+async fn answer(
+    line: Result<Vec<u8>, NoLine>,
+    connection: Connection,
+    controls: mpsc::Sender<Control>,
+    inquiry: Arc<Inquiry>,
+    feed: Feed,
+) {
+    let line = line.map_err(|error| error.to_string()).and_then(|line| {
+        serde_json::from_slice::<ControlLine>(&line)
+            .map_err(|error| format!("not a request: {error}"))
+    });
+    let reply = match line {
+        Err(why) => ControlReply::refused(why),
+        Ok(line) if line.v != VERSION => ControlReply::refused(other_version(line.v)),
+        Ok(ControlLine { control: Some(control), ask: None, feed: None, .. }) => {
+            pass_on(control, &controls).await
+        }
+        Ok(ControlLine { control: None, ask: Some(name), feed: None, .. }) => {
+            let told = tokio::task::spawn_blocking(move || inquiry(&name)).await.ok().flatten();
+            match told {
+                Some(value) => ControlReply { ok: true, error: None, value: Some(value) },
+                None => ControlReply::refused("the run cannot tell that"),
+            }
+        }
+        Ok(ControlLine { control: None, ask: None, feed: Some(from), .. }) => {
+            return follow(connection, feed, from).await;
+        }
+        Ok(_) => ControlReply::refused("a request has one of control, ask and feed"),
+    };
+    connection.answer(&reply).await;
+}
+
+async fn pass_on(control: Control, controls: &mpsc::Sender<Control>) -> ControlReply {
+    match controls.send_timeout(control, PATIENCE).await {
+        Ok(()) => ControlReply { ok: true, ..ControlReply::default() },
+        Err(mpsc::error::SendTimeoutError::Timeout(_)) => {
+            ControlReply::refused("the run is busy and did not take it")
+        }
+        Err(mpsc::error::SendTimeoutError::Closed(_)) => {
+            ControlReply::refused("the run is ending and takes no more")
+        }
+    }
+}
+
+async fn follow(mut connection: Connection, feed: Feed, from: u64) {
+    let mut lines = feed.since(from);
+    // The reader must not keep the feed open.
+    drop(feed);
+    let mut nothing = [0_u8; 64];
+    loop {
+        let batch = tokio::select! {
+            batch = lines.next() => batch,
+            // All that a follower may still say is that it leaves.
+            read = connection.read.read(&mut nothing) => match read {
+                Ok(0) | Err(_) => return,
+                Ok(_) => continue,
+            },
+        };
+        let Ok(Some(batch)) = batch else { break };
+        let sent = connection.write.write_all(batch.as_bytes());
+        match tokio::time::timeout(FOLLOWER_PATIENCE, sent).await {
+            Ok(Ok(())) => {}
+            _ => return,
+        }
+    }
+    let _ = connection.write.shutdown().await;
+}

@@ -1,0 +1,103 @@
+//! What goes over the sockets, and how much of it.
+
+use std::time::Duration;
+
+use ralph_core::run::Control;
+use serde::{Deserialize, Serialize};
+
+/// The version of the format.
+pub const VERSION: u32 = 1;
+/// The longest request, in bytes, with its line break.
+pub const MAX_LINE: usize = 1 << 20;
+/// The longest answer that a caller takes, in bytes.
+pub const MAX_REPLY: u64 = 256 << 20;
+/// How long a request may take to arrive, and an answer to be taken.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A call of `ralph task` or `ralph hook` from inside a session.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Call {
+    /// The version of the format.
+    pub v: u32,
+    /// The words after `ralph task`; those of a hook begin with `hook`.
+    pub argv: Vec<String>,
+    /// The width of the caller's terminal; `None` when it is not one.
+    #[serde(default)]
+    pub width: Option<usize>,
+    /// Whether data may have colours.
+    #[serde(default)]
+    pub color: bool,
+    /// Whether messages may have colours.
+    #[serde(default)]
+    pub message_color: bool,
+    /// What the caller read from its standard input, where the call asks for that.
+    #[serde(default)]
+    pub stdin: String,
+}
+
+impl Call {
+    /// A call with these words, for a caller that is not a terminal.
+    pub fn new(argv: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let argv = argv.into_iter().map(Into::into).collect();
+        Self { v: VERSION, argv, ..Self::default() }
+    }
+}
+
+/// What became of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Reply {
+    /// The exit code.
+    pub code: u8,
+    /// What to print.
+    pub out: String,
+    /// What to say.
+    pub err: String,
+}
+
+impl Reply {
+    /// A call that could not be understood or carried out.
+    pub fn failed(why: impl std::fmt::Display) -> Self {
+        Self { code: 1, out: String::new(), err: format!("error: {why}\n") }
+    }
+}
+
+/// A line on the control socket: one of the three.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ControlLine {
+    /// The version of the format.
+    pub v: u32,
+    /// A wish.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<Control>,
+    /// A thing to be told, such as `status`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<String>,
+    /// Every event from this number on, until somebody closes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feed: Option<u64>,
+}
+
+/// The answer on the control socket.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ControlReply {
+    /// It was taken.
+    pub ok: bool,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<serde_json::Value>,
+}
+
+impl ControlReply {
+    /// A refusal.
+    pub fn refused(why: impl Into<String>) -> Self {
+        Self { ok: false, error: Some(why.into()), value: None }
+    }
+}
+
+/// Why a line of another version is refused.
+pub(super) fn other_version(found: u32) -> String {
+    format!("this ralph speaks version {VERSION} and was asked in version {found}")
+}

@@ -1,0 +1,171 @@
+//! Accepting, reading one line, answering. Nothing that the other side does or leaves out holds up
+//! anybody else.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::SocketError;
+use super::protocol::{MAX_LINE, PATIENCE};
+
+/// So many connections are served at a time; the others wait in line. Open files are few, and an agent
+/// must not be able to use up those of the loop.
+const AT_ONCE: usize = 64;
+
+/// Why a request could not be read.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoLine {
+    #[error("the request ends in the middle of its line")]
+    Half,
+    #[error("the request is longer than {MAX_LINE} bytes")]
+    TooLong,
+    #[error("the request did not arrive within {} seconds", PATIENCE.as_secs())]
+    TooLate,
+    /// Nobody is there to be told.
+    #[error("the caller is gone")]
+    Gone,
+}
+
+/// Both halves of a connection, after its request was read.
+pub(super) struct Connection {
+    pub(super) read: OwnedReadHalf,
+    pub(super) write: OwnedWriteHalf,
+}
+
+impl Connection {
+    /// Writes one line and closes. A caller that does not read is left.
+    pub(super) async fn answer(mut self, reply: &impl Serialize) {
+        let Ok(mut line) = serde_json::to_vec(reply) else { return };
+        line.push(b'\n');
+        let sent = async {
+            self.write.write_all(&line).await?;
+            self.write.shutdown().await
+        };
+        let _ = tokio::time::timeout(PATIENCE, sent).await;
+    }
+}
+
+/// A socket that is being served. When this is dropped, nothing of it goes on.
+#[derive(Debug)]
+pub(super) struct Server {
+    task: JoinHandle<()>,
+    stop: Option<oneshot::Sender<()>>,
+}
+
+impl Server {
+    /// Takes no more requests and lets those that it has go to their end, for so long at most.
+    pub(super) async fn finish(mut self, at_most: Duration) {
+        self.stop.take();
+        let _ = tokio::time::timeout(at_most, &mut self.task).await;
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Answers on a socket. Each request goes to `handle`, in a task of its own.
+pub(super) fn serve<F, R>(path: &Path, handle: F) -> Result<Server, SocketError>
+where
+    F: Fn(Result<Vec<u8>, NoLine>, Connection) -> R + Clone + Send + 'static,
+    R: Future<Output = ()> + Send + 'static,
+{
+    let listener =
+        UnixListener::bind(path).map_err(|source| SocketError { path: path.to_owned(), source })?;
+    let (stop, stopped) = oneshot::channel();
+    Ok(Server { task: tokio::spawn(accept(listener, handle, stopped)), stop: Some(stop) })
+}
+
+async fn accept<F, R>(listener: UnixListener, handle: F, mut stopped: oneshot::Receiver<()>)
+where
+    F: Fn(Result<Vec<u8>, NoLine>, Connection) -> R + Clone + Send + 'static,
+    R: Future<Output = ()> + Send + 'static,
+{
+    let free = Arc::new(Semaphore::new(AT_ONCE));
+    let mut served = JoinSet::new();
+    loop {
+        let Ok(permit) = Arc::clone(&free).acquire_owned().await else { return };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = &mut stopped => break,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let handle = handle.clone();
+                served.spawn(async move {
+                    one(stream, handle).await;
+                    drop(permit);
+                });
+            }
+            // Out of files: others must close some first, and nothing tells when.
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+        while served.try_join_next().is_some() {}
+    }
+    drop(listener);
+    while served.join_next().await.is_some() {}
+}
+
+async fn one<F, R>(stream: UnixStream, handle: F)
+where
+    F: Fn(Result<Vec<u8>, NoLine>, Connection) -> R,
+    R: Future<Output = ()>,
+{
+    let (mut read, write) = stream.into_split();
+    let line = tokio::time::timeout(PATIENCE, read_line(&mut read)).await;
+    match line.unwrap_or(Err(NoLine::TooLate)) {
+        Err(NoLine::Gone) => {}
+        line => handle(line, Connection { read, write }).await,
+    }
+}
+
+/// Reads up to the first line break. What comes behind it is nobody's business.
+async fn read_line(from: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, NoLine> {
+    let mut line = Vec::with_capacity(1024);
+    loop {
+        let before = line.len();
+        let room = (MAX_LINE - before) as u64;
+        match (&mut *from).take(room.min(64 * 1024)).read_buf(&mut line).await {
+            Ok(0) if before == 0 => return Err(NoLine::Gone),
+            Ok(0) => return Err(NoLine::Half),
+            Ok(_) => {}
+            Err(_) => return Err(NoLine::Gone),
+        }
+        if let Some(at) = line[before..].iter().position(|byte| *byte == b'\n') {
+            line.truncate(before + at);
+            return Ok(line);
+        }
+        if line.len() >= MAX_LINE {
+            return Err(NoLine::TooLong);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_is_read_up_to_its_break_and_no_further_than_the_limit() {
+        let read = async |bytes: &[u8]| read_line(&mut &*bytes).await;
+        assert_eq!(read(b"abc\ndef").await, Ok(b"abc".to_vec()));
+        assert_eq!(read(b"\n").await, Ok(vec![]));
+        assert_eq!(read(b"").await, Err(NoLine::Gone));
+        assert_eq!(read(b"abc").await, Err(NoLine::Half));
+        let mut long = vec![b'x'; MAX_LINE - 1];
+        long.push(b'\n');
+        assert_eq!(read(&long).await.map(|line| line.len()), Ok(MAX_LINE - 1));
+        long.insert(0, b'x');
+        assert_eq!(read(&long).await, Err(NoLine::TooLong));
+        assert_eq!(read(&vec![0xff; 3 * MAX_LINE]).await, Err(NoLine::TooLong));
+    }
+}

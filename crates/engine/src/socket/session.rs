@@ -1,0 +1,248 @@
+//! The socket of one session: who sits there, and what was asked for.
+
+use std::ffi::OsString;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ralph_core::run::{Request, Wish};
+use ralph_core::task::Generation;
+use ralph_core::{AgentId, TaskId};
+use tokio::sync::Notify;
+
+use super::protocol::{Call, Reply, VERSION, other_version};
+use super::server::{Connection, NoLine, Server, serve};
+use super::{Place, SocketError};
+
+/// So many notes are kept for the report of a session. The task's log has all of them.
+const MAX_NOTES: usize = 200;
+/// So much is kept of each, in bytes.
+const MAX_NOTE: usize = 4_000;
+
+/// Answers the calls from inside a session.
+///
+/// # Contract
+/// - Who calls is the seat, whatever the words say.
+/// - `done`, `fail` and `ask` are recorded in the seat's requests and change nothing by themselves.
+/// - It may be called from many threads at once, and may block.
+pub trait Desk: Send + Sync {
+    /// Carries out a call, or says why not.
+    fn answer(&self, seat: &Seat, call: &Call) -> Reply;
+}
+
+/// The identity of one session.
+#[derive(Debug, Clone)]
+pub struct Seat {
+    /// The id that its claims are made under.
+    pub agent: AgentId,
+    /// The task and the claim on it, where the loop chose.
+    pub task: Option<(TaskId, Generation)>,
+    /// The agent chooses, and claims by itself.
+    pub may_claim: bool,
+    /// What it asked for so far.
+    pub requests: Requests,
+}
+
+/// What a session asked for, one request a task: a later one takes the place of an earlier one.
+#[derive(Debug, Clone, Default)]
+pub struct Requests(Arc<Mutex<Ledger>>, Arc<Notify>);
+
+#[derive(Debug, Default)]
+struct Ledger {
+    requests: Vec<Request>,
+    notes: Vec<String>,
+    closed: bool,
+}
+
+/// The session has ended: nothing is recorded any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the session has ended; nothing is recorded any more")]
+pub struct Closed;
+
+impl Requests {
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records a request and returns the one that it replaces.
+    pub fn record(&self, request: Request) -> Result<Option<Wish>, Closed> {
+        let mut ledger = self.ledger();
+        if ledger.closed {
+            return Err(Closed);
+        }
+        let known = ledger.requests.iter_mut().find(|known| known.task == request.task);
+        Ok(match known {
+            Some(known) => Some(std::mem::replace(&mut known.wish, request.wish)),
+            None => {
+                ledger.requests.push(request);
+                None
+            }
+        })
+    }
+
+    /// Records a request unless there is one for its task, and says whether it did.
+    pub fn record_if_none(&self, request: Request) -> Result<bool, Closed> {
+        let mut ledger = self.ledger();
+        if ledger.closed {
+            return Err(Closed);
+        }
+        let none = !ledger.requests.iter().any(|known| known.task == request.task);
+        if none {
+            ledger.requests.push(request);
+        }
+        Ok(none)
+    }
+
+    /// The session cannot go on in a useful way: it is to be ended.
+    pub fn end_session(&self) {
+        self.1.notify_one();
+    }
+
+    /// Waits until the session is to be ended.
+    pub async fn session_to_end(&self) {
+        self.1.notified().await;
+    }
+
+    /// Remembers a note for the report of the session.
+    pub fn note(&self, text: &str) {
+        let mut ledger = self.ledger();
+        if !ledger.closed && ledger.notes.len() < MAX_NOTES {
+            ledger.notes.push(text[..text.floor_char_boundary(MAX_NOTE)].to_owned());
+        }
+    }
+
+    /// What is recorded about a task.
+    pub fn of(&self, task: &TaskId) -> Option<Wish> {
+        let ledger = self.ledger();
+        ledger.requests.iter().find(|known| known.task == *task).map(|known| known.wish.clone())
+    }
+
+    /// Ends the recording, and gives the requests and the notes.
+    pub fn close(&self) -> (Vec<Request>, Vec<String>) {
+        let mut ledger = self.ledger();
+        ledger.closed = true;
+        (std::mem::take(&mut ledger.requests), std::mem::take(&mut ledger.notes))
+    }
+}
+
+/// An open socket of a session. It is closed, and its folder removed, when this is dropped.
+///
+/// The folder holds the socket and the task script and nothing else, so that a box can show it. It may
+/// be shown read-only.
+#[derive(Debug)]
+pub struct SessionSocket {
+    folder: PathBuf,
+    path: PathBuf,
+    script: PathBuf,
+    seat: Arc<Seat>,
+    /// Ends with this.
+    _server: Server,
+}
+
+impl SessionSocket {
+    /// Opens the socket of the session with this number, which is new in its run. `ralph` is where the
+    /// session finds the program. Called within a runtime.
+    pub fn open(
+        place: &Place,
+        number: u32,
+        seat: Seat,
+        desk: Arc<dyn Desk>,
+        ralph: &Path,
+    ) -> Result<Self, SocketError> {
+        let folder = place.session(number);
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&folder)
+            .map_err(|source| SocketError { path: folder.clone(), source })?;
+        let script = folder.join("task");
+        write_script(&script, ralph)
+            .map_err(|source| SocketError { path: script.clone(), source })?;
+        let path = folder.join("socket");
+        let seat = Arc::new(seat);
+        let handler = (Arc::clone(&seat), desk);
+        let server = serve(&path, move |line, connection| {
+            let (seat, desk) = handler.clone();
+            answer(line, connection, seat, desk)
+        })?;
+        Ok(Self { folder, path, script, seat, _server: server })
+    }
+
+    /// The socket.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder that a box must show, and that nothing else lies in.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// One executable path that behaves like `ralph task`.
+    pub fn script(&self) -> &Path {
+        &self.script
+    }
+
+    /// Who sits there.
+    pub fn seat(&self) -> &Seat {
+        &self.seat
+    }
+
+    /// What was asked for.
+    pub fn requests(&self) -> &Requests {
+        &self.seat.requests
+    }
+
+    /// What the session finds in its environment.
+    pub fn environment(&self) -> Vec<(OsString, OsString)> {
+        let mut all: Vec<(OsString, OsString)> = vec![
+            ("RALPH_AGENT_ID".into(), self.seat.agent.as_str().into()),
+            ("RALPH_SOCKET".into(), self.path.clone().into()),
+            ("RALPH_TASK_SCRIPT".into(), self.script.clone().into()),
+        ];
+        if let Some((task, _)) = &self.seat.task {
+            all.push(("RALPH_TASK_ID".into(), task.as_str().into()));
+        }
+        all
+    }
+}
+
+impl Drop for SessionSocket {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+async fn answer(
+    line: Result<Vec<u8>, NoLine>,
+    connection: Connection,
+    seat: Arc<Seat>,
+    desk: Arc<dyn Desk>,
+) {
+    let call = line.map_err(|error| error.to_string()).and_then(|line| {
+        serde_json::from_slice::<Call>(&line).map_err(|error| format!("not a request: {error}"))
+    });
+    let reply = match call {
+        Ok(call) if call.v != VERSION => Reply::failed(other_version(call.v)),
+        Ok(call) => tokio::task::spawn_blocking(move || desk.answer(&seat, &call))
+            .await
+            .unwrap_or_else(|_| Reply::failed("the loop could not carry this out")),
+        Err(why) => Reply::failed(why),
+    };
+    connection.answer(&reply).await;
+}
+
+fn write_script(path: &Path, ralph: &Path) -> io::Result<()> {
+    let mut text = b"#!/bin/sh\nexec '".to_vec();
+    for byte in ralph.as_os_str().as_bytes() {
+        match byte {
+            b'\'' => text.extend_from_slice(b"'\\''"),
+            byte => text.push(*byte),
+        }
+    }
+    text.extend_from_slice(b"' task \"$@\"\n");
+    let mut file = OpenOptions::new().create_new(true).write(true).mode(0o700).open(path)?;
+    file.write_all(&text)
+}

@@ -1,0 +1,62 @@
+//! The tree to judge.
+//!
+//! Git processes: 3 where nothing was dirty before the run (`diff-index`, `add`, `write-tree`), 5
+//! otherwise (`diff-index` again, `update-index`); one more (`read-tree`) while something is staged, and
+//! one more when somebody else has moved HEAD.
+
+use std::collections::BTreeSet;
+
+use super::entries::{Change, folders_above};
+use super::git::GitError;
+use super::in_place::GitVcs;
+use super::scratch::Scratch;
+use super::start::Start;
+use crate::ports::{Candidate, RunBase};
+
+impl GitVcs {
+    pub(super) fn write_candidate(&self, base: &RunBase) -> Result<Candidate, GitError> {
+        self.catch_up();
+        let head = self.position()?.head;
+        let head_tree = self.tree_of(head.as_deref())?;
+        let scratch = self.worktree_as_index(head.as_deref())?;
+        let start = self.start_of(base)?;
+        if !start.is_clean() {
+            let changes = scratch.changes_from(&head_tree)?;
+            let kept = untouched(&start, &changes);
+            scratch.set(&head_tree, kept.iter().map(|c| (&c.path, c.from.as_ref())))?;
+        }
+        let tree = scratch.write_tree()?;
+        let leftovers = tree != head_tree;
+        Ok(Candidate { tree, head, head_tree, leftovers })
+    }
+
+    /// An index of our own that holds the commit overlaid by the worktree.
+    pub(super) fn worktree_as_index(&self, head: Option<&str>) -> Result<Scratch<'_>, GitError> {
+        let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
+        for left_out in scratch.overlay(head)? {
+            self.warn(left_out);
+        }
+        Ok(scratch)
+    }
+}
+
+/// Of the differences between HEAD and the worktree those that the person made before the run and
+/// that no session touched: they go back to what HEAD has.
+fn untouched<'a>(start: &Start, changes: &'a [Change]) -> Vec<&'a Change> {
+    let is_untouched = |change: &&Change| {
+        let personal = start.personal(&change.path, change.from.as_ref());
+        personal.is_some_and(|dirty| dirty.saved == change.to)
+    };
+    let (untouched, touched): (Vec<_>, Vec<_>) = changes.iter().partition(is_untouched);
+    // Where a session built on a folder that the person put in place of a file, or the other way
+    // round, the committed one cannot be there as well.
+    let present = || touched.iter().filter(|change| change.to.is_some());
+    let files: BTreeSet<&[u8]> = present().map(|change| change.path.as_slice()).collect();
+    let folders: BTreeSet<&[u8]> = present().flat_map(|c| folders_above(&c.path)).collect();
+    let fits = |change: &&Change| {
+        change.from.is_none()
+            || (!folders.contains(change.path.as_slice())
+                && !folders_above(&change.path).any(|folder| files.contains(folder)))
+    };
+    untouched.into_iter().filter(fits).collect()
+}

@@ -1,0 +1,113 @@
+//! The commit of what a session left: the branch moves only from where the candidate found it, and in
+//! the person's index only the committed paths change.
+
+use std::collections::HashMap;
+
+use super::entries::{Change, RAW, index_info, parse_changes, zeros};
+use super::git::GitError;
+use super::in_place::{Author, GitVcs, lock};
+use crate::ports::{Candidate, RunBase};
+
+/// Paths that are committed and still have to be brought into the person's index, because another git
+/// held it.
+#[derive(Debug)]
+pub(super) struct Unrefreshed {
+    commit: String,
+    changes: Vec<Change>,
+}
+
+impl GitVcs {
+    pub(super) fn commit_leftovers(
+        &self,
+        base: &RunBase,
+        candidate: &Candidate,
+        subject: &str,
+        body: &str,
+    ) -> Result<Option<String>, GitError> {
+        if !candidate.leftovers {
+            return Ok(None);
+        }
+        let at = self.position()?;
+        if at.branch != base.branch {
+            return Err(GitError::OtherBranch { expected: base.branch.clone(), found: at.branch });
+        }
+        let moved = |found| GitError::HeadMoved { expected: candidate.head.clone(), found };
+        if at.head != candidate.head {
+            return Err(moved(at.head));
+        }
+        let changes = self.diff(&candidate.head_tree, &candidate.tree)?;
+        let parents: Vec<&str> = candidate.head.as_deref().into_iter().collect();
+        let message = message(subject, body);
+        let id = self.commit_tree(&candidate.tree, &parents, &message, Author::Person)?;
+        let before = candidate.head.clone().unwrap_or_else(|| zeros(&id));
+        let logged = format!("ralph: {}", message.lines().next().unwrap_or_default());
+        if let Err(error) = self.git(&["update-ref", "-m", &logged, "HEAD", &id, &before]).run() {
+            // Git compares and moves in one step; ask it who was faster.
+            let found = self.position()?.head;
+            return Err(if found == candidate.head { error } else { moved(found) });
+        }
+        self.remember_tree(&id, &candidate.tree);
+        if let Err(error) = self.refresh_index(&id, &changes) {
+            self.warn(format!("{id} is committed, but the index does not know it yet: {error}"));
+            *lock(&self.unrefreshed) = Some(Unrefreshed { commit: id.clone(), changes });
+        }
+        Ok(Some(id))
+    }
+
+    fn refresh_index(&self, like: &str, changes: &[Change]) -> Result<(), GitError> {
+        let lines = index_info(like, changes.iter().map(|c| (&c.path, c.to.as_ref())));
+        self.set_index(&lines)
+    }
+
+    /// Makes paths of the person's index hold these entries.
+    pub(super) fn set_index(&self, lines: &[u8]) -> Result<(), GitError> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        self.git(&["update-index", "-z", "--index-info"]).input(lines).run()?;
+        // So that scripts which only compare times do not see changes; the content is right already.
+        let _ = self.git(&["update-index", "-q", "--refresh"]).run();
+        Ok(())
+    }
+
+    /// How the person's index differs from a tree.
+    pub(super) fn staged_beyond(&self, tree: &str) -> Result<Vec<Change>, GitError> {
+        let mut arguments = vec!["diff-index", "--cached"];
+        arguments.extend(RAW);
+        arguments.extend([tree, "--"]);
+        parse_changes("diff-index", &self.git(&arguments).run()?)
+    }
+
+    /// Brings into the index what it missed, as far as nobody has changed it since.
+    pub(super) fn catch_up(&self) {
+        let Some(missed) = lock(&self.unrefreshed).take() else {
+            return;
+        };
+        if let Err(error) = self.bring_in(&missed) {
+            let id = &missed.commit;
+            self.warn(format!("{id} is committed, but the index does not know it yet: {error}"));
+            *lock(&self.unrefreshed) = Some(missed);
+        }
+    }
+
+    fn bring_in(&self, missed: &Unrefreshed) -> Result<(), GitError> {
+        if self.position()?.head.as_deref() != Some(&missed.commit) {
+            return Ok(());
+        }
+        let staged = self.staged_beyond(&self.tree_of(Some(&missed.commit))?)?;
+        let staged: HashMap<_, _> = staged.into_iter().map(|now| (now.path, now.to)).collect();
+        let still_old = |change: &&Change| staged.get(&change.path) == Some(&change.from);
+        let changes: Vec<Change> = missed.changes.iter().filter(still_old).cloned().collect();
+        self.refresh_index(&missed.commit, &changes)
+    }
+}
+
+/// A commit message: a line, and below it the reasons.
+fn message(subject: &str, body: &str) -> String {
+    let text = match body.trim() {
+        "" => format!("{}\n", subject.trim()),
+        body => format!("{}\n\n{body}\n", subject.trim()),
+    };
+    // Git takes any message but one with this in it.
+    text.replace('\0', "")
+}

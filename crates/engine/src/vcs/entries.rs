@@ -1,0 +1,102 @@
+//! What git says about paths: the entries of trees, and how they differ. Paths are bytes.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::ports::GitError;
+
+/// A path as git has it: relative to the top of the worktree, with slashes, any bytes but NUL.
+pub(super) type RepoPath = Vec<u8>;
+
+/// The path as the system has it.
+pub(super) fn os_path(path: &[u8]) -> PathBuf {
+    Path::new(OsStr::from_bytes(path)).to_owned()
+}
+
+/// What a tree holds at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    mode: String,
+    id: String,
+}
+
+impl Entry {
+    /// Another repository: a submodule, or a clone inside the worktree. Its content is not ours to
+    /// write or to remove.
+    pub(super) fn is_repository(&self) -> bool {
+        self.mode == "160000"
+    }
+}
+
+/// How two trees differ at a path; `None` is absence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) path: RepoPath,
+    pub(super) from: Option<Entry>,
+    pub(super) to: Option<Entry>,
+}
+
+/// The options of every comparison: all files, whole ids, no guessing of renames.
+pub(super) const RAW: [&str; 5] = ["-r", "-z", "--raw", "--no-renames", "--no-abbrev"];
+
+/// Reads the output of `diff-tree` or `diff-index` with [`RAW`].
+pub(super) fn parse_changes(verb: &str, printed: &[u8]) -> Result<Vec<Change>, GitError> {
+    let odd = |field: &[u8]| GitError::Odd {
+        verb: verb.to_owned(),
+        answer: String::from_utf8_lossy(field).into_owned(),
+    };
+    let mut changes = Vec::new();
+    let mut fields = printed.split(|byte| *byte == 0);
+    while let Some(about) = fields.next().filter(|field| !field.is_empty()) {
+        let path = fields.next().ok_or_else(|| odd(about))?.to_vec();
+        let text = std::str::from_utf8(about).map_err(|_| odd(about))?;
+        let words: Vec<&str> = text.trim_start_matches(':').split(' ').collect();
+        let [from_mode, to_mode, from, to, _status] = words[..] else {
+            return Err(odd(about));
+        };
+        changes.push(Change { path, from: entry(from_mode, from), to: entry(to_mode, to) });
+    }
+    Ok(changes)
+}
+
+fn entry(mode: &str, id: &str) -> Option<Entry> {
+    (mode != "000000").then(|| Entry { mode: mode.to_owned(), id: id.to_owned() })
+}
+
+/// The input of `update-index -z --index-info` that makes these paths hold these entries. Removals
+/// come first: a file may stand where a folder was, and the other way round. `like` is any id of the
+/// repository, for the length of the others.
+pub(super) fn index_info<'a>(
+    like: &str,
+    wanted: impl Iterator<Item = (&'a RepoPath, Option<&'a Entry>)> + Clone,
+) -> Vec<u8> {
+    let mut lines = Vec::new();
+    let absent = format!("0 {}\t", zeros(like));
+    for (path, entry) in wanted.clone() {
+        if entry.is_none() {
+            lines.extend_from_slice(absent.as_bytes());
+            lines.extend_from_slice(path);
+            lines.push(0);
+        }
+    }
+    for (path, entry) in wanted {
+        if let Some(entry) = entry {
+            lines.extend_from_slice(format!("{} {}\t", entry.mode, entry.id).as_bytes());
+            lines.extend_from_slice(path);
+            lines.push(0);
+        }
+    }
+    lines
+}
+
+/// The id of nothing, as long as `like`.
+pub(super) fn zeros(like: &str) -> String {
+    "0".repeat(like.len())
+}
+
+/// Every folder that a path lies in, the innermost first.
+pub(super) fn folders_above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let ends = path.iter().enumerate().rev().filter(|(_, byte)| **byte == b'/');
+    ends.map(|(end, _)| &path[..end])
+}

@@ -1,0 +1,217 @@
+//! Git in the worktree that the person is in. The agent's own commits land on the branch at once;
+//! what it leaves uncommitted is committed, saved or put back here.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ralph_core::ids::RunId;
+use ralph_core::{TaskId, Timestamp};
+
+use super::commit::Unrefreshed;
+use super::entries::{Change, RAW, parse_changes};
+use super::git::{Git, GitError};
+use super::position::{Position, position};
+use super::start::Start;
+use crate::ports::{Candidate, RunBase, Saved, Vcs};
+use crate::project::Project;
+
+/// Version control by git, in place.
+#[derive(Debug)]
+pub struct GitVcs {
+    pub(super) project: Project,
+    /// Where the index of this worktree lies.
+    pub(super) index: PathBuf,
+    /// Trees of commits, and the id of the empty one under an empty name. Commits do not change.
+    trees: Mutex<HashMap<String, String>>,
+    pub(super) starts: Mutex<HashMap<String, Arc<Start>>>,
+    pub(super) unrefreshed: Mutex<Option<Unrefreshed>>,
+    warnings: Mutex<Vec<String>>,
+}
+
+/// What a commit is made of.
+pub(super) struct CommitParts {
+    pub(super) id: String,
+    pub(super) tree: String,
+    pub(super) parents: Vec<String>,
+}
+
+/// In whose name a commit is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Author {
+    Person,
+    Ralph,
+}
+
+impl GitVcs {
+    /// Git in the worktree of the project.
+    pub fn new(project: Project) -> Result<Self, GitError> {
+        let index = project.own_git_dir()?.join("index");
+        Ok(Self {
+            project,
+            index,
+            trees: Mutex::default(),
+            starts: Mutex::default(),
+            unrefreshed: Mutex::default(),
+            warnings: Mutex::default(),
+        })
+    }
+
+    /// Whether git could commit: it knows who does.
+    pub fn check_identity(&self) -> Result<(), GitError> {
+        self.git(&["var", "GIT_COMMITTER_IDENT"]).run().map(drop)
+    }
+
+    pub(super) fn worktree(&self) -> &Path {
+        &self.project.worktree
+    }
+
+    pub(super) fn git<'a>(&self, arguments: &[&'a str]) -> Git<'a> {
+        Git::plumbing(self.worktree(), arguments)
+    }
+
+    pub(super) fn position(&self) -> Result<Position, GitError> {
+        position(&self.project)
+    }
+
+    /// The tree of a commit; the empty tree for none.
+    pub(super) fn tree_of(&self, commit: Option<&str>) -> Result<String, GitError> {
+        let name = commit.unwrap_or_default();
+        if let Some(tree) = lock(&self.trees).get(name) {
+            return Ok(tree.clone());
+        }
+        let tree = match commit {
+            Some(id) => self.git(&["rev-parse", "--verify", &format!("{id}^{{tree}}")]).line()?,
+            None => self.git(&["mktree"]).line()?,
+        };
+        self.remember_tree(name, &tree);
+        Ok(tree)
+    }
+
+    pub(super) fn remember_tree(&self, commit: &str, tree: &str) {
+        lock(&self.trees).insert(commit.to_owned(), tree.to_owned());
+    }
+
+    /// What a ref or an id leads to, if it leads to a commit.
+    pub(super) fn commit_parts(&self, name: &str) -> Result<Option<CommitParts>, GitError> {
+        let asked = format!("{name}\n");
+        let answer = self.git(&["cat-file", "--batch"]).input(asked.as_bytes()).run()?;
+        let text = String::from_utf8_lossy(&answer);
+        let mut lines = text.lines();
+        let about = lines.next().unwrap_or_default();
+        let Some((id, kind)) = about.split_once(' ') else {
+            return Err(GitError::Odd { verb: "cat-file".to_owned(), answer: about.to_owned() });
+        };
+        if !kind.starts_with("commit ") {
+            return Ok(None);
+        }
+        let mut parts = CommitParts { id: id.to_owned(), tree: String::new(), parents: Vec::new() };
+        for line in lines.take_while(|line| !line.is_empty()) {
+            match line.split_once(' ') {
+                Some(("tree", tree)) => tree.clone_into(&mut parts.tree),
+                Some(("parent", parent)) => parts.parents.push(parent.to_owned()),
+                _ => {}
+            }
+        }
+        Ok(Some(parts))
+    }
+
+    /// Makes a commit; no ref leads to it.
+    pub(super) fn commit_tree(
+        &self,
+        tree: &str,
+        parents: &[&str],
+        message: &str,
+        author: Author,
+    ) -> Result<String, GitError> {
+        let mut arguments = vec!["commit-tree", tree];
+        for parent in parents {
+            arguments.extend(["-p", parent]);
+        }
+        let call = self.git(&arguments).input(message.as_bytes());
+        if author == Author::Ralph { call.as_ralph().line() } else { call.line() }
+    }
+
+    /// How one tree differs from another.
+    pub(super) fn diff(&self, from: &str, to: &str) -> Result<Vec<Change>, GitError> {
+        let mut arguments = vec!["diff-tree"];
+        arguments.extend(RAW);
+        arguments.extend([from, to, "--"]);
+        parse_changes("diff-tree", &self.git(&arguments).run()?)
+    }
+
+    pub(super) fn warn(&self, sentence: String) {
+        let mut warnings = lock(&self.warnings);
+        // A file that cannot be read is met again at every candidate.
+        if !warnings.contains(&sentence) {
+            warnings.push(sentence);
+        }
+    }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Vcs for GitVcs {
+    fn begin(
+        &self,
+        run: &RunId,
+        resumes: Option<(&RunId, Option<&str>)>,
+    ) -> Result<RunBase, GitError> {
+        self.begin_run(run, resumes)
+    }
+
+    fn candidate(&self, base: &RunBase) -> Result<Candidate, GitError> {
+        self.write_candidate(base)
+    }
+
+    fn commit(
+        &self,
+        base: &RunBase,
+        candidate: &Candidate,
+        subject: &str,
+        body: &str,
+    ) -> Result<Option<String>, GitError> {
+        self.commit_leftovers(base, candidate, subject, body)
+    }
+
+    fn head(&self) -> Result<Option<String>, GitError> {
+        Ok(self.position()?.head)
+    }
+
+    fn save_wip(
+        &self,
+        base: &RunBase,
+        task: &TaskId,
+        attempt: u32,
+    ) -> Result<Option<Saved>, GitError> {
+        self.save_leftovers(base, task, attempt)
+    }
+
+    fn put_back(&self, base: &RunBase, candidate: &Candidate) -> Result<Vec<PathBuf>, GitError> {
+        self.put_leftovers_back(base, candidate)
+    }
+
+    fn changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<String>, GitError> {
+        let changes = self.diff(from_tree, to_tree)?;
+        Ok(changes.iter().map(|change| String::from_utf8_lossy(&change.path).into()).collect())
+    }
+
+    fn commits(&self, from: Option<&str>, to: &str) -> Result<Vec<String>, GitError> {
+        let without = from.map(|from| format!("^{from}"));
+        let mut arguments = vec!["rev-list", "--reverse", to];
+        arguments.extend(without.as_deref());
+        arguments.push("--");
+        let printed = self.git(&arguments).run()?;
+        Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
+    }
+
+    fn remove_dead_locks(&self, since: Timestamp) -> Result<(), GitError> {
+        self.sweep_locks(since)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        std::mem::take(&mut lock(&self.warnings))
+    }
+}

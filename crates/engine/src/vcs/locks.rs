@@ -1,0 +1,81 @@
+//! Locks that a killed git left. Git takes its locks away when it is told to end, but not always, and not
+//! when it is killed: then nobody can commit until somebody removes them.
+//!
+//! A lock is removed only if it was made while a session ran, has not changed for a second, and no git
+//! works in this worktree. Every other one may be a person's.
+
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ralph_core::Timestamp;
+
+use super::git::GitError;
+use super::in_place::GitVcs;
+use crate::clock::now;
+use crate::process::works_in;
+
+/// How long nobody touched a lock that nobody has.
+const STILL_MS: u64 = 1_000;
+
+/// A lock as it was seen.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    path: PathBuf,
+    inode: u64,
+    changed: Timestamp,
+}
+
+impl GitVcs {
+    pub(super) fn sweep_locks(&self, since: Timestamp) -> Result<(), GitError> {
+        let found = self.locks_since(since)?;
+        let Some(youngest) = found.iter().map(|lock| lock.changed).max() else { return Ok(()) };
+        let age = now().millis_since(youngest);
+        if let Some(left) = STILL_MS.checked_sub(age) {
+            pause(Duration::from_millis(left));
+        }
+        let places = [&self.project.worktree, &self.project.root, &self.project.git_dir];
+        if works_in("git", &places) {
+            return Ok(());
+        }
+        for lock in self.locks_since(since)?.iter().filter(|lock| found.contains(lock)) {
+            if std::fs::remove_file(&lock.path).is_ok() {
+                let path = lock.path.display();
+                self.warn(format!("{path} was left by a git that was killed, and is removed"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The locks of this worktree and its branch that were made since then.
+    fn locks_since(&self, since: Timestamp) -> Result<Vec<Seen>, GitError> {
+        let own = self.project.own_git_dir()?;
+        let mut paths = vec![own.join("HEAD.lock"), own.join("index.lock")];
+        if let Some(branch) = self.position()?.branch {
+            paths.push(self.project.git_dir.join("refs/heads").join(branch + ".lock"));
+        }
+        // In the way of nobody, but also of no use to anybody.
+        let names = std::fs::read_dir(&own).into_iter().flatten().flatten();
+        let is_next = |name: &OsString| {
+            let name = name.to_string_lossy();
+            name.starts_with("next-index-") && name.ends_with(".lock")
+        };
+        let names = names.map(|entry| entry.file_name()).filter(is_next);
+        paths.extend(names.map(|name| own.join(name)));
+        let seen = paths.into_iter().filter_map(|path| look(&path));
+        Ok(seen.filter(|lock| lock.changed >= since).collect())
+    }
+}
+
+fn look(path: &Path) -> Option<Seen> {
+    let found = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let millis = found.mtime().checked_mul(1000)?.checked_add(found.mtime_nsec() / 1_000_000)?;
+    let changed = Timestamp::from_millis(millis);
+    Some(Seen { path: path.to_owned(), inode: found.ino(), changed })
+}
+
+#[expect(clippy::disallowed_methods, reason = "nobody tells that a lock is no longer anybody's")]
+fn pause(time: Duration) {
+    std::thread::sleep(time);
+}

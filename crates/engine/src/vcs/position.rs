@@ -1,0 +1,93 @@
+//! Which commit and branch are checked out, read from git's files: no process is started, so it can
+//! be asked between any two steps.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::git::{Git, GitError};
+use crate::project::Project;
+
+/// What is checked out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Position {
+    /// Without `refs/heads/`; `None` for a detached HEAD.
+    pub(super) branch: Option<String>,
+    /// `None` on a branch without commits.
+    pub(super) head: Option<String>,
+}
+
+/// Reads what is checked out in the worktree.
+pub(super) fn position(project: &Project) -> Result<Position, GitError> {
+    let own = project.own_git_dir()?;
+    let text = read(&own.join("HEAD"))?.unwrap_or_default();
+    let Some(name) = text.strip_prefix("ref:").map(str::trim) else {
+        return match object_id(text.trim()) {
+            Some(id) => Ok(Position { branch: None, head: Some(id) }),
+            None => ask(&project.worktree),
+        };
+    };
+    // Where refs are not files (reftable), HEAD holds a name that no ref can have.
+    if name.ends_with(".invalid") {
+        return ask(&project.worktree);
+    }
+    let branch = Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned());
+    match resolve(&project.git_dir, name, 5) {
+        Ok(head) => Ok(Position { branch, head }),
+        Err(Unclear) => ask(&project.worktree),
+    }
+}
+
+/// The files do not tell; git must.
+struct Unclear;
+
+fn resolve(common: &Path, name: &str, depth: u8) -> Result<Option<String>, Unclear> {
+    let depth = depth.checked_sub(1).ok_or(Unclear)?;
+    // A loose ref wins over a packed one.
+    if let Some(text) = read(&common.join(name)).map_err(|_| Unclear)? {
+        return match text.strip_prefix("ref:") {
+            Some(next) => resolve(common, next.trim(), depth),
+            None => object_id(text.trim()).map(Some).ok_or(Unclear),
+        };
+    }
+    let packed = read(&common.join("packed-refs")).map_err(|_| Unclear)?.unwrap_or_default();
+    let line = packed.lines().find_map(|line| {
+        let (id, packed) = line.split_once(' ')?;
+        (packed == name).then_some(id)
+    });
+    match line {
+        Some(id) => object_id(id).map(Some).ok_or(Unclear),
+        None => Ok(None),
+    }
+}
+
+fn ask(worktree: &Path) -> Result<Position, GitError> {
+    let quiet = |arguments: &[&str]| match Git::plumbing(worktree, arguments).run() {
+        Ok(printed) => Ok(Some(String::from_utf8_lossy(&printed).trim_end().to_owned())),
+        // Both calls say nothing when there is no such thing, and something when git itself fails.
+        Err(GitError::Failed { message, .. }) if message.starts_with("exit status: 1") => Ok(None),
+        Err(error) => Err(error),
+    };
+    let branch = quiet(&["symbolic-ref", "-q", "HEAD"])?;
+    let branch = branch.map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned());
+    Ok(Position { branch, head: quiet(&["rev-parse", "-q", "--verify", "HEAD"])? })
+}
+
+fn object_id(text: &str) -> Option<String> {
+    let right = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    right.then(|| text.to_owned())
+}
+
+fn read(path: &Path) -> Result<Option<String>, GitError> {
+    match std::fs::read(path) {
+        // Names of packed refs may be any bytes; those that matter here compare as they are.
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) if is_absence(&error) => Ok(None),
+        Err(source) => Err(GitError::File { path: PathBuf::from(path), source }),
+    }
+}
+
+/// A branch `a` can be absent because `a/` is a folder, and `a/b` because `a` is a file.
+fn is_absence(error: &io::Error) -> bool {
+    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | IsADirectory | NotADirectory)
+}

@@ -1,0 +1,188 @@
+//! A temporary index: how trees are written and files checked out without touching the person's.
+
+use std::fs::{File, FileTimes};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::entries::{Change, Entry, RAW, RepoPath, index_info, parse_changes};
+use super::git::{Git, GitError};
+use crate::process::{project_key, runs};
+
+/// An index of our own. It goes away with its folder.
+pub(super) struct Scratch<'a> {
+    worktree: &'a Path,
+    folder: tempfile::TempDir,
+}
+
+impl<'a> Scratch<'a> {
+    /// An empty index.
+    pub(super) fn empty(worktree: &'a Path) -> Result<Self, GitError> {
+        let prefix = format!("{}{}-", prefix(worktree), std::process::id());
+        let folder = tempfile::Builder::new().prefix(&prefix).tempdir();
+        let folder =
+            folder.map_err(|source| GitError::File { path: "temporary".into(), source })?;
+        Ok(Self { worktree, folder })
+    }
+
+    /// A copy of the person's index: what git knows about unchanged files saves reading them again.
+    pub(super) fn copy_of(worktree: &'a Path, index: &Path) -> Result<Self, GitError> {
+        let scratch = Self::empty(worktree)?;
+        match copy_with_time(index, &scratch.path()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(GitError::File { path: index.to_owned(), source: error })
+            }
+            // A repository in which nothing was ever added has no index.
+            _ => Ok(scratch),
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("index")
+    }
+
+    /// Git on this index.
+    pub(super) fn git<'b>(&self, arguments: &[&'b str]) -> Git<'b> {
+        Git::scratch(self.worktree, &self.path(), arguments)
+    }
+
+    /// Makes the index exactly the commit overlaid by the worktree, and returns what could not be
+    /// taken in. Ignored files stay out, unless the commit has them.
+    pub(super) fn overlay(&self, head: Option<&str>) -> Result<Vec<String>, GitError> {
+        match head {
+            // Mostly nothing is staged, and asking is far cheaper than reading every tree. Unlike a
+            // plain read, a reset keeps what is known about files that are as committed, and which
+            // paths a sparse checkout leaves out.
+            Some(head) if !self.changes_from(head)?.is_empty() => {
+                self.git(&["read-tree", "--reset", head]).run()?;
+            }
+            Some(_) => {}
+            None => {
+                self.git(&["read-tree", "--empty"]).run()?;
+            }
+        }
+        match self.git(&["add", "-A", "--ignore-errors", "--sparse"]).run() {
+            Ok(_) => Ok(Vec::new()),
+            Err(GitError::Failed { verb, message }) => match left_out(&message) {
+                Some(files) => Ok(files),
+                None => Err(GitError::Failed { verb, message }),
+            },
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The tree of this index.
+    pub(super) fn write_tree(&self) -> Result<String, GitError> {
+        self.git(&["write-tree"]).line()
+    }
+
+    /// How this index differs from a tree.
+    pub(super) fn changes_from(&self, tree: &str) -> Result<Vec<Change>, GitError> {
+        let mut arguments = vec!["diff-index", "--cached"];
+        arguments.extend(RAW);
+        arguments.extend([tree, "--"]);
+        parse_changes("diff-index", &self.git(&arguments).run()?)
+    }
+
+    /// Makes these paths hold these entries.
+    pub(super) fn set<'b>(
+        &self,
+        like: &str,
+        wanted: impl Iterator<Item = (&'b RepoPath, Option<&'b Entry>)> + Clone,
+    ) -> Result<(), GitError> {
+        let lines = index_info(like, wanted);
+        if !lines.is_empty() {
+            self.git(&["update-index", "-z", "--index-info"]).input(&lines).run()?;
+        }
+        Ok(())
+    }
+}
+
+/// How the folders for a worktree are named, before the pid.
+fn prefix(worktree: &Path) -> String {
+    format!("ralph-index-{}-", project_key(worktree))
+}
+
+/// Removes what killed processes left of their work on this worktree. What cannot be removed is left.
+pub(super) fn sweep(worktree: &Path) {
+    let prefix = prefix(worktree);
+    for entry in std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let rest = name.to_str().and_then(|name| name.strip_prefix(&prefix));
+        let pid = rest.and_then(|rest| rest.split('-').next()?.parse().ok());
+        if pid.is_some_and(|pid| !runs(pid)) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Copies an index with its time. Git trusts what it knows of a file only if the index is younger
+/// than the file: a copy that looked younger than it is would hide changes.
+fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
+    let mut source = File::open(from)?;
+    let modified = source.metadata()?.modified()?;
+    let mut copy = File::create_new(to)?;
+    io::copy(&mut source, &mut copy)?;
+    copy.set_times(FileTimes::new().set_modified(modified))
+}
+
+/// The files that git could not take in although nothing is wrong with git: it may not read them, or
+/// they are a repository without a commit. `None` when it complained about anything else.
+fn left_out(said: &str) -> Option<Vec<String>> {
+    let mut files = Vec::new();
+    for line in said.lines() {
+        let Some(complaint) = line.strip_prefix("error: ") else {
+            if line.starts_with("hint:") || line.starts_with("warning:") {
+                continue;
+            }
+            return None;
+        };
+        let named = |before: &str, after: &str| {
+            complaint.strip_prefix(before)?.strip_suffix(after).map(str::to_owned)
+        };
+        if let Some(folder) = named("'", "' does not have a commit checked out") {
+            files.push(format!("{folder} is a repository without a commit and was left out"));
+        } else if let Some(file) = named("open(\"", "\"): Permission denied") {
+            files.push(format!("{file} may not be read and was left out"));
+        } else if !complaint.starts_with("unable to index file") {
+            return None;
+        }
+    }
+    (!files.is_empty()).then_some(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_dead_left_goes_and_what_the_living_use_stays() {
+        let worktree = tempfile::tempdir().unwrap();
+        let mine = Scratch::empty(worktree.path()).unwrap();
+        let make = |pid: u32| {
+            let name = format!("{}{pid}-x", prefix(worktree.path()));
+            let folder = std::env::temp_dir().join(name);
+            std::fs::create_dir_all(folder.join("deep")).unwrap();
+            folder
+        };
+        let (dead, alive) = (make(u32::MAX), make(std::process::id()));
+        sweep(worktree.path());
+        assert!(!dead.exists() && alive.exists() && mine.folder.path().exists());
+        std::fs::remove_dir_all(alive).unwrap();
+    }
+
+    #[test]
+    fn only_known_complaints_are_tolerated() {
+        let said = "error: open(\"a b\"): Permission denied\nerror: unable to index file 'a b'\n\
+                    error: 'n/' does not have a commit checked out";
+        assert_eq!(left_out(said).map(|files| files.len()), Some(2));
+        for said in [
+            "error: insufficient permission for adding an object to repository database",
+            "error: open(\"a\"): Permission denied\nfatal: adding files failed",
+            "error: unable to write file: No space left on device\nerror: unable to index file 'a'",
+            "error: unable to index file 'a'",
+            "",
+        ] {
+            assert_eq!(left_out(said), None, "{said}");
+        }
+    }
+}

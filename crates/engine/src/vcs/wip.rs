@@ -1,0 +1,190 @@
+//! Unfinished work: saved under `refs/ralph/wip/<task>/<attempt>`, and the list of what is saved.
+//!
+//! The first parent of a save is the commit that the session started from, so the difference between
+//! the two is the work. A second parent is what was saved under the same name before.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use ralph_core::{TaskId, Timestamp};
+
+use super::entries::os_path;
+use super::git::GitError;
+use super::in_place::{Author, GitVcs};
+use crate::clock;
+use crate::ports::{RunBase, Saved};
+use crate::project::Project;
+
+const WIP: &str = "refs/ralph/wip/";
+
+/// Unfinished work that is saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wip {
+    /// The task that it was for.
+    pub task: TaskId,
+    /// The attempt that left it.
+    pub attempt: u32,
+    /// The ref and the commit.
+    pub saved: Saved,
+    /// When it was saved.
+    pub at: Timestamp,
+    /// What the save says in its first line.
+    pub subject: String,
+    /// The files that it changes.
+    pub files: Vec<PathBuf>,
+}
+
+/// The ref of an attempt. A task id may hold letters that a ref cannot, and slashes that would make
+/// one ref the folder of another: every byte but letters, digits and `-` is written `=HH`.
+pub fn ref_name(task: &TaskId, attempt: u32) -> String {
+    let mut name = String::from(WIP);
+    for byte in task.as_str().bytes() {
+        if byte.is_ascii_alphanumeric() || byte == b'-' {
+            name.push(char::from(byte));
+        } else {
+            name.push_str(&format!("={byte:02X}"));
+        }
+    }
+    name.push_str(&format!("/{attempt}"));
+    name
+}
+
+/// The task and the attempt of a ref; `None` when ralph did not name it.
+fn parse_ref(name: &str) -> Option<(TaskId, u32)> {
+    let (escaped, attempt) = name.strip_prefix(WIP)?.split_once('/')?;
+    let mut parts = escaped.split('=');
+    let mut text = parts.next()?.to_owned();
+    for part in parts {
+        let code = u8::from_str_radix(part.get(..2)?, 16).ok()?;
+        text.push(char::from(code));
+        text.push_str(&part[2..]);
+    }
+    Some((TaskId::new(text).ok()?, attempt.parse().ok()?))
+}
+
+impl GitVcs {
+    pub(super) fn save_leftovers(
+        &self,
+        base: &RunBase,
+        task: &TaskId,
+        attempt: u32,
+    ) -> Result<Option<Saved>, GitError> {
+        let candidate = self.write_candidate(base)?;
+        if !candidate.leftovers {
+            return Ok(None);
+        }
+        let name = ref_name(task, attempt);
+        let before = self.commit_parts(&name)?;
+        let mut parents: Vec<String> = candidate.head.into_iter().collect();
+        if let Some(before) = before {
+            let base = self.tree_of(before.parents.first().map(String::as_str))?;
+            if before.tree == candidate.tree && base == candidate.head_tree {
+                return Ok(Some(Saved { name, commit: before.id }));
+            }
+            if parents.is_empty() {
+                // The first parent is what the work is compared with: here, nothing.
+                let nothing = "ralph: before the first commit\n";
+                parents.push(self.commit_tree(
+                    &candidate.head_tree,
+                    &[],
+                    nothing,
+                    Author::Ralph,
+                )?);
+            }
+            parents.push(before.id);
+        }
+        let message = format!(
+            "ralph: unfinished work on {task}, attempt {attempt}\n\nSaved at {}. \
+             To bring it back: ralph recover {task} --attempt {attempt}\n",
+            clock::now()
+        );
+        let parents: Vec<&str> = parents.iter().map(String::as_str).collect();
+        let commit = self.commit_tree(&candidate.tree, &parents, &message, Author::Ralph)?;
+        self.git(&["update-ref", &name, &commit]).run()?;
+        Ok(Some(Saved { name, commit }))
+    }
+
+    /// Everything that is saved, the newest first.
+    pub(super) fn saves(&self) -> Result<Vec<Wip>, GitError> {
+        let format = "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(subject)";
+        let printed = self.git(&["for-each-ref", format, WIP]).run()?;
+        let text = String::from_utf8_lossy(&printed);
+        let mut saves: Vec<Wip> = text.lines().filter_map(parse_save).collect();
+        let mut files = self.files_of(&saves)?;
+        for save in &mut saves {
+            save.files = files.remove(&save.saved.commit).unwrap_or_default();
+        }
+        saves.sort_by(|a, b| {
+            b.at.cmp(&a.at).then_with(|| a.task.cmp(&b.task)).then(b.attempt.cmp(&a.attempt))
+        });
+        Ok(saves)
+    }
+
+    /// What each save changes, by one process for all of them.
+    fn files_of(&self, saves: &[Wip]) -> Result<HashMap<String, Vec<PathBuf>>, GitError> {
+        let mut files: HashMap<String, Vec<PathBuf>> =
+            saves.iter().map(|save| (save.saved.commit.clone(), Vec::new())).collect();
+        let asked: String = saves.iter().map(|save| format!("{}\n", save.saved.commit)).collect();
+        if asked.is_empty() {
+            return Ok(files);
+        }
+        let arguments = [
+            "diff-tree",
+            "--stdin",
+            "-r",
+            "-z",
+            "--name-only",
+            "--no-renames",
+            "--root",
+            "--diff-merges=first-parent",
+        ];
+        let printed = self.git(&arguments).input(asked.as_bytes()).run()?;
+        let mut current = String::new();
+        for field in printed.split(|byte| *byte == 0).filter(|field| !field.is_empty()) {
+            match std::str::from_utf8(field) {
+                Ok(id) if files.contains_key(id) => id.clone_into(&mut current),
+                _ => files.entry(current.clone()).or_default().push(os_path(field)),
+            }
+        }
+        Ok(files)
+    }
+}
+
+fn parse_save(line: &str) -> Option<Wip> {
+    let fields: Vec<&str> = line.split('\0').collect();
+    let [name, commit, seconds, subject] = fields[..] else {
+        return None;
+    };
+    let (task, attempt) = parse_ref(name)?;
+    let at = Timestamp::from_millis(seconds.parse::<i64>().ok()?.saturating_mul(1000));
+    let saved = Saved { name: name.to_owned(), commit: commit.to_owned() };
+    Some(Wip { task, attempt, saved, at, subject: subject.to_owned(), files: Vec::new() })
+}
+
+/// Everything that is saved in this repository, the newest first. Refs that ralph did not name are
+/// passed over.
+pub fn list_wip(project: &Project) -> Result<Vec<Wip>, GitError> {
+    GitVcs::new(project.clone())?.saves()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ref_leads_back_to_its_task() {
+        for text in ["t-abcd2345", "task-cli/01", "a.b_c:d#e@f+g=h~i", "US-001", "x.lock"] {
+            let task = TaskId::new(text).unwrap();
+            let name = ref_name(&task, 7);
+            let rest = name.strip_prefix(WIP).unwrap();
+            assert_eq!(rest.matches('/').count(), 1, "{name}");
+            assert!(!name.contains(['.', '~', ':', '@']), "{name}");
+            assert_eq!(parse_ref(&name), Some((task, 7)));
+        }
+        for name in
+            ["refs/ralph/wip/x", "refs/ralph/wip/=4/1", "refs/heads/main", "refs/ralph/wip//1"]
+        {
+            assert_eq!(parse_ref(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Version control in place, with real git: what the loop judges, commits, saves and puts back.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::disallowed_methods, reason = "tests start git and read the clock")]
+
+#[path = "vcs/candidates.rs"]
+mod candidates;
+#[path = "vcs/commits.rs"]
+mod commits;
+#[path = "vcs/fakes.rs"]
+mod fakes;
+#[path = "vcs/kit.rs"]
+mod kit;
+#[cfg(target_os = "linux")]
+#[path = "vcs/locks.rs"]
+mod locks;
+#[path = "vcs/places.rs"]
+mod places;
+#[path = "vcs/random.rs"]
+mod random;
+#[path = "vcs/recovering.rs"]
+mod recovering;
+#[path = "vcs/saving.rs"]
+mod saving;

@@ -1,0 +1,12 @@
+//! The supervisor against agents with every bad habit.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::disallowed_methods, reason = "tests start programs and wait")]
+
+mod ends;
+#[cfg(target_os = "linux")]
+mod family;
+mod kit;
+#[cfg(target_os = "linux")]
+mod leftovers;
+mod output;
