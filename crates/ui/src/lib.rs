@@ -3,10 +3,28 @@
 //!
 //! | module | owns |
 //! |---|---|
+//! | [`plain`] | a run as lines on a terminal or in a pipe |
+//! | [`jsonl`] | a run as lines of JSON |
+//! | [`session_log`] | a run as the readable log file |
+//! | [`logs`] | a past run, shown as it was |
+//! | [`status`] | how things stand, on one page |
+//! | [`dry_run`] | what a run would do |
 //! | [`tasks`] | tasks as a table, a tree, a page, markdown-KV and JSON |
 //! | [`style`] | colours by meaning |
 //! | [`columns`] | aligned text, cut to the width of the terminal |
+//! | [`mod@line`] | a line of coloured parts that fits, and wrapped text |
+//! | [`units`] | durations, money and tokens for people |
 
 pub mod columns;
+pub mod dry_run;
+pub mod jsonl;
+pub mod line;
+pub mod logs;
+pub mod plain;
+#[cfg(test)]
+mod sample;
+pub mod session_log;
+pub mod status;
 pub mod style;
 pub mod tasks;
+pub mod units;

@@ -22,6 +22,14 @@ pub enum Meaning {
     Faint,
     /// A heading.
     Heading,
+    /// Thoughts of an agent.
+    Thinking,
+    /// Words of an agent.
+    Speech,
+    /// A model.
+    Model,
+    /// A tool that an agent calls.
+    Tool,
 }
 
 impl Meaning {
@@ -42,10 +50,11 @@ impl Meaning {
             Self::Good => AnsiColor::Green.on_default(),
             Self::Bad => AnsiColor::Red.on_default().bold(),
             Self::Warning => AnsiColor::Yellow.on_default(),
-            Self::Active => AnsiColor::Cyan.on_default(),
-            Self::Name => Style::new().bold(),
-            Self::Faint => Style::new().dimmed(),
-            Self::Heading => Style::new().bold(),
+            Self::Active | Self::Tool => AnsiColor::Cyan.on_default(),
+            Self::Name | Self::Heading => Style::new().bold(),
+            Self::Faint | Self::Thinking => Style::new().dimmed(),
+            Self::Speech => AnsiColor::BrightWhite.on_default(),
+            Self::Model => AnsiColor::Magenta.on_default(),
         }
     }
 }
@@ -62,6 +71,11 @@ pub struct Look {
 impl Look {
     /// No colours, no cutting: for files, pipes and tests.
     pub const PLAIN: Self = Self { color: false, width: None };
+
+    /// Cursor codes and links are understood there.
+    pub const fn is_terminal(self) -> bool {
+        self.width.is_some()
+    }
 
     /// The text in the colour of its meaning.
     pub fn paint(self, meaning: Meaning, text: impl Display) -> String {

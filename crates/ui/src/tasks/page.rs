@@ -3,12 +3,17 @@
 use std::fmt::Write;
 
 use ralph_core::TaskId;
-use ralph_core::records::LogEntry;
+use ralph_core::records::{Attempt, Evidence, LogEntry, Verdict};
 use ralph_core::task::Task;
 use ralph_core::text::{printable, printable_line};
 
 use super::json::Details;
+use crate::line::{Line, paragraph};
 use crate::style::{Look, Meaning};
+use crate::units::money;
+
+/// Letters of a tree's name that are shown; `--json` has all of them.
+const SHORT: usize = 12;
 
 /// A task and all that is known of it.
 pub fn page(task: &Task, more: Details<'_>, look: Look) -> String {
@@ -50,10 +55,12 @@ pub fn page(task: &Task, more: Details<'_>, look: Look) -> String {
     field("created", &task.created_at.to_string());
     field("done", &task.done_at.map(|at| at.to_string()).unwrap_or_default());
 
+    // Lines of a section stand two cells to the right.
+    let inside = Look { width: look.width.map(|width| width.saturating_sub(2)), ..look };
     let mut section = |name: &str, lines: Vec<String>| {
         if !lines.is_empty() {
             let _ = writeln!(text, "\n{}", look.paint(Meaning::Heading, name));
-            for line in lines {
+            for line in lines.iter().flat_map(|line| line.lines()) {
                 let _ = writeln!(text, "  {line}");
             }
         }
@@ -81,25 +88,51 @@ pub fn page(task: &Task, more: Details<'_>, look: Look) -> String {
     );
     section(
         "Attempts",
-        more.attempts
-            .iter()
-            .map(|attempt| {
-                let end = attempt.end.as_ref().map_or("running", |end| end.outcome.as_str());
-                format!("{}  {}  {}  {end}", attempt.id, attempt.started_at, attempt.agent)
-            })
-            .collect(),
+        more.attempts.iter().map(|attempt| attempt_line(attempt, inside)).collect(),
     );
-    section(
-        "Evidence",
-        more.evidence
-            .iter()
-            .map(|e| {
-                format!("{}  {}  {}  tree {}", e.at, e.verdict, printable_line(&e.judge), e.tree)
-            })
-            .collect(),
-    );
-    section("Log", more.log.iter().map(|entry| log_line(entry, look)).collect());
+    section("Evidence", more.evidence.iter().map(|found| evidence_line(found, inside)).collect());
+    section("Log", more.log.iter().map(|entry| log_line(entry, inside)).collect());
     text
+}
+
+/// When, how it ended, with which model and for how much.
+fn attempt_line(attempt: &Attempt, look: Look) -> String {
+    let end = attempt.end.as_ref();
+    let outcome = end.map_or("running", |end| end.outcome.as_str());
+    let mut facts: Vec<String> = attempt.model.iter().cloned().collect();
+    facts.extend(end.and_then(|end| end.cost_micro_usd).map(money));
+    let line = Line::new().add(Meaning::Faint, attempt.started_at.to_string()).plain("  ");
+    with_text(line.plain(format!("{}  {outcome}", attempt.id)), &facts.join(", "), look)
+}
+
+/// When, what which judge said of which tree, and why it was red.
+fn evidence_line(found: &Evidence, look: Look) -> String {
+    let meaning = match found.verdict {
+        Verdict::Pass => Meaning::Good,
+        Verdict::Fail => Meaning::Bad,
+        Verdict::Ungated | Verdict::Unchanged => Meaning::Warning,
+    };
+    let why = match found.verdict {
+        Verdict::Fail => found.digest.trim().lines().next().unwrap_or_default(),
+        Verdict::Pass | Verdict::Ungated | Verdict::Unchanged => "",
+    };
+    let line = Line::new().add(Meaning::Faint, found.at.to_string()).plain("  ");
+    let line = line.add(meaning, found.verdict.as_str()).plain(format!("  {}  ", found.judge));
+    let tree = found.tree.get(..SHORT).unwrap_or(&found.tree);
+    with_text(line.add(Meaning::Faint, format!("tree {tree}")), why, look)
+}
+
+/// A line and the text that belongs to it: behind it where that fits, else below it.
+fn with_text(line: Line, text: &str, look: Look) -> String {
+    if text.is_empty() {
+        return line.show(look);
+    }
+    let whole = line.clone().plain("  ").plain(text);
+    if look.width.is_none_or(|width| whole.width() <= width) {
+        return whole.show(look);
+    }
+    let below = paragraph(2, None, &printable_line(text), look);
+    std::iter::once(line.show(look)).chain(below).collect::<Vec<_>>().join("\n")
 }
 
 fn status_line(task: &Task, status: &str) -> String {
@@ -109,10 +142,8 @@ fn status_line(task: &Task, status: &str) -> String {
     }
 }
 
-/// One line of a log.
+/// An entry of a log: one line, and the text below it where it does not fit.
 pub fn log_line(entry: &LogEntry, look: Look) -> String {
-    let when = look.paint(Meaning::Faint, entry.at);
-    let text = printable_line(&entry.text);
-    let space = if text.is_empty() { "" } else { "  " };
-    format!("{when}  {:<9}  {}{space}{text}", entry.kind, entry.by)
+    let line = Line::new().add(Meaning::Faint, entry.at.to_string());
+    with_text(line.plain(format!("  {:<9}  {}", entry.kind, entry.by)), &entry.text, look)
 }

@@ -1,0 +1,144 @@
+//! `ralph build --dry-run`: what a run would do, in the lines of S2.
+
+use std::fmt::Write;
+
+use ralph_core::text::printable_line;
+
+/// What a run would do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DryRun {
+    /// The plan: a file, or words for the store.
+    pub source: String,
+    /// How many iterations; `None` is no limit.
+    pub max_iterations: Option<u32>,
+    /// Only one.
+    pub once: bool,
+    /// The status that the plan tells.
+    pub status: String,
+    /// Tasks that are done.
+    pub done: u64,
+    /// All tasks.
+    pub total: u64,
+    /// The next task and its phase, where the plan has phases.
+    pub next: Option<(Option<String>, String)>,
+    /// The prompt is the user's own.
+    pub custom_prompt: bool,
+    /// The agent and its arguments.
+    pub command: Vec<String>,
+    /// About how long the prompt is.
+    pub prompt_tokens: u64,
+    /// The gates that would judge.
+    pub gates: Vec<String>,
+    /// The level of the box.
+    pub level: String,
+}
+
+impl DryRun {
+    /// The lines.
+    pub fn text(&self) -> String {
+        let mut text = String::from("=== DRY RUN MODE ===\n\n");
+        let mut line = |line: String| {
+            let _ = writeln!(text, "{}", printable_line(&line));
+        };
+        line(format!("Progress file: {}", self.source));
+        let most = self.max_iterations.map_or("unlimited".to_owned(), |most| most.to_string());
+        line(format!("Max iterations: {most}"));
+        line(format!("Once mode: {}", self.once));
+        line(String::new());
+        line(format!("Current status: {}", self.status));
+        line(format!("Tasks: {}/{} complete", self.done, self.total));
+        line(String::new());
+        match &self.next {
+            Some((phase, task)) => {
+                line("Next task to execute:".to_owned());
+                if let Some(phase) = phase {
+                    line(format!("  Phase: {phase}"));
+                }
+                line(format!("  Task: {task}"));
+            }
+            None => line("No pending tasks found.".to_owned()),
+        }
+        line(String::new());
+        let prompt = if self.custom_prompt { "custom (from config)" } else { "default (embedded)" };
+        line(format!("Would use prompt: {prompt}"));
+        line(format!("Agent command: {}", command(&self.command)));
+        line(format!("Prompt size: about {} tokens", self.prompt_tokens));
+        let gates = if self.gates.is_empty() { "none".to_owned() } else { self.gates.join(", ") };
+        line(format!("Gates: {gates}"));
+        line(format!("Box: {}", self.level));
+        line(String::new());
+        line("=== END DRY RUN ===".to_owned());
+        text
+    }
+}
+
+/// Words as they would be typed in a shell.
+fn command(words: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    let quoted = |word: &String| match !word.is_empty() && word.chars().all(plain) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dry_run() -> DryRun {
+        DryRun {
+            source: "progress.md".into(),
+            max_iterations: Some(20),
+            once: false,
+            status: "IN_PROGRESS".into(),
+            done: 3,
+            total: 12,
+            next: Some((Some("Phase 2: Login".into()), "Add the login form".into())),
+            custom_prompt: false,
+            command: ["claude", "--print", "--system-prompt", "You're a loop"]
+                .map(Into::into)
+                .into(),
+            prompt_tokens: 1_480,
+            gates: vec!["fmt".into(), "test".into()],
+            level: "full".into(),
+        }
+    }
+
+    /// S2-24: the lines verbatim, ours between the last two.
+    #[test]
+    fn s2_24_a_dry_run_tells_what_would_be_done() {
+        assert_eq!(
+            dry_run().text(),
+            "=== DRY RUN MODE ===\n\n\
+             Progress file: progress.md\nMax iterations: 20\nOnce mode: false\n\n\
+             Current status: IN_PROGRESS\nTasks: 3/12 complete\n\n\
+             Next task to execute:\n  Phase: Phase 2: Login\n  Task: Add the login form\n\n\
+             Would use prompt: default (embedded)\n\
+             Agent command: claude --print --system-prompt 'You'\\''re a loop'\n\
+             Prompt size: about 1480 tokens\nGates: fmt, test\nBox: full\n\n\
+             === END DRY RUN ===\n"
+        );
+    }
+
+    #[test]
+    fn s2_24_a_finished_plan_and_an_own_prompt() {
+        let text = DryRun {
+            max_iterations: None,
+            next: None,
+            custom_prompt: true,
+            gates: vec![],
+            status: "DONE\u{1b}[2J\nTasks: 9/9 complete".into(),
+            ..dry_run()
+        }
+        .text();
+        assert!(text.contains("\nMax iterations: unlimited\n"), "{text}");
+        assert!(
+            text.contains(
+                "\n\nNo pending tasks found.\n\nWould use prompt: custom (from config)\n"
+            )
+        );
+        assert!(text.contains("\nGates: none\n"));
+        assert!(text.contains("\nCurrent status: DONE Tasks: 9/9 complete\n"), "{text}");
+    }
+}

@@ -1,0 +1,210 @@
+//! A past run, shown as it was: the same display over its journal.
+
+use std::io::Write;
+
+use ralph_core::agent::AgentEvent;
+use ralph_core::run::{Fact, RunEvent, SlotId};
+use ralph_core::view::Reporter;
+
+use crate::plain::{Options, PlainReporter};
+
+/// Which part of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// One iteration, with every session that had its number.
+    Iteration(u32),
+}
+
+/// Shows a journal on `out`. `said` gives what an agent told in the session whose raw log has that path;
+/// where that is nothing, the final text of the session stands for it.
+pub fn show(
+    journal: &[RunEvent],
+    part: Part,
+    options: Options,
+    out: impl Write,
+    mut said: impl FnMut(&str) -> Vec<AgentEvent>,
+) {
+    let mut reporter = PlainReporter::new(out, Options { progress: false, ..options });
+    let mut shown = Shown::new(part);
+    for event in journal {
+        if !shown.admits(event) {
+            reporter.skip(event);
+            continue;
+        }
+        reporter.event(event);
+        if let Fact::SessionStarted { slot, log } = &event.fact {
+            for told in said(log) {
+                reporter.agent(*slot, &told);
+            }
+        }
+    }
+    reporter.finish();
+}
+
+/// Tells which events belong to a part. It is asked about every event of a journal, in order.
+#[derive(Debug)]
+pub struct Shown {
+    part: Part,
+    /// The slots in which the iteration runs.
+    slots: Vec<SlotId>,
+    /// The slot of the last event that had one: facts without a slot belong to it.
+    last: Option<SlotId>,
+}
+
+impl Shown {
+    /// For a journal from its first event on.
+    pub const fn new(part: Part) -> Self {
+        Self { part, slots: vec![], last: None }
+    }
+
+    /// Whether the next event belongs to the part.
+    pub fn admits(&mut self, event: &RunEvent) -> bool {
+        let Part::Iteration(wanted) = self.part else { return true };
+        let slot = slot_of(&event.fact);
+        if let (Fact::IterationStarted { iteration, .. }, Some(slot)) = (&event.fact, slot) {
+            self.slots.retain(|other| *other != slot);
+            if *iteration == wanted {
+                self.slots.push(slot);
+            }
+        }
+        self.last = slot.or(self.last);
+        let inside = self.last.is_some_and(|slot| self.slots.contains(&slot));
+        if let (Fact::IterationEnded { .. }, Some(slot)) = (&event.fact, slot) {
+            self.slots.retain(|other| *other != slot);
+        }
+        inside && !matches!(event.fact, Fact::StopDecided { .. } | Fact::RunEnded { .. })
+    }
+}
+
+fn slot_of(fact: &Fact) -> Option<SlotId> {
+    match fact {
+        Fact::Surveying { slot }
+        | Fact::Claiming { slot }
+        | Fact::ClaimMissed { slot }
+        | Fact::SlotFreed { slot }
+        | Fact::IterationStarted { slot, .. }
+        | Fact::SessionStarted { slot, .. }
+        | Fact::SessionEnded { slot, .. }
+        | Fact::CandidateMade { slot, .. }
+        | Fact::Judged { slot, .. }
+        | Fact::HeadMoved { slot }
+        | Fact::Settling { slot, .. }
+        | Fact::TaskSettled { slot, .. }
+        | Fact::Committed { slot, .. }
+        | Fact::IterationEnded { slot, .. }
+        | Fact::WaitStarted { slot, .. }
+        | Fact::WaitEnded { slot }
+        | Fact::ClaimLost { slot, .. }
+        | Fact::PortFailed { slot, .. } => Some(*slot),
+        Fact::RunStarted { .. }
+        | Fact::Noticed { .. }
+        | Fact::PlanCounted { .. }
+        | Fact::QuestionAsked { .. }
+        | Fact::WorkSaved { .. }
+        | Fact::WorkPutBack { .. }
+        | Fact::ControlReceived { .. }
+        | Fact::Anomaly { .. }
+        | Fact::StopDecided { .. }
+        | Fact::RunEnded { .. }
+        | Fact::Unknown => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{self, Told, tell};
+
+    /// What each session said, by the path of its log.
+    fn said(told: &[Told]) -> Vec<(String, Vec<AgentEvent>)> {
+        let mut sessions: Vec<(String, Vec<AgentEvent>)> = Vec::new();
+        for told in told {
+            match told {
+                Told::Event(RunEvent { fact: Fact::SessionStarted { log, .. }, .. }) => {
+                    sessions.push((log.clone(), vec![]));
+                }
+                Told::Agent(_, event) => sessions.last_mut().unwrap().1.push(event.clone()),
+                Told::Event(_) => {}
+            }
+        }
+        sessions
+    }
+
+    fn live(told: &[Told]) -> String {
+        let mut out = Vec::new();
+        tell(told, &mut PlainReporter::new(&mut out, Options::PLAIN));
+        String::from_utf8(out).unwrap()
+    }
+
+    fn render(
+        journal: &[RunEvent],
+        part: Part,
+        options: Options,
+        said: impl FnMut(&str) -> Vec<AgentEvent>,
+    ) -> String {
+        let mut out = Vec::new();
+        show(journal, part, options, &mut out, said);
+        String::from_utf8(out).unwrap()
+    }
+
+    fn facts(told: &[Told]) -> Vec<Told> {
+        told.iter().filter(|told| matches!(told, Told::Event(_))).cloned().collect()
+    }
+
+    #[test]
+    fn a_replay_is_what_was_shown_live() {
+        let told = sample::busy_day();
+        let sessions = said(&told);
+        let replay = render(&sample::journal(&told), Part::Whole, Options::PLAIN, |log| {
+            let session = sessions.iter().find(|(path, _)| path == log);
+            session.map(|(_, events)| events.clone()).unwrap_or_default()
+        });
+        // But for the words that a person interrupted: their place is not in the journal.
+        let same = |text: &str| {
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        assert_eq!(same(&replay), same(&live(&told)));
+        let until_told = |text: &str| text.split("\n── 6 ──").next().map(str::to_owned);
+        assert_eq!(until_told(&replay), until_told(&live(&told)));
+    }
+
+    /// The journal alone gives every line of ours; of the agent's words it keeps the last.
+    #[test]
+    fn without_raw_logs_only_the_words_of_agents_are_missing() {
+        let told = sample::busy_day();
+        let replay = render(&sample::journal(&told), Part::Whole, Options::PLAIN, |_| vec![]);
+        assert_eq!(replay, live(&facts(&told)));
+        let live = live(&told);
+        for line in replay.lines() {
+            assert!(live.lines().any(|shown| shown == line), "{line}");
+        }
+        let missing: Vec<&str> =
+            live.lines().filter(|line| !replay.lines().any(|shown| shown == *line)).collect();
+        let ours = |line: &&&str| !line.starts_with("  ") || line.starts_with("  ✓");
+        assert_eq!(missing.iter().find(ours), None);
+        assert!(replay.contains("  The form is there and tested.\n"));
+    }
+
+    #[test]
+    fn one_iteration_is_shown_alone_with_all_its_sessions() {
+        let journal = sample::run();
+        let text = render(&journal, Part::Iteration(5), Options::PLAIN, |_| vec![]);
+        assert_eq!(text.matches("── 5 ── ").count(), 2, "{text}");
+        assert_eq!(text.matches("── ").count(), 4 + 2, "{text}");
+        assert!(text.contains("✗ back     t-q3nd5yhc") && text.contains("usage limit"));
+        assert!(!text.contains("ralph build") && !text.contains("Stopped"), "{text}");
+        let text = render(&journal, Part::Iteration(7), Options::PLAIN, |_| vec![]);
+        assert_eq!(text, "");
+    }
+
+    #[test]
+    fn one_iteration_of_two_side_by_side() {
+        let journal = sample::journal(&sample::two_slots());
+        let text = render(&journal, Part::Iteration(2), Options::PLAIN, |_| vec![]);
+        assert!(text.contains("t-7hq2mz4a") && !text.contains("t-2kq7m3ab"), "{text}");
+    }
+}

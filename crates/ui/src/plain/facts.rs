@@ -1,0 +1,410 @@
+//! What is printed for each fact.
+
+use std::io::Write;
+
+use ralph_core::TaskId;
+use ralph_core::agent::EndClass;
+use ralph_core::records::Verdict;
+use ralph_core::run::{Class, Fact, GateReport, Notice, SessionReport, SlotId, Wait};
+use ralph_core::task::Status;
+use ralph_core::time::Timestamp;
+use ralph_core::view::{Doing, words};
+
+use super::{PlainReporter, Stream, Verbosity, start, summary};
+use crate::line::{Line, field, wrap};
+use crate::style::Meaning;
+use crate::units::{brief_duration, duration, money, short_duration};
+
+/// Lines of a red gate that are shown.
+const DIGEST_LINES: usize = 10;
+/// Changed files that are named.
+const FILES: usize = 3;
+
+/// What became of a task, kept until its iteration has ended.
+#[derive(Debug)]
+pub(super) struct Ending {
+    task: TaskId,
+    title: String,
+    class: Class,
+    status: Status,
+    reason: String,
+}
+
+impl<W: Write> PlainReporter<W> {
+    pub(super) fn fact(&mut self, fact: &Fact) {
+        self.tell_level(fact);
+        if !self.view.is_parallel() {
+            // Words that have not ended their line come before what happened after them.
+            self.end_words(0);
+        }
+        match fact {
+            Fact::RunStarted { .. } => {
+                let lines = start::start(&self.view, self.look());
+                self.lines(lines);
+                self.level_told = false;
+                self.plan_told = false;
+            }
+            Fact::Noticed { notice } => self.noticed(notice),
+            Fact::PlanCounted { counts } => {
+                if !self.plan_told && counts.total() > 0 {
+                    let text = start::plan(counts);
+                    let lines = field("plan", Meaning::Faint, &text, self.look());
+                    self.lines(lines);
+                }
+                self.plan_told = true;
+            }
+            Fact::Surveying { slot } => self.detail(*slot, "looks at the plan"),
+            Fact::Claiming { slot } => self.detail(*slot, "claims"),
+            Fact::ClaimMissed { slot } => self.detail(*slot, "somebody was faster"),
+            Fact::SlotFreed { slot } => self.detail(*slot, "has nothing to do"),
+            Fact::IterationStarted { .. } => self.iteration_started(fact),
+            Fact::SessionStarted { slot, log } => self.session_started(*slot, log),
+            Fact::SessionEnded { slot, report } => self.session_ended(*slot, report),
+            Fact::CandidateMade { slot, changed, files, file_count, .. } => {
+                self.changes(*slot, *changed, files, *file_count);
+            }
+            Fact::Judged { slot, gates, green, .. } => self.judged(*slot, gates, *green),
+            Fact::HeadMoved { .. } => {
+                let text = "somebody committed meanwhile; the work is judged again on top of it";
+                self.named("note", Meaning::Faint, text);
+            }
+            Fact::Settling { slot, class } => self.detail(*slot, &format!("settles as {class}")),
+            Fact::TaskSettled { slot, task, title, class, status, reason, .. } => {
+                let ending = Ending {
+                    task: task.clone(),
+                    title: title.clone(),
+                    class: *class,
+                    status: *status,
+                    reason: reason.clone(),
+                };
+                self.endings.entry(*slot).or_default().push(ending);
+            }
+            Fact::QuestionAsked { .. } => {}
+            Fact::Committed { slot, commit, .. } => {
+                self.commits.insert(*slot, commit.get(..7).unwrap_or(commit).to_owned());
+            }
+            Fact::WorkSaved { task, name } => {
+                if self.is(Verbosity::Verbose) {
+                    self.named("saved", Meaning::Faint, &format!("{task} as {name}"));
+                }
+            }
+            Fact::WorkPutBack { task, paths } => {
+                let files = words::count(u64::from(*paths), "file");
+                let text = format!("put {files} back; the work is kept (ralph recover {task})");
+                self.named("note", Meaning::Faint, &text);
+            }
+            Fact::IterationEnded { slot, class, detail, duration_ms, .. } => {
+                self.iteration_ended(*slot, *class, detail, *duration_ms);
+            }
+            Fact::WaitStarted { slot, wait, until } => self.waits(*slot, wait, *until),
+            Fact::WaitEnded { slot } => self.detail(*slot, "goes on"),
+            Fact::ControlReceived { control } => {
+                let (name, text) = words::control(control);
+                self.named(name, Meaning::Warning, &text);
+            }
+            Fact::ClaimLost { task, .. } => {
+                let text = format!("the claim on {task} went to somebody else");
+                self.named("warning", Meaning::Warning, &text);
+            }
+            Fact::PortFailed { port, error, streak, .. } => {
+                let again =
+                    if *streak > 1 { format!(" ({streak} times in a row)") } else { String::new() };
+                let text = words::with_detail(words::port(*port), error);
+                self.named("error", Meaning::Bad, &format!("{text}{again}"));
+            }
+            Fact::Anomaly { input, phase } => {
+                if self.is(Verbosity::Verbose) {
+                    let text = format!("{input} does not fit in the phase {phase}; ignored");
+                    self.named("anomaly", Meaning::Faint, &text);
+                }
+            }
+            Fact::StopDecided { reason } => {
+                // With nothing under way the summary comes at once.
+                let busy = self.view.slots.iter().any(|slot| slot.iteration > 0);
+                if busy || self.is(Verbosity::Verbose) {
+                    self.named("stopping", Meaning::Warning, &reason.sentence());
+                }
+            }
+            Fact::RunEnded { .. } => {
+                let lines = summary(&self.view, self.look());
+                self.lines(lines);
+            }
+            Fact::Unknown => {
+                if self.is(Verbosity::Verbose) {
+                    self.named("unknown", Meaning::Faint, "a line of a newer version of ralph");
+                }
+            }
+        }
+    }
+
+    /// Tells the level of the box once: in a sentence where there is one.
+    fn tell_level(&mut self, fact: &Fact) {
+        if self.level_told {
+            return;
+        }
+        self.level_told = true;
+        let look = self.look();
+        let lines = match fact {
+            Fact::Noticed { notice: Notice::Level { level, text } } => {
+                start::level(level, text, look)
+            }
+            _ => start::level(&self.view.level, "", look),
+        };
+        self.lines(lines);
+    }
+
+    fn noticed(&mut self, notice: &Notice) {
+        if matches!(notice, Notice::Level { .. }) {
+            return;
+        }
+        let (name, meaning) = match notice {
+            _ if words::is_warning(notice) => ("warning", Meaning::Warning),
+            Notice::DirtyStart { .. } => ("saved", Meaning::Faint),
+            _ => ("note", Meaning::Faint),
+        };
+        self.named(name, meaning, &words::notice(notice));
+    }
+
+    /// A named sentence, unless it is to be quiet.
+    fn named(&mut self, name: &str, meaning: Meaning, text: &str) {
+        if self.is(Verbosity::Normal) {
+            let lines = field(name, meaning, text, self.look());
+            self.lines(lines);
+        }
+    }
+
+    /// What only matters when something is strange.
+    fn detail(&mut self, slot: SlotId, text: &str) {
+        if self.is(Verbosity::Verbose) {
+            self.beside(slot, &Line::new().add(Meaning::Faint, format!("slot {slot} {text}")));
+        }
+    }
+
+    fn iteration_started(&mut self, fact: &Fact) {
+        let Fact::IterationStarted { slot, iteration, task, offered, model, overridden, .. } = fact
+        else {
+            return;
+        };
+        self.streams.remove(slot);
+        self.endings.remove(slot);
+        self.commits.remove(slot);
+        self.cut_off.remove(slot);
+        if !self.is(Verbosity::Normal) {
+            return;
+        }
+        let look = self.look();
+        let heading = start::heading(*iteration, task.as_ref(), *offered, model.as_deref(), look);
+        self.screen.line("");
+        self.top(&heading);
+        if let Some(instead) = overridden {
+            let text = format!("the agent asked for this model; it would have been {instead}");
+            self.beside(*slot, &Line::new().add(Meaning::Faint, text));
+        }
+    }
+
+    fn session_started(&mut self, slot: SlotId, log: &str) {
+        if !self.is(Verbosity::Normal) {
+            return;
+        }
+        let look = self.look();
+        let root = self.options.root.trim_end_matches('/');
+        let inside = log.strip_prefix(root).and_then(|path| path.strip_prefix('/'));
+        let shown = if root.is_empty() { log } else { inside.unwrap_or(log) };
+        let line = Line::new().add(Meaning::Faint, "log ").flexible(Some(Meaning::Faint), shown);
+        let mut text = line.fit(look, self.room(slot));
+        let path = if log.starts_with('/') { log.to_owned() } else { format!("{root}/{log}") };
+        if look.color && look.is_terminal() && path.starts_with('/') {
+            text = hyperlink(&path, &text);
+        }
+        self.beside_all(slot, [text]);
+    }
+
+    /// Shows words that still wait for the end of their line.
+    pub(super) fn end_words(&mut self, slot: SlotId) {
+        let (look, room) = (self.look(), self.room(slot));
+        let lines = self.streams.entry(slot).or_default().end(look, room);
+        self.beside_all(slot, lines);
+    }
+
+    fn session_ended(&mut self, slot: SlotId, report: &SessionReport) {
+        if !self.is(Verbosity::Normal) {
+            return;
+        }
+        self.end_words(slot);
+        let spoke = self.streams.get(&slot).is_some_and(Stream::spoke);
+        if !spoke {
+            let look = self.look();
+            let lines = wrap(report.end.text.trim(), self.room(slot));
+            self.beside_all(slot, lines.into_iter().map(|line| look.paint(Meaning::Speech, line)));
+        }
+        if report.end.class != EndClass::Completed {
+            self.cut_off.insert(slot);
+        }
+        let usage = report.end.usage;
+        let mut took = vec![brief_duration(report.duration_ms)];
+        took.extend(usage.cost_micro_usd.map(money));
+        took.extend(usage.turns.map(|turns| words::count(u64::from(turns), "turn")));
+        let took = took.join(" · ");
+        match Class::of(report.end.class) {
+            None => self.beside(slot, &Line::new().add(Meaning::Good, took)),
+            // How exactly is told where the task is settled.
+            Some(class) => {
+                let limit = class.is_limit() || class == Class::Cancelled;
+                let meaning = if limit { Meaning::Warning } else { Meaning::Bad };
+                let line = Line::new().flexible(Some(meaning), words::class(class));
+                self.beside(slot, &line.add(Meaning::Faint, format!(" · {took}")));
+            }
+        }
+        if report.leftovers > 0 {
+            let left = words::count(u64::from(report.leftovers), "process");
+            let text = format!("ended {left} that the session left behind");
+            self.named("warning", Meaning::Warning, &text);
+        }
+    }
+
+    fn had_its_say(&self, slot: SlotId) -> bool {
+        !self.cut_off.contains(&slot)
+    }
+
+    fn changes(&mut self, slot: SlotId, changed: bool, files: &[String], count: u32) {
+        if !self.is(Verbosity::Normal) {
+            return;
+        }
+        if !changed && self.had_its_say(slot) {
+            self.beside(slot, &Line::new().add(Meaning::Warning, "No changes detected"));
+        }
+        if !changed {
+            return;
+        }
+        let mut text = format!("{} changed", words::count(u64::from(count), "file"));
+        if !files.is_empty() {
+            let named: Vec<&str> = files.iter().take(FILES).map(String::as_str).collect();
+            let rest = if count as usize > named.len() { ", …" } else { "" };
+            text.push_str(&format!(": {}{rest}", named.join(", ")));
+        }
+        self.beside(slot, &Line::new().flexible(Some(Meaning::Faint), text));
+    }
+
+    fn judged(&mut self, slot: SlotId, gates: &[GateReport], green: bool) {
+        if !self.is(Verbosity::Normal) {
+            return;
+        }
+        let longest = gates.iter().map(|gate| gate.name.chars().count()).max().unwrap_or(0);
+        for gate in gates {
+            let (symbol, meaning) = match gate.verdict {
+                Verdict::Pass => ("✓", Meaning::Good),
+                Verdict::Fail => ("✗", Meaning::Bad),
+                Verdict::Ungated | Verdict::Unchanged => ("·", Meaning::Faint),
+            };
+            let name = format!(" {:<longest$}  ", gate.name);
+            let time = short_duration(gate.duration_ms);
+            let how = match (gate.verdict, gate.exit_code) {
+                (Verdict::Fail, Some(code)) => format!("  exit code {code}"),
+                (Verdict::Fail, None) => "  it did not end".to_owned(),
+                (Verdict::Pass | Verdict::Ungated | Verdict::Unchanged, _) => String::new(),
+            };
+            let line = Line::new().add(meaning, symbol).flexible(None, name);
+            self.beside(slot, &line.add(Meaning::Faint, time).add(Meaning::Bad, how));
+            if gate.verdict == Verdict::Fail {
+                self.digest(slot, &gate.digest);
+            }
+        }
+        if !green && gates.iter().all(|gate| gate.verdict == Verdict::Pass) {
+            let text = "✗ the files changed while they were judged";
+            self.beside(slot, &Line::new().add(Meaning::Bad, text));
+        }
+    }
+
+    fn digest(&mut self, slot: SlotId, digest: &str) {
+        let most = if self.is(Verbosity::Verbose) { usize::MAX } else { DIGEST_LINES };
+        let room = self.room(slot).map(|room| room.saturating_sub(4));
+        let lines = wrap(digest.trim_end(), room);
+        for line in lines.iter().take(most) {
+            self.beside(slot, &Line::new().add(Meaning::Bad, "  │ ").plain(line));
+        }
+        if lines.len() > most {
+            let more = format!("    … {} more lines", lines.len() - most);
+            self.beside(slot, &Line::new().add(Meaning::Faint, more));
+        }
+    }
+
+    fn iteration_ended(&mut self, slot: SlotId, class: Class, detail: &str, duration_ms: u64) {
+        let mut tail = Line::new();
+        if let Some(commit) = self.commits.remove(&slot) {
+            tail = tail.plain("  ").add(Meaning::Name, commit);
+        }
+        tail = tail.add(Meaning::Faint, format!("  {}", brief_duration(duration_ms)));
+        let endings = self.endings.remove(&slot).unwrap_or_default();
+        if endings.is_empty() {
+            let (symbol, meaning) = mark(class, None);
+            let text = words::with_detail(words::class(class), first_line(detail));
+            let line = Line::new().add(meaning, symbol).plain(" ").flexible(Some(meaning), text);
+            self.top(&line.join(&tail));
+        }
+        for ending in endings {
+            let (symbol, meaning) = mark(ending.class, Some(ending.status));
+            let word = format!("{symbol} {:<7}  ", words::status(ending.status));
+            let line = Line::new().add(meaning, word).add(Meaning::Name, ending.task.as_str());
+            let reason = first_line(&ending.reason);
+            let text = match ending.status {
+                Status::Done => ending.title.as_str(),
+                _ if reason.is_empty() => words::class(ending.class),
+                _ => reason,
+            };
+            self.top(&line.plain("  ").flexible(None, text).join(&tail));
+            let asked = self.view.questions.iter().find(|asked| asked.task == ending.task);
+            if let (Status::Waiting, Some(question)) = (ending.status, asked) {
+                let command = format!("ralph answer {} \"…\"", question.id);
+                self.top(&Line::new().plain(format!("{:11}", "")).add(Meaning::Tool, command));
+            }
+        }
+    }
+
+    fn waits(&mut self, slot: SlotId, wait: &Wait, until: Option<Timestamp>) {
+        let mut text = words::wait(wait);
+        if let Some(until) = until {
+            let clock = until.civil(self.options.offset_minutes);
+            let today = self.view.last_at.civil(self.options.offset_minutes);
+            let shown = if clock.get(..10) == today.get(..10) { &clock[11..] } else { &clock };
+            let left = duration(until.millis_since(self.view.last_at) + 999);
+            text.push_str(&format!(", until {shown} ({left})"));
+        }
+        let idle = self.view.slots.iter().filter(|slot| slot.doing == Doing::Idle).count();
+        // While others work, a slot that finds everything taken is no news.
+        if matches!(wait, Wait::Others { .. }) && idle < self.view.slots.len() {
+            self.detail(slot, &text);
+        } else {
+            self.named("waiting", Meaning::Warning, &text);
+        }
+    }
+}
+
+/// The symbol of an ending and what it means.
+const fn mark(class: Class, status: Option<Status>) -> (&'static str, Meaning) {
+    match (status, class) {
+        (Some(Status::Done), _) | (None, Class::Done) => ("✓", Meaning::Good),
+        (Some(Status::Failed), _) => ("✗", Meaning::Bad),
+        (Some(Status::Waiting), _) | (None, Class::Question) => ("?", Meaning::Warning),
+        (_, Class::Cancelled | Class::Skipped | Class::ClaimLost) => ("·", Meaning::Warning),
+        (_, class) if class.is_limit() => ("·", Meaning::Warning),
+        _ => ("✗", Meaning::Bad),
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.trim().lines().next().unwrap_or_default()
+}
+
+/// A link that terminals can open, around a text.
+fn hyperlink(path: &str, text: &str) -> String {
+    let mut address = String::from("file://");
+    for byte in path.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                address.push(char::from(byte));
+            }
+            _ => address.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    format!("\u{1b}]8;;{address}\u{1b}\\{text}\u{1b}]8;;\u{1b}\\")
+}

@@ -1,0 +1,232 @@
+//! A run as lines: what `ralph build` shows on stderr, on a terminal and in a pipe.
+//!
+//! [`PlainReporter`] prints each fact when it comes, the words of agents between them, and on a
+//! terminal one last line that says how far the run is. Without a terminal there are no cursor codes,
+//! without colours no escape codes at all. Every text that is not ours is made safe first.
+
+mod facts;
+mod progress;
+mod screen;
+pub(crate) mod start;
+pub(crate) mod stream;
+pub(crate) mod summary;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+
+use ralph_core::agent::AgentEvent;
+use ralph_core::run::{RunEvent, SlotId};
+use ralph_core::time::Timestamp;
+use ralph_core::view::{Reporter, RunView};
+
+use crate::line::Line;
+use crate::style::{Look, Meaning};
+use facts::Ending;
+use screen::Screen;
+use stream::Stream;
+
+pub use summary::summary;
+
+/// The last line is rewritten at most this often.
+const REDRAW_MS: u64 = 100;
+
+/// How much is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Verbosity {
+    /// The start, what became of each task, and the summary.
+    Quiet,
+    /// Also what agents say and gates find.
+    #[default]
+    Normal,
+    /// Also what only matters when something is strange.
+    Verbose,
+}
+
+/// How a run is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Colours and width.
+    pub look: Look,
+    /// How much.
+    pub verbosity: Verbosity,
+    /// Whether there is a last line that is rewritten. It needs a terminal.
+    pub progress: bool,
+    /// How many minutes the clock of the reader is ahead of UTC.
+    pub offset_minutes: i16,
+    /// The folder of the project: paths below it are shown from there. Empty when not known.
+    pub root: String,
+}
+
+impl Options {
+    /// For pipes, files and tests.
+    pub const PLAIN: Self = Self {
+        look: Look::PLAIN,
+        verbosity: Verbosity::Normal,
+        progress: false,
+        offset_minutes: 0,
+        root: String::new(),
+    };
+}
+
+/// Shows a run as lines.
+#[derive(Debug)]
+pub struct PlainReporter<W> {
+    screen: Screen<W>,
+    options: Options,
+    view: RunView,
+    streams: BTreeMap<SlotId, Stream>,
+    endings: BTreeMap<SlotId, Vec<Ending>>,
+    commits: BTreeMap<SlotId, String>,
+    cut_off: BTreeSet<SlotId>,
+    level_told: bool,
+    plan_told: bool,
+    now: Timestamp,
+    drawn: Timestamp,
+}
+
+impl<W: Write> PlainReporter<W> {
+    /// A display that writes there.
+    pub fn new(out: W, options: Options) -> Self {
+        Self {
+            screen: Screen::new(out),
+            options,
+            view: RunView::default(),
+            streams: BTreeMap::new(),
+            endings: BTreeMap::new(),
+            commits: BTreeMap::new(),
+            cut_off: BTreeSet::new(),
+            level_told: true,
+            plan_told: true,
+            now: Timestamp::default(),
+            drawn: Timestamp::default(),
+        }
+    }
+
+    /// The run so far.
+    pub const fn view(&self) -> &RunView {
+        &self.view
+    }
+
+    /// The terminal has another width now.
+    pub const fn resize(&mut self, width: usize) {
+        if self.options.look.width.is_some() {
+            self.options.look.width = Some(width);
+        }
+    }
+
+    /// Takes an event in without showing it.
+    pub fn skip(&mut self, event: &RunEvent) {
+        self.take_in(event);
+        self.screen.discard();
+    }
+
+    fn take_in(&mut self, event: &RunEvent) {
+        self.now = self.now.max(event.at);
+        self.view.apply(event);
+        self.fact(&event.fact);
+    }
+
+    fn show(&mut self) {
+        let alive = self.view.run.is_some() && self.view.outcome.is_none();
+        let wanted = self.options.progress && self.options.look.is_terminal() && alive;
+        let line = wanted.then(|| progress::progress(&self.view, self.now, self.options.look));
+        self.drawn = self.now;
+        self.screen.show(line);
+    }
+
+    const fn look(&self) -> Look {
+        self.options.look
+    }
+
+    fn is(&self, least: Verbosity) -> bool {
+        self.options.verbosity >= least
+    }
+
+    /// A line from the left edge.
+    fn top(&mut self, line: &Line) {
+        let text = line.show(self.look());
+        self.screen.line(&text);
+    }
+
+    fn lines(&mut self, lines: impl IntoIterator<Item = String>) {
+        for line in lines {
+            self.screen.line(&line);
+        }
+    }
+
+    /// What a line of a slot begins with: with several, the number of the iteration.
+    fn margin(&self, slot: SlotId) -> Line {
+        match self.view.slot(slot) {
+            Some(slot) if self.view.is_parallel() => {
+                Line::new().add(Meaning::Faint, format!("{:>2}│ ", slot.iteration))
+            }
+            _ => Line::new().plain("  "),
+        }
+    }
+
+    /// The width that a slot's lines may have.
+    fn room(&self, slot: SlotId) -> Option<usize> {
+        let margin = self.margin(slot).width();
+        self.look().width.map(|width| width.saturating_sub(margin))
+    }
+
+    /// A line of a slot.
+    fn beside(&mut self, slot: SlotId, line: &Line) {
+        let text = line.fit(self.look(), self.room(slot));
+        self.beside_all(slot, [text]);
+    }
+
+    /// Lines of a slot that fit already.
+    fn beside_all(&mut self, slot: SlotId, lines: impl IntoIterator<Item = String>) {
+        let margin = self.margin(slot).show(self.look());
+        for line in lines {
+            self.screen.line(format!("{margin}{line}").trim_end());
+        }
+    }
+}
+
+impl<W: Write> Reporter for PlainReporter<W> {
+    fn event(&mut self, event: &RunEvent) {
+        self.take_in(event);
+        self.show();
+    }
+
+    fn agent(&mut self, slot: SlotId, event: &AgentEvent) {
+        if !self.is(Verbosity::Normal) {
+            return;
+        }
+        let (look, room) = (self.look(), self.room(slot));
+        let verbose = self.is(Verbosity::Verbose);
+        let stream = self.streams.entry(slot).or_default();
+        let lines = stream.event(event, verbose, look, room);
+        self.beside_all(slot, lines);
+        if self.screen.has_lines() {
+            self.show();
+        }
+    }
+
+    fn tick(&mut self, now: Timestamp) {
+        self.now = self.now.max(now);
+        let resting: Vec<SlotId> = self
+            .streams
+            .iter_mut()
+            .filter_map(|(slot, stream)| stream.rests().then_some(*slot))
+            .collect();
+        for slot in resting {
+            self.end_words(slot);
+        }
+        if self.now.millis_since(self.drawn) >= REDRAW_MS {
+            self.show();
+        }
+    }
+
+    fn finish(&mut self) {
+        let slots: Vec<SlotId> = self.streams.keys().copied().collect();
+        for slot in slots {
+            self.end_words(slot);
+        }
+        self.screen.show(None);
+    }
+}

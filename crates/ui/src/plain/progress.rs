@@ -1,0 +1,56 @@
+//! The last line: how far the run is and what it does now.
+
+use ralph_core::time::Timestamp;
+use ralph_core::view::{RunView, SlotView, words};
+
+use crate::line::Line;
+use crate::style::{Look, Meaning};
+use crate::units::{duration, money};
+
+/// The line, one cell narrower than the terminal, so that it never wraps.
+pub(super) fn progress(view: &RunView, now: Timestamp, look: Look) -> String {
+    let mut parts = Vec::new();
+    if view.counts.total() > 0 {
+        parts.push(format!("{}/{} done", view.counts.done, view.counts.total()));
+    }
+    parts.push(duration(view.elapsed(now)));
+    if let Some(cost) = view.usage.cost_micro_usd {
+        parts.push(money(cost));
+    }
+    let busy: Vec<&SlotView> = view.busy().map(|(_, slot)| slot).collect();
+    match busy.as_slice() {
+        [] => {}
+        [slot] => parts.push(alone(slot, now)),
+        many => parts.extend(many.iter().map(|slot| beside_others(slot, now))),
+    }
+    if view.stopping.is_some() {
+        parts.push("stopping".to_owned());
+    }
+    let width = look.width.map(|width| width.saturating_sub(1));
+    Line::new().flexible(Some(Meaning::Faint), parts.join(" · ")).fit(look, width)
+}
+
+/// What a wait or a phase is, and how long it lasts or lasted.
+fn alone(slot: &SlotView, now: Timestamp) -> String {
+    if let Some(waiting) = &slot.waiting {
+        let what = words::wait(&waiting.wait);
+        return match waiting.until {
+            Some(until) => format!("{what}: {} left", duration(until.millis_since(now))),
+            None => what,
+        };
+    }
+    let lasting = duration(now.millis_since(slot.since));
+    match &slot.task {
+        Some(task) => format!("{} {} {lasting}", task.id, slot.doing.as_str()),
+        None => format!("{} {lasting}", slot.doing.as_str()),
+    }
+}
+
+fn beside_others(slot: &SlotView, now: Timestamp) -> String {
+    let lasting = duration(now.millis_since(slot.since));
+    match (&slot.waiting, slot.iteration) {
+        (Some(_), _) => format!("waiting {lasting}"),
+        (None, 0) => format!("{} {lasting}", slot.doing.as_str()),
+        (None, number) => format!("{number} {} {lasting}", slot.doing.as_str()),
+    }
+}

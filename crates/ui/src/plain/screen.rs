@@ -1,0 +1,60 @@
+//! Lines that scroll, above one last line that is rewritten. Everything goes out in one write, so the
+//! last line never mixes with others.
+
+use std::io::Write;
+
+/// Back to the first column, and the line is empty.
+const CLEAR: &str = "\r\u{1b}[2K";
+
+/// Where lines go.
+#[derive(Debug)]
+pub(super) struct Screen<W> {
+    out: W,
+    buffer: String,
+    last_line: Option<String>,
+    broken: bool,
+}
+
+impl<W: Write> Screen<W> {
+    pub(super) const fn new(out: W) -> Self {
+        Self { out, buffer: String::new(), last_line: None, broken: false }
+    }
+
+    /// A line that stays.
+    pub(super) fn line(&mut self, text: &str) {
+        self.buffer.push_str(text);
+        self.buffer.push('\n');
+    }
+
+    /// Whether lines wait to be shown.
+    pub(super) const fn has_lines(&self) -> bool {
+        !self.buffer.is_empty()
+    }
+
+    /// Forgets the lines that were not yet shown.
+    pub(super) fn discard(&mut self) {
+        self.buffer.clear();
+    }
+
+    /// Shows what there is, and below it the last line.
+    pub(super) fn show(&mut self, last_line: Option<String>) {
+        if self.buffer.is_empty() && self.last_line == last_line {
+            return;
+        }
+        let mut text = String::new();
+        if self.last_line.is_some() {
+            text.push_str(CLEAR);
+        }
+        text.push_str(&self.buffer);
+        if let Some(line) = &last_line {
+            text.push_str(line);
+        }
+        self.buffer.clear();
+        self.last_line = last_line;
+        // A terminal that went away does not end the run.
+        if !self.broken {
+            let written = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
+            self.broken = written.is_err();
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The first lines of a run, and the heading of each iteration.
+
+use ralph_core::run::TaskBrief;
+use ralph_core::task::Counts;
+use ralph_core::view::{RunView, words};
+use unicode_width::UnicodeWidthStr;
+
+use crate::line::{Line, field};
+use crate::style::{Look, Meaning};
+use crate::units::{duration, money, tokens};
+
+/// Headings are this wide where there is no terminal, and never wider than [`WIDEST`].
+const WIDTH: usize = 80;
+const WIDEST: usize = 100;
+
+/// What runs, on what, with what.
+pub(super) fn start(view: &RunView, look: Look) -> Vec<String> {
+    let mut lines = Vec::new();
+    let command = format!("ralph {}", view.mode);
+    let target = Line::new().add(Meaning::Heading, command).plain("  ");
+    lines.push(target.flexible(None, &view.target).show(look));
+    let mut say = |name: &str, text: &str| lines.extend(field(name, Meaning::Faint, text, look));
+    let side_by_side = match view.slots.len() {
+        0 | 1 => String::new(),
+        many => format!(", {many} side by side"),
+    };
+    say("agent", &format!("{}, preset {}{side_by_side}", view.agent, view.preset));
+    if !view.gates.is_empty() {
+        say("gates", &view.gates.join(", "));
+    }
+    say("limit", &limits(view));
+    if let Some(iteration) = view.resumed_after {
+        say("resumes", &format!("an interrupted run, after iteration {iteration}"));
+    }
+    lines
+}
+
+fn limits(view: &RunView) -> String {
+    let mut limits = vec![match view.max_sessions {
+        Some(most) => words::count(u64::from(most), "session"),
+        None => "any number of sessions".to_owned(),
+    }];
+    if view.budget.micro_usd > 0 {
+        limits.push(money(view.budget.micro_usd));
+    }
+    if view.budget.tokens > 0 {
+        limits.push(format!("{} tokens", tokens(view.budget.tokens)));
+    }
+    if view.budget.time_ms > 0 {
+        limits.push(duration(view.budget.time_ms));
+    }
+    limits.join(", ")
+}
+
+/// The box, told once.
+pub(super) fn level(level: &str, text: &str, look: Look) -> Vec<String> {
+    let meaning = if level == "none" { Meaning::Warning } else { Meaning::Faint };
+    field("box", meaning, &words::with_detail(level, text), look)
+}
+
+/// `3 of 12 done, 1 blocked`.
+pub(crate) fn plan(counts: &Counts) -> String {
+    let mut text = format!("{} of {} done", counts.done, counts.total());
+    let others = [
+        (counts.active, "active"),
+        (counts.failed, "failed"),
+        (counts.waiting, "waiting for a person"),
+        (counts.blocked, "blocked"),
+    ];
+    for (n, what) in others.into_iter().filter(|(n, _)| *n > 0) {
+        text.push_str(&format!(", {n} {what}"));
+    }
+    text
+}
+
+/// `── 2 ── t-abc  Title ───────── sonnet, attempt 2 ──`
+pub(super) fn heading(
+    iteration: u32,
+    task: Option<&TaskBrief>,
+    offered: u32,
+    model: Option<&str>,
+    look: Look,
+) -> Line {
+    let width = look.width.unwrap_or(WIDTH).min(WIDEST);
+    let mut facts: Vec<String> = model.map(str::to_owned).into_iter().collect();
+    if let Some(task) = task.filter(|task| task.attempt_number > 1) {
+        facts.push(format!("attempt {}", task.attempt_number));
+    }
+    let tail =
+        if facts.is_empty() { String::new() } else { format!(" {} ──", facts.join(", ")) };
+    let number = format!("── {iteration} ── ");
+    let (name, title) = match task {
+        Some(task) => (format!("{}  ", task.id), task.title.clone()),
+        None => (
+            String::new(),
+            format!("the agent picks from {}", words::count(u64::from(offered), "task")),
+        ),
+    };
+    let title = ralph_core::text::printable_line(&title).into_owned();
+    let used = number.width() + name.width() + title.width() + 1 + tail.width();
+    let rule = "─".repeat(width.saturating_sub(used).max(2));
+    let line = Line::new().add(Meaning::Faint, number).add(Meaning::Name, name);
+    let line = line.flexible(Some(Meaning::Heading), title).plain(" ").add(Meaning::Faint, rule);
+    match facts.is_empty() {
+        true => line,
+        false => line.plain(" ").add(Meaning::Model, facts.join(", ")).add(Meaning::Faint, " ──"),
+    }
+}

@@ -1,0 +1,175 @@
+//! What an agent tells while it works, line by line. Words come in pieces: they are shown when their
+//! line is whole, so that two agents side by side never share one.
+
+use ralph_core::agent::AgentEvent;
+use ralph_core::text::printable;
+use ralph_core::view::words;
+
+use crate::line::{Line, wrap};
+use crate::style::{Look, Meaning};
+use crate::units::duration;
+
+/// A line without an end is shown in pieces of this size.
+const LONGEST: usize = 16 * 1024;
+/// Lines of a failed tool that are shown.
+const ERROR_LINES: usize = 5;
+/// Where there is no terminal to fit, tool inputs are cut here.
+const WIDTH: usize = 100;
+
+/// What one slot's agent is saying.
+#[derive(Debug, Default)]
+pub(crate) struct Stream {
+    pending: String,
+    meaning: Option<Meaning>,
+    model: Option<String>,
+    spoke: bool,
+    begun: bool,
+    fresh: bool,
+    blank: bool,
+}
+
+impl Stream {
+    /// Whether the agent said anything that was shown.
+    pub(crate) const fn spoke(&self) -> bool {
+        self.spoke
+    }
+
+    /// The lines that an event completes. `room` is the width that they may have.
+    pub(crate) fn event(
+        &mut self,
+        event: &AgentEvent,
+        verbose: bool,
+        look: Look,
+        room: Option<usize>,
+    ) -> Vec<String> {
+        let mut lines = match event {
+            AgentEvent::Text { text } => {
+                self.spoke = true;
+                return self.words(Meaning::Speech, text, look, room);
+            }
+            AgentEvent::Thinking { text } => {
+                return self.words(Meaning::Thinking, text, look, room);
+            }
+            AgentEvent::Unknown { .. } if !verbose => return vec![],
+            _ => self.end(look, room),
+        };
+        let mut line = |line: Line| lines.push(line.fit(look, Some(room.unwrap_or(WIDTH))));
+        match event {
+            AgentEvent::Text { .. } | AgentEvent::Thinking { .. } => {}
+            AgentEvent::Started { version, .. } => {
+                if let (true, Some(version)) = (verbose, version) {
+                    line(Line::new().add(Meaning::Faint, format!("agent version {version}")));
+                }
+            }
+            AgentEvent::Message { model } => {
+                // Once for each model, not for each message.
+                if !model.is_empty() && self.model.as_ref() != Some(model) {
+                    line(Line::new().add(Meaning::Model, model));
+                    self.model = Some(model.clone());
+                }
+            }
+            AgentEvent::ToolStarted { name, input, .. } => {
+                let name = Line::new().add(Meaning::Tool, format!("→ {name}")).plain(" ");
+                line(name.flexible(Some(Meaning::Faint), input));
+            }
+            AgentEvent::ToolEnded { is_error: true, text, .. } => {
+                let safe = printable(text);
+                let said: Vec<&str> = safe.lines().filter(|said| !said.trim().is_empty()).collect();
+                for said in said.iter().take(ERROR_LINES) {
+                    let said = said.replace('\t', "    ");
+                    line(Line::new().add(Meaning::Bad, "│ ").flexible(Some(Meaning::Bad), said));
+                }
+                if said.len() > ERROR_LINES {
+                    let more = (said.len() - ERROR_LINES) as u64;
+                    let more = format!("│ … {}", words::count(more, "more line"));
+                    line(Line::new().add(Meaning::Faint, more));
+                }
+            }
+            AgentEvent::Retrying { attempt, delay_ms, status, error } => {
+                let status = status.map(|code| format!("HTTP {code} ")).unwrap_or_default();
+                let text = format!(
+                    "the agent tries its request again in {} (try {attempt}): {status}{error}",
+                    duration(*delay_ms)
+                );
+                line(Line::new().flexible(Some(Meaning::Warning), text));
+            }
+            AgentEvent::Denied { tool } if verbose => {
+                line(Line::new().add(Meaning::Warning, format!("refused: {tool}")));
+            }
+            AgentEvent::Unknown { kind } => {
+                line(Line::new().add(Meaning::Faint, format!("unknown event: {kind}")));
+            }
+            // What the session took is told when it has ended: that is also in the journal.
+            AgentEvent::ToolEnded { .. }
+            | AgentEvent::Denied { .. }
+            | AgentEvent::Result { .. } => {}
+        }
+        lines
+    }
+
+    /// Whether words wait although nothing came since this was asked last: the agent makes a pause
+    /// and they are shown as they are.
+    pub(crate) fn rests(&mut self) -> bool {
+        !std::mem::take(&mut self.fresh) && !self.pending.is_empty()
+    }
+
+    /// The words that still wait for the end of their line.
+    pub(crate) fn end(&mut self, look: Look, room: Option<usize>) -> Vec<String> {
+        let Some(meaning) = self.meaning.take() else { return vec![] };
+        let pending = std::mem::take(&mut self.pending);
+        let lines = self.shown(meaning, &pending, look, room);
+        self.blank = false;
+        self.begun = false;
+        lines
+    }
+
+    fn words(
+        &mut self,
+        meaning: Meaning,
+        text: &str,
+        look: Look,
+        room: Option<usize>,
+    ) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.meaning != Some(meaning) {
+            lines = self.end(look, room);
+            self.meaning = Some(meaning);
+        }
+        self.pending.push_str(text);
+        self.fresh = true;
+        let whole = match self.pending.rfind('\n') {
+            Some(at) => at + 1,
+            None if self.pending.len() > LONGEST => self.pending.len(),
+            None => return lines,
+        };
+        let rest = self.pending.split_off(whole);
+        let ready = std::mem::replace(&mut self.pending, rest);
+        lines.extend(self.shown(meaning, &ready, look, room));
+        lines
+    }
+
+    /// Blank lines are shown between words only, and never two in a row.
+    fn shown(
+        &mut self,
+        meaning: Meaning,
+        text: &str,
+        look: Look,
+        room: Option<usize>,
+    ) -> Vec<String> {
+        let mut lines = Vec::new();
+        // Without colours nothing else would tell thoughts from words.
+        let mark = if meaning == Meaning::Thinking && !look.color { "~ " } else { "" };
+        for line in wrap(text, room.map(|room| room.saturating_sub(mark.len()))) {
+            if line.is_empty() {
+                self.blank = true;
+                continue;
+            }
+            if std::mem::take(&mut self.blank) && self.begun {
+                lines.push(String::new());
+            }
+            self.begun = true;
+            lines.push(look.paint(meaning, format!("{mark}{line}")));
+        }
+        lines
+    }
+}

@@ -1,0 +1,269 @@
+//! The readable log of a run: one block per iteration and a summary, in the form of S3.
+//!
+//! No colours and no control characters. With several slots a block is written when its iteration has
+//! ended, so blocks never mix; with one it grows as the agent works.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write;
+
+use ralph_core::agent::{AgentEvent, Usage};
+use ralph_core::records::Verdict;
+use ralph_core::run::{Class, Fact, GateReport, RunEvent, SessionReport, SlotId, TaskBrief};
+use ralph_core::text::printable_line;
+use ralph_core::time::Timestamp;
+use ralph_core::view::{Reporter, RunView, words};
+
+use crate::line::wrap;
+use crate::plain::stream::Stream;
+use crate::style::Look;
+use crate::units::{duration, money, short_duration};
+
+const WIDTH: usize = 80;
+
+/// The iteration of a slot.
+#[derive(Debug, Default)]
+struct Block {
+    iteration: u32,
+    retries: u32,
+    model: Option<String>,
+    usage: Usage,
+    stream: Stream,
+    text: String,
+}
+
+/// Writes the readable log.
+#[derive(Debug)]
+pub struct SessionLog<W> {
+    out: W,
+    offset_minutes: i16,
+    strict: bool,
+    view: RunView,
+    blocks: BTreeMap<SlotId, Block>,
+    ended: bool,
+}
+
+impl<W: Write> SessionLog<W> {
+    /// A log in the time of a clock so many minutes ahead of UTC. `strict` is `--strict-exit`, which
+    /// changes the exit code of some outcomes.
+    pub fn new(out: W, offset_minutes: i16, strict: bool) -> Self {
+        let (view, blocks) = (RunView::default(), BTreeMap::new());
+        Self { out, offset_minutes, strict, view, blocks, ended: false }
+    }
+
+    fn time(&self, at: Timestamp) -> String {
+        at.civil(self.offset_minutes)
+    }
+
+    /// Adds lines to the block of a slot.
+    fn say(&mut self, slot: SlotId, lines: impl IntoIterator<Item = String>) {
+        let Some(block) = self.blocks.get_mut(&slot) else { return };
+        for line in lines {
+            block.text.push_str(&line);
+            block.text.push('\n');
+        }
+        if !self.view.is_parallel() {
+            let text = std::mem::take(&mut block.text);
+            self.write(&text);
+        }
+    }
+
+    /// A log that cannot be written does not end the run.
+    fn write(&mut self, text: &str) {
+        if !text.is_empty() {
+            let _ = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
+        }
+    }
+
+    fn header(&mut self, at: Timestamp, slot: SlotId, fact: &Fact) {
+        let Fact::IterationStarted { iteration, task, offered, model, .. } = fact else { return };
+        let retries = task.as_ref().map_or(0, |task| task.retry_count);
+        let (iteration, model) = (*iteration, model.clone());
+        self.blocks.insert(slot, Block { iteration, retries, model, ..Block::default() });
+        let lines = [
+            "=".repeat(WIDTH),
+            format!("ITERATION {iteration}"),
+            "=".repeat(WIDTH),
+            format!("Mode: {}", printable_line(&self.view.mode)),
+            format!("Task: {}", title(task.as_ref(), *offered)),
+            format!("Spec: {}", spec(task.as_ref())),
+            format!("Start Time: {}", self.time(at)),
+            "-".repeat(WIDTH),
+        ];
+        self.say(slot, lines);
+    }
+
+    fn session_ended(&mut self, slot: SlotId, report: &SessionReport) {
+        let Some(block) = self.blocks.get_mut(&slot) else { return };
+        let mut lines = block.stream.end(Look::PLAIN, None);
+        block.usage = block.usage.plus(report.end.usage);
+        if let Some(model) = &report.end.model {
+            block.model = Some(model.clone());
+        }
+        if !block.stream.spoke() {
+            lines.extend(wrap(report.end.text.trim(), None));
+        }
+        if let Some(class) = Class::of(report.end.class) {
+            let text = words::with_detail(words::class(class), &report.end.detail);
+            lines.extend(wrap(&format!("Session: {text}"), None));
+        }
+        self.say(slot, lines);
+    }
+
+    fn judged(&mut self, slot: SlotId, gates: &[GateReport]) {
+        for gate in gates {
+            let code = match (gate.verdict, gate.exit_code) {
+                (Verdict::Fail, Some(code)) => format!(", exit code {code}"),
+                _ => String::new(),
+            };
+            let time = short_duration(gate.duration_ms);
+            let name = printable_line(&gate.name);
+            self.say(slot, [format!("Gate {name}: {} ({time}{code})", gate.verdict)]);
+            if gate.verdict != Verdict::Pass {
+                let digest = wrap(gate.digest.trim_end(), None);
+                self.say(slot, digest.into_iter().map(|line| format!("  {line}")));
+            }
+        }
+    }
+
+    fn footer(&mut self, at: Timestamp, slot: SlotId, class: Class, duration_ms: u64) {
+        let Some(block) = self.blocks.get(&slot) else { return };
+        let mut text = String::new();
+        let mut line = |line: String| {
+            text.push_str(&line);
+            text.push('\n');
+        };
+        line("-".repeat(WIDTH));
+        line(format!("ITERATION {} COMPLETE", block.iteration));
+        line(format!("End Time: {}", self.time(at)));
+        line(format!("Duration: {}", duration(duration_ms)));
+        if let Some(requests) = block.usage.requests {
+            line(format!("API Requests: {requests}"));
+        }
+        if let Some(model) = &block.model {
+            line(format!("Model: {}", printable_line(model)));
+        }
+        if let Some(turns) = block.usage.turns {
+            line(format!("Messages: {turns}"));
+        }
+        if let Some(cost) = block.usage.cost_micro_usd {
+            line(format!("Cost: {}", money(cost)));
+        }
+        line(format!("Retries: {}", block.retries));
+        line(format!("Status: {}", if class.is_success() { "success" } else { "failed" }));
+        line("=".repeat(WIDTH));
+        line(String::new());
+        let before = self.blocks.remove(&slot).map(|block| block.text).unwrap_or_default();
+        self.write(&format!("{before}{text}"));
+    }
+
+    /// The summary, once.
+    fn summary(&mut self) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        let outcome = self.view.outcome.as_ref();
+        let (good, bad) = outcome.map_or((self.view.successful, self.view.failed), |outcome| {
+            (outcome.successful, outcome.failed)
+        });
+        let reason = match outcome {
+            Some(outcome) => outcome.sentence(),
+            None => "Build failed: ralph stopped before the run had ended".to_owned(),
+        };
+        let code = outcome.map_or(1, |outcome| outcome.reason.code(&outcome.left, self.strict));
+        let rule = "=".repeat(WIDTH);
+        let mut text = format!("{rule}\nSESSION SUMMARY\n{rule}\n");
+        let _ = writeln!(text, "Total Iterations: {}", good + bad);
+        let _ = writeln!(text, "Successful: {good}");
+        let _ = writeln!(text, "Failed: {bad}");
+        let _ =
+            writeln!(text, "Total Duration: {}", duration(self.view.elapsed(self.view.last_at)));
+        let _ = writeln!(text, "Exit Reason: {}", printable_line(&reason));
+        let _ = writeln!(text, "Exit Code: {code}");
+        let _ = writeln!(text, "{rule}");
+        self.write(&text);
+    }
+}
+
+fn title(task: Option<&TaskBrief>, offered: u32) -> String {
+    match task {
+        Some(task) => printable_line(&task.title).into_owned(),
+        None => format!("the agent picks from {}", words::count(u64::from(offered), "task")),
+    }
+}
+
+fn spec(task: Option<&TaskBrief>) -> String {
+    let spec = task.and_then(|task| task.spec.as_deref());
+    printable_line(spec.unwrap_or("none")).into_owned()
+}
+
+impl<W: Write> Reporter for SessionLog<W> {
+    fn event(&mut self, event: &RunEvent) {
+        self.view.apply(event);
+        match &event.fact {
+            fact @ Fact::IterationStarted { slot, .. } => self.header(event.at, *slot, fact),
+            Fact::SessionEnded { slot, report } => self.session_ended(*slot, report),
+            Fact::CandidateMade { slot, changed: false, .. } => {
+                self.say(*slot, ["No changes detected".to_owned()]);
+            }
+            Fact::Judged { slot, gates, .. } => self.judged(*slot, gates),
+            Fact::TaskSettled { slot, task, status, reason, .. } => {
+                let reason = reason.trim().lines().next().unwrap_or_default();
+                let text = words::with_detail(words::status(*status), reason);
+                self.say(*slot, [printable_line(&format!("Task {task}: {text}")).into_owned()]);
+            }
+            Fact::Committed { slot, commit, subject } => {
+                let text = format!("Commit: {commit} {subject}");
+                self.say(*slot, [printable_line(&text).into_owned()]);
+            }
+            Fact::IterationEnded { slot, class, duration_ms, .. } => {
+                self.footer(event.at, *slot, *class, *duration_ms);
+            }
+            Fact::RunEnded { .. } => self.summary(),
+            Fact::RunStarted { .. }
+            | Fact::Noticed { .. }
+            | Fact::PlanCounted { .. }
+            | Fact::Surveying { .. }
+            | Fact::Claiming { .. }
+            | Fact::ClaimMissed { .. }
+            | Fact::SlotFreed { .. }
+            | Fact::SessionStarted { .. }
+            | Fact::CandidateMade { .. }
+            | Fact::HeadMoved { .. }
+            | Fact::Settling { .. }
+            | Fact::QuestionAsked { .. }
+            | Fact::WorkSaved { .. }
+            | Fact::WorkPutBack { .. }
+            | Fact::WaitStarted { .. }
+            | Fact::WaitEnded { .. }
+            | Fact::ControlReceived { .. }
+            | Fact::ClaimLost { .. }
+            | Fact::PortFailed { .. }
+            | Fact::Anomaly { .. }
+            | Fact::StopDecided { .. }
+            | Fact::Unknown => {}
+        }
+    }
+
+    fn agent(&mut self, slot: SlotId, event: &AgentEvent) {
+        let Some(block) = self.blocks.get_mut(&slot) else { return };
+        let lines = block.stream.event(event, false, Look::PLAIN, None);
+        self.say(slot, lines);
+    }
+
+    fn tick(&mut self, _now: Timestamp) {}
+
+    /// S3-15: there is a summary on every exit.
+    fn finish(&mut self) {
+        let open: Vec<String> =
+            std::mem::take(&mut self.blocks).into_values().map(|block| block.text).collect();
+        self.write(&open.concat());
+        if self.view.run.is_some() {
+            self.summary();
+        }
+        let _ = self.out.flush();
+    }
+}
+
+#[cfg(test)]
+mod tests;

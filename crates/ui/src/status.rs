@@ -1,0 +1,208 @@
+//! `ralph status`: how things stand, on one page, as text and as JSON.
+
+use ralph_core::run::Outcome;
+use ralph_core::task::Counts;
+use ralph_core::time::Timestamp;
+use ralph_core::view::{CommitView, QuestionView, RunView, SlotView, words};
+use serde::Serialize;
+
+use crate::line::{Line, field, paragraph};
+use crate::plain::start::plan;
+use crate::plain::summary::{cost, next_commands};
+use crate::style::{Look, Meaning};
+use crate::units::{brief_duration, duration};
+
+/// Whether a loop runs here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum State {
+    /// It runs.
+    Running {
+        /// Its process.
+        pid: u32,
+    },
+    /// It does not.
+    Stopped,
+    /// It was cut off; the next one goes on.
+    Interrupted,
+}
+
+/// Everything that the page tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StatusPage {
+    /// Whether a loop runs here.
+    #[serde(flatten)]
+    pub state: State,
+    /// The run, or the last one.
+    pub run: Option<RunView>,
+    /// The plan.
+    pub counts: Counts,
+    /// The level of the box.
+    pub level: Option<String>,
+    /// Every open question.
+    pub questions: Vec<QuestionView>,
+    /// The last error.
+    pub last_error: Option<String>,
+    /// The newest commits, the newest first.
+    pub commits: Vec<CommitView>,
+    /// What to type, the best first.
+    pub next: Vec<String>,
+    /// When this was.
+    pub now: Timestamp,
+}
+
+impl StatusPage {
+    /// The page as text.
+    pub fn text(&self, look: Look) -> String {
+        let mut lines = self.first_lines(look);
+        let mut say =
+            |name: &str, text: &str| lines.extend(field(name, Meaning::Faint, text, look));
+        if let Some(run) = &self.run {
+            say("run", &self.what(run));
+        }
+        for now in self.now_doing() {
+            say("now", &now);
+        }
+        say("plan", &self.plan());
+        if let Some(run) = &self.run {
+            say("time", &self.lasted(run));
+            if let Some(cost) = cost(run) {
+                say("cost", &cost);
+            }
+        }
+        if let Some(level) = &self.level {
+            say("box", level);
+        }
+        if let Some(error) = &self.last_error {
+            lines.extend(field("last error", Meaning::Bad, error, look));
+        }
+        self.questions(&mut lines, look);
+        if !self.commits.is_empty() {
+            lines.extend([String::new(), look.paint(Meaning::Heading, "Recent commits")]);
+            for commit in &self.commits {
+                let line = Line::new().plain("  ").add(Meaning::Active, commit.short()).plain("  ");
+                lines.push(line.flexible(None, &commit.subject).show(look));
+            }
+        }
+        if !self.next.is_empty() {
+            lines.push(String::new());
+            lines.extend(next_commands(&self.next, look));
+        }
+        lines.join("\n") + "\n"
+    }
+
+    /// The page in two or three lines: how things stand, what runs, the plan.
+    pub fn brief(&self, look: Look) -> Vec<String> {
+        let mut lines = self.first_lines(look);
+        for now in self.now_doing() {
+            lines.extend(field("now", Meaning::Faint, &now, look));
+        }
+        lines.extend(field("plan", Meaning::Faint, &self.plan(), look));
+        lines
+    }
+
+    fn plan(&self) -> String {
+        match self.counts.total() {
+            0 => "no tasks".to_owned(),
+            _ => plan(&self.counts),
+        }
+    }
+
+    /// What goes on, one sentence for each session; nothing where nothing runs.
+    fn now_doing(&self) -> Vec<String> {
+        match (&self.state, &self.run) {
+            (State::Running { .. }, Some(run)) => {
+                run.busy().map(|(_, slot)| doing(slot, self.now)).collect()
+            }
+            _ => vec![],
+        }
+    }
+
+    /// The page as JSON, on one line.
+    pub fn json(&self) -> String {
+        // Every key is text and no value can refuse to be written.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    fn first_lines(&self, look: Look) -> Vec<String> {
+        let paused = self.run.as_ref().is_some_and(|run| run.paused);
+        let (meaning, text) = match self.state {
+            State::Running { pid } if paused => (Meaning::Warning, format!("paused (pid {pid})")),
+            State::Running { pid } => (Meaning::Active, format!("running (pid {pid})")),
+            State::Interrupted => match self.outcome() {
+                Some(outcome) => {
+                    let text = outcome.sentence();
+                    (Meaning::Warning, format!("{text} {}", self.goes_on()))
+                }
+                None => (Meaning::Warning, format!("interrupted: {}", self.goes_on())),
+            },
+            State::Stopped => match self.outcome() {
+                Some(outcome) => (Meaning::Heading, outcome.sentence()),
+                None => (Meaning::Heading, "nothing has run here yet".to_owned()),
+            },
+        };
+        paragraph(0, Some(meaning), &text, look)
+    }
+
+    fn outcome(&self) -> Option<&Outcome> {
+        self.run.as_ref().and_then(|run| run.outcome.as_ref())
+    }
+
+    fn goes_on(&self) -> String {
+        let mode = self.run.as_ref().map_or("", |run| run.mode.as_str());
+        format!("ralph {} goes on with it", if mode.is_empty() { "build" } else { mode })
+    }
+
+    fn what(&self, run: &RunView) -> String {
+        let done = run.successful + run.failed;
+        let limit = run.max_sessions.map(|most| format!(" of {most}")).unwrap_or_default();
+        format!(
+            "{} {}, {} with {}, {done}{limit} iterations ended",
+            run.mode, run.target, run.preset, run.agent
+        )
+    }
+
+    /// A run that does not run any more lasted until its last fact.
+    fn lasted(&self, run: &RunView) -> String {
+        match self.state {
+            State::Running { .. } => duration(run.elapsed(self.now)),
+            State::Stopped | State::Interrupted => brief_duration(run.elapsed(run.last_at)),
+        }
+    }
+
+    fn questions(&self, lines: &mut Vec<String>, look: Look) {
+        if self.questions.is_empty() {
+            return;
+        }
+        lines.extend([String::new(), look.paint(Meaning::Heading, "Questions")]);
+        for question in &self.questions {
+            let name = Line::new().plain("  ").add(Meaning::Name, question.task.as_str());
+            lines.push(name.plain("  asks").show(look));
+            lines.extend(paragraph(4, None, &question.text, look));
+            let command = format!("    ralph answer {} \"…\"", question.id);
+            lines.push(Line::new().add(Meaning::Tool, command).show(look));
+        }
+    }
+}
+
+/// What a slot does, in a sentence.
+fn doing(slot: &SlotView, now: Timestamp) -> String {
+    if let Some(waiting) = &slot.waiting {
+        let what = words::wait(&waiting.wait);
+        return match waiting.until {
+            Some(until) => format!("waiting: {what}, {} left", duration(until.millis_since(now))),
+            None => format!("waiting: {what}"),
+        };
+    }
+    let lasting = duration(now.millis_since(slot.since));
+    let model = slot.model.as_ref().map(|model| format!(", {model}")).unwrap_or_default();
+    let doing = format!("{} for {lasting}{model}", slot.doing.as_str());
+    match (&slot.task, slot.iteration) {
+        (Some(task), number) => format!("iteration {number}: {} {}\n{doing}", task.id, task.title),
+        (None, 0) => doing,
+        (None, number) => format!("iteration {number}: {doing}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

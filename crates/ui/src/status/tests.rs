@@ -1,0 +1,151 @@
+//! The page, as people and programs see it.
+
+use ralph_core::ids::QuestionId;
+use ralph_core::run::Fact;
+
+use super::*;
+use crate::sample::{self, Told};
+
+/// The page in the middle of the sample: before the first event for which `until` is true.
+fn page(until: impl Fn(&Fact) -> bool, state: State) -> StatusPage {
+    let events: Vec<_> =
+        sample::run().into_iter().take_while(|event| !until(&event.fact)).collect();
+    let run = RunView::of(&events);
+    StatusPage {
+        state,
+        counts: run.counts,
+        level: Some("full".into()),
+        questions: vec![QuestionView {
+            id: QuestionId::new("q-5ohb2kdx").unwrap(),
+            task: sample::id("t-m4xw6tfe"),
+            text: "A day, or 30 days?".into(),
+        }],
+        last_error: run.last_error.clone(),
+        commits: run.commits.iter().rev().cloned().collect(),
+        next: vec!["ralph answer q-5ohb2kdx \"…\"".into()],
+        now: run.last_at.plus_millis(63_000),
+        run: Some(run),
+    }
+}
+
+const WIDE: Look = Look { color: false, width: Some(80) };
+
+#[test]
+fn a_running_loop() {
+    let told = |fact: &Fact| matches!(fact, Fact::Judged { green: false, .. });
+    insta::assert_snapshot!(page(told, State::Running { pid: 4242 }).text(WIDE), @r#"
+    running (pid 4242)
+      run        build the feature login, dag with claude, 1 of 20 iterations ended
+      now        iteration 2: t-7hq2mz4a Reject wrong passwords without telling
+                 which part was wrong
+                 running gates for 1m 03s, claude-sonnet-4-5
+      plan       1 of 6 done, 1 blocked
+      time       3m 53s
+      cost       $0.19 (378k tokens in, 15k out)
+      box        full
+
+    Questions
+      t-m4xw6tfe  asks
+        A day, or 30 days?
+        ralph answer q-5ohb2kdx "…"
+
+    Recent commits
+      1f2a91c  build: iteration 1 - Add the login form
+
+    Next: ralph answer q-5ohb2kdx "…"
+    "#);
+}
+
+#[test]
+fn a_loop_that_waits_for_its_limit() {
+    let told = |fact: &Fact| matches!(fact, Fact::WaitEnded { .. });
+    insta::assert_snapshot!(page(told, State::Running { pid: 4242 }).text(WIDE), @r#"
+    running (pid 4242)
+      run        build the feature login, dag with claude, 4 of 20 iterations ended
+      now        waiting: usage limit, 2h 09m 44s left
+      plan       2 of 6 done, 1 waiting for a person, 1 blocked
+      time       5m 15s
+      cost       $0.27 (524k tokens in, 20k out)
+      box        full
+      last error usage limit: You've hit your limit · resets 5am
+
+    Questions
+      t-m4xw6tfe  asks
+        A day, or 30 days?
+        ralph answer q-5ohb2kdx "…"
+
+    Recent commits
+      3f2a91c  build: iteration 3 - Reject wrong passwords without telling which pa…
+      1f2a91c  build: iteration 1 - Add the login form
+
+    Next: ralph answer q-5ohb2kdx "…"
+    "#);
+}
+
+#[test]
+fn a_loop_that_has_ended_or_was_cut_off() {
+    let text = page(|_| false, State::Stopped).text(WIDE);
+    assert!(text.starts_with("Stopped: cancelled.\n"), "{text}");
+    assert!(text.contains("\n  time       2h 15m 31s\n"), "{text}");
+    let cancelled = page(|_| false, State::Interrupted).text(WIDE);
+    assert!(
+        cancelled.starts_with("Stopped: cancelled. ralph build goes on with it\n"),
+        "{cancelled}"
+    );
+    let cut = page(|fact| matches!(fact, Fact::Judged { .. }), State::Interrupted);
+    assert!(cut.text(WIDE).starts_with("interrupted: ralph build goes on with it\n"));
+}
+
+#[test]
+fn nothing_has_run_yet() {
+    let page = StatusPage {
+        state: State::Stopped,
+        run: None,
+        counts: Counts::default(),
+        level: None,
+        questions: vec![],
+        last_error: None,
+        commits: vec![],
+        next: vec!["ralph plan".into()],
+        now: Timestamp::default(),
+    };
+    assert_eq!(
+        page.text(WIDE),
+        "nothing has run here yet\n  plan       no tasks\n\nNext: ralph plan\n"
+    );
+    let json: serde_json::Value = serde_json::from_str(&page.json()).unwrap();
+    assert_eq!((&json["state"], &json["run"]), (&"stopped".into(), &serde_json::Value::Null));
+}
+
+#[test]
+fn programs_get_the_same_as_people() {
+    let told = |fact: &Fact| matches!(fact, Fact::Judged { green: false, .. });
+    let json = page(told, State::Running { pid: 4242 }).json();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["state"], "running");
+    assert_eq!(json["pid"], 4242);
+    assert_eq!(json["counts"]["done"], 1);
+    assert_eq!(json["run"]["slots"][0]["doing"], "judging");
+    assert_eq!(json["run"]["slots"][0]["task"]["id"], "t-7hq2mz4a");
+    assert_eq!(json["run"]["usage"]["cost_micro_usd"], 190_000);
+    assert_eq!(json["questions"][0]["id"], "q-5ohb2kdx");
+    assert_eq!(json["next"][0], "ralph answer q-5ohb2kdx \"…\"");
+}
+
+#[test]
+fn hostile_text_cannot_drive_the_terminal() {
+    let mut page = page(|_| false, State::Stopped);
+    let evil = "a\u{1b}[2J\u{202e}\rb";
+    page.last_error = Some(evil.into());
+    page.level = Some(evil.into());
+    page.next = vec![evil.into()];
+    page.questions[0].text = evil.into();
+    page.commits[0].subject = evil.into();
+    let Told::Event(mut first) = sample::busy_day().remove(0) else { panic!("an event") };
+    if let Fact::RunStarted { target, agent, .. } = &mut first.fact {
+        (*target, *agent) = (evil.into(), evil.into());
+    }
+    page.run = Some(RunView::of([&first]));
+    let text = page.text(WIDE);
+    assert!(!text.contains(['\u{1b}', '\u{202e}', '\r']), "{text:?}");
+}
