@@ -11,13 +11,13 @@ use crate::exit_codes::Exit;
 use crate::output::Color;
 use crate::wire::Context;
 
-/// Tasks for coding agents: a plan, claims and history that many processes share.
+/// Drives a coding agent from a plan until the plan is done; gates decide what is done.
 #[derive(Debug, Parser)]
 #[command(
     name = "ralph",
     version,
     disable_help_subcommand = true,
-    after_help = "Start here: ralph demo, then ralph task add \"What to do\"."
+    after_help = "Start here: ralph demo. Then, in a repository of yours: ralph init, ralph task add \"What to do\", ralph build."
 )]
 struct App {
     #[command(flatten)]
@@ -59,15 +59,33 @@ pub(crate) struct GlobalArgs {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(commands::init::InitArgs),
+    Doctor(commands::doctor::DoctorArgs),
+    Build(Box<commands::build::BuildArgs>),
+    Run(Box<commands::build::RunArgs>),
+    Status(commands::status::StatusArgs),
+    Logs(commands::logs::LogsArgs),
     Task(Box<commands::task::TaskArgs>),
     Feature(commands::feature::FeatureArgs),
     Import(commands::import::ImportArgs),
     Export(commands::export::ExportArgs),
+    Recover(commands::recover::RecoverArgs),
+    Answer(commands::answer::AnswerArgs),
+    Pause(commands::control::PauseArgs),
+    Resume(commands::control::ResumeArgs),
+    Cancel(commands::control::CancelArgs),
+    Skip(commands::control::SkipArgs),
+    Retry(commands::control::RetryArgs),
+    Hook(commands::hook::HookArgs),
     Config(commands::config::ConfigArgs),
     Demo(commands::demo::DemoArgs),
     Completions(commands::completions::CompletionsArgs),
     Man(commands::man::ManArgs),
     Help(commands::help::HelpArgs),
+    #[command(name = ralph_engine::agents::script::COMMAND, hide = true)]
+    ScriptAgent(commands::script_agent::ScriptAgentArgs),
+    #[command(name = "__crash-points", hide = true)]
+    CrashPoints(commands::crash_points::CrashPointsArgs),
 }
 
 /// The command line as data, for completions, manual pages and the reference.
@@ -97,6 +115,7 @@ pub(crate) fn run(environment: &Environment) -> Exit {
     match done {
         Ok(()) => Exit::Success,
         Err(error) if error.is_closed_pipe => Exit::Success,
+        Err(error) if error.is_told => error.exit,
         Err(error) => {
             let text = error.render(context.out.message_look);
             context.out.error(text);
@@ -108,14 +127,34 @@ pub(crate) fn run(environment: &Environment) -> Exit {
 fn dispatch(command: Option<Command>, context: &mut Context<'_>) -> Result<(), CliError> {
     match command {
         None => commands::overview::cmd_overview(context),
+        Some(Command::Init(args)) => commands::init::cmd_init(&args, context),
+        Some(Command::Doctor(args)) => commands::doctor::cmd_doctor(&args, context),
+        Some(Command::Build(args)) => commands::build::cmd_build(&args, context),
+        Some(Command::Run(args)) => commands::build::cmd_run(&args, context),
+        Some(Command::Status(args)) => commands::status::cmd_status(&args, context),
+        Some(Command::Logs(args)) => commands::logs::cmd_logs(&args, context),
         Some(Command::Task(args)) => commands::task::cmd_task(*args, context),
         Some(Command::Feature(args)) => commands::feature::cmd_feature(args, context),
         Some(Command::Import(args)) => commands::import::cmd_import(&args, context),
         Some(Command::Export(args)) => commands::export::cmd_export(&args, context),
+        Some(Command::Recover(args)) => commands::recover::cmd_recover(&args, context),
+        Some(Command::Answer(args)) => commands::answer::cmd_answer(&args, context),
+        Some(Command::Pause(args)) => commands::control::cmd_pause(&args, context),
+        Some(Command::Resume(args)) => commands::control::cmd_resume(&args, context),
+        Some(Command::Cancel(args)) => commands::control::cmd_cancel(&args, context),
+        Some(Command::Skip(args)) => commands::control::cmd_skip(&args, context),
+        Some(Command::Retry(args)) => commands::control::cmd_retry(&args, context),
+        Some(Command::Hook(args)) => commands::hook::cmd_hook(&args, context),
         Some(Command::Config(args)) => commands::config::cmd_config(&args, context),
         Some(Command::Demo(args)) => commands::demo::cmd_demo(&args, context),
         Some(Command::Completions(args)) => commands::completions::cmd_completions(&args, context),
         Some(Command::Man(args)) => commands::man::cmd_man(&args, context),
         Some(Command::Help(args)) => commands::help::cmd_help(&args, context),
+        Some(Command::ScriptAgent(args)) => {
+            commands::script_agent::cmd_script_agent(&args, context)
+        }
+        Some(Command::CrashPoints(args)) => {
+            commands::crash_points::cmd_crash_points(&args, context)
+        }
     }
 }

@@ -10,19 +10,44 @@ use ralph_core::AgentId;
 pub(crate) struct Environment {
     /// The arguments of the call.
     pub(crate) arguments: Vec<OsString>,
+    /// Every variable, for the programs that ralph starts.
+    pub(crate) all: Vec<(OsString, OsString)>,
     /// Every `RALPH_*` variable.
     pub(crate) ralph: Vec<(String, String)>,
     /// Where the user's own config lies.
     pub(crate) user_config: Option<PathBuf>,
     /// The user's home, for shorter paths.
     pub(crate) home: Option<PathBuf>,
+    /// Where the user's sockets belong.
+    pub(crate) runtime_dir: Option<PathBuf>,
     /// The name of the person at the terminal.
     pub(crate) user: Option<String>,
     /// `NO_COLOR` is set, or the terminal is dumb.
     pub(crate) no_color: bool,
+    /// The folders that programs are looked for in.
+    pub(crate) search_path: Vec<PathBuf>,
+    /// Which of [`LOGINS`] are set. Only the names: nobody here needs the secrets.
+    pub(crate) logins: Vec<&'static str>,
+    /// Where Claude Code keeps its files, when not in the home.
+    pub(crate) claude_config: Option<PathBuf>,
     /// `COLUMNS`, for terminals that do not tell their width.
     pub(crate) columns: Option<usize>,
 }
+
+/// Variables by which agents are logged in.
+pub(crate) const LOGINS: [&str; 11] = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX",
+    "CLAUDE_CODE_USE_FOUNDRY",
+    "OPENAI_API_KEY",
+    "CODEX_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "OPENROUTER_API_KEY",
+];
 
 impl Environment {
     /// Reads it.
@@ -43,11 +68,18 @@ impl Environment {
             .collect();
         Self {
             arguments: std::env::args_os().collect(),
+            all: std::env::vars_os().collect(),
             ralph,
             user_config: config_home.map(|folder| folder.join("ralph").join("config.toml")),
             home,
+            runtime_dir: text("XDG_RUNTIME_DIR").map(PathBuf::from),
             user: text("USER").or_else(|| text("LOGNAME")),
             no_color: text("NO_COLOR").is_some() || text("TERM").as_deref() == Some("dumb"),
+            search_path: std::env::var_os("PATH")
+                .map(|path| std::env::split_paths(&path).collect())
+                .unwrap_or_default(),
+            logins: LOGINS.into_iter().filter(|name| text(name).is_some()).collect(),
+            claude_config: text("CLAUDE_CONFIG_DIR").map(PathBuf::from),
             columns: text("COLUMNS").and_then(|columns| columns.parse().ok()),
         }
     }

@@ -5,7 +5,7 @@ use std::io;
 use ralph_core::nearest::nearest;
 use ralph_core::task::Refusal;
 use ralph_core::{FeatureName, TaskId};
-use ralph_engine::ports::{Scope, Store, StoreError};
+use ralph_engine::ports::{GitError, Scope, Store, StoreError};
 use ralph_engine::project::ProjectError;
 use ralph_ui::style::{Look, Meaning};
 
@@ -24,11 +24,20 @@ pub(crate) struct CliError {
     hints: Vec<String>,
     /// The reader of our output is gone: nobody to tell.
     pub(crate) is_closed_pipe: bool,
+    /// Whoever found the failure has said so already: only the exit code is left.
+    pub(crate) is_told: bool,
 }
 
 impl CliError {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), excerpt: None, hints: vec![], is_closed_pipe: false }
+        Self {
+            exit,
+            message: message.into(),
+            excerpt: None,
+            hints: vec![],
+            is_closed_pipe: false,
+            is_told: false,
+        }
     }
 
     /// Bad content or a bad environment.
@@ -41,6 +50,17 @@ impl CliError {
         Self::new(Exit::Usage, message)
     }
 
+    /// A failure that was told by another process, with its exit code.
+    pub(crate) fn told(code: u8) -> Self {
+        let exit = Exit::ALL.iter().find(|exit| exit.code() == code);
+        Self { is_told: true, ..Self::new(exit.copied().unwrap_or(Exit::Error), "") }
+    }
+
+    /// The same with another exit code.
+    pub(crate) fn with_exit(self, exit: Exit) -> Self {
+        Self { exit, ..self }
+    }
+
     /// Adds what to type.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
@@ -51,6 +71,16 @@ impl CliError {
     pub(crate) fn excerpt(mut self, lines: impl Into<String>) -> Self {
         self.excerpt = Some(lines.into());
         self
+    }
+
+    /// The sentence, the lines that show where, and what to type.
+    pub(crate) fn parts(&self) -> (&str, &str, &[String]) {
+        (&self.message, self.excerpt.as_deref().unwrap_or_default(), &self.hints)
+    }
+
+    /// The sentence alone.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
     }
 
     /// The whole text.
@@ -92,6 +122,27 @@ impl From<ProjectError> for CliError {
                 quoted(&path.with_extension("toml.other"))
             )),
             ProjectError::Io { .. } => failed,
+        }
+    }
+}
+
+impl From<GitError> for CliError {
+    fn from(error: GitError) -> Self {
+        let failed = Self::failed(error.to_string());
+        match error {
+            GitError::NotStarted(_) => failed.hint("install git, for example: apt-get install git"),
+            GitError::NoIdentity { .. } => failed
+                .hint("tell git who you are: git config user.name \"Your Name\"")
+                .hint("and where you are reached: git config user.email you@example.com"),
+            GitError::Busy { path } => failed.hint(format!(
+                "when no git is running any more, remove what it left: rm {}",
+                quoted(&path)
+            )),
+            GitError::OtherBranch { expected: Some(branch), .. } => {
+                failed.hint(format!("go back to it: git switch {branch}"))
+            }
+            GitError::Project(error) => Self::from(error),
+            _ => failed,
         }
     }
 }

@@ -3,10 +3,14 @@
 mod app;
 mod commands;
 pub mod config;
+mod desk;
 mod environment;
 mod error;
 mod exit_codes;
+mod following;
+mod launch;
 mod output;
+mod standing;
 mod wire;
 
 fn main() -> std::process::ExitCode {

@@ -19,9 +19,37 @@ pub(crate) enum Color {
     Never,
 }
 
+/// Where the two streams of a command go.
+enum Streams {
+    /// To whoever called the program.
+    Own(BufWriter<io::Stdout>),
+    /// Into memory, for a caller at the other end of a socket.
+    Kept { out: Vec<u8>, err: Vec<u8> },
+}
+
+impl Streams {
+    fn out(&mut self) -> &mut dyn Write {
+        match self {
+            Self::Own(stdout) => stdout,
+            Self::Kept { out, .. } => out,
+        }
+    }
+
+    /// Says something behind the data that was written so far.
+    fn say(&mut self, text: &dyn std::fmt::Display) {
+        let _ = match self {
+            Self::Own(stdout) => {
+                let _ = stdout.flush();
+                writeln!(io::stderr(), "{text}")
+            }
+            Self::Kept { err, .. } => writeln!(err, "{text}"),
+        };
+    }
+}
+
 /// The two streams of a command.
 pub(crate) struct Output {
-    stdout: BufWriter<io::Stdout>,
+    streams: Streams,
     /// How data looks.
     pub(crate) look: Look,
     /// How messages look.
@@ -32,10 +60,24 @@ pub(crate) struct Output {
 impl Output {
     pub(crate) fn new(environment: &Environment, color: Color, quiet: bool) -> Self {
         Self {
-            stdout: BufWriter::new(io::stdout()),
+            streams: Streams::Own(BufWriter::new(io::stdout())),
             look: look(environment, color, io::stdout().is_terminal()),
             message_look: look(environment, color, io::stderr().is_terminal()),
             quiet,
+        }
+    }
+
+    /// Keeps everything in memory.
+    pub(crate) fn kept(look: Look, message_look: Look, quiet: bool) -> Self {
+        Self { streams: Streams::Kept { out: vec![], err: vec![] }, look, message_look, quiet }
+    }
+
+    /// What was kept: data and messages.
+    pub(crate) fn into_texts(self) -> (String, String) {
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        match self.streams {
+            Streams::Own(_) => (String::new(), String::new()),
+            Streams::Kept { out, err } => (text(out), text(err)),
         }
     }
 
@@ -52,25 +94,24 @@ impl Output {
 
     /// Writes data.
     pub(crate) fn data(&mut self, text: impl AsRef<str>) -> io::Result<()> {
-        self.stdout.write_all(text.as_ref().as_bytes())
+        self.streams.out().write_all(text.as_ref().as_bytes())
     }
 
     /// Writes a line of data.
     pub(crate) fn line(&mut self, text: impl std::fmt::Display) -> io::Result<()> {
-        writeln!(self.stdout, "{text}")
+        writeln!(self.streams.out(), "{text}")
     }
 
     /// Writes a value as JSON on one line.
     pub(crate) fn json(&mut self, value: &impl serde::Serialize) -> io::Result<()> {
-        serde_json::to_writer(&mut self.stdout, value).map_err(io::Error::from)?;
-        self.stdout.write_all(b"\n")
+        serde_json::to_writer(self.streams.out(), value).map_err(io::Error::from)?;
+        self.streams.out().write_all(b"\n")
     }
 
     /// Tells a person something that is not the data; `-q` silences it.
     pub(crate) fn note(&mut self, text: impl std::fmt::Display) {
         if !self.quiet {
-            let _ = self.stdout.flush();
-            let _ = writeln!(io::stderr(), "{text}");
+            self.streams.say(&text);
         }
     }
 
@@ -82,13 +123,20 @@ impl Output {
 
     /// Tells of a failure; nothing silences it.
     pub(crate) fn error(&mut self, text: impl std::fmt::Display) {
-        let _ = self.stdout.flush();
-        let _ = writeln!(io::stderr(), "{text}");
+        self.streams.say(&text);
+    }
+
+    /// Passes on what another process has to say, as it is.
+    pub(crate) fn passed_on(&mut self, text: &str) {
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        if !text.is_empty() {
+            self.streams.say(&text);
+        }
     }
 
     /// Brings everything out.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
-        self.stdout.flush()
+        self.streams.out().flush()
     }
 }
 

@@ -15,6 +15,7 @@ use crate::app::GlobalArgs;
 use crate::config::{self, Config, Sources};
 use crate::environment::Environment;
 use crate::error::CliError;
+use crate::exit_codes::Exit;
 use crate::output::{Color, Output};
 
 /// What a command is given.
@@ -24,12 +25,56 @@ pub(crate) struct Context<'a> {
     pub(crate) out: Output,
     project: OnceCell<Project>,
     config: OnceCell<Config>,
+    /// The command is carried out for a session of a run: on whose behalf, and what it was given.
+    seated: Option<Seated>,
+}
+
+/// A call that came from inside a session.
+struct Seated {
+    actor: Actor,
+    stdin: String,
 }
 
 impl<'a> Context<'a> {
     pub(crate) fn new(environment: &'a Environment, global: &'a GlobalArgs) -> Self {
         let out = Output::new(environment, global.color, global.quiet);
-        Self { environment, global, out, project: OnceCell::new(), config: OnceCell::new() }
+        let (project, config) = (OnceCell::new(), OnceCell::new());
+        Self { environment, global, out, project, config, seated: None }
+    }
+
+    /// For a call from inside a session. Project and settings are those of the run: what the agent made
+    /// of the files meanwhile does not count.
+    pub(crate) fn seated(
+        environment: &'a Environment,
+        global: &'a GlobalArgs,
+        out: Output,
+        (project, config): (Project, Config),
+        (actor, stdin): (Actor, String),
+    ) -> Self {
+        Self {
+            environment,
+            global,
+            out,
+            project: project.into(),
+            config: config.into(),
+            seated: Some(Seated { actor, stdin }),
+        }
+    }
+
+    /// The socket of the session that the call comes from, for a call that was not passed on.
+    pub(crate) fn session_socket(&self) -> Option<&'a Path> {
+        if self.seated.is_some() {
+            return None;
+        }
+        self.environment.get("RALPH_SOCKET").map(Path::new)
+    }
+
+    /// Reads standard input to its end.
+    pub(crate) fn read_stdin(&mut self) -> Result<String, CliError> {
+        match &mut self.seated {
+            Some(seated) => Ok(std::mem::take(&mut seated.stdin)),
+            None => Ok(io::read_to_string(io::stdin())?),
+        }
     }
 
     /// The folder that the command works in.
@@ -101,7 +146,10 @@ impl<'a> Context<'a> {
     }
 
     /// Where the store lies, once it is clear that the folder is ours.
-    fn store_path(&mut self) -> Result<(Project, PathBuf), CliError> {
+    pub(crate) fn store_path(&mut self) -> Result<(Project, PathBuf), CliError> {
+        if self.session_socket().is_some() {
+            return Err(out_of_reach());
+        }
         let project = self.project()?;
         project.check_ours()?;
         let path = project.resolve(self.config()?.text("store.path"));
@@ -114,7 +162,7 @@ impl<'a> Context<'a> {
     /// Opens the store for changes and makes it when there is none.
     pub(crate) fn store(&mut self) -> Result<Box<dyn Store>, CliError> {
         let (project, path) = self.store_path()?;
-        sqlite::on_wait(tell_waiting);
+        self.tell_of_waiting();
         if !path.exists() {
             project.exclude_state()?;
         }
@@ -124,15 +172,25 @@ impl<'a> Context<'a> {
     /// Opens the store for looking. Where there is none, the answer is that of an empty one.
     pub(crate) fn reader(&mut self) -> Result<Box<dyn Store>, CliError> {
         let (_, path) = self.store_path()?;
-        sqlite::on_wait(tell_waiting);
+        self.tell_of_waiting();
         Ok(match SqliteStore::open_existing(&path)? {
             Some(store) => Box::new(store),
             None => Box::new(MemoryStore::new()),
         })
     }
 
+    /// A run has its own display, and nobody to tell at a terminal.
+    fn tell_of_waiting(&self) {
+        if self.seated.is_none() {
+            sqlite::on_wait(tell_waiting);
+        }
+    }
+
     /// Who acts: the agent that the environment names, or the person at the terminal.
     pub(crate) fn actor(&self) -> Result<Actor, CliError> {
+        if let Some(seated) = &self.seated {
+            return Ok(seated.actor.clone());
+        }
         match self.environment.get("RALPH_AGENT_ID") {
             Some(text) => Ok(Actor::Agent(agent_id(text)?, None)),
             None => Ok(Actor::Person(self.environment.person())),
@@ -152,6 +210,15 @@ impl<'a> Context<'a> {
         })
     }
 }
+
+/// What an agent is told that wants more than its session may.
+pub(crate) fn out_of_reach() -> CliError {
+    CliError::new(Exit::NotEligible, "that is not possible from inside a session").hint(POSSIBLE)
+}
+
+/// What a session may, in a sentence.
+const POSSIBLE: &str = "possible are ralph task peek, ready, list, show, tree, deps, plan-status, log, \
+                        done, fail and ask, and claim and renew where the agent chooses its task";
 
 /// Reads an agent id from an argument or the environment.
 pub(crate) fn agent_id(text: &str) -> Result<AgentId, CliError> {

@@ -30,7 +30,8 @@ pub(super) fn find(words: &[String]) -> Result<clap::Command, CliError> {
     command.build();
     for word in words {
         let Some(next) = command.find_subcommand(word) else {
-            let known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+            let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+            let known: Vec<&str> = shown.map(clap::Command::get_name).collect();
             let near = ralph_core::nearest::nearest(word, known.iter().copied(), 1);
             let hint = match near.first() {
                 Some(near) => format!("did you mean {near}?"),

@@ -1,4 +1,5 @@
-//! Values that the preset decides when the configuration leaves them to it.
+//! Values that the preset decides when the configuration leaves them to it. A preset is such a row and
+//! nothing else.
 
 use super::resolved::Config;
 use super::value::View;
@@ -12,6 +13,67 @@ pub enum Retries {
     Unlimited,
 }
 
+/// What a preset says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preset {
+    /// Its name.
+    pub name: &'static str,
+    /// Another name for it.
+    pub alias: Option<&'static str>,
+    /// `loop.pick`.
+    pub pick: &'static str,
+    /// `loop.prompt`.
+    pub prompt: &'static str,
+    /// `loop.max_retries`.
+    pub max_retries: Retries,
+    /// `loop.max_iterations`.
+    pub max_iterations: u32,
+    /// `loop.max_consecutive_errors`.
+    pub breaker: u32,
+    /// `loop.idle_threshold`.
+    pub idle: u32,
+    /// `models.strategy`.
+    pub strategy: &'static str,
+    /// `agent.timeout`.
+    pub timeout: &'static str,
+}
+
+/// The presets that there are.
+pub const PRESETS: [Preset; 2] = [
+    Preset {
+        name: "dag",
+        alias: None,
+        pick: "loop",
+        prompt: "system",
+        max_retries: Retries::AtMost(3),
+        max_iterations: 20,
+        breaker: 0,
+        idle: 0,
+        strategy: "cost-optimized",
+        timeout: "60m",
+    },
+    Preset {
+        name: "pick",
+        alias: Some("tasks"),
+        pick: "agent",
+        prompt: "argument",
+        max_retries: Retries::Unlimited,
+        max_iterations: 20,
+        breaker: 0,
+        idle: 0,
+        strategy: "agent",
+        timeout: "60m",
+    },
+];
+
+impl Preset {
+    /// The preset with this name; `auto` is the one of the store.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        let name = if name == "auto" { "dag" } else { name };
+        PRESETS.iter().find(|preset| preset.name == name || preset.alias == Some(name))
+    }
+}
+
 /// How often a task is tried again: `loop.max_retries`, or what the preset says. `auto` counts as
 /// `dag`, which is the preset of the store.
 pub fn retry_limit(config: &Config) -> Retries {
@@ -19,8 +81,8 @@ pub fn retry_limit(config: &Config) -> Retries {
         View::Whole(number) => Retries::AtMost(u32::try_from(number).unwrap_or(u32::MAX)),
         View::Text("unlimited") => Retries::Unlimited,
         _ => match config.text("preset") {
-            "branches" | "pick" => Retries::Unlimited,
-            _ => Retries::AtMost(3),
+            "branches" => Retries::Unlimited,
+            name => Preset::named(name).map_or(Retries::AtMost(3), |preset| preset.max_retries),
         },
     }
 }

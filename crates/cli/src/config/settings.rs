@@ -128,6 +128,8 @@ pub static SETTINGS: &[Setting] = &[
     row("agent.<agent>.path", Kind::Path, EMPTY),
     row("agent.<agent>.args", TEXTS, NONE),
 
+    row("agent.script.path", Kind::Path, EMPTY),
+
     row("agent.command.argv", TEXTS, NONE),
     row("agent.command.prompt", Kind::Choice(&["stdin", "argument", "file"]), Lit::Text("stdin")),
     row("agent.command.output", Kind::Choice(&["text", "jsonl"]), Lit::Text("text")),

@@ -155,7 +155,7 @@ impl fmt::Display for Given<'_> {
 }
 
 /// Reads `15m`, `1h 30m` or `500ms`: whole numbers with units, the largest first.
-pub(super) fn duration(text: &str) -> Option<Duration> {
+pub fn duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut total: u64 = 0;
     let mut above = u64::MAX;

@@ -1,44 +1,118 @@
-//! `ralph demo` and bare `ralph`.
+//! `ralph demo`: what a stranger sees first.
 
-use ralph_testkit::TestEnv;
+use std::process::Command;
+use std::time::Duration;
 
-use crate::{RALPH, env};
+use ralph_engine::clock::Stopwatch;
+use ralph_testkit::{TestEnv, skip};
 
-#[test]
-fn the_demo_shows_the_whole_thing_and_leaves_nothing() {
-    let env = TestEnv::without_repository(RALPH);
-    let mut command = env.command(&["demo"]);
+use crate::RALPH;
+
+/// The demo in a home of its own; stdout and stderr go into one text, as on a terminal.
+fn demo(env: &TestEnv, options: &str) -> (String, Duration) {
     let temp = env.folder().join("tmp");
-    std::fs::create_dir(&temp).unwrap();
-    let output = command.env("TMPDIR", &temp).output().unwrap();
+    std::fs::create_dir_all(&temp).unwrap();
+    let clock = Stopwatch::start();
+    let ran = shell(env, &format!("\"$0\" demo {options} 2>&1")).env("TMPDIR", &temp).output();
+    let output = ran.unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
-    for part in [
-        "$ ralph task tree",
-        "RALPH_AGENT_ID=ada ralph task claim",
-        "0 tasks left or claimed twice",
-        "ralph help task",
-    ] {
-        assert!(text.contains(part), "{part}\n{text}");
-    }
-    assert!(!text.contains('\u{1b}'), "colours without a terminal");
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "a line is too wide");
-    assert_eq!(std::fs::read_dir(&temp).unwrap().count(), 0, "something was left behind");
+    assert!(output.status.success(), "{text}");
+    (text, clock.elapsed())
+}
+
+/// A shell in the environment of the test; `$0` is the ralph under test.
+fn shell(env: &TestEnv, script: &str) -> Command {
+    let call = env.command(&[]);
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).arg(RALPH).env_clear().current_dir(env.folder());
+    command.envs(call.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command
 }
 
 #[test]
-fn bare_ralph_says_where_the_plan_stands_and_what_to_type() {
-    let nowhere = TestEnv::without_repository(RALPH);
-    assert!(nowhere.ralph(&[]).success().contains("git init"));
-    let env = env();
-    assert!(env.ralph(&[]).success().contains("ralph task add"));
-    env.task(&["add", "First", "--id", "a"]);
-    let text = env.ralph(&[]).success();
-    assert!(
-        text.starts_with("1 open, 0 active, 0 done") && text.contains("ralph task ready"),
-        "{text}"
+fn the_demo_shows_the_whole_loop_and_leaves_nothing() {
+    let env = TestEnv::without_repository(RALPH);
+    let (text, took) = demo(&env, "");
+    for part in [
+        "$ ralph task add \"Greet a person by name\" --id greet\n",
+        "$ ralph task tree\n",
+        "$ ralph build\n",
+        "  plan       0 of 3 done, 2 blocked\n",
+        "  ✗ docs  ",
+        "    │ FAILED: README.md does not mention --loud\n",
+        "✗ back     loud  gate docs is red (exit code 1)",
+        "✓ Complete: every task in scope is settled.\n  plan       3 of 3 done\n",
+        "$ ralph task show loud\n",
+        "$ git log --oneline\n",
+        "✓ 3 tasks done, 4 sessions, 1 refused",
+        "  ralph init ",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    // Red first, then green, and both are evidence.
+    let red = text.find("✗ back     loud").unwrap();
+    let green = text.find("✓ done     loud").unwrap();
+    assert!(red < green, "{text}");
+    let evidence = text.split("\nEvidence\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let verdicts: Vec<&str> =
+        evidence.lines().map(|line| line.split("  ").nth(2).unwrap()).collect();
+    assert_eq!(verdicts, ["pass", "fail", "pass", "pass"], "{evidence}");
+    assert_eq!(text.matches("\n✓ done     ").count(), 3);
+    assert!(!text.contains('\u{1b}'), "colours without a terminal");
+    assert!(took < Duration::from_secs(10), "it took {took:?}");
+    let left: Vec<_> = std::fs::read_dir(env.folder().join("tmp")).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert!(std::fs::read_dir(env.home()).unwrap().next().is_none(), "the home was written to");
+}
+
+/// On a terminal of 80 columns, without colours.
+#[test]
+fn the_demo_fits_a_small_terminal_and_needs_no_colours() {
+    let mut env = TestEnv::without_repository(RALPH);
+    env.set("COLUMNS", "80").set("NO_COLOR", "1").set("TERM", "xterm");
+    if !shell(&env, "command -v script").output().unwrap().status.success() {
+        return skip("the demo on a terminal: there is no program script here");
+    }
+    let ran = shell(&env, "script -qec \"'$0' demo\" /dev/null").output().unwrap();
+    let text = String::from_utf8(ran.stdout).unwrap();
+    assert!(text.contains("✓ 3 tasks done"), "{text}");
+    // The last line of a run is rewritten; that is the only thing that needs a terminal.
+    let plain = text.replace("\u{1b}[2K", "");
+    assert!(plain.contains("1/3 done · ") && !plain.contains('\u{1b}'), "{plain}");
+    for line in plain.split(['\r', '\n']) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+/// Whatever a person has set for all repositories.
+#[test]
+fn the_demo_does_not_mind_the_settings_of_its_user() {
+    let mut env = TestEnv::without_repository(RALPH);
+    std::fs::create_dir_all(env.home().join("hooks")).unwrap();
+    let hook = env.home().join("hooks/pre-commit");
+    std::fs::write(&hook, "#!/bin/sh\nexit 1\n").unwrap();
+    std::os::unix::fs::symlink("/bin/false", env.home().join("hooks/commit-msg")).unwrap();
+    let config = format!(
+        "[commit]\n\tgpgsign = true\n[user]\n\tuseConfigOnly = true\n[core]\n\thooksPath = {}\n\tautocrlf = true\n[init]\n\tdefaultBranch = trunk\n[log]\n\tdecorate = full\n\tshowSignature = true\n",
+        env.home().join("hooks").display()
     );
-    env.task(&["claim"]);
-    env.task(&["done", "a"]);
-    assert!(env.ralph(&[]).success().contains("everything is done or failed"));
+    std::fs::write(env.home().join(".gitconfig"), config).unwrap();
+    std::fs::create_dir_all(env.home().join(".config/ralph")).unwrap();
+    std::fs::write(env.home().join(".config/ralph/config.toml"), "[agent]\nname = \"claude\"\n")
+        .unwrap();
+    env.set("RALPH_AGENT_NAME", "claude").set("RALPH_AGENT_ID", "nobody");
+    let (text, _) = demo(&env, "--color=always");
+    assert!(text.contains("3 tasks done") && text.contains("\u{1b}[32m✓"), "{text}");
+}
+
+#[test]
+fn the_demo_can_be_kept_and_looked_at() {
+    let env = TestEnv::without_repository(RALPH);
+    let (text, _) = demo(&env, "--keep");
+    let line = text.lines().find(|line| line.contains("the repository of this demo")).unwrap();
+    let place = line.trim().strip_prefix("cd ").unwrap().split("  ").next().unwrap();
+    let call = ["-C", place, "status"];
+    let page = env.ralph(&call).success();
+    assert!(page.starts_with("Complete: every task in scope is settled.\n"), "{page}");
+    assert!(!page.contains("last error"), "{page}");
 }

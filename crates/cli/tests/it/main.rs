@@ -4,15 +4,27 @@
 #![expect(clippy::disallowed_methods, reason = "tests start programs, read the clock and wait")]
 
 mod acceptance;
+mod acceptance_page;
 mod bad_input;
+mod claude_code;
 mod concurrency;
 mod config;
 mod demo;
+mod doctor;
 mod faults;
 mod features;
+mod hooks;
+mod init;
 mod interchange;
+mod kill;
+mod looking;
+mod looping;
+mod pages;
+mod recovering;
 mod reference;
+mod script_agent;
 mod shape;
+mod socket;
 mod tasks;
 
 use ralph_testkit::TestEnv;

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use ralph_core::task::Status;
-use ralph_core::text;
 use ralph_core::time::Lease;
+use ralph_core::{AgentId, TaskId, text};
 use ralph_engine::clock;
 use ralph_engine::ports::ClaimRequest;
 use ralph_ui::tasks::{self, Kv};
@@ -41,8 +41,18 @@ pub(super) fn cmd_claim(args: &ClaimArgs, context: &mut Context<'_>) -> Done {
         Some(agent) => agent_id(agent)?,
         None => context.actor()?.name().clone(),
     };
+    claim_as(agent, lease(args.lease)?, args, context)
+}
+
+/// The same from inside a session: the claim is that of the session whatever it calls itself, and the
+/// loop renews it, so that no long lease is needed.
+pub(super) fn cmd_claim_seated(args: &ClaimArgs, context: &mut Context<'_>) -> Done {
+    let agent = context.actor()?.name().clone();
+    claim_as(agent, lease(args.lease)?.min(Lease::DEFAULT), args, context)
+}
+
+fn claim_as(agent: AgentId, lease: Lease, args: &ClaimArgs, context: &mut Context<'_>) -> Done {
     let task = args.id.as_deref().map(task_id).transpose()?;
-    let lease = lease(args.lease)?;
     let mut store = context.store()?;
     let scope = scope(args.feature.as_deref(), &mut *store)?;
     let request = ClaimRequest { agent, task, scope, lease };
@@ -80,8 +90,16 @@ pub(super) struct RenewArgs {
 }
 
 pub(super) fn cmd_renew(args: &RenewArgs, context: &mut Context<'_>) -> Done {
+    renew_for(lease(args.lease)?, args, context)
+}
+
+/// The same from inside a session, with a lease no longer than that of a claim there.
+pub(super) fn cmd_renew_seated(args: &RenewArgs, context: &mut Context<'_>) -> Done {
+    renew_for(lease(args.lease)?.min(Lease::DEFAULT), args, context)
+}
+
+fn renew_for(lease: Lease, args: &RenewArgs, context: &mut Context<'_>) -> Done {
     let id = task_id(&args.id)?;
-    let lease = lease(args.lease)?;
     let by = context.actor()?;
     let mut store = context.store()?;
     let renewed = store.renew(&id, lease, &by, clock::now());
@@ -105,9 +123,15 @@ pub(super) struct DoneArgs {
     result: Option<String>,
 }
 
+impl DoneArgs {
+    /// The task and its result.
+    pub(super) fn read(&self) -> Result<(TaskId, Option<String>), CliError> {
+        Ok((task_id(&self.id)?, self.result.as_deref().map(result).transpose()?))
+    }
+}
+
 pub(super) fn cmd_done(args: &DoneArgs, context: &mut Context<'_>) -> Done {
-    let id = task_id(&args.id)?;
-    let result = args.result.as_deref().map(result).transpose()?;
+    let (id, result) = args.read()?;
     let by = context.actor()?;
     let mut store = context.store()?;
     store
@@ -141,18 +165,26 @@ pub(super) struct FailArgs {
     final_: bool,
 }
 
-pub(super) fn cmd_fail(args: &FailArgs, context: &mut Context<'_>) -> Done {
-    let id = task_id(&args.id)?;
-    if args.reason.trim().is_empty() {
-        return Err(
-            CliError::failed("the reason is empty").hint("say what went wrong: --reason TEXT")
-        );
+impl FailArgs {
+    /// The task, the reason, and whether it is given up for good.
+    pub(super) fn read(&self) -> Result<(TaskId, String, bool), CliError> {
+        let id = task_id(&self.id)?;
+        if self.reason.trim().is_empty() {
+            return Err(
+                CliError::failed("the reason is empty").hint("say what went wrong: --reason TEXT")
+            );
+        }
+        let reason = text::long("reason", self.reason.trim()).map_err(text_error)?;
+        Ok((id, reason, self.final_))
     }
-    let reason = text::long("reason", args.reason.trim()).map_err(text_error)?;
+}
+
+pub(super) fn cmd_fail(args: &FailArgs, context: &mut Context<'_>) -> Done {
+    let (id, reason, for_good) = args.read()?;
     let by = context.actor()?;
     let limit = context.retry_limit()?;
     let mut store = context.store()?;
-    let became = store.fail(&id, &reason, args.final_, limit, &by, clock::now());
+    let became = store.fail(&id, &reason, for_good, limit, &by, clock::now());
     let became = became.map_err(|error| with_store(error, &mut *store))?;
     context.out.note(match became {
         Status::Failed => format!("{id} has failed for good; ralph task reset {id} puts it back"),

@@ -116,7 +116,7 @@ fn long_text(value: &str) -> Result<String, CliError> {
 }
 
 /// A text that was refused, as a failure of the command.
-pub(super) fn text_error(error: TextError) -> CliError {
+pub(crate) fn text_error(error: TextError) -> CliError {
     let hint = match &error {
         TextError::Empty { .. } => "say in a few words what is to be done",
         TextError::TooLong { field: "title", .. } => {

@@ -6,16 +6,25 @@ mod edit;
 mod look;
 mod notes;
 mod plan;
+mod seated;
+mod session;
 
 use clap::{Args, Subcommand};
 
 use crate::error::Done;
 use crate::wire::Context;
 
+pub(crate) use edit::text_error;
+pub(crate) use seated::{cmd_hook_seated, cmd_task_seated};
+pub(crate) use session::unanswered;
+
 /// Look at the plan and change it
 ///
 /// Agents and people use the same commands. With RALPH_AGENT_ID in the environment an agent acts,
 /// and may settle only what it has claimed; without it a person acts, directly.
+///
+/// In a session of a run (RALPH_SOCKET is set) the call goes to the loop: done, fail and ask are
+/// requests there, which the loop judges when the session has ended.
 ///
 /// Statuses: open (pending), active (in_progress), waiting, done, failed, deleted; an open task with
 /// an unfinished blocker is shown as blocked.
@@ -49,6 +58,7 @@ enum TaskCommand {
     Done(claim::DoneArgs),
     Fail(claim::FailArgs),
     Reset(claim::ResetArgs),
+    Ask(notes::AskArgs),
     Log(notes::LogArgs),
     PlanStatus(plan::PlanStatusArgs),
     PlanSync(plan::PlanSyncArgs),
@@ -56,6 +66,9 @@ enum TaskCommand {
 }
 
 pub(crate) fn cmd_task(args: TaskArgs, context: &mut Context<'_>) -> Done {
+    if let Some(socket) = context.session_socket() {
+        return session::pass_on(socket, &args, context);
+    }
     match args.command {
         TaskCommand::Add(args) => edit::cmd_add(&args, context),
         TaskCommand::Create(args) => edit::cmd_create(&args, context),
@@ -74,6 +87,7 @@ pub(crate) fn cmd_task(args: TaskArgs, context: &mut Context<'_>) -> Done {
         TaskCommand::Done(args) => claim::cmd_done(&args, context),
         TaskCommand::Fail(args) => claim::cmd_fail(&args, context),
         TaskCommand::Reset(args) => claim::cmd_reset(&args, context),
+        TaskCommand::Ask(args) => notes::cmd_ask(&args, context),
         TaskCommand::Log(args) => notes::cmd_log(&args, context),
         TaskCommand::PlanStatus(args) => plan::cmd_plan_status(&args, context),
         TaskCommand::PlanSync(args) => plan::cmd_plan_sync(&args, context),

@@ -1,7 +1,7 @@
-//! `ralph task log`.
+//! Words about a task: `log` and `ask`.
 
 use clap::Args;
-use ralph_core::text;
+use ralph_core::{TaskId, text};
 use ralph_engine::clock;
 use ralph_ui::tasks::log_line;
 
@@ -25,26 +25,86 @@ pub(super) struct LogArgs {
     json: bool,
 }
 
+impl LogArgs {
+    pub(super) fn reads_stdin(&self) -> bool {
+        self.text.as_deref() == Some("-")
+    }
+}
+
 pub(super) fn cmd_log(args: &LogArgs, context: &mut Context<'_>) -> Done {
+    log(args, context).map(|_| ())
+}
+
+/// Prints the log, or writes a note and returns it.
+pub(super) fn log(args: &LogArgs, context: &mut Context<'_>) -> Result<Option<String>, CliError> {
     let id = task_id(&args.id)?;
     let Some(note) = &args.text else {
         let mut store = context.reader()?;
         let log = store.log(&id).map_err(|error| with_store(error, &mut *store))?;
         if args.json {
-            return Ok(context.out.json(&log)?);
+            context.out.json(&log)?;
+            return Ok(None);
         }
         let look = context.out.look;
         for entry in &log {
             context.out.line(log_line(entry, look))?;
         }
-        return Ok(());
+        return Ok(None);
     };
-    let note = if note == "-" { std::io::read_to_string(std::io::stdin())? } else { note.clone() };
-    if note.trim().is_empty() {
-        return Err(CliError::failed("the note is empty"));
-    }
-    let note = text::long("note", note.trim()).map_err(text_error)?;
+    let note = given("note", note, context)?;
     let by = context.actor()?;
     let mut store = context.store()?;
-    store.note(&id, &note, &by, clock::now()).map_err(|error| with_store(error, &mut *store))
+    let written = store.note(&id, &note, &by, clock::now());
+    written.map_err(|error| with_store(error, &mut *store))?;
+    Ok(Some(note))
+}
+
+/// A text from an argument; `-` stands for standard input.
+fn given(field: &'static str, text: &str, context: &mut Context<'_>) -> Result<String, CliError> {
+    let text = if text == "-" { context.read_stdin()? } else { text.to_owned() };
+    if text.trim().is_empty() {
+        return Err(CliError::failed(format!("the {field} is empty")));
+    }
+    text::long(field, text.trim()).map_err(text_error)
+}
+
+/// Ask a person something about a task, which then waits for the answer
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph task ask t-abcd2345 \"Which of the two parsers stays?\"")]
+pub(super) struct AskArgs {
+    /// The task
+    id: String,
+    /// The question; - reads standard input
+    #[arg(allow_hyphen_values = true)]
+    text: String,
+}
+
+impl AskArgs {
+    pub(super) fn reads_stdin(&self) -> bool {
+        self.text == "-"
+    }
+
+    /// The task and the question.
+    pub(super) fn read(&self, context: &mut Context<'_>) -> Result<(TaskId, String), CliError> {
+        Ok((task_id(&self.id)?, given("question", &self.text, context)?))
+    }
+}
+
+pub(super) fn cmd_ask(args: &AskArgs, context: &mut Context<'_>) -> Done {
+    let (id, text) = args.read(context)?;
+    let by = context.actor()?;
+    let mut ids = context.ids();
+    let mut store = context.store()?;
+    let known = store.questions(None, false)?;
+    let question = loop {
+        let new = ids.question().map_err(|error| CliError::failed(error.to_string()))?;
+        if !known.iter().any(|question| question.id == new) {
+            break new;
+        }
+    };
+    let asked = store.ask(question.clone(), &id, &text, &by, clock::now());
+    asked.map_err(|error| with_store(error, &mut *store))?;
+    context.out.line(&question)?;
+    context.out.note(format!("{id} waits; answer it with: ralph answer {question} \"TEXT\""));
+    Ok(())
 }

@@ -99,7 +99,7 @@ fn keys_are_unique_also_as_variables() {
     for key in ["agent.acp.args", "models.codex.opus", "agent.command.argv", "preset"] {
         assert!(keys.iter().any(|known| known == key) && names::find(key).is_some(), "{key}");
     }
-    for key in ["agent.script.path", "agent.<agent>.path", "loop", "", "agent.claude"] {
+    for key in ["agent.script.args", "agent.<agent>.path", "loop", "", "agent.claude"] {
         assert!(names::find(key).is_none(), "{key}");
     }
 }

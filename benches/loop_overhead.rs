@@ -1,0 +1,389 @@
+//! What the loop adds to an agent that does nothing.
+//!
+//! The agent (`agent.c`) writes down when it began, so an iteration is the time from one beginning to
+//! the next, seen from outside. Floor and ralph take turns, so a noisy machine disturbs both. All files
+//! lie in memory (`/dev/shm`): what a disk takes to sync is not the loop's.
+//!
+//! - The loop without git: the engine with a store in a file and version control in memory, beside
+//!   starting and awaiting the same program (`posix_spawn`), and beside the supervisor alone.
+//! - The whole: `ralph build` with git, beside a loop in bash, alone and with the plain git commands
+//!   that an iteration needs.
+//!
+//! `cargo bench --bench loop_overhead` prints the tables and fails when a figure is over its target.
+//! `-- --quick` runs fewer iterations, `-- --no-git` only the first part.
+
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures time and starts programs")]
+#![expect(clippy::disallowed_macros, reason = "a benchmark prints its table")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a benchmark that cannot run should stop"
+)]
+
+mod common;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use common::{Figures, RALPH, Verdicts, compile, figures, ms, ratio, repository};
+use ralph_core::agent::ProcessEnd;
+use ralph_core::ids::RunId;
+use ralph_core::policy::strategy::{Strategy, TierNames};
+use ralph_core::run::{Budget, Claims, Picker, Policy, StopReason};
+use ralph_core::task::RetryLimit;
+use ralph_core::view::Reporter;
+use ralph_core::{Lease, TaskId};
+use ralph_engine::agents;
+use ralph_engine::clock;
+use ralph_engine::context::FeatureTexts;
+use ralph_engine::entropy::Ids;
+use ralph_engine::ports::{Candidate, GitError, RunBase, Saved, Scope, Store, Vcs};
+use ralph_engine::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
+use ralph_engine::project::Project;
+use ralph_engine::prompts::Template;
+use ralph_engine::run::place::{RunLogs, WorktreeLock, private_file};
+use ralph_engine::run::{PromptStyle, Prompting, Setup, run};
+use ralph_engine::socket::{Call, Desk, Reply, Seat};
+use ralph_engine::store::SqliteStore;
+use ralph_engine::vcs::FakeVcs;
+use ralph_ui::plain::{Options, PlainReporter};
+use ralph_ui::session_log::SessionLog;
+
+/// What the loop may add to an iteration, in milliseconds.
+const OVER_SPAWN: f64 = 1.5;
+/// What the whole may take of a shell script with the same agent and plain git.
+const OF_PLAIN_GIT: f64 = 4.0;
+
+fn main() {
+    let quick = std::env::args().any(|arg| arg == "--quick");
+    let (rounds, iterations) = if quick { (2, 60) } else { (5, 200) };
+    let mut verdicts = Verdicts::default();
+    without_git(rounds, iterations, &mut verdicts);
+    if !std::env::args().any(|arg| arg == "--no-git") {
+        with_git(rounds, iterations / 4, &mut verdicts);
+    }
+    verdicts.finish();
+}
+
+/// The agent, and where it leaves its times.
+struct Stamped {
+    program: PathBuf,
+    stamps: PathBuf,
+}
+
+impl Stamped {
+    fn build(folder: &Path, flags: &[&str]) -> Self {
+        let stamps = folder.join("stamps");
+        let named = format!("-DSTAMPS=\"{}\"", stamps.display());
+        let mut all = vec!["-static", &named];
+        all.extend(flags);
+        Self { program: compile(folder, "agent", &all), stamps }
+    }
+
+    /// The times from one beginning to the next while `act` ran.
+    fn between(&self, count: usize, act: impl FnOnce()) -> Vec<Duration> {
+        let _ = std::fs::remove_file(&self.stamps);
+        act();
+        let bytes = std::fs::read(&self.stamps).unwrap();
+        let times: Vec<u64> =
+            bytes.chunks_exact(8).map(|one| u64::from_ne_bytes(one.try_into().unwrap())).collect();
+        assert_eq!(times.len(), count, "the agent ran once for each task");
+        times.windows(2).map(|two| Duration::from_nanos(two[1] - two[0])).collect()
+    }
+}
+
+// --- without git --------------------------------------------------------------
+
+fn without_git(rounds: usize, iterations: usize, verdicts: &mut Verdicts) {
+    let folder = common::folder();
+    let agent = Stamped::build(folder.path(), &[]);
+    let [mut ours, mut sessions, mut floor, mut over] = [(); 4].map(|()| Vec::new());
+    for round in 0..rounds {
+        let one = agent.between(iterations, || spawn(&agent.program, iterations));
+        sessions.extend(agent.between(iterations, || sit_by(&agent.program, iterations)));
+        let repo = folder.path().join(format!("r{round}"));
+        repository(&repo, iterations);
+        let setup = setup(&repo, &agent.program);
+        let reporters = reporters(&setup.logs);
+        let two = agent.between(iterations, || {
+            let outcome = run(setup, reporters).unwrap();
+            assert_eq!(outcome.reason, StopReason::Complete);
+        });
+        over.push(figures(two.clone()).median.saturating_sub(figures(one.clone()).median));
+        floor.extend(one);
+        ours.extend(two);
+    }
+    let (ours, floor, over) = (figures(ours), figures(floor), figures(over));
+    let sessions = figures(sessions).text();
+    println!("## The loop without git, ms an iteration: median [min..p90]\n");
+    println!("{rounds} runs of {iterations} tasks, store and logs in memory\n");
+    println!(
+        "| loop | supervisor alone | spawn and wait | loop over spawn: median (best run) | target |"
+    );
+    println!("|---|---|---|---|---|");
+    // A limit in milliseconds is judged by the best run: another load can only add to it.
+    let best = over.min.as_secs_f64() * 1000.0;
+    let verdict = verdicts.judge("loop over spawn, ms", best, OVER_SPAWN);
+    let (ours, floor) = (ours.text(), floor.text());
+    println!(
+        "| {ours} | {sessions} | {floor} | {} ({}) | {OVER_SPAWN} ms {verdict} |",
+        ms(over.median),
+        ms(over.min)
+    );
+}
+
+/// The floor: the same program, started and awaited.
+fn spawn(program: &Path, times: usize) {
+    for _ in 0..times {
+        let mut command = Command::new(program);
+        command.env("RALPH_TASK_ID", "b-0001").stdin(Stdio::null()).stdout(Stdio::null());
+        assert!(command.status().unwrap().success());
+    }
+}
+
+/// The same program as a session that nobody listens to.
+fn sit_by(program: &Path, times: usize) {
+    let command = CommandSpec {
+        program: program.into(),
+        folder: "/".into(),
+        env: vec![("RALPH_TASK_ID".into(), "b-0001".into())],
+        ..CommandSpec::default()
+    };
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
+    let sessions = async move {
+        for number in 0..times {
+            let (_go, stop) = tokio::sync::watch::channel(Stop::Go);
+            let mark = Mark::new(Path::new("/"), number as u64);
+            let ended = supervise(&command, &Watch::default(), &mark, &mut Deaf, None, stop).await;
+            assert_eq!(ended.end, ProcessEnd::Exited { code: 0 });
+        }
+    };
+    runtime.block_on(runtime.spawn(sessions)).unwrap();
+}
+
+struct Deaf;
+
+impl Listener for Deaf {
+    fn stdout(&mut self, _line: &[u8], _cut: bool) -> Heard {
+        Heard::Going
+    }
+}
+
+fn reporters(logs: &RunLogs) -> Vec<Box<dyn Reporter + Send>> {
+    let log = io::BufWriter::new(private_file(&logs.readable).unwrap());
+    vec![
+        Box::new(PlainReporter::new(io::sink(), Options::PLAIN)),
+        Box::new(SessionLog::new(log, 0, false)),
+    ]
+}
+
+fn setup(repo: &Path, program: &Path) -> Setup {
+    let project = Project::find(repo).unwrap();
+    let store_path = project.ralph_dir().join("progress.db");
+    let opened = store_path.clone();
+    let mut ids = Ids::new(Some(7));
+    Setup {
+        lock: WorktreeLock::take(&project.ralph_dir()).unwrap(),
+        policy: policy(),
+        run: ids.run().unwrap(),
+        agent_ids: vec![ids.slot_agent().unwrap()],
+        resume: None,
+        scope: Scope::All,
+        target: "all tasks".to_owned(),
+        agent: agents::find("claude").unwrap(),
+        executable: program.into(),
+        extra_args: vec![],
+        tools: vec!["Bash".to_owned()],
+        cassette: None,
+        agent_environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        gate_environment: vec![],
+        watch: Watch { timeout: Some(Duration::from_secs(3600)), ..Watch::default() },
+        prompt: PromptStyle::System,
+        prompting: Prompting {
+            test_command: String::new(),
+            template: Template::embedded(),
+            feature: FeatureTexts::default(),
+            skills: vec![],
+            learn: true,
+            retries: RetryLimit::AtMost(3),
+            budget: 12_000,
+        },
+        gates: vec![],
+        lease: Lease::DEFAULT,
+        open_store: Arc::new(move || {
+            SqliteStore::open(&opened).map(|store| Box::new(store) as Box<dyn Store>)
+        }),
+        store_path,
+        vcs: Arc::new(Changing::default()),
+        logs: RunLogs::create(&repo.join(".ralph/logs"), clock::now()).unwrap(),
+        keep_raw: true,
+        state_path: project.ralph_dir().join("state.toml"),
+        runtime: Some(repo.to_owned()),
+        ralph: RALPH.into(),
+        desk: Arc::new(Nobody),
+        peek_text: Arc::new(|_| String::new()),
+        ids,
+        notices: vec![],
+        disk_floor: 0,
+        project,
+    }
+}
+
+fn policy() -> Policy {
+    Policy {
+        preset: "dag".to_owned(),
+        mode: "build".to_owned(),
+        picker: Picker::Loop,
+        slots: 1,
+        max_sessions: None,
+        retries: RetryLimit::AtMost(3),
+        give_up_after: 5,
+        breaker: 5,
+        idle: 3,
+        claims: Claims::Trust,
+        budget: Budget::default(),
+        strategy: Strategy::Agent,
+        tiers: TierNames::default(),
+        port_retries: 0,
+    }
+}
+
+/// Nobody asks for anything here.
+struct Nobody;
+
+impl Desk for Nobody {
+    fn answer(&self, _seat: &Seat, _call: &Call) -> Reply {
+        Reply::default()
+    }
+}
+
+/// Version control in memory, in which every session left something new.
+#[derive(Default)]
+struct Changing(FakeVcs, AtomicU32);
+
+impl Vcs for Changing {
+    fn begin(
+        &self,
+        run: &RunId,
+        resumes: Option<(&RunId, Option<&str>)>,
+    ) -> Result<RunBase, GitError> {
+        self.0.begin(run, resumes)
+    }
+
+    fn candidate(&self, base: &RunBase) -> Result<Candidate, GitError> {
+        self.0.write("work", &self.1.fetch_add(1, Ordering::Relaxed).to_string());
+        self.0.candidate(base)
+    }
+
+    fn commit(
+        &self,
+        base: &RunBase,
+        candidate: &Candidate,
+        subject: &str,
+        body: &str,
+    ) -> Result<Option<String>, GitError> {
+        self.0.commit(base, candidate, subject, body)
+    }
+
+    fn head(&self) -> Result<Option<String>, GitError> {
+        self.0.head()
+    }
+
+    fn save_wip(
+        &self,
+        base: &RunBase,
+        task: &TaskId,
+        attempt: u32,
+    ) -> Result<Option<Saved>, GitError> {
+        self.0.save_wip(base, task, attempt)
+    }
+
+    fn put_back(&self, base: &RunBase, candidate: &Candidate) -> Result<Vec<PathBuf>, GitError> {
+        self.0.put_back(base, candidate)
+    }
+
+    fn changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<String>, GitError> {
+        self.0.changes(from_tree, to_tree)
+    }
+
+    fn commits(&self, from: Option<&str>, to: &str) -> Result<Vec<String>, GitError> {
+        self.0.commits(from, to)
+    }
+}
+
+// --- with git -----------------------------------------------------------------
+
+/// The loop that everybody starts with.
+const BASH: &str = r#"for ((n = 0; n < COUNT; n++)); do
+  cat PROMPT.md | "$AGENT" -p >.git/output
+done"#;
+
+/// The same with what an iteration needs of git: take everything in, commit, name the commit.
+const BASH_AND_GIT: &str = r#"for ((n = 0; n < COUNT; n++)); do
+  cat PROMPT.md | RALPH_TASK_ID=b-$n "$AGENT" -p >.git/output
+  git add -A && git commit -qm "task $n" && git rev-parse HEAD >.git/output
+done"#;
+
+fn with_git(rounds: usize, iterations: usize, verdicts: &mut Verdicts) {
+    let folder = common::folder();
+    let agent = Stamped::build(folder.path(), &["-DWORK"]);
+    let (mut ours, mut bash, mut git) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..rounds {
+        let repo = |name: &str| {
+            let repo = folder.path().join(format!("{name}{round}"));
+            repository(&repo, iterations);
+            std::fs::write(repo.join("PROMPT.md"), "Do the next task.\n").unwrap();
+            common::git(&repo, &["add", "-A"]);
+            common::git(&repo, &["commit", "-qm", "prompt"]);
+            repo
+        };
+        let (script, plain, whole) = (repo("bash"), repo("git"), repo("ralph"));
+        bash.extend(agent.between(iterations, || shell(BASH, &script, &agent.program, iterations)));
+        git.extend(agent.between(iterations, || {
+            shell(BASH_AND_GIT, &plain, &agent.program, iterations);
+        }));
+        ours.extend(agent.between(iterations, || build(&whole, &agent.program)));
+    }
+    let (ours, bash, git) = (figures(ours), figures(bash), figures(git));
+    println!("\n## `ralph build` with git, ms an iteration: median [min..p90]\n");
+    println!("{rounds} runs of {iterations} tasks, repository in memory; gates off\n");
+    println!("| loop | time | of bash and git | target |\n|---|---|---|---|");
+    let row = |what: &str, figures: Figures, target: &str| {
+        let times = ratio(figures.median, git.median);
+        println!("| {what} | {} | {times:.2}x | {target} |", figures.text());
+    };
+    row("bash: `cat PROMPT.md \\| agent`", bash, "");
+    row("the same, `git add`, `commit`, `rev-parse`", git, "");
+    let verdict =
+        verdicts.judge("ralph build of bash and git", ratio(ours.median, git.median), OF_PLAIN_GIT);
+    row("`ralph build`", ours, &format!("{OF_PLAIN_GIT}x {verdict}"));
+}
+
+fn shell(script: &str, repo: &Path, agent: &Path, iterations: usize) {
+    let mut bash = Command::new("bash");
+    bash.args(["-ec", script])
+        .current_dir(repo)
+        .env("COUNT", iterations.to_string())
+        .env("AGENT", agent)
+        .env("RALPH_TASK_ID", "b-0001");
+    let done = bash.output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
+
+fn build(repo: &Path, agent: &Path) {
+    let mut ralph = Command::new(RALPH);
+    ralph
+        .current_dir(repo)
+        .args(["build", "--unlimited", "--agent", "claude", "--set"])
+        .arg(format!("agent.claude.path={}", agent.display()))
+        .args(["--set", "sandbox.level=none"])
+        .env_remove("RALPH_SOCKET")
+        .env("XDG_RUNTIME_DIR", repo.join(".git"));
+    let done = ralph.output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+}

@@ -1,0 +1,146 @@
+//! `ralph answer`: what agents asked, and what a person says.
+
+use std::io::{self, IsTerminal};
+
+use clap::Args;
+use ralph_core::nearest::nearest;
+use ralph_core::records::Question;
+use ralph_core::task::Status;
+use ralph_core::text;
+use ralph_core::time::Timestamp;
+use ralph_engine::clock;
+use ralph_ui::columns::{Cell, table};
+
+use super::task::text_error;
+use crate::error::{CliError, Done, with_store};
+use crate::exit_codes::Exit;
+use crate::wire::Context;
+
+/// List the open questions of agents, or answer one
+///
+/// The task is open again once nothing else is asked about it, and the next attempt is told the
+/// answer.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph answer\n         ralph answer q-abcd2345 \"The old one.\"")]
+pub(crate) struct AnswerArgs {
+    /// The question, or its task
+    id: Option<String>,
+    /// The answer; without it, or with -, standard input is read
+    #[arg(allow_hyphen_values = true)]
+    text: Option<String>,
+    /// Print the open questions as JSON
+    #[arg(long, conflicts_with = "id")]
+    json: bool,
+}
+
+pub(crate) fn cmd_answer(args: &AnswerArgs, context: &mut Context<'_>) -> Done {
+    let open = context.reader()?.questions(None, true)?;
+    let Some(id) = &args.id else { return list(&open, args.json, context) };
+    let question = find(id, &open)?;
+    let answer = match args.text.as_deref() {
+        Some(text) if text != "-" => text.to_owned(),
+        None if io::stdin().is_terminal() => {
+            return Err(CliError::usage("there is no answer")
+                .hint(format!("write it behind: ralph answer {id} \"TEXT\"")));
+        }
+        _ => context.read_stdin()?,
+    };
+    if answer.trim().is_empty() {
+        return Err(CliError::failed("the answer is empty"));
+    }
+    let answer = text::long("answer", answer.trim()).map_err(text_error)?;
+    let by = context.actor()?;
+    let mut store = context.store()?;
+    let answered = store.answer(&question.id, &answer, &by, clock::now());
+    answered.map_err(|error| with_store(error, &mut *store))?;
+    let task = &question.task;
+    let left = store.questions(Some(task), true)?.len();
+    context.out.note(match (left, store.get(task)?.status) {
+        (0, Status::Pending) => {
+            format!("{task} is open again; its next attempt is told the answer")
+        }
+        (0, status) => format!("{task} is {status}; its next attempt is told the answer"),
+        (1, _) => format!("{task} waits for one more answer: ralph answer {task} \"TEXT\""),
+        (left, _) => format!("{task} waits for {left} more answers: ralph answer"),
+    });
+    Ok(())
+}
+
+/// The open question that is meant: by its own name, or by that of its task when it has only one.
+fn find<'a>(id: &str, open: &'a [Question]) -> Result<&'a Question, CliError> {
+    if let Some(question) = open.iter().find(|question| question.id.as_str() == id) {
+        return Ok(question);
+    }
+    let of_task: Vec<&Question> =
+        open.iter().filter(|question| question.task.as_str() == id).collect();
+    match of_task.as_slice() {
+        [question] => Ok(question),
+        [] => {
+            let failed =
+                CliError::new(Exit::NotEligible, format!("there is no open question {id}"));
+            let names = open.iter().flat_map(|q| [q.id.as_str(), q.task.as_str()]);
+            Err(match nearest(id, names, 1).as_slice() {
+                [near, ..] => failed.hint(format!("did you mean {near}?")),
+                [] => failed.hint("see the open questions: ralph answer"),
+            })
+        }
+        several => {
+            let names: Vec<&str> = several.iter().map(|question| question.id.as_str()).collect();
+            Err(CliError::new(
+                Exit::NotEligible,
+                format!("{id} has {} open questions", several.len()),
+            )
+            .hint(format!("name one of them: {}", names.join(", "))))
+        }
+    }
+}
+
+fn list(open: &[Question], json: bool, context: &mut Context<'_>) -> Done {
+    if json {
+        return Ok(context.out.json(&open)?);
+    }
+    if open.is_empty() {
+        context.out.note("there are no open questions");
+        return Ok(());
+    }
+    let now = clock::now();
+    let rows: Vec<Vec<Cell>> = open
+        .iter()
+        .map(|question| {
+            vec![
+                Cell::new(question.id.as_str()),
+                Cell::new(question.task.as_str()),
+                Cell::new(age(question.asked_at, now)),
+                Cell::new(text::printable_line(&question.text)),
+            ]
+        })
+        .collect();
+    let look = context.out.look;
+    context.out.data(table(&["ID", "TASK", "AGE", "QUESTION"], 3, &rows, look))?;
+    context.out.note("answer one with: ralph answer ID \"TEXT\"");
+    Ok(())
+}
+
+/// How long ago, in the largest unit that fits.
+fn age(then: Timestamp, now: Timestamp) -> String {
+    let seconds = now.millis_since(then) / 1000;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m", seconds / 60),
+        3600..86_400 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_is_told_in_the_largest_unit_that_fits() {
+        let ages = [0, 59, 60, 3599, 3600, 86_399, 86_400 * 9].map(|seconds| {
+            age(Timestamp::from_millis(0), Timestamp::from_millis(0).plus_seconds(seconds))
+        });
+        assert_eq!(ages, ["0s", "59s", "1m", "59m", "1h", "23h", "9d"]);
+    }
+}

@@ -1,0 +1,187 @@
+//! `ralph build` and `ralph run`: the loop.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use ralph_core::TaskId;
+use ralph_core::task::RetryLimit;
+
+use crate::config;
+use crate::error::{CliError, Done, feature_name, task_id};
+use crate::launch::{self, Shown, Target, Wishes};
+use crate::wire::Context;
+
+/// Work off the plan: one agent session after the other, each judged, until everything is settled
+///
+/// Each session starts fresh on the first ready task. What the agent says is a request: the gates run
+/// on what it left, and they decide. Work is committed when they are green; otherwise the task comes
+/// back with what they found. The run can be stopped at any time and goes on at the next call.
+///
+/// Ctrl-C lets the session finish, a second one does not.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  ralph build\n  ralph build 5 --feature login-form\n  ralph build --once --agent claude --model opus\n  ralph build --dry-run\n\nExit codes: ralph help exit-codes"
+)]
+pub(crate) struct BuildArgs {
+    /// How many sessions may count; 0 is no limit
+    #[arg(value_name = "N")]
+    sessions: Option<u32>,
+    /// Only the tasks of this feature
+    #[arg(long, value_name = "NAME", conflicts_with = "task")]
+    feature: Option<String>,
+    /// Only this task
+    #[arg(long, value_name = "ID")]
+    task: Option<String>,
+    #[command(flatten)]
+    options: LoopArgs,
+}
+
+/// Work off a feature or a task: `ralph build`, with its target as the argument
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  ralph run login-form\n  ralph run t-abcd2345 --once")]
+pub(crate) struct RunArgs {
+    /// A feature's name or a task's id; none for all tasks
+    #[arg(value_name = "TARGET")]
+    target: Option<String>,
+    #[command(flatten)]
+    options: LoopArgs,
+}
+
+/// What both take.
+#[derive(Debug, Args)]
+struct LoopArgs {
+    /// One session, then stop
+    #[arg(long)]
+    once: bool,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// How the loop works: dag (it picks the first ready task) or pick (the agent does)
+    #[arg(long, value_name = "PRESET")]
+    preset: Option<String>,
+    /// The agent
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+    /// Always this model
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// How a model is chosen: agent, fixed, cost-optimized, escalate, plan-then-execute
+    #[arg(long, value_name = "STRATEGY")]
+    model_strategy: Option<String>,
+    /// How many sessions may count
+    #[arg(long, value_name = "N", conflicts_with = "unlimited")]
+    max_iterations: Option<u32>,
+    /// No limit on sessions
+    #[arg(long)]
+    unlimited: bool,
+    /// How often a task may come back: a number or unlimited
+    #[arg(long, value_name = "N")]
+    max_retries: Option<String>,
+    /// How long a session may take, such as 45m
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<String>,
+    /// Stop once so many dollars were spent
+    #[arg(long, value_name = "USD")]
+    budget: Option<f64>,
+    /// Do not ask sessions to write down what they learned
+    #[arg(long)]
+    no_learn: bool,
+    /// The tools that the agent may use, with commas or spaces between them
+    #[arg(long, value_name = "TOOLS")]
+    allow: Option<String>,
+    /// A prompt template in place of PROMPT_build.md
+    #[arg(long, value_name = "FILE")]
+    prompt: Option<PathBuf>,
+    /// How the run is shown
+    #[arg(long, value_name = "DISPLAY")]
+    ui: Option<Shown>,
+    /// Exit codes tell unfinished plans from finished ones
+    #[arg(long)]
+    strict_exit: bool,
+}
+
+pub(crate) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
+    let target = match (&args.feature, &args.task) {
+        (Some(name), _) => Target::Feature(feature_name(name)?),
+        (None, Some(id)) => Target::Task(task_id(id)?),
+        (None, None) => Target::All,
+    };
+    go(target, args.sessions, &args.options, context)
+}
+
+pub(crate) fn cmd_run(args: &RunArgs, context: &mut Context<'_>) -> Done {
+    let target = match &args.target {
+        None => Target::All,
+        Some(text) => named(text, context)?,
+    };
+    go(target, None, &args.options, context)
+}
+
+/// A feature of this name, or else a task.
+fn named(text: &str, context: &mut Context<'_>) -> Result<Target, CliError> {
+    let mut store = context.reader()?;
+    if let Ok(name) = feature_name(text)
+        && store.features()?.iter().any(|known| known.name == name)
+    {
+        return Ok(Target::Feature(name));
+    }
+    match TaskId::new(text) {
+        Ok(id) if store.get(&id).is_ok() || text.starts_with("t-") => Ok(Target::Task(id)),
+        _ => feature_name(text).map(Target::Feature),
+    }
+}
+
+fn go(target: Target, sessions: Option<u32>, args: &LoopArgs, context: &mut Context<'_>) -> Done {
+    if context.session_socket().is_some() {
+        return Err(CliError::failed("Build failed: a session cannot start a run of its own"));
+    }
+    if sessions.is_some() && (args.max_iterations.is_some() || args.unlimited) {
+        return Err(CliError::usage("the number of sessions was given twice"));
+    }
+    let wishes = Wishes {
+        target,
+        preset: args.preset.clone(),
+        agent: args.agent.clone(),
+        model: args.model.clone(),
+        strategy: args.model_strategy.clone(),
+        max_iterations: if args.unlimited { Some(0) } else { sessions.or(args.max_iterations) },
+        once: args.once,
+        max_retries: args.max_retries.as_deref().map(retries).transpose()?,
+        timeout: args.timeout.as_deref().map(timeout).transpose()?,
+        budget_usd: args.budget.map(budget).transpose()?,
+        learn: args.no_learn.then_some(false),
+        tools: args.allow.as_deref().map(tools),
+        prompt: args.prompt.clone(),
+        shown: args.ui,
+        strict: args.strict_exit,
+    };
+    if args.dry_run { launch::rehearse(&wishes, context) } else { launch::launch(&wishes, context) }
+}
+
+fn retries(text: &str) -> Result<RetryLimit, CliError> {
+    match (text, text.parse()) {
+        ("unlimited", _) => Ok(RetryLimit::Unlimited),
+        (_, Ok(most)) => Ok(RetryLimit::AtMost(most)),
+        _ => Err(CliError::usage(format!("{text:?} is not a number of retries"))
+            .hint("write a number, or unlimited")),
+    }
+}
+
+fn timeout(text: &str) -> Result<Duration, CliError> {
+    config::duration(text).ok_or_else(|| {
+        CliError::usage(format!("{text:?} is not a length of time"))
+            .hint("write it as 90s, 45m or 2h")
+    })
+}
+
+fn budget(usd: f64) -> Result<f64, CliError> {
+    match usd.is_finite() && usd > 0.0 {
+        true => Ok(usd),
+        false => Err(CliError::usage("a budget is an amount of dollars above 0")),
+    }
+}
+
+fn tools(text: &str) -> Vec<String> {
+    text.split([',', ' ']).filter(|tool| !tool.is_empty()).map(str::to_owned).collect()
+}

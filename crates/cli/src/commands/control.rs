@@ -1,0 +1,181 @@
+//! `ralph pause`, `resume`, `cancel`, `skip` and `retry`: wishes of a person to a running loop.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ralph_core::TaskId;
+use ralph_core::run::Control;
+use ralph_engine::clock;
+use ralph_engine::socket::client::{self, ClientError};
+use serde::Serialize;
+
+use crate::error::{CliError, Done, task_id, with_store};
+use crate::wire::{Context, out_of_reach};
+
+/// Let the running loop start nothing new; what runs may end
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph pause")]
+pub(crate) struct PauseArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn cmd_pause(args: &PauseArgs, context: &mut Context<'_>) -> Done {
+    let said = "paused: what runs may end, and nothing new is started until ralph resume";
+    send(&Control::Pause, said, args.json, context)
+}
+
+/// Let a paused loop go on
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph resume")]
+pub(crate) struct ResumeArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn cmd_resume(args: &ResumeArgs, context: &mut Context<'_>) -> Done {
+    send(&Control::Resume, "resumed: the run goes on", args.json, context)
+}
+
+/// Stop the running loop, in all its worktrees; it can be taken up again later
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph cancel --now")]
+pub(crate) struct CancelArgs {
+    /// Kill what runs at once, instead of letting it finish
+    #[arg(long)]
+    now: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn cmd_cancel(args: &CancelArgs, context: &mut Context<'_>) -> Done {
+    let said = match args.now {
+        false => "cancelled: sessions are interrupted and may finish, then the run ends",
+        true => "cancelled: sessions are killed, their work is kept, and the run ends",
+    };
+    send(&Control::Cancel { now: args.now }, said, args.json, context)
+}
+
+/// Leave a task to a person; a session that works on it is ended
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph skip t-abcd2345")]
+pub(crate) struct SkipArgs {
+    /// The task
+    id: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn cmd_skip(args: &SkipArgs, context: &mut Context<'_>) -> Done {
+    let task = task_id(&args.id)?;
+    let said = format!("{task} waits for a person; put it back with: ralph retry {task}");
+    send_or_do(&task, Control::Skip { task: task.clone() }, &said, args.json, context)
+}
+
+/// Take a task up again from a clean slate: its claim, retries and open questions are forgotten
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph retry t-abcd2345")]
+pub(crate) struct RetryArgs {
+    /// The task
+    id: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn cmd_retry(args: &RetryArgs, context: &mut Context<'_>) -> Done {
+    let task = task_id(&args.id)?;
+    let said = format!("{task} is open again, from a clean slate");
+    send_or_do(&task, Control::Retry { task: task.clone() }, &said, args.json, context)
+}
+
+/// What a control did, for programs.
+#[derive(Serialize)]
+struct Sent<'a> {
+    control: &'a Control,
+    /// `run` when it was sent to a running loop, `store` when it was done directly.
+    reached: &'static str,
+}
+
+fn send(control: &Control, said: &str, json: bool, context: &mut Context<'_>) -> Done {
+    match reach(control, context)? {
+        true => tell(control, "run", said, json, context),
+        false => {
+            Err(CliError::failed("no run is active in this worktree")
+                .hint("start one: ralph build"))
+        }
+    }
+}
+
+/// Sends what is about one task. Without a run it is done in the store.
+fn send_or_do(
+    task: &TaskId,
+    control: Control,
+    said: &str,
+    json: bool,
+    context: &mut Context<'_>,
+) -> Done {
+    let mut store = context.reader()?;
+    store.get(task).map_err(|error| with_store(error, &mut *store))?;
+    if reach(&control, context)? {
+        return tell(&control, "run", said, json, context);
+    }
+    let by = context.actor()?;
+    let mut store = context.store()?;
+    let done = match &control {
+        Control::Skip { .. } => store.hold(task, &by, clock::now()),
+        _ => store.reset(task, &by, clock::now()),
+    };
+    done.map_err(|error| with_store(error, &mut *store))?;
+    tell(&control, "store", said, json, context)
+}
+
+fn tell(
+    control: &Control,
+    reached: &'static str,
+    said: &str,
+    json: bool,
+    context: &mut Context<'_>,
+) -> Done {
+    if json {
+        return Ok(context.out.json(&Sent { control, reached })?);
+    }
+    context.out.note(said);
+    Ok(())
+}
+
+/// Sends a control to the run of this worktree, and says whether there is one.
+fn reach(control: &Control, context: &Context<'_>) -> Result<bool, CliError> {
+    if context.session_socket().is_some() {
+        return Err(out_of_reach());
+    }
+    let Some(socket) = control_socket(context)? else { return Ok(false) };
+    match client::control(&socket, control) {
+        Ok(()) => Ok(true),
+        // It died and had no time to say so.
+        Err(ClientError::NobodyThere(_)) => Ok(false),
+        Err(error) => Err(CliError::failed(format!("the run did not take that: {error}"))),
+    }
+}
+
+/// The control socket that the state of this worktree names, or else that of the main one: a run there
+/// has worktrees of its own.
+pub(crate) fn control_socket(context: &Context<'_>) -> Result<Option<PathBuf>, CliError> {
+    let project = context.project()?;
+    project.check_ours()?;
+    for folder in [&project.worktree, &project.root] {
+        let Ok(text) = std::fs::read_to_string(folder.join(".ralph").join("state.toml")) else {
+            continue;
+        };
+        let state: toml::Table = text.parse().unwrap_or_default();
+        match state.get("control_socket").and_then(toml::Value::as_str) {
+            Some(path) if !path.is_empty() => return Ok(Some(PathBuf::from(path))),
+            _ => {}
+        }
+    }
+    Ok(None)
+}

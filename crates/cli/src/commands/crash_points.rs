@@ -1,0 +1,16 @@
+//! `ralph __crash-points`: where a test can kill a run. Hidden from people.
+
+use clap::Args;
+use ralph_engine::run::crash;
+
+use crate::error::Done;
+use crate::wire::Context;
+
+/// List the points at which RALPH_TEST_CRASH can kill a run, one per line
+#[derive(Debug, Args)]
+pub(crate) struct CrashPointsArgs {}
+
+pub(crate) fn cmd_crash_points(_: &CrashPointsArgs, context: &mut Context<'_>) -> Done {
+    let text: String = crash::POINTS.iter().map(|point| format!("{point}\n")).collect();
+    Ok(context.out.data(text)?)
+}

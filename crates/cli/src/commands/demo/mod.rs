@@ -1,0 +1,180 @@
+//! `ralph demo`: the whole loop on a throw-away repository, by the real commands.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `story` | what the repository holds and what its agent does |
+//! | `proof` | whether everything that was shown has really happened |
+
+mod proof;
+mod story;
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use clap::Args;
+use ralph_engine::clock::Stopwatch;
+use ralph_engine::vcs::git::git;
+use ralph_ui::line::{Line, paragraph};
+use ralph_ui::style::{Look, Meaning};
+use ralph_ui::units::short_duration;
+
+use crate::app;
+use crate::environment::Environment;
+use crate::error::{CliError, Done};
+use crate::exit_codes::Exit;
+use crate::wire::Context;
+
+/// Show the whole loop at work, on a throw-away repository
+///
+/// Makes a small repository, plans three tasks and runs the real commands on them. The agent is a
+/// script that is built in: no key, no network and no money is needed. Takes a few seconds and leaves
+/// nothing behind.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph demo")]
+pub(crate) struct DemoArgs {
+    /// Keep the repository and say where it is
+    #[arg(long)]
+    keep: bool,
+}
+
+pub(crate) fn cmd_demo(args: &DemoArgs, context: &mut Context<'_>) -> Done {
+    let watch = Stopwatch::start();
+    let folder = tempfile::Builder::new().prefix("ralph-demo-").tempdir()?;
+    let repo = folder.path().join("greet");
+    // Somebody who looks on can follow; nobody else is kept waiting.
+    let unhurried = io::stdout().is_terminal() && io::stderr().is_terminal();
+    story::prepare(folder.path(), &repo, unhurried)?;
+    let mut demo = Demo { folder: folder.path(), repo: &repo, context };
+    let shown = demo.show();
+    if args.keep {
+        let _ = folder.keep();
+    }
+    shown?;
+    let mut demo = Demo { folder: Path::new(""), repo: &repo, context };
+    demo.end(args.keep, &watch)
+}
+
+struct Demo<'a, 'c> {
+    folder: &'a Path,
+    repo: &'a Path,
+    context: &'a mut Context<'c>,
+}
+
+impl Demo<'_, '_> {
+    fn show(&mut self) -> Done {
+        self.say(
+            "1. A plan",
+            "This is a throw-away repository with two gates: a test, and a check that the README \
+             mentions every option. Three tasks, each waits for the one before:",
+        )?;
+        for task in story::TASKS {
+            let mut call = vec!["task", "add", task.title, "--id", task.id];
+            if let Some(dep) = task.after {
+                call.extend(["--deps", dep]);
+            }
+            self.run(&call)?;
+        }
+        self.run(&["task", "tree"])?;
+        self.say(
+            "2. The loop",
+            "Each task gets a fresh session of the agent. What the agent says is a request: ralph runs \
+             the gates on what it left, and they decide. Here the agent is a built-in script, and its \
+             prices are invented.",
+        )?;
+        self.run(&["build"])?;
+        self.say(
+            "3. The evidence",
+            "The first attempt at --loud was refused, and the next session was told why. Attempts \
+             and verdicts are kept, each with the git tree that it is about:",
+        )?;
+        self.run(&["task", "show", story::RETRIED])?;
+        self.say("4. The commits", "One for each task, of the very tree that was judged green:")?;
+        self.typed("git", &["log", "--oneline"])?;
+        let log = git(self.repo, &["log", "--oneline", "--no-decorate"])?;
+        self.context.out.line(log)?;
+        proof::check(self.repo)
+    }
+
+    /// A heading and a few words.
+    fn say(&mut self, heading: &str, text: &str) -> Done {
+        let look = self.context.out.look;
+        self.context.out.line(format!("\n{}", look.paint(Meaning::Heading, heading)))?;
+        for line in paragraph(0, None, text, Look { width: Some(wide(look)), ..look }) {
+            self.context.out.line(line)?;
+        }
+        Ok(self.context.out.line("")?)
+    }
+
+    /// Prints a command as it would be typed.
+    fn typed(&mut self, program: &str, arguments: &[&str]) -> Done {
+        let look = self.context.out.look;
+        let words: Vec<String> = arguments.iter().map(|word| shell_word(word)).collect();
+        let line = Line::new().add(Meaning::Faint, "$ ");
+        let line = line.add(Meaning::Name, format!("{program} {}", words.join(" ")));
+        self.context.out.line(line.show(look))?;
+        Ok(self.context.out.finish()?)
+    }
+
+    /// Prints a command and runs it.
+    fn run(&mut self, arguments: &[&str]) -> Done {
+        self.typed("ralph", arguments)?;
+        let color = |look: Look| if look.color { "always" } else { "never" };
+        let mut environment = Environment {
+            arguments: vec!["ralph".into(), "-C".into(), self.repo.into()],
+            ralph: vec![],
+            user_config: None,
+            // Sockets go with the rest, where the path is short enough.
+            runtime_dir: Some(self.folder.to_owned()),
+            ..self.context.environment.clone()
+        };
+        environment.arguments.extend(arguments.iter().map(Into::into));
+        environment.arguments.push(format!("--color={}", color(self.context.out.look)).into());
+        match app::run(&environment) {
+            Exit::Success => Ok(()),
+            // A person stopped it, and was told so.
+            Exit::Cancelled => Err(CliError::told(Exit::Cancelled.code())),
+            exit => {
+                Err(CliError::failed(format!("the demo went wrong with exit code {}", exit.code())))
+            }
+        }
+    }
+
+    fn end(&mut self, keep: bool, watch: &Stopwatch) -> Done {
+        let look = self.context.out.look;
+        let took = short_duration(u64::try_from(watch.elapsed().as_millis()).unwrap_or(u64::MAX));
+        let text = format!("✓ 3 tasks done, 4 sessions, 1 refused, all checked again, in {took}.");
+        self.context.out.line(format!("\n{}", look.paint(Meaning::Good, text)))?;
+        let heading = look.paint(Meaning::Heading, "Next, in a git repository of yours:");
+        self.context.out.line(format!("\n{heading}"))?;
+        let kept = format!("cd {}", crate::error::quoted(self.repo));
+        let mut steps = vec![
+            ("ralph init", "settings, prompt and test command"),
+            ("ralph doctor", "is everything there that it needs?"),
+            ("ralph task add \"What to do\"", "a first task"),
+            ("ralph build", "let Claude Code work the plan off"),
+        ];
+        if keep {
+            steps.push((&kept, "the repository of this demo"));
+        }
+        for (command, why) in steps {
+            let line = Line::new().plain("  ").add(Meaning::Name, format!("{command:<28}"));
+            self.context.out.line(line.plain("  ").add(Meaning::Faint, why).show(look))?;
+        }
+        Ok(())
+    }
+}
+
+/// Prose is not wider than this, however wide the terminal is.
+fn wide(look: Look) -> usize {
+    look.width.unwrap_or(80).min(80)
+}
+
+/// A word as it would be typed.
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=@:,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("\"{word}\"")
+    }
+}

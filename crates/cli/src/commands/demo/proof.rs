@@ -1,0 +1,59 @@
+//! Whether everything that the demo showed has really happened: in the store, in git, in the journal.
+
+use std::path::Path;
+
+use ralph_core::TaskId;
+use ralph_core::records::Verdict;
+use ralph_core::run::StopReason;
+use ralph_core::task::Status;
+use ralph_core::view::RunView;
+use ralph_engine::ports::Store;
+use ralph_engine::run::journal;
+use ralph_engine::run::place::RunLogs;
+use ralph_engine::store::SqliteStore;
+use ralph_engine::vcs::git::git;
+
+use super::story::{RETRIED, TASKS};
+use crate::error::{CliError, Done};
+
+/// Looks at what the run left. Anything that is not as it was told is an error.
+pub(super) fn check(repo: &Path) -> Done {
+    let store = SqliteStore::open_existing(&repo.join(".ralph/progress.db"))?;
+    let mut store = store.ok_or_else(|| wrong("there is no store"))?;
+    for planned in &TASKS {
+        let id = TaskId::new(planned.id).map_err(|error| wrong(error.to_string()))?;
+        let task = store.get(&id)?;
+        expect(task.status == Status::Done, || format!("{id} is {}", task.status))?;
+        let evidence = store.evidence(&id)?;
+        let verdicts: Vec<Verdict> = evidence.iter().map(|found| found.verdict).collect();
+        let wanted: &[Verdict] = match planned.id == RETRIED {
+            true => &[Verdict::Pass, Verdict::Fail, Verdict::Pass, Verdict::Pass],
+            false => &[Verdict::Pass, Verdict::Pass],
+        };
+        expect(verdicts == wanted, || format!("the evidence of {id} is {verdicts:?}"))?;
+        // The tree that was judged green is the one that was committed.
+        if let Some(last) = evidence.last() {
+            let trees = git(repo, &["log", "--format=%T"])?;
+            let committed = trees.lines().any(|tree| tree == last.tree);
+            expect(committed, || format!("the tree that proves {id} was not committed"))?;
+        }
+    }
+    let commits = git(repo, &["rev-list", "--count", "HEAD"])?;
+    expect(commits == "4", || format!("there are {commits} commits"))?;
+    expect(git(repo, &["status", "--short"])?.is_empty(), || "files are uncommitted".to_owned())?;
+    let runs = RunLogs::all(&repo.join(".ralph/logs"))?;
+    let [run] = runs.as_slice() else {
+        return Err(wrong(format!("there are {} runs", runs.len())));
+    };
+    let view = RunView::of(&journal::read(&run.journal())?);
+    let outcome = view.outcome.map(|outcome| (outcome.reason, outcome.iterations));
+    expect(outcome == Some((StopReason::Complete, 4)), || format!("the run ended with {outcome:?}"))
+}
+
+fn expect(good: bool, otherwise: impl FnOnce() -> String) -> Done {
+    if good { Ok(()) } else { Err(wrong(otherwise())) }
+}
+
+fn wrong(what: impl Into<String>) -> CliError {
+    CliError::failed(format!("the demo went wrong: {}", what.into()))
+}

@@ -1,0 +1,157 @@
+//! What the repository of the demo holds, and what its agent does.
+
+use std::path::Path;
+
+use ralph_engine::vcs::git::git;
+use serde_json::{Value, json};
+
+use crate::error::{CliError, Done};
+
+/// A task of the plan.
+pub(super) struct Planned {
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    pub(super) after: Option<&'static str>,
+}
+
+/// The plan.
+pub(super) const TASKS: [Planned; 3] = [
+    Planned { id: "greet", title: "Greet a person by name", after: None },
+    Planned { id: "loud", title: "Add an option --loud", after: Some("greet") },
+    Planned { id: "usage", title: "Explain itself without a name", after: Some("loud") },
+];
+
+/// The task whose first attempt is refused.
+pub(super) const RETRIED: &str = "loud";
+
+const SETTINGS: &str = r#"[agent]
+name = "script"
+
+[completion]
+claims = "confirm"
+
+[[gate]]
+name = "test"
+command = "sh test.sh"
+
+[[gate]]
+name = "docs"
+command = "sh docs.sh"
+"#;
+
+const TEST: &str = r#"# What the program has to do, as far as it does it already.
+check() {
+    if [ "$2" = "$3" ]; then echo "ok: $1"; else
+        echo "FAILED: $1: expected '$3', got '$2'"
+        failed=1
+    fi
+}
+[ -f greet.sh ] || { echo "FAILED: there is no greet.sh"; exit 1; }
+check "greets by name" "$(sh greet.sh Ada)" "Hello, Ada!"
+grep -q -e --loud greet.sh && check "greets loudly" "$(sh greet.sh --loud Ada)" "HELLO, ADA!"
+grep -q usage: greet.sh && check "explains itself" "$(sh greet.sh 2>&1)" "usage: greet.sh [--loud] NAME"
+[ -z "$failed" ]
+"#;
+
+const DOCS: &str = r#"# Every option of the program is in the README.
+for option in $(grep -o -e '--[a-z]*' greet.sh | sort -u); do
+    grep -q -e "$option" README.md || { echo "FAILED: README.md does not mention $option"; failed=1; }
+done
+[ -z "$failed" ]
+"#;
+
+const README: &str = "# greet\n\nGreets people.\n";
+const README_LOUD: &str = "# greet\n\nGreets people; with --loud everybody hears it.\n";
+
+const GREET: &str = "echo \"Hello, $1!\"\n";
+const LOUD: &str = r#"[ "$1" = --loud ] && { shift; loud=yes; }
+text="Hello, $1!"
+[ "$loud" ] && text=$(echo "$text" | tr a-z A-Z)
+echo "$text"
+"#;
+const USAGE: &str = r#"[ "$1" = --loud ] && { shift; loud=yes; }
+[ "$1" ] || { echo "usage: greet.sh [--loud] NAME" >&2; exit 64; }
+text="Hello, $1!"
+[ "$loud" ] && text=$(echo "$text" | tr a-z A-Z)
+echo "$text"
+"#;
+
+/// Makes the repository and writes down what the agent does.
+pub(super) fn prepare(folder: &Path, repo: &Path, unhurried: bool) -> Done {
+    std::fs::create_dir(repo)?;
+    let cassette = folder.join("agent.jsonl");
+    std::fs::write(&cassette, text(&sessions(unhurried)))?;
+    // The path may hold anything; JSON's way to write it is also TOML's.
+    let path = serde_json::to_string(&cassette.display().to_string()).map_err(io)?;
+    let settings = format!("{SETTINGS}\n[agent.script]\npath = {path}\n");
+    let files = [("README.md", README), ("test.sh", TEST), ("docs.sh", DOCS)];
+    for (name, text) in files.into_iter().chain([("ralph.toml", settings.as_str())]) {
+        std::fs::write(repo.join(name), text)?;
+    }
+    // Whatever the person has set for all repositories: no hook, no signature and no template here.
+    git(repo, &["init", "--quiet", "--template="])?;
+    let settings = [
+        ("user.name", "ralph demo"),
+        ("user.email", "demo@localhost"),
+        ("commit.gpgsign", "false"),
+        ("core.hooksPath", "/dev/null"),
+        ("core.autocrlf", "false"),
+    ];
+    for (name, value) in settings {
+        git(repo, &["config", name, value])?;
+    }
+    git(repo, &["add", "--all"])?;
+    git(repo, &["commit", "--quiet", "--message", "A repository with a test and no program"])?;
+    Ok(())
+}
+
+fn io(error: serde_json::Error) -> CliError {
+    CliError::from(std::io::Error::from(error))
+}
+
+fn text(steps: &[Value]) -> String {
+    steps.iter().map(|step| format!("{step}\n")).collect()
+}
+
+/// Four sessions: the second forgets the README, the third is told so.
+fn sessions(unhurried: bool) -> Vec<Value> {
+    let mut steps = Vec::new();
+    let mut step = |step: Value| {
+        // A person reads; the agent waits a little before it goes on.
+        if unhurried && step["do"] != "session" && step["do"] != "usage" {
+            steps.push(json!({"do": "sleep", "ms": 240}));
+        }
+        steps.push(step);
+    };
+    let say = |text: &str| json!({"do": "say", "text": text});
+    let write = |path: &str, text: &str| json!({"do": "write", "path": path, "text": text});
+    let run = |words: &[&str]| json!({"do": "run", "argv": words});
+    let usage = |input: u32, output: u32, usd: f64| json!({"do": "usage", "input": input, "output": output, "usd": usd});
+
+    step(json!({"do": "session"}));
+    step(json!({"do": "think", "text": "There is a test, and no program yet."}));
+    step(write("greet.sh", GREET));
+    step(run(&["sh", "test.sh"]));
+    step(usage(4_200, 310, 0.018));
+    step(say("greet.sh greets by name.\n<task-done>{id}</task-done>"));
+
+    step(json!({"do": "session"}));
+    step(write("greet.sh", LOUD));
+    step(run(&["sh", "greet.sh", "--loud", "Ada"]));
+    step(usage(5_100, 420, 0.022));
+    step(say("--loud works, I am done.\n<task-done>{id}</task-done>"));
+
+    step(json!({"do": "session"}));
+    step(json!({"do": "think", "text": "The gate says: README.md does not mention --loud."}));
+    step(write("README.md", README_LOUD));
+    step(run(&["sh", "docs.sh"]));
+    step(usage(5_600, 190, 0.019));
+    step(say("The README tells about --loud now.\n<task-done>{id}</task-done>"));
+
+    step(json!({"do": "session"}));
+    step(write("greet.sh", USAGE));
+    step(run(&["sh", "test.sh"]));
+    step(usage(4_900, 350, 0.020));
+    step(say("Without a name it says how it is called.\n<task-done>{id}</task-done>"));
+    steps
+}

@@ -1,0 +1,281 @@
+//! The agent: is it there, which version is it, is it logged in, what may it do?
+
+use std::path::Path;
+use std::time::Duration;
+
+use ralph_engine::probe::{self, Ended};
+
+use super::check::Check;
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::launch::find_program;
+
+/// How long an agent may take to tell its version.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is known about an agent CLI from the outside.
+struct Facts {
+    name: &'static str,
+    install: &'static str,
+    /// The oldest version that is known to work.
+    floor: Option<(u32, u32)>,
+    /// Variables that log it in.
+    variables: &'static [&'static str],
+    /// Files of its login, below the home.
+    files: &'static [&'static str],
+    login: &'static str,
+}
+
+const FACTS: [Facts; 4] = [
+    Facts {
+        name: "claude",
+        install: "npm install -g @anthropic-ai/claude-code",
+        // `--no-session-persistence` and the events that are read are those of 2.1.
+        floor: Some((2, 1)),
+        variables: &[
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "CLAUDE_CODE_USE_BEDROCK",
+            "CLAUDE_CODE_USE_VERTEX",
+            "CLAUDE_CODE_USE_FOUNDRY",
+        ],
+        files: &[".claude/.credentials.json"],
+        login: "start claude and log in, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN",
+    },
+    Facts {
+        name: "codex",
+        install: "npm install -g @openai/codex",
+        floor: None,
+        variables: &["OPENAI_API_KEY", "CODEX_API_KEY"],
+        files: &[".codex/auth.json"],
+        login: "codex login, or set OPENAI_API_KEY",
+    },
+    Facts {
+        name: "gemini",
+        install: "npm install -g @google/gemini-cli",
+        floor: None,
+        variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        files: &[".gemini/oauth_creds.json"],
+        login: "start gemini and log in, or set GEMINI_API_KEY",
+    },
+    Facts {
+        name: "opencode",
+        install: "npm install -g opencode-ai",
+        floor: None,
+        variables: &["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"],
+        files: &[".local/share/opencode/auth.json"],
+        login: "opencode auth login",
+    },
+];
+
+/// The agents that the settings name, each once.
+pub(super) fn used(config: &Config) -> Vec<&str> {
+    let roles = ["agent.name", "agent.build", "agent.plan", "agent.verify"];
+    let mut names: Vec<&str> = Vec::new();
+    for name in roles.map(|role| config.text(role)).into_iter().chain(config.list("agent.fallback"))
+    {
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Everything about one agent. `None` when somebody interrupted it.
+pub(super) fn look_at(
+    name: &str,
+    config: &Config,
+    environment: &Environment,
+    folder: &Path,
+) -> Option<Vec<Check>> {
+    let program = match name {
+        "script" => {
+            return alone(Check::ok("agent", "script replays a recording; it needs nothing"));
+        }
+        "command" => config.list("agent.command.argv").first().copied().unwrap_or("").to_owned(),
+        known => match config.text(&format!("agent.{known}.path")) {
+            "" if known == "acp" => String::new(),
+            "" => known.to_owned(),
+            path => path.to_owned(),
+        },
+    };
+    let key = if name == "command" { "agent.command.argv" } else { &format!("agent.{name}.path") };
+    if program.is_empty() {
+        let says = format!("{name} has no program");
+        return alone(Check::fail("agent", says).remedy(format!("name it in the settings: {key}")));
+    }
+    let facts = FACTS.iter().find(|facts| facts.name == name);
+    let Some(path) = find_program(&program, environment, folder) else {
+        let check = Check::fail("agent", format!("{name}: there is no program {program}"));
+        let check = match facts {
+            Some(facts) => check.remedy(format!("install it: {}", facts.install)),
+            None => check,
+        };
+        return alone(check.remedy(format!("or say where it is: {key}")));
+    };
+    let Some(facts) = facts else {
+        return alone(Check::ok("agent", format!("{name} is {}", path.display())));
+    };
+    let patience = config.duration("agent.silence").map_or(PATIENCE, |limit| limit.min(PATIENCE));
+    Some(vec![version(facts, &path, folder, environment, patience)?, login(facts, environment)])
+}
+
+fn alone(check: Check) -> Option<Vec<Check>> {
+    Some(vec![check])
+}
+
+fn version(
+    facts: &Facts,
+    path: &Path,
+    folder: &Path,
+    environment: &Environment,
+    patience: Duration,
+) -> Option<Check> {
+    let ran = probe::run(path, &["--version"], folder, &environment.all, patience);
+    let name = facts.name;
+    let place = path.display();
+    Some(match ran.end {
+        Ended::Exited(0) => judge(facts, ran.output.trim(), &place.to_string()),
+        Ended::Exited(code) => {
+            Check::fail("agent", format!("{place} --version ended with exit code {code}"))
+                .output(&ran.output)
+                .remedy(format!("install it anew: {}", facts.install))
+        }
+        Ended::TimedOut => {
+            let says = format!("{place} --version did not answer in {}s", ran.took.as_secs());
+            Check::fail("agent", says).remedy(format!("see what it does: {name} --version"))
+        }
+        Ended::Interrupted => return None,
+        Ended::NotStarted(error) => {
+            Check::fail("agent", format!("{place} cannot be started: {error}"))
+                .remedy(format!("install it anew: {}", facts.install))
+        }
+    })
+}
+
+fn judge(facts: &Facts, text: &str, place: &str) -> Check {
+    let name = facts.name;
+    let words = text.split(|letter: char| letter.is_whitespace() || letter == '/');
+    let numbers = words.map(|word| word.trim_start_matches('v')).find_map(|word| {
+        let mut parts = word.split('.').map_while(|part| part.parse::<u32>().ok());
+        Some((word, (parts.next()?, parts.next()?)))
+    });
+    let update = format!("bring it up to date: {}", facts.install);
+    match (numbers, facts.floor) {
+        (Some((version, found)), Some(floor)) if found < floor => {
+            let says = format!(
+                "{name} {version} is older than {}.{}, the first that is known to work",
+                floor.0, floor.1
+            );
+            Check::warn("agent", says).remedy(update)
+        }
+        (Some((version, _)), _) => Check::ok("agent", format!("{name} {version} ({place})")),
+        (None, _) => {
+            let first = text.lines().next().unwrap_or_default();
+            let first: String = first.chars().take(80).collect();
+            Check::warn("agent", format!("{place} tells a version that is unknown here: {first:?}"))
+                .remedy(update)
+        }
+    }
+}
+
+/// What speaks for a login. Nothing is sent anywhere, so a key that has expired looks good here.
+fn login(facts: &Facts, environment: &Environment) -> Check {
+    let mut found: Vec<String> = facts
+        .variables
+        .iter()
+        .filter(|variable| environment.logins.contains(variable))
+        .map(|variable| format!("{variable} is set"))
+        .collect();
+    let home = environment.home.as_deref();
+    for file in facts.files {
+        let moved = environment.claude_config.as_ref().filter(|_| facts.name == "claude");
+        let path = match (moved, file.rsplit('/').next()) {
+            (Some(folder), Some(name)) => Some(folder.join(name)),
+            _ => home.map(|home| home.join(file)),
+        };
+        if let Some(path) = path.filter(|path| path.is_file()) {
+            found.push(format!("{} is there", path.display()));
+        }
+    }
+    // On a Mac the login itself is in the keychain; this file tells that there is one.
+    let account = home.map(|home| home.join(".claude.json")).filter(|_| facts.name == "claude");
+    if let Some(path) = account {
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        if text.contains("\"oauthAccount\"") {
+            found.push(format!("{} names an account", path.display()));
+        }
+    }
+    if found.is_empty() {
+        let says = format!("no sign that {} is logged in", facts.name);
+        return Check::warn("login", says).remedy(facts.login);
+    }
+    Check::ok("login", format!("{}: {}", facts.name, found.join(", ")))
+}
+
+/// What the agent may do without a box.
+pub(super) fn permissions(config: &Config) -> Check {
+    let tools = config.list("agent.allowed_tools");
+    let has = |tool: &str| tools.iter().any(|given| given.split('(').next() == Some(tool));
+    let list = tools.join(" ");
+    if !has("Bash") {
+        return Check::warn(
+            "permissions",
+            format!("without Bash the agent cannot test or commit: {list}"),
+        )
+        .remedy("add Bash to agent.allowed_tools");
+    }
+    if !has("Edit") && !has("Write") {
+        return Check::warn(
+            "permissions",
+            format!("without Edit or Write the agent cannot change files: {list}"),
+        )
+        .remedy("add Edit and Write to agent.allowed_tools");
+    }
+    Check::ok("permissions", format!("allowed tools: {list}"))
+}
+
+/// Which box the agent gets. There is none, and that is said.
+pub(super) fn sandbox(config: &Config) -> Check {
+    const RISK: &str = "sessions act with all your rights";
+    match config.text("sandbox.level") {
+        "none" => Check::ok("sandbox", format!("none, as the settings say: {RISK}")),
+        "auto" => Check::warn("sandbox", format!("none is built into this version: {RISK}"))
+            .remedy("use a machine or a container that you can lose, or accept it: sandbox.level = \"none\" in your own config"),
+        level => Check::fail("sandbox", format!("{level} is asked for, and this version has no box"))
+            .remedy("--set sandbox.level=none, or set it in your own config"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::State;
+    use super::*;
+
+    #[test]
+    fn versions_are_read_as_the_programs_print_them() {
+        for (text, state) in [
+            ("2.1.325 (Claude Code)", State::Ok),
+            ("2.1.0", State::Ok),
+            ("claude-code/3.0.1 linux", State::Ok),
+            ("v2.10.4", State::Ok),
+            ("2.0.76 (Claude Code)", State::Warn),
+            ("1.0.3", State::Warn),
+            ("Error: native binary not installed", State::Warn),
+            ("", State::Warn),
+        ] {
+            assert_eq!(judge(&FACTS[0], text, "/x").state, state, "{text}");
+        }
+        assert_eq!(judge(&FACTS[1], "codex-cli 0.166.0", "/x").state, State::Ok);
+    }
+
+    #[test]
+    fn every_variable_that_is_looked_for_is_read() {
+        for facts in &FACTS {
+            for variable in facts.variables {
+                assert!(crate::environment::LOGINS.contains(variable), "{variable}");
+            }
+        }
+    }
+}

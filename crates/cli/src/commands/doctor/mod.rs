@@ -1,0 +1,130 @@
+//! `ralph doctor`: is everything there that the loop needs?
+
+mod agent;
+mod check;
+mod gates;
+mod git;
+mod state;
+
+use clap::Args;
+use ralph_engine::project::Project;
+
+use self::check::{Check, State};
+use super::init::{Did, Mode, check_ours, found_commands, install};
+use crate::config::Config;
+use crate::error::{CliError, Done};
+use crate::wire::Context;
+
+/// Check everything that the loop needs, and say how to mend it
+///
+/// Looks at git, the repository, the settings, the store, the disk, the agent with its version and its
+/// login, its permissions, and what `ralph init` installs; then runs the gates, each within its
+/// timeout. Asks no network. Ends with exit code 1 when a line says fail.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph doctor --fix")]
+pub(crate) struct DoctorArgs {
+    /// Do what is safe first: the files of `ralph init` that are missing
+    #[arg(long)]
+    fix: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn cmd_doctor(args: &DoctorArgs, context: &mut Context<'_>) -> Done {
+    let project = context.project();
+    if let (true, Ok(project)) = (args.fix, &project) {
+        fix(project, context);
+    }
+    let mut report = Report { checks: vec![], json: args.json, context };
+    report.add(git::present())?;
+    report.add(git::identity(&report.context.folder()))?;
+    let (check, config) = state::settings(report.context);
+    report.add(check)?;
+    let Ok(project) = &project else {
+        if let Err(error) = &project {
+            report.add(Check::error("repository", error))?;
+        }
+        report.agents(&config)?;
+        return report.end();
+    };
+    report.add(git::repository(project))?;
+    report.add(state::disk(project))?;
+    report.add(state::store(project, &config))?;
+    report.add(state::installed(project))?;
+    report.agents(&config)?;
+    for gate in gates::all(project, &config) {
+        let check = match gate {
+            Ok(gate) => {
+                gates::run(&gate, project, report.context.environment).ok_or_else(interrupted)?
+            }
+            Err(check) => check,
+        };
+        report.add(check)?;
+    }
+    report.end()
+}
+
+fn interrupted() -> CliError {
+    CliError::failed("interrupted")
+}
+
+/// Writes what is missing. What cannot be written shows up in the checks.
+fn fix(project: &Project, context: &mut Context<'_>) {
+    if check_ours(project).is_err() {
+        return;
+    }
+    let found = found_commands(project);
+    let command = found.first().map(|found| found.command.as_str());
+    for step in install(project, Mode::Add, command) {
+        if matches!(step.did, Did::Made | Did::Updated) {
+            context.out.note(format!("{} {}", step.did.word(), step.path));
+        }
+    }
+}
+
+/// What was found so far. For people, each line is printed as soon as it is known.
+struct Report<'a, 'c> {
+    checks: Vec<Check>,
+    json: bool,
+    context: &'a mut Context<'c>,
+}
+
+impl Report<'_, '_> {
+    fn add(&mut self, check: Check) -> Done {
+        if !self.json {
+            let look = self.context.out.look;
+            self.context.out.data(check.lines(look))?;
+            self.context.out.finish()?;
+        }
+        self.checks.push(check);
+        Ok(())
+    }
+
+    fn agents(&mut self, config: &Config) -> Done {
+        let folder = self.context.folder();
+        for name in agent::used(config) {
+            let looked = agent::look_at(name, config, self.context.environment, &folder);
+            for check in looked.ok_or_else(interrupted)? {
+                self.add(check)?;
+            }
+        }
+        self.add(agent::permissions(config))?;
+        self.add(agent::sandbox(config))
+    }
+
+    fn end(self) -> Done {
+        let count = |state| self.checks.iter().filter(|check| check.state == state).count();
+        let (failed, warned) = (count(State::Fail), count(State::Warn));
+        if self.json {
+            self.context.out.json(&serde_json::json!({
+                "ok": failed == 0, "failed": failed, "warnings": warned, "checks": self.checks,
+            }))?;
+        }
+        match failed {
+            0 => Ok(()),
+            1 => Err(CliError::failed("one check failed")),
+            more => Err(CliError::failed(format!("{more} checks failed"))),
+        }
+    }
+}

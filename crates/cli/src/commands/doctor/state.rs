@@ -1,0 +1,107 @@
+//! Settings, store, disk, and what `ralph init` installs.
+
+use ralph_engine::disk;
+use ralph_engine::ports::{Scope, Store};
+use ralph_engine::project::Project;
+use ralph_engine::store::SqliteStore;
+
+use super::check::Check;
+use crate::commands::init::{Did, Mode, install};
+use crate::config::Config;
+use crate::error::CliError;
+use crate::wire::{Context, config_error};
+
+const MIB: u64 = 1 << 20;
+/// A session may still begin, but builds are large.
+const LOW: u64 = 2048 * MIB;
+/// Less than what a store, a log and a commit need.
+const TOO_LOW: u64 = 200 * MIB;
+
+/// Whether the settings can be read, and the settings; the defaults when they cannot.
+pub(super) fn settings(context: &Context<'_>) -> (Check, Config) {
+    let sources = match context.sources() {
+        Ok(sources) => sources,
+        Err(error) => return (Check::error("settings", &error), Config::default()),
+    };
+    let names: Vec<String> = [&sources.user, &sources.repo]
+        .into_iter()
+        .flatten()
+        .map(|(path, _)| path.display().to_string())
+        .collect();
+    match Config::load(sources) {
+        Err(error) => (Check::error("settings", &config_error(&error)), Config::default()),
+        Ok(loaded) => {
+            let says = if names.is_empty() {
+                "no file: the defaults".to_owned()
+            } else {
+                names.join(", ")
+            };
+            let check = match loaded.warnings.as_slice() {
+                [] => Check::ok("settings", says),
+                warnings => {
+                    let texts: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+                    Check::warn("settings", texts.join("; "))
+                        .remedy("see every setting: ralph config defaults")
+                }
+            };
+            (check, loaded.config)
+        }
+    }
+}
+
+/// How much room there is.
+pub(super) fn disk(project: &Project) -> Check {
+    let free = match disk::free(&project.worktree) {
+        Ok(free) => free,
+        Err(error) => return Check::warn("disk", format!("its free space is unknown: {error}")),
+    };
+    let says = if free >= 10 * 1024 * MIB {
+        format!("{} GiB free", free / (1024 * MIB))
+    } else {
+        format!("{} MiB free", free / MIB)
+    };
+    match free {
+        ..TOO_LOW => Check::fail("disk", says).remedy("free some space"),
+        TOO_LOW..LOW => Check::warn("disk", says).remedy("free some space: builds are large"),
+        _ => Check::ok("disk", says),
+    }
+}
+
+/// Whether the store is ours and whole.
+pub(super) fn store(project: &Project, config: &Config) -> Check {
+    let path = project.resolve(config.text("store.path"));
+    let counted = || match SqliteStore::open_existing(&path)? {
+        None => Ok(None),
+        Some(mut store) => {
+            store.verify()?;
+            store.counts(&Scope::All).map(Some)
+        }
+    };
+    match counted() {
+        Ok(None) => Check::ok("store", "none yet; the first task makes it"),
+        Ok(Some(counts)) => Check::ok("store", format!("whole: {counts}")),
+        Err(error) => Check::error("store", &CliError::from(error)),
+    }
+}
+
+/// Whether the skills, the hooks and the rest of `ralph init` are there.
+pub(super) fn installed(project: &Project) -> Check {
+    let steps = install(project, Mode::Look, None);
+    let refused: Vec<String> = steps
+        .iter()
+        .filter_map(|step| match &step.did {
+            Did::Refused(why) => Some(format!("{}: {why}", step.path)),
+            _ => None,
+        })
+        .collect();
+    if !refused.is_empty() {
+        return Check::warn("init", refused.join("; ")).remedy("mend it, then: ralph init");
+    }
+    let missing: Vec<&str> =
+        steps.iter().filter(|step| step.did != Did::Kept).map(|step| step.path.as_str()).collect();
+    if missing.is_empty() {
+        return Check::ok("init", "skills, hooks, prompt and exclude lines are in place");
+    }
+    Check::warn("init", format!("missing or without ralph's part: {}", missing.join(", ")))
+        .remedy("ralph init, or ralph doctor --fix")
+}

@@ -1,0 +1,283 @@
+//! Finds the command that tests a project, from the names and texts of the files at its top.
+
+use std::collections::BTreeMap;
+
+/// What lies at the top of a project: names, folders with a slash at the end, and the texts of the
+/// files in [`WORTH_READING`].
+#[derive(Debug, Default)]
+pub(crate) struct Top(pub(crate) BTreeMap<String, String>);
+
+/// Files whose text tells something.
+pub(crate) const WORTH_READING: [&str; 13] = [
+    "Cargo.toml",
+    "package.json",
+    "pyproject.toml",
+    "setup.cfg",
+    "tox.ini",
+    "requirements.txt",
+    "requirements-dev.txt",
+    "Makefile",
+    "makefile",
+    "GNUmakefile",
+    "justfile",
+    "Justfile",
+    ".justfile",
+];
+
+/// A test command and the file that shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) command: String,
+    pub(crate) from: String,
+}
+
+impl Top {
+    fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    fn text(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
+    }
+
+    fn first<'a>(&self, names: &[&'a str]) -> Option<&'a str> {
+        names.iter().copied().find(|name| self.has(name))
+    }
+
+    fn ending(&self, end: &str) -> Option<&str> {
+        self.0.keys().map(String::as_str).find(|name| name.ends_with(end))
+    }
+}
+
+/// Says the command and the file that shows it.
+type Rule = fn(&Top) -> Option<(String, &str)>;
+
+/// Every test command that the project shows, the best one first: that of the language before that
+/// of a task runner, because it needs nothing else to be installed.
+pub(crate) fn test_commands(top: &Top) -> Vec<Found> {
+    let rules: [Rule; 11] =
+        [cargo, node, python, go, gradle, maven, mix, swift, dotnet, make, just];
+    let found = rules.into_iter().filter_map(|rule| rule(top));
+    found.map(|(command, from)| Found { command, from: from.to_owned() }).collect()
+}
+
+fn cargo(top: &Top) -> Option<(String, &str)> {
+    let manifest: toml::Table = top.0.get("Cargo.toml")?.parse().unwrap_or_default();
+    // With a package beside the workspace, plain `cargo test` leaves the members out.
+    let all = manifest.contains_key("workspace") && manifest.contains_key("package");
+    Some((format!("cargo test{}", if all { " --workspace" } else { "" }), "Cargo.toml"))
+}
+
+fn node(top: &Top) -> Option<(String, &str)> {
+    let package: serde_json::Value = serde_json::from_str(top.text("package.json")).ok()?;
+    let script = package.get("scripts")?.get("test")?.as_str()?.trim();
+    // What `npm init` writes.
+    if script.is_empty() || script.contains("no test specified") {
+        return None;
+    }
+    let named = package.get("packageManager").and_then(|name| name.as_str()).unwrap_or_default();
+    let is = |name: &str, locks: &[&str]| match named.split('@').next() {
+        Some("") | None => top.first(locks).is_some(),
+        Some(manager) => manager == name,
+    };
+    let command = if is("pnpm", &["pnpm-lock.yaml"]) {
+        "pnpm test"
+    } else if is("yarn", &["yarn.lock"]) {
+        "yarn test"
+    } else if is("bun", &["bun.lock", "bun.lockb"]) {
+        // `bun test` is another thing: bun's own test runner.
+        "bun run test"
+    } else {
+        "npm test"
+    };
+    // It watches for ever unless it believes to be on a build server.
+    let server = if script.contains("react-scripts test") { "CI=true " } else { "" };
+    Some((format!("{server}{command}"), "package.json"))
+}
+
+fn python(top: &Top) -> Option<(String, &str)> {
+    const PROJECT: [&str; 5] =
+        ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "requirements-dev.txt"];
+    let named =
+        PROJECT.into_iter().chain(["tox.ini"]).find(|file| top.text(file).contains("pytest"));
+    let with_tests =
+        || top.first(&["tests/", "test/"]).and_then(|_| top.first(&PROJECT)).map(|file| (file, ""));
+    let (from, django) = top
+        .first(&["pytest.ini", ".pytest.ini", "conftest.py"])
+        .or(named)
+        .map(|file| (file, ""))
+        .or_else(|| top.first(&["manage.py"]).map(|file| (file, "manage.py test")))
+        .or_else(with_tests)?;
+    let runner = match top.first(&["uv.lock", "poetry.lock", "pdm.lock"]) {
+        Some("uv.lock") => "uv run ",
+        Some("poetry.lock") => "poetry run ",
+        Some(_) => "pdm run ",
+        None => "",
+    };
+    // As a module it finds packages that are not installed; `python` alone is missing on many systems.
+    let command = match (runner, django) {
+        ("", "") => "python3 -m pytest".to_owned(),
+        ("", django) => format!("python3 {django}"),
+        (runner, "") => format!("{runner}pytest"),
+        (runner, django) => format!("{runner}python {django}"),
+    };
+    Some((command, from))
+}
+
+fn go(top: &Top) -> Option<(String, &str)> {
+    top.has("go.mod").then(|| ("go test ./...".to_owned(), "go.mod"))
+}
+
+fn gradle(top: &Top) -> Option<(String, &str)> {
+    let build = top.first(&["build.gradle", "build.gradle.kts", "settings.gradle.kts"]);
+    match top.first(&["gradlew"]) {
+        Some(wrapper) => Some(("./gradlew test".to_owned(), wrapper)),
+        None => build.map(|file| ("gradle test".to_owned(), file)),
+    }
+}
+
+fn maven(top: &Top) -> Option<(String, &str)> {
+    match top.first(&["mvnw"]) {
+        Some(wrapper) => Some(("./mvnw test".to_owned(), wrapper)),
+        None => top.first(&["pom.xml"]).map(|file| ("mvn test".to_owned(), file)),
+    }
+}
+
+fn mix(top: &Top) -> Option<(String, &str)> {
+    top.has("mix.exs").then(|| ("mix test".to_owned(), "mix.exs"))
+}
+
+fn swift(top: &Top) -> Option<(String, &str)> {
+    top.has("Package.swift").then(|| ("swift test".to_owned(), "Package.swift"))
+}
+
+fn dotnet(top: &Top) -> Option<(String, &str)> {
+    top.ending(".sln").map(|file| ("dotnet test".to_owned(), file))
+}
+
+fn make(top: &Top) -> Option<(String, &str)> {
+    let file = top.first(&["GNUmakefile", "makefile", "Makefile"])?;
+    let is_target = |line: &str| {
+        let Some((targets, rest)) = line.split_once(':') else { return false };
+        !line.starts_with(char::is_whitespace)
+            && !rest.trim_start_matches(':').starts_with('=')
+            && targets.split_whitespace().any(|target| target == "test")
+    };
+    top.text(file).lines().any(is_target).then(|| ("make test".to_owned(), file))
+}
+
+fn just(top: &Top) -> Option<(String, &str)> {
+    let file = top.first(&["justfile", "Justfile", ".justfile"])?;
+    let is_recipe = |line: &str| {
+        let Some((head, rest)) = line.split_once(':') else { return false };
+        let mut words = head.trim_start_matches('@').split_whitespace();
+        // A recipe that wants arguments cannot be called without any.
+        !line.starts_with(char::is_whitespace)
+            && !rest.starts_with('=')
+            && words.next() == Some("test")
+            && words.all(|word| word.starts_with('*') || word.contains('='))
+    };
+    top.text(file).lines().any(is_recipe).then(|| ("just test".to_owned(), file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names and texts, and the command that they show.
+    type Case<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>);
+
+    fn best(files: &[(&str, &str)]) -> Option<String> {
+        let files = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+        test_commands(&Top(files.collect())).into_iter().next().map(|found| found.command)
+    }
+
+    #[test]
+    fn each_kind_of_project_has_its_command() {
+        let scripts = r#"{"scripts":{"test":"vitest run"}}"#;
+        let table: &[Case<'_>] = &[
+            (&[], None),
+            (&[("README.md", "")], None),
+            (&[("Cargo.toml", "[package]\nname = \"a\"")], Some("cargo test")),
+            (&[("Cargo.toml", "[workspace]"), (".config/", "")], Some("cargo test")),
+            (&[("Cargo.toml", "[workspace]\n[package]")], Some("cargo test --workspace")),
+            (&[("Cargo.toml", "not toml [")], Some("cargo test")),
+            (&[("package.json", scripts)], Some("npm test")),
+            (&[("package.json", scripts), ("package-lock.json", "")], Some("npm test")),
+            (&[("package.json", scripts), ("pnpm-lock.yaml", "")], Some("pnpm test")),
+            (&[("package.json", scripts), ("yarn.lock", "")], Some("yarn test")),
+            (&[("package.json", scripts), ("bun.lockb", "")], Some("bun run test")),
+            (
+                &[
+                    (
+                        "package.json",
+                        r#"{"packageManager":"pnpm@9.1.0","scripts":{"test":"jest"}}"#,
+                    ),
+                    ("yarn.lock", ""),
+                ],
+                Some("pnpm test"),
+            ),
+            (
+                &[("package.json", r#"{"scripts":{"test":"react-scripts test"}}"#)],
+                Some("CI=true npm test"),
+            ),
+            (
+                &[(
+                    "package.json",
+                    r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#,
+                )],
+                None,
+            ),
+            (&[("package.json", r#"{"scripts":{"test":" "}}"#)], None),
+            (&[("package.json", r#"{"scripts":{"build":"tsc"}}"#)], None),
+            (&[("package.json", r#"{"scripts":["test"]}"#)], None),
+            (&[("package.json", "{")], None),
+            (&[("pytest.ini", "")], Some("python3 -m pytest")),
+            (&[("conftest.py", "")], Some("python3 -m pytest")),
+            (&[("pyproject.toml", "[tool.pytest.ini_options]")], Some("python3 -m pytest")),
+            (&[("pyproject.toml", "[project]")], None),
+            (&[("pyproject.toml", "[project]"), ("tests/", "")], Some("python3 -m pytest")),
+            (&[("requirements-dev.txt", "pytest==8")], Some("python3 -m pytest")),
+            (&[("pyproject.toml", "pytest"), ("uv.lock", "")], Some("uv run pytest")),
+            (&[("pyproject.toml", "pytest"), ("poetry.lock", "")], Some("poetry run pytest")),
+            (&[("manage.py", ""), ("requirements.txt", "django")], Some("python3 manage.py test")),
+            (&[("tests/", "")], None),
+            (&[("go.mod", "")], Some("go test ./...")),
+            (&[("gradlew", ""), ("build.gradle", "")], Some("./gradlew test")),
+            (&[("build.gradle.kts", "")], Some("gradle test")),
+            (&[("mvnw", ""), ("pom.xml", "")], Some("./mvnw test")),
+            (&[("pom.xml", "")], Some("mvn test")),
+            (&[("mix.exs", "")], Some("mix test")),
+            (&[("Package.swift", "")], Some("swift test")),
+            (&[("App.sln", "")], Some("dotnet test")),
+            (&[("Makefile", "all:\n\techo\ntest: all\n\t./t\n")], Some("make test")),
+            (&[("makefile", "check test:\n\t./t\n")], Some("make test")),
+            (&[("GNUmakefile", "test::\n\t./t\n")], Some("make test")),
+            (&[("Makefile", ".PHONY: test\nall:\n\ttest: x\n")], None),
+            (&[("Makefile", "test := 1\ntest ::= 2\ntests:\n")], None),
+            (&[("justfile", "test:\n    cargo test\n")], Some("just test")),
+            (&[("Justfile", "@test *args: build\n    x\n")], Some("just test")),
+            (&[(".justfile", "test name='a':\n    x\n")], Some("just test")),
+            (&[("justfile", "test name:\n    x\n")], None),
+            (&[("justfile", "test := 'a'\n")], None),
+        ];
+        for (files, expected) in table {
+            assert_eq!(best(files).as_deref(), *expected, "{files:?}");
+        }
+    }
+
+    #[test]
+    fn all_commands_are_found_and_the_language_comes_first() {
+        let top = Top(BTreeMap::from([
+            ("Makefile".to_owned(), "test:\n".to_owned()),
+            ("Cargo.toml".to_owned(), String::new()),
+            ("package.json".to_owned(), r#"{"scripts":{"test":"jest"}}"#.to_owned()),
+        ]));
+        let all = test_commands(&top);
+        let all: Vec<_> = all.iter().map(|f| (f.command.as_str(), f.from.as_str())).collect();
+        assert_eq!(
+            all,
+            [("cargo test", "Cargo.toml"), ("npm test", "package.json"), ("make test", "Makefile")]
+        );
+    }
+}

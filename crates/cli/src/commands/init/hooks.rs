@@ -1,0 +1,264 @@
+//! Puts ralph's hooks into Claude Code's `settings.json`, and leaves every other byte as it is.
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The events and what `ralph hook` calls them.
+const EVENTS: [(&str, &str); 2] = [("SessionEnd", "session-end"), ("PreCompact", "pre-compact")];
+
+/// The command of a hook. Outside of ralph's sessions it starts nothing, so a person's own sessions
+/// and machines without ralph are left alone; whatever happens, it does not fail the session. What
+/// ralph prints, the agent gets.
+fn command(event: &str) -> String {
+    format!("[ -z \"$RALPH_AGENT_ID\" ] || ralph hook {event} || true")
+}
+
+/// The settings with both hooks, or `None` when they are there. A hook that calls ralph in other words
+/// stays, unless `refresh`.
+pub(crate) fn with_hooks(text: Option<&str>, refresh: bool) -> Result<Option<String>, String> {
+    let before = text.filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
+    let mut after = before.to_owned();
+    for (event, word) in EVENTS {
+        if let Some(changed) = with_hook(&after, event, word, refresh)? {
+            after = changed;
+        }
+    }
+    Ok((text != Some(after.as_str())).then_some(after))
+}
+
+fn with_hook(text: &str, event: &str, word: &str, refresh: bool) -> Result<Option<String>, String> {
+    let top = Members::of(text).map_err(|error| format!("it is not a JSON object: {error}"))?;
+    let whole = text.len() - text.trim_start().len()..text.trim_end().len();
+    let Some(hooks) = top.get("hooks") else {
+        let item = member("hooks", '{', &member(event, '[', &group(word), ']'), '}');
+        return Ok(Some(inserted(text, &whole, &item, 0)));
+    };
+    let members = Members::of(hooks).map_err(|_| "its \"hooks\" are not an object".to_owned())?;
+    let Some(list) = members.get(event) else {
+        let item = member(event, '[', &group(word), ']');
+        return Ok(Some(inserted(text, &span(text, hooks), &item, 1)));
+    };
+    let groups: Vec<&RawValue> =
+        serde_json::from_str(list).map_err(|_| format!("its \"hooks.{event}\" is not a list"))?;
+    let wanted = serde_json::Value::from(command(word)).to_string();
+    match groups.into_iter().find_map(|group| ours(group.get(), word)) {
+        None => Ok(Some(inserted(text, &span(text, list), &group(word), 2))),
+        Some(found) if refresh && found != wanted => {
+            let place = span(text, found);
+            let mut text = text.to_owned();
+            text.replace_range(place, &wanted);
+            Ok(Some(text))
+        }
+        Some(_) => Ok(None),
+    }
+}
+
+/// The command in this group of hooks that calls ralph, as it is written.
+fn ours<'a>(group: &'a str, word: &str) -> Option<&'a str> {
+    let hooks = Members::of(group).ok()?.get("hooks")?;
+    let hooks: Vec<&RawValue> = serde_json::from_str(hooks).ok()?;
+    hooks.into_iter().find_map(|hook| {
+        let written = Members::of(hook.get()).ok()?.get("command")?;
+        let command: String = serde_json::from_str(written).ok()?;
+        command.contains(&format!("ralph hook {word}")).then_some(written)
+    })
+}
+
+/// Lines of JSON to be put in, each with its depth.
+type Lines = Vec<(usize, String)>;
+
+fn group(word: &str) -> Lines {
+    let command = serde_json::Value::from(command(word));
+    // Without a time of its own a hook at the end of a session may be cut off early.
+    let fields = [
+        "\"type\": \"command\",".to_owned(),
+        format!("\"command\": {command},"),
+        "\"timeout\": 30".to_owned(),
+    ];
+    let hook = wrapped("{", fields.into_iter().map(|field| (0, field)).collect(), "}");
+    wrapped("{", wrapped("\"hooks\": [", hook, "]"), "}")
+}
+
+fn member(name: &str, open: char, inside: &Lines, close: char) -> Lines {
+    wrapped(&format!("\"{name}\": {open}"), inside.clone(), &close.to_string())
+}
+
+fn wrapped(open: &str, inside: Lines, close: &str) -> Lines {
+    let mut lines = vec![(0, open.to_owned())];
+    lines.extend(inside.into_iter().map(|(depth, line)| (depth + 1, line)));
+    lines.push((0, close.to_owned()));
+    lines
+}
+
+/// `text` with `lines` as the last item of the object or list at `place`, which lies `depth` deep.
+fn inserted(text: &str, place: &Range<usize>, lines: &Lines, depth: usize) -> String {
+    let unit = text
+        .lines()
+        .map(|line| &line[..line.len() - line.trim_start_matches([' ', '\t']).len()])
+        .find(|indent| !indent.is_empty())
+        .unwrap_or("  ");
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let close = place.end - 1;
+    let last = text[..close].trim_end().len();
+    let is_empty = last == place.start + 1;
+    let mut item = String::from(if is_empty { "" } else { "," });
+    for (deeper, line) in lines {
+        item.push_str(end);
+        item.push_str(&unit.repeat(depth + 1 + deeper));
+        item.push_str(line);
+    }
+    let gap = &text[last..close];
+    let gap =
+        if gap.contains('\n') { gap.to_owned() } else { format!("{end}{}", unit.repeat(depth)) };
+    format!("{}{item}{gap}{}", &text[..last], &text[close..])
+}
+
+/// Where `part`, which was read from `whole`, lies in it.
+fn span(whole: &str, part: &str) -> Range<usize> {
+    let start = part.as_ptr().addr() - whole.as_ptr().addr();
+    start..start + part.len()
+}
+
+/// The members of an object in their order, each value as it is written.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'a> Members<'a> {
+    fn of(text: &'a str) -> serde_json::Result<Self> {
+        serde_json::from_str(text)
+    }
+
+    /// The value of a member. Of several with the same name the last one counts, as everywhere.
+    fn get(&self, name: &str) -> Option<&'a str> {
+        self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.get())
+    }
+}
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Members<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn read(text: &str) -> Value {
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    fn added(text: &str) -> String {
+        let after = with_hooks(Some(text), false).unwrap().unwrap();
+        assert_eq!(with_hooks(Some(&after), false), Ok(None), "twice: {after}");
+        assert_eq!(with_hooks(Some(&after), true), Ok(None), "twice, by force: {after}");
+        after
+    }
+
+    fn hook(event: &str) -> Value {
+        json!({"hooks": [{"type": "command", "command": command(event), "timeout": 30}]})
+    }
+
+    #[test]
+    fn a_new_file_has_both_hooks_and_nothing_else() {
+        let both = json!({"hooks": {
+            "SessionEnd": [hook("session-end")], "PreCompact": [hook("pre-compact")],
+        }});
+        for text in [None, Some(""), Some(" \n"), Some("{}"), Some("{ }\n")] {
+            let after = with_hooks(text, false).unwrap().unwrap();
+            assert_eq!(read(&after), both, "{text:?}");
+        }
+        let pretty = with_hooks(None, false).unwrap().unwrap();
+        assert!(pretty.starts_with("{\n  \"hooks\": {\n    \"SessionEnd\": [\n      {\n        \"hooks\": [\n          {\n            \"type\": \"command\",\n"), "{pretty}");
+        assert!(pretty.ends_with("      }\n    ]\n  }\n}\n"), "{pretty}");
+    }
+
+    #[test]
+    fn every_byte_of_the_user_stays_in_its_place() {
+        for before in [
+            "{\n\t\"z\": 1.50e1,\n\t\"a\": [ 1,2 ],\n\t\"env\": {\"A\": \"\\u00e9 é\"}\n}\n",
+            r#"{"permissions":{"allow":["Bash(ls:*)"]},"hooks":{"Stop":[{"hooks":[]}]}}"#,
+            "{\r\n    \"hooks\": {\r\n        \"SessionEnd\": [\r\n        ]\r\n    }\r\n}",
+            "{\"hooks\": {}, \"big\": 123456789012345678901234567890}",
+            "{\"hooks\":{\"SessionEnd\":[{\"matcher\":\"clear\",\"hooks\":[{\"type\":\"command\",\"command\":\"./mine\"}]}]}}",
+            "{\"hooks\": {\"Stop\": []}, \"hooks\": {\"PreCompact\": []}}",
+            "{\"hooks\":{\"SessionEnd\":[\"odd\",{\"hooks\":3},{\"hooks\":[7,{\"command\":5}]}]}}",
+        ] {
+            let after = added(before);
+            let mut rest = after.as_str();
+            // What was there is still there, in order; only whitespace before a bracket may grow.
+            for letter in before.chars().filter(|letter| !letter.is_whitespace()) {
+                let at =
+                    rest.find(letter).unwrap_or_else(|| panic!("{letter} of {before}\n{after}"));
+                rest = &rest[at + letter.len_utf8()..];
+            }
+            let (mut was, mut is) = (read(before), read(&after));
+            for event in ["SessionEnd", "PreCompact"] {
+                let list = is["hooks"][event].as_array_mut().unwrap();
+                assert!(
+                    list.pop().unwrap()["hooks"][0]["command"].as_str().unwrap().contains("ralph")
+                );
+                if was["hooks"][event].is_null() {
+                    assert!(list.is_empty());
+                    is["hooks"].as_object_mut().unwrap().remove(event);
+                }
+            }
+            if was["hooks"].is_null() {
+                was["hooks"] = json!({});
+            }
+            assert_eq!(was, is, "{after}");
+        }
+        assert!(added("{\n\t\"a\": 1\n}\n").contains("\n\t\t\"SessionEnd\": [\n\t\t\t{\n"));
+        assert!(!added("{\r\n  \"a\": 1\r\n}").replace("\r\n", "").contains('\n'));
+    }
+
+    #[test]
+    fn a_hook_in_other_words_is_kept_and_refreshed_by_force() {
+        let before = added("{}").replace("[ -z ", "[ -n \\\"\\\" -o -z ");
+        assert_eq!(with_hooks(Some(&before), false), Ok(None));
+        let after = with_hooks(Some(&before), true).unwrap().unwrap();
+        assert_eq!(after, added("{}"));
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_refused_with_its_name() {
+        for (text, word) in [
+            ("nonsense", "not a JSON object"),
+            ("[]", "not a JSON object"),
+            ("null", "not a JSON object"),
+            ("{\"a\": 1,}", "line 1 column 9"),
+            ("// comment\n{}", "not a JSON object"),
+            ("{\"a\": \"\\x\"}", "not a JSON object"),
+            ("\u{feff}{}", "not a JSON object"),
+            ("{} {}", "not a JSON object"),
+            ("{\"hooks\": []}", "\"hooks\" are not an object"),
+            ("{\"hooks\": null}", "\"hooks\" are not an object"),
+            ("{\"hooks\": {\"PreCompact\": {}}}", "\"hooks.PreCompact\" is not a list"),
+        ] {
+            let said = with_hooks(Some(text), true).unwrap_err();
+            assert!(said.contains(word), "{text}: {said}");
+        }
+        let deep = "[".repeat(100_000);
+        assert!(with_hooks(Some(&deep), false).is_err());
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(with_hooks(Some(&deep), false).unwrap().unwrap().contains("ralph hook"));
+    }
+}

@@ -1,0 +1,253 @@
+//! What `ralph init` puts where, as steps that can also be looked at without doing them.
+
+use std::path::Path;
+
+use ralph_core::agents_md;
+use ralph_engine::project::{Project, write_atomically};
+use ralph_engine::prompts::DEFAULT_BUILD_TEMPLATE;
+
+use super::detect::{self, Found, Top};
+use super::{hooks, place};
+
+/// How far to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Say what would be done.
+    Look,
+    /// Write what is missing.
+    Add,
+    /// Write our own files anew as well.
+    Force,
+}
+
+/// What became of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Did {
+    /// It was not there.
+    Made,
+    /// It was there and stays as it is.
+    Kept,
+    /// It was there and has been changed.
+    Updated,
+    /// It cannot be written, and why.
+    Refused(String),
+}
+
+impl Did {
+    /// In one word.
+    pub(crate) const fn word(&self) -> &'static str {
+        match self {
+            Self::Made => "made",
+            Self::Kept => "kept",
+            Self::Updated => "updated",
+            Self::Refused(_) => "refused",
+        }
+    }
+}
+
+/// A file, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// From the top of the worktree, where it lies beneath it.
+    pub(crate) path: String,
+    pub(crate) did: Did,
+}
+
+/// The files that are ours from the first byte to the last.
+const OURS: [(&str, &str); 5] = [
+    ("ralph.toml", include_str!("ralph.toml")),
+    ("PROMPT_build.md", DEFAULT_BUILD_TEMPLATE),
+    (".claude/skills/ralph-spec/SKILL.md", include_str!("ralph-spec.md")),
+    (".claude/skills/ralph-plan/SKILL.md", include_str!("ralph-plan.md")),
+    (".claude/skills/ralph-build/SKILL.md", include_str!("ralph-build.md")),
+];
+
+/// The file with the hooks.
+const SETTINGS: &str = ".claude/settings.json";
+
+/// The test commands that the worktree shows, the best one first.
+pub(crate) fn found_commands(project: &Project) -> Vec<Found> {
+    let mut top = Top::default();
+    for entry in std::fs::read_dir(&project.worktree).into_iter().flatten().flatten() {
+        let Ok(mut name) = entry.file_name().into_string() else { continue };
+        let path = entry.path();
+        if path.is_dir() {
+            name.push('/');
+        }
+        let text = if detect::WORTH_READING.contains(&name.as_str()) {
+            std::fs::read_to_string(path).unwrap_or_default()
+        } else {
+            String::new()
+        };
+        top.0.insert(name, text);
+    }
+    detect::test_commands(&top)
+}
+
+/// Goes through every file. A file that cannot be written does not keep the others from it.
+pub(crate) fn install(project: &Project, mode: Mode, test_command: Option<&str>) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut step = |path: &str, did: Result<Did, String>| {
+        let did = did.unwrap_or_else(Did::Refused);
+        steps.push(Step { path: path.to_owned(), did });
+    };
+    let base = project.worktree.as_path();
+    for (path, text) in OURS {
+        let wanted = |before: Option<&str>| {
+            let stays = before.is_some_and(|before| mode != Mode::Force || before == text);
+            Ok((!stays).then(|| text.to_owned()))
+        };
+        step(path, file(base, path, mode, wanted));
+    }
+    let agents = |before: Option<&str>| Ok(with_test_command(before, test_command.unwrap_or("")));
+    step("AGENTS.md", file(base, "AGENTS.md", mode, agents));
+    let settings = |before: Option<&str>| hooks::with_hooks(before, mode == Mode::Force);
+    step(SETTINGS, file(base, SETTINGS, mode, settings));
+    for name in [".ralph/features", ".ralph/skills"] {
+        step(&shown(project, name), folder(&project.root, name, mode));
+    }
+    step(&shown(project, ".git/info/exclude"), exclude(project, mode));
+    steps
+}
+
+/// A path below the main worktree, as seen from the one we are in.
+fn shown(project: &Project, path: &str) -> String {
+    if project.root == project.worktree {
+        path.to_owned()
+    } else {
+        project.root.join(path).display().to_string()
+    }
+}
+
+/// Writes the text that `wanted` makes of the present one, if it makes any.
+fn file(
+    base: &Path,
+    path: &str,
+    mode: Mode,
+    wanted: impl FnOnce(Option<&str>) -> Result<Option<String>, String>,
+) -> Result<Did, String> {
+    let real = place::resolve(base, path)?;
+    let before = place::read(&real)?;
+    let Some(text) = wanted(before.as_deref())? else {
+        return Ok(Did::Kept);
+    };
+    if mode != Mode::Look {
+        write_atomically(&real, &text).map_err(|error| format!("it cannot be written: {error}"))?;
+    }
+    Ok(if before.is_some() { Did::Updated } else { Did::Made })
+}
+
+fn folder(base: &Path, path: &str, mode: Mode) -> Result<Did, String> {
+    let real = place::resolve(base, path)?;
+    if real.is_dir() {
+        return Ok(Did::Kept);
+    }
+    if mode != Mode::Look {
+        std::fs::create_dir_all(&real).map_err(|error| format!("it cannot be made: {error}"))?;
+    }
+    Ok(Did::Made)
+}
+
+fn exclude(project: &Project, mode: Mode) -> Result<Did, String> {
+    let text = |error: ralph_engine::project::ProjectError| error.to_string();
+    if project.excludes_state().map_err(text)? {
+        return Ok(Did::Kept);
+    }
+    let was_there = project.git_dir.join("info/exclude").exists();
+    if mode != Mode::Look {
+        project.exclude_state().map_err(text)?;
+    }
+    Ok(if was_there { Did::Updated } else { Did::Made })
+}
+
+/// `AGENTS.md` with a test command at its end, or `None` when it has one.
+fn with_test_command(before: Option<&str>, command: &str) -> Option<String> {
+    const HEADING: &str = "## Build & Test";
+    if before.is_some_and(|text| agents_md::test_command(text).is_some()) {
+        return None;
+    }
+    let before = before.unwrap_or_default();
+    let has_heading = before.lines().any(|line| line.trim_end() == HEADING);
+    let section = format!(
+        "{HEADING}{}\n\nThe loop runs this after every session. Work counts as done when it ends with exit code 0;\n\
+         left empty, nothing is run.\n\n```sh\n{}\n```\n",
+        if has_heading { " (ralph)" } else { "" },
+        agents_md::test_command_line(command)
+    );
+    if before.trim().is_empty() {
+        return Some(format!("# Notes for agents\n\n{section}"));
+    }
+    let end = if before.contains("\r\n") { "\r\n" } else { "\n" };
+    let gap = match before {
+        text if text.ends_with("\n\n") || text.ends_with("\n\r\n") => String::new(),
+        text if text.ends_with('\n') => end.to_owned(),
+        _ => end.repeat(2),
+    };
+    Some(format!("{before}{gap}{}", section.replace('\n', end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_md_is_only_added_to_and_only_once() {
+        for before in
+            ["# Rules\n\nBe kind.\n", "no line end", "a\r\n", "## Build & Test\n\nmake\n\n", ""]
+        {
+            let after = with_test_command(Some(before), "make test").unwrap();
+            assert!(after.starts_with(before), "{after}");
+            assert_eq!(agents_md::test_command(&after).as_deref(), Some("make test"));
+            assert_eq!(with_test_command(Some(&after), "other"), None);
+            assert_eq!(after.contains("## Build & Test (ralph)"), before.contains("## Build"));
+            assert_eq!(after.contains("\r\n"), before.contains("\r\n"));
+        }
+        // A code block that was never closed.
+        let after = with_test_command(Some("```\nx\n"), "make").unwrap();
+        assert_eq!(agents_md::test_command(&after).as_deref(), Some("make"));
+        assert!(with_test_command(None, "").unwrap().contains("TEST_COMMAND=\"\"\n"));
+        assert_eq!(with_test_command(Some("```\nTEST_COMMAND=\"\"\n```\n"), "make"), None);
+    }
+
+    #[test]
+    fn s0_16_the_build_skill_leaves_completion_to_the_loop() {
+        let build = include_str!("ralph-build.md");
+        for part in [
+            "Do not judge whether the plan as a whole is complete",
+            "The loop decides when it ends",
+            "Do not start a second task",
+            "$ARGUMENTS",
+        ] {
+            assert!(build.replace("\n  ", " ").contains(part), "{part}");
+        }
+        assert!(!build.contains("plan-status") && !build.contains("Tastes Like Burning"));
+        assert!(!build.contains("COMPLETE"));
+    }
+
+    #[test]
+    fn s0_6_the_build_skill_claims_a_task_of_its_choice() {
+        let build = include_str!("ralph-build.md");
+        for part in ["claim ID", "done ID --result", "fail ID --reason", "ask ID"] {
+            assert!(build.contains(&format!("`ralph task {part}")), "{part}");
+        }
+    }
+
+    #[test]
+    fn s0_14_only_the_planner_ends_with_the_promise() {
+        for (path, text) in OURS {
+            let promises = text.contains("<promise>Tastes Like Burning.</promise>");
+            assert_eq!(promises, path.contains("ralph-plan"), "{path}");
+        }
+    }
+
+    #[test]
+    fn skills_have_a_name_and_a_description() {
+        for (path, text) in OURS.into_iter().filter(|(path, _)| path.ends_with("SKILL.md")) {
+            let name = path.split('/').nth(2).unwrap();
+            let front = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
+            let (front, body) = front.unwrap();
+            assert!(front.starts_with(&format!("name: {name}\ndescription: ")), "{path}");
+            assert!(front.lines().all(|line| line.len() < 1024) && body.len() < 5_000, "{path}");
+        }
+    }
+}

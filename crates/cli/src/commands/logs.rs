@@ -1,0 +1,256 @@
+//! `ralph logs`: the newest run as it was shown, once more, as it goes on, or in its own time.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use clap::Args;
+use ralph_core::agent::AgentEvent;
+use ralph_core::run::{Fact, RunEvent, SlotId};
+use ralph_core::view::Reporter;
+use ralph_engine::agents::{self, Decoder};
+use ralph_engine::clock;
+use ralph_ui::logs::{self, Part, Shown};
+use ralph_ui::plain::{Options, PlainReporter};
+
+use crate::error::{CliError, Done};
+use crate::following;
+use crate::launch;
+use crate::standing::Standing;
+use crate::wire::Context;
+
+/// How often a running session is looked at for new words.
+const LOOK: Duration = Duration::from_millis(250);
+/// In a replay no pause is longer than this, and no session.
+const LONGEST_PAUSE: u64 = 800;
+const LONGEST_SESSION: u64 = 4_000;
+/// Nor do an agent's words come slower than this.
+const LONGEST_WORD: u64 = 150;
+
+/// Show the newest run again, as it was shown
+///
+/// What happened comes from the journal, what agents said from their raw output. The folder of a run has
+/// both, in .ralph/logs.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  ralph logs\n  ralph logs 3\n  ralph logs -f\n  ralph logs --replay"
+)]
+pub(crate) struct LogsArgs {
+    /// Only this iteration
+    #[arg(value_name = "ITER")]
+    iteration: Option<u32>,
+    /// Follow the run that is at work, from its beginning
+    #[arg(short, long, conflicts_with_all = ["iteration", "replay"])]
+    follow: bool,
+    /// In its own time, with long pauses cut short
+    #[arg(long, conflicts_with = "json")]
+    replay: bool,
+    /// Print the lines of the journal
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn cmd_logs(args: &LogsArgs, context: &mut Context<'_>) -> Done {
+    if args.follow {
+        return match following::follow(context)? {
+            Some(lines) => follow(&lines, args.json, context),
+            None => {
+                following::tell_that_none_runs(context);
+                Ok(())
+            }
+        };
+    }
+    let standing = Standing::look(context)?;
+    let journal = standing.journal()?;
+    let Some(logs) = standing.logs.filter(|_| !journal.is_empty()) else {
+        return Err(CliError::failed("there is nothing to show: no run has left a log here")
+            .hint("start one: ralph build"));
+    };
+    let part = match args.iteration {
+        None => Part::Whole,
+        Some(number) => part(number, &journal)?,
+    };
+    if args.json {
+        return lines(&logs.journal(), part, context);
+    }
+    let options = options(context)?;
+    let agent = agent_of(&journal).to_owned();
+    if args.replay {
+        replay(&journal, part, options, &agent);
+        return Ok(());
+    }
+    let said = |log: &str| said(Path::new(log), &agent);
+    logs::show(&journal, part, options, io::stdout().lock(), said);
+    Ok(())
+}
+
+/// The iteration, if there was one of that number.
+fn part(number: u32, journal: &[RunEvent]) -> Result<Part, CliError> {
+    let iterations = journal.iter().filter_map(|event| match &event.fact {
+        Fact::IterationStarted { iteration, .. } => Some(*iteration),
+        _ => None,
+    });
+    let known: Vec<u32> = iterations.collect();
+    if known.contains(&number) {
+        return Ok(Part::Iteration(number));
+    }
+    let (first, last) = (known.iter().min(), known.iter().max());
+    let has = match first.zip(last) {
+        None => "it has none".to_owned(),
+        Some((first, last)) if first == last => format!("it has only {first}"),
+        Some((first, last)) => format!("it has {first} to {last}"),
+    };
+    Err(CliError::failed(format!("the newest run has no iteration {number}; {has}"))
+        .hint("see all of it: ralph logs"))
+}
+
+/// As on a terminal, but on stdout: here the run is the data.
+fn options(context: &Context<'_>) -> Result<Options, CliError> {
+    let options = launch::display_options(&context.project()?, context);
+    Ok(Options { look: context.out.look, progress: context.out.look.is_terminal(), ..options })
+}
+
+fn agent_of(journal: &[RunEvent]) -> &str {
+    let started = journal.iter().find_map(|event| match &event.fact {
+        Fact::RunStarted { agent, .. } => Some(agent.as_str()),
+        _ => None,
+    });
+    started.unwrap_or_default()
+}
+
+/// What an agent said in a session.
+fn said(log: &Path, agent: &str) -> Vec<AgentEvent> {
+    Tail::new(0, log.to_owned(), agent).map(|mut tail| tail.read()).unwrap_or_default()
+}
+
+/// The lines of a journal, byte for byte.
+fn lines(path: &Path, part: Part, context: &mut Context<'_>) -> Done {
+    let mut shown = Shown::new(part);
+    for line in BufReader::new(File::open(path)?).lines() {
+        let line = line?;
+        if let Ok(event) = serde_json::from_str(&line)
+            && shown.admits(&event)
+        {
+            context.out.line(line)?;
+        }
+    }
+    Ok(())
+}
+
+/// Shows a run from another terminal until it ends.
+fn follow(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Done {
+    let mut reporter = PlainReporter::new(io::stdout(), options(context)?);
+    let mut agent = String::new();
+    let mut tails: Vec<Tail> = Vec::new();
+    loop {
+        let event = match lines.recv_timeout(LOOK) {
+            Ok(line) if json => {
+                context.out.line(line)?;
+                context.out.finish()?;
+                continue;
+            }
+            Ok(line) => serde_json::from_str::<RunEvent>(&line).ok(),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
+        let ends = event.as_ref().and_then(|event| match &event.fact {
+            Fact::SessionEnded { slot, .. } => Some(*slot),
+            _ => None,
+        });
+        for tail in tails.iter_mut().filter(|tail| event.is_none() || ends == Some(tail.slot)) {
+            for told in tail.read() {
+                reporter.agent(tail.slot, &told);
+            }
+        }
+        tails.retain(|tail| ends != Some(tail.slot));
+        let Some(event) = event else {
+            reporter.tick(clock::now());
+            continue;
+        };
+        reporter.event(&event);
+        match &event.fact {
+            Fact::RunStarted { agent: name, .. } => agent.clone_from(name),
+            Fact::SessionStarted { slot, log } => {
+                tails.extend(Tail::new(*slot, PathBuf::from(log), &agent));
+            }
+            _ => {}
+        }
+    }
+    reporter.finish();
+    Ok(())
+}
+
+/// Shows a run in its own time.
+fn replay(journal: &[RunEvent], part: Part, options: Options, agent: &str) {
+    let mut reporter = PlainReporter::new(io::stdout(), options);
+    let mut shown = Shown::new(part);
+    let mut before = None;
+    let mut words: Vec<(SlotId, AgentEvent)> = Vec::new();
+    for event in journal {
+        if !shown.admits(event) {
+            reporter.skip(event);
+            continue;
+        }
+        let gap = before.map_or(0, |at| event.at.millis_since(at));
+        let spoken = words.len() as u64;
+        let session = gap.min(LONGEST_SESSION);
+        for (slot, told) in words.drain(..) {
+            reporter.agent(slot, &told);
+            pause((session / spoken.max(1)).min(LONGEST_WORD));
+        }
+        pause(if spoken == 0 { gap.min(LONGEST_PAUSE) } else { 0 });
+        reporter.event(event);
+        if let Fact::SessionStarted { slot, log } = &event.fact {
+            words.extend(said(Path::new(log), agent).into_iter().map(|told| (*slot, told)));
+        }
+        before = Some(event.at);
+    }
+    reporter.finish();
+}
+
+fn pause(millis: u64) {
+    if millis > 0 {
+        std::thread::park_timeout(Duration::from_millis(millis));
+    }
+}
+
+/// The raw output of a session, which may still be growing.
+struct Tail {
+    slot: SlotId,
+    path: PathBuf,
+    offset: u64,
+    begun: Vec<u8>,
+    decoder: Box<dyn Decoder>,
+}
+
+impl Tail {
+    /// `None` for an agent that this version does not know.
+    fn new(slot: SlotId, path: PathBuf, agent: &str) -> Option<Self> {
+        let decoder = agents::find(agent)?.decoder();
+        Some(Self { slot, path, offset: 0, begun: vec![], decoder })
+    }
+
+    /// What was said since this was asked last. A file that is not there says nothing.
+    fn read(&mut self) -> Vec<AgentEvent> {
+        let mut events = Vec::new();
+        let _ = self.read_lines(&mut events);
+        events
+    }
+
+    fn read_lines(&mut self, events: &mut Vec<AgentEvent>) -> io::Result<()> {
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(self.offset))?;
+        let mut reader = BufReader::new(file);
+        loop {
+            let length = reader.read_until(b'\n', &mut self.begun)?;
+            self.offset += length as u64;
+            if self.begun.pop_if(|last| *last == b'\n').is_none() {
+                return Ok(());
+            }
+            self.decoder.line(&self.begun, false, events);
+            self.begun.clear();
+        }
+    }
+}

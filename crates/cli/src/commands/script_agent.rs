@@ -1,0 +1,39 @@
+//! `ralph __script-agent`: the agent that plays a cassette. Started by the loop, hidden from people.
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::Args;
+use ralph_engine::agents::script::player::{Play, PlayError};
+
+use crate::error::{CliError, Done};
+use crate::wire::Context;
+
+/// Play the next session of a cassette
+#[derive(Debug, Args)]
+pub(crate) struct ScriptAgentArgs {
+    /// The cassette
+    #[arg(long, value_name = "FILE")]
+    cassette: Option<PathBuf>,
+    /// Which session, from 1, instead of the next one
+    #[arg(long, value_name = "N")]
+    session: Option<u32>,
+}
+
+pub(crate) fn cmd_script_agent(args: &ScriptAgentArgs, context: &mut Context<'_>) -> Done {
+    // The prompt is taken, however long, and not read: whoever writes it must not be held up.
+    std::thread::spawn(|| io::copy(&mut io::stdin().lock(), &mut io::sink()));
+    let play = Play {
+        cassette: args.cassette.as_deref(),
+        session: args.session,
+        task: context.environment.get("RALPH_TASK_ID"),
+        folder: &context.folder(),
+    };
+    match play.run(&mut io::stdout().lock()) {
+        Ok(0) => Ok(()),
+        // The code belongs to the cassette, not to the table of ralph.
+        Ok(code) => std::process::exit(code.into()),
+        Err(PlayError::Closed(error)) => Err(CliError::from(error)),
+        Err(error) => Err(CliError::failed(error.to_string())),
+    }
+}

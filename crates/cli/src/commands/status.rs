@@ -1,0 +1,121 @@
+//! `ralph status`: how things stand, once or for as long as a run lasts.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use clap::Args;
+use ralph_core::run::RunEvent;
+use ralph_core::view::RunView;
+use ralph_engine::clock;
+use ralph_ui::status::StatusPage;
+
+use crate::error::{CliError, Done};
+use crate::following;
+use crate::standing::{self, Standing};
+use crate::wire::Context;
+
+/// Show whether a run is at work, what it does, the plan, open questions and what to type next
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph status --watch")]
+pub(crate) struct StatusArgs {
+    /// Keep the page up to date until the run ends
+    #[arg(long)]
+    watch: bool,
+    /// Print JSON; with --watch a line for each change
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn cmd_status(args: &StatusArgs, context: &mut Context<'_>) -> Done {
+    if args.watch
+        && let Some(lines) = following::follow(context)?
+    {
+        return watch(&lines, args.json, context);
+    }
+    let standing = Standing::look(context)?;
+    let journal = standing.journal()?;
+    let run = (!journal.is_empty()).then(|| RunView::of(&journal));
+    let page = standing::page(&standing, run, context)?;
+    print(&page, args.json, context)?;
+    if args.watch {
+        following::tell_that_none_runs(context);
+    }
+    Ok(())
+}
+
+fn print(page: &StatusPage, json: bool, context: &mut Context<'_>) -> Done {
+    let look = context.out.look;
+    match json {
+        true => context.out.line(page.json())?,
+        false => context.out.data(page.text(look))?,
+    }
+    Ok(())
+}
+
+/// Shows the page again whenever something happens. On a terminal it is rewritten in place; without one
+/// it is printed at the beginning and at the end.
+fn watch(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Done {
+    let mut view = RunView::default();
+    let mut shown: Option<StatusPage> = None;
+    let mut screen = Screen { rows: 0 };
+    let is_terminal = context.out.look.is_terminal();
+    loop {
+        let first = lines.recv_timeout(Duration::from_secs(1));
+        let over = matches!(first, Err(RecvTimeoutError::Disconnected));
+        let news: Vec<String> = first.into_iter().chain(lines.try_iter()).collect();
+        for event in news.iter().filter_map(|line| serde_json::from_str::<RunEvent>(line).ok()) {
+            view.apply(&event);
+        }
+        let page = match &shown {
+            Some(page) if news.is_empty() && !over => {
+                StatusPage { now: clock::now(), ..page.clone() }
+            }
+            _ => look(&view, context)?,
+        };
+        if json {
+            if !news.is_empty() {
+                print(&page, true, context)?;
+            }
+        } else if is_terminal {
+            screen.draw(&page, context)?;
+        } else if shown.is_none() || over {
+            print(&page, false, context)?;
+        }
+        context.out.finish()?;
+        if over {
+            return Ok(());
+        }
+        shown = Some(page);
+    }
+}
+
+fn look(view: &RunView, context: &mut Context<'_>) -> Result<StatusPage, CliError> {
+    let standing = Standing::look(context)?;
+    let mut page = standing::page(&standing, Some(view.clone()), context)?;
+    page.next.retain(|command| command != "ralph status --watch");
+    Ok(page)
+}
+
+/// Rows of a terminal that are written over.
+struct Screen {
+    rows: usize,
+}
+
+impl Screen {
+    fn draw(&mut self, page: &StatusPage, context: &mut Context<'_>) -> Done {
+        let height = terminal_size::terminal_size().map_or(24, |(_, height)| usize::from(height.0));
+        let mut text = String::new();
+        if self.rows > 0 {
+            text.push_str(&format!("\u{1b}[{}F", self.rows));
+        }
+        self.rows = 0;
+        // What does not fit cannot be written over.
+        for line in page.text(context.out.look).lines().take(height.saturating_sub(1)) {
+            text.push_str(line);
+            text.push_str("\u{1b}[K\n");
+            self.rows += 1;
+        }
+        text.push_str("\u{1b}[J");
+        Ok(context.out.data(text)?)
+    }
+}

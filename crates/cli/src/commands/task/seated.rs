@@ -1,0 +1,135 @@
+//! `ralph task` for a session: reads and notes are carried out, outcomes are recorded as requests, and
+//! everything else is refused. The loop runs this, in its own process.
+
+use ralph_core::TaskId;
+use ralph_core::run::{Request, Wish};
+use ralph_core::task::{Actor, Refusal, Status, may_write};
+use ralph_engine::socket::{Closed, Seat};
+
+use super::{TaskArgs, TaskCommand, claim, look, notes, plan};
+use crate::commands::hook::{self, HookEvent};
+use crate::error::{CliError, Done, with_store};
+use crate::exit_codes::Exit;
+use crate::wire::{Context, out_of_reach};
+
+/// Carries out a call of `ralph task` for whoever has this seat.
+pub(crate) fn cmd_task_seated(args: TaskArgs, seat: &Seat, context: &mut Context<'_>) -> Done {
+    match args.command {
+        TaskCommand::List(args) => look::cmd_list(&args, context),
+        TaskCommand::Show(args) => look::cmd_show(&args, context),
+        TaskCommand::Tree(args) => look::cmd_tree(&args, context),
+        TaskCommand::Deps(args) => look::cmd_deps(&args, context),
+        TaskCommand::Ready(args) => look::cmd_ready(&args, context),
+        TaskCommand::Peek(args) => look::cmd_peek(&args, context),
+        TaskCommand::PlanStatus(args) => plan::cmd_plan_status(&args, context),
+        TaskCommand::Log(args) => {
+            if let Some(note) = notes::log(&args, context)? {
+                seat.requests.note(&note);
+            }
+            Ok(())
+        }
+        TaskCommand::Claim(args) if seat.may_claim => claim::cmd_claim_seated(&args, context),
+        TaskCommand::Renew(args) if seat.may_claim => claim::cmd_renew_seated(&args, context),
+        TaskCommand::Claim(_) | TaskCommand::Renew(_) => Err(claimed_by_the_loop(seat)),
+        TaskCommand::Done(args) => {
+            let (task, result) = args.read()?;
+            record(task, Wish::Done { result }, seat, context)
+        }
+        TaskCommand::Fail(args) => {
+            let (task, reason, for_good) = args.read()?;
+            record(task, Wish::Fail { reason, for_good }, seat, context)
+        }
+        TaskCommand::Ask(args) => {
+            let (task, text) = args.read(context)?;
+            record(task, Wish::Ask { text }, seat, context)
+        }
+        TaskCommand::Add(_)
+        | TaskCommand::Create(_)
+        | TaskCommand::Update(_)
+        | TaskCommand::Delete(_)
+        | TaskCommand::Block(_)
+        | TaskCommand::Unblock(_)
+        | TaskCommand::Reset(_)
+        | TaskCommand::PlanSync(_)
+        | TaskCommand::Agent(_) => Err(out_of_reach()),
+    }
+}
+
+fn claimed_by_the_loop(seat: &Seat) -> CliError {
+    let failed = CliError::new(Exit::NotEligible, "in this run the loop chooses and claims");
+    with_own_task(failed, seat)
+}
+
+fn with_own_task(failed: CliError, seat: &Seat) -> CliError {
+    match &seat.task {
+        Some((task, _)) => failed.hint(format!("your task is {task}: ralph task show {task}")),
+        None => failed,
+    }
+}
+
+/// Records what is wished for a task that this seat holds.
+fn record(task: TaskId, wish: Wish, seat: &Seat, context: &mut Context<'_>) -> Done {
+    let mut store = context.reader()?;
+    let found = store.get(&task).map_err(|error| with_store(error, &mut *store))?;
+    let generation = seat.task.as_ref().filter(|(own, _)| *own == task).map(|(_, number)| *number);
+    // Where the loop claims, only the task of this very session counts, not all that its id holds.
+    if generation.is_none() && !seat.may_claim {
+        let failed = format!("{task} is not the task of this session");
+        return Err(with_own_task(CliError::new(Exit::NotEligible, failed), seat));
+    }
+    let holds = match found.status {
+        Status::InProgress => may_write(&found, &Actor::Agent(seat.agent.clone(), generation)),
+        status => Err(Refusal::NotClaimed { id: task.clone(), status }),
+    };
+    holds.map_err(|refusal| with_store(refusal.into(), &mut *store))?;
+    let what = match &wish {
+        Wish::Done { .. } => format!("{task} will be judged when the session ends"),
+        Wish::Fail { for_good: false, .. } | Wish::Left { .. } => {
+            format!("{task} will be tried again after this session")
+        }
+        Wish::Fail { for_good: true, .. } => {
+            format!("{task} will be given up when the session ends")
+        }
+        Wish::Ask { .. } => format!("{task} will wait for a person when the session ends"),
+    };
+    let before = seat.requests.record(Request { task, wish }).map_err(closed)?;
+    let instead = match before {
+        Some(Wish::Done { .. }) => " (instead of done)",
+        Some(Wish::Fail { .. }) => " (instead of fail)",
+        Some(Wish::Ask { .. }) => " (instead of ask)",
+        Some(Wish::Left { .. }) | None => "",
+    };
+    context.out.note(format!("recorded: {what}{instead}"));
+    Ok(())
+}
+
+fn closed(error: Closed) -> CliError {
+    CliError::new(Exit::NotEligible, error.to_string())
+}
+
+/// Carries out a hook: what the session holds and has not asked anything for, is asked to be tried
+/// again.
+pub(crate) fn cmd_hook_seated(event: HookEvent, seat: &Seat, context: &mut Context<'_>) -> Done {
+    // Where the loop claims, a session that ends without a word is the loop's to judge: its rules for
+    // that differ by preset, and a failure recorded here would count as a retry behind its back. Where
+    // the context ran out, the agent cannot speak any more and the reason is worth a retry.
+    if event == HookEvent::SessionEnd && !seat.may_claim {
+        return Ok(());
+    }
+    let held: Vec<TaskId> = match seat.may_claim {
+        false => seat.task.iter().map(|(task, _)| task.clone()).collect(),
+        true => {
+            let active = context.reader()?.list(&hook::active(seat.agent.clone()))?;
+            active.into_iter().map(|task| task.id).collect()
+        }
+    };
+    for task in held {
+        let wish = Wish::Left { reason: event.reason().to_owned() };
+        seat.requests.record_if_none(Request { task, wish }).map_err(closed)?;
+    }
+    // Not every version of an agent stops by itself when its hook says so.
+    if event == HookEvent::PreCompact {
+        seat.requests.end_session();
+    }
+    Ok(())
+}

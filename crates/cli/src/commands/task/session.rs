@@ -1,0 +1,97 @@
+//! The inside of a session: the call goes to the loop as it was typed, and the answer is printed.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use ralph_engine::socket::client::{self, ClientError};
+use ralph_engine::socket::{Call, Reply};
+
+use super::{TaskArgs, TaskCommand};
+use crate::error::{CliError, Done};
+use crate::wire::Context;
+
+pub(super) fn pass_on(socket: &Path, args: &TaskArgs, context: &mut Context<'_>) -> Done {
+    let look = context.out.look;
+    let call = Call {
+        width: look.width,
+        color: look.color,
+        message_color: context.out.message_look.color,
+        stdin: if args.reads_stdin() { context.read_stdin()? } else { String::new() },
+        ..Call::new(words(&context.environment.arguments)?)
+    };
+    let Reply { code, out, err } = client::call(socket, &call).map_err(unanswered)?;
+    context.out.data(out)?;
+    context.out.finish()?;
+    // A call that went well has only notes, and `-q` before `task` is not passed on.
+    if code != 0 || !context.global.quiet {
+        context.out.passed_on(&err);
+    }
+    match code {
+        0 => Ok(()),
+        code => Err(CliError::told(code)),
+    }
+}
+
+/// Why a session is not answered. The store is never used instead.
+pub(crate) fn unanswered(error: ClientError) -> CliError {
+    match error {
+        ClientError::NobodyThere(path) => CliError::failed(format!(
+            "the loop of this session does not answer at {}, and only it may change tasks",
+            path.display()
+        ))
+        .hint("if you are not inside a session: unset RALPH_SOCKET"),
+        error => CliError::failed(format!("the loop of this session cannot be asked: {error}")),
+    }
+}
+
+impl TaskArgs {
+    fn reads_stdin(&self) -> bool {
+        match &self.command {
+            TaskCommand::Log(args) => args.reads_stdin(),
+            TaskCommand::Ask(args) => args.reads_stdin(),
+            _ => false,
+        }
+    }
+}
+
+/// The words behind `task`. Options before it are about this process: they are left out.
+fn words(arguments: &[OsString]) -> Result<Vec<String>, CliError> {
+    let mut rest = arguments.iter().skip(1);
+    while let Some(word) = rest.next() {
+        let word = word.to_string_lossy();
+        if word == "task" {
+            break;
+        }
+        // `-C` takes a value, also at the end of a group such as `-qC`.
+        let group = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        let takes_value = group.is_some_and(|group| group.find('C') == Some(group.len() - 1))
+            || ["--config", "--set", "--color"].contains(&&*word);
+        if takes_value {
+            rest.next();
+        }
+    }
+    rest.map(|word| {
+        word.to_str()
+            .map(str::to_owned)
+            .ok_or_else(|| CliError::usage(format!("{} is not UTF-8 text", word.to_string_lossy())))
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_passed_on_are_the_words_behind_task() {
+        let words = |line: &str| {
+            let line: Vec<OsString> = line.split(' ').map(Into::into).collect();
+            words(&line).unwrap().join(" ")
+        };
+        assert_eq!(words("ralph task list --all"), "list --all");
+        assert_eq!(words("ralph -C task task done task"), "done task");
+        assert_eq!(words("ralph -qC task --color always -v task peek -n 3"), "peek -n 3");
+        assert_eq!(words("ralph -Ctask --set a=b --config=task task show -q"), "show -q");
+        assert_eq!(words("ralph task"), "");
+    }
+}

@@ -1,0 +1,114 @@
+//! The loop's side of `ralph task` in a session: the same commands, carried out for whoever has the
+//! seat, with what they print sent back.
+
+use clap::Parser;
+use ralph_core::task::Actor;
+use ralph_engine::project::Project;
+use ralph_engine::socket::{Call, Desk, Reply, Seat};
+use ralph_ui::style::Look;
+
+use crate::app::GlobalArgs;
+use crate::commands::hook::HookEvent;
+use crate::commands::task::{TaskArgs, cmd_hook_seated, cmd_task_seated};
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::exit_codes::Exit;
+use crate::output::{Color, Output};
+use crate::wire::Context;
+
+/// Answers the sessions of a run, with the project and the settings that the run began with.
+pub(crate) struct TaskDesk {
+    environment: Environment,
+    project: Project,
+    config: Config,
+}
+
+/// The words of a call.
+#[derive(Debug, Parser)]
+#[command(name = "ralph task", no_binary_name = true)]
+struct Words {
+    #[command(flatten)]
+    global: GlobalArgs,
+    #[command(flatten)]
+    task: TaskArgs,
+}
+
+impl TaskDesk {
+    pub(crate) fn new(environment: Environment, project: Project, config: Config) -> Self {
+        Self { environment, project, config }
+    }
+
+    fn carry_out(&self, seat: &Seat, call: &Call) -> Result<Reply, clap::Error> {
+        let hook = match call.argv.as_slice() {
+            [hook, event] if hook == "hook" => HookEvent::of(event),
+            _ => None,
+        };
+        let words = match hook {
+            Some(_) => None,
+            None => Some(Words::try_parse_from(&call.argv)?),
+        };
+        let (quiet, verbose) =
+            words.as_ref().map_or((false, false), |w| (w.global.quiet, w.global.verbose));
+        // Folder, config file and settings are those of the run. A session that could name them would
+        // read any file of the user.
+        let global = GlobalArgs {
+            directory: None,
+            config: None,
+            set: vec![],
+            color: Color::Auto,
+            quiet,
+            verbose,
+        };
+        let color = words.as_ref().map_or(Color::Auto, |words| words.global.color);
+        let look = |auto| Look {
+            color: match color {
+                Color::Auto => auto,
+                Color::Always => true,
+                Color::Never => false,
+            },
+            width: call.width.map(|width| width.clamp(40, 500)),
+        };
+        let mut context = Context::seated(
+            &self.environment,
+            &global,
+            Output::kept(look(call.color), look(call.message_color), quiet),
+            (self.project.clone(), self.config.clone()),
+            (Actor::Agent(seat.agent.clone(), None), call.stdin.clone()),
+        );
+        let done = match (hook, words) {
+            (Some(event), _) => cmd_hook_seated(event, seat, &mut context),
+            (None, Some(words)) => cmd_task_seated(words.task, seat, &mut context),
+            (None, None) => Ok(()),
+        };
+        let code = match done {
+            Ok(()) => Exit::Success,
+            Err(error) => tell(&error, &mut context),
+        };
+        let (out, err) = context.out.into_texts();
+        Ok(Reply { code: code.code(), out, err })
+    }
+}
+
+fn tell(error: &CliError, context: &mut Context<'_>) -> Exit {
+    let text = error.render(context.out.message_look);
+    context.out.error(text);
+    error.exit
+}
+
+impl Desk for TaskDesk {
+    fn answer(&self, seat: &Seat, call: &Call) -> Reply {
+        self.carry_out(seat, call).unwrap_or_else(|error| {
+            let rendered = error.render();
+            let text =
+                if call.message_color { rendered.ansi().to_string() } else { rendered.to_string() };
+            match error.use_stderr() {
+                true => Reply { code: Exit::Usage.code(), out: String::new(), err: text },
+                false => Reply { code: Exit::Success.code(), out: text, err: String::new() },
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

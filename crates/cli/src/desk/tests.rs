@@ -1,0 +1,368 @@
+//! The desk over a real socket and a real store.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ralph_core::run::{Request, Wish};
+use ralph_core::task::{Actor, NewTask, Status, Task};
+use ralph_core::text::Title;
+use ralph_core::time::Lease;
+use ralph_core::{AgentId, TaskId};
+use ralph_engine::clock;
+use ralph_engine::entropy::Ids;
+use ralph_engine::ports::{ClaimRequest, Scope, Store};
+use ralph_engine::socket::{Place, Requests, SessionSocket, client};
+use ralph_engine::store::SqliteStore;
+
+use super::*;
+use crate::config::Sources;
+
+const RALPH: &str = "/run/ralph/bin/ralph";
+
+struct World {
+    folder: tempfile::TempDir,
+    place: Place,
+    desk: Arc<TaskDesk>,
+}
+
+impl World {
+    /// A plan of `t-1` to `t-4`.
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("repo/.git")).unwrap();
+        let runtime = folder.path().join("run");
+        std::fs::create_dir(&runtime).unwrap();
+        let environment = Environment {
+            runtime_dir: Some(runtime),
+            // Who started the loop is not who sits in its sessions.
+            ralph: vec![("RALPH_AGENT_ID".into(), "somebody".into())],
+            ..Environment::default()
+        };
+        let place = Place::make(environment.runtime_dir.as_deref(), &mut Ids::new(None)).unwrap();
+        let project = Project::find(&folder.path().join("repo")).unwrap();
+        let config = Config::load(Sources::default()).unwrap().config;
+        let desk = Arc::new(TaskDesk::new(environment, project, config));
+        let world = Self { folder, place, desk };
+        for number in 1..=4 {
+            let new = NewTask::titled(Title::new(format!("Task {number}")).unwrap());
+            let person = Actor::Person(agent("hand"));
+            world.store().add(task(&format!("t-{number}")), new, &person, clock::now()).unwrap();
+        }
+        world
+    }
+
+    fn store(&self) -> SqliteStore {
+        SqliteStore::open(&self.folder.path().join("repo/.ralph/progress.db")).unwrap()
+    }
+
+    fn claim(&self, who: &str, id: &str) -> u64 {
+        let request = ClaimRequest {
+            agent: agent(who),
+            task: Some(task(id)),
+            scope: Scope::All,
+            lease: Lease::DEFAULT,
+        };
+        self.store().claim(&request, clock::now()).unwrap().task.generation
+    }
+
+    fn get(&self, id: &str) -> Task {
+        self.store().get(&task(id)).unwrap()
+    }
+
+    fn sit(&self, number: u32, seat: Seat) -> SessionSocket {
+        let desk: Arc<dyn Desk> = Arc::clone(&self.desk) as _;
+        SessionSocket::open(&self.place, number, seat, desk, Path::new(RALPH)).unwrap()
+    }
+
+    /// A session on `t-1`, which the loop has claimed for it.
+    fn dag(&self) -> SessionSocket {
+        let generation = self.claim("agent-1", "t-1");
+        self.sit(1, Seat { task: Some((task("t-1"), generation)), ..seat("agent-1", false) })
+    }
+
+    /// A session that claims by itself.
+    fn pick(&self) -> SessionSocket {
+        self.sit(2, seat("agent-2", true))
+    }
+}
+
+fn seat(who: &str, may_claim: bool) -> Seat {
+    Seat { agent: agent(who), task: None, may_claim, requests: Requests::default() }
+}
+
+fn agent(id: &str) -> AgentId {
+    AgentId::new(id).unwrap()
+}
+
+fn task(id: &str) -> TaskId {
+    TaskId::new(id).unwrap()
+}
+
+async fn ask(socket: &SessionSocket, call: Call) -> Reply {
+    let path = socket.path().to_owned();
+    tokio::task::spawn_blocking(move || client::call(&path, &call).unwrap()).await.unwrap()
+}
+
+async fn call(socket: &SessionSocket, words: &[&str]) -> Reply {
+    ask(socket, Call::new(words.iter().copied())).await
+}
+
+async fn ok(socket: &SessionSocket, words: &[&str]) -> (String, String) {
+    let reply = call(socket, words).await;
+    assert_eq!(reply.code, 0, "{words:?}: {}", reply.err);
+    (reply.out, reply.err)
+}
+
+async fn refused(socket: &SessionSocket, words: &[&str]) -> String {
+    let reply = call(socket, words).await;
+    assert_eq!((reply.code, reply.out.as_str()), (2, ""), "{words:?}: {}", reply.err);
+    assert!(reply.err.starts_with("error: ") && reply.err.ends_with('\n'), "{}", reply.err);
+    reply.err
+}
+
+fn failed(reason: &str) -> Wish {
+    Wish::Fail { reason: reason.to_owned(), for_good: false }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn outcomes_are_recorded_and_change_nothing() {
+    let world = World::new();
+    let socket = world.dag();
+    let result = r#"{"commit":"4f2a9c1"}"#;
+    let (out, err) = ok(&socket, &["done", "t-1", "--result", result]).await;
+    assert_eq!(
+        (out.as_str(), err.as_str()),
+        ("", "recorded: t-1 will be judged when the session ends\n")
+    );
+    assert_eq!(world.get("t-1").status, Status::InProgress);
+    let done = Wish::Done { result: Some(result.to_owned()) };
+    assert_eq!(socket.requests().of(&task("t-1")), Some(done));
+
+    let (_, err) = ok(&socket, &["fail", "t-1", "--reason", "red", "--final"]).await;
+    assert_eq!(err, "recorded: t-1 will be given up when the session ends (instead of done)\n");
+    let (_, err) = ok(&socket, &["fail", "t-1", "--reason", " the API is down "]).await;
+    assert_eq!(err, "recorded: t-1 will be tried again after this session (instead of fail)\n");
+    assert_eq!(socket.requests().of(&task("t-1")), Some(failed("the API is down")));
+    let from_stdin = Call { stdin: "Which one?\n".into(), ..Call::new(["ask", "t-1", "-"]) };
+    assert_eq!(ask(&socket, from_stdin).await.code, 0);
+    let asked = Request { task: task("t-1"), wish: Wish::Ask { text: "Which one?".to_owned() } };
+    assert!(world.store().questions(None, false).unwrap().is_empty());
+    assert_eq!(socket.requests().close().0, [asked]);
+    let late = refused(&socket, &["done", "t-1"]).await;
+    assert!(late.contains("the session has ended"), "{late}");
+    let task = world.get("t-1");
+    assert_eq!((task.status, task.retry_count), (Status::InProgress, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_asked_for_is_checked_as_the_direct_command_does() {
+    let world = World::new();
+    let socket = world.dag();
+    for (words, code, says) in [
+        (vec!["done", "t-1", "--result", "{"], 1, "the result is not JSON"),
+        (vec!["done", "t-1", "--result", "{}"], 1, "the result names no commit"),
+        (vec!["fail", "t-1", "--reason", " "], 1, "the reason is empty"),
+        (vec!["ask", "t-1", "\n"], 1, "the question is empty"),
+        (vec!["done", "../x"], 1, "cannot be a task id"),
+        (vec!["done", "t-11"], 2, "did you mean t-1"),
+        (vec!["done"], 64, "required arguments"),
+        (vec!["dnoe", "t-1"], 64, "unrecognized subcommand"),
+        (vec![], 64, "Usage:"),
+        (vec!["hook", "explode"], 64, "unrecognized subcommand"),
+    ] {
+        let reply = call(&socket, &words).await;
+        assert_eq!((reply.code, reply.out.as_str()), (code, ""), "{words:?}: {}", reply.err);
+        assert!(reply.err.contains(says), "{words:?}: {}", reply.err);
+    }
+    let (out, _) = ok(&socket, &["done", "--help"]).await;
+    assert!(out.contains("Say that a claimed task is done"), "{out}");
+    assert_eq!(socket.requests().close().0, []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_task_of_another_is_out_of_reach() {
+    let world = World::new();
+    let (dag, pick) = (world.dag(), world.pick());
+    world.claim("agent-3", "t-3");
+    world.claim("agent-1", "t-4");
+    for words in [["done", "t-3"], ["done", "t-2"], ["done", "t-4"]] {
+        let err = refused(&dag, &words).await;
+        assert!(err.contains("is not the task of this session"), "{err}");
+        assert!(err.contains("your task is t-1"), "{err}");
+    }
+    let err = refused(&pick, &["done", "t-1"]).await;
+    assert!(err.contains("agent-2 does not hold t-1: agent-1 does"), "{err}");
+    refused(&pick, &["fail", "t-3", "--reason", "spite"]).await;
+    refused(&pick, &["ask", "t-2", "May I?"]).await;
+    refused(&pick, &["renew", "t-3"]).await;
+    // A claim that went to somebody else and came back is not the claim of this session.
+    let person = Actor::Person(agent("hand"));
+    world.store().reset(&task("t-1"), &person, clock::now()).unwrap();
+    let err = refused(&dag, &["done", "t-1"]).await;
+    assert!(err.contains("t-1 is pending"), "{err}");
+    world.claim("agent-1", "t-1");
+    let err = refused(&dag, &["done", "t-1"]).await;
+    assert!(err.contains("lost its claim on t-1"), "{err}");
+    assert_eq!((dag.requests().close().0, pick.requests().close().0), (vec![], vec![]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s0_6_an_agent_claims_by_itself_only_where_it_chooses() {
+    let world = World::new();
+    let (dag, pick) = (world.dag(), world.pick());
+    for words in [&["claim"][..], &["claim", "t-2"], &["renew", "t-1"]] {
+        let err = refused(&dag, words).await;
+        assert!(err.contains("the loop chooses and claims"), "{err}");
+    }
+    let (out, _) = ok(&pick, &["claim", "t-3", "--lease", "86400", "--agent", "agent-9"]).await;
+    assert!(out.contains("assignee: agent-2"), "{out}");
+    let claim = world.get("t-3").claim.unwrap();
+    assert_eq!(claim.agent, agent("agent-2"));
+    assert_eq!(claim.lease_expires_at.millis_since(claim.claimed_at), 600_000);
+    ok(&pick, &["renew", "t-3", "--lease", "604800"]).await;
+    let renewed = world.get("t-3").claim.unwrap();
+    assert!(renewed.lease_expires_at.millis_since(clock::now()) <= 600_000);
+    let (_, err) = ok(&pick, &["done", "t-3"]).await;
+    assert!(err.starts_with("recorded: t-3"), "{err}");
+    let (out, _) = ok(&pick, &["peek", "-n", "1"]).await;
+    assert!(out.starts_with("## Task t-2\n") && out.contains("assignee: agent-2"), "{out}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_other_change_is_refused_and_says_what_is_possible() {
+    let world = World::new();
+    let socket = world.pick();
+    let before = world.store().list(&Default::default()).unwrap();
+    for words in [
+        &["add", "Mine"][..],
+        &["create", "t-9", "Mine"],
+        &["update", "t-1", "--title", "x"],
+        &["update", "t-1", "--status", "done"],
+        &["delete", "t-1"],
+        &["delete", "--all", "--confirm"],
+        &["block", "t-1", "--by", "t-2"],
+        &["unblock", "t-1", "--by", "t-2"],
+        &["reset", "t-1"],
+        &["plan-sync"],
+        &["agent", "register"],
+        &["agent", "deregister", "somebody"],
+    ] {
+        let err = refused(&socket, words).await;
+        assert!(err.contains("not possible from inside a session"), "{err}");
+        assert!(err.contains("possible are ralph task peek, ready, list"), "{err}");
+    }
+    assert_eq!(world.store().list(&Default::default()).unwrap(), before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reads_and_notes_are_carried_out_under_the_name_of_the_seat() {
+    let world = World::new();
+    let socket = world.dag();
+    ok(&socket, &["log", "t-1", "the parser works"]).await;
+    let from_stdin = Call { stdin: "two\nlines".into(), ..Call::new(["log", "t-1", "-"]) };
+    assert_eq!(ask(&socket, from_stdin).await.code, 0);
+    let log = world.store().log(&task("t-1")).unwrap();
+    let notes: Vec<(&str, &str)> =
+        log.iter().map(|entry| (entry.by.as_str(), entry.text.as_str())).collect();
+    assert_eq!(notes[2..], [("agent-1", "the parser works"), ("agent-1", "two\nlines")]);
+    for words in [
+        &["list"][..],
+        &["list", "--json"],
+        &["show", "t-1"],
+        &["tree"],
+        &["deps", "t-1"],
+        &["ready"],
+        &["peek"],
+        &["plan-status"],
+        &["log", "t-1"],
+    ] {
+        assert!(!ok(&socket, words).await.0.is_empty(), "{words:?}");
+    }
+    let (out, _) = ok(&socket, &["plan-status"]).await;
+    assert_eq!(out, "3 open, 1 active, 0 done, 0 blocked, 0 deleted\n");
+    let painted = Call { color: true, width: Some(60), ..Call::new(["list"]) };
+    assert!(ask(&socket, painted.clone()).await.out.contains('\u{1b}'));
+    let plain = Call { argv: vec!["list".into(), "--color=never".into()], ..painted };
+    assert!(!ask(&socket, plain).await.out.contains('\u{1b}'));
+    let (_, notes) = socket.requests().close();
+    assert_eq!(notes, ["the parser works", "two\nlines"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_settings_of_the_run_hold_whatever_the_agent_writes_or_names() {
+    let world = World::new();
+    let socket = world.dag();
+    let secret = world.folder.path().join("secret.toml");
+    std::fs::write(&secret, "password = hunter2").unwrap();
+    std::fs::write(world.folder.path().join("repo/ralph.toml"), "[store]\npath = \"mine.db\"")
+        .unwrap();
+    let secret = secret.to_str().unwrap();
+    for words in [
+        &["plan-status", "--config", secret][..],
+        &["plan-status", "-C", "/"],
+        &["plan-status", "--set", "store.path=/tmp/mine.db"],
+        &["plan-status"],
+    ] {
+        let (out, err) = ok(&socket, words).await;
+        assert_eq!(out, "3 open, 1 active, 0 done, 0 blocked, 0 deleted\n", "{words:?}");
+        assert_eq!(err, "", "{words:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s0_18_a_hook_asks_for_another_try_of_what_is_left_and_only_once() {
+    let world = World::new();
+    let socket = world.pick();
+    for id in ["t-1", "t-2", "t-3"] {
+        ok(&socket, &["claim", id]).await;
+    }
+    world.claim("agent-3", "t-4");
+    ok(&socket, &["done", "t-2"]).await;
+    ok(&socket, &["hook", "pre-compact"]).await;
+    ok(&socket, &["hook", "session-end"]).await;
+    ok(&socket, &["hook", "session-end"]).await;
+    assert_eq!(world.get("t-1").status, Status::InProgress, "it is the loop that settles");
+    let (requests, _) = socket.requests().close();
+    let wishes: Vec<(&str, Wish)> =
+        requests.iter().map(|r| (r.task.as_str(), r.wish.clone())).collect();
+    let full = Wish::Left { reason: "context limit reached".to_owned() };
+    let done = Wish::Done { result: None };
+    assert_eq!(wishes, [("t-2", done), ("t-1", full.clone()), ("t-3", full)]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s0_18_where_the_loop_claims_the_end_of_a_session_is_the_loops_to_judge() {
+    let world = World::new();
+    let socket = world.dag();
+    ok(&socket, &["hook", "session-end"]).await;
+    assert_eq!(socket.requests().of(&task("t-1")), None);
+    ok(&socket, &["hook", "pre-compact"]).await;
+    let left = Wish::Left { reason: "context limit reached".to_owned() };
+    assert_eq!(socket.requests().of(&task("t-1")), Some(left));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fifty_agents_calls_at_once_are_all_carried_out() {
+    let world = World::new();
+    let socket = world.pick();
+    let calls: Vec<_> = (0..50)
+        .map(|number| {
+            let path = socket.path().to_owned();
+            tokio::task::spawn_blocking(move || {
+                let text = format!("note {number}");
+                let call = match number % 2 {
+                    0 => Call::new(["log", "t-1", &text]),
+                    _ => Call::new(["claim"]),
+                };
+                client::call(&path, &call).unwrap().code
+            })
+        })
+        .collect();
+    let mut codes = Vec::new();
+    for call in calls {
+        codes.push(call.await.unwrap());
+    }
+    // Twenty-five notes, and four tasks for twenty-five claims.
+    assert_eq!(codes.iter().filter(|code| **code == 0).count(), 29);
+    assert_eq!(codes.iter().filter(|code| **code == 2).count(), 21);
+}

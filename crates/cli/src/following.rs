@@ -1,0 +1,60 @@
+//! Following a run from another process: its events as they happen, until it ends.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use ralph_engine::socket::client::{self, ClientError};
+
+use crate::error::CliError;
+use crate::standing::Standing;
+use crate::wire::{Context, out_of_reach};
+
+/// How often, and how long each time, a run that has only just begun is waited for.
+const TRIES: u32 = 40;
+const MOMENT: Duration = Duration::from_millis(50);
+
+/// The lines of the journal of the run at work, from the first on. The channel closes when the run has
+/// ended. `None` when no run is at work here.
+pub(crate) fn follow(context: &mut Context<'_>) -> Result<Option<Receiver<String>>, CliError> {
+    if context.session_socket().is_some() {
+        return Err(out_of_reach());
+    }
+    let Some(socket) = socket(context)? else { return Ok(None) };
+    let lines = match client::feed(&socket, 1) {
+        Ok(lines) => lines,
+        // It ended a moment ago.
+        Err(ClientError::NobodyThere(_)) => return Ok(None),
+        Err(error) => {
+            return Err(CliError::failed(format!("the run cannot be followed: {error}")));
+        }
+    };
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in lines.map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    Ok(Some(receiver))
+}
+
+fn socket(context: &mut Context<'_>) -> Result<Option<PathBuf>, CliError> {
+    for _ in 0..TRIES {
+        let standing = Standing::look(context)?;
+        if standing.holder.is_none() {
+            return Ok(None);
+        }
+        if let Some(socket) = standing.socket() {
+            return Ok(Some(socket));
+        }
+        std::thread::park_timeout(MOMENT);
+    }
+    Err(CliError::failed("the run does not say where it listens").hint("try again in a moment"))
+}
+
+/// Says that there is nothing to follow.
+pub(crate) fn tell_that_none_runs(context: &mut Context<'_>) {
+    context.out.note("no run is active in this worktree; start one: ralph build");
+}

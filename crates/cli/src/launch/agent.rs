@@ -1,0 +1,245 @@
+//! Which program the agent is, and what sessions and gates find in their environment.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ralph_core::run::Notice;
+use ralph_engine::agents::Agent;
+use ralph_engine::probe::{self, Ended};
+
+use super::{Wishes, profile};
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::wire::Context;
+
+/// How long an agent may take to tell its version.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The agent of a run.
+pub(crate) struct Found {
+    pub(crate) profile: &'static dyn Agent,
+    pub(crate) executable: OsString,
+    pub(crate) extra_args: Vec<String>,
+    pub(crate) cassette: Option<PathBuf>,
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// Variables that every session gets.
+const NAMES: [&str; 39] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TERM",
+    "COLORTERM",
+    "TMPDIR",
+    "TZ",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "SSH_AUTH_SOCK",
+    "GPG_TTY",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "all_proxy",
+    "VIRTUAL_ENV",
+    "GOPATH",
+    "GOROOT",
+    "GOCACHE",
+    "GOMODCACHE",
+    "GOPROXY",
+    "GOFLAGS",
+    "GOTOOLCHAIN",
+    "JAVA_HOME",
+    "MAVEN_OPTS",
+    "GRADLE_USER_HOME",
+    "DOCKER_HOST",
+    "CC",
+    "CXX",
+    "PKG_CONFIG_PATH",
+];
+
+/// Beginnings of names of variables that every session gets: the agents' own settings, and those of
+/// the tools that builds and tests use.
+const PREFIXES: [&str; 24] = [
+    "LC_",
+    "XDG_",
+    "ANTHROPIC_",
+    "CLAUDE_",
+    "DISABLE_",
+    "API_TIMEOUT",
+    "MAX_THINKING",
+    "BASH_",
+    "CARGO_",
+    "RUST",
+    "NODE_",
+    "NPM_",
+    "npm_config_",
+    "NVM_",
+    "PNPM_",
+    "YARN_",
+    "BUN_",
+    "DENO_",
+    "PYTHON",
+    "PYENV_",
+    "CONDA_",
+    "UV_",
+    "GIT_",
+    "SSL_CERT_",
+];
+
+/// The agent that was asked for.
+pub(super) fn find(
+    wishes: &Wishes,
+    config: &Config,
+    context: &Context<'_>,
+) -> Result<Found, CliError> {
+    let role = config.text("agent.build");
+    let name = match (&wishes.agent, role) {
+        (Some(name), _) => name.as_str(),
+        (None, "") => config.text("agent.name"),
+        (None, role) => role,
+    };
+    let profile = profile(name)?;
+    let environment = context.environment;
+    if name == "script" {
+        return script(profile, config, environment, &context.folder());
+    }
+    let path = config.text(&format!("agent.{name}.path"));
+    let program = if path.is_empty() { profile.program() } else { path };
+    let Some(executable) = find_program(program, environment, &context.folder()) else {
+        return Err(CliError::failed(format!("Build failed: the agent {program} was not found"))
+            .hint(format!(
+                "install it, or say where it is: --set agent.{name}.path=/path/to/{name}"
+            ))
+            .hint("check everything that a run needs: ralph doctor"));
+    };
+    let notices = version_notice(profile, &executable, &context.folder(), environment);
+    let args = config.list(&format!("agent.{name}.args"));
+    Ok(Found {
+        profile,
+        executable: executable.into(),
+        extra_args: args.into_iter().map(str::to_owned).collect(),
+        cassette: None,
+        notices,
+    })
+}
+
+fn script(
+    profile: &'static dyn Agent,
+    config: &Config,
+    environment: &Environment,
+    folder: &Path,
+) -> Result<Found, CliError> {
+    let cassette = config.text("agent.script.path");
+    if cassette.is_empty() {
+        return Err(CliError::failed("Build failed: the agent script has no cassette to play")
+            .hint(
+                "name it: --set agent.script.path=FILE; docs/cassette.md says how to write one",
+            ));
+    }
+    let cassette = folder.join(cassette);
+    let cassette = cassette.canonicalize().map_err(|error| {
+        CliError::failed(format!("Build failed: {}: {error}", cassette.display()))
+    })?;
+    Ok(Found {
+        profile,
+        executable: own_program(environment).into(),
+        extra_args: vec![],
+        cassette: Some(cassette),
+        notices: vec![],
+    })
+}
+
+/// The program as it would be started.
+pub(crate) fn find_program(
+    program: &str,
+    environment: &Environment,
+    folder: &Path,
+) -> Option<PathBuf> {
+    if let (Some(rest), Some(home)) = (program.strip_prefix("~/"), &environment.home) {
+        return Some(home.join(rest)).filter(|path| may_run(path));
+    }
+    if program.contains('/') {
+        return folder.join(program).canonicalize().ok().filter(|path| may_run(path));
+    }
+    environment.search_path.iter().map(|place| place.join(program)).find(|path| may_run(path))
+}
+
+fn may_run(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path)
+        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// What is strange about the version of the agent.
+fn version_notice(
+    profile: &dyn Agent,
+    executable: &Path,
+    folder: &Path,
+    environment: &Environment,
+) -> Vec<Notice> {
+    let Some(oldest) = profile.oldest() else { return vec![] };
+    let name = profile.name();
+    let told = probe::run(executable, &["--version"], folder, &environment.all, PATIENCE);
+    let version = match told.end {
+        Ended::Exited(0) => profile.version(&told.output),
+        _ => None,
+    };
+    let text = match version {
+        None => format!(
+            "{} does not tell its version; {name} {oldest} or later is expected",
+            executable.display()
+        ),
+        Some(version) if numbers(&version) < numbers(oldest) => format!(
+            "{name} {version} is older than {oldest}, the oldest that is known to work; update it"
+        ),
+        Some(_) => return vec![],
+    };
+    vec![Notice::Other { text }]
+}
+
+fn numbers(version: &str) -> Vec<u64> {
+    version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
+}
+
+/// What a session finds: what agents and tools need, what the settings name, and nothing else.
+pub(super) fn environment(environment: &Environment, config: &Config) -> Vec<(OsString, OsString)> {
+    let also = config.list("agent.env");
+    let has = |name: &str| environment.all.iter().any(|(known, _)| known == OsStr::new(name));
+    let bedrock = has("CLAUDE_CODE_USE_BEDROCK");
+    let vertex = has("CLAUDE_CODE_USE_VERTEX");
+    let wanted = |name: &str| {
+        NAMES.contains(&name)
+            || also.contains(&name)
+            || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || (bedrock && name.starts_with("AWS_"))
+            || (vertex && (name.starts_with("GOOGLE_") || name.starts_with("CLOUDSDK_")))
+    };
+    let all = environment.all.iter();
+    all.filter(|(name, _)| name.to_str().is_some_and(wanted)).cloned().collect()
+}
+
+/// What a gate finds: the user's own environment, for it is the user's own command.
+pub(super) fn gate_environment(environment: &Environment) -> Vec<(OsString, OsString)> {
+    let ours = |name: &OsStr| name.to_str().is_some_and(|name| name.starts_with("RALPH_"));
+    environment.all.iter().filter(|(name, _)| !ours(name)).cloned().collect()
+}
+
+/// This program, to be started again.
+pub(super) fn own_program(environment: &Environment) -> PathBuf {
+    match std::env::current_exe() {
+        Ok(path) => path,
+        Err(_) => environment.arguments.first().map(PathBuf::from).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,98 @@
+//! Who shows a run.
+
+use std::io::{self, BufWriter, Write};
+
+use ralph_core::Timestamp;
+use ralph_core::agent::AgentEvent;
+use ralph_core::run::{RunEvent, SlotId};
+use ralph_core::view::Reporter;
+use ralph_engine::project::Project;
+use ralph_engine::run::place::{RunLogs, private_file};
+use ralph_ui::jsonl::JsonReporter;
+use ralph_ui::plain::{Options, PlainReporter, Verbosity};
+use ralph_ui::session_log::SessionLog;
+
+use super::Wishes;
+use crate::config::Config;
+use crate::error::CliError;
+use crate::wire::Context;
+
+/// A display.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Shown {
+    /// Lines for people, on stderr
+    Plain,
+    /// Every event as a line of JSON, on stdout
+    Json,
+}
+
+pub(super) fn reporters(
+    wishes: &Wishes,
+    config: &Config,
+    project: &Project,
+    logs: &RunLogs,
+    context: &Context<'_>,
+) -> Result<Vec<Box<dyn Reporter + Send>>, CliError> {
+    let shown = match (wishes.shown, config.text("ui.mode")) {
+        (Some(shown), _) => shown,
+        (None, "json") => Shown::Json,
+        (None, "auto" | "plain") => Shown::Plain,
+        (None, other) => {
+            return Err(CliError::failed(format!("this ralph has no display called {other}"))
+                .hint("choose one: --ui plain or --ui json"));
+        }
+    };
+    let mut all: Vec<Box<dyn Reporter + Send>> = Vec::new();
+    match shown {
+        Shown::Plain => {
+            let options = options(project, context);
+            all.push(Box::new(Terminal(PlainReporter::new(io::stderr(), options))));
+        }
+        Shown::Json => all.push(Box::new(JsonReporter::new(io::stdout()))),
+    }
+    let file = private_file(&logs.readable).map_err(|error| {
+        CliError::failed(format!("{} cannot be written: {error}", logs.readable.display()))
+    })?;
+    all.push(Box::new(SessionLog::new(BufWriter::new(file), 0, wishes.strict)));
+    Ok(all)
+}
+
+/// How runs look on this terminal.
+pub(crate) fn options(project: &Project, context: &Context<'_>) -> Options {
+    let look = context.out.message_look;
+    Options {
+        look,
+        verbosity: match (context.global.quiet, context.global.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        },
+        progress: look.width.is_some(),
+        offset_minutes: 0,
+        root: project.worktree.display().to_string(),
+    }
+}
+
+/// A terminal, which may change its size.
+struct Terminal<W>(PlainReporter<W>);
+
+impl<W: Write> Reporter for Terminal<W> {
+    fn event(&mut self, event: &RunEvent) {
+        self.0.event(event);
+    }
+
+    fn agent(&mut self, slot: SlotId, event: &AgentEvent) {
+        self.0.agent(slot, event);
+    }
+
+    fn tick(&mut self, now: Timestamp) {
+        if let Some((width, _)) = terminal_size::terminal_size_of(io::stderr()) {
+            self.0.resize(usize::from(width.0));
+        }
+        self.0.tick(now);
+    }
+
+    fn finish(&mut self) {
+        self.0.finish();
+    }
+}

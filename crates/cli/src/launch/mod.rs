@@ -1,0 +1,319 @@
+//! Starting a run: settings and arguments become a `Setup`, the displays are chosen, and the outcome
+//! becomes an exit code.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `policy` | preset, settings and options to one `Policy` |
+//! | `agent` | which program the agent is, and what it finds in its environment |
+//! | `gates` | which gates are in force |
+//! | `prompt` | template, feature texts, skills |
+//! | `display` | who shows the run |
+//! | `dry` | what a run would do |
+
+mod agent;
+mod display;
+mod dry;
+mod gates;
+mod policy;
+mod prompt;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ralph_core::run::{Notice, Outcome, Policy, Resume};
+use ralph_core::task::RetryLimit;
+use ralph_core::{FeatureName, Lease, TaskId};
+use ralph_engine::agents::Agent;
+use ralph_engine::clock;
+use ralph_engine::ports::{GitError, Peek, Scope, Store, StoreError};
+use ralph_engine::process::Watch;
+use ralph_engine::project::Project;
+use ralph_engine::run::place::{LockError, RunLogs, WorktreeLock};
+use ralph_engine::run::{self, PromptStyle, RunError, Setup, crash, state_file};
+use ralph_engine::store::SqliteStore;
+use ralph_engine::vcs::GitVcs;
+use ralph_ui::tasks::{self, Kv};
+
+use crate::config::{Config, Preset};
+use crate::desk::TaskDesk;
+use crate::error::{CliError, Done, with_store};
+use crate::exit_codes::Exit;
+use crate::wire::Context;
+
+pub(crate) use agent::{Found, find_program};
+pub(crate) use display::{Shown, options as display_options};
+pub(crate) use gates::{InForce, in_force};
+
+/// Bytes that must be free before a task is claimed.
+const DISK_FLOOR: u64 = 64 << 20;
+/// How long a gate may run that does not say so.
+pub(crate) const GATE_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Which tasks a run is about.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum Target {
+    /// All of them.
+    #[default]
+    All,
+    /// Those of a feature.
+    Feature(FeatureName),
+    /// One.
+    Task(TaskId),
+}
+
+/// What was asked for on the command line; `None` leaves it to the settings.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wishes {
+    pub(crate) target: Target,
+    pub(crate) preset: Option<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) strategy: Option<String>,
+    pub(crate) max_iterations: Option<u32>,
+    pub(crate) once: bool,
+    pub(crate) max_retries: Option<RetryLimit>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) budget_usd: Option<f64>,
+    pub(crate) learn: Option<bool>,
+    pub(crate) tools: Option<Vec<String>>,
+    pub(crate) prompt: Option<PathBuf>,
+    pub(crate) shown: Option<Shown>,
+    pub(crate) strict: bool,
+}
+
+/// A run that is ready to start, but for its lock and its folder.
+struct Plan {
+    project: Project,
+    config: Config,
+    preset: &'static Preset,
+    policy: Policy,
+    resume: Option<Resume>,
+    scope: Scope,
+    agent: Found,
+    prompting: run::Prompting,
+    gates: Vec<InForce>,
+    notices: Vec<Notice>,
+}
+
+/// Runs the loop to its end.
+pub(crate) fn launch(wishes: &Wishes, context: &mut Context<'_>) -> Done {
+    if let Some(point) = context.environment.get("RALPH_TEST_CRASH")
+        && !crash::arm(point)
+    {
+        return Err(CliError::usage(format!("{point} is not a point to crash at")));
+    }
+    let outcome = start(wishes, context)?;
+    let code = outcome.reason.code(&outcome.left, wishes.strict);
+    match code {
+        0 => Ok(()),
+        code => Err(CliError::told(code)),
+    }
+}
+
+/// Says what a run would do, and does nothing.
+pub(crate) fn rehearse(wishes: &Wishes, context: &mut Context<'_>) -> Done {
+    let mut store = context.reader()?;
+    let plan = plan(wishes, context, store.as_mut())?;
+    let text = dry::text(&plan, wishes, context, store.as_mut())?;
+    Ok(context.out.data(text)?)
+}
+
+fn plan(
+    wishes: &Wishes,
+    context: &mut Context<'_>,
+    store: &mut dyn Store,
+) -> Result<Plan, CliError> {
+    let project = context.project()?;
+    let config = context.config()?;
+    policy::check_level(&config)?;
+    let preset = policy::preset(wishes, &config)?;
+    let scope = scope(&wishes.target, store)?;
+    let state_path = state_path(&project);
+    let left = state_file::read(&state_path).map_err(|error| {
+        CliError::failed(format!("{} cannot be read: {error}", state_path.display()))
+            .hint(format!("if it is not needed: rm {}", crate::error::quoted(&state_path)))
+    })?;
+    let resume = left.and_then(|left| left.resume("build"));
+    let agent = agent::find(wishes, &config, context)?;
+    let policy = policy::policy(wishes, &config, preset, &agent, resume.as_ref())?;
+    let prompting = prompt::prompting(wishes, &config, &project, store, &scope, policy.retries)?;
+    let gates = in_force(&project, &config);
+    let mut notices = agent.notices.clone();
+    notices.push(Notice::Level {
+        level: "none".to_owned(),
+        text: "the agent is held only by the list of its allowed tools".to_owned(),
+    });
+    if gates.is_empty() {
+        notices.push(Notice::Ungated);
+    }
+    notices.extend(prompt::warnings(&project));
+    Ok(Plan { project, config, preset, policy, resume, scope, agent, prompting, gates, notices })
+}
+
+fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError> {
+    let project = context.project()?;
+    project.check_ours()?;
+    project.exclude_state()?;
+    let lock = lock(&project)?;
+    let mut store = context.store()?;
+    let plan = plan(wishes, context, store.as_mut())?;
+    drop(store);
+    let vcs = GitVcs::new(plan.project.clone())?;
+    // Found out after a session, it would have cost one.
+    vcs.check_identity().map_err(git_failed)?;
+    let (_, store_path) = context.store_path()?;
+    let Plan { project, config, preset, policy, resume, scope, agent, prompting, gates, notices } =
+        plan;
+    let logs_folder = project.resolve(config.text("logs.dir"));
+    project.exclude_folder(&logs_folder)?;
+    let keep = usize::try_from(config.whole("logs.keep_runs")).unwrap_or(usize::MAX);
+    let size = config.size("logs.keep_size").unwrap_or(u64::MAX);
+    let io = |error: std::io::Error| {
+        CliError::failed(format!("{} cannot be written: {error}", logs_folder.display()))
+    };
+    RunLogs::prune(&logs_folder, keep, size).map_err(io)?;
+    let logs = RunLogs::create(&logs_folder, clock::now()).map_err(io)?;
+    let mut ids = context.ids();
+    let bad_id = |error| CliError::failed(format!("an id could not be made: {error}"));
+    let run_id = ids.run().map_err(bad_id)?;
+    let agent_ids = (0..policy.slots)
+        .map(|_| ids.slot_agent())
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(bad_id)?;
+    let reporters = display::reporters(wishes, &config, &project, &logs, context)?;
+    let desk = TaskDesk::new(context.environment.clone(), project.clone(), config.clone());
+    let opened = store_path.clone();
+    let setup = Setup {
+        vcs: Arc::new(vcs),
+        lock,
+        run: run_id,
+        agent_ids,
+        resume,
+        target: target_words(&wishes.target),
+        scope,
+        agent: agent.profile,
+        executable: agent.executable,
+        extra_args: agent.extra_args,
+        tools: match &wishes.tools {
+            Some(tools) => tools.clone(),
+            None => config.list("agent.allowed_tools").into_iter().map(str::to_owned).collect(),
+        },
+        cassette: agent.cassette,
+        agent_environment: agent::environment(context.environment, &config),
+        gate_environment: agent::gate_environment(context.environment),
+        watch: watch(wishes, &config, preset),
+        prompt: match policy.picker {
+            ralph_core::run::Picker::Loop => PromptStyle::System,
+            ralph_core::run::Picker::Agent => PromptStyle::Peek,
+        },
+        policy,
+        prompting,
+        gates: gates.into_iter().map(InForce::spec).collect(),
+        lease: Lease::DEFAULT,
+        open_store: Arc::new(move || {
+            SqliteStore::open(&opened).map(|store| Box::new(store) as Box<dyn Store>)
+        }),
+        store_path,
+        logs,
+        keep_raw: config.boolean("logs.raw"),
+        state_path: state_path(&project),
+        runtime: context.environment.runtime_dir.clone(),
+        ralph: agent::own_program(context.environment),
+        desk: Arc::new(desk),
+        peek_text: Arc::new(peek_text),
+        ids,
+        notices,
+        disk_floor: DISK_FLOOR,
+        project,
+    };
+    run::run(setup, reporters).map_err(run_error)
+}
+
+/// The look at the plan as `ralph task peek` prints it.
+fn peek_text(peek: &Peek) -> String {
+    let open = |task| Kv { task, status: "open", assignee: false, claim: None };
+    let active = |task| Kv { task, status: "active", assignee: true, claim: None };
+    tasks::markdown_kv(peek.claimable.iter().map(open).chain(peek.claimed.iter().map(active)))
+}
+
+fn target_words(target: &Target) -> String {
+    match target {
+        Target::All => "all tasks".to_owned(),
+        Target::Feature(name) => format!("feature {name}"),
+        Target::Task(id) => format!("task {id}"),
+    }
+}
+
+fn state_path(project: &Project) -> PathBuf {
+    project.worktree.join(".ralph").join("state.toml")
+}
+
+fn lock(project: &Project) -> Result<WorktreeLock, CliError> {
+    WorktreeLock::take(&project.worktree.join(".ralph")).map_err(|error| match error {
+        LockError::Held { pid } => CliError::failed(format!(
+            "Build failed: another run is at work in this worktree (pid {pid})"
+        ))
+        .hint("see what it does: ralph status")
+        .hint("stop it: ralph cancel"),
+        LockError::Io { path, source } => CliError::failed(format!(
+            "Build failed: {} cannot be written: {source}",
+            path.display()
+        ))
+        .hint(format!(
+            "check who owns it and whether it may be written: ls -ld {}",
+            crate::error::quoted(path.parent().unwrap_or(&path))
+        )),
+    })
+}
+
+fn watch(wishes: &Wishes, config: &Config, preset: &Preset) -> Watch {
+    let by_preset = || crate::config::duration(preset.timeout);
+    let set = config.unless_preset("agent.timeout", Config::duration).flatten();
+    Watch {
+        timeout: wishes.timeout.or(set).or_else(by_preset),
+        silence: config.duration("agent.silence"),
+        after_result: config.duration("agent.after_result"),
+        grace: config.duration("agent.grace").unwrap_or(Watch::default().grace),
+        ..Watch::default()
+    }
+}
+
+/// The tasks that are meant; what does not exist is named.
+fn scope(target: &Target, store: &mut dyn Store) -> Result<Scope, CliError> {
+    match target {
+        Target::All => Ok(Scope::All),
+        Target::Task(id) => match store.get(id) {
+            Ok(_) => Ok(Scope::Task(id.clone())),
+            Err(error) => Err(with_store(error, store)),
+        },
+        Target::Feature(name) => {
+            if store.features()?.iter().any(|known| known.name == *name) {
+                return Ok(Scope::Feature(name.clone()));
+            }
+            let refusal = ralph_core::task::Refusal::UnknownFeature { name: name.clone() };
+            Err(with_store(StoreError::Refused(refusal), store))
+        }
+    }
+}
+
+fn run_error(error: RunError) -> CliError {
+    match error {
+        RunError::Store(error) => CliError::from(error),
+        RunError::Git(error) => git_failed(error),
+        error => CliError::new(Exit::Error, format!("Build failed: {error}")),
+    }
+}
+
+fn git_failed(error: GitError) -> CliError {
+    CliError::from(error).with_exit(Exit::GitFailed)
+}
+
+/// The profile with this name.
+fn profile(name: &str) -> Result<&'static dyn Agent, CliError> {
+    ralph_engine::agents::find(name).ok_or_else(|| {
+        let names: Vec<&str> = ralph_engine::agents::AGENTS.iter().map(|a| a.name()).collect();
+        CliError::failed(format!("Build failed: there is no agent profile {name}"))
+            .hint(format!("this ralph drives: {}", names.join(", ")))
+    })
+}

@@ -1,0 +1,134 @@
+//! Preset, settings and options to one policy.
+
+use ralph_core::policy::strategy::{Strategy, TierNames};
+use ralph_core::run::{Budget, Claims, Picker, Policy, Resume};
+use ralph_core::task::RetryLimit;
+
+use super::{Found, Wishes};
+use crate::config::{self, Config, PRESETS, Preset, Retries, View};
+use crate::error::CliError;
+use crate::exit_codes::Exit;
+
+/// How often a failing store or git is tried again.
+const PORT_RETRIES: u32 = 4;
+
+/// The preset that was asked for.
+pub(super) fn preset(wishes: &Wishes, config: &Config) -> Result<&'static Preset, CliError> {
+    let name = wishes.preset.as_deref().unwrap_or_else(|| config.text("preset"));
+    Preset::named(name).ok_or_else(|| {
+        let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+        CliError::failed(format!("Build failed: this ralph has no loop for the preset {name}"))
+            .hint(format!("choose one of these: --preset {}", names.join(" or --preset ")))
+    })
+}
+
+/// A level of the sandbox that cannot be given is refused, not lowered.
+pub(super) fn check_level(config: &Config) -> Result<(), CliError> {
+    match config.text("sandbox.level") {
+        "auto" | "none" => Ok(()),
+        level => Err(CliError::new(
+            Exit::SandboxUnavailable,
+            format!("the sandbox level {level} cannot be given here"),
+        )
+        .hint("run without a sandbox, with the agent's tools limited: --set sandbox.level=none")),
+    }
+}
+
+pub(super) fn policy(
+    wishes: &Wishes,
+    config: &Config,
+    preset: &Preset,
+    agent: &Found,
+    resume: Option<&Resume>,
+) -> Result<Policy, CliError> {
+    let number = |key: &str, otherwise: u32| {
+        let set = config.unless_preset(key, Config::whole);
+        set.map_or(otherwise, |set| u32::try_from(set).unwrap_or(u32::MAX))
+    };
+    let text = |key: &str, otherwise: &'static str| {
+        config.unless_preset(key, Config::text).map_or(otherwise.to_owned(), str::to_owned)
+    };
+    Ok(Policy {
+        preset: preset.name.to_owned(),
+        mode: "build".to_owned(),
+        picker: match text("loop.pick", preset.pick).as_str() {
+            "agent" => Picker::Agent,
+            _ => Picker::Loop,
+        },
+        slots: 1,
+        max_sessions: limit(wishes, number("loop.max_iterations", preset.max_iterations), resume),
+        retries: wishes.max_retries.unwrap_or_else(|| retries(config, preset)),
+        give_up_after: u32::try_from(config.whole("loop.give_up_after")).unwrap_or(u32::MAX),
+        breaker: number("loop.max_consecutive_errors", preset.breaker),
+        idle: number("loop.idle_threshold", preset.idle),
+        claims: match config.text("completion.claims") {
+            "confirm" => Claims::Confirm,
+            _ => Claims::Trust,
+        },
+        budget: Budget {
+            micro_usd: micro(wishes.budget_usd.unwrap_or_else(|| config.amount("budget.usd"))),
+            tokens: config.whole("budget.tokens"),
+            time_ms: config
+                .duration("budget.time")
+                .map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+        },
+        strategy: strategy(wishes, config, preset)?,
+        tiers: tiers(config, agent.profile.name()),
+        port_retries: PORT_RETRIES,
+    })
+}
+
+fn micro(usd: f64) -> u64 {
+    // A price below nothing is refused where it is read.
+    (usd * 1e6).round() as u64
+}
+
+/// How many sessions may count in all. An interrupted run goes on with what was left; a number that was
+/// given means so many more.
+fn limit(wishes: &Wishes, by_settings: u32, resume: Option<&Resume>) -> Option<u32> {
+    let before = resume.map_or(0, |resume| resume.iteration);
+    if wishes.once {
+        return Some(before + 1);
+    }
+    match wishes.max_iterations {
+        Some(0) => None,
+        Some(more) => Some(before.saturating_add(more)),
+        None if by_settings == 0 => None,
+        // All used up: a limit is per run, so the next one has its own.
+        None if before >= by_settings => Some(before.saturating_add(by_settings)),
+        None => Some(by_settings),
+    }
+}
+
+fn retries(config: &Config, preset: &Preset) -> RetryLimit {
+    let limit = match config.view("loop.max_retries") {
+        View::Text("preset") => preset.max_retries,
+        _ => config::retry_limit(config),
+    };
+    match limit {
+        Retries::AtMost(most) => RetryLimit::AtMost(most),
+        Retries::Unlimited => RetryLimit::Unlimited,
+    }
+}
+
+fn strategy(wishes: &Wishes, config: &Config, preset: &Preset) -> Result<Strategy, CliError> {
+    let fixed = wishes.model.clone().unwrap_or_else(|| config.text("models.fixed").to_owned());
+    let set = config.unless_preset("models.strategy", Config::text);
+    let name = match (&wishes.strategy, &wishes.model) {
+        (Some(name), _) => name.as_str(),
+        (None, Some(_)) => "fixed",
+        (None, None) => set.unwrap_or(preset.strategy),
+    };
+    Strategy::named(name, &fixed).map_err(|error| {
+        CliError::failed(format!("Build failed: {error}"))
+            .hint("name one: --model opus, or --model-strategy cost-optimized")
+    })
+}
+
+fn tiers(config: &Config, agent: &str) -> TierNames {
+    let name = |tier: &str| match config::AGENTS.contains(&agent) {
+        true => config.text(&format!("models.{agent}.{tier}")).to_owned(),
+        false => String::new(),
+    };
+    TierNames { opus: name("opus"), sonnet: name("sonnet"), haiku: name("haiku") }
+}

@@ -1,0 +1,224 @@
+//! How things stand in this worktree: whether a run is at work, what the last one did, the plan, and what
+//! to type next. Bare `ralph`, `ralph status` and `ralph logs` ask here, so they cannot disagree.
+
+use std::path::{Path, PathBuf};
+
+use ralph_core::run::{RunEvent, StopReason};
+use ralph_core::view::{CommitView, QuestionView, RunView};
+use ralph_engine::clock;
+use ralph_engine::ports::{Scope, Store};
+use ralph_engine::project::Project;
+use ralph_engine::run::journal;
+use ralph_engine::run::place::{RunLogs, WorktreeLock};
+use ralph_engine::run::state_file::{self, StateFile};
+use ralph_engine::vcs::git::Git;
+use ralph_ui::status::{State, StatusPage};
+
+use crate::error::CliError;
+use crate::wire::Context;
+
+/// Commits that are shown.
+const COMMITS: &str = "--max-count=5";
+/// Journals that are opened to find the one of this worktree: the folder is shared by all worktrees.
+const JOURNALS: usize = 50;
+
+/// A run of this worktree as the files tell it.
+pub(crate) struct Standing {
+    /// The process that is at work.
+    pub(crate) holder: Option<String>,
+    /// `state.toml`.
+    pub(crate) state: Option<StateFile>,
+    /// The files of the run at work, or else of the last one.
+    pub(crate) logs: Option<RunLogs>,
+}
+
+impl Standing {
+    /// Looks. Nothing is changed and nobody is waited for.
+    pub(crate) fn look(context: &mut Context<'_>) -> Result<Self, CliError> {
+        let project = context.project()?;
+        project.check_ours()?;
+        let folder = project.worktree.join(".ralph");
+        let path = folder.join("state.toml");
+        let holder = WorktreeLock::holder(&folder);
+        let state = state_file::read(&path).map_err(|error| {
+            CliError::failed(format!("{} cannot be read: {error}", path.display()))
+        })?;
+        // A run that has only just begun has not written its state yet: what is there is of another.
+        let of_holder = |state: &StateFile| {
+            holder.as_ref().is_none_or(|holder| *holder == state.pid.to_string())
+        };
+        let state = state.filter(of_holder);
+        let all = RunLogs::all(&project.resolve(context.config()?.text("logs.dir")))?;
+        let logs = match &state {
+            Some(state) => {
+                let is_it = |logs: &&RunLogs| {
+                    journal::run_of(&logs.journal()).is_some_and(|run| run == state.run)
+                };
+                all.iter().rev().take(JOURNALS).find(is_it).cloned()
+            }
+            None => None,
+        };
+        Ok(Self { holder, state, logs })
+    }
+
+    /// Where the run at work listens.
+    pub(crate) fn socket(&self) -> Option<PathBuf> {
+        self.holder.as_ref()?;
+        self.state.as_ref()?.control_socket.clone()
+    }
+
+    /// What the run wrote down; nothing where there is none.
+    pub(crate) fn journal(&self) -> Result<Vec<RunEvent>, CliError> {
+        let Some(logs) = &self.logs else { return Ok(vec![]) };
+        let path = logs.journal();
+        journal::read(&path).map_err(|error| {
+            CliError::failed(format!("{} cannot be read: {error}", path.display()))
+        })
+    }
+
+    /// Whether a loop runs here. `run` is what is known of it.
+    fn state(&self, run: Option<&RunView>) -> State {
+        let outcome = run.and_then(|run| run.outcome.as_ref());
+        match (&self.holder, outcome, &self.state) {
+            // A run that has told its outcome is only tidying up.
+            (_, Some(outcome), _) if outcome.reason.is_interruption() => State::Interrupted,
+            (_, Some(_), _) => State::Stopped,
+            (Some(pid), None, _) => State::Running { pid: pid.parse().unwrap_or_default() },
+            (None, None, Some(state)) if !state.finished => State::Interrupted,
+            (None, None, _) => State::Stopped,
+        }
+    }
+}
+
+/// The page that `ralph status` shows. `run` is the fold of the journal, where there is one.
+pub(crate) fn page(
+    standing: &Standing,
+    run: Option<RunView>,
+    context: &mut Context<'_>,
+) -> Result<StatusPage, CliError> {
+    let project = context.project()?;
+    let mut store = context.reader()?;
+    let state = standing.state(run.as_ref());
+    let counts = store.counts(&Scope::All)?;
+    let questions = questions(store.as_mut())?;
+    let mut page = StatusPage {
+        state,
+        counts,
+        level: run.as_ref().map(|run| run.level.clone()).filter(|level| !level.is_empty()),
+        questions,
+        last_error: run.as_ref().and_then(last_error),
+        commits: commits(&project),
+        next: vec![],
+        now: clock::now(),
+        run,
+    };
+    page.next =
+        next(&page, is_prepared(&project)).into_iter().map(|(command, _)| command).collect();
+    Ok(page)
+}
+
+/// What to type next, the best first, and why.
+pub(crate) fn steps(
+    page: &StatusPage,
+    context: &Context<'_>,
+) -> Result<Vec<(String, &'static str)>, CliError> {
+    Ok(next(page, is_prepared(&context.project()?)))
+}
+
+/// What went wrong last, unless everything came right in the end.
+fn last_error(run: &RunView) -> Option<String> {
+    let outcome = run.outcome.as_ref();
+    let all_well = outcome
+        .is_some_and(|outcome| outcome.reason == StopReason::Complete && outcome.left.failed == 0);
+    run.last_error.clone().filter(|_| !all_well)
+}
+
+fn questions(store: &mut dyn Store) -> Result<Vec<QuestionView>, CliError> {
+    let open = store.questions(None, true)?;
+    let view = |question: ralph_core::records::Question| QuestionView {
+        id: question.id,
+        task: question.task,
+        text: question.text,
+    };
+    Ok(open.into_iter().map(view).collect())
+}
+
+/// The newest commits of the worktree, whoever made them; none before the first.
+fn commits(project: &Project) -> Vec<CommitView> {
+    let log = ["log", COMMITS, "--no-show-signature", "--format=%H %s"];
+    let printed = Git::plumbing(&project.worktree, &log).run().unwrap_or_default();
+    let line = |line: &str| {
+        let (id, subject) = line.split_once(' ')?;
+        Some(CommitView { id: id.to_owned(), subject: subject.to_owned() })
+    };
+    String::from_utf8_lossy(&printed).lines().filter_map(line).collect()
+}
+
+/// Whether `ralph init` was here, or somebody who knows what it writes.
+fn is_prepared(project: &Project) -> bool {
+    let there = |name: &str| Path::exists(&project.worktree.join(name));
+    there("ralph.toml") || there("PROMPT_build.md")
+}
+
+fn next(page: &StatusPage, prepared: bool) -> Vec<(String, &'static str)> {
+    let (counts, run) = (&page.counts, page.run.as_ref());
+    let mut steps: Vec<(String, &'static str)> = Vec::new();
+    let mut step = |command: &str, why| steps.push((command.to_owned(), why));
+    for question in page.questions.iter().take(3) {
+        step(&format!("ralph answer {} \"…\"", question.id), "an agent asks you");
+    }
+    let paused = run.is_some_and(|run| run.paused);
+    match page.state {
+        State::Running { .. } if paused => {
+            step("ralph resume", "let the run go on");
+            step("ralph cancel", "or stop it");
+        }
+        State::Running { .. } => {
+            step("ralph status --watch", "see how it goes on");
+            step("ralph logs -f", "see what it does");
+            step("ralph cancel", "stop it; it can go on later");
+        }
+        State::Interrupted => step("ralph build", "go on with the run"),
+        State::Stopped if counts.total() == 0 => {
+            if !prepared {
+                step("ralph init", "settings, prompt and test command");
+            }
+            step("ralph task add \"What to do\"", "add the first task");
+            step("ralph import FILE", "or bring in a plan (prd.json, beads)");
+        }
+        State::Stopped => {
+            if counts.open > 0 {
+                if !prepared {
+                    step("ralph init", "settings, prompt and test command");
+                }
+                step("ralph build", "work the plan off");
+            }
+            let reason = run.and_then(|run| run.outcome.as_ref()).map(|outcome| &outcome.reason);
+            let trouble = reason.is_some_and(|reason| {
+                matches!(
+                    reason,
+                    StopReason::Failure
+                        | StopReason::GatesFailed
+                        | StopReason::AgentFailed { .. }
+                        | StopReason::Breaker { .. }
+                )
+            });
+            if trouble {
+                step("ralph logs", "see what happened");
+            }
+            if counts.failed > 0 {
+                step("ralph task list --status failed", "what was given up");
+            }
+            if counts.waiting > page.questions.len() as u64 {
+                step("ralph task list --status waiting", "what waits for a person");
+            }
+            if counts.unresolved() == 0 && counts.failed == 0 {
+                step("ralph task list", "everything is done");
+                step("ralph task add \"What to do\"", "add another task");
+            } else {
+                step("ralph task tree", "the whole plan");
+            }
+        }
+    }
+    steps
+}

@@ -1,0 +1,186 @@
+//! Sessions that come to a bad end: the model's errors, limits, silence, the agent's own limits.
+
+use ralph_testkit::model_server::{Script, Turn};
+use ralph_testkit::send_signal;
+use serde_json::json;
+
+use super::*;
+
+/// A run of one counted session, which must leave the task open; what it said.
+#[track_caller]
+fn comes_back(env: &ClaudeEnv, outcome: &str, retries: u32, arguments: &[&str]) -> String {
+    let said = said(env.build(&[&["1"], arguments].concat()), 0);
+    assert_eq!(outcomes(env, "a"), [outcome], "{said}");
+    let task = shown(env, "a");
+    assert_eq!((&task["status"], &task["assignee"]), (&json!("pending"), &json!(null)), "{task}");
+    assert_eq!(task["retry_count"], retries, "{task}");
+    assert_eq!(facts(env, "run_ended")[0]["outcome"]["iterations"], 1, "{said}");
+    assert_eq!(processes(env), [""; 0]);
+    said
+}
+
+#[test]
+fn a_short_rate_limit_is_the_agents_own_affair() {
+    let turns = [vec![Turn::rate_limited().retry_after(1).times(2)], good_session().into()];
+    let Some(env) = session(turns.concat()) else { return };
+    let said = said(env.build(&["--once"]), 0);
+    has(&said, "✓ done     a");
+    assert_eq!(facts(&env, "wait_started").len(), 0);
+    assert_eq!(env.sessions_seen().len(), 1);
+}
+
+/// Starts a run whose sessions cannot reach the model, and ends it at its second wait. Nothing was
+/// counted, although only one session may count.
+fn waits(turn: Turn, class: &str, words: &str) -> Option<()> {
+    let mut env = playing(Script::new().session([turn.for_ever()]).for_ever())?;
+    env.retries(1);
+    let run = start(&env, &["1"]);
+    wait_until("the second wait", SOON, || facts(&env, "wait_started").len() == 2);
+    let wait = facts(&env, "wait_started").remove(1);
+    assert_eq!((&wait["why"], &wait["class"]), (&json!("limit"), &json!(class.replace('-', "_"))));
+    send_signal("INT", run.id());
+    let said = said(Ran::end_of(run), 130);
+    has(&said, &format!("waiting    {words} (2 times in a row), until "));
+    assert_eq!(env.sessions_seen().len(), 2);
+    assert_eq!(outcomes(&env, "a"), [class, class]);
+    let task = shown(&env, "a");
+    assert_eq!((&task["status"], &task["retry_count"]), (&json!("pending"), &json!(0)), "{task}");
+    assert_eq!(task["assignee"], json!(null));
+    let outcome = facts(&env, "run_ended")[0]["outcome"].clone();
+    assert_eq!(outcome["iterations"], 0, "{outcome}");
+    assert_eq!(outcome["reason"]["stop"], "cancelled");
+    assert_eq!(processes(&env), [""; 0]);
+    Some(())
+}
+
+#[test]
+fn a_rate_limit_that_stays_is_waited_out_and_counts_for_nothing() {
+    waits(Turn::rate_limited(), "rate-limit", "rate limit");
+}
+
+#[test]
+fn an_overload_that_stays_is_waited_out_and_counts_for_nothing() {
+    waits(Turn::overloaded(), "overload", "the provider is overloaded");
+}
+
+#[test]
+fn a_connection_that_stays_lost_is_waited_out_and_counts_for_nothing() {
+    waits(Turn::text("Hal").then_cut(), "network", "no connection");
+}
+
+#[test]
+fn after_an_overload_the_work_goes_on_where_it_was_and_the_agent_is_not_told() {
+    let script = Script::new().session([Turn::overloaded().for_ever()]).session(good_session());
+    let Some(mut env) = playing(script) else { return };
+    let said = said(env.retries(0).build(&["--once"]), 0);
+    has_not(&prompt(&openings(&env)[1]), "overload");
+    has(&said, "the provider is overloaded");
+    assert_eq!(outcomes(&env, "a"), ["overload", "done"]);
+    assert_eq!(shown(&env, "a")["retry_count"], 0);
+}
+
+#[test]
+fn a_usage_window_without_a_known_end_is_looked_at_again_much_later() {
+    // Claude Code does not try again where the provider says that it is of no use.
+    let Some(env) = session([Turn::rate_limited().retry_after(3600).for_ever()]) else { return };
+    let run = start(&env, &[]);
+    let wait = wait_for_fact(&env, "wait_started");
+    assert_eq!((&wait["class"], &wait["told"]), (&json!("usage_window"), &json!(false)), "{wait}");
+    let moment = |name: &str| ralph_core::Timestamp::parse(wait[name].as_str().unwrap()).unwrap();
+    assert_eq!(moment("until").millis_since(moment("at")), 60_000, "{wait}");
+    send_signal("INT", run.id());
+    has(&said(Ran::end_of(run), 130), "usage limit");
+    assert_eq!(shown(&env, "a")["retry_count"], 0);
+}
+
+#[test]
+fn what_no_retry_mends_stops_the_run_and_says_what_to_do() {
+    for (turn, outcome, remedy) in [
+        (Turn::unauthorized(), "auth", "log in"),
+        (Turn::no_credit(), "billing", "credit"),
+        (Turn::error(404), "unknown-model", "--model"),
+    ] {
+        let Some(mut env) = session([turn.for_ever()]) else { return };
+        let said = said(env.retries(0).build(&[]), 4);
+        has(&said, remedy);
+        has(&said, "Stopped: the agent failed");
+        assert_eq!(outcomes(&env, "a"), [outcome]);
+        let task = shown(&env, "a");
+        assert_eq!((&task["status"], &task["retry_count"]), (&json!("pending"), &json!(0)));
+        assert_eq!(env.sessions_seen().len(), 1);
+    }
+}
+
+#[test]
+fn a_prompt_that_is_too_long_uses_up_a_try() {
+    let Some(env) = session([Turn::prompt_too_long().for_ever()]) else { return };
+    has(&comes_back(&env, "too-long", 1, &[]), "longer than the model takes");
+}
+
+#[test]
+fn a_stream_that_is_cut_once_does_not_matter() {
+    let [work, end] = good_session();
+    let Some(env) = session([work, Turn::text("Hal").then_cut(), end]) else { return };
+    said(env.build(&[]), 0);
+    assert_eq!(outcomes(&env, "a"), ["done"]);
+}
+
+#[test]
+fn a_model_that_falls_silent_is_not_waited_for_for_ever() {
+    let Some(env) = session([commits(), Turn::silent()]) else { return };
+    let said = comes_back(&env, "hang", 1, &["--set", "agent.silence=10s"]);
+    has(&said, "the agent went silent");
+    // What was committed stays, and nobody called it done.
+    assert_eq!(env.git(&["log", "-1", "--format=%s"]), "Greet the world\n");
+    assert_eq!(shown(&env, "a")["evidence"], json!([]));
+}
+
+#[test]
+fn a_session_that_takes_too_long_is_ended() {
+    let Some(env) = session([Turn::bash("echo half > hello.txt; exec sleep 300")]) else { return };
+    let said = comes_back(&env, "timeout", 1, &["--timeout", "12s", "--set", "agent.grace=3s"]);
+    has(&said, "the session took too long");
+    assert_eq!(env.git(&["show", "refs/ralph/wip/a/1:hello.txt"]), "half\n");
+}
+
+#[test]
+fn a_tool_that_is_not_allowed_is_named() {
+    let turns = [Turn::bash("touch hello.txt"), Turn::text("I may not.")];
+    let Some(env) = session(turns) else { return };
+    let said = comes_back(&env, "no-signal", 0, &["--allow", "Read,Glob"]);
+    has(&said, "warning    the agent was refused: Bash");
+    assert!(!env.repo().join("hello.txt").exists());
+}
+
+#[test]
+fn a_refusal_uses_up_a_try() {
+    let Some(env) = session([Turn::refusal().for_ever()]) else { return };
+    has(&comes_back(&env, "refusal", 1, &[]), "the model refused");
+}
+
+#[test]
+fn an_empty_answer_uses_up_a_try() {
+    let Some(env) = session([Turn::empty().for_ever()]) else { return };
+    has(&comes_back(&env, "empty", 1, &[]), "the agent said nothing");
+}
+
+#[test]
+fn the_agents_own_limit_of_turns_uses_up_a_try() {
+    let turn = Turn::text(DONE).and_bash("true").for_ever();
+    let Some(env) = session([turn]) else { return };
+    let limit = "agent.claude.args=[\"--max-turns\", \"1\"]";
+    has(&comes_back(&env, "max-turns", 1, &["--set", limit]), "limit of turns");
+}
+
+#[test]
+fn s1_50_an_agent_that_dies_is_followed_by_another() {
+    let script = Script::new()
+        .session([Turn::bash("echo half > hello.txt; kill -9 $PPID; sleep 60")])
+        .session([Turn::bash("grep half hello.txt"), commits(), Turn::text(DONE)]);
+    let Some(env) = playing(script) else { return };
+    has(&said(env.build(&[]), 0), "the agent crashed");
+    assert_eq!(outcomes(&env, "a"), ["crash", "done"]);
+    assert_eq!(shown(&env, "a")["retry_count"], 0, "the graph does not count a crash");
+    assert_eq!(env.git(&["show", "refs/ralph/wip/a/1:hello.txt"]), "half\n");
+    assert_eq!(processes(&env), [""; 0]);
+}

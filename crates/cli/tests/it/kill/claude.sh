@@ -1,0 +1,58 @@
+#!/bin/sh
+# Stands in for Claude Code: what it does hangs on the task alone, and every task can be begun again.
+case "$1" in --version) echo "2.1.325 (Claude Code)" && exit 0 ;; esac
+world=${0%/bin/claude}
+id=$RALPH_TASK_ID
+echo $$ >"$world/agent.pid"
+
+# Every session but one leaves a file that only it makes. What is in the ledger must never get lost.
+if [ "$id" != plain ]; then
+  mkdir -p scratch
+  file=scratch/$id-$$.txt
+  echo "$id $$" >"$file"
+  echo "$file" >>"$world/ledger"
+  sleep 0.01
+fi
+
+text="<task-done>$id</task-done>"
+case "$id" in
+  plain) echo plain >plain.txt ;;
+  write) mkdir -p src && echo write >src/write.txt ;;
+  fail)
+    echo half >fail.txt
+    text="<task-failed>$id</task-failed><reason>it cannot be done</reason>"
+    ;;
+  # The gate refuses the first try.
+  red) if [ -e red.txt ]; then echo right >red.txt; else echo wrong >red.txt; fi ;;
+  ask)
+    echo draft >ask.txt
+    text="<question>Which colour?</question>"
+    ;;
+  own)
+    echo own >own.txt
+    git add own.txt
+    git diff --cached --quiet -- own.txt || git commit --quiet -m "own work" -- own.txt
+    ;;
+  # The first session never ends, whatever it is told, and hides a process; the next one works.
+  stuck)
+    if [ ! -e "$world/stuck" ]; then
+      trap '' TERM INT HUP
+      setsid sh -c 'trap "" TERM INT HUP; echo $$ >"$1"; exec sleep 60' sh "$world/hidden.pid" &
+      while [ ! -s "$world/hidden.pid" ]; do sleep 0.01; done
+      touch "$world/stuck"
+      sleep 60
+    fi
+    echo stuck >stuck.txt
+    ;;
+  # The first session is killed as if its git was in the middle of a commit.
+  locked)
+    if [ ! -e "$world/locked" ]; then
+      touch "$world/locked" .git/index.lock .git/HEAD.lock
+      kill -KILL $$
+    fi
+    echo locked >locked.txt
+    git add locked.txt && git commit --quiet -m "own work" -- locked.txt
+    ;;
+esac
+echo '{"type":"system","subtype":"init","cwd":"/","session_id":"s-1","tools":[],"mcp_servers":[],"model":"claude-fake","permissionMode":"default","claude_code_version":"2.1.325","uuid":"u-1"}'
+echo '{"duration_ms":7,"num_turns":1,"is_error":false,"result":"'"$text"'","type":"result","subtype":"success","stop_reason":"end_turn","terminal_reason":"completed","total_cost_usd":0.001,"session_id":"s-1","usage":{"input_tokens":3,"output_tokens":5},"permission_denials":[],"uuid":"u-2"}'

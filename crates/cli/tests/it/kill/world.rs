@@ -1,0 +1,363 @@
+//! A repository with a plan, a person's unfinished work and a stand-in for the agent, and everything that
+//! must be true of it once a run has ended, however often it was killed on the way.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use ralph_core::records::LogKind;
+use ralph_core::run::{Fact, RunEvent};
+use ralph_core::task::Status;
+use ralph_core::{TaskId, Timestamp};
+use ralph_engine::clock::{Stopwatch, now};
+use ralph_engine::ports::{Filter, Store};
+use ralph_engine::run::place::RunLogs;
+use ralph_engine::run::{journal, state_file};
+use ralph_engine::store::SqliteStore;
+use ralph_testkit::TestEnv;
+
+use crate::RALPH;
+
+/// The plan, in its order, and what becomes of each task.
+const PLAN: [(&str, Status); 5] = [
+    ("write", Status::Done),
+    ("fail", Status::Failed),
+    ("red", Status::Done),
+    ("ask", Status::Waiting),
+    ("own", Status::Done),
+];
+/// The exit code of the whole plan: a question remains.
+pub(super) const BLOCKED: i32 = 7;
+/// What done tasks have committed.
+const COMMITTED: [(&str, &str); 3] =
+    [("src/write.txt", "write\n"), ("red.txt", "right\n"), ("own.txt", "own\n")];
+/// What the person had not committed, and never does.
+const PERSONAL: [(&str, &str); 2] =
+    [("notes.txt", "first\nnot committed\n"), ("mine.txt", "mine\n")];
+/// What may lie in `.ralph/`.
+const OWN: [&str; 4] = ["logs", "progress.db", "run.lock", "state.toml"];
+
+pub(super) struct World {
+    pub(super) env: TestEnv,
+}
+
+/// A run that has ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Built {
+    pub(super) end: ExitStatus,
+    pub(super) took: Duration,
+    /// From its start to its first event; `None` when it did not get that far.
+    pub(super) began: Option<Duration>,
+}
+
+impl Built {
+    pub(super) fn was_killed(&self) -> bool {
+        self.end.signal() == Some(9)
+    }
+}
+
+/// What is not as it should be.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    pub(super) lost: Vec<String>,
+    pub(super) duplicated: Vec<String>,
+    pub(super) orphaned: Vec<String>,
+    pub(super) wrong: Vec<String>,
+}
+
+impl Findings {
+    pub(super) fn all(&self) -> impl Iterator<Item = &String> {
+        self.lost.iter().chain(&self.duplicated).chain(&self.orphaned).chain(&self.wrong)
+    }
+}
+
+impl World {
+    /// A fresh one whose plan begins with its `by`-th task.
+    pub(super) fn turned(by: usize) -> Self {
+        let mut tasks = PLAN.map(|(id, _)| id);
+        tasks.rotate_left(by % PLAN.len());
+        Self::with(&tasks)
+    }
+
+    /// One with other tasks.
+    pub(super) fn with(tasks: &[&str]) -> Self {
+        let mut env = TestEnv::without_repository(RALPH);
+        let status = Command::new("cp").arg("-R").args([template(), &env.repo()]).status();
+        assert!(status.unwrap().success());
+        for folder in ["bin", "tmp", "run"] {
+            std::fs::create_dir(env.folder().join(folder)).unwrap();
+        }
+        let agent = env.folder().join("bin/claude");
+        std::fs::write(&agent, include_str!("claude.sh")).unwrap();
+        std::fs::set_permissions(&agent, PermissionsExt::from_mode(0o755)).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        let folder = |name: &str| env.folder().join(name).into_os_string().into_string().unwrap();
+        let (bin, tmp, run) = (folder("bin"), folder("tmp"), folder("run"));
+        env.set("PATH", &format!("{bin}:{path}"));
+        env.set("TMPDIR", &tmp).set("XDG_RUNTIME_DIR", &run);
+        // Two runs with the same names would be one.
+        env.set("RALPH_TEST_SEED", "");
+        let plan: String =
+            tasks.iter().map(|id| format!("{{\"id\":\"{id}\",\"t\":\"Task {id}\"}}\n")).collect();
+        env.ralph_with(&["task", "plan-sync"], plan).success();
+        Self { env }
+    }
+
+    /// `ralph build`, told to a file: what a killed run leaves must not hold a pipe of ours.
+    pub(super) fn start(&self, crash: Option<&str>) -> Child {
+        let said = self.env.folder().join("said.txt");
+        let said = || -> File { OpenOptions::new().create(true).append(true).open(&said).unwrap() };
+        let mut command = self.env.command(&["build"]);
+        command.stdout(said()).stderr(said());
+        if let Some(crash) = crash {
+            command.env("RALPH_TEST_CRASH", crash);
+        }
+        command.spawn().unwrap()
+    }
+
+    /// Builds to the end, or to the armed point.
+    pub(super) fn build(&self, crash: Option<&str>) -> Built {
+        self.build_disturbed(crash, |_| {})
+    }
+
+    /// The same; `disturb` may do something to the process.
+    pub(super) fn build_disturbed(
+        &self,
+        crash: Option<&str>,
+        disturb: impl FnOnce(&mut Child),
+    ) -> Built {
+        let (at, clock) = (now(), Stopwatch::start());
+        let mut child = self.start(crash);
+        disturb(&mut child);
+        let end = child.wait().unwrap();
+        Built { end, took: clock.elapsed(), began: self.began_since(at) }
+    }
+
+    /// How long after `at` the last run told its first event.
+    fn began_since(&self, at: Timestamp) -> Option<Duration> {
+        let starts = self.journals().into_iter().filter_map(|events| Some(events.first()?.at));
+        let last = starts.max().filter(|last| *last >= at)?;
+        Some(Duration::from_millis(last.millis_since(at)))
+    }
+
+    fn logs(&self) -> Vec<RunLogs> {
+        RunLogs::all(&self.env.repo().join(".ralph/logs")).unwrap()
+    }
+
+    fn journals(&self) -> Vec<Vec<RunEvent>> {
+        self.logs().iter().filter_map(|run| journal::read(&run.journal()).ok()).collect()
+    }
+
+    /// What the runs said.
+    pub(super) fn said(&self) -> String {
+        std::fs::read_to_string(self.env.folder().join("said.txt")).unwrap_or_default()
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.env.repo().join(name)
+    }
+
+    pub(super) fn store(&self) -> SqliteStore {
+        SqliteStore::open(&self.env.store()).unwrap()
+    }
+
+    pub(super) fn statuses(&self) -> BTreeMap<String, Status> {
+        let tasks = self.store().list(&Filter::default()).unwrap();
+        tasks.into_iter().map(|task| (task.id.to_string(), task.status)).collect()
+    }
+
+    /// Tasks that somebody holds.
+    pub(super) fn claimed(&self) -> Vec<String> {
+        let tasks = self.store().list(&Filter::default()).unwrap();
+        let claimed = tasks.iter().filter(|task| task.claim.is_some());
+        claimed.map(|task| task.id.to_string()).collect()
+    }
+
+    /// Looks at everything after the last build.
+    pub(super) fn check(&self, last: &Built) -> Findings {
+        let mut found = Findings::default();
+        if last.end.code() != Some(BLOCKED) {
+            found.wrong.push(format!("the last build ended with {}", last.end));
+        }
+        self.check_tasks(&mut found);
+        self.check_git(&mut found);
+        self.check_files(&mut found);
+        let orphans = self.processes();
+        found.orphaned.extend(orphans.iter().map(|process| format!("process {process}")));
+        found
+    }
+
+    fn check_tasks(&self, found: &mut Findings) {
+        let statuses = self.statuses();
+        let mut store = self.store();
+        let mut told: BTreeMap<String, u32> = BTreeMap::new();
+        for event in self.journals().into_iter().flatten() {
+            if let Fact::TaskSettled { task, status: Status::Done, .. } = event.fact {
+                *told.entry(task.to_string()).or_default() += 1;
+            }
+        }
+        for (id, wanted) in PLAN {
+            let status = statuses.get(id).copied();
+            if status != Some(wanted) {
+                found.lost.push(format!("{id} is {status:?} and not {wanted}"));
+            }
+            let kind = match wanted {
+                Status::Done => LogKind::Done,
+                Status::Failed => LogKind::Failed,
+                _ => LogKind::Asked,
+            };
+            let log = store.log(&TaskId::new(id).unwrap()).unwrap();
+            let entries = log.iter().filter(|entry| entry.kind == kind).count();
+            if entries > 1 {
+                found.duplicated.push(format!("{id} was {kind} {entries} times"));
+            }
+            let told = told.get(id).copied().unwrap_or(0);
+            if told > u32::from(wanted == Status::Done) {
+                found.duplicated.push(format!("{id} was told to be done {told} times"));
+            }
+        }
+        let journals = self.journals();
+        let ended = |events: &Vec<RunEvent>| {
+            events.iter().any(|event| matches!(event.fact, Fact::RunEnded { .. }))
+        };
+        if !journals.iter().any(ended) {
+            found.lost.push("no journal has the end of the run".to_owned());
+        }
+    }
+
+    fn check_git(&self, found: &mut Findings) {
+        let git = |arguments: &[&str]| self.env.git(arguments);
+        let head: HashSet<String> =
+            git(&["ls-tree", "-r", "--name-only", "HEAD"]).lines().map(str::to_owned).collect();
+        for (file, text) in COMMITTED {
+            let there = head.contains(file) && git(&["show", &format!("HEAD:{file}")]) == text;
+            if !there {
+                found.lost.push(format!("{file} is not as it should be in HEAD"));
+            }
+        }
+        for file in head.iter().filter(|file| file.contains("fail") || file.contains(".ralph")) {
+            found.wrong.push(format!("{file} was committed"));
+        }
+        // Everything that any ref leads to.
+        let kept = git(&["rev-list", "--objects", "--all"]);
+        let kept: HashSet<&str> =
+            kept.lines().filter_map(|line| Some(line.split_once(' ')?.1)).collect();
+        let ledger = std::fs::read_to_string(self.env.folder().join("ledger")).unwrap_or_default();
+        for file in ledger.lines().chain(["fail.txt", "ask.txt"]) {
+            if !kept.contains(file) && !self.file(file).exists() {
+                found.lost.push(format!("{file} is neither in the worktree nor saved"));
+            }
+        }
+        if self.file("fail.txt").exists() {
+            found.wrong.push("the work of the failed task was not put back".to_owned());
+        }
+        for (file, text) in PERSONAL {
+            if std::fs::read_to_string(self.file(file)).ok().as_deref() != Some(text) {
+                found.lost.push(format!("the person's {file}"));
+            }
+        }
+        if head.contains("mine.txt") || git(&["show", "HEAD:notes.txt"]) != "first\n" {
+            found.wrong.push("the person's work was committed".to_owned());
+        }
+        let fsck = Command::new("git")
+            .args(["fsck", "--no-dangling", "--no-progress"])
+            .current_dir(self.env.repo())
+            .output()
+            .unwrap();
+        if !fsck.status.success() {
+            found.wrong.push(format!("git fsck: {}", String::from_utf8_lossy(&fsck.stderr)));
+        }
+    }
+
+    fn check_files(&self, found: &mut Findings) {
+        let state = state_file::read(&self.file(".ralph/state.toml"));
+        match state {
+            Ok(Some(state))
+                if !state.active && state.finished && state.control_socket.is_none() => {}
+            other => found.wrong.push(format!("state.toml is {other:?}")),
+        }
+        for name in names(&self.file(".ralph")) {
+            if !OWN.contains(&name.as_str()) && !name.starts_with("progress.db-") {
+                found.wrong.push(format!(".ralph/{name} was left"));
+            }
+        }
+        for lock in locks(&self.file(".git")) {
+            found.orphaned.push(lock.display().to_string());
+        }
+        // The lock that all runs of the user share stays.
+        for name in names(&self.env.folder().join("run/ralph")) {
+            if name != "lock" {
+                found.orphaned.push(format!("a folder of sockets, {name}"));
+            }
+        }
+        for name in names(&self.env.folder().join("tmp")) {
+            found.orphaned.push(format!("a temporary file, {name}"));
+        }
+    }
+
+    /// Processes of sessions of this world that live.
+    pub(super) fn processes(&self) -> Vec<u32> {
+        let all = names(Path::new("/proc"));
+        let all = all.iter().filter_map(|name| name.parse().ok());
+        all.filter(|pid| self.is_of_session(*pid)).collect()
+    }
+
+    fn is_of_session(&self, pid: u32) -> bool {
+        let Ok(environment) = std::fs::read(format!("/proc/{pid}/environ")) else { return false };
+        let text = String::from_utf8_lossy(&environment);
+        text.contains(&format!("HOME={}\0", self.env.home().display()))
+            && text.contains("RALPH_MARK=")
+    }
+
+    /// The process of the session that runs now.
+    pub(super) fn agent(&self) -> Option<u32> {
+        let text = std::fs::read_to_string(self.env.folder().join("agent.pid")).ok()?;
+        text.trim().parse().ok().filter(|pid| self.is_of_session(*pid))
+    }
+}
+
+/// The repository that worlds are copies of.
+fn template() -> &'static PathBuf {
+    static TEMPLATE: OnceLock<(TestEnv, PathBuf)> = OnceLock::new();
+    let make = || {
+        let env = TestEnv::new(RALPH);
+        for name in ["user.name", "user.email"] {
+            env.git(&["config", name, "tester"]);
+        }
+        std::fs::remove_dir_all(env.repo().join(".git/hooks")).unwrap();
+        env.write("notes.txt", "first\n");
+        let gate = "[[gate]]\nname = \"right\"\ncommand = \"! grep -q wrong red.txt\"\n";
+        env.write("ralph.toml", gate);
+        env.git(&["add", "-A"]);
+        env.git(&["commit", "--quiet", "-m", "first"]);
+        for (file, text) in PERSONAL {
+            env.write(file, text);
+        }
+        let repo = env.repo();
+        (env, repo)
+    };
+    &TEMPLATE.get_or_init(make).1
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+fn locks(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() && !path.ends_with("objects") {
+            found.extend(locks(&path));
+        } else if path.extension().is_some_and(|end| end == "lock") {
+            found.push(path);
+        }
+    }
+    found
+}

@@ -1,0 +1,156 @@
+//! What the end of a session means, with agents that end badly.
+
+use super::*;
+
+const CLAUDE: [&str; 3] = ["build", "--agent", "claude"];
+
+/// The class of one session of the stand-in, and the run.
+fn ends_as(body: &str, extra: &[&str]) -> (TestEnv, Vec<String>, Ran) {
+    let mut env = project(&["a"]);
+    stand_in(&mut env, body);
+    let ran = env.ralph(&[&CLAUDE[..], &["--once"], extra].concat());
+    let found = classes(&env);
+    (env, found, ran)
+}
+
+#[test]
+fn s1_50_a_crash_releases_the_task_and_the_next_iteration_starts() {
+    let env = project(&["a"]);
+    let crash = "{\"do\":\"exit\",\"code\":3}";
+    build(&env, &[crash, &works()], &[]).success();
+    assert_eq!(classes(&env), ["crash", "done"]);
+    let task = show(&env, "a");
+    assert_eq!(
+        (&task["retry_count"], &task["attempts"][0]["end"]["detail"]),
+        (&0.into(), &"ended with code 3".into())
+    );
+}
+
+#[test]
+fn s1_50_a_session_without_a_result_is_a_crash() {
+    let (env, classes, ran) = ends_as("init; exit 0", &[]);
+    assert_eq!((ran.code, classes), (0, vec!["crash".to_owned()]), "{}", ran.stderr);
+    assert_eq!(status(&env, "a"), "pending");
+}
+
+#[test]
+fn each_bad_end_of_a_process_has_its_class() {
+    for (body, class) in [
+        ("exit 7", "crash"),
+        ("init; kill -9 $$", "crash"),
+        ("result ''", "empty"),
+        ("exit 0", "empty"),
+        (r#"echo '{"no":"event"}'; echo '{"nor":"this"}'"#, "malformed"),
+    ] {
+        let (env, classes, ran) = ends_as(body, &[]);
+        assert_eq!(classes, [class], "{body}\n{}", ran.stderr);
+        assert_eq!(status(&env, "a"), "pending", "{body}");
+        let retries = if class == "crash" { 0 } else { 1 };
+        assert_eq!(show(&env, "a")["retry_count"], retries, "{body}");
+    }
+}
+
+#[test]
+fn a_session_that_takes_too_long_is_ended_with_all_it_started() {
+    let (env, classes, ran) =
+        ends_as("init; sleep 300 & echo $! > $here/child; wait", &["--timeout", "1s"]);
+    assert_eq!((ran.code, classes), (0, vec!["timeout".to_owned()]), "{}", ran.stderr);
+    let child = std::fs::read_to_string(env.folder().join("stand-in/child")).unwrap();
+    assert!(!std::path::Path::new(&format!("/proc/{}/fd", child.trim())).exists());
+    assert_eq!(show(&env, "a")["retry_count"], 1);
+}
+
+#[test]
+fn a_silent_session_is_ended() {
+    let (_, classes, ran) = ends_as("init; sleep 300", &["--set", "agent.silence=1s"]);
+    assert_eq!((ran.code, classes), (0, vec!["silence".to_owned()]), "{}", ran.stderr);
+}
+
+#[test]
+fn s1_24_a_flood_on_stderr_blocks_nothing() {
+    let body = r#"head -c 8000000 /dev/zero | tr '\0' 'x' >&2; echo y >&2; echo z > z
+                  result "<task-done>a</task-done>"; head -c 8000000 /dev/zero | tr '\0' 'x' >&2"#;
+    let (env, classes, ran) = ends_as(body, &[]);
+    assert_eq!((ran.code, classes), (0, vec!["done".to_owned()]), "{}", ran.stderr);
+    assert!(ran.stderr.len() < 20_000, "the flood is not shown: {}", ran.stderr.len());
+    assert_eq!(status(&env, "a"), "done");
+}
+
+#[test]
+fn s1_26_the_raw_log_has_every_line_and_unparsable_ones_are_ignored() {
+    let body = r#"init; echo 'not json {{{'; printf '\xff\xfe\n'; echo '{"type":"brand_new","x":1}'
+                  result "first"; echo '[1,2'; echo z > z; result "<task-done>a</task-done>""#;
+    let (env, classes, _) = ends_as(body, &[]);
+    assert_eq!(classes, ["done"], "the last result counts");
+    let raw = std::fs::read(runs(&env).pop().unwrap().join("iteration-001.ndjson")).unwrap();
+    let has = |bytes: &[u8]| raw.windows(bytes.len()).any(|part| part == bytes);
+    for line in
+        [&b"not json {{{\n"[..], b"\xff\xfe\n", b"{\"type\":\"brand_new\",\"x\":1}\n", b"[1,2\n"]
+    {
+        assert!(has(line), "{:?}", String::from_utf8_lossy(line));
+    }
+    assert_eq!(raw.iter().filter(|byte| **byte == b'\n').count(), 11);
+}
+
+#[test]
+fn a_program_that_prints_plain_text_is_read_as_text() {
+    let (env, classes, _) = ends_as("echo hello; echo z > z; echo '<task-done>a</task-done>'", &[]);
+    assert_eq!((classes, status(&env, "a")), (vec!["done".to_owned()], "done".to_owned()));
+}
+
+#[test]
+fn an_agent_that_is_not_logged_in_ends_the_run_with_the_remedy() {
+    let body = r#"init; echo '{"type":"assistant","error":"authentication_failed","message":{"id":"m","model":"<synthetic>","content":[{"type":"text","text":"Invalid API key"}]}}'
+        echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"Invalid API key","num_turns":1,"usage":{"input_tokens":0,"output_tokens":0}}'; exit 1"#;
+    let mut env = project(&["a", "b"]);
+    let here = stand_in(&mut env, body);
+    let ran = env.ralph(&CLAUDE);
+    assert_eq!((ran.code, sessions_of(&here)), (4, 1), "{}", ran.stderr);
+    assert_eq!((status(&env, "a"), classes(&env)), ("pending".into(), vec!["auth".to_owned()]));
+    assert!(ran.stderr.contains("claude") && ran.stderr.contains("Next:"), "{}", ran.stderr);
+}
+
+#[test]
+fn s2_10_s4_23_every_session_is_a_process_of_its_own_with_fresh_context() {
+    let mut env = project(&["a"]);
+    let here = stand_in(
+        &mut env,
+        "echo $$ >> $here/pids; echo $n > f; [ $n = 1 ] && result no || result '<task-done>a</task-done>'",
+    );
+    env.ralph(&CLAUDE).success();
+    let pids = std::fs::read_to_string(here.join("pids")).unwrap();
+    let pids: Vec<&str> = pids.lines().collect();
+    assert!(pids.len() == 2 && pids[0] != pids[1], "{pids:?}");
+    for session in [1, 2] {
+        let argv = argv(&here, session);
+        assert!(argv.contains(&"--no-session-persistence".to_owned()), "{argv:?}");
+        for word in ["--continue", "--resume", "-c", "-r"] {
+            assert!(!argv.contains(&word.to_owned()), "{argv:?}");
+        }
+    }
+}
+
+#[test]
+fn allow_names_the_tools_and_nothing_skips_permissions_without_a_box() {
+    let mut env = project(&["a"]);
+    let here = stand_in(&mut env, "result nothing");
+    env.ralph(&[&CLAUDE[..], &["--once", "--allow", "Read,Grep Bash(git:*)"]].concat()).success();
+    let argv = argv(&here, 1);
+    let text = argv.join(" ");
+    assert!(text.contains("--allowed-tools"), "{text}");
+    for tool in ["Read", "Grep", "Bash(git:*)"] {
+        assert!(text.contains(tool), "{text}");
+    }
+    assert!(!text.contains("Edit") && !text.contains("--dangerously-skip-permissions"), "{text}");
+}
+
+#[test]
+fn what_a_session_leaves_running_is_ended() {
+    let body = r#"setsid sleep 300 > /dev/null 2>&1 & echo $! > $here/child; echo z > z; sleep 0.2; result "<task-done>a</task-done>""#;
+    let (env, classes, _) = ends_as(body, &[]);
+    assert_eq!(classes, ["done"]);
+    let child = std::fs::read_to_string(env.folder().join("stand-in/child")).unwrap();
+    wait_until("the end of the leftover", PATIENCE, || {
+        !std::path::Path::new(&format!("/proc/{}/fd/0", child.trim())).exists()
+    });
+}

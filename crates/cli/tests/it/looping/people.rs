@@ -1,0 +1,263 @@
+//! People at a running loop: pause, cancel, skip, retry, answers, their own commits.
+
+use std::os::unix::fs::PermissionsExt;
+
+use ralph_testkit::{Ran, send_signal};
+
+use super::*;
+
+/// A session that waits for `go`, then does its task.
+fn waits() -> String {
+    session(&[
+        gate_step("there", "go"),
+        write("{id}.txt", "work\n"),
+        say("<task-done>{id}</task-done>"),
+    ])
+}
+
+/// A session that has written something and never ends by itself.
+fn stays() -> String {
+    session(&[write("half.txt", "half\n"), gate_step("there", "never"), say("x")])
+}
+
+#[test]
+fn pause_starts_nothing_new_and_resume_goes_on() {
+    let env = project(&["a", "b"]);
+    let running = start(&env, &[&waits(), &works()], &[]);
+    wait_for(&env, "there");
+    env.ralph(&["pause"]).success();
+    touch(&env, "go");
+    wait_for_event(&env, "the pause", |event| event["why"] == "paused");
+    assert_eq!((status(&env, "a"), status(&env, "b")), ("done".into(), "pending".into()));
+    assert_eq!(of_kind(&journal(&env), "iteration_started").len(), 1);
+    env.ralph(&["resume"]).success();
+    Ran::end_of(running).success();
+    assert_eq!(status(&env, "b"), "done");
+}
+
+#[test]
+fn s2_28_cancel_ends_the_run_keeps_the_work_and_it_can_be_taken_up_again() {
+    for now in [&["cancel"][..], &["cancel", "--now"]] {
+        let env = project(&["a"]);
+        let running = start(&env, &[&stays(), &works()], &["5"]);
+        wait_for(&env, "there");
+        env.ralph(now).success();
+        let ran = Ran::end_of(running);
+        assert_eq!(ran.code, 130, "{}", ran.stderr);
+        let task = show(&env, "a");
+        assert_eq!((&task["status"], &task["retry_count"]), (&"pending".into(), &0.into()));
+        assert_eq!(env.git(&["show", "refs/ralph/wip/a/1:half.txt"]), "half\n");
+        assert!(ran.stderr.contains("ralph build"), "it says how to go on: {}", ran.stderr);
+        again(&env, &[]).success();
+        let journal = journal(&env);
+        assert!(!of_kind(&journal, "run_started")[0]["resumed"].is_null());
+        assert_eq!(status(&env, "a"), "done");
+    }
+}
+
+#[test]
+fn s2_5_cancel_while_waiting_for_a_limit_ends_at_once() {
+    let env = project(&["a"]);
+    let running = start(&env, &["{\"do\":\"limit\",\"reset_in\":\"1h\"}"], &[]);
+    wait_for_event(&env, "the wait", |event| event["kind"] == "wait_started");
+    env.ralph(&["cancel"]).success();
+    assert_eq!(Ran::end_of(running).code, 130);
+}
+
+#[test]
+fn the_first_interrupt_lets_the_session_finish_and_the_second_does_not() {
+    let mut env = project(&["a", "b"]);
+    let body = r#"trap 'touch $here/int' INT; touch $here/there
+                  until [ -e $here/int ]; do sleep 0.02; done
+                  if [ $n = 2 ]; then touch $here/again; sleep 300; fi
+                  echo z > z$n; result "<task-done>$RALPH_TASK_ID</task-done>""#;
+    let here = stand_in(&mut env, body);
+    let running = env.start(&["build", "--agent", "claude"]);
+    wait_for(&env, "stand-in/there");
+    send_signal("INT", running.id());
+    let ran = Ran::end_of(running);
+    assert_eq!((ran.code, status(&env, "a")), (130, "done".into()), "{}", ran.stderr);
+    assert_eq!(status(&env, "b"), "pending", "nothing new is started");
+    for name in ["there", "int"] {
+        std::fs::remove_file(here.join(name)).unwrap();
+    }
+    let running = env.start(&["build", "--agent", "claude"]);
+    wait_for(&env, "stand-in/there");
+    send_signal("INT", running.id());
+    wait_for(&env, "stand-in/again");
+    send_signal("INT", running.id());
+    let ran = Ran::end_of(running);
+    assert_eq!((ran.code, status(&env, "b")), (130, "pending".into()), "{}", ran.stderr);
+}
+
+#[test]
+fn skip_leaves_the_task_to_a_person_and_retry_takes_it_up_again() {
+    let env = project(&["a", "b"]);
+    let third =
+        session(&[gate_step("third", "go"), write("b", "b"), say("<task-done>{id}</task-done>")]);
+    let running = start(&env, &[&stays(), &third, &works()], &[]);
+    wait_for(&env, "there");
+    env.ralph(&["skip", "a"]).success();
+    wait_for(&env, "third");
+    assert_eq!(status(&env, "a"), "waiting");
+    assert_eq!(env.git(&["show", "refs/ralph/wip/a/1:half.txt"]), "half\n");
+    env.ralph(&["retry", "a"]).success();
+    wait_until("the reset", PATIENCE, || status(&env, "a") == "pending");
+    touch(&env, "go");
+    let ran = Ran::end_of(running);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(classes(&env), ["skipped", "done", "done"]);
+    assert_eq!((status(&env, "a"), status(&env, "b")), ("done".into(), "done".into()));
+}
+
+#[test]
+fn retry_brings_a_failed_task_back_into_the_run() {
+    let env = project(&["a", "b"]);
+    let fails = only_says("<task-failed>{id}</task-failed>");
+    let running = start(&env, &[&fails, &waits(), &works()], &[]);
+    wait_for(&env, "there");
+    assert_eq!(status(&env, "a"), "failed");
+    env.ralph(&["retry", "a"]).success();
+    wait_until("the reset", PATIENCE, || status(&env, "a") == "pending");
+    touch(&env, "go");
+    Ran::end_of(running).success();
+    assert_eq!(status(&env, "a"), "done");
+}
+
+#[test]
+fn a_question_waits_for_a_person_and_the_answer_is_in_the_next_prompt() {
+    let env = project(&["a", "b"]);
+    let asks = only_says("<question>Which port?</question>");
+    let ran = build(&env, &[&asks, &works()], &[]);
+    assert_eq!(ran.code, 7, "{}", ran.stderr);
+    assert_eq!((status(&env, "a"), status(&env, "b")), ("waiting".into(), "done".into()));
+    assert!(
+        ran.stderr.contains("Which port?") && ran.stderr.contains("ralph answer q-"),
+        "{}",
+        ran.stderr
+    );
+    let id = show(&env, "a")["questions"][0]["id"].as_str().unwrap().to_owned();
+    env.ralph(&["answer", &id, "Port 8080."]).success();
+    build(&env, &[&works()], &[]).success();
+    let prompt = run_file(&env, "iteration-001.task.md");
+    assert!(prompt.contains("Which port?") && prompt.contains("Port 8080."), "{prompt}");
+    assert_eq!(status(&env, "a"), "done");
+}
+
+#[test]
+fn inside_a_session_the_plan_is_read_and_not_written() {
+    let env = project(&["a"]);
+    let tries = sh(
+        "for c in 'add X' 'delete a' 'reset a' 'update a --status done' 'claim a' 'block a --by a' 'agent register'; do \
+         ralph task $c > ../out 2>&1; echo \"$c: $?\" >> ../codes; cat ../out >> ../said; done; \
+         ralph task list > ../list; ralph build --once > ../nested 2>&1; echo \"build: $?\" >> ../codes; \
+         ralph cancel >> ../nested 2>&1; echo \"cancel: $?\" >> ../codes; \
+         $RALPH_TASK_SCRIPT show a --json > ../by-script",
+    );
+    build(&env, &[&session(&[tries, say("<task-done>{id}</task-done>")])], &[]).success();
+    let read = |name: &str| std::fs::read_to_string(env.folder().join(name)).unwrap();
+    let codes = read("codes");
+    assert!(codes.lines().all(|line| !line.ends_with(": 0")), "{codes}");
+    assert!(!read("said").contains("panicked"));
+    assert!(read("list").contains("active"), "{}", read("list"));
+    assert!(read("by-script").contains("\"id\":\"a\""));
+    assert_eq!(env.task(&["list", "--all"]).lines().count(), 2, "nothing was added");
+}
+
+#[test]
+fn sockets_are_private_and_their_paths_are_short() {
+    let env = project(&["a"]);
+    let looks =
+        sh("stat -c '%a %n' \"$RALPH_SOCKET\" \"$(dirname \"$RALPH_SOCKET\")\" > ../session; \
+                    env | grep ^RALPH_ > ../env");
+    let waiting = session(&[
+        looks,
+        gate_step("there", "go"),
+        write("x", "x"),
+        say("<task-done>{id}</task-done>"),
+    ]);
+    let running = start(&env, &[&waiting], &[]);
+    wait_for(&env, "there");
+    let state: toml::Table =
+        std::fs::read_to_string(env.repo().join(".ralph/state.toml")).unwrap().parse().unwrap();
+    let control = PathBuf::from(state["control_socket"].as_str().unwrap());
+    let mode =
+        |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(control.parent().unwrap()), 0o700);
+    assert!(control.as_os_str().len() < 100);
+    let text = std::fs::read_to_string(env.folder().join("session")).unwrap();
+    let rows: Vec<(&str, &str)> = text.lines().filter_map(|line| line.split_once(' ')).collect();
+    assert_eq!(rows[1].0, "700", "{text}");
+    assert!(rows[0].1.len() < 100 && rows[0].1 != control.to_str().unwrap(), "{text}");
+    let names = std::fs::read_to_string(env.folder().join("env")).unwrap();
+    for name in ["RALPH_AGENT_ID=agent-", "RALPH_TASK_ID=a", "RALPH_SOCKET=", "RALPH_TASK_SCRIPT="]
+    {
+        assert!(names.contains(name), "{names}");
+    }
+    assert!(
+        !names.contains(control.to_str().unwrap()),
+        "a session does not learn of the control socket"
+    );
+    touch(&env, "go");
+    Ran::end_of(running).success();
+    assert!(!control.exists(), "the socket is gone with the run");
+}
+
+/// A person commits in the same repository.
+fn person_commits(env: &TestEnv, file: &str) {
+    env.write(file, "mine\n");
+    env.git(&["add", file]);
+    env.git(&["commit", "-q", "-m", "by hand", "--only", file]);
+}
+
+#[test]
+fn a_commit_of_a_person_during_a_session_is_built_upon() {
+    let env = project(&["a"]);
+    let running = start(&env, &[&waits()], &[]);
+    wait_for(&env, "there");
+    person_commits(&env, "person.txt");
+    touch(&env, "go");
+    Ran::end_of(running).success();
+    assert_eq!(subjects(&env), ["build: iteration 1 - a", "by hand", "first"]);
+    assert_eq!(env.git(&["show", "--name-only", "--format=", "HEAD"]), "a.txt\n");
+    assert_eq!(env.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_commit_of_a_person_during_the_gates_is_judged_again_on_the_new_tip() {
+    let env = project(&["a"]);
+    env.write("ralph.toml", "[[gate]]\nname = \"wait\"\ncommand = \"touch ../judging; until test -e ../judge; do sleep 0.02; done; ls > ../judged\"\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "gate"]);
+    let running = start(&env, &[&works()], &[]);
+    wait_for(&env, "judging");
+    person_commits(&env, "person.txt");
+    touch(&env, "judge");
+    let ran = Ran::end_of(running);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(subjects(&env)[..2], ["build: iteration 1 - a", "by hand"]);
+    let evidence = show(&env, "a")["evidence"].clone();
+    let tree = env.git(&["rev-parse", "HEAD^{tree}"]);
+    let judged = evidence
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|row| row["tree"] == tree.trim() && row["verdict"] == "pass");
+    assert!(judged, "what is committed is what was judged: {evidence}");
+}
+
+#[test]
+fn a_person_who_switches_branches_gets_the_work_in_wip_and_exit_5() {
+    let env = project(&["a"]);
+    let running = start(&env, &[&waits()], &[]);
+    wait_for(&env, "there");
+    env.git(&["switch", "-q", "-c", "elsewhere"]);
+    touch(&env, "go");
+    let ran = Ran::end_of(running);
+    assert_eq!(ran.code, 5, "{}", ran.stderr);
+    assert!(ran.stderr.contains("git switch main"), "{}", ran.stderr);
+    assert_eq!(env.git(&["log", "--format=%s", "elsewhere"]), "first\n");
+    assert_eq!(status(&env, "a"), "pending");
+    assert!(env.ralph(&["recover"]).success().contains('a'));
+    assert_eq!(env.git(&["for-each-ref", "refs/ralph/wip"]).lines().count(), 1);
+}
