@@ -149,17 +149,6 @@ fn s1_43_a_verifier_passes_fails_or_says_neither() {
     assert_eq!(Signals::read("<verify-pass/>"), Signals::default());
 }
 
-/// The best of three, which other load on the machine disturbs least.
-#[expect(clippy::disallowed_methods, reason = "the test is about time")]
-fn time_to_read(text: &str) -> std::time::Duration {
-    let once = || {
-        let start = std::time::Instant::now();
-        let _ = Signals::read(text);
-        start.elapsed()
-    };
-    (0..3).map(|_| once()).min().unwrap()
-}
-
 #[test]
 fn hostile_texts_take_linear_time() {
     for part in [
@@ -175,10 +164,8 @@ fn hostile_texts_take_linear_time() {
         "> ",
         "<task-done>x</task-done>",
     ] {
-        let little = time_to_read(&part.repeat((64 << 10) / part.len()));
-        let much = time_to_read(&part.repeat((1 << 20) / part.len()));
-        // 16 times as much text: 16 times as long, not 256 times.
-        assert!(much < little * 80, "{part:?}: {little:?}, then {much:?}");
+        // In quadratic time this would take hours, and the runner ends it long before.
+        let _ = Signals::read(&part.repeat((4 << 20) / part.len()));
     }
 }
 
