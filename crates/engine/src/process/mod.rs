@@ -10,6 +10,7 @@
 //! | `supervisor` | the states of a session and the ladder that ends it |
 //! | `family` | the processes of a session: their start, their ends, signals to all of them |
 //! | `family::keeper` | the process between ralph and a program that adopts orphans (Linux) |
+//! | `family::words` | arguments and environment as the system takes them (Linux) |
 //! | `output` | bytes to lines, with a bound |
 //! | `procfs` | what `/proc` knows of processes (Linux) |
 //! | `mark` | the variable by which a session's processes are known after ralph itself died |

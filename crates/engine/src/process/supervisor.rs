@@ -367,15 +367,14 @@ fn ended(status: ExitStatus) -> ProcessEnd {
 struct Reader<P> {
     /// `None` once it is at its end.
     pipe: Option<P>,
-    chunk: Box<[u8]>,
+    chunk: Vec<u8>,
     lines: Lines,
     bytes: u64,
 }
 
 impl<P: AsyncRead + Unpin> Reader<P> {
     fn new(pipe: Option<P>, line_cap: usize) -> Self {
-        let chunk = vec![0; CHUNK].into_boxed_slice();
-        Self { pipe, chunk, lines: Lines::new(line_cap), bytes: 0 }
+        Self { pipe, chunk: Vec::with_capacity(CHUNK), lines: Lines::new(line_cap), bytes: 0 }
     }
 
     fn is_at_end(&self) -> bool {
@@ -384,8 +383,9 @@ impl<P: AsyncRead + Unpin> Reader<P> {
 
     /// Waits for bytes; may be dropped and called again.
     async fn read(&mut self) -> io::Result<usize> {
+        self.chunk.clear();
         match &mut self.pipe {
-            Some(pipe) => pipe.read(&mut self.chunk).await,
+            Some(pipe) => pipe.read_buf(&mut self.chunk).await,
             None => pending().await,
         }
     }

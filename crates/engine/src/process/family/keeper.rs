@@ -1,5 +1,4 @@
-//! The keeper: a process between ralph and the program of a session, forked from ralph and never
-//! anything else.
+//! The keeper: a process between ralph and the program of a session that never becomes anything else.
 //!
 //! ```text
 //!   ralph ── keeper ── program ── shell ── …
@@ -11,81 +10,339 @@
 //! exactly what is below its keeper, families of other sessions and ralph's own git are not in it, and
 //! the family is gone at the moment when the keeper has no child left and ends. Nobody has to ask.
 //!
-//! It reports by a pipe: four bytes with the pid of the program, four with how it ended. Everything here
-//! runs between fork and exec in a copy of a program with many threads: it must not allocate, lock or
-//! panic.
+//! It reports by a pipe, four bytes each: how the program ended, and that nobody is left.
+//!
+//! It is a process of its own in every respect but one: it lives in ralph's memory, as a child of
+//! `posix_spawn` does for a moment. A fork would copy the page table of ralph, and after it every page
+//! that either side writes to; that took longer than everything else about a session. So nothing here may
+//! allocate, take a lock or panic, and there are two times:
+//!
+//! - Until the program runs, or cannot, the thread that started the keeper waits, without a call of the C
+//!   library. The keeper shares that thread's `errno` and may use it.
+//! - From then on the keeper only makes system calls that have no `errno`: those of `rustix`.
+//!
+//! What it stands on ([`Ground`]) is given back when it has been awaited.
 
-#![expect(unsafe_code, reason = "fork and exec, and nothing but system calls between them")]
+#![expect(unsafe_code, reason = "a process in our memory, and nothing but system calls in it")]
 
-use std::ffi::{c_int, c_long};
+use std::convert::Infallible;
+use std::ffi::{c_char, c_int, c_long, c_void};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Resource, Signal, WaitOptions, getpid, getppid, getrlimit, set_child_subreaper,
-    set_parent_process_death_signal, setsid, wait,
+    Pid, PidfdFlags, Resource, Signal, WaitId, WaitIdOptions, WaitOptions, chdir, getpid, getppid,
+    getrlimit, kill_process, pidfd_open, set_child_subreaper, set_parent_process_death_signal,
+    setpgid, setsid, wait, waitid, waitpid,
 };
-use tokio::process::Command;
+use rustix::thread::futex;
+
+use super::words::Words;
 
 unsafe extern "C" {
-    fn fork() -> c_int;
+    fn clone(
+        run: extern "C" fn(*mut c_void) -> c_int,
+        stack: *mut c_void,
+        flags: c_int,
+        argument: *mut c_void,
+        ...
+    ) -> c_int;
+    fn execve(
+        file: *const c_char,
+        arguments: *const *const c_char,
+        environment: *const *const c_char,
+    ) -> c_int;
+    fn dup2(from: c_int, to: c_int) -> c_int;
     fn _exit(code: c_int) -> !;
     fn signal(number: c_int, handler: usize) -> usize;
+    fn pthread_sigmask(how: c_int, set: *const SignalSet, before: *mut SignalSet) -> c_int;
     fn syscall(number: c_long, ...) -> c_long;
 }
 
+/// As large as that of any C library on Linux.
+#[repr(C)]
+struct SignalSet([u64; 16]);
+
+const SIG_SETMASK: c_int = 2;
 const SIG_DFL: usize = 0;
+const SIG_IGN: usize = 1;
+/// Those behind are for real-time; nobody here handles them.
+const LAST_SIGNAL: c_int = 31;
+const CLONE_VM: c_int = 0x100;
+const CLONE_VFORK: c_int = 0x4000;
 
 /// The same number on every architecture that ralph runs on.
 const SYS_CLOSE_RANGE: c_long = 436;
 
-/// Puts a keeper between this process and the program of `command`.
-pub(super) fn install(command: &mut Command, report: OwnedFd) {
-    let ralph = getpid();
-    // SAFETY: `enter` makes system calls only: it neither allocates nor takes a lock.
-    unsafe {
-        command.pre_exec(move || enter(ralph, &report));
+/// The stack of the keeper, and that on which the program is started, in pieces of 16 bytes.
+const STACK: usize = 32 * 1024 / size_of::<u128>();
+
+/// The last report: nobody is left. No status of a process is negative.
+pub(super) const NOBODY: i32 = -1;
+
+/// What a keeper stands on. Shared with it, so everything in it is atomic or never changes.
+struct Ground {
+    ralph: Pid,
+    words: Words,
+    /// For the program: standard input, output and error. Numbers, because the keeper has its own copies.
+    streams: [RawFd; 3],
+    report: RawFd,
+    keeper: AtomicI32,
+    program: AtomicI32,
+    failed: AtomicI32,
+    /// 1 once the program runs or cannot.
+    told: AtomicU32,
+    stacks: *mut [MaybeUninit<u128>],
+}
+
+// SAFETY: the stacks are used by the keeper alone, and nobody makes a reference to them.
+unsafe impl Send for Ground {}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        // SAFETY: made from a box in `start`, and the keeper is no more.
+        drop(unsafe { Box::from_raw(self.stacks) });
     }
 }
 
-/// In the first child. Returns in the second, which goes on to become the program.
-fn enter(ralph: Pid, report: &OwnedFd) -> io::Result<()> {
-    die_with(ralph)?;
+/// A keeper that lives, or has ended and was not awaited. Dropping it ends and awaits it.
+pub(super) struct Keeper {
+    pub(super) pid: Pid,
+    pub(super) program: Pid,
+    /// Where it stands until then.
+    ground: Option<Box<Ground>>,
+}
+
+impl Keeper {
+    /// Starts a program below a keeper, which dies with the thread that calls this. The descriptors are
+    /// theirs.
+    pub(super) fn start(words: Words, streams: [OwnedFd; 3], report: OwnedFd) -> io::Result<Self> {
+        let ground = Box::new(Ground {
+            ralph: getpid(),
+            words,
+            streams: streams.each_ref().map(AsRawFd::as_raw_fd),
+            report: report.as_raw_fd(),
+            keeper: AtomicI32::new(0),
+            program: AtomicI32::new(0),
+            failed: AtomicI32::new(0),
+            told: AtomicU32::new(0),
+            stacks: Box::into_raw(Box::new_uninit_slice(2 * STACK)),
+        });
+        let stack = ground.stack(1);
+        let here = (&raw const *ground).cast_mut().cast();
+        // Signals that came before the keeper has its own handlers would run ours in it.
+        let all = SignalSet([u64::MAX; 16]);
+        let mut before = SignalSet([0; 16]);
+        // SAFETY: the sets are as large as they have to be.
+        unsafe { pthread_sigmask(SIG_SETMASK, &raw const all, &raw mut before) };
+        // SAFETY: stack and ground stay where they are until the keeper was awaited.
+        let pid = unsafe { clone(enter, stack, CLONE_VM | Signal::CHILD.as_raw(), here) };
+        let failed = (pid == -1).then(io::Error::last_os_error);
+        let told = Pid::from_raw(pid).filter(|_| pid > 0).map(|pid| ground.wait_until_told(pid));
+        // SAFETY: as above.
+        unsafe { pthread_sigmask(SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
+        let (Some((pid, program)), None) = (told, failed.as_ref()) else {
+            return Err(failed.unwrap_or_else(|| io::Error::from(Errno::AGAIN)));
+        };
+        let mut keeper = Self { pid, program: program.unwrap_or(pid), ground: Some(ground) };
+        match keeper.ground.as_ref().map_or(0, |ground| ground.failed.load(Ordering::Acquire)) {
+            0 if program.is_some() => Ok(keeper),
+            0 => Err(io::Error::other("it was killed at its start")),
+            error => {
+                keeper.end();
+                Err(io::Error::from_raw_os_error(error))
+            }
+        }
+    }
+
+    /// Ends and awaits it. What it stands on stays when that fails.
+    fn end(&mut self) {
+        let Some(ground) = self.ground.take() else { return };
+        // It was not awaited, so the pid is still its own.
+        let _ = kill_process(self.pid, Signal::KILL);
+        loop {
+            match waitpid(Some(self.pid), WaitOptions::empty()) {
+                Ok(Some(_)) => return drop(ground),
+                Ok(None) | Err(Errno::INTR) => {}
+                Err(_) => {
+                    std::mem::forget(ground);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Ground {
+    /// The upper end of a stack.
+    fn stack(&self, number: usize) -> *mut c_void {
+        // SAFETY: there are two of them.
+        unsafe { self.stacks.cast::<u128>().add(number * STACK).cast() }
+    }
+
+    /// Waits for word of the start; the program, if it came so far. Must not touch `errno`.
+    fn wait_until_told(&self, keeper: Pid) -> (Pid, Option<Pid>) {
+        // A program can kill its keeper before that has said a word.
+        let moment = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        while self.told.load(Ordering::Acquire) == 0 {
+            let waited = futex::wait(&self.told, futex::Flags::PRIVATE, 0, Some(&moment));
+            if waited == Err(Errno::TIMEDOUT)
+                && !matches!(waitid(WaitId::Pid(keeper), look), Ok(None))
+            {
+                break;
+            }
+        }
+        (keeper, Pid::from_raw(self.program.load(Ordering::Acquire)))
+    }
+
+    fn tell(&self) {
+        self.told.store(1, Ordering::Release);
+        let _ = futex::wake(&self.told, futex::Flags::PRIVATE, 1);
+    }
+}
+
+/// Waits until a keeper has ended that was killed, and its program too. It is still to be awaited.
+pub(super) fn wait_for_end(keeper: Pid, program: Pid) -> io::Result<()> {
+    let program = pidfd_open(program, PidfdFlags::empty());
+    waitid(WaitId::Pid(keeper), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)?;
+    if let Ok(program) = program {
+        let moment = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+        poll(&mut [PollFd::new(&program, PollFlags::IN)], Some(&moment))?;
+    }
+    Ok(())
+}
+
+/// The keeper.
+extern "C" fn enter(ground: *mut c_void) -> c_int {
+    // SAFETY: `Keeper` keeps it for as long as this process lives.
+    let ground = unsafe { &*ground.cast::<Ground>() };
+    match begin(ground) {
+        Ok(program) => {
+            ground.tell();
+            keep(program, ground.report);
+        }
+        Err(error) => {
+            ground.failed.store(error.raw_os_error(), Ordering::Release);
+            ground.tell();
+        }
+    }
+    // SAFETY: ends the process without running anything of ralph's.
+    unsafe { _exit(0) }
+}
+
+fn begin(ground: &Ground) -> Result<c_int, Errno> {
+    die_with(ground.ralph)?;
     let keeper = getpid();
+    ground.keeper.store(keeper.as_raw_nonzero().get(), Ordering::Release);
     set_child_subreaper(Some(keeper))?;
+    // Signals from the terminal are for ralph, which passes them on as it sees fit.
+    setpgid(None, None)?;
+    chdir(ground.words.folder.as_c_str())?;
     // Where ralph was started with it ignored, the kernel would tell nobody how a child ended.
     // SAFETY: the default needs no handler.
     unsafe { signal(Signal::CHILD.as_raw(), SIG_DFL) };
-    // SAFETY: this process has one thread, and both sides go on with system calls only.
-    match unsafe { fork() } {
-        -1 => Err(io::Error::last_os_error()),
-        0 => {
-            // Without a terminal: what asks a person there fails at once, and would wait for ever.
-            setsid()?;
-            die_with(keeper)?;
-            let pid = getpid().as_raw_nonzero().get();
-            rustix::io::write(report, &pid.to_ne_bytes())?;
-            Ok(())
-        }
-        program => keep(program, report),
+    let here = (&raw const *ground).cast_mut().cast();
+    let flags = CLONE_VM | CLONE_VFORK | Signal::CHILD.as_raw();
+    // SAFETY: this process waits until its child has left the memory; the stack is used by nobody else.
+    let program = unsafe { clone(become_program, ground.stack(2), flags, here) };
+    if program == -1 {
+        return Err(last_error());
     }
+    let failed = ground.failed.load(Ordering::Acquire);
+    if failed != 0 {
+        let _ = wait(WaitOptions::empty());
+        return Err(Errno::from_raw_os_error(failed));
+    }
+    // For the eyes of people only.
+    let _ = rustix::thread::set_name(c"ralph-session");
+    // Pipes of the session would never end, and locks of ralph outlive it.
+    close_all_but(ground.report);
+    Ok(program)
+}
+
+/// In the child of the keeper.
+extern "C" fn become_program(ground: *mut c_void) -> c_int {
+    // SAFETY: the keeper has it, and waits.
+    let ground = unsafe { &*ground.cast::<Ground>() };
+    let Err(error) = exec(ground);
+    ground.failed.store(error.raw_os_error(), Ordering::Release);
+    // SAFETY: ends the process without running anything of ralph's.
+    unsafe { _exit(127) }
+}
+
+fn exec(ground: &Ground) -> Result<Infallible, Errno> {
+    // Without a terminal: what asks a person there fails at once, and would wait for ever.
+    setsid()?;
+    die_with(Pid::from_raw(ground.keeper.load(Ordering::Acquire)).ok_or(Errno::SRCH)?)?;
+    for (stream, number) in ground.streams.iter().zip(0..) {
+        // SAFETY: both are of this process, and those that are replaced belong to nobody in it.
+        if unsafe { dup2(*stream, number) } == -1 {
+            return Err(last_error());
+        }
+    }
+    for number in 1..=LAST_SIGNAL {
+        // SAFETY: neither needs a handler. Ours must not run here; what is ignored stays so, but for
+        // SIGPIPE, which is ignored by ralph alone.
+        unsafe {
+            if signal(number, SIG_DFL) == SIG_IGN && number != Signal::PIPE.as_raw() {
+                signal(number, SIG_IGN);
+            }
+        }
+    }
+    let none = SignalSet([0; 16]);
+    // SAFETY: the set is as large as it has to be.
+    unsafe { pthread_sigmask(SIG_SETMASK, &raw const none, std::ptr::null_mut()) };
+    // Before it is the program, which may kill its keeper at once.
+    ground.program.store(getpid().as_raw_nonzero().get(), Ordering::Release);
+    let mut refused = Errno::NOENT;
+    for file in &ground.words.files {
+        let environment = ground.words.environment.as_ptr();
+        // SAFETY: the lists end with a zero.
+        let mut error = unsafe {
+            execve(file.path.as_ptr(), ground.words.arguments.as_ptr(), environment);
+            last_error()
+        };
+        if error == Errno::NOEXEC {
+            // SAFETY: as above.
+            unsafe { execve(c"/bin/sh".as_ptr(), file.as_script.as_ptr(), environment) };
+            error = last_error();
+        }
+        match error {
+            Errno::NOENT | Errno::NOTDIR => {}
+            Errno::ACCESS => refused = Errno::ACCESS,
+            error => return Err(error),
+        }
+    }
+    Err(refused)
+}
+
+/// What the last call of the C library said.
+fn last_error() -> Errno {
+    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
 /// The kernel kills this process when its parent dies.
-fn die_with(parent: Pid) -> io::Result<()> {
+fn die_with(parent: Pid) -> Result<(), Errno> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // It may have died before it was asked for.
-    if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
+    if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH) }
 }
 
-/// In the keeper: lets go of everything that was ralph's, then waits for children until there are none.
-fn keep(program: c_int, report: &OwnedFd) -> ! {
-    // For the eyes of people only.
-    let _ = rustix::thread::set_name(c"ralph-session");
-    // Pipes of the session would never end, and locks of ralph outlive it. Also the pipe by which the
-    // standard library waits for the exec.
-    close_all_but(report.as_raw_fd());
+/// In the keeper: waits for children until there are none.
+fn keep(program: c_int, report: RawFd) {
+    // SAFETY: in this process it is open to the end.
+    let report = unsafe { BorrowedFd::borrow_raw(report) };
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid.as_raw_nonzero().get() == program => {
@@ -93,10 +350,11 @@ fn keep(program: c_int, report: &OwnedFd) -> ! {
                 let _ = rustix::io::write(report, &status.as_raw().to_ne_bytes());
             }
             Ok(_) | Err(Errno::INTR) => {}
-            // SAFETY: ends the process without running anything of ralph's.
-            Err(_) => unsafe { _exit(0) },
+            Err(_) => break,
         }
     }
+    // Told, because it takes the system a while to take a process apart.
+    let _ = rustix::io::write(report, &NOBODY.to_ne_bytes());
 }
 
 fn close_all_but(kept: RawFd) {

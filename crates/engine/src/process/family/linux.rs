@@ -1,26 +1,31 @@
 //! The family below a [keeper](super::keeper).
 
+use std::fs::File;
 use std::future::pending;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Signal, kill_process_group};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
-use tokio::process::{Child, Command};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
-use super::{News, ProcessId, keeper, spawn_from_lasting_thread};
+use super::keeper::{self, Keeper};
+use super::words::Words;
+use super::{News, ProcessId, Started, aside, on_lasting_thread};
 use crate::process::mark::Mark;
 use crate::process::procfs::{Process, below};
+use crate::process::spec::CommandSpec;
 
 /// How often a dropped family is searched for survivors.
 const SWEEPS: u32 = 3;
 
 /// The processes of a session. Dropping it kills those that are left.
 pub(in crate::process) struct Family {
-    keeper: Child,
-    program: Pid,
+    /// `None` once the family is dropped.
+    keeper: Option<Keeper>,
     report: Report,
     mark: Mark,
     /// The end of the program was told.
@@ -30,34 +35,40 @@ pub(in crate::process) struct Family {
     gone: bool,
 }
 
+/// Starts a program. An error is a program that never ran.
+pub(in crate::process) async fn start(spec: &CommandSpec, mark: &Mark) -> io::Result<Started> {
+    let words = Words::of(spec, mark)?;
+    let (input, stdin): (OwnedFd, _) = match spec.stdin.is_empty() {
+        true => (File::open("/dev/null")?.into(), None),
+        false => {
+            let (theirs, ours) = io::pipe()?;
+            (theirs.into(), Some(OwnedFd::from(ours)))
+        }
+    };
+    let (stdout, output) = io::pipe()?;
+    let (stderr, errors) = io::pipe()?;
+    let (report, reported) = io::pipe()?;
+    let streams = [input, output.into(), errors.into()];
+    let start = move || Keeper::start(words, streams, reported.into());
+    let keeper = on_lasting_thread(start).await?;
+    let report = pipe::Receiver::from_owned_fd(report.into())?;
+    let family = Family {
+        keeper: Some(keeper),
+        report: Report { pipe: report, number: [0; 4], filled: 0 },
+        mark: mark.clone(),
+        program_ended: false,
+        keeper_lost: false,
+        gone: false,
+    };
+    Ok(Started {
+        family,
+        stdin: stdin.map(|stdin| ChildStdin::from_std(stdin.into())).transpose()?,
+        stdout: Some(ChildStdout::from_std(OwnedFd::from(stdout).into())?),
+        stderr: Some(ChildStderr::from_std(OwnedFd::from(stderr).into())?),
+    })
+}
+
 impl Family {
-    pub(super) async fn start(mut command: Command, mark: &Mark) -> io::Result<Self> {
-        let (reader, writer) = io::pipe()?;
-        keeper::install(&mut command, writer.into());
-        let mut report = Report {
-            pipe: pipe::Receiver::from_owned_fd(reader.into())?,
-            number: [0; 4],
-            filled: 0,
-        };
-        let keeper = spawn_from_lasting_thread(command).await?;
-        // The program wrote it before it became one, and the start is told only after.
-        let program = report.next().await.and_then(Pid::from_raw);
-        let program = program.ok_or_else(|| io::Error::other("it was killed at its start"))?;
-        Ok(Self {
-            keeper,
-            program,
-            report,
-            mark: mark.clone(),
-            program_ended: false,
-            keeper_lost: false,
-            gone: false,
-        })
-    }
-
-    pub(super) fn child_mut(&mut self) -> &mut Child {
-        &mut self.keeper
-    }
-
     /// What happens next. May be dropped and called again without losing anything.
     pub(in crate::process) async fn news(&mut self) -> News {
         if !self.program_ended {
@@ -72,13 +83,17 @@ impl Family {
         if self.gone || self.keeper_lost {
             return pending().await;
         }
-        if self.keeper.wait().await.is_ok_and(|status| status.success()) {
+        if self.report.next().await == Some(keeper::NOBODY) {
             self.gone = true;
-            News::AllGone
-        } else {
-            self.keeper_lost = true;
-            News::KeeperLost
+            return News::AllGone;
         }
+        // Its files are closed a moment before it has ended, and with it the program.
+        let both = self.keeper.as_ref().map(|keeper| (keeper.pid, keeper.program));
+        if let Some((keeper, program)) = both {
+            let _ = on_lasting_thread(move || keeper::wait_for_end(keeper, program)).await;
+        }
+        self.keeper_lost = true;
+        News::KeeperLost
     }
 
     /// Nobody is left.
@@ -90,7 +105,8 @@ impl Family {
     pub(in crate::process) fn interrupt(&self) {
         if !self.program_ended {
             // It may have ended this very moment.
-            let _ = kill_process_group(self.program, Signal::INT);
+            let program = self.keeper.as_ref().map(|keeper| keeper.program);
+            let _ = program.map(|program| kill_process_group(program, Signal::INT));
         }
     }
 
@@ -108,7 +124,7 @@ impl Family {
 
     fn members(&self) -> Vec<Process> {
         let all = Process::all();
-        let keeper = self.keeper.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        let keeper = self.keeper.as_ref().map(|keeper| keeper.pid);
         let family = below(&all, keeper);
         // The mark finds those whose keeper was killed.
         let is_member = |process: &Process| {
@@ -129,6 +145,9 @@ impl Drop for Family {
                 break;
             }
         }
+        // Awaiting it takes a moment that nobody else has to wait for.
+        let keeper = self.keeper.take();
+        aside(move || drop(keeper));
     }
 }
 

@@ -9,22 +9,21 @@ mod keeper;
 mod linux;
 #[cfg(not(target_os = "linux"))]
 mod other;
+#[cfg(target_os = "linux")]
+mod words;
 
 use std::io;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::{OnceLock, mpsc};
 
 use rustix::process::Pid;
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::oneshot;
 
-use super::mark::{self, Mark};
-use super::spec::CommandSpec;
-
 #[cfg(target_os = "linux")]
-pub(super) use linux::Family;
+pub(super) use linux::{Family, start};
 #[cfg(not(target_os = "linux"))]
-pub(super) use other::Family;
+pub(super) use other::{Family, start};
 
 /// What names a process for good: its pid and when it started.
 pub(super) type ProcessId = (Pid, u64);
@@ -49,51 +48,35 @@ pub(super) struct Started {
     pub(super) stderr: Option<ChildStderr>,
 }
 
-/// Starts a program. An error is a program that never ran.
-pub(super) async fn start(spec: &CommandSpec, mark: &Mark) -> io::Result<Started> {
-    let mut started = Family::start(command(spec, mark), mark).await?;
-    let child = started.child_mut();
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    Ok(Started { family: started, stdin, stdout, stderr })
-}
-
-#[expect(clippy::disallowed_methods, reason = "this is the one place that starts agents and gates")]
-fn command(spec: &CommandSpec, mark: &Mark) -> Command {
-    let mut command = Command::new(&spec.program);
-    command
-        .args(&spec.args)
-        .current_dir(&spec.folder)
-        .env_clear()
-        .envs(spec.env.iter().map(|(name, value)| (name, value)))
-        .env(mark::VARIABLE, mark.as_str())
-        .stdin(if spec.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        // Signals from the terminal are for ralph, which passes them on as it sees fit.
-        .process_group(0)
-        .kill_on_drop(true);
-    command
-}
-
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Starts the child from a thread that lives as long as ralph. A child that asks to die with its parent
-/// dies with the *thread* that started it, and threads of a runtime come and go.
-async fn spawn_from_lasting_thread(mut command: Command) -> io::Result<Child> {
+/// Has something done by a thread that lives as long as ralph. A child that asks to die with its parent
+/// dies with the *thread* that started it, and threads of a runtime come and go. `false` when there is no
+/// such thread.
+fn aside(job: impl FnOnce() + Send + 'static) -> bool {
     static JOBS: OnceLock<Option<mpsc::Sender<Job>>> = OnceLock::new();
     let jobs = JOBS.get_or_init(|| {
         let (sender, jobs) = mpsc::channel::<Job>();
         let work = move || jobs.into_iter().for_each(|job| job());
         std::thread::Builder::new().name("spawner".to_owned()).spawn(work).ok().map(|_| sender)
     });
+    jobs.as_ref().is_some_and(|jobs| jobs.send(Box::new(job)).is_ok())
+}
+
+/// The same, and what came of it.
+async fn on_lasting_thread<T: Send + 'static>(
+    job: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
     let gone = || io::Error::other("the thread that starts programs is gone");
     let runtime = tokio::runtime::Handle::current();
     let (answer, answered) = oneshot::channel();
     let job = move || {
         let _inside = runtime.enter();
-        // Nobody may wait any more: then the child is dropped, and that kills it.
-        let _ = answer.send(command.spawn());
+        // Nobody may wait any more: then a child is dropped, and that kills it.
+        let _ = answer.send(job());
     };
-    jobs.as_ref().ok_or_else(gone)?.send(Box::new(job)).map_err(|_| gone())?;
+    if !aside(job) {
+        return Err(gone());
+    }
     answered.await.unwrap_or_else(|_| Err(gone()))
 }

@@ -3,13 +3,15 @@
 
 use std::future::pending;
 use std::io;
+use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::process::{Child, Command};
 
-use super::{News, ProcessId, spawn_from_lasting_thread};
-use crate::process::mark::Mark;
+use super::{News, ProcessId, Started, on_lasting_thread};
+use crate::process::mark::{self, Mark};
+use crate::process::spec::CommandSpec;
 
 /// How often a group without its leader is looked at: no event tells of its end.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -22,18 +24,37 @@ pub(in crate::process) struct Family {
     gone: bool,
 }
 
+/// Starts a program. An error is a program that never ran.
+pub(in crate::process) async fn start(spec: &CommandSpec, mark: &Mark) -> io::Result<Started> {
+    let mut command = command(spec, mark);
+    let mut program = on_lasting_thread(move || command.spawn()).await?;
+    let group = program.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+    let group = group.ok_or_else(|| io::Error::other("it ended at its start"))?;
+    let (stdin, stdout, stderr) =
+        (program.stdin.take(), program.stdout.take(), program.stderr.take());
+    let family = Family { program, group, program_ended: false, gone: false };
+    Ok(Started { family, stdin, stdout, stderr })
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place that starts agents and gates")]
+fn command(spec: &CommandSpec, mark: &Mark) -> Command {
+    let mut command = Command::new(&spec.program);
+    command
+        .args(&spec.args)
+        .current_dir(&spec.folder)
+        .env_clear()
+        .envs(spec.env.iter().map(|(name, value)| (name, value)))
+        .env(mark::VARIABLE, mark.as_str())
+        .stdin(if spec.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // Signals from the terminal are for ralph, which passes them on as it sees fit.
+        .process_group(0)
+        .kill_on_drop(true);
+    command
+}
+
 impl Family {
-    pub(super) async fn start(command: Command, _mark: &Mark) -> io::Result<Self> {
-        let program = spawn_from_lasting_thread(command).await?;
-        let group = program.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        let group = group.ok_or_else(|| io::Error::other("it ended at its start"))?;
-        Ok(Self { program, group, program_ended: false, gone: false })
-    }
-
-    pub(super) fn child_mut(&mut self) -> &mut Child {
-        &mut self.program
-    }
-
     /// What happens next. May be dropped and called again without losing anything.
     pub(in crate::process) async fn news(&mut self) -> News {
         if !self.program_ended {
