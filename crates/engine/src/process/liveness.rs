@@ -1,27 +1,36 @@
 //! Whether a process is still the one that it was. A pid alone does not say: pids come again.
 
+use std::sync::LazyLock;
+
 use ralph_core::records::Liveness;
 use rustix::process::{Pid, getpid};
 
-/// What is known of this very process.
-pub fn liveness() -> Liveness {
+/// None of it changes while the process lives.
+static ME: LazyLock<Liveness> = LazyLock::new(|| {
     let pid = getpid();
     Liveness {
-        host: host(),
-        boot_id: boot_id(),
+        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        boot_id: read_boot_id(),
         pid: pid.as_raw_nonzero().get().unsigned_abs(),
         pid_started: started(pid).unwrap_or(0),
     }
+});
+
+/// What is known of this very process.
+pub fn liveness() -> Liveness {
+    ME.clone()
 }
 
 /// Whether that process still lives; `None` when it is on another machine.
 pub fn is_alive(process: &Liveness) -> Option<bool> {
-    (process.host == host())
-        .then(|| process.boot_id == boot_id() && lives(process.pid, process.pid_started))
+    (process.host == ME.host)
+        .then(|| process.boot_id == ME.boot_id && lives(process.pid, process.pid_started))
 }
 
-fn host() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
+/// The name of this start of the system.
+#[cfg(target_os = "linux")]
+pub(super) fn boot_id() -> &'static str {
+    &ME.boot_id
 }
 
 fn pid(number: u32) -> Option<Pid> {
@@ -29,7 +38,7 @@ fn pid(number: u32) -> Option<Pid> {
 }
 
 #[cfg(target_os = "linux")]
-pub(super) fn boot_id() -> String {
+fn read_boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
         .map(|text| text.trim().to_owned())
         .unwrap_or_default()
@@ -88,7 +97,7 @@ fn started(pid: Pid) -> Option<u64> {
 
 /// There is none to be had without further libraries.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn boot_id() -> String {
+fn read_boot_id() -> String {
     String::new()
 }
 

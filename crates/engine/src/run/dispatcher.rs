@@ -220,9 +220,7 @@ impl Dispatcher {
                 RunEvent { v: RunEvent::VERSION, run, seq: self.seq, at, fact }
             })
             .collect();
-        if !events.is_empty() {
-            self.record(&events);
-        }
+        self.record(&events);
         let mut outcome = None;
         for effect in step.effects {
             if let Effect::Finish { outcome: end } = &effect {
@@ -230,11 +228,12 @@ impl Dispatcher {
             }
             self.crew.carry_out(effect, &mut self.tasks);
         }
+        // What others are shown can come after what is to be done.
+        self.publish(&events);
         outcome
     }
 
     fn record(&mut self, events: &[RunEvent]) {
-        let mut save = false;
         for event in events {
             // Recording must not break a run: a line that is not written costs history, never work.
             if let Err(error) = self.feed.append(event)
@@ -246,15 +245,23 @@ impl Dispatcher {
             }
             self.state.evolve(&event.fact, event.at);
             self.display.event(event);
-            save |= matches!(
-                event.fact,
-                Fact::RunStarted { .. } | Fact::IterationEnded { .. } | Fact::RunEnded { .. }
-            );
             if matches!(event.fact, Fact::IterationEnded { .. }) {
                 crash::point("iteration-ended");
             }
         }
-        if save {
+    }
+
+    fn publish(&mut self, events: &[RunEvent]) {
+        if events.is_empty() {
+            return;
+        }
+        let is_kept = |event: &RunEvent| {
+            matches!(
+                event.fact,
+                Fact::RunStarted { .. } | Fact::IterationEnded { .. } | Fact::RunEnded { .. }
+            )
+        };
+        if events.iter().any(is_kept) {
             match self.state_file.write(&self.state) {
                 Ok(()) => {}
                 Err(error) => {

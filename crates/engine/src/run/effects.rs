@@ -65,7 +65,8 @@ impl Crew {
         }
     }
 
-    /// Runs where waiting is allowed, and answers.
+    /// Runs where waiting is allowed, and answers from there: every change of threads is felt when the
+    /// sessions are short.
     fn blocking(
         self: &Arc<Self>,
         slot: SlotId,
@@ -73,10 +74,8 @@ impl Crew {
         act: impl FnOnce(&Arc<Self>) -> Answer + Send + 'static,
     ) {
         let crew = Arc::clone(self);
-        tasks.spawn(async move {
-            let inner = Arc::clone(&crew);
-            let done = tokio::task::spawn_blocking(move || act(&inner)).await;
-            let answer = done.unwrap_or_else(|panic| Err(Failed::new(Port::Store, panic, true)));
+        tasks.spawn_blocking(move || {
+            let answer = unbroken(Port::Store, || act(&crew));
             crew.answer(slot, answer);
         });
     }
@@ -105,6 +104,15 @@ impl Crew {
             other => other,
         }
     }
+}
+
+/// A panic in an effect is a failure of its port: the loop must hear of it, or it would wait for ever.
+pub(super) fn unbroken<T>(
+    port: Port,
+    act: impl FnOnce() -> Result<T, Failed>,
+) -> Result<T, Failed> {
+    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(act));
+    done.unwrap_or_else(|_| Err(Failed::new(port, "a step of the loop panicked", true)))
 }
 
 /// The name under which controls act.

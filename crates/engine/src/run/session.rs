@@ -17,6 +17,7 @@ use ralph_core::run::{Input, Picker, Port, SessionReport, SlotId, TaskBrief};
 use super::crash;
 use super::crew::{Crew, Failed};
 use super::display::Display;
+use super::effects::unbroken;
 use super::look::brief;
 use super::place::private_file;
 use super::prompting::PromptError;
@@ -53,12 +54,10 @@ impl Crew {
             kit.stop.send_replace(Stop::Go);
             kit.stop.subscribe()
         };
-        let crew = Arc::clone(&self);
-        let prepared = tokio::task::spawn_blocking(move || crew.prepare(job)).await;
-        let prepared = match prepared {
-            Ok(Ok(prepared)) => prepared,
-            Ok(Err(failed)) => return self.answer(slot, Err(failed)),
-            Err(panic) => return self.answer(slot, Err(Failed::new(Port::Prompt, panic, true))),
+        let prepare = || unbroken(Port::Prompt, || self.prepare(job));
+        let prepared = match tokio::task::block_in_place(prepare) {
+            Ok(prepared) => prepared,
+            Err(failed) => return self.answer(slot, Err(failed)),
         };
         let Prepared { job, spec, log, mut raw, socket } = prepared;
         self.send(Input::SessionStarted { slot, log: log.display().to_string() });
@@ -115,9 +114,12 @@ impl Crew {
             end = SessionEnd { usage: end.usage, model: end.model, ..full };
         }
         let (requests, notes) = socket.requests().close();
-        drop(socket);
         self.kit(slot).usage = end.usage;
-        let answer = self.held_at_last(Arc::new(job)).await.map(|held| {
+        let held = match &job.task {
+            Some(task) => Ok(vec![task.clone()]),
+            None => self.held_at_last(&job).await,
+        };
+        let answer = held.map(|held| {
             let report = SessionReport {
                 signals: match end.class {
                     EndClass::Completed => Signals::read(&end.text),
@@ -134,16 +136,17 @@ impl Crew {
             Input::SessionEnded { slot, report: Box::new(report) }
         });
         self.answer(slot, answer);
+        // Nobody waits for its folder to go.
+        drop(socket);
     }
 
-    /// The tasks that the session holds, even if the store has to be asked more than once: a session that
-    /// has ended must not be run again because of it.
-    async fn held_at_last(self: &Arc<Self>, job: Arc<Job>) -> Result<Vec<TaskBrief>, Failed> {
+    /// The tasks that a session holds that chose for itself, even if the store has to be asked more than
+    /// once: a session that has ended must not be run again because of it.
+    async fn held_at_last(&self, job: &Job) -> Result<Vec<TaskBrief>, Failed> {
         let mut tries = 0;
         loop {
-            let (crew, job) = (Arc::clone(self), Arc::clone(&job));
-            let held = tokio::task::spawn_blocking(move || crew.held(&job)).await;
-            match held.unwrap_or_else(|panic| Err(Failed::new(Port::Store, panic, true))) {
+            let held = || unbroken(Port::Store, || self.held(job));
+            match tokio::task::block_in_place(held) {
                 Err(failed) if !failed.for_good && tries < self.setup.policy.port_retries => {
                     self.notice(format!("{}; it is tried again", failed.error));
                     tokio::time::sleep(transient(tries, 0.5)).await;
@@ -155,11 +158,8 @@ impl Crew {
         }
     }
 
-    /// The tasks that the session holds now that it has ended.
+    /// The tasks that a session holds, now that it has ended.
     fn held(&self, job: &Job) -> Result<Vec<TaskBrief>, Failed> {
-        if let Some(task) = &job.task {
-            return Ok(vec![task.clone()]);
-        }
         let mut store = self.store();
         let assignee = Some(self.agent_id(job.slot).clone());
         let tasks = store.list(&Filter { assignee, ..Filter::default() })?;

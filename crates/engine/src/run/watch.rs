@@ -186,9 +186,9 @@ impl Notices {
                 return echo;
             }
             self.echoes = ECHOES;
-            // Changes that come together are one.
-            forget(told);
-            wait_readable(told, SETTLE);
+            // Changes that come together are one. Our own come many at a time, and each look that they
+            // lead to would be in the way of the next.
+            pause(SETTLE);
             forget(told);
             return true;
         }
@@ -204,7 +204,7 @@ fn stamp(path: &Path) -> Stamp {
     std::fs::metadata(path).ok().map(|file| (file.len(), file.modified().ok()))
 }
 
-#[expect(clippy::disallowed_methods, reason = "where the kernel tells nothing, one has to look")]
+#[expect(clippy::disallowed_methods, reason = "a thread that does nothing but look now and then")]
 fn pause(time: Duration) {
     std::thread::sleep(time);
 }
