@@ -6,6 +6,7 @@
 
 mod beads_jsonl;
 mod json;
+pub mod markdown;
 mod prd_json;
 mod sync_jsonl;
 mod tally;

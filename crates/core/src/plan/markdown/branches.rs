@@ -1,0 +1,85 @@
+//! Plans of branches: sections `## Branch: name`, each with a goal, a base and boxes.
+
+use std::collections::HashMap;
+
+use super::doc::{Group, Kind, PlanDoc};
+use super::items::{Boxes, bare, list, value_of};
+use super::outline::{LineKind, Outline};
+use crate::plan::PlanError;
+use crate::plan::json::quoted;
+
+/// The name of the branch that a heading starts, which may be empty.
+pub(super) fn name(words: &str) -> Option<&str> {
+    let head = words.get(.."branch".len()).filter(|head| head.eq_ignore_ascii_case("branch"))?;
+    let name = words[head.len()..].trim_start().strip_prefix(':')?;
+    Some(name.trim().trim_matches('`').trim())
+}
+
+pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
+    let mut doc = PlanDoc::empty(Kind::Branches);
+    let mut boxes = Boxes::of(outline);
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    let mut branch = None;
+    for (index, line) in outline.lines.iter().enumerate() {
+        if let LineKind::Heading { level, words, underlined } = &line.kind {
+            let words = &outline.text[words.clone()];
+            let found = name(words).filter(|_| *level == 2);
+            // A last line of a section above a rule is no heading.
+            if *underlined && found.is_none() && *level == 2 {
+                field(&mut doc, branch, outline.content(line));
+                continue;
+            }
+            if *level == 1 && doc.name.is_none() {
+                doc.name = bare(words);
+            }
+            if *level <= 2 {
+                branch = None;
+            }
+            if let Some(name) = found {
+                check(name, line.number, &mut seen)?;
+                branch = Some(doc.groups.len());
+                let title = name.to_owned();
+                doc.groups.push(Group { title, line: line.number, ..Group::default() });
+            }
+            continue;
+        }
+        if branch.is_some() {
+            boxes.line(index, branch);
+        }
+        if line.under.is_none() && matches!(line.kind, LineKind::Text | LineKind::Bullet { .. }) {
+            field(&mut doc, branch, outline.content(line));
+        }
+    }
+    doc.items = boxes.finish();
+    Ok(doc)
+}
+
+fn check<'t>(
+    name: &'t str,
+    line: usize,
+    seen: &mut HashMap<&'t str, usize>,
+) -> Result<(), PlanError> {
+    let problem = match seen.insert(name, line) {
+        _ if name.is_empty() => "a branch needs a name: ## Branch: name".to_owned(),
+        Some(first) => format!("the branch {} is already on line {first}", quoted(name)),
+        None => return Ok(()),
+    };
+    Err(PlanError { line, problem })
+}
+
+/// Reads a line such as `Base: master`. What is said first counts.
+fn field(doc: &mut PlanDoc, branch: Option<usize>, line: &str) {
+    let Some(group) = branch.and_then(|branch| doc.groups.get_mut(branch)) else {
+        return;
+    };
+    let value = |key| value_of(line, key).map(|range| &line[range]);
+    if let Some(goal) = value("goal") {
+        group.goal = group.goal.take().or_else(|| bare(goal));
+    } else if let Some(base) = value("base") {
+        group.base = group.base.take().or_else(|| bare(base));
+    } else if let Some(needs) = value("needs").filter(|_| group.needs.is_empty()) {
+        group.needs = list(needs);
+    } else if let Some(touches) = value("touches").filter(|_| group.touches.is_empty()) {
+        group.touches = list(touches);
+    }
+}

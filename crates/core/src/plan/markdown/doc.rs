@@ -1,0 +1,254 @@
+//! A markdown plan as a value: its items, their groups and where each stands in the text.
+
+use std::ops::Range;
+
+use super::edit::Edit;
+use super::outline::{LineKind, Outline};
+use super::progress::Progress;
+use super::{branches, checklist, progress};
+use crate::plan::PlanError;
+
+/// The three ways to write a plan in markdown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Sections `## Branch: name`, each of them one pull request.
+    Branches,
+    /// `# Progress: name` with its fixed sections.
+    Progress,
+    /// Boxes anywhere, or headings `### Task N: title`.
+    Checklist,
+}
+
+impl Kind {
+    /// What a file of this name and content is.
+    pub fn of(file_name: &str, text: &str) -> Self {
+        let outline = Outline::of(text);
+        let headings: Vec<(u8, &str)> = outline.headings().collect();
+        if headings.iter().any(|(level, words)| *level == 2 && branches::name(words).is_some()) {
+            return Self::Branches;
+        }
+        let named = headings
+            .first()
+            .is_some_and(|(level, words)| *level == 1 && progress::name(words).is_some());
+        let has_tasks = || {
+            let is_tasks = |(level, words): &(u8, &str)| {
+                *level == 2 && progress::Section::of(words) == Some(progress::Section::Tasks)
+            };
+            headings.iter().any(is_tasks)
+        };
+        let file = file_name.rsplit(['/', '\\']).next().unwrap_or_default();
+        if named || (file.eq_ignore_ascii_case("progress.md") && has_tasks()) {
+            Self::Progress
+        } else {
+            Self::Checklist
+        }
+    }
+
+    /// Its word, as `ralph export` has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Branches => "branches",
+            Self::Progress => "progress",
+            Self::Checklist => "checklist",
+        }
+    }
+}
+
+/// A plan as it stands in a text. Places are bytes of that text: after a change it is read again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanDoc {
+    /// Which kind of plan.
+    pub kind: Kind,
+    /// What the plan calls itself.
+    pub name: Option<String>,
+    /// The tasks, in the order of the text. A parent stands before its parts.
+    pub items: Vec<Item>,
+    /// Branches, phases or headings, in the order of the text.
+    pub groups: Vec<Group>,
+    /// The sections of a progress file; empty for the other kinds.
+    pub(super) progress: Progress,
+    /// The line break that the text uses.
+    pub(super) newline: &'static str,
+}
+
+/// A task of a markdown plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// The line it stands on, from 1.
+    pub line: usize,
+    /// Its words as written: one line, no control characters, no longer than a title may be.
+    pub title: String,
+    /// The text below it without its indentation, boxes inside left out. A title that was cut
+    /// stands here whole.
+    pub body: String,
+    /// Whether it is ticked.
+    pub done: bool,
+    /// The group it is in.
+    pub group: Option<usize>,
+    /// The item that it is a part of.
+    pub parent: Option<usize>,
+    /// What `Task N` calls it; boxes have none.
+    pub label: Option<String>,
+    /// The words after `**Status:**`; boxes have none.
+    pub status: Option<String>,
+    /// The specification it names.
+    pub spec: Option<String>,
+    /// What it depends on, as written: `Task 1`.
+    pub deps: Vec<String>,
+    /// The whole item with what is inside it.
+    pub span: Range<usize>,
+    /// What a tick changes.
+    pub(super) tick: Tick,
+}
+
+/// What a tick changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Tick {
+    /// The byte between the brackets.
+    Byte(usize),
+    /// The words after `**Status:**`.
+    Words(Range<usize>),
+    /// A status line that is not there: where it would stand, after the end of a line.
+    Missing(usize),
+}
+
+/// A branch, a phase, or a heading above boxes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Group {
+    /// Its name.
+    pub title: String,
+    /// The line of its heading, from 1.
+    pub line: usize,
+    /// What a branch is for.
+    pub goal: Option<String>,
+    /// What a branch starts from.
+    pub base: Option<String>,
+    /// The branches that must be done first.
+    pub needs: Vec<String>,
+    /// Globs of the files that a branch changes.
+    pub touches: Vec<String>,
+}
+
+/// Reads a plan of a known kind.
+pub fn read(kind: Kind, text: &str) -> Result<PlanDoc, PlanError> {
+    refuse_binary(text)?;
+    let outline = Outline::of(text);
+    let mut doc = match kind {
+        Kind::Branches => branches::read(&outline),
+        Kind::Progress => progress::read(&outline),
+        Kind::Checklist => Ok(checklist::read(&outline)),
+    }?;
+    let first_break = text.find('\n');
+    let is_crlf = first_break.is_some_and(|at| text[..at].ends_with('\r'));
+    doc.newline = if is_crlf { "\r\n" } else { "\n" };
+    Ok(doc)
+}
+
+/// The text of a file, if it is one.
+pub fn decode(bytes: &[u8]) -> Result<&str, PlanError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let good = &bytes[..error.valid_up_to()];
+        let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+        PlanError { line, problem: "this is binary, not UTF-8 text".to_owned() }
+    })?;
+    refuse_binary(text)?;
+    Ok(text)
+}
+
+fn refuse_binary(text: &str) -> Result<(), PlanError> {
+    match text.find('\0') {
+        Some(at) => {
+            let line = text[..at].matches('\n').count() + 1;
+            Err(PlanError { line, problem: "this is binary: it has a NUL byte".to_owned() })
+        }
+        None => Ok(()),
+    }
+}
+
+impl PlanDoc {
+    /// A plan without anything in it.
+    pub(super) fn empty(kind: Kind) -> Self {
+        let (items, groups) = (Vec::new(), Vec::new());
+        Self { kind, name: None, items, groups, progress: Progress::default(), newline: "\n" }
+    }
+
+    /// Whether an item has parts. It is then not worked on itself.
+    pub fn has_children(&self, item: usize) -> bool {
+        // What is inside an item follows it, and its first part at once.
+        self.items.get(item + 1).is_some_and(|next| next.parent == Some(item))
+    }
+
+    /// For each item whether it has parts: [`has_children`](Self::has_children) for all at once.
+    pub fn parents(&self) -> Vec<bool> {
+        let mut parents = vec![false; self.items.len()];
+        for parent in self.items.iter().filter_map(|item| item.parent) {
+            parents[parent] = true;
+        }
+        parents
+    }
+
+    /// The items that are not ticked although all their parts are, innermost first: what is to be
+    /// ticked after the last part was.
+    pub fn due_parents(&self) -> Vec<usize> {
+        let mut open_parts = vec![0_usize; self.items.len()];
+        let parents = self.parents();
+        let mut due = Vec::new();
+        for (index, item) in self.items.iter().enumerate().rev() {
+            let is_due = !item.done && parents[index] && open_parts[index] == 0;
+            if is_due {
+                due.push(index);
+            }
+            if let Some(parent) = item.parent.filter(|_| !item.done && !is_due) {
+                open_parts[parent] += 1;
+            }
+        }
+        due
+    }
+
+    /// The name of an item's group.
+    pub fn group_of(&self, item: usize) -> Option<&Group> {
+        self.groups.get(self.items.get(item)?.group?)
+    }
+
+    /// The items that an item's dependencies mean, each once, and the words that mean none.
+    pub fn dependencies(&self, item: usize) -> (Vec<usize>, Vec<&str>) {
+        checklist::dependencies(self, item)
+    }
+
+    /// The change that ticks an item or takes its tick back; `None` if it is so already.
+    pub fn set_done(&self, item: usize, done: bool) -> Option<Edit> {
+        let item = self.items.get(item).filter(|item| item.done != done)?;
+        Some(match &item.tick {
+            Tick::Byte(at) => {
+                Edit { range: *at..at + 1, text: if done { "x" } else { " " }.to_owned() }
+            }
+            Tick::Words(range) => {
+                Edit { range: range.clone(), text: checklist::status_words(item, done) }
+            }
+            Tick::Missing(at) => {
+                let (newline, words) = (self.newline, checklist::status_words(item, done));
+                Edit { range: *at..*at, text: format!("{newline}{newline}**Status:** {words}") }
+            }
+        })
+    }
+
+    /// Whether RALPH_DONE stands alone on a line of the Status section of a progress file.
+    pub fn is_done(&self) -> bool {
+        self.progress.done_marker
+    }
+
+    /// The Status section of a progress file, as written, without the blank lines around it.
+    pub fn status_text(&self) -> Option<&str> {
+        self.progress.status.as_deref()
+    }
+}
+
+impl<'t> Outline<'t> {
+    /// The headings, with their levels.
+    pub(super) fn headings(&self) -> impl Iterator<Item = (u8, &'t str)> {
+        self.lines.iter().filter_map(|line| match &line.kind {
+            LineKind::Heading { level, words, .. } => Some((*level, &self.text[words.clone()])),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,31 @@
+//! Plans that people keep as markdown: read without loss, changed byte by byte.
+//!
+//! A markdown plan stays its owner's file. [`read`] says where the tasks are; what ralph changes is
+//! a list of [`Edit`]s that touch the bytes they must and no others. Text that nobody here
+//! understands is never parsed and so never written.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `outline.rs`, `line.rs` | lines of markdown: headings, list items, boxes, code that hides them |
+//! | `doc.rs` | [`PlanDoc`]: what all three kinds of plan come to |
+//! | `items.rs` | boxes as items: titles, bodies, parents |
+//! | `branches.rs`, `progress.rs`, `checklist.rs` | one kind of plan each |
+//! | `edit.rs`, `sections.rs` | ticks, and what is written into a progress file |
+//! | `identity.rs`, `likeness.rs` | which item is which known task after an edit |
+//! | `printed.rs` | a progress file in what an agent said |
+//! | `format.rs`, `write.rs` | the three kinds for `ralph import` and `ralph export` |
+
+mod branches;
+mod checklist;
+mod doc;
+mod edit;
+mod items;
+mod line;
+mod outline;
+mod progress;
+#[cfg(test)]
+mod tests;
+
+pub use doc::{Group, Item, Kind, PlanDoc, decode, read};
+pub use edit::{Edit, EditError, apply, inverse};
+pub use progress::AttemptNote;

@@ -1,0 +1,253 @@
+//! Progress files: `# Progress: name` and its sections.
+
+use std::ops::Range;
+
+use super::doc::{Group, Kind, PlanDoc};
+use super::items::{Boxes, bare, value_of};
+use super::outline::{Line, LineKind, Outline};
+use crate::plan::PlanError;
+
+/// What ends a run when it stands alone on a line of the Status section.
+pub(super) const DONE_MARKER: &str = "RALPH_DONE";
+
+/// The sections that are read; others are text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Section {
+    Status,
+    Analysis,
+    Tasks,
+    Testing,
+    Completed,
+    Attempts,
+    Log,
+}
+
+impl Section {
+    /// All of them, in the order of a new file.
+    pub(super) const ALL: [Self; 7] = [
+        Self::Status,
+        Self::Analysis,
+        Self::Tasks,
+        Self::Testing,
+        Self::Completed,
+        Self::Attempts,
+        Self::Log,
+    ];
+
+    /// The words of its heading.
+    pub(super) const fn heading(self) -> &'static str {
+        match self {
+            Self::Status => "Status",
+            Self::Analysis => "Analysis",
+            Self::Tasks => "Tasks",
+            Self::Testing => "Testing Strategy",
+            Self::Completed => "Completed This Iteration",
+            Self::Attempts => "Recent Attempts",
+            Self::Log => "Iteration Log",
+        }
+    }
+
+    /// The section that a heading starts.
+    pub(super) fn of(words: &str) -> Option<Self> {
+        let words = words.trim().trim_matches('*').trim_end_matches(':').trim();
+        Self::ALL.into_iter().find(|section| section.heading().eq_ignore_ascii_case(words))
+    }
+}
+
+/// Where things are in a progress file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Progress {
+    pub(super) done_marker: bool,
+    pub(super) status: Option<String>,
+    pub(super) sections: Vec<SectionAt>,
+    pub(super) attempts: Vec<AttemptAt>,
+    pub(super) completed: Vec<String>,
+    /// The header of the log's table and the end of its last row.
+    pub(super) log: Option<(Range<usize>, usize)>,
+    /// After the heading of the file, where a section may be put in.
+    pub(super) head_end: usize,
+    /// Whether the lines that are being read belong to the last attempt.
+    in_attempt: bool,
+}
+
+impl Progress {
+    /// The place of a section.
+    pub(super) fn section(&self, wanted: Section) -> Option<&SectionAt> {
+        self.sections.iter().find(|at| at.section == wanted)
+    }
+}
+
+/// The place of a section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SectionAt {
+    pub(super) section: Section,
+    /// Where the line of its heading begins.
+    pub(super) start: usize,
+    /// After its heading, without the line break.
+    pub(super) heading_end: usize,
+    /// The lines of what it says, from the first that is not blank to the last, without its line
+    /// break; empty at the end of the heading if it says nothing.
+    pub(super) content: Range<usize>,
+    line: usize,
+}
+
+/// What was tried in an iteration, as the file remembers it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AttemptNote {
+    /// Which iteration.
+    pub iteration: u64,
+    /// What was tried.
+    pub tried: String,
+    /// What came of it.
+    pub result: String,
+    /// What to do next.
+    pub next: Option<String>,
+}
+
+/// The place of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct AttemptAt {
+    pub(super) note: AttemptNote,
+    /// From the line of its heading to the end of its last line, without the line break.
+    pub(super) span: Range<usize>,
+}
+
+/// The name in a heading such as `Progress: name`, which may be empty.
+pub(super) fn name(words: &str) -> Option<&str> {
+    let head = words.get(.."progress".len()).filter(|h| h.eq_ignore_ascii_case("progress"))?;
+    words[head.len()..].trim_start().strip_prefix(':').map(str::trim)
+}
+
+pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
+    let mut doc = PlanDoc::empty(Kind::Progress);
+    let mut boxes = Boxes::of(outline);
+    let mut section: Option<usize> = None;
+    let mut phase = None;
+    for (index, line) in outline.lines.iter().enumerate() {
+        if let LineKind::Heading { level, words, underlined } = &line.kind {
+            let words = &outline.text[words.clone()];
+            let known = Section::of(words).filter(|_| *level == 2);
+            // `RALPH_DONE` above a rule is a line of its section, not a heading.
+            if !*underlined || known.is_some() || *level == 1 {
+                // The underline is the end of such a heading.
+                let end = if *underlined { &outline.lines[index + 1] } else { line }.end;
+                if *level == 1 && doc.progress.head_end == 0 {
+                    doc.name = bare(name(words).unwrap_or(words));
+                    doc.progress.head_end = end;
+                }
+                if *level <= 2 {
+                    phase = None;
+                    section = match known {
+                        Some(known) => start(&mut doc, known, line, end)?,
+                        None => None,
+                    };
+                    continue;
+                }
+                let now = section.map(|at| doc.progress.sections[at].section);
+                if *level == 3 && now == Some(Section::Tasks) {
+                    phase = Some(doc.groups.len());
+                    let title = bare(words).unwrap_or_default();
+                    doc.groups.push(Group { title, line: line.number, ..Group::default() });
+                }
+                if *level == 3 && now == Some(Section::Attempts) {
+                    attempt(&mut doc.progress, line, words);
+                }
+            }
+        }
+        let Some(at) = section else { continue };
+        let section = &mut doc.progress.sections[at];
+        if line.start < section.heading_end {
+            continue;
+        }
+        // The underline of the section's own heading is the first line below it.
+        if section.content.is_empty() && line.end > section.heading_end {
+            section.content = line.start..line.end;
+        }
+        section.content.end = section.content.end.max(line.end);
+        let section = section.section;
+        if section == Section::Tasks {
+            boxes.line(index, phase);
+        } else {
+            say(&mut doc.progress, section, outline, line);
+        }
+    }
+    doc.items = boxes.finish();
+    let status = doc.progress.section(Section::Status).map(|at| at.content.clone());
+    doc.progress.status = status.map(|range| outline.text[range].to_owned());
+    Ok(doc)
+}
+
+/// A section begins. Two that say where the work stands are for a person to join; of others the
+/// second is text.
+fn start(
+    doc: &mut PlanDoc,
+    section: Section,
+    line: &Line,
+    end: usize,
+) -> Result<Option<usize>, PlanError> {
+    doc.progress.in_attempt = false;
+    if let Some(first) = doc.progress.section(section).map(|at| at.line) {
+        if !matches!(section, Section::Tasks | Section::Status) {
+            return Ok(None);
+        }
+        let heading = section.heading();
+        let problem = format!("a second \"## {heading}\"; the first is on line {first}");
+        return Err(PlanError { line: line.number, problem });
+    }
+    doc.progress.sections.push(SectionAt {
+        section,
+        start: line.start,
+        heading_end: end,
+        content: end..end,
+        line: line.number,
+    });
+    Ok(Some(doc.progress.sections.len() - 1))
+}
+
+/// An attempt begins, if the heading names an iteration.
+fn attempt(progress: &mut Progress, line: &Line, words: &str) {
+    let head = words.get(.."iteration".len()).filter(|h| h.eq_ignore_ascii_case("iteration"));
+    let rest = head.map_or("", |head| words[head.len()..].trim_start());
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    progress.in_attempt = false;
+    if let Ok(iteration) = rest[..digits].parse() {
+        progress.in_attempt = true;
+        let note = AttemptNote { iteration, ..AttemptNote::default() };
+        progress.attempts.push(AttemptAt { note, span: line.start..line.end });
+    }
+}
+
+/// A line of a section other than Tasks.
+fn say(progress: &mut Progress, section: Section, outline: &Outline<'_>, line: &Line) {
+    let content = outline.content(line);
+    match (section, &line.kind) {
+        (Section::Status, LineKind::Text | LineKind::Heading { .. }) => {
+            progress.done_marker |= content.trim() == DONE_MARKER;
+        }
+        (Section::Completed, LineKind::Bullet { words } | LineKind::Box { words, .. }) => {
+            progress.completed.extend(bare(&outline.text[words.clone()]));
+        }
+        (Section::Log, LineKind::Row) => {
+            let header = progress.log.take().map(|(header, _)| header);
+            progress.log = Some((header.unwrap_or(line.start..line.end), line.end));
+        }
+        (Section::Attempts, _) => say_attempt(progress, content, line),
+        _ => {}
+    }
+}
+
+fn say_attempt(progress: &mut Progress, content: &str, line: &Line) {
+    let in_attempt = progress.in_attempt;
+    let Some(AttemptAt { note, span }) = progress.attempts.last_mut().filter(|_| in_attempt) else {
+        return;
+    };
+    span.end = line.end;
+    let value = |key| value_of(content, key).map(|range| content[range].to_owned());
+    if let Some(tried) = value("tried") {
+        note.tried = tried;
+    } else if let Some(result) = value("result") {
+        note.result = result;
+    } else if let Some(next) = value("next") {
+        note.next = bare(&next);
+    }
+}

@@ -1,0 +1,28 @@
+//! Tests of markdown plans.
+
+mod kinds;
+mod reading;
+
+use super::*;
+
+/// A plan that must be readable.
+fn doc(kind: Kind, text: &str) -> PlanDoc {
+    read(kind, text).unwrap_or_else(|error| panic!("{error} in {text:?}"))
+}
+
+/// The titles of a checklist, `x` before those that are done.
+fn titles(text: &str) -> Vec<String> {
+    shown(&doc(Kind::Checklist, text))
+}
+
+/// The items in short: depth, tick, title.
+fn shown(doc: &PlanDoc) -> Vec<String> {
+    let depth = |item: &Item| {
+        std::iter::successors(item.parent, |parent| doc.items[*parent].parent).count()
+    };
+    let shown = doc.items.iter().map(|item| {
+        let done = if item.done { "x " } else { "" };
+        format!("{}{done}{}", ">".repeat(depth(item)), item.title)
+    });
+    shown.collect()
+}
