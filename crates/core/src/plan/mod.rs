@@ -87,4 +87,10 @@ pub trait PlanFormat: Sync {
 }
 
 /// Every format, in the order in which they are asked whether they recognise a file.
-pub static FORMATS: &[&dyn PlanFormat] = &[&prd_json::PrdJson, &beads_jsonl::BeadsJsonl];
+pub static FORMATS: &[&dyn PlanFormat] = &[
+    &prd_json::PrdJson,
+    &beads_jsonl::BeadsJsonl,
+    &markdown::Markdown(markdown::Kind::Branches),
+    &markdown::Markdown(markdown::Kind::Progress),
+    &markdown::Markdown(markdown::Kind::Checklist),
+];

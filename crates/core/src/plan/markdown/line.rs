@@ -126,6 +126,11 @@ impl Fence {
         opens.then_some(Self { byte, length })
     }
 
+    /// What closes it.
+    pub(super) fn closing(self) -> String {
+        char::from(self.byte).to_string().repeat(self.length)
+    }
+
     /// Whether `text` closes it.
     pub(super) fn is_closed_by(self, text: &str) -> bool {
         let length = text.bytes().take_while(|found| *found == self.byte).count();

@@ -19,13 +19,24 @@ mod branches;
 mod checklist;
 mod doc;
 mod edit;
+mod format;
+mod identity;
 mod items;
+mod likeness;
 mod line;
 mod outline;
+mod printed;
 mod progress;
+mod sections;
 #[cfg(test)]
 mod tests;
+mod write;
 
 pub use doc::{Group, Item, Kind, PlanDoc, decode, read};
 pub use edit::{Edit, EditError, apply, inverse};
+pub(super) use format::Markdown;
+pub use format::content_ids;
+pub use identity::{Identified, Known, identify};
+pub use printed::{Printed, printed};
 pub use progress::AttemptNote;
+pub use sections::LogRow;

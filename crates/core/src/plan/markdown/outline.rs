@@ -51,6 +51,8 @@ pub(super) enum LineKind {
 pub(super) struct Outline<'t> {
     pub(super) text: &'t str,
     pub(super) lines: Vec<Line>,
+    /// What the text does not close, outside of inner items.
+    hidden: Option<Hidden>,
 }
 
 /// A list item that is open.
@@ -72,6 +74,7 @@ impl Open {
 }
 
 /// What goes on over several lines and hides them.
+#[derive(Debug)]
 enum Hidden {
     Fence(Fence, usize),
     Html(&'static str),
@@ -113,8 +116,18 @@ impl<'t> Outline<'t> {
             }
             start = next;
         }
+        // What is in an inner item ends with it.
+        let hidden = scanner.hidden.take().filter(|_| scanner.open.len() <= 1);
         scanner.close(0);
-        Self { text, lines: scanner.lines }
+        Self { text, lines: scanner.lines, hidden }
+    }
+
+    /// What would close the code or the comment that reaches the end of the text.
+    pub(super) fn closing(&self) -> Option<String> {
+        self.hidden.as_ref().map(|hidden| match hidden {
+            Hidden::Fence(fence, _) => fence.closing(),
+            Hidden::Html(mark) => (*mark).to_owned(),
+        })
     }
 
     /// The text of a line, without its line break.

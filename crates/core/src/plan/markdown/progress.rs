@@ -227,7 +227,7 @@ fn say(progress: &mut Progress, section: Section, outline: &Outline<'_>, line: &
         (Section::Completed, LineKind::Bullet { words } | LineKind::Box { words, .. }) => {
             progress.completed.extend(bare(&outline.text[words.clone()]));
         }
-        (Section::Log, LineKind::Row) => {
+        (Section::Log, LineKind::Row | LineKind::Text) if content.contains('|') => {
             let header = progress.log.take().map(|(header, _)| header);
             progress.log = Some((header.unwrap_or(line.start..line.end), line.end));
         }

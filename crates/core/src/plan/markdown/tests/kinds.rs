@@ -2,7 +2,7 @@
 
 use super::*;
 
-const BRANCHES: &str = "\
+pub(super) const BRANCHES: &str = "\
 # Plan for the tool
 
 ## Branch: fix-image
@@ -26,7 +26,7 @@ Needs: fix-image, other
 - [ ] not a task
 ";
 
-const PROGRESS: &str = "\
+pub(super) const PROGRESS: &str = "\
 # Progress: the parser
 
 ## Status
@@ -77,7 +77,7 @@ Run it.
 | 1 | 2026-01-18 10:00 | 1m | 0 | none |
 ";
 
-const TASKS: &str = "\
+pub(super) const TASKS: &str = "\
 # Implementation Plan
 
 ## Phase A

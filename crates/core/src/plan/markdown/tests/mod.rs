@@ -1,7 +1,12 @@
 //! Tests of markdown plans.
 
+mod formats;
+mod identity;
 mod kinds;
+mod printed;
+mod properties;
 mod reading;
+mod sections;
 
 use super::*;
 

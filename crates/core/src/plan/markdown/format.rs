@@ -1,0 +1,177 @@
+//! Markdown plans for `ralph import` and `ralph export`.
+//!
+//! Markdown has no ids, so an imported task gets one that follows from its group and its title: the
+//! same file brought in twice changes nothing.
+
+use std::collections::{HashMap, HashSet};
+
+use super::doc::{Item, Kind, PlanDoc, read};
+use super::items::{title, value_of};
+use super::likeness::plain;
+use super::outline::{LineKind, Outline};
+use super::write;
+use crate::ids::{TaskId, generated};
+use crate::plan::tally::Tally;
+use crate::plan::{Done, Plan, PlanError, PlanFormat, PlanTask, Rendered};
+use crate::task::{Task, TaskPatch};
+use crate::text::{TextError, Title, label, long};
+
+/// One kind of markdown plan as a format.
+#[derive(Debug)]
+pub(in crate::plan) struct Markdown(pub(in crate::plan) Kind);
+
+impl PlanFormat for Markdown {
+    fn name(&self) -> &'static str {
+        self.0.as_str()
+    }
+
+    fn about(&self) -> &'static str {
+        match self.0 {
+            Kind::Branches => "markdown with \"## Branch: name\" sections",
+            Kind::Progress => "markdown that starts with \"# Progress: name\"",
+            Kind::Checklist => "markdown with boxes or \"### Task N: title\"",
+        }
+    }
+
+    fn recognises(&self, file_name: &str, text: &str) -> bool {
+        let name = file_name.to_ascii_lowercase();
+        let is_markdown = [".md", ".markdown"].iter().any(|end| name.ends_with(end));
+        // Standard input has no name; a list of boxes could still be anything.
+        let is_named = is_markdown || (self.0 != Kind::Checklist && !name.contains('.'));
+        is_named && Kind::of(file_name, text) == self.0
+    }
+
+    fn parse(&self, text: &str) -> Result<Plan, PlanError> {
+        let doc = read(self.0, text)?;
+        let ids = content_ids(&doc);
+        let mut tally = Tally::default();
+        let open = with_open_parts(&doc);
+        let tasks = doc.items.iter().enumerate().map(|(index, item)| {
+            let at_line =
+                |error: TextError| PlanError { line: item.line, problem: error.to_string() };
+            let fields = fields(&doc, index, &ids, &mut tally).map_err(at_line)?;
+            if item.done && open[index] {
+                tally.add("the tick of ", "task", " with open parts");
+            }
+            let done = (item.done && !open[index]).then_some(Done { at: None });
+            let title = Title::new(&item.title).map_err(at_line)?;
+            Ok(PlanTask { line: item.line, id: ids[index].clone(), title, fields, done })
+        });
+        let tasks = tasks.collect::<Result<Vec<_>, PlanError>>()?;
+        for group in doc.groups.iter().filter(|_| self.0 == Kind::Branches) {
+            tally.lost(group.goal.is_some(), "the goal", "branch section");
+            tally.lost(group.base.is_some(), "the base", "branch section");
+            tally.lost(!group.needs.is_empty(), "the needs", "branch section");
+        }
+        let mut not_kept = tally.sentences();
+        if has_text_around(&doc, text) {
+            not_kept.push("the text around the tasks".to_owned());
+        }
+        Ok(Plan { tasks, not_kept })
+    }
+
+    fn render(&self, tasks: &[Task]) -> Rendered {
+        write::render(self.0, tasks)
+    }
+}
+
+/// For each item an id that follows from its group, its title and how many came before it with
+/// both: the same text always gives the same ids.
+pub fn content_ids(doc: &PlanDoc) -> Vec<TaskId> {
+    let mut times: HashMap<(Option<String>, String), u64> = HashMap::new();
+    let mut taken: HashSet<String> = HashSet::new();
+    let ids = doc.items.iter().enumerate().map(|(index, item)| {
+        let key = (doc.group_of(index).map(|group| plain(&group.title)), plain(&item.title));
+        let mut hash = hash_of(key.0.as_deref().unwrap_or_default(), &key.1);
+        let time = times.entry(key).or_default();
+        hash = mixed(hash ^ mixed(*time));
+        *time += 1;
+        let mut id = generated("t-", hash);
+        // Two in a file of ten thousand share 40 bits about once in twenty thousand files.
+        while !taken.insert(id.clone()) {
+            hash = mixed(hash);
+            id = generated("t-", hash);
+        }
+        id
+    });
+    // What `generated` makes is an id.
+    ids.filter_map(|id| TaskId::new(id).ok()).collect()
+}
+
+/// FNV-1a over two texts and what is between them.
+fn hash_of(group: &str, title: &str) -> u64 {
+    let bytes = group.bytes().chain([0x1f]).chain(title.bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// The mixing step of SplitMix64: every bit of the input reaches every bit of the output.
+fn mixed(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
+/// For each item whether something inside it is not ticked.
+fn with_open_parts(doc: &PlanDoc) -> Vec<bool> {
+    let mut open = vec![false; doc.items.len()];
+    for (index, item) in doc.items.iter().enumerate().rev() {
+        let is_open = !item.done || open[index];
+        if let Some(parent) = item.parent.filter(|_| is_open) {
+            open[parent] = true;
+        }
+    }
+    open
+}
+
+/// The fields that this kind of plan has words for.
+fn fields(
+    doc: &PlanDoc,
+    index: usize,
+    ids: &[TaskId],
+    tally: &mut Tally,
+) -> Result<TaskPatch, TextError> {
+    let item: &Item = &doc.items[index];
+    let group = doc.group_of(index);
+    let name = group.and_then(|group| title(&group.title)).map(|(name, _)| name);
+    let name = name.unwrap_or_default();
+    let mut fields = TaskPatch {
+        description: Some(long("description", item.body.as_str())?),
+        parent: Some(item.parent.map(|parent| ids[parent].clone())),
+        ..TaskPatch::default()
+    };
+    if doc.kind == Kind::Branches {
+        fields.branch = Some(label("branch", &name)?);
+        let globs = group.map(|group| group.touches.as_slice()).unwrap_or_default();
+        let globs = globs.iter().filter_map(|glob| label("touches", glob).transpose());
+        fields.touches = Some(globs.collect::<Result<_, _>>()?);
+    } else {
+        fields.category = Some(label("category", &name)?);
+    }
+    if item.label.is_some() {
+        fields.spec = Some(label("spec", item.spec.as_deref().unwrap_or_default())?);
+        let (deps, unknown) = doc.dependencies(index);
+        fields.deps = Some(deps.into_iter().map(|dep| ids[dep].clone()).collect());
+        tally.lost(!unknown.is_empty(), "dependencies that name no task", "task");
+    }
+    Ok(fields)
+}
+
+/// Whether the file says something outside of its tasks, headings and fields.
+fn has_text_around(doc: &PlanDoc, text: &str) -> bool {
+    let outline = Outline::of(text);
+    let mut spans = doc.items.iter().map(|item| item.span.clone()).peekable();
+    let is_field = |line: &str| {
+        doc.kind == Kind::Branches
+            && ["goal", "base", "needs", "touches"].iter().any(|key| value_of(line, key).is_some())
+    };
+    outline.lines.iter().any(|line| {
+        // Spans of parts lie inside those of their parents, which come first and end last.
+        while spans.next_if(|span| span.end <= line.start).is_some() {}
+        let inside = spans.peek().is_some_and(|span| span.contains(&line.start));
+        let heading = matches!(line.kind, LineKind::Heading { .. });
+        !inside && !heading && !is_field(outline.content(line))
+    })
+}

@@ -1,0 +1,232 @@
+//! Tasks as a markdown plan.
+
+use std::collections::{HashMap, HashSet};
+
+use super::doc::Kind;
+use super::outline::{LineKind, Outline};
+use super::progress::Section;
+use crate::ids::TaskId;
+use crate::plan::Rendered;
+use crate::plan::tally::Tally;
+use crate::task::{Priority, Status, Task};
+
+/// The section of tasks that belong to no branch.
+const NO_BRANCH: &str = "work";
+
+/// Writes all tasks but the deleted ones, parts below their parents, under their groups.
+pub(super) fn render(kind: Kind, tasks: &[Task]) -> Rendered {
+    let live: Vec<&Task> = tasks.iter().filter(|task| task.status != Status::Deleted).collect();
+    let mut tally = Tally::default();
+    let tree = Tree::of(&live);
+    let mut groups: Vec<(String, Vec<&Task>)> = Vec::new();
+    let mut place: HashMap<String, usize> = HashMap::new();
+    for root in &tree.roots {
+        let name = group_of(kind, root).unwrap_or_default();
+        let at = *place.entry(name.clone()).or_insert_with(|| {
+            groups.push((name, Vec::new()));
+            groups.len() - 1
+        });
+        groups[at].1.push(root);
+    }
+    // Without a heading they would belong to the one above them.
+    groups.sort_by_key(|(name, _)| !name.is_empty());
+    let mut text = head(kind, live.iter().all(|task| task.status == Status::Done));
+    for (name, roots) in &groups {
+        text.push_str(&heading(kind, name, roots, &mut tally));
+        for root in roots {
+            tree.write(kind, root, &mut text, &mut tally);
+        }
+    }
+    text.push_str(foot(kind));
+    for task in &live {
+        lost(task, &mut tally);
+    }
+    Rendered { text, not_kept: tally.sentences() }
+}
+
+fn lost(task: &Task, tally: &mut Tally) {
+    if !matches!(task.status, Status::Done | Status::Pending) {
+        tally.add(format!("status {} of ", task.status), "task", " (exported as not done)");
+    }
+    for (has, what) in [
+        (true, "the id"),
+        (!task.deps.is_empty(), "the dependencies"),
+        (task.feature.is_some(), "the feature"),
+        (task.priority != Priority::default(), "the priority"),
+        (task.reason.is_some(), "the reason"),
+        (task.reference.is_some(), "the reference"),
+        (task.result.is_some(), "the result"),
+        (task.spec.is_some(), "the spec"),
+        (task.done_at.is_some(), "the time of completion"),
+    ] {
+        tally.lost(has, what, "task");
+    }
+}
+
+/// The name of a task's group as it comes back from its heading.
+fn group_of(kind: Kind, task: &Task) -> Option<String> {
+    let name = match kind {
+        Kind::Branches => Some(task.branch.as_deref().unwrap_or(NO_BRANCH)),
+        Kind::Progress | Kind::Checklist => task.category.as_deref(),
+    }?;
+    let line = format!("## {name}");
+    let outline = Outline::of(&line);
+    let words = outline.headings().next().map(|(_, words)| words.trim_matches('`').trim());
+    match (words.filter(|words| !words.is_empty()), kind) {
+        (None, Kind::Branches) => Some(NO_BRANCH.to_owned()),
+        (words, _) => words.map(str::to_owned),
+    }
+}
+
+fn head(kind: Kind, all_done: bool) -> String {
+    match kind {
+        Kind::Branches | Kind::Checklist => "# Plan\n".to_owned(),
+        Kind::Progress => {
+            let status = if all_done { "All tasks are done." } else { "In Progress" };
+            let heading = Section::heading;
+            format!(
+                "# Progress: plan\n\n## {}\n\n{status}\n\n## {}\n\n## {}\n",
+                heading(Section::Status),
+                heading(Section::Analysis),
+                heading(Section::Tasks)
+            )
+        }
+    }
+}
+
+const fn foot(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Branches | Kind::Checklist => "",
+        Kind::Progress => concat!(
+            "\n## Testing Strategy\n\n## Completed This Iteration\n\n## Recent Attempts\n\n",
+            "## Iteration Log\n\n| Iteration | Started | Duration | Tasks Completed | Notes |\n",
+            "|---|---|---|---|---|\n"
+        ),
+    }
+}
+
+/// The heading of a group, with what a branch says below it.
+fn heading(kind: Kind, name: &str, roots: &[&Task], tally: &mut Tally) -> String {
+    let touches = &roots.first().map(|root| root.touches.as_slice()).unwrap_or_default();
+    let shared = kind == Kind::Branches && roots.iter().all(|root| root.touches == *touches);
+    for root in roots {
+        tally.lost(!shared && !root.touches.is_empty(), "the touches", "task");
+        let other = if kind == Kind::Branches { &root.category } else { &root.branch };
+        let what = if kind == Kind::Branches { "the category" } else { "the branch" };
+        tally.lost(other.is_some(), what, "task");
+    }
+    match kind {
+        Kind::Branches => {
+            let missing = roots.iter().filter(|root| root.branch.is_none());
+            missing.for_each(|_| tally.add("that ", "task", " had no branch (put under \"work\")"));
+            let touches = match shared && !touches.is_empty() {
+                true => format!("Touches: {}\n", touches.join(", ")),
+                false => String::new(),
+            };
+            format!("\n## Branch: {name}\n{touches}\n")
+        }
+        _ if name.is_empty() => "\n".to_owned(),
+        Kind::Progress => format!("\n### {name}\n\n"),
+        // A page with a heading of level 2 like this would be another kind of plan.
+        Kind::Checklist if name.to_lowercase().starts_with("branch") => format!("\n### {name}\n\n"),
+        Kind::Checklist => format!("\n## {name}\n\n"),
+    }
+}
+
+/// Tasks below their parents.
+struct Tree<'t> {
+    roots: Vec<&'t Task>,
+    parts: HashMap<&'t TaskId, Vec<&'t Task>>,
+}
+
+impl<'t> Tree<'t> {
+    fn of(live: &[&'t Task]) -> Self {
+        let ids: HashSet<&TaskId> = live.iter().map(|task| &task.id).collect();
+        let parents: HashMap<&TaskId, &TaskId> =
+            live.iter().filter_map(|task| Some((&task.id, task.parent.as_ref()?))).collect();
+        let (mut roots, mut parts) = (Vec::new(), HashMap::<_, Vec<_>>::new());
+        // A task is written below its parent unless it is its own ancestor: then it would be lost.
+        let is_part = |task: &Task| {
+            let mut above = parents.get(&task.id).copied().filter(|parent| ids.contains(parent));
+            let mut steps = 0;
+            while let Some(ancestor) = above {
+                steps += 1;
+                if *ancestor == task.id || steps > parents.len() {
+                    return false;
+                }
+                above = parents.get(ancestor).copied();
+            }
+            steps > 0
+        };
+        for task in live {
+            match task.parent.as_ref().filter(|_| is_part(task)) {
+                Some(parent) => parts.entry(parent).or_default().push(*task),
+                None => roots.push(*task),
+            }
+        }
+        Self { roots, parts }
+    }
+
+    /// Writes a task and what is inside it.
+    fn write(&self, kind: Kind, root: &'t Task, text: &mut String, tally: &mut Tally) {
+        let mut waiting = vec![(root, 0)];
+        while let Some((task, depth)) = waiting.pop() {
+            let item = item(task, tally);
+            for line in item.lines() {
+                let indent = if line.is_empty() { 0 } else { 2 * depth };
+                text.push_str(&" ".repeat(indent));
+                text.push_str(line);
+                text.push('\n');
+            }
+            let parts = self.parts.get(&task.id).map(Vec::as_slice).unwrap_or_default();
+            for part in parts.iter().rev() {
+                waiting.push((part, depth + 1));
+            }
+            let elsewhere = task.id != root.id && group_of(kind, task) != group_of(kind, root);
+            let what = if kind == Kind::Branches { "the branch" } else { "the category" };
+            tally.lost(elsewhere, what, "task inside another");
+            tally.lost(task.id != root.id && !task.touches.is_empty(), "the touches", "task");
+        }
+    }
+}
+
+/// A box with the text below it.
+fn item(task: &Task, tally: &mut Tally) -> String {
+    let mark = if task.status == Status::Done { 'x' } else { ' ' };
+    let mut text = format!("- [{mark}] {}", task.title);
+    let mut below = |line: &str| {
+        text.push('\n');
+        let line: String = line.chars().filter(|c| *c != '\0').collect();
+        if !line.trim().is_empty() {
+            text.push_str("  ");
+            text.push_str(line.trim_end());
+        }
+    };
+    task.description.trim_end().lines().for_each(&mut below);
+    if !task.steps.is_empty() {
+        tally.lost(true, "the steps (written into the text)", "task");
+        below("");
+        task.steps.iter().for_each(|step| below(&format!("- {step}")));
+    }
+    escaped(text, tally)
+}
+
+/// What would be read as a box inside the item is disarmed, and code that is not closed is closed.
+fn escaped(mut text: String, tally: &mut Tally) -> String {
+    let outline = Outline::of(&text);
+    let boxes = outline.lines.iter().skip(1).filter_map(|line| match line.kind {
+        LineKind::Box { mark, .. } => Some(mark - 1),
+        _ => None,
+    });
+    let boxes: Vec<usize> = boxes.collect();
+    tally.lost(!boxes.is_empty(), "boxes in the text (escaped)", "task");
+    let closing = outline.closing();
+    for at in boxes.into_iter().rev() {
+        text.insert(at, '\\');
+    }
+    if let Some(closing) = closing {
+        tally.lost(true, "code that is not closed (closed now)", "task");
+        text.push_str(&format!("\n  {closing}"));
+    }
+    text
+}
