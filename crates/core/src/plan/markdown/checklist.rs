@@ -177,10 +177,11 @@ fn heading_item(outline: &Outline<'_>, task: &HeadingTask<'_>, group: Option<usi
     let last = task.lines.clone().next_back().map_or(heading.end, |index| outline.lines[index].end);
     let status = words.as_ref().map(|range| text[range.clone()].to_owned());
     // The underline of a heading is the line below it.
-    let underline = match heading.kind {
-        LineKind::Heading { underlined: true, .. } => outline.lines.get(task.heading + 1),
-        _ => None,
-    };
+    let is_underlined = matches!(heading.kind, LineKind::Heading { underlined: true, .. });
+    let above = task.heading + usize::from(is_underlined);
+    let end = outline.lines.get(above).unwrap_or(heading);
+    let next = outline.lines.get(above + 1);
+    let crowded = next.is_some_and(|next| next.number == end.number + 1);
     Item {
         line: heading.number,
         title,
@@ -193,7 +194,7 @@ fn heading_item(outline: &Outline<'_>, task: &HeadingTask<'_>, group: Option<usi
         spec,
         deps,
         span: heading.start..outline.after(last),
-        tick: words.map_or(Tick::Missing(underline.unwrap_or(heading).end), Tick::Words),
+        tick: words.map_or(Tick::Missing(end.end, crowded), Tick::Words),
     }
 }
 

@@ -108,8 +108,9 @@ pub(super) enum Tick {
     Byte(usize),
     /// The words after `**Status:**`.
     Words(Range<usize>),
-    /// A status line that is not there: where it would stand, after the end of a line.
-    Missing(usize),
+    /// A status line that is not there: the end of the line that it would stand below, and whether
+    /// another line follows at once.
+    Missing(usize, bool),
 }
 
 /// A branch, a phase, or a heading above boxes.
@@ -223,11 +224,16 @@ impl PlanDoc {
                 Edit { range: *at..at + 1, text: if done { "x" } else { " " }.to_owned() }
             }
             Tick::Words(range) => {
-                Edit { range: range.clone(), text: checklist::status_words(item, done) }
+                let gap = if range.is_empty() { " " } else { "" };
+                let text = format!("{gap}{}", checklist::status_words(item, done));
+                Edit { range: range.clone(), text }
             }
-            Tick::Missing(at) => {
+            Tick::Missing(at, crowded) => {
                 let (newline, words) = (self.newline, checklist::status_words(item, done));
-                Edit { range: *at..*at, text: format!("{newline}{newline}**Status:** {words}") }
+                // A line of dashes right below would make a heading of it.
+                let gap = if *crowded { newline } else { "" };
+                let text = format!("{newline}{newline}**Status:** {words}{gap}");
+                Edit { range: *at..*at, text }
             }
         })
     }

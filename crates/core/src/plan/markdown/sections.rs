@@ -73,7 +73,7 @@ impl PlanDoc {
         let gap = edits.last_mut().filter(|edit| edit.range.end == end);
         match (gap, section) {
             // The place of the last one that was dropped.
-            (Some(edit), _) => edit.text = self.apart(text, end, &block),
+            (Some(edit), _) => edit.text = self.apart(text, end, &block, false),
             (None, Some(section)) => edits.push(self.below(text, section.content.end, &block)),
             (None, None) => {
                 let text_of =
@@ -157,22 +157,23 @@ impl PlanDoc {
     /// Puts a block behind the line that ends at `end`, with blank lines around it.
     fn below(&self, text: &str, end: usize, block: &str) -> Edit {
         let newline = self.newline;
-        let next = after_break(text, end);
-        let crowded = text[next..].lines().next().is_some_and(|line| !line.trim().is_empty());
-        let gap = if crowded { newline } else { "" };
-        let block = self.apart(text, end, block);
-        Edit { range: end..end, text: format!("{newline}{newline}{block}{gap}") }
+        let block = self.apart(text, end, block, true);
+        Edit { range: end..end, text: format!("{newline}{newline}{block}") }
     }
 
-    /// A block that may end with a list, in front of the line after `end`: if that is indented, it
-    /// would become a part of the list.
-    fn apart(&self, text: &str, end: usize, block: &str) -> String {
-        let next = &text[after_blank(text, end)..];
+    /// A block in front of the line after `end`, kept apart from it: a line that is indented would
+    /// become a part of a list that the block ends with, and one with an underline a part of its
+    /// last paragraph. `wide` wants a blank line even where none is needed.
+    fn apart(&self, text: &str, end: usize, block: &str, wide: bool) -> String {
         let newline = self.newline;
-        match next.starts_with([' ', '\t']) && !block.is_empty() {
-            true => format!("{block}{newline}{newline}<!-- -->"),
-            false => block.to_owned(),
-        }
+        let next = text[after_break(text, end)..].lines().next().unwrap_or_default();
+        let crowded = !next.trim().is_empty() && (wide || !next.starts_with('#'));
+        let indented = text[after_blank(text, end)..].starts_with([' ', '\t']);
+        let comment = match indented && !block.is_empty() {
+            true => format!("{newline}{newline}<!-- -->"),
+            false => String::new(),
+        };
+        format!("{block}{comment}{}", if crowded { newline } else { "" })
     }
 
     /// Puts a section before the first of `before` that there is, or at the end.
@@ -204,7 +205,7 @@ impl PlanDoc {
     /// Replaces what a section says.
     fn replace(&self, text: &str, section: &SectionAt, content: &str) -> Vec<Edit> {
         let range = section.content.clone();
-        let (old, new) = (&text[range.clone()], self.apart(text, range.end, content));
+        let (old, new) = (&text[range.clone()], self.apart(text, range.end, content, false));
         match () {
             () if old == new => Vec::new(),
             () if old.is_empty() => vec![self.below(text, section.heading_end, content)],

@@ -230,7 +230,7 @@ fn a_tick_of_a_heading_changes_the_words_of_its_status() {
     let after = apply(TASKS, &edits).unwrap();
     assert!(after.contains("**Status:** Not started\n**Spec:**"), "{after}");
     assert!(after.contains("- **Status:** complete\n"), "{after}");
-    assert!(after.contains("### Task 3\n\n**Status:** Complete\n**Dep"), "{after}");
+    assert!(after.contains("### Task 3\n\n**Status:** Complete\n\n**Dep"), "{after}");
     let read = doc(Kind::Checklist, &after);
     assert_eq!(shown(&read), ["Write the schema", "x Read it", "x Task 3"]);
     let back = inverse(TASKS, &edits).unwrap();
