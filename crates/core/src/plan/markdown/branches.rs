@@ -24,9 +24,8 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
         if let LineKind::Heading { level, words, underlined } = &line.kind {
             let words = &outline.text[words.clone()];
             let found = name(words).filter(|_| *level == 2);
-            // A last line of a section above a rule is no heading.
-            if *underlined && found.is_none() && *level == 2 {
-                field(&mut doc, branch, outline.content(line));
+            // `Base: master` above a rule is no heading.
+            if *underlined && field(&mut doc, branch, outline.content(line)) {
                 continue;
             }
             if *level == 1 && doc.name.is_none() {
@@ -67,10 +66,10 @@ fn check<'t>(
     Err(PlanError { line, problem })
 }
 
-/// Reads a line such as `Base: master`. What is said first counts.
-fn field(doc: &mut PlanDoc, branch: Option<usize>, line: &str) {
+/// Reads a line such as `Base: master`, if it is one. What is said first counts.
+fn field(doc: &mut PlanDoc, branch: Option<usize>, line: &str) -> bool {
     let Some(group) = branch.and_then(|branch| doc.groups.get_mut(branch)) else {
-        return;
+        return false;
     };
     let value = |key| value_of(line, key).map(|range| &line[range]);
     if let Some(goal) = value("goal") {
@@ -81,5 +80,8 @@ fn field(doc: &mut PlanDoc, branch: Option<usize>, line: &str) {
         group.needs = list(needs);
     } else if let Some(touches) = value("touches").filter(|_| group.touches.is_empty()) {
         group.touches = list(touches);
+    } else {
+        return ["needs", "touches"].into_iter().any(|key| value(key).is_some());
     }
+    true
 }

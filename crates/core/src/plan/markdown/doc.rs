@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::edit::Edit;
 use super::outline::{LineKind, Outline};
-use super::progress::Progress;
+use super::progress::{AttemptNote, Progress};
 use super::{branches, checklist, progress};
 use crate::plan::PlanError;
 
@@ -241,6 +241,16 @@ impl PlanDoc {
     /// Whether RALPH_DONE stands alone on a line of the Status section of a progress file.
     pub fn is_done(&self) -> bool {
         self.progress.done_marker
+    }
+
+    /// What a progress file remembers of earlier iterations, oldest first.
+    pub fn attempts(&self) -> impl Iterator<Item = &AttemptNote> {
+        self.progress.attempts.iter().map(|attempt| &attempt.note)
+    }
+
+    /// What a progress file calls completed this iteration.
+    pub fn completed(&self) -> &[String] {
+        &self.progress.completed
     }
 
     /// The Status section of a progress file, as written, without the blank lines around it.

@@ -134,9 +134,11 @@ pub(super) fn value_of(line: &str, key: &str) -> Option<Range<usize>> {
     Some(start..start + value.len())
 }
 
-/// A value without the back quotes around it; `None` if nothing is left.
+/// A value without the back quotes around all of it; `None` if nothing is left.
 pub(super) fn bare(value: &str) -> Option<String> {
-    let value = value.trim().trim_matches('`').trim();
+    let value = value.trim();
+    let inside = value.strip_prefix('`').and_then(|value| value.strip_suffix('`'));
+    let value = inside.filter(|inside| !inside.contains('`')).unwrap_or(value).trim();
     (!value.is_empty()).then(|| value.to_owned())
 }
 

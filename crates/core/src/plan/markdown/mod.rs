@@ -6,7 +6,7 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `outline.rs`, `line.rs` | lines of markdown: headings, list items, boxes, code that hides them |
+//! | `outline.rs`, `scan.rs`, `line.rs` | lines of markdown: headings, list items, boxes, code that hides them |
 //! | `doc.rs` | [`PlanDoc`]: what all three kinds of plan come to |
 //! | `items.rs` | boxes as items: titles, bodies, parents |
 //! | `branches.rs`, `progress.rs`, `checklist.rs` | one kind of plan each |
@@ -27,6 +27,7 @@ mod line;
 mod outline;
 mod printed;
 mod progress;
+mod scan;
 mod sections;
 #[cfg(test)]
 mod tests;

@@ -127,8 +127,10 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
         if let LineKind::Heading { level, words, underlined } = &line.kind {
             let words = &outline.text[words.clone()];
             let known = Section::of(words).filter(|_| *level == 2);
+            let now = section.map(|at| doc.progress.sections[at].section);
             // `RALPH_DONE` above a rule is a line of its section, not a heading.
-            if !*underlined || known.is_some() || *level == 1 {
+            let is_text = *underlined && *level == 2 && now == Some(Section::Status);
+            if known.is_some() || !is_text {
                 // The underline is the end of such a heading.
                 let end = if *underlined { &outline.lines[index + 1] } else { line }.end;
                 if *level == 1 && doc.progress.head_end == 0 {
@@ -143,7 +145,6 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
                     };
                     continue;
                 }
-                let now = section.map(|at| doc.progress.sections[at].section);
                 if *level == 3 && now == Some(Section::Tasks) {
                     phase = Some(doc.groups.len());
                     let title = bare(words).unwrap_or_default();

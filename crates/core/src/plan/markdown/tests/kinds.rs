@@ -145,6 +145,17 @@ fn a_branch_needs_a_name_of_its_own() {
 }
 
 #[test]
+fn an_underlined_heading_ends_a_section_but_a_field_above_a_rule_does_not() {
+    let text = "## Branch: a\nGoal: use `x` and `y`\n\nBase: main\n---\n- [ ] a\n\nNotes\n-----\n- [ ] no\n";
+    let branches = doc(Kind::Branches, text);
+    assert_eq!(shown(&branches), ["a"]);
+    assert_eq!(branches.groups[0].base.as_deref(), Some("main"));
+    assert_eq!(branches.groups[0].goal.as_deref(), Some("use `x` and `y`"));
+    let text = "# Progress: a\n\nTasks\n-----\n- [ ] a\n\nNotes\n-----\n- [ ] no\n";
+    assert_eq!(shown(&doc(Kind::Progress, text)), ["a"]);
+}
+
+#[test]
 fn only_boxes_of_the_tasks_section_are_tasks() {
     let doc = doc(Kind::Progress, PROGRESS);
     assert_eq!(shown(&doc), ["x Before all phases", "Numbers", "x Strings", "Trees"]);
@@ -152,6 +163,10 @@ fn only_boxes_of_the_tasks_section_are_tasks() {
     assert_eq!(groups, [None, Some(0), Some(0), Some(1)]);
     assert_eq!(doc.name.as_deref(), Some("the parser"));
     assert_eq!(doc.groups[0].title, "Phase 1: Lexer");
+    let attempts: Vec<_> =
+        doc.attempts().map(|note| (note.iteration, note.next.as_deref())).collect();
+    assert_eq!(attempts, [(1, Some("another")), (2, None)]);
+    assert_eq!(doc.completed(), ["Strings"]);
     assert_eq!(doc.status_text(), Some("In Progress\nRALPH_DONE is written when all is done."));
 }
 

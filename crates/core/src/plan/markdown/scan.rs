@@ -1,0 +1,259 @@
+//! What each line of a text is, told line by line: open lists, fences, comments, paragraphs.
+
+use super::line::{self, Fence, atx, boxed, html_end, is_rule, marker, underline};
+use super::outline::{Line, LineKind};
+
+/// So many list items may start on one line; what follows is text.
+const MOST_MARKERS: usize = 16;
+
+/// A list item that is open.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    marker: usize,
+    content: usize,
+    /// The box of this item, or the one that it is in.
+    under: Option<usize>,
+    /// Whether the box is this item's own.
+    own: bool,
+}
+
+impl Open {
+    /// The least indentation of a line inside.
+    fn needs(self) -> usize {
+        self.content.min(self.marker + 2)
+    }
+}
+
+/// What goes on over several lines and hides them.
+#[derive(Debug)]
+pub(super) enum Hidden {
+    Fence(Fence, usize),
+    Html(&'static str),
+}
+
+/// The state of the one pass.
+pub(super) struct Scanner<'t> {
+    text: &'t str,
+    lines: Vec<Line>,
+    open: Vec<Open>,
+    hidden: Option<Hidden>,
+    /// The lines of the paragraph that the last line belongs to; 0 if it belongs to none.
+    paragraph: usize,
+}
+
+impl<'t> Scanner<'t> {
+    /// Before the first line of a text.
+    pub(super) fn of(text: &'t str) -> Self {
+        Self { text, lines: Vec::new(), open: Vec::new(), hidden: None, paragraph: 0 }
+    }
+
+    /// After the last line: all lines, and what is not closed. What is in an inner item ends with it.
+    pub(super) fn finish(mut self) -> (Vec<Line>, Option<Hidden>) {
+        let hidden = self.hidden.take().filter(|_| self.open.len() <= 1);
+        self.close(0);
+        (self.lines, hidden)
+    }
+
+    /// A blank line: it ends a paragraph and nothing else.
+    pub(super) fn blank(&mut self) {
+        self.paragraph = 0;
+    }
+
+    /// Adds a line that is known to be of this kind.
+    pub(super) fn push(
+        &mut self,
+        number: usize,
+        start: usize,
+        end: usize,
+        indent: usize,
+        kind: LineKind,
+    ) {
+        let under = self.open.last().and_then(|open| open.under);
+        self.lines.push(Line { number, start, end, indent, kind, under });
+    }
+
+    /// Closes all items but the outermost `keep`. A box ends with the last line that was in it.
+    fn close(&mut self, keep: usize) {
+        let last = self.lines.last().map_or(0, |line| line.end);
+        for open in self.open.drain(keep..).filter(|open| open.own) {
+            let line = open.under.and_then(|under| self.lines.get_mut(under));
+            if let Some(Line { kind: LineKind::Box { end, .. }, .. }) = line {
+                *end = last;
+            }
+        }
+    }
+
+    /// One line that is not blank; `at` is its first byte that is not white space.
+    pub(super) fn line(
+        &mut self,
+        number: usize,
+        start: usize,
+        end: usize,
+        indent: usize,
+        at: usize,
+    ) {
+        let text = self.text;
+        let rest = &text[at..end];
+        if self.open.last().is_some_and(|open| indent < open.needs()) {
+            let starts = self.hidden.is_some() || self.paragraph == 0 || starts_block(rest);
+            if starts {
+                self.hidden = None;
+                let keep = self.open.iter().take_while(|open| indent >= open.needs()).count();
+                self.close(keep);
+                self.paragraph = 0;
+            }
+        }
+        if self.still_hidden(rest, indent) {
+            return self.push(number, start, end, indent, LineKind::Opaque);
+        }
+        let base = self.open.last().map_or(0, |open| open.content);
+        let in_list = !self.open.is_empty();
+        if indent >= base + 4 {
+            let code = self.paragraph == 0;
+            let strayed = in_list && (Fence::opened(rest).is_some() || marker(rest).is_some());
+            if code || !strayed {
+                self.paragraph += usize::from(!code);
+                let kind = if code { LineKind::Opaque } else { LineKind::Text };
+                return self.push(number, start, end, indent, kind);
+            }
+        }
+        if let Some(kind) = self.heading(rest, at, in_list) {
+            return self.push(number, start, end, indent, kind);
+        }
+        if is_rule(rest) {
+            self.paragraph = 0;
+            return self.push(number, start, end, indent, LineKind::Opaque);
+        }
+        match marker(rest) {
+            Some(_) => self.items(number, start, end, indent, at),
+            None => {
+                let kind = self.plain(rest, indent);
+                self.push(number, start, end, indent, kind);
+            }
+        }
+    }
+
+    /// Whether the line belongs to a fence or to HTML that was opened before it.
+    fn still_hidden(&mut self, rest: &str, indent: usize) -> bool {
+        let base = self.open.last().map_or(0, |open| open.content);
+        let ends = match &self.hidden {
+            None => return false,
+            Some(Hidden::Fence(fence, column)) => {
+                indent <= base.max(*column) + 3 && fence.is_closed_by(rest)
+            }
+            Some(Hidden::Html(mark)) => contains(rest, mark),
+        };
+        if ends {
+            self.hidden = None;
+        }
+        true
+    }
+
+    /// The heading that the line is, or whose underline it is.
+    fn heading(&mut self, rest: &str, at: usize, in_list: bool) -> Option<LineKind> {
+        if in_list {
+            return None;
+        }
+        if let Some((level, words)) = atx(rest) {
+            self.paragraph = 0;
+            let words = at + words.start..at + words.end;
+            return Some(LineKind::Heading { level, words, underlined: false });
+        }
+        let level = underline(rest).filter(|_| self.paragraph == 1)?;
+        let above = self.lines.last_mut().filter(|line| line.kind == LineKind::Text)?;
+        let words = above.start + self.text[above.start..above.end].len()
+            - self.text[above.start..above.end].trim_start().len();
+        let length = self.text[words..above.end].trim_end().len();
+        above.kind = LineKind::Heading { level, words: words..words + length, underlined: true };
+        self.paragraph = 0;
+        Some(LineKind::Opaque)
+    }
+
+    /// A line that starts no list item, once headings and rules are out of the question.
+    fn plain(&mut self, rest: &str, indent: usize) -> LineKind {
+        if let Some(fence) = Fence::opened(rest) {
+            self.hidden = Some(Hidden::Fence(fence, indent));
+        } else if let Some(mark) = html_end(rest) {
+            if !contains(&rest[2..], mark) {
+                self.hidden = Some(Hidden::Html(mark));
+            }
+        } else if !rest.starts_with('>') {
+            self.paragraph += 1;
+            return if rest.starts_with('|') { LineKind::Row } else { LineKind::Text };
+        }
+        self.paragraph = 0;
+        LineKind::Opaque
+    }
+
+    /// A line that starts one list item or several: `- `, `1. - [ ] `.
+    fn items(&mut self, number: usize, start: usize, end: usize, indent: usize, at: usize) {
+        let text = self.text;
+        let outer = self.open.last().and_then(|open| open.under);
+        let (mut at, mut column, mut kind) = (at, indent, LineKind::Text);
+        self.paragraph = 0;
+        for _ in 0..MOST_MARKERS {
+            let Some(length) = marker(&text[at..end]) else { break };
+            let behind = &text[at + length..end];
+            let (spaces, bytes) = line::indent_from(behind, column + length);
+            let is_empty = behind.len() == bytes;
+            let (columns, bytes) =
+                if is_empty || spaces > 4 { (1, bytes) } else { (spaces, bytes) };
+            let under = self.open.last().and_then(|open| open.under);
+            let content = column + length + columns;
+            self.open.push(Open { marker: column, content, under, own: false });
+            at += length + bytes;
+            column = content;
+            let words = at..at + text[at..end].trim_end().len();
+            if spaces > 4 && !is_empty {
+                kind = LineKind::Bullet { words: at..at };
+                break;
+            }
+            if let Some(done) = boxed(&text[at..end]) {
+                let behind = &text[at + 3..end];
+                let title = words.end - behind.trim().len();
+                kind = LineKind::Box { mark: at + 1, done, words: title..words.end, end };
+                break;
+            }
+            kind = LineKind::Bullet { words };
+            let rest = &text[at..end];
+            if let Some(fence) = Fence::opened(rest) {
+                self.hidden = Some(Hidden::Fence(fence, column));
+                break;
+            }
+            if let Some(mark) = html_end(rest) {
+                self.hidden = (!contains(&rest[2..], mark)).then_some(Hidden::Html(mark));
+                break;
+            }
+            if rest.starts_with('>') || atx(rest).is_some() {
+                break;
+            }
+            self.paragraph = usize::from(!rest.trim().is_empty());
+        }
+        if matches!(kind, LineKind::Box { .. }) {
+            self.paragraph = 1;
+            let here = self.lines.len();
+            if let Some(open) = self.open.last_mut() {
+                (open.under, open.own) = (Some(here), true);
+            }
+        }
+        self.lines.push(Line { number, start, end, indent, kind, under: outer });
+    }
+}
+
+/// Whether a line cannot go on with the paragraph above it.
+fn starts_block(rest: &str) -> bool {
+    marker(rest).is_some()
+        || rest.starts_with('>')
+        || atx(rest).is_some()
+        || is_rule(rest)
+        || Fence::opened(rest).is_some()
+        || html_end(rest).is_some()
+}
+
+/// Whether `text` contains a mark that is written in lower case.
+fn contains(text: &str, mark: &str) -> bool {
+    match mark {
+        "-->" => text.contains(mark),
+        _ => text.to_ascii_lowercase().contains(mark),
+    }
+}
