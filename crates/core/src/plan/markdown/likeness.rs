@@ -1,13 +1,30 @@
 //! How alike two titles are, as a person would say.
 
-use std::collections::HashSet;
-
-/// Only so many characters of a title are compared letter by letter.
-const MOST_LETTERS: usize = 80;
+/// Only so many words of a title are compared.
+const MOST_WORDS: usize = 24;
 
 /// Words that say nothing about what a task is.
 const SMALL: [&str; 12] =
     ["a", "an", "and", "for", "in", "of", "on", "the", "to", "with", "that", "by"];
+
+/// Words that many tasks begin with: they say half as much as others.
+const COMMON: [&str; 15] = [
+    "add",
+    "build",
+    "change",
+    "create",
+    "define",
+    "fix",
+    "handle",
+    "implement",
+    "improve",
+    "make",
+    "set",
+    "support",
+    "update",
+    "use",
+    "write",
+];
 
 /// A title without what does not make it another one: case, white space, emphasis, punctuation at
 /// the ends of words, comments.
@@ -47,37 +64,80 @@ pub(super) fn plain(title: &str) -> String {
 /// A plain title, ready to be compared with many others.
 #[derive(Debug)]
 pub(super) struct Words<'t> {
-    title: &'t str,
-    words: HashSet<&'t str>,
+    /// Each word once.
+    words: Vec<&'t str>,
 }
 
 impl<'t> Words<'t> {
     pub(super) fn of(title: &'t str) -> Self {
-        let is_edge = |c: char| !c.is_alphanumeric();
-        let all = title.split(is_edge).filter(|word| !word.is_empty());
-        let mut words: HashSet<&str> = all.clone().filter(|word| !SMALL.contains(word)).collect();
-        if words.is_empty() {
-            words = all.collect();
+        let all = title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let mut words: Vec<&str> = Vec::new();
+        for word in all.clone().filter(|word| !SMALL.contains(word)).take(MOST_WORDS) {
+            if !words.contains(&word) {
+                words.push(word);
+            }
         }
-        Self { title, words }
+        if words.is_empty() {
+            words = all.take(MOST_WORDS).collect();
+        }
+        Self { words }
     }
 
     /// From 0, nothing in common, to 1.
     pub(super) fn likeness(&self, other: &Self) -> f64 {
-        let shared = self.words.intersection(&other.words).count() as f64;
-        let (own, theirs) = (self.words.len() as f64, other.words.len() as f64);
-        let dice = if shared > 0.0 { 2.0 * shared / (own + theirs) } else { 0.0 };
-        // A half of a title that was split is contained in it.
-        let least = own.min(theirs);
-        let contained = if least >= 2.0 { 0.8 * shared / least } else { 0.0 };
-        let words = dice.max(contained);
-        // Letters only help where words are nearly the same: plurals, endings, slips.
-        if shared == 0.0 && least > 2.0 {
-            return words;
-        }
-        let start = |title: &'t str| -> &'t str {
-            title.char_indices().nth(MOST_LETTERS).map_or(title, |(end, _)| &title[..end])
+        let mut left: Vec<Option<&str>> = other.words.iter().copied().map(Some).collect();
+        let mut take = |same: &dyn Fn(&str) -> bool| {
+            let found = left.iter_mut().find(|word| word.is_some_and(same));
+            found.and_then(Option::take)
         };
-        words.max(strsim::normalized_levenshtein(start(self.title), start(other.title)))
+        // Words that are the same come before those that are nearly so.
+        let mut unpaired = Vec::new();
+        let mut shared = 0.0;
+        for word in &self.words {
+            match take(&|found| found == *word) {
+                Some(_) => shared += weight(word),
+                None => unpaired.push(*word),
+            }
+        }
+        for word in unpaired {
+            shared += take(&|found| nearly(word, found)).map_or(0.0, |_| weight(word));
+        }
+        if shared == 0.0 {
+            return 0.0;
+        }
+        let total = |words: &Self| words.words.iter().map(|word| weight(word)).sum::<f64>();
+        let (own, theirs) = (total(self), total(other));
+        let dice = 2.0 * shared / (own + theirs);
+        // A half of a title that was split is contained in it.
+        let contained = match self.words.len().min(other.words.len()) {
+            0..=1 => 0.0,
+            _ => 0.8 * shared / own.min(theirs),
+        };
+        // "Part 3" and "part 4" are two tasks however alike they are.
+        let numbers = |words: &Self| -> Vec<&str> {
+            let mut all: Vec<&str> = words.words.iter().copied().filter(|w| has_digit(w)).collect();
+            all.sort_unstable();
+            all
+        };
+        let (own, theirs) = (numbers(self), numbers(other));
+        let other_number = !own.is_empty() && !theirs.is_empty() && own != theirs;
+        dice.max(contained).min(1.0) * if other_number { 0.65 } else { 1.0 }
     }
+}
+
+fn weight(word: &str) -> f64 {
+    if COMMON.contains(&word) { 0.5 } else { 1.0 }
+}
+
+fn has_digit(word: &str) -> bool {
+    word.contains(|c: char| c.is_ascii_digit())
+}
+
+/// Whether two words are one with another ending or a slip in it.
+fn nearly(a: &str, b: &str) -> bool {
+    if a.chars().next() != b.chars().next() || has_digit(a) || has_digit(b) {
+        return false;
+    }
+    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    (short.len() >= 4 && long.starts_with(short)) || strsim::normalized_levenshtein(a, b) >= 0.75
 }

@@ -104,6 +104,21 @@ fn another_task_in_the_same_place_is_new() {
 }
 
 #[test]
+fn tasks_of_one_pattern_are_not_each_other() {
+    for (before, after) in [
+        ("Support JSON", "Support YAML"),
+        ("Implement the list command", "Implement the delete command handler for admins"),
+        ("Migrate table 3", "Migrate table 4"),
+    ] {
+        let before = list(&[before, "Then this", "And that"]);
+        let after = list(&["Then this", "Something else", "And that", after]);
+        assert_eq!(moved(&before, &after), [1, -1, 2, -1], "{before} {after}");
+    }
+    let before = list(&["Retry up to 3 times", "Then this"]);
+    assert_eq!(moved(&before, &list(&["Retry up to 5 times", "Then this"])), [0, 1]);
+}
+
+#[test]
 fn new_and_deleted_tasks_leave_the_others_alone() {
     let mut after = BEFORE.to_vec();
     after.insert(6, "Log every request");
