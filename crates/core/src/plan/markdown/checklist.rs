@@ -231,20 +231,32 @@ fn dependency_words(value: &str) -> Vec<String> {
     list(&value)
 }
 
-/// What the dependencies of an item mean: see [`PlanDoc::dependencies`].
-pub(super) fn dependencies(doc: &PlanDoc, item: usize) -> (Vec<usize>, Vec<&str>) {
-    let Some(own) = doc.items.get(item).filter(|own| !own.deps.is_empty()) else {
-        return (Vec::new(), Vec::new());
-    };
+/// For each item of `wanted` what its dependencies mean: see [`PlanDoc::dependencies`].
+pub(super) fn dependencies(
+    doc: &PlanDoc,
+    wanted: Range<usize>,
+) -> impl Iterator<Item = (Vec<usize>, Vec<&str>)> {
     let mut by_name: HashMap<String, usize> = HashMap::new();
-    for (index, item) in doc.items.iter().enumerate() {
-        by_name.entry(item.title.to_lowercase()).or_insert(index);
-        if let Some(label) = &item.label {
-            by_name.entry(label.to_lowercase()).or_insert(index);
+    let some = doc.items.get(wanted.clone()).unwrap_or_default();
+    if some.iter().any(|item| !item.deps.is_empty()) {
+        for (index, item) in doc.items.iter().enumerate() {
+            by_name.entry(item.title.to_lowercase()).or_insert(index);
+            if let Some(label) = &item.label {
+                by_name.entry(label.to_lowercase()).or_insert(index);
+            }
         }
     }
+    some.iter().zip(wanted).map(move |(item, index)| meant(item, index, &by_name))
+}
+
+/// The items that an item depends on, each once, and the words that mean none.
+fn meant<'d>(
+    item: &'d Item,
+    own: usize,
+    by_name: &HashMap<String, usize>,
+) -> (Vec<usize>, Vec<&'d str>) {
     let (mut found, mut unknown, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
-    for words in &own.deps {
+    for words in &item.deps {
         let wanted = words.to_lowercase();
         let label = wanted.strip_prefix("tasks").or_else(|| wanted.strip_prefix("task"));
         let label = label.unwrap_or(&wanted).trim_start_matches([' ', '#', '-']);
@@ -252,7 +264,7 @@ pub(super) fn dependencies(doc: &PlanDoc, item: usize) -> (Vec<usize>, Vec<&str>
         let short = label.split([' ', ':', '(']).next().unwrap_or_default();
         let index = [wanted.as_str(), label, short].iter().find_map(|name| by_name.get(*name));
         match index {
-            Some(index) if *index == item => unknown.push(words.as_str()),
+            Some(index) if *index == own => unknown.push(words.as_str()),
             Some(index) if seen.insert(*index) => found.push(*index),
             Some(_) => {}
             None => unknown.push(words),

@@ -213,7 +213,12 @@ impl PlanDoc {
 
     /// The items that an item's dependencies mean, each once, and the words that mean none.
     pub fn dependencies(&self, item: usize) -> (Vec<usize>, Vec<&str>) {
-        checklist::dependencies(self, item)
+        checklist::dependencies(self, item..item + 1).next().unwrap_or_default()
+    }
+
+    /// [`dependencies`](Self::dependencies) of every item.
+    pub fn all_dependencies(&self) -> Vec<(Vec<usize>, Vec<&str>)> {
+        checklist::dependencies(self, 0..self.items.len()).collect()
     }
 
     /// The change that ticks an item or takes its tick back; `None` if it is so already.

@@ -46,10 +46,12 @@ impl PlanFormat for Markdown {
         let ids = content_ids(&doc);
         let mut tally = Tally::default();
         let open = with_open_parts(&doc);
+        let deps = doc.all_dependencies();
         let tasks = doc.items.iter().enumerate().map(|(index, item)| {
             let at_line =
                 |error: TextError| PlanError { line: item.line, problem: error.to_string() };
-            let fields = fields(&doc, index, &ids, &mut tally).map_err(at_line)?;
+            let fields = fields(&doc, index, &ids, &deps[index]).map_err(at_line)?;
+            tally.lost(!deps[index].1.is_empty(), "dependencies that name no task", "task");
             if item.done && open[index] {
                 tally.add("the tick of ", "task", " with open parts");
             }
@@ -131,7 +133,7 @@ fn fields(
     doc: &PlanDoc,
     index: usize,
     ids: &[TaskId],
-    tally: &mut Tally,
+    (deps, _): &(Vec<usize>, Vec<&str>),
 ) -> Result<TaskPatch, TextError> {
     let item: &Item = &doc.items[index];
     let group = doc.group_of(index);
@@ -152,9 +154,7 @@ fn fields(
     }
     if item.label.is_some() {
         fields.spec = Some(label("spec", item.spec.as_deref().unwrap_or_default())?);
-        let (deps, unknown) = doc.dependencies(index);
-        fields.deps = Some(deps.into_iter().map(|dep| ids[dep].clone()).collect());
-        tally.lost(!unknown.is_empty(), "dependencies that name no task", "task");
+        fields.deps = Some(deps.iter().map(|dep| ids[*dep].clone()).collect());
     }
     Ok(fields)
 }

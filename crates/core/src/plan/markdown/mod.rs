@@ -13,7 +13,7 @@
 //! | `edit.rs`, `sections.rs` | ticks, and what is written into a progress file |
 //! | `identity.rs`, `likeness.rs` | which item is which known task after an edit |
 //! | `printed.rs` | a progress file in what an agent said |
-//! | `format.rs`, `write.rs` | the three kinds for `ralph import` and `ralph export` |
+//! | `format.rs`, `write.rs`, `write_tasks.rs` | the three kinds for `ralph import` and `ralph export` |
 
 mod branches;
 mod checklist;
@@ -32,6 +32,7 @@ mod sections;
 #[cfg(test)]
 mod tests;
 mod write;
+mod write_tasks;
 
 pub use doc::{Group, Item, Kind, PlanDoc, decode, read};
 pub use edit::{Edit, EditError, apply, inverse};

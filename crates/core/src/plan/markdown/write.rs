@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::doc::Kind;
 use super::outline::{LineKind, Outline};
 use super::progress::Section;
+use super::write_tasks;
 use crate::ids::TaskId;
 use crate::plan::Rendered;
 use crate::plan::tally::Tally;
@@ -17,46 +18,68 @@ const NO_BRANCH: &str = "work";
 pub(super) fn render(kind: Kind, tasks: &[Task]) -> Rendered {
     let live: Vec<&Task> = tasks.iter().filter(|task| task.status != Status::Deleted).collect();
     let mut tally = Tally::default();
-    let tree = Tree::of(&live);
+    let needs_fields = live.iter().any(|task| task.spec.is_some() || !task.deps.is_empty());
+    let groups = grouped(kind, &live);
+    let headings = match kind {
+        Kind::Checklist if needs_fields => write_tasks::render(&groups),
+        _ => None,
+    };
+    for task in &live {
+        lost(task, headings.is_some(), &mut tally);
+    }
+    let text = headings.unwrap_or_else(|| boxes(kind, &live, &mut tally));
+    Rendered { text, not_kept: tally.sentences() }
+}
+
+/// Tasks under the names of their groups, those without one first: without a heading they would
+/// belong to the one above them.
+fn grouped<'t>(kind: Kind, tasks: &[&'t Task]) -> Vec<(String, Vec<&'t Task>)> {
     let mut groups: Vec<(String, Vec<&Task>)> = Vec::new();
     let mut place: HashMap<String, usize> = HashMap::new();
-    for root in &tree.roots {
-        let name = group_of(kind, root).unwrap_or_default();
+    for task in tasks {
+        let name = group_of(kind, task).unwrap_or_default();
         let at = *place.entry(name.clone()).or_insert_with(|| {
             groups.push((name, Vec::new()));
             groups.len() - 1
         });
-        groups[at].1.push(root);
+        groups[at].1.push(task);
     }
-    // Without a heading they would belong to the one above them.
     groups.sort_by_key(|(name, _)| !name.is_empty());
+    groups
+}
+
+/// The page as boxes, parts below their parents.
+fn boxes(kind: Kind, live: &[&Task], tally: &mut Tally) -> String {
+    let tree = Tree::of(live);
     let mut text = head(kind, live.iter().all(|task| task.status == Status::Done));
-    for (name, roots) in &groups {
-        text.push_str(&heading(kind, name, roots, &mut tally));
+    for (name, roots) in &grouped(kind, &tree.roots) {
+        text.push_str(&heading(kind, name, roots, tally));
         for root in roots {
-            tree.write(kind, root, &mut text, &mut tally);
+            tree.write(kind, root, &mut text, tally);
         }
     }
     text.push_str(foot(kind));
-    for task in &live {
-        lost(task, &mut tally);
-    }
-    Rendered { text, not_kept: tally.sentences() }
+    text
 }
 
-fn lost(task: &Task, tally: &mut Tally) {
+/// Says what of a task the page has no words for.
+fn lost(task: &Task, headings: bool, tally: &mut Tally) {
     if !matches!(task.status, Status::Done | Status::Pending) {
         tally.add(format!("status {} of ", task.status), "task", " (exported as not done)");
     }
     for (has, what) in [
         (true, "the id"),
-        (!task.deps.is_empty(), "the dependencies"),
+        (!task.deps.is_empty() && !headings, "the dependencies"),
         (task.feature.is_some(), "the feature"),
         (task.priority != Priority::default(), "the priority"),
         (task.reason.is_some(), "the reason"),
         (task.reference.is_some(), "the reference"),
         (task.result.is_some(), "the result"),
-        (task.spec.is_some(), "the spec"),
+        (task.spec.is_some() && !headings, "the spec"),
+        (task.branch.is_some() && headings, "the branch"),
+        (task.parent.is_some() && headings, "the parent"),
+        (!task.steps.is_empty() && headings, "the steps (written into the text)"),
+        (!task.touches.is_empty() && headings, "the touches"),
         (task.done_at.is_some(), "the time of completion"),
     ] {
         tally.lost(has, what, "task");

@@ -184,3 +184,44 @@ fn a_page_is_what_a_person_would_write() {
     let edits = doc(Kind::Progress, &text).log_row(&text, &row);
     assert_eq!(edits[0].range.start + 1, text.len());
 }
+
+#[test]
+fn a_checklist_with_dependencies_is_written_as_headings() {
+    let mut tasks = [bare("a"), bare("b"), bare("c")];
+    tasks[0].status = Status::Done;
+    tasks[0].spec = Some("db.md".into());
+    tasks[1].deps = vec![tasks[2].id.clone(), tasks[0].id.clone()];
+    tasks[1].description = "Why\n".into();
+    tasks[1].category = Some("Later".into());
+    let rendered = Markdown(Kind::Checklist).render(&tasks);
+    let expected = "\
+# Plan
+
+### Task 1: Task a
+**Status:** complete
+**Spec:** db.md
+
+### Task 2: Task c
+**Status:** planned
+
+## Later
+
+### Task 3: Task b
+**Status:** planned
+**Dependencies:** Task 2, Task 1
+
+Why
+";
+    assert_eq!(rendered.text, expected);
+    assert_eq!(rendered.not_kept, ["the id of 3 tasks"]);
+    let plan = parsed(Kind::Checklist, expected);
+    assert_eq!(
+        plan.tasks[2].fields.deps,
+        Some(vec![plan.tasks[1].id.clone(), plan.tasks[0].id.clone()])
+    );
+    // A text that would break out of its section is safe below a box.
+    tasks[1].description = "### Task 9: more\n**Status:** done\n".into();
+    let rendered = Markdown(Kind::Checklist).render(&tasks);
+    assert!(rendered.text.contains("- [ ] Task b\n  ### Task 9: more\n"), "{}", rendered.text);
+    assert!(rendered.not_kept.contains(&"the dependencies of 1 task".to_owned()));
+}
