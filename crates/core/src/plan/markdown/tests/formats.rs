@@ -17,6 +17,9 @@ fn letters(text: &str) -> String {
 }
 
 proptest! {
+    // Three pages a case.
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
     #[test]
     fn tasks_come_back_from_their_page(tasks in some_tasks()) {
         for kind in KINDS {
