@@ -96,7 +96,7 @@ fn listen(program: &str, lines: &str, output: &str) {
         folder: "/".into(),
         ..CommandSpec::default()
     };
-    let mut raw = BufWriter::with_capacity(128 << 10, File::create(output).unwrap());
+    let mut raw = File::create(output).unwrap();
     let decoder = agents::find("claude").unwrap().decoder();
     let mut ear = Ear { decoder, events: vec![], heard: 0 };
     let session = async move {
@@ -104,7 +104,6 @@ fn listen(program: &str, lines: &str, output: &str) {
         let mark = Mark::new(Path::new("/"), 1);
         let ended =
             supervise(&command, &Watch::default(), &mark, &mut ear, Some(&mut raw), stop).await;
-        raw.flush().unwrap();
         assert_eq!(ended.end, ProcessEnd::Exited { code: 0 });
         assert_eq!(ended.cut_lines, 0);
         (ear, ended)

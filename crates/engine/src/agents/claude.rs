@@ -14,6 +14,7 @@
 
 mod decoder;
 mod ends;
+mod json;
 mod message;
 #[cfg(test)]
 mod tests;

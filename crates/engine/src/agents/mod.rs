@@ -49,6 +49,11 @@ pub trait Decoder: Send {
     /// Takes one line of stdout, without its line break, and adds what it tells to `events`. `cut`:
     /// the line was longer than we take, and this is its beginning.
     fn line(&mut self, line: &[u8], cut: bool, events: &mut Vec<AgentEvent>) -> Heard;
+    /// Whether anybody hears what messages say from now on. If not, their events may be left out: how
+    /// the session ends does not depend on them.
+    fn hears(&mut self, anybody: bool) {
+        let _ = anybody;
+    }
     /// How the session ended, once its process is no more.
     fn end(self: Box<Self>, end: &ProcessEnd, stderr_tail: &str) -> SessionEnd;
 }

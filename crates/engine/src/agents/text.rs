@@ -11,7 +11,10 @@ pub(super) fn head(text: &str, most: usize) -> &str {
 /// The text on one line: runs of white space and control characters become one space; what goes
 /// beyond `most` characters becomes an ellipsis.
 pub(super) fn one_line(text: &str, most: usize) -> String {
-    let mut line = String::new();
+    if is_one_line(text) && text.len() <= most {
+        return text.to_owned();
+    }
+    let mut line = String::with_capacity(text.len().min(most));
     let (mut length, mut gap) = (0, false);
     for c in text.chars() {
         if c.is_whitespace() || c.is_control() {
@@ -31,6 +34,15 @@ pub(super) fn one_line(text: &str, most: usize) -> String {
         length += 1;
     }
     line
+}
+
+/// Nothing would be changed about it; only the simplest texts are known as such.
+fn is_one_line(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.iter().all(|byte| matches!(byte, b' '..=b'~'))
+        && !bytes.windows(2).any(|two| two == b"  ")
+        && bytes.first() != Some(&b' ')
+        && bytes.last() != Some(&b' ')
 }
 
 /// The last lines of what a program said to people, as one.
@@ -92,6 +104,9 @@ mod tests {
         assert_eq!(one_line("abcd", 3), "abc…");
         assert_eq!(one_line("ab cd", 3), "ab…");
         assert_eq!(one_line("", 3), "");
+        for text in [" ab", "ab ", "a  b", "a\tb", "añb"] {
+            assert_eq!(one_line(text, 99), text.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
     }
 
     #[test]

@@ -39,8 +39,8 @@ use super::output::{Lines, Tail};
 use super::spec::{CommandSpec, Ended, Heard, Listener, Stop, Watch};
 use crate::clock::Stopwatch;
 
-/// How much is read at once.
-const CHUNK: usize = 64 * 1024;
+/// How much is read at once, at most: what a pipe of ours holds.
+const CHUNK: usize = family::PIPE;
 
 /// The longest line of standard error that is told whole.
 const STDERR_LINE_CAP: usize = 64 * 1024;
@@ -317,14 +317,8 @@ impl Session<'_, '_> {
         let Some(length) = self.stdout.took(read) else { return };
         let bytes = &self.stdout.chunk[..length];
         self.last_byte = Instant::now();
-        // With nothing more to read for now, whoever follows the file is to see what there is.
-        let drained = length < self.stdout.chunk.len();
-        let write = |raw: &mut (dyn Write + Send)| {
-            raw.write_all(bytes)?;
-            if drained { raw.flush() } else { Ok(()) }
-        };
         if let Some(raw) = &mut self.raw
-            && let Err(error) = write(*raw)
+            && let Err(error) = raw.write_all(bytes)
         {
             // A full disk must not end the session.
             self.raw_error = Some(error.to_string());

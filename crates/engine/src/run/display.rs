@@ -1,7 +1,8 @@
 //! The displays of a run, on a thread of their own: a slow terminal does not slow the loop. Facts are
-//! always delivered; what an agent says meanwhile is dropped when the displays do not keep up.
+//! always delivered; what an agent says meanwhile is dropped when the displays do not keep up, and then
+//! for a while: nobody reads so fast, and showing it takes time from whoever produces it.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -9,19 +10,25 @@ use ralph_core::agent::AgentEvent;
 use ralph_core::run::{RunEvent, SlotId};
 use ralph_core::view::Reporter;
 
-use crate::clock;
+use crate::clock::{self, Stopwatch};
 
 /// So many items may wait to be shown.
 const QUEUE: usize = 512;
+/// How long an agent is not listened to that said more than that.
+const REST: Duration = Duration::from_millis(100);
 
 enum Item {
     Event(Box<RunEvent>),
     Agent(SlotId, AgentEvent),
 }
 
-/// The sending side. Cheap to copy.
+/// The sending side. Cheap to copy; each copy rests by itself.
 #[derive(Clone)]
-pub(super) struct Display(SyncSender<Item>);
+pub(super) struct Display {
+    items: SyncSender<Item>,
+    /// Since when it rests.
+    rests: Option<Stopwatch>,
+}
 
 /// The thread.
 pub(super) struct DisplayThread(JoinHandle<()>);
@@ -30,17 +37,27 @@ impl Display {
     pub(super) fn start(reporters: Vec<Box<dyn Reporter + Send>>) -> (Self, DisplayThread) {
         let (sender, items) = sync_channel(QUEUE);
         let thread = std::thread::spawn(move || show(&items, reporters));
-        (Self(sender), DisplayThread(thread))
+        (Self { items: sender, rests: None }, DisplayThread(thread))
     }
 
     /// Shows a fact, whatever it takes.
     pub(super) fn event(&self, event: &RunEvent) {
-        let _ = self.0.send(Item::Event(Box::new(event.clone())));
+        let _ = self.items.send(Item::Event(Box::new(event.clone())));
+    }
+
+    /// Whether it makes sense to tell what an agent says.
+    pub(super) fn has_room(&mut self) -> bool {
+        if self.rests.is_some_and(|since| since.elapsed() >= REST) {
+            self.rests = None;
+        }
+        self.rests.is_none()
     }
 
     /// Shows what an agent says, if there is room.
-    pub(super) fn agent(&self, slot: SlotId, event: AgentEvent) {
-        let _ = self.0.try_send(Item::Agent(slot, event));
+    pub(super) fn agent(&mut self, slot: SlotId, event: AgentEvent) {
+        if let Err(TrySendError::Full(_)) = self.items.try_send(Item::Agent(slot, event)) {
+            self.rests = Some(Stopwatch::start());
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -86,9 +86,6 @@ impl Crew {
         let raw_writer = raw.as_mut().map(|raw| raw as &mut (dyn Write + Send));
         let ended = supervise(&command, &self.setup.watch, &mark, &mut ear, raw_writer, stop).await;
         ender.abort();
-        if let Some(mut raw) = raw {
-            let _ = raw.flush();
-        }
         crash::point("session-ended");
         if let Some(error) = &ended.raw_error {
             self.notice(format!("the raw log {} is not whole: {error}", log.display()));
@@ -209,7 +206,7 @@ impl Crew {
         let log = self.setup.logs.raw(job.iteration);
         let raw = match self.setup.keep_raw {
             true => match private_file(&log) {
-                Ok(file) => Some(BufWriter::with_capacity(128 * 1024, file)),
+                Ok(file) => Some(file),
                 Err(error) => {
                     self.notice(format!("no raw log: {}: {error}", log.display()));
                     None
@@ -282,7 +279,7 @@ struct Prepared {
     job: Job,
     spec: SessionSpec,
     log: PathBuf,
-    raw: Option<BufWriter<File>>,
+    raw: Option<File>,
     socket: SessionSocket,
 }
 
@@ -298,6 +295,7 @@ struct Ear {
 
 impl Listener for Ear {
     fn stdout(&mut self, line: &[u8], cut: bool) -> Heard {
+        self.decoder.hears(self.display.has_room());
         let heard = self.decoder.line(line, cut, &mut self.events);
         match heard {
             Heard::Result => self.has_result = true,

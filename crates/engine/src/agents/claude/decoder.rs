@@ -27,6 +27,8 @@ const NO_MODEL: &str = "<synthetic>";
 /// The reader. See [`Decoder`].
 #[derive(Debug, Default)]
 pub(super) struct ClaudeDecoder {
+    /// Nobody hears what messages say.
+    unheard: bool,
     /// Lines that were events.
     events: u64,
     /// Of these, such as this version does not know.
@@ -69,22 +71,15 @@ impl Decoder for ClaudeDecoder {
             let heard = self.works();
             match brought.by {
                 By::Assistant => self.assistant(brought.message, brought.of_subagent, events),
-                By::User => tool_ends(brought.message, events),
+                By::User => self.tool_ends(brought.message, events),
             }
             return heard;
         }
-        let text = String::from_utf8_lossy(line);
-        let parsed = if cut { None } else { serde_json::from_str::<Line<'_>>(&text).ok() };
-        match parsed {
-            Some(parsed) => {
-                self.events += 1;
-                self.event(&parsed, events)
-            }
-            None => {
-                self.other(line, &text, cut, events);
-                Heard::Going
-            }
-        }
+        self.patiently(line, cut, events)
+    }
+
+    fn hears(&mut self, anybody: bool) {
+        self.unheard = !anybody;
     }
 
     fn end(self: Box<Self>, end: &ProcessEnd, stderr_tail: &str) -> SessionEnd {
@@ -103,6 +98,27 @@ impl Decoder for ClaudeDecoder {
 }
 
 impl ClaudeDecoder {
+    /// A line of any kind.
+    pub(super) fn patiently(
+        &mut self,
+        line: &[u8],
+        cut: bool,
+        events: &mut Vec<AgentEvent>,
+    ) -> Heard {
+        let text = String::from_utf8_lossy(line);
+        let parsed = if cut { None } else { serde_json::from_str::<Line<'_>>(&text).ok() };
+        match parsed {
+            Some(parsed) => {
+                self.events += 1;
+                self.event(&parsed, events)
+            }
+            None => {
+                self.other(line, &text, cut, events);
+                Heard::Going
+            }
+        }
+    }
+
     /// The session does something: a result that was told before is not its last word.
     fn works(&mut self) -> Heard {
         match self.outcome.take() {
@@ -150,7 +166,7 @@ impl ClaudeDecoder {
             ("user", _) => {
                 let heard = self.works();
                 if let Some(message) = Message::patiently(line) {
-                    tool_ends(message, events);
+                    self.tool_ends(message, events);
                 }
                 return heard;
             }
@@ -198,30 +214,38 @@ impl ClaudeDecoder {
     fn assistant(&mut self, message: Message<'_>, of_subagent: bool, events: &mut Vec<AgentEvent>) {
         self.error = ApiError::default();
         self.limits.retried = false;
-        let Message { id, model, usage, parts } = message;
+        let (id, model) = (&*message.id, &*message.model);
         // One message comes as several lines, each with the usage of the whole.
-        if id.is_empty() || self.message != id {
+        let is_new = id.is_empty() || self.message != id;
+        if is_new {
             self.message.clear();
-            self.message.push_str(&id);
-            self.since = self.since.plus(usage);
-            if !model.is_empty() {
-                if !of_subagent && self.model.as_deref() != Some(&*model) {
-                    self.model = Some(model.clone().into_owned());
-                }
-                events.push(AgentEvent::Message { model: model.into_owned() });
+            self.message.push_str(id);
+            self.since = self.since.plus(message.usage);
+            if !of_subagent && !model.is_empty() && self.model.as_deref() != Some(model) {
+                self.model = Some(model.to_owned());
             }
         }
-        for part in parts {
+        if self.unheard {
+            return;
+        }
+        if is_new && !model.is_empty() {
+            events.push(AgentEvent::Message { model: model.to_owned() });
+        }
+        for part in message.parts() {
             match part {
-                Part::Text(text) => events.push(AgentEvent::Text { text: text.into_owned() }),
-                Part::Thinking(text) if text.is_empty() => {}
+                Part::Text(text) => {
+                    events.push(AgentEvent::Text { text: text.text().into_owned() });
+                }
                 Part::Thinking(text) => {
-                    events.push(AgentEvent::Thinking { text: text.into_owned() });
+                    let text = text.text();
+                    if !text.is_empty() {
+                        events.push(AgentEvent::Thinking { text: text.into_owned() });
+                    }
                 }
                 Part::ToolUse { id, name, input } => events.push(AgentEvent::ToolStarted {
-                    id: id.into_owned(),
-                    name: name.into_owned(),
-                    input: one_line(&input, MAX_INPUT),
+                    id: id.text().into_owned(),
+                    name: name.text().into_owned(),
+                    input: one_line(&input.text(), MAX_INPUT),
                 }),
                 Part::ToolResult { .. } | Part::Other => {}
             }
@@ -326,13 +350,17 @@ impl ClaudeDecoder {
         };
         (class, String::new(), sentence.to_owned())
     }
-}
 
-fn tool_ends(message: Message<'_>, events: &mut Vec<AgentEvent>) {
-    for part in message.parts {
-        if let Part::ToolResult { id, is_error, text } = part {
-            let text = head(&text, MAX_RESULT).to_owned();
-            events.push(AgentEvent::ToolEnded { id: id.into_owned(), is_error, text });
+    fn tool_ends(&self, message: Message<'_>, events: &mut Vec<AgentEvent>) {
+        if self.unheard {
+            return;
+        }
+        for part in message.parts() {
+            if let Part::ToolResult { id, is_error, text } = part {
+                let text = head(&text.beginning(MAX_RESULT), MAX_RESULT).to_owned();
+                let id = id.text().into_owned();
+                events.push(AgentEvent::ToolEnded { id, is_error, text });
+            }
         }
     }
 }

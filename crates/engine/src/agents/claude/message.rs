@@ -3,33 +3,78 @@
 //! other line; both ways lead to the same [`Message`].
 
 use std::borrow::Cow;
-use std::fmt;
 
 use ralph_core::agent::Usage;
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::wire::{Line, Raw, Text, Tokens, get, text, tokens};
+use super::json::{Cursor, Quoted};
+use super::wire::{Line, Raw, Tokens, get, text, tokens};
 
 /// A message.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(super) struct Message<'a> {
     /// Several lines can be of one message.
     pub(super) id: Cow<'a, str>,
     pub(super) model: Cow<'a, str>,
     pub(super) usage: Usage,
-    pub(super) parts: Vec<Part<'a>>,
+    /// Nearly always the only one.
+    first: Option<Part<'a>>,
+    others: Vec<Part<'a>>,
 }
 
 /// A part of a message.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Part<'a> {
-    Text(Cow<'a, str>),
-    Thinking(Cow<'a, str>),
-    ToolUse { id: Cow<'a, str>, name: Cow<'a, str>, input: Cow<'a, str> },
-    ToolResult { id: Cow<'a, str>, is_error: bool, text: Cow<'a, str> },
+    Text(Words<'a>),
+    Thinking(Words<'a>),
+    ToolUse { id: Words<'a>, name: Words<'a>, input: Input<'a> },
+    ToolResult { id: Words<'a>, is_error: bool, text: Words<'a> },
     Other,
+}
+
+/// A text, which is made only when somebody wants it.
+#[derive(Debug)]
+pub(super) enum Words<'a> {
+    Known(Cow<'a, str>),
+    Quoted(Quoted<'a>),
+}
+
+/// What a tool is called with.
+#[derive(Debug)]
+pub(super) enum Input<'a> {
+    Known(Cow<'a, str>),
+    Object(&'a str),
+}
+
+impl<'a> Words<'a> {
+    const NONE: Self = Self::Known(Cow::Borrowed(""));
+
+    /// The text; empty when it is none.
+    pub(super) fn text(self) -> Cow<'a, str> {
+        match self {
+            Self::Known(text) => text,
+            Self::Quoted(quoted) => quoted.text().unwrap_or_default(),
+        }
+    }
+
+    /// At least so many bytes of it, if it has them.
+    pub(super) fn beginning(self, most: usize) -> Cow<'a, str> {
+        match self {
+            Self::Known(text) => text,
+            Self::Quoted(quoted) => quoted.beginning(most).unwrap_or_default(),
+        }
+    }
+}
+
+impl<'a> Input<'a> {
+    /// For people: its most telling argument, else the JSON.
+    pub(super) fn text(self) -> Cow<'a, str> {
+        match self {
+            Self::Known(text) => text,
+            Self::Object(raw) => most_telling(raw).unwrap_or(Cow::Borrowed(raw)),
+        }
+    }
 }
 
 /// Who a message is of.
@@ -40,7 +85,7 @@ pub(super) enum By {
 }
 
 /// A line that brings a message, and nothing that has to be looked into.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Brought<'a> {
     pub(super) by: By,
     pub(super) of_subagent: bool,
@@ -50,124 +95,153 @@ pub(super) struct Brought<'a> {
 impl<'a> Brought<'a> {
     /// Reads a line if it is just as we know them.
     pub(super) fn read(line: &'a [u8]) -> Option<Self> {
-        #[derive(Deserialize)]
-        struct Known<'a> {
-            #[serde(borrow)]
-            message: KnownMessage<'a>,
-            parent_tool_use_id: Option<IgnoredAny>,
-            error: Option<IgnoredAny>,
-        }
         let by = match line {
             line if line.starts_with(br#"{"type":"assistant","#) => By::Assistant,
             line if line.starts_with(br#"{"type":"user","#) => By::User,
             _ => return None,
         };
-        let known: Known<'a> = serde_json::from_slice(line).ok()?;
-        known.error.is_none().then(|| Self {
-            by,
-            of_subagent: known.parent_tool_use_id.is_some(),
-            message: known.message.into(),
+        let mut cursor = Cursor::new(str::from_utf8(line).ok()?);
+        let (mut message, mut parent, mut kind) = (None, None, None);
+        cursor.object(|cursor, name| match name {
+            "message" => once(&mut message, Message::known(cursor)?),
+            "parent_tool_use_id" => once(&mut parent, cursor.value()? != "null"),
+            "type" => once(&mut kind, cursor.value()?),
+            name if Line::FIELDS.contains(&name) => None,
+            _ => cursor.value().map(|_| ()),
+        })?;
+        cursor.end()?;
+        Some(Self { by, of_subagent: parent.unwrap_or(false), message: message? })
+    }
+}
+
+/// A field that comes a second time is nothing that we know.
+fn once<T>(place: &mut Option<T>, value: T) -> Option<()> {
+    place.replace(value).is_none().then_some(())
+}
+
+/// A text field, which may be `null`.
+fn words<'a>(place: &mut Option<Words<'a>>, cursor: &mut Cursor<'a>) -> Option<()> {
+    once(place, cursor.string_or_null()?.map_or(Words::NONE, Words::Quoted))
+}
+
+impl<'a> Message<'a> {
+    pub(super) fn parts(self) -> impl Iterator<Item = Part<'a>> {
+        self.first.into_iter().chain(self.others)
+    }
+
+    fn push(&mut self, part: Part<'a>) {
+        match self.first {
+            None => self.first = Some(part),
+            Some(_) => self.others.push(part),
+        }
+    }
+
+    fn known(cursor: &mut Cursor<'a>) -> Option<Self> {
+        let mut message = Self::default();
+        let (mut id, mut model, mut usage, mut content) = (None, None, None, None);
+        cursor.object(|cursor, name| match name {
+            "id" => words(&mut id, cursor),
+            "model" => words(&mut model, cursor),
+            "usage" => once(&mut usage, Tokens::known(cursor)?),
+            "content" => {
+                once(&mut content, ())?;
+                match cursor.peek()? {
+                    b'[' => cursor.array(|cursor| {
+                        message.push(Part::known(cursor)?);
+                        Some(())
+                    }),
+                    _ => cursor.string_or_null().map(|_| ()),
+                }
+            }
+            _ => cursor.value().map(|_| ()),
+        })?;
+        message.id = id.map(Words::text).unwrap_or_default();
+        message.model = model.map(Words::text).unwrap_or_default();
+        message.usage = usage.unwrap_or_default().into();
+        Some(message)
+    }
+}
+
+impl<'a> Part<'a> {
+    fn known(cursor: &mut Cursor<'a>) -> Option<Self> {
+        let (mut kind, mut id, mut name, mut result_of) = (None, None, None, None);
+        let (mut text, mut thinking, mut content) = (None, None, None);
+        let (mut input, mut is_error) = (None, None);
+        cursor.object(|cursor, field| match field {
+            "type" => once(&mut kind, cursor.string()?),
+            "text" => words(&mut text, cursor),
+            "thinking" => words(&mut thinking, cursor),
+            "id" => words(&mut id, cursor),
+            "name" => words(&mut name, cursor),
+            "tool_use_id" => words(&mut result_of, cursor),
+            "is_error" => once(&mut is_error, cursor.is_true()?),
+            "content" if cursor.peek()? == b'[' => once(&mut content, texts(cursor)?),
+            "content" => words(&mut content, cursor),
+            "input" => match cursor.peek()? {
+                b'{' => once(&mut input, Input::Object(cursor.value()?)),
+                // Read patiently, it may still mean something.
+                _ => None,
+            },
+            _ => cursor.value().map(|_| ()),
+        })?;
+        let or_none = |words: Option<Words<'a>>| words.unwrap_or(Words::NONE);
+        Some(match &*kind?.text()? {
+            "text" => Self::Text(or_none(text)),
+            "thinking" => Self::Thinking(or_none(thinking)),
+            "tool_use" | "server_tool_use" => Self::ToolUse {
+                id: or_none(id),
+                name: or_none(name),
+                input: input.unwrap_or(Input::Known(Cow::Borrowed(""))),
+            },
+            "tool_result" => Self::ToolResult {
+                id: or_none(result_of),
+                is_error: is_error.unwrap_or(false),
+                text: or_none(content),
+            },
+            _ => Self::Other,
         })
     }
 }
 
-#[derive(Deserialize)]
-struct KnownMessage<'a> {
-    #[serde(borrow)]
-    id: Option<Text<'a>>,
-    #[serde(borrow)]
-    model: Option<Text<'a>>,
-    usage: Option<Tokens>,
-    #[serde(borrow)]
-    content: Option<Vec<KnownBlock<'a>>>,
-}
-
-#[derive(Deserialize)]
-struct KnownBlock<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    text: Option<Text<'a>>,
-    #[serde(borrow)]
-    thinking: Option<Text<'a>>,
-    #[serde(borrow)]
-    id: Option<Text<'a>>,
-    #[serde(borrow)]
-    name: Option<Text<'a>>,
-    #[serde(borrow)]
-    input: Raw<'a>,
-    #[serde(borrow)]
-    tool_use_id: Option<Text<'a>>,
-    is_error: Option<bool>,
-    #[serde(borrow)]
-    content: Option<Content<'a>>,
-}
-
-impl<'a> From<KnownMessage<'a>> for Message<'a> {
-    fn from(known: KnownMessage<'a>) -> Self {
-        let or_none = |text: Option<Text<'a>>| text.map(|text| text.0).unwrap_or_default();
-        let part = |block: KnownBlock<'a>| match &*block.kind {
-            "text" => Part::Text(or_none(block.text)),
-            "thinking" => Part::Thinking(or_none(block.thinking)),
-            "tool_use" | "server_tool_use" => Part::ToolUse {
-                id: or_none(block.id),
-                name: or_none(block.name),
-                input: tool_input(block.input),
-            },
-            "tool_result" => Part::ToolResult {
-                id: or_none(block.tool_use_id),
-                is_error: block.is_error.unwrap_or(false),
-                text: block.content.map(|content| content.0).unwrap_or_default(),
-            },
-            _ => Part::Other,
+/// The argument of an object that says most about a call. As [`ToolInput`] has it, without a look at the
+/// others.
+fn most_telling(object: &str) -> Option<Cow<'_, str>> {
+    let (mut best, mut seen) = (None, 0_u32);
+    let mut rank = usize::MAX;
+    Cursor::new(object).object(|cursor, name| {
+        let Some(place) = ToolInput::FIELDS.iter().position(|field| *field == name) else {
+            return cursor.value().map(|_| ());
         };
-        Self {
-            id: or_none(known.id),
-            model: or_none(known.model),
-            usage: known.usage.unwrap_or_default().into(),
-            parts: known.content.unwrap_or_default().into_iter().map(part).collect(),
+        let again = seen & 1 << place != 0;
+        seen |= 1 << place;
+        let text = match cursor.peek()? {
+            b'"' => cursor.string()?.text(),
+            _ => cursor.value().and(None),
+        };
+        if text.is_some() && place < rank {
+            (best, rank) = (text, place);
         }
-    }
+        (!again).then_some(())
+    })?;
+    best
 }
 
-/// What a tool gave back: a text, or blocks of which some are texts.
-struct Content<'a>(Cow<'a, str>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct TextBlock<'a> {
-            #[serde(rename = "type")]
-            _kind: IgnoredAny,
-            #[serde(borrow)]
-            text: Option<Text<'a>>,
-        }
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Cow<'de, str>;
-
-            fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-                to.write_str("a text or blocks")
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Cow::Borrowed(text))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Cow::Owned(text.to_owned()))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Self::Value, A::Error> {
-                let mut texts = Vec::new();
-                while let Some(block) = all.next_element::<TextBlock<'de>>()? {
-                    texts.extend(block.text.map(|text| text.0));
-                }
-                Ok(Cow::Owned(texts.join("\n")))
-            }
-        }
-        from.deserialize_any(Reader).map(Self)
-    }
+/// The texts among the blocks that a tool gave back.
+fn texts<'a>(cursor: &mut Cursor<'a>) -> Option<Words<'a>> {
+    let mut texts: Vec<Cow<'a, str>> = Vec::new();
+    cursor.array(|cursor| {
+        let (mut kind, mut text) = (None, None);
+        cursor.object(|cursor, field| match field {
+            "type" => once(&mut kind, cursor.string()?),
+            "text" => once(&mut text, cursor.string_or_null()?),
+            field if Block::FIELDS.contains(&field) => None,
+            _ => cursor.value().map(|_| ()),
+        })?;
+        kind?.text()?;
+        texts.extend(text.flatten().and_then(Quoted::text));
+        Some(())
+    })?;
+    Some(Words::Known(Cow::Owned(texts.join("\n"))))
 }
 
 impl<'a> Message<'a> {
@@ -186,18 +260,19 @@ impl<'a> Message<'a> {
         }
         let fields = get::<Fields<'a>>(line.message)?;
         let or_none = |raw| text(raw).unwrap_or_default();
+        let words = |raw| Words::Known(text(raw).unwrap_or_default());
         let part = |block: Block<'a>| match &*block.kind {
-            "text" => Part::Text(or_none(block.text)),
-            "thinking" => Part::Thinking(or_none(block.thinking)),
+            "text" => Part::Text(words(block.text)),
+            "thinking" => Part::Thinking(words(block.thinking)),
             "tool_use" | "server_tool_use" => Part::ToolUse {
-                id: or_none(block.id),
-                name: or_none(block.name),
-                input: tool_input(block.input),
+                id: words(block.id),
+                name: words(block.name),
+                input: Input::Known(tool_input(block.input)),
             },
             "tool_result" => Part::ToolResult {
-                id: or_none(block.tool_use_id),
+                id: words(block.tool_use_id),
                 is_error: get(block.is_error).unwrap_or(false),
-                text: tool_result(block.content),
+                text: Words::Known(tool_result(block.content)),
             },
             _ => Part::Other,
         };
@@ -206,7 +281,8 @@ impl<'a> Message<'a> {
             id: or_none(fields.id),
             model: or_none(fields.model),
             usage: tokens(fields.usage),
-            parts: blocks.into_iter().map(part).collect(),
+            first: None,
+            others: blocks.into_iter().map(part).collect(),
         })
     }
 }
@@ -234,6 +310,11 @@ struct Block<'a> {
     is_error: Raw<'a>,
 }
 
+impl Block<'_> {
+    const FIELDS: [&'static str; 9] =
+        ["type", "text", "thinking", "id", "name", "input", "tool_use_id", "content", "is_error"];
+}
+
 /// The arguments of tools that say most about a call, the best first.
 #[derive(Deserialize)]
 struct ToolInput<'a> {
@@ -257,23 +338,41 @@ struct ToolInput<'a> {
     description: Raw<'a>,
 }
 
+impl ToolInput<'_> {
+    const FIELDS: [&'static str; 9] = [
+        "command",
+        "file_path",
+        "notebook_path",
+        "pattern",
+        "path",
+        "url",
+        "query",
+        "skill",
+        "description",
+    ];
+}
+
 /// What a tool is called with, for people: its most telling argument, else the JSON.
 fn tool_input<'a>(raw: Raw<'a>) -> Cow<'a, str> {
-    let telling = get::<ToolInput<'a>>(raw).and_then(|input| {
-        let fields = [
-            input.command,
-            input.file_path,
-            input.notebook_path,
-            input.pattern,
-            input.path,
-            input.url,
-            input.query,
-            input.skill,
-            input.description,
-        ];
-        fields.into_iter().find_map(text)
-    });
-    telling.unwrap_or_else(|| Cow::Borrowed(raw.map_or("", RawValue::get)))
+    let raw = raw.map_or("", RawValue::get);
+    telling(raw).unwrap_or(Cow::Borrowed(raw))
+}
+
+/// The most telling argument.
+fn telling(raw: &str) -> Option<Cow<'_, str>> {
+    let input: ToolInput<'_> = serde_json::from_str(raw).ok()?;
+    let fields = [
+        input.command,
+        input.file_path,
+        input.notebook_path,
+        input.pattern,
+        input.path,
+        input.url,
+        input.query,
+        input.skill,
+        input.description,
+    ];
+    fields.into_iter().find_map(text)
 }
 
 /// What a tool gave back: a text, or blocks of which some are texts.

@@ -1,5 +1,6 @@
 //! The command line, and what lines of output mean. The ends of whole sessions are in [`transcripts`].
 
+mod agreement;
 mod transcripts;
 
 use std::ffi::OsString;

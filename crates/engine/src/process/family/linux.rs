@@ -14,7 +14,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use super::keeper::{self, Keeper};
 use super::words::Words;
-use super::{News, ProcessId, Started, aside, on_lasting_thread};
+use super::{News, PIPE, ProcessId, Started, aside, on_lasting_thread};
 use crate::process::mark::Mark;
 use crate::process::procfs::{Process, below};
 use crate::process::spec::CommandSpec;
@@ -46,6 +46,8 @@ pub(in crate::process) async fn start(spec: &CommandSpec, mark: &Mark) -> io::Re
         }
     };
     let (stdout, output) = io::pipe()?;
+    // It is as good as ever where the system has no more room for pipes.
+    let _ = rustix::pipe::fcntl_setpipe_size(&output, PIPE);
     let (stderr, errors) = io::pipe()?;
     let (report, reported) = io::pipe()?;
     let streams = [input, output.into(), errors.into()];

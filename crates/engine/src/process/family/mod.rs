@@ -25,6 +25,10 @@ pub(super) use linux::{Family, start};
 #[cfg(not(target_os = "linux"))]
 pub(super) use other::{Family, start};
 
+/// How much a program may print before we have to read it. The less often both have to wait for each
+/// other, the less it costs to listen.
+pub(super) const PIPE: usize = 256 * 1024;
+
 /// What names a process for good: its pid and when it started.
 pub(super) type ProcessId = (Pid, u64);
 
