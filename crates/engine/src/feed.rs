@@ -75,21 +75,28 @@ impl Feed {
         })))
     }
 
-    /// Writes an event and tells everybody who follows.
-    pub fn append(&self, event: &RunEvent) -> io::Result<()> {
-        self.append_line(event.seq, &serde_json::to_string(event).map_err(io::Error::from)?)
+    /// Writes events, in their order, and tells everybody who follows.
+    pub fn append(&self, events: &[RunEvent]) -> io::Result<()> {
+        let Some(last) = events.last() else { return Ok(()) };
+        let mut lines = Vec::with_capacity(1024);
+        for event in events {
+            serde_json::to_writer(&mut lines, event).map_err(io::Error::from)?;
+            lines.push(b'\n');
+        }
+        self.append_lines(last.seq, lines)
     }
 
     /// The same for a line that is JSON already, such as one with its secrets taken out.
     pub fn append_line(&self, seq: u64, line: &str) -> io::Result<()> {
-        let mut text = String::with_capacity(line.len() + 2);
+        self.append_lines(seq, [line.as_bytes(), b"\n"].concat())
+    }
+
+    fn append_lines(&self, seq: u64, mut lines: Vec<u8>) -> io::Result<()> {
         let mut tail = self.0.file.lock().unwrap_or_else(PoisonError::into_inner);
         if tail.torn {
-            text.push('\n');
+            lines.insert(0, b'\n');
         }
-        text.push_str(line);
-        text.push('\n');
-        if let Err(error) = tail.file.write_all(text.as_bytes()) {
+        if let Err(error) = tail.file.write_all(&lines) {
             tail.torn = true;
             return Err(error);
         }

@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ralph_core::agent::Usage;
 use ralph_core::ids::AttemptId;
-use ralph_core::run::{GateReport, Input, Notice, Port, SlotId};
+use ralph_core::run::{Effect, GateReport, Input, Notice, Port, SlotId};
 use ralph_core::task::{Actor, Generation};
 use ralph_core::{AgentId, TaskId, Timestamp};
-use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::{JoinHandle, JoinSet};
 
+use super::dispatcher::Dispatcher;
 use super::display::Display;
 use super::setup::Setup;
 use crate::entropy::Ids;
@@ -100,6 +101,10 @@ pub(super) struct Crew {
     slots: Vec<Mutex<SlotKit>>,
     settled_tree: Mutex<String>,
     sessions: AtomicU32,
+    dispatcher: Mutex<Dispatcher>,
+    tasks: Mutex<JoinSet<()>>,
+    /// A step has done something that others wait for.
+    pub(super) news: Notify,
     /// Claims that we ended ourselves: nobody took them from us.
     let_go: Mutex<HashSet<(TaskId, Generation)>>,
     /// Rings when the store was changed by anybody.
@@ -114,6 +119,7 @@ impl Crew {
         display: Display,
         inputs: mpsc::UnboundedSender<Input>,
         sockets: crate::socket::Place,
+        dispatcher: Dispatcher,
     ) -> Arc<Self> {
         let kit = || {
             Mutex::new(SlotKit {
@@ -142,6 +148,9 @@ impl Crew {
             ids: Mutex::new(ids),
             slots,
             sessions: AtomicU32::new(0),
+            dispatcher: Mutex::new(dispatcher),
+            tasks: Mutex::default(),
+            news: Notify::new(),
             let_go: Mutex::default(),
             changed: watch::Sender::new(0),
         })
@@ -150,6 +159,23 @@ impl Crew {
     /// The store. Calls take microseconds; whoever holds it must not wait for anything else.
     pub(super) fn store(&self) -> MutexGuard<'_, Box<dyn Store>> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The loop. Whoever holds it must not wait for anything else.
+    pub(super) fn dispatcher(&self) -> MutexGuard<'_, Dispatcher> {
+        self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Everything that was started and may still be under way.
+    pub(super) fn tasks(&self) -> MutexGuard<'_, JoinSet<()>> {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks
+    }
+
+    /// The same, to be awaited.
+    pub(super) fn all_tasks(&self) -> JoinSet<()> {
+        std::mem::take(&mut *self.tasks())
     }
 
     /// The kit of a slot.
@@ -210,22 +236,48 @@ impl Crew {
         self.sessions.fetch_add(1, Ordering::Relaxed) + 1
     }
 
+    /// Leaves an input for the loop. Answers of effects are not left: [`Crew::answer`].
     pub(super) fn send(&self, input: Input) {
         // Nobody listens any more only when the run has ended.
         let _ = self.inputs.send(input);
     }
 
+    /// Tells people something. Nothing else comes of it.
     pub(super) fn notice(&self, text: impl Into<String>) {
-        self.send(Input::Notice(Notice::Other { text: text.into() }));
+        self.step(&Input::Notice(Notice::Other { text: text.into() }));
+    }
+
+    /// Takes a step; what it leads to is started.
+    pub(super) fn take(self: &Arc<Self>, input: &Input) {
+        for effect in self.step(input) {
+            self.start(effect);
+        }
+    }
+
+    /// Takes a step; what it leads to is up to the caller.
+    pub(super) fn step(&self, input: &Input) -> Vec<Effect> {
+        let next = self.dispatcher().step(input);
+        if let Some(error) = next.journal_error {
+            self.notice(error);
+        }
+        if next.news {
+            self.news.notify_one();
+        }
+        next.effects
     }
 
     /// Tells the loop what an effect came to.
-    pub(super) fn answer(&self, slot: SlotId, answer: Answer) {
-        self.send(match answer {
-            Ok(input) => input,
-            Err(Failed { port, error, for_good }) => {
-                Input::PortFailed { slot, port, error, for_good }
-            }
-        });
+    pub(super) fn answer(self: &Arc<Self>, slot: SlotId, answer: Answer) {
+        self.take(&input(slot, answer));
     }
+}
+
+/// What an effect came to, as the loop is told.
+pub(super) fn input(slot: SlotId, answer: Answer) -> Input {
+    answer.unwrap_or_else(|Failed { port, error, for_good }| Input::PortFailed {
+        slot,
+        port,
+        error,
+        for_good,
+    })
 }

@@ -7,24 +7,27 @@
 //!   ┌──▶ decide(state, input, now)                pure
 //!   │          │ facts, effects
 //!   │          ▼
-//!   │    stamp ─▶ journal ─▶ evolve ─▶ displays, feed, state.toml
+//!   │    stamp ─▶ journal ─▶ evolve ─▶ displays, feed
 //!   │          │
 //!   │          ▼
-//!   │    effects, each a task of its own ──────▶ answers are inputs
+//!   │    effects ──────▶ answers are inputs
 //!   └──────────┘
 //! ```
 //!
-//! One task, nothing shared, nothing awaited in the body but the next input. Facts are written before
+//! One input at a time: a [`Dispatcher`] is behind a lock, and whoever has an input takes the step
+//! itself. So the thread that answers one effect goes on with the next; with a thread for the loop alone
+//! every effect would take two changes of threads. A step waits for nothing. Facts are written before
 //! their effects run: a crash in between leaves "we meant to", and the next run finds out from the store
 //! and from git what really happened.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
+use ralph_core::ids::RunId;
 use ralph_core::run::{Control, Effect, Fact, Input, Notice, Outcome, RunEvent, RunState, decide};
 use ralph_core::task::Actor;
 use ralph_core::view::Reporter;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::crash;
@@ -98,8 +101,12 @@ async fn run_inside(
     let place = Place::make(setup.runtime.as_deref(), &mut setup.ids)?;
     let (controls, mut wishes) = mpsc::channel(16);
     let feed = Feed::open(&setup.logs.journal()).map_err(io("the journal"))?;
-    let (status, status_now) = watch::channel(serde_json::Value::Null);
-    let inquiry = move |what: &str| (what == "status").then(|| status_now.borrow().clone());
+    let asked: Arc<OnceLock<Weak<Crew>>> = Arc::default();
+    let told = Arc::clone(&asked);
+    let inquiry = move |what: &str| {
+        let crew = told.get().filter(|_| what == "status")?.upgrade()?;
+        Some(super::status::of(&crew.dispatcher().state))
+    };
     let control = ControlSocket::open(&place, controls, Arc::new(inquiry), feed.clone())?;
     let me = process::liveness();
     let state_file = Writer {
@@ -111,52 +118,57 @@ async fn run_inside(
     };
     let (display, display_thread) = Display::start(reporters);
 
-    let state = RunState::new(setup.policy.clone());
     let begin = begin(&setup, &base);
-    let crew = Crew::new(setup, base, store, display.clone(), inputs, place);
-    let mut dispatcher = Dispatcher {
-        state,
+    let dispatcher = Dispatcher {
+        state: RunState::new(setup.policy.clone()),
+        run: setup.run.clone(),
         seq: 0,
-        display,
+        display: display.clone(),
         feed,
-        state_file,
-        status,
-        crew: Arc::clone(&crew),
-        tasks: JoinSet::new(),
         journal_broken: false,
+        unsaved: false,
+        outcome: None,
     };
+    let crew = Crew::new(setup, base, store, display, inputs, place, dispatcher);
+    let _ = asked.set(Arc::downgrade(&crew));
     let mut keepers = JoinSet::new();
     keepers.spawn(Arc::clone(&crew).keep_claims());
     let store_watch = StoreWatch::start(&crew.setup.store_path, crew.changed.clone());
 
     let mut signals = Signals::new().map_err(io("signals"))?;
-    let mut outcome = dispatcher.step(&begin);
+    crew.take(&begin);
     crash::point("run-started");
-    while outcome.is_none() {
+    let outcome = loop {
+        save(&crew, &state_file);
+        if let Some(outcome) = crew.dispatcher().outcome.clone() {
+            break outcome;
+        }
         let input = tokio::select! {
             Some(input) = arriving.recv() => input,
             Some(control) = wishes.recv() => Input::Control(control),
             control = signals.next() => Input::Control(control),
-            Some(_) = dispatcher.tasks.join_next() => continue,
+            () = crew.news.notified() => continue,
         };
-        outcome = dispatcher.step(&input);
-    }
+        crew.take(&input);
+    };
     crash::point("run-ending");
     keepers.shutdown().await;
     drop(store_watch);
     // Releases that were asked for last are still on their way.
-    while dispatcher.tasks.join_next().await.is_some() {}
-    dispatcher.feed.close();
+    loop {
+        let mut tasks = crew.all_tasks();
+        if tasks.is_empty() {
+            break;
+        }
+        // They may start others.
+        while tasks.join_next().await.is_some() {}
+    }
+    crew.dispatcher().feed.close();
     control.finish().await;
     leave(&crew);
-    drop(dispatcher);
     drop(crew);
     let _ = tokio::task::spawn_blocking(|| display_thread.finish()).await;
-    // The loop ends only with an outcome.
-    outcome.ok_or_else(|| RunError::Io {
-        what: "the run".to_owned(),
-        source: std::io::Error::other("ended without an outcome"),
-    })
+    Ok(outcome)
 }
 
 /// The first input.
@@ -194,21 +206,50 @@ fn leave(crew: &Crew) {
     }
 }
 
-struct Dispatcher {
+/// Writes `state.toml` if there is something new in it.
+fn save(crew: &Crew, file: &Writer) {
+    let text = {
+        let mut dispatcher = crew.dispatcher();
+        if !std::mem::take(&mut dispatcher.unsaved) {
+            return;
+        }
+        file.text(&dispatcher.state)
+    };
+    if let Err(error) = text.and_then(|text| file.write(&text)) {
+        crew.notice(format!("{} cannot be written: {error}", file.path.display()));
+    }
+    crash::point("state-written");
+}
+
+/// The state of the loop, and how a step is taken.
+pub(super) struct Dispatcher {
     state: RunState,
+    run: RunId,
     seq: u64,
     display: Display,
     feed: Feed,
-    state_file: Writer,
-    status: watch::Sender<serde_json::Value>,
-    crew: Arc<Crew>,
-    tasks: JoinSet<()>,
     journal_broken: bool,
+    /// `state.toml` is behind.
+    unsaved: bool,
+    outcome: Option<Outcome>,
+}
+
+/// What a step leads to.
+pub(super) struct Next {
+    pub(super) effects: Vec<Effect>,
+    /// Whoever writes `state.toml`, or waits for the end, has to look.
+    pub(super) news: bool,
+    /// Why the journal is not whole; told once.
+    pub(super) journal_error: Option<String>,
 }
 
 impl Dispatcher {
-    /// Takes one input; the outcome when it was the last.
-    fn step(&mut self, input: &Input) -> Option<Outcome> {
+    /// Takes one input. Nothing comes of it once the run has ended.
+    pub(super) fn step(&mut self, input: &Input) -> Next {
+        let mut next = Next { effects: vec![], news: false, journal_error: None };
+        if self.outcome.is_some() {
+            return next;
+        }
         let at = now();
         let step = decide(&self.state, input, at);
         let events: Vec<RunEvent> = step
@@ -216,62 +257,40 @@ impl Dispatcher {
             .into_iter()
             .map(|fact| {
                 self.seq += 1;
-                let run = self.crew.setup.run.clone();
+                let run = self.run.clone();
                 RunEvent { v: RunEvent::VERSION, run, seq: self.seq, at, fact }
             })
             .collect();
-        self.record(&events);
-        let mut outcome = None;
-        for effect in step.effects {
-            if let Effect::Finish { outcome: end } = &effect {
-                outcome = Some(end.clone());
+        next.journal_error = self.record(events);
+        next.effects = step.effects;
+        for effect in &next.effects {
+            if let Effect::Finish { outcome } = effect {
+                self.outcome = Some(outcome.clone());
             }
-            self.crew.carry_out(effect, &mut self.tasks);
         }
-        // What others are shown can come after what is to be done.
-        self.publish(&events);
-        outcome
+        next.news = self.unsaved || self.outcome.is_some();
+        next
     }
 
-    fn record(&mut self, events: &[RunEvent]) {
-        for event in events {
-            // Recording must not break a run: a line that is not written costs history, never work.
-            if let Err(error) = self.feed.append(event)
-                && !self.journal_broken
-            {
-                self.journal_broken = true;
-                let name = self.feed.path().display().to_string();
-                self.crew.notice(format!("{name} cannot be written: {error}"));
-            }
+    fn record(&mut self, events: Vec<RunEvent>) -> Option<String> {
+        if events.is_empty() {
+            return None;
+        }
+        // Recording must not break a run: a line that is not written costs history, never work.
+        let failed = self.feed.append(&events).err().filter(|_| !self.journal_broken);
+        self.journal_broken |= failed.is_some();
+        for event in &events {
             self.state.evolve(&event.fact, event.at);
-            self.display.event(event);
+            self.unsaved |= matches!(
+                event.fact,
+                Fact::RunStarted { .. } | Fact::IterationEnded { .. } | Fact::RunEnded { .. }
+            );
             if matches!(event.fact, Fact::IterationEnded { .. }) {
                 crash::point("iteration-ended");
             }
         }
-    }
-
-    fn publish(&mut self, events: &[RunEvent]) {
-        if events.is_empty() {
-            return;
-        }
-        let is_kept = |event: &RunEvent| {
-            matches!(
-                event.fact,
-                Fact::RunStarted { .. } | Fact::IterationEnded { .. } | Fact::RunEnded { .. }
-            )
-        };
-        if events.iter().any(is_kept) {
-            match self.state_file.write(&self.state) {
-                Ok(()) => {}
-                Err(error) => {
-                    let name = self.state_file.path.display().to_string();
-                    self.crew.notice(format!("{name} cannot be written: {error}"));
-                }
-            }
-            crash::point("state-written");
-        }
-        self.status.send_replace(super::status::of(&self.state));
+        self.display.events(events);
+        failed.map(|error| format!("{} cannot be written: {error}", self.feed.path().display()))
     }
 }
 

@@ -18,7 +18,7 @@ const QUEUE: usize = 512;
 const REST: Duration = Duration::from_millis(100);
 
 enum Item {
-    Event(Box<RunEvent>),
+    Events(Vec<RunEvent>),
     Agent(SlotId, AgentEvent),
 }
 
@@ -40,9 +40,9 @@ impl Display {
         (Self { items: sender, rests: None }, DisplayThread(thread))
     }
 
-    /// Shows a fact, whatever it takes.
-    pub(super) fn event(&self, event: &RunEvent) {
-        let _ = self.items.send(Item::Event(Box::new(event.clone())));
+    /// Shows facts, whatever it takes.
+    pub(super) fn events(&self, events: Vec<RunEvent>) {
+        let _ = self.items.send(Item::Events(events));
     }
 
     /// Whether it makes sense to tell what an agent says.
@@ -71,9 +71,11 @@ impl DisplayThread {
 fn show(items: &Receiver<Item>, mut reporters: Vec<Box<dyn Reporter + Send>>) {
     loop {
         match items.recv_timeout(Duration::from_secs(1)) {
-            Ok(Item::Event(event)) => {
-                for reporter in &mut reporters {
-                    reporter.event(&event);
+            Ok(Item::Events(events)) => {
+                for event in &events {
+                    for reporter in &mut reporters {
+                        reporter.event(event);
+                    }
                 }
             }
             Ok(Item::Agent(slot, event)) => {

@@ -1,4 +1,6 @@
-//! Effects, carried out: each as a task of its own, whose answer is an input.
+//! Effects, carried out. Whatever may wait is done by a thread that may; such a thread takes the next
+//! step of the loop itself and goes on with what that leads to. Every change of threads is felt when the
+//! sessions are short.
 
 use std::sync::Arc;
 
@@ -6,25 +8,48 @@ use ralph_core::AgentId;
 use ralph_core::TaskId;
 use ralph_core::run::{Effect, Port, SlotId, Stopping};
 use ralph_core::task::Actor;
-use tokio::task::JoinSet;
 
-use super::crew::{Answer, Crew, Failed};
+use super::crew::{Answer, Crew, Failed, input};
 use super::session::Job;
 use crate::clock::now;
 use crate::ports::StoreError;
 use crate::process::Stop;
 
+/// An effect that ends with an answer and may wait for files, git and the store meanwhile.
+type Work = Box<dyn FnOnce(&Arc<Crew>) -> Vec<Effect> + Send>;
+
 impl Crew {
     /// Starts an effect. `Finish` is the dispatcher's own.
-    pub(super) fn carry_out(self: &Arc<Self>, effect: Effect, tasks: &mut JoinSet<()>) {
+    pub(super) fn start(self: &Arc<Self>, effect: Effect) {
+        if let Some(work) = self.begin(effect) {
+            let crew = Arc::clone(self);
+            self.tasks().spawn_blocking(move || crew.go_on(work));
+        }
+    }
+
+    /// Does the work, and then that which it leads to.
+    fn go_on(self: &Arc<Self>, work: Work) {
+        let mut mine = Some(work);
+        while let Some(work) = mine.take() {
+            for effect in work(self) {
+                match mine {
+                    None => mine = self.begin(effect),
+                    Some(_) => self.start(effect),
+                }
+            }
+        }
+    }
+
+    /// Starts an effect, or gives the work that it takes.
+    fn begin(self: &Arc<Self>, effect: Effect) -> Option<Work> {
         match effect {
-            Effect::Survey { slot } => self.blocking(slot, tasks, move |crew| crew.survey(slot)),
-            Effect::Claim { slot } => self.blocking(slot, tasks, move |crew| crew.claim(slot)),
-            Effect::Peek { slot } => self.blocking(slot, tasks, move |crew| crew.peek(slot)),
+            Effect::Survey { slot } => return work(slot, move |crew| crew.survey(slot)),
+            Effect::Claim { slot } => return work(slot, move |crew| crew.claim(slot)),
+            Effect::Peek { slot } => return work(slot, move |crew| crew.peek(slot)),
             Effect::RunSession { slot, iteration, task, model, overridden } => {
                 let task = task.map(|task| *task);
                 let job = Job { slot, iteration, task, model, overridden };
-                tasks.spawn(Arc::clone(self).session(job));
+                return Some(Box::new(move |crew| crew.begin_session(job)));
             }
             Effect::StopSession { slot, how } => {
                 let stop = match how {
@@ -38,24 +63,27 @@ impl Crew {
                 });
             }
             Effect::MakeCandidate { slot } => {
-                self.blocking(slot, tasks, move |crew| crew.make_candidate(slot));
+                return work(slot, move |crew| crew.make_candidate(slot));
+            }
+            Effect::Judge { slot } if self.setup.gates.is_empty() => {
+                return work(slot, move |crew| crew.judge_without_gates(slot));
             }
             Effect::Judge { slot } => {
-                tasks.spawn(Arc::clone(self).judge(slot));
+                self.tasks().spawn(Arc::clone(self).judge(slot));
             }
             Effect::Settle { slot, settlement } => {
-                self.blocking(slot, tasks, move |crew| crew.settle(slot, &settlement));
+                return work(slot, move |crew| crew.settle(slot, &settlement));
             }
             Effect::Release { slot, task } => {
-                self.aside(tasks, move |crew| crew.release(slot, &task));
+                self.aside(move |crew| crew.release(slot, &task));
             }
             Effect::HoldTask { task } => {
-                self.aside(tasks, move |crew| {
+                self.aside(move |crew| {
                     crew.store().hold(&task, &Actor::Person(by_control()), now())
                 });
             }
             Effect::ResetTask { task } => {
-                self.aside(tasks, move |crew| {
+                self.aside(move |crew| {
                     crew.store().reset(&task, &Actor::Person(by_control()), now())
                 });
             }
@@ -63,31 +91,16 @@ impl Crew {
             Effect::StopWaiting { slot } => self.stop_waiting(slot),
             Effect::Finish { .. } => {}
         }
-    }
-
-    /// Runs where waiting is allowed, and answers from there: every change of threads is felt when the
-    /// sessions are short.
-    fn blocking(
-        self: &Arc<Self>,
-        slot: SlotId,
-        tasks: &mut JoinSet<()>,
-        act: impl FnOnce(&Arc<Self>) -> Answer + Send + 'static,
-    ) {
-        let crew = Arc::clone(self);
-        tasks.spawn_blocking(move || {
-            let answer = unbroken(Port::Store, || act(&crew));
-            crew.answer(slot, answer);
-        });
+        None
     }
 
     /// Runs where waiting is allowed. Nothing waits for it; a failure is told.
     fn aside(
         self: &Arc<Self>,
-        tasks: &mut JoinSet<()>,
         act: impl FnOnce(&Arc<Self>) -> Result<(), StoreError> + Send + 'static,
     ) {
         let crew = Arc::clone(self);
-        tasks.spawn_blocking(move || {
+        self.tasks().spawn_blocking(move || {
             if let Err(error) = act(&crew) {
                 crew.notice(error.to_string());
             }
@@ -104,6 +117,15 @@ impl Crew {
             other => other,
         }
     }
+}
+
+/// Work whose answer is the next input.
+#[expect(clippy::unnecessary_wraps, reason = "what `begin` gives back")]
+fn work(slot: SlotId, act: impl FnOnce(&Arc<Crew>) -> Answer + Send + 'static) -> Option<Work> {
+    Some(Box::new(move |crew| {
+        let answer = unbroken(Port::Store, || act(crew));
+        crew.step(&input(slot, answer))
+    }))
 }
 
 /// A panic in an effect is a failure of its port: the loop must hear of it, or it would wait for ever.

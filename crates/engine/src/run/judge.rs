@@ -44,6 +44,14 @@ impl Crew {
         })
     }
 
+    /// There is nothing to run.
+    pub(super) fn judge_without_gates(&self, slot: SlotId) -> Answer {
+        let Some(candidate) = self.kit(slot).candidate.clone() else {
+            return Err(Failed::new(Port::Git, "there is no candidate tree", true));
+        };
+        Ok(self.keep(slot, candidate, vec![], false))
+    }
+
     /// Runs the gates on the candidate.
     pub(super) async fn judge(self: Arc<Self>, slot: SlotId) {
         let answer = self.judge_twice(slot).await;

@@ -12,10 +12,12 @@ use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Signals};
 use ralph_core::attempt::prompt::pick_prompt;
 use ralph_core::policy::backoff::transient;
 use ralph_core::records::Attempt;
-use ralph_core::run::{Input, Picker, Port, SessionReport, SlotId, TaskBrief};
+use ralph_core::run::{Effect, Input, Picker, Port, SessionReport, SlotId, TaskBrief};
+
+use tokio::sync::watch;
 
 use super::crash;
-use super::crew::{Crew, Failed};
+use super::crew::{Crew, Failed, input};
 use super::display::Display;
 use super::effects::unbroken;
 use super::look::brief;
@@ -42,8 +44,8 @@ pub(super) struct Job {
 }
 
 impl Crew {
-    /// Runs a session to its end and tells the loop.
-    pub(super) async fn session(self: Arc<Self>, job: Job) {
+    /// Prepares a session and starts it; the loop is told.
+    pub(super) fn begin_session(self: &Arc<Self>, job: Job) -> Vec<Effect> {
         let slot = job.slot;
         let stop = {
             let mut kit = self.kit(slot);
@@ -54,14 +56,21 @@ impl Crew {
             kit.stop.send_replace(Stop::Go);
             kit.stop.subscribe()
         };
-        let prepare = || unbroken(Port::Prompt, || self.prepare(job));
-        let prepared = match tokio::task::block_in_place(prepare) {
+        let prepared = match unbroken(Port::Prompt, || self.prepare(job)) {
             Ok(prepared) => prepared,
-            Err(failed) => return self.answer(slot, Err(failed)),
+            Err(failed) => return self.step(&input(slot, Err(failed))),
         };
-        let Prepared { job, spec, log, mut raw, socket } = prepared;
-        self.send(Input::SessionStarted { slot, log: log.display().to_string() });
+        let log = prepared.log.display().to_string();
+        let effects = self.step(&Input::SessionStarted { slot, log });
         crash::point("session-started");
+        self.tasks().spawn(Arc::clone(self).session(prepared, stop));
+        effects
+    }
+
+    /// Runs a session to its end and tells the loop.
+    async fn session(self: Arc<Self>, prepared: Prepared, stop: watch::Receiver<Stop>) {
+        let Prepared { job, spec, log, mut raw, socket } = prepared;
+        let slot = job.slot;
         let command = self.setup.agent.command(&spec);
         let mark = Mark::new(&self.setup.project.root, u64::from(job.iteration));
         let mut ear = Ear {

@@ -70,8 +70,8 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Writes the state.
-    pub fn write(&self, state: &RunState) -> io::Result<()> {
+    /// The state as it stands in the file.
+    pub fn text(&self, state: &RunState) -> io::Result<String> {
         let ended = state.ended;
         let finished = ended && !state.stop.as_ref().is_some_and(StopReason::is_interruption);
         let file = StateFile {
@@ -92,8 +92,12 @@ impl Writer {
             control_socket: self.control_socket.clone().filter(|_| !ended),
             finished,
         };
-        let text = toml::to_string(&file).map_err(io::Error::other)?;
-        write_privately(&self.path, &text)
+        toml::to_string(&file).map_err(io::Error::other)
+    }
+
+    /// Writes the file.
+    pub fn write(&self, text: &str) -> io::Result<()> {
+        write_privately(&self.path, text)
     }
 }
 
