@@ -21,7 +21,16 @@
 //!   library. The keeper shares that thread's `errno` and may use it.
 //! - From then on the keeper only makes system calls that have no `errno`: those of `rustix`.
 //!
-//! What it stands on ([`Ground`]) is given back when it has been awaited.
+//! What must hold:
+//!
+//! - What it stands on ([`Ground`]) is given back when it has been awaited *and* had said how the start
+//!   went. One that was killed before that may leave a child in our memory which has not become a program
+//!   yet; then the ground stays for good.
+//! - It was started without a signal for its end, so only we can await it, even where SIGCHLD is ignored:
+//!   until then its pid is its own. It is awaited with [`ALL`].
+//! - All signals are blocked in it: no handler of ralph's ever runs in it, and only KILL ends it.
+//! - When it is killed, its program dies with it. Those below are found by the mark of the session, by
+//!   the family or by the next run.
 
 #![expect(unsafe_code, reason = "a process in our memory, and nothing but system calls in it")]
 
@@ -80,6 +89,9 @@ const SYS_CLOSE_RANGE: c_long = 436;
 
 /// The stack of the keeper, and that on which the program is started, in pieces of 16 bytes.
 const STACK: usize = 32 * 1024 / size_of::<u128>();
+
+/// `__WALL`: also children whose end nobody is signalled of.
+const ALL: u32 = 0x4000_0000;
 
 /// The last report: nobody is left. No status of a process is negative.
 pub(super) const NOBODY: i32 = -1;
@@ -140,7 +152,7 @@ impl Keeper {
         // SAFETY: the sets are as large as they have to be.
         unsafe { pthread_sigmask(SIG_SETMASK, &raw const all, &raw mut before) };
         // SAFETY: stack and ground stay where they are until the keeper was awaited.
-        let pid = unsafe { clone(enter, stack, CLONE_VM | Signal::CHILD.as_raw(), here) };
+        let pid = unsafe { clone(enter, stack, CLONE_VM, here) };
         let failed = (pid == -1).then(io::Error::last_os_error);
         let told = Pid::from_raw(pid).filter(|_| pid > 0).map(|pid| ground.wait_until_told(pid));
         // SAFETY: as above.
@@ -159,19 +171,16 @@ impl Keeper {
         }
     }
 
-    /// Ends and awaits it. What it stands on stays when that fails.
+    /// Ends and awaits it. What it stands on stays when that fails, and when it never told.
     fn end(&mut self) {
         let Some(ground) = self.ground.take() else { return };
         // It was not awaited, so the pid is still its own.
         let _ = kill_process(self.pid, Signal::KILL);
         loop {
-            match waitpid(Some(self.pid), WaitOptions::empty()) {
-                Ok(Some(_)) => return drop(ground),
+            match waitpid(Some(self.pid), WaitOptions::from_bits_retain(ALL)) {
+                Ok(Some(_)) if ground.told.load(Ordering::Acquire) == 1 => return drop(ground),
                 Ok(None) | Err(Errno::INTR) => {}
-                Err(_) => {
-                    std::mem::forget(ground);
-                    return;
-                }
+                Ok(Some(_)) | Err(_) => return std::mem::forget(ground),
             }
         }
     }
@@ -194,7 +203,7 @@ impl Ground {
     fn wait_until_told(&self, keeper: Pid) -> (Pid, Option<Pid>) {
         // A program can kill its keeper before that has said a word.
         let moment = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let look = ended() | WaitIdOptions::NOHANG;
         while self.told.load(Ordering::Acquire) == 0 {
             let waited = futex::wait(&self.told, futex::Flags::PRIVATE, 0, Some(&moment));
             if waited == Err(Errno::TIMEDOUT)
@@ -212,12 +221,18 @@ impl Ground {
     }
 }
 
+/// Looks for the end of a keeper, which is still to be awaited.
+fn ended() -> WaitIdOptions {
+    WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::from_bits_retain(ALL)
+}
+
 /// Waits until a keeper has ended that was killed, and its program too. It is still to be awaited.
 pub(super) fn wait_for_end(keeper: Pid, program: Pid) -> io::Result<()> {
     let program = pidfd_open(program, PidfdFlags::empty());
-    waitid(WaitId::Pid(keeper), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)?;
+    waitid(WaitId::Pid(keeper), ended())?;
     if let Ok(program) = program {
-        let moment = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+        // It was killed at that moment; the limit is for one that hangs in the kernel.
+        let moment = Timespec { tv_sec: 2, tv_nsec: 0 };
         poll(&mut [PollFd::new(&program, PollFlags::IN)], Some(&moment))?;
     }
     Ok(())
