@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::entropy::Ids;
 
@@ -44,6 +45,8 @@ pub enum PlaceError {
 #[derive(Debug)]
 pub struct Place {
     folder: PathBuf,
+    /// The folder for the `PATH` is there.
+    has_bin: AtomicBool,
     /// Locked; the system lets go of it even when the process is killed.
     _held: File,
 }
@@ -69,7 +72,7 @@ impl Place {
                     let held = lock_file(&folder.join(LOCK))
                         .and_then(|file| file.lock().map(|()| file))
                         .map_err(|source| error(&folder, source))?;
-                    return Ok(Self { folder, _held: held });
+                    return Ok(Self { folder, has_bin: AtomicBool::new(false), _held: held });
                 }
                 Err(taken) if taken.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(source) => return Err(error(&folder, source)),
@@ -90,12 +93,16 @@ impl Place {
     /// A folder for the `PATH` of sessions, in which this program is called `ralph`.
     pub fn bin(&self, ralph: &Path) -> io::Result<PathBuf> {
         let folder = self.folder.join("bin");
+        if self.has_bin.load(Ordering::Relaxed) {
+            return Ok(folder);
+        }
         let unless_there = |made: io::Result<()>| match made {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             made => made,
         };
         unless_there(DirBuilder::new().mode(0o700).create(&folder))?;
         unless_there(std::os::unix::fs::symlink(ralph, folder.join("ralph")))?;
+        self.has_bin.store(true, Ordering::Relaxed);
         Ok(folder)
     }
 

@@ -211,7 +211,11 @@ impl SessionSocket {
 
 impl Drop for SessionSocket {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
+        let _ = std::fs::remove_file(&self.path);
+        let _ = std::fs::remove_file(&self.script);
+        if std::fs::remove_dir(&self.folder).is_err() {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
     }
 }
 
