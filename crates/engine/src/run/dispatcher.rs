@@ -22,9 +22,12 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
+use ralph_core::TaskId;
 use ralph_core::ids::RunId;
-use ralph_core::run::{Control, Effect, Fact, Input, Notice, Outcome, RunEvent, RunState, decide};
-use ralph_core::task::Actor;
+use ralph_core::run::{
+    Control, Effect, Fact, Input, Notice, Outcome, RunEvent, RunState, TaskBrief, decide,
+};
+use ralph_core::task::{Actor, Generation};
 use ralph_core::view::Reporter;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -139,8 +142,10 @@ async fn run_inside(
     crew.take(&begin);
     crash::point("run-started");
     let outcome = loop {
+        // Looked at first: what is saved then is the end, too.
+        let ended = crew.dispatcher().outcome.clone();
         save(&crew, &state_file);
-        if let Some(outcome) = crew.dispatcher().outcome.clone() {
+        if let Some(outcome) = ended {
             break outcome;
         }
         let input = tokio::select! {
@@ -270,6 +275,12 @@ impl Dispatcher {
         }
         next.news = self.unsaved || self.outcome.is_some();
         next
+    }
+
+    /// The task that the loop works on in each slot, and its claim.
+    pub(super) fn taken(&self) -> Vec<Option<(TaskId, Generation)>> {
+        let task = |task: &TaskBrief| (task.id.clone(), task.generation);
+        self.state.slots.iter().map(|slot| slot.task.as_ref().map(task)).collect()
     }
 
     fn record(&mut self, events: Vec<RunEvent>) -> Option<String> {

@@ -1,8 +1,9 @@
 //! One session: the prompt, the process, what it asked for, how it ended.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -272,14 +273,17 @@ impl Crew {
         let file = self.setup.logs.iteration(iteration, rest);
         let failed =
             |error| Failed::new(Port::Prompt, format!("{}: {error}", file.display()), false);
-        // A second try of the same iteration writes it anew.
-        match std::fs::remove_file(&file) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(failed(error));
+        let mut options = OpenOptions::new();
+        options.create_new(true).write(true).mode(0o600);
+        let opened = options.open(&file).or_else(|error| {
+            // A second try of the same iteration writes it anew.
+            if error.kind() != std::io::ErrorKind::AlreadyExists {
+                return Err(error);
             }
-            _ => {}
-        }
-        private_file(&file).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
+            std::fs::remove_file(&file)?;
+            options.open(&file)
+        });
+        opened.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
         Ok(Written { text, file })
     }
 }

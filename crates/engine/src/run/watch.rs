@@ -1,6 +1,7 @@
 //! What happens without being asked for: leases that must be renewed, changes of the plan by others,
 //! waits that come to an end.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,6 +78,7 @@ impl Crew {
         beat.tick().await;
         let mut changed = self.changed.subscribe();
         let mut had: Vec<Vec<Held>> = vec![vec![]; self.setup.agent_ids.len()];
+        let mut told: HashSet<Held> = HashSet::new();
         loop {
             let renew = tokio::select! {
                 _ = beat.tick() => true,
@@ -87,12 +89,17 @@ impl Crew {
                     false
                 }
             };
+            // A claim can be lost before anybody has looked at it.
+            for (before, taken) in had.iter_mut().zip(self.dispatcher().taken()) {
+                before.extend(taken);
+            }
             let crew = Arc::clone(&self);
             let looked = tokio::task::spawn_blocking(move || crew.look_at_claims(renew)).await;
             let Ok(Some(held)) = looked else { continue };
             for (slot, (before, after)) in had.iter_mut().zip(held).enumerate() {
                 for (task, generation) in before.iter().filter(|held| !after.contains(held)) {
-                    if !self.has_let_go(task, *generation) {
+                    let lost = (task.clone(), *generation);
+                    if !self.has_let_go(task, *generation) && told.insert(lost) {
                         let agent = self.setup.agent_ids[slot].clone();
                         self.send(Input::ClaimLost { agent, task: task.clone() });
                     }
