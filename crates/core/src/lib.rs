@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`agent`] | what a session tells, asks for and ends with, whatever the agent |
 //! | [`agents_md`] | the test command in `AGENTS.md` |
+//! | [`glob`] | patterns of paths |
 //! | [`ids`] | names of things: [`TaskId`], [`AgentId`], [`FeatureName`] … and what may be one |
 //! | [`time`] | [`Timestamp`] and [`Lease`] lengths as data |
 //! | [`text`] | titles, labels and long texts that are safe to store and to print |
@@ -23,6 +24,7 @@
 pub mod agent;
 pub mod agents_md;
 pub mod attempt;
+pub mod glob;
 pub mod ids;
 pub mod nearest;
 pub mod plan;

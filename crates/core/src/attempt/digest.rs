@@ -2,9 +2,11 @@
 //! errors, the end of the output. Bounded, the same for the same output, one pass over it.
 
 mod line;
+mod names;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use self::names::{GoEvent, Runners};
 use super::budget::beginning;
 
 /// How long a digest is unless told otherwise, in bytes.
@@ -19,13 +21,68 @@ const MAX_BLOCK: usize = 10;
 /// Room for a line that says how many lines are left out.
 const MARK: usize = 40;
 
+/// What an output comes to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Digest {
+    /// Every failing test that was named, in the order of the output.
+    pub failing: Vec<String>,
+    /// There were more of them than are remembered.
+    pub more: bool,
+    head: String,
+    rest: String,
+    max: usize,
+}
+
+impl Digest {
+    /// The lines that matter, failing tests first, in at most as many bytes as were allowed.
+    pub fn text(&self) -> String {
+        self.under(&self.head)
+    }
+
+    /// The same under another beginning.
+    pub(super) fn under(&self, head: &str) -> String {
+        let all = format!("{head}{}", self.rest);
+        beginning(all.trim_end(), self.max).trim_end().to_owned()
+    }
+
+    /// How many bytes were allowed.
+    pub(super) const fn max(&self) -> usize {
+        self.max
+    }
+}
+
 /// The lines of `output` that matter, in at most `max` bytes.
 pub fn digest(output: &str, max: usize) -> String {
+    read(output, max).text()
+}
+
+/// Reads an output; its text will have at most `max` bytes.
+pub fn read(output: &str, max: usize) -> Digest {
     let mut seen = Seen::new(max);
     for raw in output.lines() {
-        seen.take(&line::clean(raw));
+        seen.raw(raw);
     }
-    seen.compose()
+    seen.finish()
+}
+
+/// A heading and names below it, in about `room` bytes; what is left out is counted. Nothing without
+/// names.
+pub(super) fn list(heading: &str, names: &[String], room: usize) -> String {
+    let mut lines = String::new();
+    let mut more = names.len().saturating_sub(MAX_NAMES);
+    for name in names.iter().take(MAX_NAMES) {
+        let line = format!("- {name}\n");
+        if lines.len() + line.len() + MARK > room {
+            more += 1;
+        } else {
+            lines.push_str(&line);
+        }
+    }
+    match (lines.is_empty(), more) {
+        (true, _) => lines,
+        (false, 0) => format!("{heading}:\n{lines}\n"),
+        (false, more) => format!("{heading}:\n{lines}- and {more} more\n\n"),
+    }
 }
 
 /// What is remembered of the lines until now: no more than a few times `max`, however many come.
@@ -34,9 +91,12 @@ struct Seen {
     /// How many lines came, without repeated empty ones.
     lines: usize,
     last_was_empty: bool,
+    runners: Runners,
     names: Vec<String>,
     known: BTreeSet<String>,
-    more_names: usize,
+    /// The last parts of names that have several.
+    leaves: BTreeSet<String>,
+    more_names: bool,
     errors: Vec<(usize, String)>,
     error_bytes: usize,
     heads: BTreeSet<String>,
@@ -52,9 +112,11 @@ impl Seen {
             max,
             lines: 0,
             last_was_empty: true,
+            runners: Runners::default(),
             names: vec![],
             known: BTreeSet::new(),
-            more_names: 0,
+            leaves: BTreeSet::new(),
+            more_names: false,
             errors: vec![],
             error_bytes: 0,
             heads: BTreeSet::new(),
@@ -64,13 +126,30 @@ impl Seen {
         }
     }
 
+    fn raw(&mut self, raw: &str) {
+        if let Some(event) = GoEvent::read(raw) {
+            if let Some(name) = event.failed() {
+                self.name(&line::clean(name));
+            }
+            for line in event.output.lines() {
+                self.take(&line::clean(line));
+            }
+            return;
+        }
+        for (name, message) in self.runners.take_xml(raw) {
+            self.name(&line::clean(&name));
+            self.take(&line::clean(&format!("error: {name}: {message}")));
+        }
+        self.take(&line::clean(raw));
+    }
+
     fn take(&mut self, line: &str) {
         if line.is_empty() && self.last_was_empty {
             return;
         }
         self.last_was_empty = line.is_empty();
-        if let Some(name) = line::failing_test(line) {
-            self.name(name);
+        if let Some(name) = self.runners.take(line) {
+            self.name(&name);
         }
         self.error(line);
         self.tail_bytes += line.len() + 1;
@@ -84,17 +163,25 @@ impl Seen {
     }
 
     fn name(&mut self, name: &str) {
-        if self.known.contains(name) {
+        if name.is_empty() || self.known.contains(name) || self.leaves.contains(name) {
             return;
         }
-        if self.known.len() < MAX_KNOWN {
-            self.known.insert(name.to_owned());
+        if self.known.len() >= MAX_KNOWN {
+            self.more_names = true;
+            return;
         }
-        if self.names.len() < MAX_NAMES {
-            self.names.push(name.to_owned());
-        } else {
-            self.more_names += 1;
+        self.known.insert(name.to_owned());
+        // Some runners name a test twice: by itself, and below its suite.
+        let leaf =
+            name.rsplit_once(" › ").or_else(|| name.rsplit_once(" > ")).map(|(_, leaf)| leaf);
+        if let Some(leaf) = leaf.filter(|leaf| self.leaves.insert((*leaf).to_owned()))
+            && self.known.contains(leaf)
+            && let Some(bare) = self.names.iter_mut().find(|known| *known == leaf)
+        {
+            name.clone_into(bare);
+            return;
         }
+        self.names.push(name.to_owned());
     }
 
     fn error(&mut self, line: &str) {
@@ -113,40 +200,21 @@ impl Seen {
         }
     }
 
-    fn compose(self) -> String {
-        let head = self.head();
+    fn finish(self) -> Digest {
+        // In at most half of the room.
+        let head = list("Failing tests", &self.names, self.max / 2);
         let left = self.max.saturating_sub(head.len());
-        let chosen = self.choose(left);
-        let mut all = head;
+        let mut rest = String::new();
         let mut next = 0;
-        for (index, line) in chosen {
+        for (index, line) in self.choose(left) {
             if index > next {
-                all.push_str(&format!("[... {} lines left out]\n", index - next));
+                rest.push_str(&format!("[... {} lines left out]\n", index - next));
             }
-            all.push_str(line);
-            all.push('\n');
+            rest.push_str(line);
+            rest.push('\n');
             next = index + 1;
         }
-        beginning(all.trim_end(), self.max).trim_end().to_owned()
-    }
-
-    /// The failing tests, in at most half of the room.
-    fn head(&self) -> String {
-        let mut head = String::new();
-        let mut more = self.more_names;
-        for name in &self.names {
-            let line = format!("- {name}\n");
-            if head.len() + line.len() + MARK > self.max / 2 {
-                more += 1;
-            } else {
-                head.push_str(&line);
-            }
-        }
-        match (head.is_empty(), more) {
-            (true, _) => head,
-            (false, 0) => format!("Failing tests:\n{head}\n"),
-            (false, more) => format!("Failing tests:\n{head}- and {more} more\n\n"),
-        }
+        Digest { failing: self.names, more: self.more_names, head, rest, max: self.max }
     }
 
     /// Which lines to show, by their number: errors in at most half of the room, then from the end

@@ -121,6 +121,9 @@ pub struct SessionReport {
     pub leftovers: u32,
 }
 
+/// The judge of changes to protected files, as it is named in evidence.
+pub const PROTECTED: &str = "protected files";
+
 /// What one gate said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateReport {
@@ -216,6 +219,24 @@ pub enum Notice {
     Promise {
         /// Its words.
         text: String,
+    },
+    /// What a gate said before the first session.
+    Baseline {
+        /// The gate.
+        gate: String,
+        /// What it said.
+        verdict: Verdict,
+        /// The tests that failed, the first of them.
+        failing: Vec<String>,
+        /// How many failed.
+        count: u32,
+    },
+    /// A session changed files that it should leave alone, or what defines the gates.
+    Protected {
+        /// Which.
+        files: Vec<String>,
+        /// The work is refused for it.
+        rejected: bool,
     },
     /// Anything else.
     Other {

@@ -26,7 +26,9 @@ pub use class::{Becomes, Breaker, CLASSES, Class, Retry, Row};
 pub use control::Control;
 pub use decide::{Step, decide};
 pub use effect::{CommitPlan, Effect, Ending, Settlement, Stopping, TaskAction};
-pub use fact::{Fact, GateReport, Notice, Request, RunEvent, SessionReport, TaskBrief, Wait, Wish};
+pub use fact::{
+    Fact, GateReport, Notice, PROTECTED, Request, RunEvent, SessionReport, TaskBrief, Wait, Wish,
+};
 pub use input::{Input, Port, Settled, Survey, TaskResult};
 pub use outcome::{Outcome, StopReason};
 pub use policy::{Budget, Claims, Picker, Policy};

@@ -2,6 +2,7 @@
 //! a display makes them safe.
 
 use super::run_view::RunView;
+use crate::records::Verdict;
 use crate::run::{Class, Control, Notice, Port, StopReason, Wait};
 use crate::task::Status;
 
@@ -124,16 +125,40 @@ pub fn notice(notice: &Notice) -> String {
             format!("{task} was taken as done although nothing changed and nothing judged it")
         }
         Notice::Promise { text } => format!("the agent promised {text}; the plan decides"),
+        Notice::Baseline { gate, verdict: Verdict::Pass, .. } => {
+            format!("gate {gate} is green before the run")
+        }
+        Notice::Baseline { gate, count: 0, .. } => {
+            format!("gate {gate} was already red before the run, and names no failing test")
+        }
+        Notice::Baseline { gate, failing, count, .. } => {
+            let and_more = if u64::from(*count) > failing.len() as u64 { ", …" } else { "" };
+            let tests = self::count(u64::from(*count), "failing test");
+            format!(
+                "gate {gate} was already red before the run, with {tests}: {}{and_more}",
+                list(failing)
+            )
+        }
+        Notice::Protected { files, rejected } => format!(
+            "protected files changed: {}{}",
+            list(files),
+            if *rejected { "; the work is refused" } else { "" }
+        ),
         Notice::Other { text } => text.clone(),
     }
 }
 
 /// Whether a notice is a warning; others only inform.
 pub const fn is_warning(notice: &Notice) -> bool {
-    matches!(
-        notice,
-        Notice::Ungated | Notice::WrongId { .. } | Notice::Denied { .. } | Notice::Trusted { .. }
-    )
+    match notice {
+        Notice::Ungated
+        | Notice::WrongId { .. }
+        | Notice::Denied { .. }
+        | Notice::Trusted { .. }
+        | Notice::Protected { .. } => true,
+        Notice::Baseline { verdict, .. } => !matches!(verdict, Verdict::Pass),
+        _ => false,
+    }
 }
 
 /// Whether a notice belongs into the summary too.

@@ -6,8 +6,8 @@ use super::*;
 
 const ESC: char = '\u{1b}';
 
-fn names(output: &str) -> Vec<&str> {
-    output.lines().filter_map(line::failing_test).collect()
+fn names(output: &str) -> Vec<String> {
+    read(output, DEFAULT_MAX).failing
 }
 
 #[test]
@@ -17,7 +17,7 @@ fn failing_tests_are_known_by_the_habits_of_their_runner() {
         ("        FAIL [   0.005s] (1/9) my-crate tests::adds", "my-crate tests::adds"),
         ("     TIMEOUT [  60.003s] my-crate::it slow", "my-crate::it slow"),
         ("     SIGABRT [   0.1s] my-crate boom", "my-crate boom"),
-        ("FAILED tests/test_a.py::test_b[x - y] - assert 1 == 2", "tests/test_a.py::test_b[x"),
+        ("FAILED tests/test_a.py::test_b[x - y] - assert 1 == 2", "tests/test_a.py::test_b[x - y]"),
         ("ERROR tests/test_a.py - ImportError: no", "tests/test_a.py"),
         ("FAIL: test_b (module.Class.test_b)", "test_b (module.Class.test_b)"),
         ("    --- FAIL: TestAdds/zero (0.00s)", "TestAdds/zero"),
@@ -25,8 +25,26 @@ fn failing_tests_are_known_by_the_habits_of_their_runner() {
         ("    ✕ adds numbers (5 ms)", "adds numbers"),
         (" FAIL  src/a.test.ts > suite > adds", "src/a.test.ts > suite > adds"),
         ("not ok 3 - adds", "adds"),
+        ("✖ adds two (0.53ms)", "adds two"),
+        (" × src/a.test.ts > suite > adds 3ms", "src/a.test.ts > suite > adds"),
+        ("rspec ./spec/calc_spec.rb:5 # Calc adds", "Calc adds"),
+        ("1) Tests\\CalcTest::testAdds", "Tests\\CalcTest::testAdds"),
+        ("  2) test adds two (CalcTest)", "test adds two (CalcTest)"),
+        ("CalcTest > adds() FAILED", "CalcTest > adds()"),
+        (
+            "[ERROR] org.example.CalcTest.adds -- Time elapsed: 0.012 s <<< FAILURE!",
+            "org.example.CalcTest.adds",
+        ),
+        (
+            "[ERROR] adds(org.example.CalcTest)  Time elapsed: 0.01 s  <<< ERROR!",
+            "adds(org.example.CalcTest)",
+        ),
+        ("adds ... FAILED (5ms)", "adds"),
+        ("  Failed Calc.Tests.Adds [5 ms]", "Calc.Tests.Adds"),
+        ("(fail) suite > adds [0.10ms]", "suite > adds"),
+        ("Test Case 'CalcTests.testAdds' failed (0.002 seconds)", "CalcTests.testAdds"),
     ] {
-        assert_eq!(line::failing_test(printed), Some(name), "{printed}");
+        assert_eq!(names::failing_test(printed), Some(name), "{printed}");
     }
     for printed in [
         "test tests::adds ... ok",
@@ -37,9 +55,13 @@ fn failing_tests_are_known_by_the_habits_of_their_runner() {
         "FAIL [later] x",
         "not ok 3 # SKIP no database",
         "● Console",
+        "> Task :test FAILED",
+        "✖ failing tests:",
+        "[ERROR] Tests run: 2, Failures: 1, Time elapsed: 0.1 s <<< FAILURE!",
+        "1) then call Foo::bar()",
         "",
     ] {
-        assert_eq!(line::failing_test(printed), None, "{printed}");
+        assert_eq!(names::failing_test(printed), None, "{printed}");
     }
 }
 
@@ -56,7 +78,7 @@ fn colours_and_overwritten_text_are_gone() {
     ] {
         assert_eq!(line::clean(raw), plain, "{raw:?}");
     }
-    assert_eq!(names("\u{1b}[31mtest a ... FAILED"), [""; 0]);
+    assert_eq!(names("\u{1b}[31mtest a ... FAILED"), ["a"]);
     assert_eq!(
         digest("\u{1b}[31mtest a ... FAILED\u{1b}[m", 100),
         "Failing tests:\n- a\n\ntest a ... FAILED"
@@ -175,5 +197,70 @@ proptest! {
     fn any_line_is_cleaned_to_one_short_line(raw in any::<String>()) {
         let text = line::clean(raw.lines().next().unwrap_or_default()).into_owned();
         prop_assert!(text.len() <= 310 && !text.contains([ESC, '\r', '\n']));
+    }
+}
+
+/// What the programs really print, and the failing tests in it.
+#[test]
+fn outputs_of_real_programs_name_their_failing_tests() {
+    let vitest: &[&str] = &["calc.vt.mjs > calc > adds numbers"];
+    let junit: &[&str] = &["test_broken", "test_calc.test_text[a - b]", "test_calc.test_adds"];
+    for (program, output, failing) in [
+        ("cargo", include_str!("samples/cargo.txt"), &["tests::adds"] as &[&str]),
+        ("nextest", include_str!("samples/nextest.txt"), &["calc tests::adds"]),
+        ("pytest", include_str!("samples/pytest.txt"), &["test_broken.py"]),
+        (
+            "unittest",
+            include_str!("samples/unittest.txt"),
+            &["test_broken (unittest.loader._FailedTest.test_broken)"],
+        ),
+        ("junit", include_str!("samples/junit.xml"), junit),
+        (
+            "jest",
+            include_str!("samples/jest.txt"),
+            &["./calc.test.js", "calc › adds numbers", "./broken.test.js"],
+        ),
+        ("vitest", include_str!("samples/vitest.txt"), vitest),
+        (
+            "mocha",
+            include_str!("samples/mocha.txt"),
+            &["stands alone", "calc › #add() › adds numbers"],
+        ),
+        ("node, TAP", include_str!("samples/node-tap.txt"), &["adds numbers", "calc"]),
+        ("node, spec", include_str!("samples/node-spec.txt"), &["adds numbers", "calc"]),
+        ("go", include_str!("samples/go.txt"), &["TestAdds", "TestTable", "TestTable/zero"]),
+        ("go -v", include_str!("samples/go-v.txt"), &["TestAdds", "TestTable", "TestTable/zero"]),
+        ("go -json", include_str!("samples/go-json.txt"), &["TestAdds"]),
+        ("rspec", include_str!("samples/rspec.txt"), &["Calc adds numbers"]),
+        (
+            "phpunit",
+            include_str!("samples/phpunit.txt"),
+            &["Tests\\CalcTest::testAdds with data set #0 (1, 2)"],
+        ),
+        ("gradle", include_str!("samples/gradle.txt"), &["CalcTest > adds()"]),
+        ("surefire", include_str!("samples/surefire.txt"), &["org.example.CalcTest.adds"]),
+    ] {
+        assert_eq!(names(output), failing, "{program}");
+        let text = digest(output, 600);
+        assert!(text.starts_with(&format!("Failing tests:\n- {}\n", failing[0])), "{program}");
+        assert!(text.len() <= 600, "{program}");
+    }
+}
+
+#[test]
+fn the_first_error_of_a_failing_test_is_kept_in_little_room() {
+    for (output, error) in [
+        (include_str!("samples/cargo.txt"), "panicked at src/lib.rs"),
+        (include_str!("samples/jest.txt"), "Expected: 3"),
+        (include_str!("samples/vitest.txt"), "AssertionError: expected 2 to be 3"),
+        (include_str!("samples/go-json.txt"), "calc_test.go:7: got 2, want 3"),
+        (include_str!("samples/rspec.txt"), "Failure/Error: expect(1 + 1).to eq(3)"),
+        (include_str!("samples/phpunit.txt"), "Failed asserting that 2 is identical to 3."),
+        (include_str!("samples/surefire.txt"), "expected: <3> but was: <2>"),
+        (include_str!("samples/junit.xml"), "error: test_broken: collection failure"),
+    ] {
+        let noise: String = (0..200).map(|n| format!("line {n} of no interest\n")).collect();
+        let text = digest(&format!("{noise}{output}{noise}"), 1_500);
+        assert!(text.contains(error), "{error}\n{text}");
     }
 }

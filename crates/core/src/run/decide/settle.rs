@@ -5,7 +5,7 @@ use crate::records::Verdict;
 use crate::run::SlotId;
 use crate::run::class::{Becomes, Class, Retry};
 use crate::run::effect::{CommitPlan, Effect, Ending, Settlement, TaskAction};
-use crate::run::fact::{Fact, GateReport, Notice, SessionReport, TaskBrief, Wish};
+use crate::run::fact::{Fact, GateReport, Notice, PROTECTED, SessionReport, TaskBrief, Wish};
 use crate::run::policy::{Claims, Picker, Policy};
 use crate::run::state::{RunState, Slot};
 use crate::task::{Status, after_failure};
@@ -195,8 +195,16 @@ fn red_reason(gates: &[GateReport]) -> String {
         None => "it did not end".to_owned(),
     };
     // The whole digest is in the evidence, and from there in the next prompt.
-    let first = red.digest.lines().map(str::trim).find(|line| !line.is_empty());
-    let first: String = first.unwrap_or_default().chars().take(REASON).collect();
+    let mut lines = red.digest.lines().map(str::trim).skip_while(|line| line.is_empty());
+    let mut first = lines.next().unwrap_or_default().to_owned();
+    if first.ends_with(':') {
+        let names = lines.map_while(|line| line.strip_prefix("- "));
+        first = format!("{first} {}", names.collect::<Vec<_>>().join(", ")).trim_end().to_owned();
+    }
+    let first: String = first.chars().take(REASON).collect();
+    if red.name == PROTECTED {
+        return first;
+    }
     let gap = if first.is_empty() { "" } else { ": " };
     format!("gate {} is red ({how}){gap}{first}", red.name)
 }
