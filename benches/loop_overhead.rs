@@ -41,12 +41,12 @@ use ralph_engine::agents;
 use ralph_engine::clock;
 use ralph_engine::context::FeatureTexts;
 use ralph_engine::entropy::Ids;
-use ralph_engine::ports::{Candidate, GitError, RunBase, Saved, Scope, Store, Vcs};
+use ralph_engine::ports::{Candidate, Checkout, GitError, RunBase, Saved, Scope, Store, Vcs};
 use ralph_engine::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
 use ralph_engine::project::Project;
 use ralph_engine::prompts::Template;
 use ralph_engine::run::place::{RunLogs, WorktreeLock, private_file};
-use ralph_engine::run::{PromptStyle, Prompting, Setup, run};
+use ralph_engine::run::{GateRules, PromptStyle, Prompting, Setup, run};
 use ralph_engine::socket::{Call, Desk, Reply, Seat};
 use ralph_engine::store::SqliteStore;
 use ralph_engine::vcs::FakeVcs;
@@ -214,6 +214,7 @@ fn setup(repo: &Path, program: &Path) -> Setup {
             budget: 12_000,
         },
         gates: vec![],
+        gate_rules: GateRules::default(),
         lease: Lease::DEFAULT,
         open_store: Arc::new(move || {
             SqliteStore::open(&opened).map(|store| Box::new(store) as Box<dyn Store>)
@@ -309,6 +310,14 @@ impl Vcs for Changing {
 
     fn changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<String>, GitError> {
         self.0.changes(from_tree, to_tree)
+    }
+
+    fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
+        self.0.file(tree, path)
+    }
+
+    fn checkout(&self, candidate: &Candidate, include: &str) -> Result<Checkout, GitError> {
+        self.0.checkout(candidate, include)
     }
 
     fn commits(&self, from: Option<&str>, to: &str) -> Result<Vec<String>, GitError> {

@@ -49,6 +49,28 @@ pub fn run(
     environment: &[(OsString, OsString)],
     timeout: Duration,
 ) -> Probe {
+    run_until(program, arguments, folder, environment, timeout, told_to_stop())
+}
+
+/// The same, but it goes on when we are told to stop.
+pub fn run_to_end(
+    program: &Path,
+    arguments: &[&str],
+    folder: &Path,
+    environment: &[(OsString, OsString)],
+    timeout: Duration,
+) -> Probe {
+    run_until(program, arguments, folder, environment, timeout, std::future::pending())
+}
+
+fn run_until(
+    program: &Path,
+    arguments: &[&str],
+    folder: &Path,
+    environment: &[(OsString, OsString)],
+    timeout: Duration,
+    told: impl Future<Output = ()> + Send + 'static,
+) -> Probe {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
@@ -64,10 +86,14 @@ pub fn run(
         env: environment.to_vec(),
         stdin: vec![],
     };
-    runtime.block_on(attend(&spec, timeout))
+    runtime.block_on(attend(&spec, timeout, told))
 }
 
-async fn attend(spec: &CommandSpec, timeout: Duration) -> Probe {
+async fn attend(
+    spec: &CommandSpec,
+    timeout: Duration,
+    told: impl Future<Output = ()> + Send + 'static,
+) -> Probe {
     let patience = Watch {
         timeout: Some(timeout),
         silence: None,
@@ -77,7 +103,7 @@ async fn attend(spec: &CommandSpec, timeout: Duration) -> Probe {
     };
     let (stop, stopped) = watch::channel(Stop::Go);
     let told = tokio::spawn(async move {
-        told_to_stop().await;
+        told.await;
         stop.send_replace(Stop::Kill);
         std::future::pending::<()>().await;
     });

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ralph_core::agents_md;
 use ralph_engine::project::Project;
-use ralph_engine::run::GateSpec;
+use ralph_engine::run::{GateRules, GateSpec};
 
 use super::GATE_TIMEOUT;
 use crate::commands::init::found_commands;
@@ -22,6 +22,19 @@ pub(crate) struct InForce {
 impl InForce {
     pub(super) fn spec(self) -> GateSpec {
         GateSpec { name: self.name, command: self.command, timeout: self.timeout }
+    }
+}
+
+/// How the gates judge, as it stands before the run.
+pub(super) fn rules(project: &Project, config: &Config) -> GateRules {
+    let include = project.worktree.join(".worktreeinclude");
+    GateRules {
+        clean: config.boolean("gates.clean"),
+        setup: config.text("git.worktree.setup").to_owned(),
+        include: std::fs::read_to_string(include).unwrap_or_default(),
+        baseline: config.boolean("gates.baseline"),
+        protected: config.list("gates.protected").into_iter().map(str::to_owned).collect(),
+        reject: config.text("gates.on_protected") == "reject",
     }
 }
 

@@ -159,7 +159,8 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
     let mut store = context.store()?;
     let plan = plan(wishes, context, store.as_mut())?;
     drop(store);
-    let vcs = GitVcs::new(plan.project.clone())?;
+    let hook_environment = agent::gate_environment(context.environment);
+    let vcs = GitVcs::new(plan.project.clone())?.with_hooks(&hook_environment, GATE_TIMEOUT);
     // Found out after a session, it would have cost one.
     vcs.check_identity().map_err(git_failed)?;
     let (_, store_path) = context.store_path()?;
@@ -210,6 +211,7 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
         policy,
         prompting,
         gates: gates.into_iter().map(InForce::spec).collect(),
+        gate_rules: gates::rules(&project, &config),
         lease: Lease::DEFAULT,
         open_store: Arc::new(move || {
             SqliteStore::open(&opened).map(|store| Box::new(store) as Box<dyn Store>)

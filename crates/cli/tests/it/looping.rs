@@ -1,12 +1,17 @@
 //! `ralph build` from the outside: the real binary, real git, and agents that do what they are told.
 
 mod allowances;
+mod bad_gates;
+mod baseline;
+mod clean;
 mod ends;
 mod gates;
+mod git_hooks;
 mod graph;
 mod people;
 mod picking;
 mod places;
+mod protected;
 mod shown;
 mod store;
 mod strange;

@@ -85,6 +85,15 @@ pub(super) fn list(heading: &str, names: &[String], room: usize) -> String {
     }
 }
 
+/// The last part of a name with several. Some runners name a test twice: by itself, and below its suite
+/// or its crate.
+fn leaf(name: &str) -> Option<&str> {
+    let below_suite = name.rsplit_once(" › ").or_else(|| name.rsplit_once(" > "));
+    let in_crate =
+        || name.split_once(' ').filter(|(_, test)| test.contains("::") && !test.contains(' '));
+    below_suite.or_else(in_crate).map(|(_, leaf)| leaf)
+}
+
 /// What is remembered of the lines until now: no more than a few times `max`, however many come.
 struct Seen {
     max: usize,
@@ -171,9 +180,7 @@ impl Seen {
             return;
         }
         self.known.insert(name.to_owned());
-        // Some runners name a test twice: by itself, and below its suite.
-        let leaf =
-            name.rsplit_once(" › ").or_else(|| name.rsplit_once(" > ")).map(|(_, leaf)| leaf);
+        let leaf = leaf(name);
         if let Some(leaf) = leaf.filter(|leaf| self.leaves.insert((*leaf).to_owned()))
             && self.known.contains(leaf)
             && let Some(bare) = self.names.iter_mut().find(|known| *known == leaf)

@@ -8,4 +8,4 @@ pub use store::{
     ClaimRequest, Claimed, DeleteWhich, Filter, Peek, Result, Scope, Store, StoreError, SyncMode,
     SyncReport,
 };
-pub use vcs::{Candidate, GitError, RunBase, Saved, Vcs};
+pub use vcs::{Candidate, Checkout, GitError, RunBase, Saved, Vcs};

@@ -2,7 +2,7 @@
 //! place for work that is not.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ralph_core::ids::RunId;
 use ralph_core::{TaskId, Timestamp};
@@ -59,6 +59,20 @@ pub enum GitError {
     Busy {
         /// The lock.
         path: PathBuf,
+    },
+    /// A hook of the person said no.
+    #[error("the {hook} hook failed: {message}")]
+    Hook {
+        /// Its name.
+        hook: String,
+        /// How it ended and what it said.
+        message: String,
+    },
+    /// A hook of the person changed what was to be committed: that was never judged.
+    #[error("the {hook} hook changed what is to be committed")]
+    HookChanged {
+        /// Its name.
+        hook: String,
     },
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
@@ -118,6 +132,25 @@ pub struct Saved {
     pub commit: String,
 }
 
+/// A folder with exactly the files of a tree. It goes away with this value.
+#[derive(Debug)]
+pub struct Checkout {
+    _held: tempfile::TempDir,
+    folder: PathBuf,
+}
+
+impl Checkout {
+    /// The checkout in `folder`, which lies in `held`.
+    pub fn new(held: tempfile::TempDir, folder: PathBuf) -> Self {
+        Self { _held: held, folder }
+    }
+
+    /// Where it lies.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
 /// Version control as the loop sees it.
 ///
 /// Calls are synchronous: the loop makes them on threads where waiting is allowed. An implementation
@@ -168,6 +201,13 @@ pub trait Vcs: Send + Sync {
 
     /// The names of what differs between two trees.
     fn changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<String>, GitError>;
+
+    /// What a file of a tree holds; `None` when there is none.
+    fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError>;
+
+    /// Writes the files of the candidate into a new folder, and copies those ignored files of the
+    /// worktree into it that fit `include`, the patterns of a `.worktreeinclude`.
+    fn checkout(&self, candidate: &Candidate, include: &str) -> Result<Checkout, GitError>;
 
     /// The commits that `to` has and `from` has not, oldest first.
     fn commits(&self, from: Option<&str>, to: &str) -> Result<Vec<String>, GitError>;

@@ -13,6 +13,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::dispatcher::Dispatcher;
+use super::baseline::Baseline;
 use super::display::Display;
 use super::setup::Setup;
 use crate::entropy::Ids;
@@ -75,6 +76,8 @@ pub(super) struct SlotKit {
     pub(super) candidate: Option<Candidate>,
     /// What the gates said of it.
     pub(super) gates: Vec<GateReport>,
+    /// Protected files that it changes.
+    pub(super) protected: Vec<String>,
     /// What the session used.
     pub(super) usage: Usage,
     /// The look at the plan that its session was shown.
@@ -107,6 +110,8 @@ pub(super) struct Crew {
     pub(super) news: Notify,
     /// Claims that we ended ourselves: nobody took them from us.
     let_go: Mutex<HashSet<(TaskId, Generation)>>,
+    /// What the gates said before the first session.
+    pub(super) baseline: tokio::sync::OnceCell<Baseline>,
     /// Rings when the store was changed by anybody.
     pub(super) changed: watch::Sender<u64>,
 }
@@ -126,6 +131,7 @@ impl Crew {
                 stop: watch::Sender::new(Stop::Go),
                 candidate: None,
                 gates: vec![],
+                protected: vec![],
                 usage: Usage::default(),
                 peek: None,
                 seen: 0,
@@ -152,6 +158,7 @@ impl Crew {
             tasks: Mutex::default(),
             news: Notify::new(),
             let_go: Mutex::default(),
+            baseline: tokio::sync::OnceCell::new(),
             changed: watch::Sender::new(0),
         })
     }

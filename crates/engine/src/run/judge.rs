@@ -1,26 +1,21 @@
-//! The tree to be judged, and the gates that judge it.
+//! The tree to be judged, and where the gates judge it.
 
-use std::collections::VecDeque;
-use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
-use ralph_core::attempt::digest;
 use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, Input, Port, SlotId};
 
 use super::crash;
 use super::crew::{Answer, Crew, Failed};
-use super::place::private_file;
+use super::gate::{Ran, file_name};
 use super::setup::GateSpec;
-use crate::agents::set;
-use crate::ports::Candidate;
-use crate::process::{CommandSpec, Heard, Listener, Mark, Watch, supervise};
-use ralph_core::agent::ProcessEnd;
+use crate::ports::{Candidate, Checkout};
 
 /// How many changed files a fact names.
 const NAMED_FILES: usize = 20;
-/// How much of a gate's output is looked at for its digest: this much of the beginning and of the end.
-const KEPT: usize = 256 * 1024;
+/// The setup command of a checkout, as it is named where it fails.
+const SETUP: &str = "setup";
 
 impl Crew {
     /// Writes the candidate tree.
@@ -49,7 +44,8 @@ impl Crew {
         let Some(candidate) = self.kit(slot).candidate.clone() else {
             return Err(Failed::new(Port::Git, "there is no candidate tree", true));
         };
-        Ok(self.keep(slot, candidate, vec![], false))
+        let refused = self.check_protected(slot, &candidate)?;
+        Ok(self.keep(slot, candidate, refused.into_iter().collect(), false))
     }
 
     /// Runs the gates on the candidate.
@@ -92,9 +88,23 @@ impl Crew {
         slot: SlotId,
         candidate: &Candidate,
     ) -> Result<(Vec<GateReport>, Candidate), Failed> {
+        let refused = {
+            let candidate = candidate.clone();
+            self.aside_of_tasks(move |crew| crew.check_protected(slot, &candidate)).await?
+        };
+        if let Some(refused) = refused {
+            return Ok((vec![refused], candidate.clone()));
+        }
+        let checkout = self.fresh(candidate).await?;
+        let worktree = &self.setup.project.worktree;
+        let place = checkout.as_ref().map_or(worktree.as_path(), Checkout::folder);
         let mut reports = Vec::new();
+        if let Some(failed) = self.prepare_checkout(slot, checkout.as_ref()).await {
+            return Ok((vec![failed.report], candidate.clone()));
+        }
         for gate in &self.setup.gates {
-            let report = self.gate(slot, gate).await;
+            let ran = self.run_gate(slot, gate, place).await;
+            let report = self.against_baseline(ran);
             let red = report.verdict != Verdict::Pass;
             reports.push(report);
             crash::point("gate-ended");
@@ -102,126 +112,63 @@ impl Crew {
                 break;
             }
         }
-        if reports.is_empty() {
+        // What happened in the worktree meanwhile says nothing about a tree that was judged elsewhere.
+        if checkout.is_some() {
+            drop_aside(checkout).await;
             return Ok((reports, candidate.clone()));
         }
-        let crew = Arc::clone(self);
-        let after = tokio::task::spawn_blocking(move || crew.setup.vcs.candidate(&crew.base)).await;
-        let after = after.map_err(|panic| Failed::new(Port::Git, panic, true))??;
+        let after = self.aside_of_tasks(|crew| Ok(crew.setup.vcs.candidate(&crew.base)?)).await?;
         Ok((reports, after))
     }
 
-    async fn gate(&self, slot: SlotId, gate: &GateSpec) -> GateReport {
+    /// A fresh checkout of the candidate, where gates want one.
+    pub(super) async fn fresh(
+        self: &Arc<Self>,
+        candidate: &Candidate,
+    ) -> Result<Option<Checkout>, Failed> {
+        if !self.setup.gate_rules.clean {
+            return Ok(None);
+        }
+        let candidate = candidate.clone();
+        self.aside_of_tasks(move |crew| {
+            Ok(Some(crew.setup.vcs.checkout(&candidate, &crew.setup.gate_rules.include)?))
+        })
+        .await
+    }
+
+    /// Runs the setup command in a checkout; what it said, where it failed.
+    pub(super) async fn prepare_checkout(
+        &self,
+        slot: SlotId,
+        checkout: Option<&Checkout>,
+    ) -> Option<Ran> {
+        let command = &self.setup.gate_rules.setup;
+        let checkout = checkout.filter(|_| !command.trim().is_empty())?;
+        let timeout = self.setup.gates.iter().map(|gate| gate.timeout).max().unwrap_or_default();
+        let setup = GateSpec { name: SETUP.to_owned(), command: command.clone(), timeout };
+        let ran = self.run_gate(slot, &setup, checkout.folder()).await;
+        (ran.report.verdict != Verdict::Pass).then_some(ran)
+    }
+
+    /// Runs a gate in `place`, and keeps what it prints with the iteration.
+    async fn run_gate(&self, slot: SlotId, gate: &GateSpec, place: &Path) -> Ran {
         let iteration = self.kit(slot).iteration;
-        let stop = self.kit(slot).stop.subscribe();
-        let mut env = self.setup.gate_environment.clone();
-        set(&mut env, "RALPH_GATE", &gate.name);
-        let command = CommandSpec {
-            program: "/bin/sh".into(),
-            args: vec!["-c".into(), gate.command.clone().into()],
-            folder: self.setup.project.worktree.clone(),
-            env,
-            stdin: vec![],
-        };
-        let watch = Watch {
-            timeout: Some(gate.timeout),
-            silence: None,
-            after_result: None,
-            ..self.setup.watch.clone()
-        };
-        let mark = Mark::new(&self.setup.project.root, u64::from(iteration));
-        let log =
-            self.setup.logs.iteration(iteration, &format!(".gate-{}.log", file_name(&gate.name)));
-        let mut output = GateOutput { file: private_file(&log).ok(), ..GateOutput::default() };
-        let ended = supervise(&command, &watch, &mark, &mut output, None, stop).await;
-        let (verdict, exit_code, note) = match &ended.end {
-            ProcessEnd::Exited { code: 0 } => (Verdict::Pass, Some(0), None),
-            ProcessEnd::Exited { code } => (Verdict::Fail, Some(*code), None),
-            ProcessEnd::Signalled { signal } => {
-                (Verdict::Fail, Some(128 + signal), Some(format!("ended by signal {signal}")))
-            }
-            ProcessEnd::TimedOut { after_ms } => {
-                (Verdict::Fail, None, Some(format!("no end after {} s", after_ms / 1000)))
-            }
-            ProcessEnd::NotStarted { error } => (Verdict::Fail, None, Some(error.clone())),
-            ProcessEnd::Silent { .. } | ProcessEnd::Lingered { .. } | ProcessEnd::Stopped => {
-                (Verdict::Fail, None, Some("it was stopped".to_owned()))
-            }
-        };
-        let digest = match verdict {
-            Verdict::Pass => String::new(),
-            _ => {
-                let found = digest::digest(&output.text(), digest::DEFAULT_MAX);
-                [note.unwrap_or_default(), found].join("\n").trim().to_owned()
-            }
-        };
-        GateReport {
-            name: gate.name.clone(),
-            verdict,
-            exit_code,
-            duration_ms: u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX),
-            digest,
-        }
+        let name = format!(".gate-{}.log", file_name(&gate.name));
+        self.gate(slot, gate, place, &self.setup.logs.iteration(iteration, &name)).await
+    }
+
+    /// Runs where waiting is allowed.
+    pub(super) async fn aside_of_tasks<T: Send + 'static>(
+        self: &Arc<Self>,
+        act: impl FnOnce(&Self) -> Result<T, Failed> + Send + 'static,
+    ) -> Result<T, Failed> {
+        let crew = Arc::clone(self);
+        let done = tokio::task::spawn_blocking(move || act(&crew)).await;
+        done.map_err(|panic| Failed::new(Port::Git, panic, true))?
     }
 }
 
-/// A gate's name as a part of a file name.
-fn file_name(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    name.chars().take(40).map(plain).collect()
-}
-
-/// What a gate prints: all of it into a file, the beginning and the end kept for the digest.
-#[derive(Default)]
-struct GateOutput {
-    file: Option<std::fs::File>,
-    first: Vec<u8>,
-    last: VecDeque<u8>,
-    skipped: bool,
-}
-
-impl GateOutput {
-    fn take(&mut self, line: &[u8]) {
-        if let Some(file) = &mut self.file {
-            let whole = [line, b"\n"].concat();
-            if file.write_all(&whole).is_err() {
-                self.file = None;
-            }
-        }
-        let line = &line[..line.len().min(KEPT)];
-        if self.first.len() < KEPT {
-            self.first.extend_from_slice(line);
-            self.first.push(b'\n');
-            return;
-        }
-        self.last.extend(line);
-        self.last.push_back(b'\n');
-        if self.last.len() > KEPT {
-            self.skipped = true;
-            let surplus = self.last.len() - KEPT;
-            self.last.drain(..surplus);
-        }
-    }
-
-    fn text(&self) -> String {
-        let mut all = self.first.clone();
-        if self.skipped {
-            all.extend_from_slice("\n[…]\n".as_bytes());
-        }
-        let (a, b) = self.last.as_slices();
-        all.extend_from_slice(a);
-        all.extend_from_slice(b);
-        String::from_utf8_lossy(&all).into_owned()
-    }
-}
-
-impl Listener for GateOutput {
-    fn stdout(&mut self, line: &[u8], _cut: bool) -> Heard {
-        self.take(line);
-        Heard::Going
-    }
-
-    fn stderr(&mut self, line: &[u8]) {
-        self.take(line);
-    }
+/// Removes a checkout where waiting is allowed.
+pub(super) async fn drop_aside(checkout: Option<Checkout>) {
+    let _ = tokio::task::spawn_blocking(move || drop(checkout)).await;
 }

@@ -12,7 +12,10 @@
 //! | `recover` | what an interrupted run left |
 //! | `display` | the displays, on a thread of their own |
 //! | `status` | what a running loop tells those who ask |
-//! | `judge` | the candidate tree and the gates |
+//! | `judge` | the candidate tree, and where it is judged |
+//! | `gate` | one gate: its process, its output, its report |
+//! | `baseline` | what the gates said before the first session |
+//! | `protected` | files that sessions should leave alone |
 //! | `settle` | writing down what was decided, in an order that survives a crash |
 //! | `watch` | leases, changes of the plan, timers |
 //! | [`state_file`] | `state.toml` |
@@ -20,16 +23,19 @@
 //! | [`place`] | the folder and the lock of a run |
 //! | [`crash`] | points at which tests kill the process |
 
+mod baseline;
 pub mod crash;
 mod crew;
 mod dispatcher;
 mod display;
 mod effects;
+mod gate;
 pub mod journal;
 mod judge;
 mod look;
 pub mod place;
 pub mod prompting;
+mod protected;
 mod recover;
 mod session;
 mod settle;
@@ -40,4 +46,4 @@ mod watch;
 
 pub use dispatcher::{RunError, run};
 pub use prompting::{PromptError, Prompting};
-pub use setup::{GateSpec, PromptStyle, Setup};
+pub use setup::{GateRules, GateSpec, PromptStyle, Setup};

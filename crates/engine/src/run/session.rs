@@ -57,6 +57,7 @@ impl Crew {
             kit.stop.send_replace(Stop::Go);
             kit.stop.subscribe()
         };
+        self.make_baseline(slot);
         let prepared = match unbroken(Port::Prompt, || self.prepare(job)) {
             Ok(prepared) => prepared,
             Err(failed) => return self.step(&input(slot, Err(failed))),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ralph_core::ids::QuestionId;
 use ralph_core::records::{AttemptEnd, Evidence, Verdict};
 use ralph_core::run::{
-    Class, Ending, Input, Port, Settled, Settlement, SlotId, TaskAction, TaskResult,
+    Class, Ending, Input, PROTECTED, Port, Settled, Settlement, SlotId, TaskAction, TaskResult,
 };
 use ralph_core::task::{Refusal, Status};
 use ralph_core::{TaskId, Timestamp};
@@ -38,6 +38,10 @@ impl Crew {
             match made {
                 Ok(made) => commit = made.map(|commit| (commit, plan.subject.clone())),
                 Err(GitError::HeadMoved { .. }) => return Ok(Input::HeadMoved { slot }),
+                Err(error @ GitError::HookChanged { .. }) => {
+                    self.notice(error.to_string());
+                    return Ok(Input::HeadMoved { slot });
+                }
                 Err(error) => {
                     self.save(slot, settlement.tasks.first().map(|ending| &ending.task.id));
                     return Err(error.into());
@@ -122,6 +126,9 @@ impl Crew {
                 rows.push(row("changes", Verdict::Unchanged, None, 0, "No changes detected"));
             } else if gates.is_empty() {
                 rows.push(row("changes", Verdict::Ungated, None, 0, ""));
+            }
+            if let Some(told) = self.protected_told(slot, &gates) {
+                rows.push(row(PROTECTED, Verdict::Pass, None, 0, &told));
             }
             // Tried again after a failure further down, the same rows are there already.
             for row in rows {

@@ -30,6 +30,23 @@ pub struct GateSpec {
     pub timeout: Duration,
 }
 
+/// How the gates judge. All of it is read before the run: what a session writes does not count.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GateRules {
+    /// They run in a fresh checkout and not in the worktree.
+    pub clean: bool,
+    /// The command that prepares a checkout; may be empty.
+    pub setup: String,
+    /// Patterns of ignored files that a checkout gets too, as in `.worktreeinclude`.
+    pub include: String,
+    /// They run once before the first session, to tell old failures from new ones.
+    pub baseline: bool,
+    /// Patterns of files that sessions should leave alone.
+    pub protected: Vec<String>,
+    /// Work that changes such a file, or what defines the gates, is refused.
+    pub reject: bool,
+}
+
 /// How the prompt reaches the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptStyle {
@@ -86,6 +103,8 @@ pub struct Setup {
     pub prompting: Prompting,
     /// The gates.
     pub gates: Vec<GateSpec>,
+    /// How they judge.
+    pub gate_rules: GateRules,
     /// How long a claim holds without being renewed.
     pub lease: Lease,
     /// The store.

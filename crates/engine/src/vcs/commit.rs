@@ -35,9 +35,14 @@ impl GitVcs {
         if at.head != candidate.head {
             return Err(moved(at.head));
         }
+        let hooks = self.hooks_folder()?;
+        let mut message = message(subject, body);
+        if let Some(folder) = &hooks {
+            self.pre_commit(folder, candidate)?;
+            message = self.message_by_hooks(folder, message)?;
+        }
         let changes = self.diff(&candidate.head_tree, &candidate.tree)?;
         let parents: Vec<&str> = candidate.head.as_deref().into_iter().collect();
-        let message = message(subject, body);
         let id = self.commit_tree(&candidate.tree, &parents, &message, Author::Person)?;
         let before = candidate.head.clone().unwrap_or_else(|| zeros(&id));
         let logged = format!("ralph: {}", message.lines().next().unwrap_or_default());
@@ -50,6 +55,9 @@ impl GitVcs {
         if let Err(error) = self.refresh_index(&id, &changes) {
             self.warn(format!("{id} is committed, but the index does not know it yet: {error}"));
             *lock(&self.unrefreshed) = Some(Unrefreshed { commit: id.clone(), changes });
+        }
+        if let Some(folder) = &hooks {
+            self.post_commit(folder);
         }
         Ok(Some(id))
     }

@@ -10,7 +10,7 @@ use ralph_core::ids::RunId;
 
 use super::in_place::lock;
 use super::wip::ref_name;
-use crate::ports::{Candidate, GitError, RunBase, Saved, Vcs};
+use crate::ports::{Candidate, Checkout, GitError, RunBase, Saved, Vcs};
 
 type Files = BTreeMap<String, String>;
 
@@ -267,6 +267,26 @@ impl Vcs for FakeVcs {
         let state = self.state()?;
         let tree = |id: &str| state.trees.get(id).cloned().unwrap_or_default();
         Ok(different(&tree(from_tree), &tree(to_tree)).into_iter().collect())
+    }
+
+    fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
+        let state = self.state()?;
+        let file = state.trees.get(tree).and_then(|files| files.get(path));
+        Ok(file.map(|text| text.clone().into_bytes()))
+    }
+
+    fn checkout(&self, candidate: &Candidate, _include: &str) -> Result<Checkout, GitError> {
+        let state = self.state()?;
+        let file_error = |source| GitError::File { path: "temporary".into(), source };
+        let held = tempfile::tempdir().map_err(file_error)?;
+        for (path, text) in state.trees.get(&candidate.tree).into_iter().flatten() {
+            let path = held.path().join(path);
+            let folder = path.parent().unwrap_or(held.path());
+            std::fs::create_dir_all(folder).map_err(file_error)?;
+            std::fs::write(&path, text).map_err(file_error)?;
+        }
+        let folder = held.path().to_owned();
+        Ok(Checkout::new(held, folder))
     }
 
     fn commits(&self, from: Option<&str>, to: &str) -> Result<Vec<String>, GitError> {

@@ -11,7 +11,7 @@ pub use crate::ports::GitError;
 
 /// Variables that would send git to another repository than the one we found, as they do inside a
 /// git hook.
-const ELSEWHERE: [&str; 10] = [
+pub(super) const ELSEWHERE: [&str; 10] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_COMMON_DIR",
@@ -70,6 +70,13 @@ impl<'a> Git<'a> {
         let settings: Vec<&str> =
             PLUMBING.iter().copied().chain(["core.splitIndex=false"]).collect();
         Self::with(folder, &settings, arguments).env("GIT_INDEX_FILE", index)
+    }
+
+    /// Plumbing in a checkout of our own: all files of a tree, wherever the person leaves some out.
+    pub fn checkout(folder: &Path, arguments: &[&'a str]) -> Self {
+        let whole = ["core.sparseCheckout=false", "core.splitIndex=false"];
+        let settings: Vec<&str> = PLUMBING.iter().copied().chain(whole).collect();
+        Self::with(folder, &settings, arguments)
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the one place that starts git")]

@@ -11,9 +11,10 @@ use ralph_core::{TaskId, Timestamp};
 use super::commit::Unrefreshed;
 use super::entries::{Change, RAW, parse_changes};
 use super::git::{Git, GitError};
+use super::hooks::Hooks;
 use super::position::{Position, position};
 use super::start::Start;
-use crate::ports::{Candidate, RunBase, Saved, Vcs};
+use crate::ports::{Candidate, Checkout, RunBase, Saved, Vcs};
 use crate::project::Project;
 
 /// Version control by git, in place.
@@ -27,6 +28,7 @@ pub struct GitVcs {
     pub(super) starts: Mutex<HashMap<String, Arc<Start>>>,
     pub(super) unrefreshed: Mutex<Option<Unrefreshed>>,
     warnings: Mutex<Vec<String>>,
+    pub(super) hooks: Option<Hooks>,
 }
 
 /// What a commit is made of.
@@ -54,6 +56,7 @@ impl GitVcs {
             starts: Mutex::default(),
             unrefreshed: Mutex::default(),
             warnings: Mutex::default(),
+            hooks: None,
         })
     }
 
@@ -196,6 +199,14 @@ impl Vcs for GitVcs {
     fn changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<String>, GitError> {
         let changes = self.diff(from_tree, to_tree)?;
         Ok(changes.iter().map(|change| String::from_utf8_lossy(&change.path).into()).collect())
+    }
+
+    fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
+        self.file_in(tree, path)
+    }
+
+    fn checkout(&self, candidate: &Candidate, include: &str) -> Result<Checkout, GitError> {
+        self.check_out_fresh(candidate, include)
     }
 
     fn commits(&self, from: Option<&str>, to: &str) -> Result<Vec<String>, GitError> {

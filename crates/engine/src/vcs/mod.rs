@@ -8,16 +8,20 @@
 //! | `scratch` | a temporary index: how trees are written without touching the person's |
 //! | `start` | what was uncommitted before the run |
 //! | `candidate`, `commit` | the tree to judge, and the commit when it is green |
+//! | `checkout` | a fresh checkout of a candidate, thrown away afterwards |
+//! | `hooks` | the person's hooks, on the loop's own commits |
 //! | [`wip`] | saving unfinished work, and the list of what is saved |
 //! | [`restore`] | taking work out of the worktree, and bringing saved work back |
 //! | `locks` | removing the locks of a git that was killed |
 //! | [`fake`] | version control in memory, for tests and benches |
 
 mod candidate;
+mod checkout;
 mod commit;
 mod entries;
 pub mod fake;
 pub mod git;
+mod hooks;
 mod in_place;
 mod locks;
 mod position;

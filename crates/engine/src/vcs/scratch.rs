@@ -36,7 +36,8 @@ impl<'a> Scratch<'a> {
         }
     }
 
-    fn path(&self) -> PathBuf {
+    /// Where it lies.
+    pub(super) fn path(&self) -> PathBuf {
         self.folder.path().join("index")
     }
 
@@ -102,12 +103,17 @@ fn prefix(worktree: &Path) -> String {
     format!("ralph-index-{}-", project_key(worktree))
 }
 
-/// Removes what killed processes left of their work on this worktree. What cannot be removed is left.
+/// Removes what killed processes left of their work on this worktree.
 pub(super) fn sweep(worktree: &Path) {
-    let prefix = prefix(worktree);
+    sweep_folders(&prefix(worktree));
+}
+
+/// Removes the temporary folders of killed processes whose names begin so, before the pid. What cannot
+/// be removed is left.
+pub(super) fn sweep_folders(prefix: &str) {
     for entry in std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let rest = name.to_str().and_then(|name| name.strip_prefix(&prefix));
+        let rest = name.to_str().and_then(|name| name.strip_prefix(prefix));
         let pid = rest.and_then(|rest| rest.split('-').next()?.parse().ok());
         if pid.is_some_and(|pid| !runs(pid)) {
             let _ = std::fs::remove_dir_all(entry.path());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ralph_core::ids::RunId;
 
+use super::checkout;
 use super::entries::{Entry, RepoPath};
 use super::git::GitError;
 use super::in_place::{Author, GitVcs, lock};
@@ -57,6 +58,7 @@ impl GitVcs {
     ) -> Result<RunBase, GitError> {
         self.project.exclude_state()?;
         scratch::sweep(self.worktree());
+        checkout::sweep(self.worktree());
         let Position { branch, head } = self.position()?;
         let head_tree = self.tree_of(head.as_deref())?;
         let Some((before, settled)) = resumes else {

@@ -1,0 +1,93 @@
+//! `gates.baseline`: old failures and new ones.
+
+use super::*;
+
+/// A gate that prints like cargo: a failing test for each line of `failing`.
+fn gate(env: &TestEnv, failing: &str) {
+    env.write("failing", failing);
+    env.write(
+        "ralph.toml",
+        "[gates]\nbaseline = true\n[[gate]]\nname = \"check\"\ncommand = \"\"\"\n\
+         test -s failing || exit 0\nsed 's/.*/test & ... FAILED/' failing\nexit 101\n\"\"\"\n",
+    );
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "gate"]);
+}
+
+fn leaves(failing: &str) -> String {
+    session(&[
+        write("{id}.txt", "work\n"),
+        write("failing", failing),
+        say("<task-done>{id}</task-done>"),
+    ])
+}
+
+#[test]
+fn only_old_failures_do_not_hold_a_task_up() {
+    let env = project(&["a"]);
+    gate(&env, "old_one\nold_two\n");
+    let ran = build(&env, &[&leaves("old_two\n")], &[]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let said = "gate check was already red before the run, with 2 failing tests: old_one, old_two";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    let evidence = &show(&env, "a")["evidence"][0];
+    assert_eq!((&evidence["verdict"], &evidence["exit_code"]), (&"pass".into(), &101.into()));
+    assert_eq!(evidence["digest"], "Only tests fail that failed before the run:\n- old_two");
+    let journal = journal(&env);
+    let told: Vec<_> =
+        of_kind(&journal, "noticed").into_iter().filter(|n| n["notice"] == "baseline").collect();
+    assert_eq!((told.len(), &told[0]["verdict"]), (1, &"fail".into()));
+    assert!(run_file(&env, "baseline.gate-check.log").contains("test old_one ... FAILED"));
+}
+
+#[test]
+fn new_failures_are_red_and_told_apart_from_old_ones() {
+    let env = project(&["a"]);
+    gate(&env, "old\n");
+    build(&env, &[&leaves("old\nnew\n"), &leaves("old\n")], &[]).success();
+    assert_eq!(classes(&env), ["red", "done"]);
+    let prompt = run_file(&env, "iteration-002.task.md");
+    let lines: Vec<&str> = prompt.lines().map(str::trim).collect();
+    let told = ["New failing tests:", "- new", "", "Failing before the run as well:", "- old"];
+    assert!(lines.windows(told.len()).any(|window| window == told), "{prompt}");
+    let log = env.task(&["log", "a"]);
+    assert!(log.contains("gate check is red (exit code 101): New failing tests: new"), "{log}");
+}
+
+#[test]
+fn without_a_baseline_old_failures_are_red() {
+    let env = project(&["a"]);
+    gate(&env, "old\n");
+    let off = ["--once", "--set", "gates.baseline=false"];
+    build(&env, &[&leaves("old\n")], &off).success();
+    assert_eq!(classes(&env), ["red"]);
+    assert!(show(&env, "a")["reason"].as_str().unwrap().ends_with("Failing tests: old"));
+}
+
+#[test]
+fn a_green_baseline_is_told_and_changes_nothing() {
+    let env = project(&["a"]);
+    gate(&env, "");
+    let ran = build(&env, &[&leaves("new\n"), &leaves("")], &[]);
+    assert!(ran.stderr.contains("gate check is green before the run"), "{}", ran.stderr);
+    assert_eq!(classes(&env), ["red", "done"]);
+}
+
+#[test]
+fn a_resumed_run_keeps_the_baseline_of_the_one_that_was_killed() {
+    let mut env = project(&["a"]);
+    gate(&env, "old\n");
+    env.set("RALPH_TEST_CRASH", "session-ended");
+    assert_ne!(build(&env, &[&leaves("old\nnew\n"), &leaves("old\nnew\n")], &[]).code, 0);
+    env.set("RALPH_TEST_CRASH", "");
+    again(&env, &["--once"]).success();
+    assert_eq!(classes(&env), ["red"], "what a killed session broke is no old failure");
+}
+
+#[test]
+fn with_nothing_to_do_the_gates_are_not_run() {
+    let env = project(&[]);
+    gate(&env, "old\n");
+    assert_eq!(build(&env, &[], &[]).code, 2);
+    assert!(!runs(&env).pop().unwrap().join("baseline.json").exists());
+}

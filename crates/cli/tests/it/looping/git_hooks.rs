@@ -1,0 +1,107 @@
+//! The person's git hooks on the loop's own commits.
+
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+
+fn hook(env: &TestEnv, path: &str, script: &str) {
+    env.write(path, format!("#!/bin/sh\n{script}\n"));
+    let path = env.repo().join(path);
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn all_hooks_of_a_commit_run_and_see_what_git_commit_would_show_them() {
+    let env = project(&["a"]);
+    env.write("mine.txt", "not of this commit\n");
+    env.git(&["add", "mine.txt"]);
+    let notes = env.folder().join("notes");
+    let note = |what: &str| format!("{{ {what}; }} >> {}", notes.display());
+    hook(&env, ".git/hooks/pre-commit", &note("echo pre; git diff --cached --name-only"));
+    let prepare = format!("{}; echo 'Prepared: yes' >> \"$1\"", note("echo prepare $2"));
+    hook(&env, ".git/hooks/prepare-commit-msg", &prepare);
+    let check = format!("{}; echo 'Change-Id: I1' >> \"$1\"", note("echo check; head -1 \"$1\""));
+    hook(&env, ".git/hooks/commit-msg", &check);
+    hook(&env, ".git/hooks/post-commit", &note("echo post; git log -1 --format=%s"));
+    build(&env, &[&works()], &[]).success();
+    let told = std::fs::read_to_string(notes).unwrap();
+    let subject = "build: iteration 1 - a";
+    let expected = format!("pre\na.txt\nprepare message\ncheck\n{subject}\npost\n{subject}\n");
+    assert_eq!(told, expected);
+    let message = env.git(&["log", "-1", "--format=%B"]);
+    assert!(message.ends_with("Prepared: yes\nChange-Id: I1\n\n"), "{message}");
+    assert_eq!(env.git(&["show", "--name-only", "--format=", "HEAD"]), "a.txt\n");
+    assert_eq!(env.git(&["diff", "--cached", "--name-only"]), "mine.txt\n", "still staged");
+}
+
+#[test]
+fn hooks_are_found_where_core_hooks_path_says() {
+    let env = project(&["a"]);
+    hook(&env, "tools/hooks/pre-commit", "touch ../ran");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "hooks"]);
+    env.git(&["config", "core.hooksPath", "tools/hooks"]);
+    build(&env, &[&works()], &[]).success();
+    assert!(env.folder().join("ran").exists());
+}
+
+#[test]
+fn a_failing_hook_is_a_git_failure_with_its_output_and_the_work_is_kept() {
+    let env = project(&["a"]);
+    hook(
+        &env,
+        ".git/hooks/pre-commit",
+        "echo x >> ../tries; echo 'no trailing spaces, please' >&2; exit 3",
+    );
+    let ran = build(&env, &[&works()], &[]);
+    assert_eq!(ran.code, 5, "{}", ran.stderr);
+    let said = "the pre-commit hook failed: exit code 3: no trailing spaces, please";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    let tries = std::fs::read_to_string(env.folder().join("tries")).unwrap();
+    assert!(tries.lines().count() > 1, "it is tried again");
+    assert_eq!(subjects(&env), ["first"]);
+    let saved = env.git(&["for-each-ref", "--format=%(refname)", "refs/ralph/wip/"]);
+    assert_eq!(saved.lines().count(), 1, "{saved}");
+    assert_eq!(env.git(&["show", &format!("{}:a.txt", saved.trim())]), "work\n");
+    // Mended, the next run goes on.
+    std::fs::remove_file(env.repo().join(".git/hooks/pre-commit")).unwrap();
+    build(&env, &[&works()], &[]).success();
+    assert_eq!(status(&env, "a"), "done");
+}
+
+#[test]
+fn what_a_hook_formats_is_judged_before_it_is_committed() {
+    let env = project(&["a"]);
+    env.write("ralph.toml", "[[gate]]\nname = \"check\"\ncommand = \"cat a.txt >> ../judged\"\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "gate"]);
+    hook(&env, ".git/hooks/pre-commit", "sed -i s/work/WORK/ a.txt && git add a.txt");
+    let ran = build(&env, &[&works()], &[]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(env.git(&["show", "HEAD:a.txt"]), "WORK\n");
+    let judged = std::fs::read_to_string(env.folder().join("judged")).unwrap();
+    assert_eq!(judged, "work\nWORK\n", "what is committed was judged");
+    let rows = show(&env, "a")["evidence"].clone();
+    let tree = env.git(&["rev-parse", "HEAD^{tree}"]);
+    assert!(rows.to_string().contains(tree.trim()), "{rows}");
+    assert!(ran.stderr.contains("the pre-commit hook changed what is to be committed"));
+}
+
+#[test]
+fn a_hook_that_never_comes_to_rest_is_a_failure() {
+    let env = project(&["a"]);
+    hook(&env, ".git/hooks/pre-commit", "date +%N >> a.txt; git add a.txt");
+    let ran = build(&env, &[&works()], &[]);
+    assert_eq!(ran.code, 5, "{}", ran.stderr);
+    assert!(ran.stderr.contains("changes what is to be committed every time"), "{}", ran.stderr);
+    assert_eq!(subjects(&env), ["first"]);
+}
+
+#[test]
+fn a_failing_post_commit_is_only_told() {
+    let env = project(&["a"]);
+    hook(&env, ".git/hooks/post-commit", "echo no mail; exit 1");
+    let ran = build(&env, &[&works()], &[]);
+    assert_eq!((ran.code, status(&env, "a").as_str()), (0, "done"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the post-commit hook failed: exit code 1: no mail"));
+}

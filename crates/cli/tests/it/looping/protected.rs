@@ -1,0 +1,97 @@
+//! Protected files, and the definitions of the gates.
+
+use super::*;
+
+fn config(env: &TestEnv, gates: &str) {
+    env.write("tests/golden.txt", "truth\n");
+    env.write("AGENTS.md", "```\nTEST_COMMAND=\"test -f a.txt\"\n```\n");
+    env.write("ralph.toml", format!("[gates]\n{gates}\n"));
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "config"]);
+}
+
+fn changes(path: &str, text: &str) -> String {
+    session(&[write("a.txt", "x\n"), write(path, text), say("<task-done>{id}</task-done>")])
+}
+
+#[test]
+fn a_change_of_a_protected_file_is_reported() {
+    let env = project(&["a"]);
+    config(&env, "protected = [\"tests/\", \"!tests/new/\"]");
+    let ran = build(&env, &[&changes("tests/golden.txt", "lies\n")], &[]);
+    assert_eq!((ran.code, status(&env, "a").as_str()), (0, "done"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("protected files changed: tests/golden.txt"), "{}", ran.stderr);
+    let rows = show(&env, "a")["evidence"].clone();
+    assert_eq!(rows[1]["judge"], "protected files");
+    assert_eq!(rows[1]["digest"], "protected files changed: tests/golden.txt");
+    // What is taken out of the patterns may change.
+    let env = project(&["a"]);
+    config(&env, "protected = [\"tests/\", \"!tests/new/\"]");
+    let ran = build(&env, &[&changes("tests/new/b.txt", "x\n")], &[]);
+    assert!(ran.code == 0 && !ran.stderr.contains("protected files"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_change_of_a_protected_file_is_refused_until_it_is_undone() {
+    let env = project(&["a"]);
+    config(&env, "protected = [\"tests/**\"]\non_protected = \"reject\"");
+    let lies = changes("tests/golden.txt", "lies\n");
+    let honest = changes("tests/golden.txt", "truth\n");
+    build(&env, &[&lies, &honest], &[]).success();
+    assert_eq!(classes(&env), ["red", "done"]);
+    let said = "protected files changed: tests/golden.txt";
+    assert!(env.task(&["log", "a"]).contains(said));
+    assert!(run_file(&env, "iteration-002.task.md").contains(said));
+    assert_eq!(env.git(&["show", "HEAD:tests/golden.txt"]), "truth\n");
+}
+
+#[test]
+fn an_agent_that_commits_a_protected_file_is_refused_all_the_same() {
+    let env = project(&["a"]);
+    config(&env, "protected = [\"golden.txt\"]\non_protected = \"reject\"");
+    let lies = session(&[
+        write("a.txt", "x\n"),
+        sh("echo lies > tests/golden.txt; git commit -qam mine"),
+        say("<task-done>{id}</task-done>"),
+    ]);
+    build(&env, &[&lies], &["--once"]).success();
+    assert_eq!(classes(&env), ["red"]);
+}
+
+#[test]
+fn gates_count_as_they_were_when_the_run_began() {
+    let loose = "```\nTEST_COMMAND=\"true\"\n```\n";
+    let env = project(&["a"]);
+    config(&env, "");
+    let lazy = session(&[write("AGENTS.md", loose), say("<task-done>{id}</task-done>")]);
+    let ran = build(&env, &[&lazy], &["--once"]);
+    assert_eq!(classes(&env), ["red"], "the test command of the base judges");
+    let said = "protected files changed: AGENTS.md (the test command)";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    // Prose may change.
+    let env = project(&["a"]);
+    config(&env, "on_protected = \"reject\"");
+    let prose = "Hello.\n\n```\nTEST_COMMAND=\"test -f a.txt\"\n```\n";
+    build(&env, &[&changes("AGENTS.md", prose)], &[]).success();
+    assert_eq!(classes(&env), ["done"]);
+    // Gates in ralph.toml may not.
+    let env = project(&["a"]);
+    config(&env, "on_protected = \"reject\"");
+    let gate = "[[gate]]\nname = \"x\"\ncommand = \"true\"\n";
+    build(&env, &[&changes("ralph.toml", gate)], &["--once"]).success();
+    assert_eq!(classes(&env), ["red"]);
+    let reason = show(&env, "a")["reason"].as_str().unwrap().to_owned();
+    assert_eq!(reason, "protected files changed: ralph.toml (the gates)");
+}
+
+#[test]
+fn without_gates_protected_files_do_not_count_as_proof() {
+    let env = project(&["a"]);
+    env.write("tests/golden.txt", "truth\n");
+    env.write("ralph.toml", "[gates]\nprotected = [\"tests/\"]\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "config"]);
+    build(&env, &[&changes("tests/golden.txt", "lies\n")], &[]).success();
+    let rows = show(&env, "a")["evidence"].to_string();
+    assert!(rows.contains("ungated") && rows.contains("protected files changed"), "{rows}");
+}

@@ -1,0 +1,149 @@
+//! What the gates said before the first session, so that old failures can be told from new ones.
+//!
+//! A run that goes on with an interrupted one takes over what that one found: by now the worktree may
+//! hold unfinished work, whose failures are not old.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use ralph_core::attempt::old_failures::{RedBefore, compare};
+use ralph_core::ids::RunId;
+use ralph_core::records::Verdict;
+use ralph_core::run::{GateReport, Input, Notice, SlotId};
+use serde::{Deserialize, Serialize};
+
+use super::crew::{Crew, Failed};
+use super::gate::{Ran, file_name};
+use super::judge::drop_aside;
+use super::place::RunLogs;
+use crate::ports::Checkout;
+use crate::project::write_privately;
+
+/// Its file in the folder of a run.
+const FILE: &str = "baseline.json";
+/// How many failing tests a notice names.
+const NAMED_TESTS: usize = 5;
+
+/// What was red before the first session.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Baseline {
+    run: Option<RunId>,
+    /// By the name of the gate.
+    red: BTreeMap<String, RedBefore>,
+}
+
+impl Crew {
+    /// Runs the gates once, before the first session. Only what cannot be done is told: a session without
+    /// a baseline is judged as strictly as can be.
+    pub(super) fn make_baseline(self: &Arc<Self>, slot: SlotId) {
+        if !self.setup.gate_rules.baseline || self.setup.gates.is_empty() {
+            return;
+        }
+        // The error is that somebody stopped it, and then nothing else is started either.
+        let found = self.baseline.get_or_try_init(|| self.find_baseline(slot));
+        let _ = tokio::runtime::Handle::current().block_on(found);
+    }
+
+    async fn find_baseline(self: &Arc<Self>, slot: SlotId) -> Result<Baseline, ()> {
+        let found = match self.left_baseline() {
+            Some(found) => found,
+            None => match self.run_baseline(slot).await {
+                Ok(Some(found)) => found,
+                Ok(None) => return Err(()),
+                Err(failed) => {
+                    self.notice(format!("there is no baseline: {}", failed.error));
+                    return Ok(Baseline::default());
+                }
+            },
+        };
+        self.write_baseline(&found);
+        Ok(found)
+    }
+
+    /// What the interrupted run found that this one goes on with.
+    fn left_baseline(&self) -> Option<Baseline> {
+        let before = &self.setup.resume.as_ref()?.run;
+        let runs = RunLogs::all(self.setup.logs.folder.parent()?).ok()?;
+        runs.iter().rev().find_map(|logs| {
+            let text = std::fs::read_to_string(logs.folder.join(FILE)).ok()?;
+            let found: Baseline = serde_json::from_str(&text).ok()?;
+            (found.run.as_ref() == Some(before)).then_some(found)
+        })
+    }
+
+    fn write_baseline(&self, found: &Baseline) {
+        let run = Some(self.setup.run.clone());
+        let kept = serde_json::to_string(&Baseline { run, red: found.red.clone() });
+        let path = self.setup.logs.folder.join(FILE);
+        let written =
+            kept.map_err(std::io::Error::other).and_then(|text| write_privately(&path, &text));
+        if let Err(error) = written {
+            self.notice(format!("{} cannot be written: {error}", path.display()));
+        }
+    }
+
+    /// Runs every gate; `None` when somebody stopped it.
+    async fn run_baseline(self: &Arc<Self>, slot: SlotId) -> Result<Option<Baseline>, Failed> {
+        let resumed = self.setup.resume.is_some();
+        let candidate =
+            self.aside_of_tasks(|crew| Ok(crew.setup.vcs.candidate(&crew.base)?)).await?;
+        if resumed && candidate.tree != self.base.settled_tree {
+            self.notice("there is no baseline: the run that was interrupted left unfinished work");
+            return Ok(Some(Baseline::default()));
+        }
+        let checkout = self.fresh(&candidate).await?;
+        let worktree = &self.setup.project.worktree;
+        let place = checkout.as_ref().map_or(worktree.as_path(), Checkout::folder);
+        let mut found = Baseline::default();
+        if let Some(failed) = self.prepare_checkout(slot, checkout.as_ref()).await {
+            if failed.stopped {
+                return Ok(None);
+            }
+            self.tell_baseline(&failed);
+            return Ok(Some(found));
+        }
+        for gate in &self.setup.gates {
+            let name = format!("baseline.gate-{}.log", file_name(&gate.name));
+            let log = self.setup.logs.folder.join(name);
+            let ran = self.gate(slot, gate, place as &Path, &log).await;
+            if ran.stopped {
+                return Ok(None);
+            }
+            self.tell_baseline(&ran);
+            if ran.report.verdict != Verdict::Pass {
+                let before = RedBefore {
+                    exit_code: ran.report.exit_code,
+                    named: ran.whole && !ran.digest.more && !ran.digest.failing.is_empty(),
+                    failing: ran.digest.failing,
+                };
+                found.red.insert(gate.name.clone(), before);
+            }
+        }
+        drop_aside(checkout).await;
+        Ok(Some(found))
+    }
+
+    fn tell_baseline(&self, ran: &Ran) {
+        self.send(Input::Notice(Notice::Baseline {
+            gate: ran.report.name.clone(),
+            verdict: ran.report.verdict,
+            failing: ran.digest.failing.iter().take(NAMED_TESTS).cloned().collect(),
+            count: u32::try_from(ran.digest.failing.len()).unwrap_or(u32::MAX),
+        }));
+    }
+
+    /// The report about a gate, in the light of what it said before the first session.
+    pub(super) fn against_baseline(&self, ran: Ran) -> GateReport {
+        let before = self.baseline.get().and_then(|all| all.red.get(&ran.report.name));
+        let Some(before) = before.filter(|_| ran.report.verdict != Verdict::Pass) else {
+            return ran.report;
+        };
+        let compared = compare(before, &ran.digest, ran.report.exit_code, ran.whole);
+        let mut report = GateReport { digest: ran.noted(&compared.text), ..ran.report.clone() };
+        if compared.only_old {
+            report.verdict = Verdict::Pass;
+        }
+        report
+    }
+}

@@ -1,0 +1,201 @@
+//! One gate: its process, what it prints, and the report about it.
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::path::Path;
+
+use ralph_core::agent::ProcessEnd;
+use ralph_core::attempt::digest::{self, Digest};
+use ralph_core::records::Verdict;
+use ralph_core::run::{GateReport, SlotId};
+
+use super::crew::Crew;
+use super::place::private_file;
+use super::setup::GateSpec;
+use crate::agents::set;
+use crate::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
+
+/// How much of a gate's output is looked at: this much of the beginning and of the end.
+const KEPT: usize = 4 << 20;
+/// How much of a gate's output is written down.
+const WRITTEN: u64 = 64 << 20;
+
+/// A gate that has ended.
+pub(super) struct Ran {
+    pub(super) report: GateReport,
+    /// What its output comes to.
+    pub(super) digest: Digest,
+    /// What there is to say beside its output.
+    pub(super) note: Option<String>,
+    /// All of the output was looked at.
+    pub(super) whole: bool,
+    /// Somebody stopped it: it says nothing.
+    pub(super) stopped: bool,
+}
+
+impl Ran {
+    /// The note and a text below it.
+    pub(super) fn noted(&self, text: &str) -> String {
+        let note = self.note.as_deref().unwrap_or_default();
+        [note, text].join("\n").trim().to_owned()
+    }
+}
+
+impl Crew {
+    /// Runs a gate in `place`; what it prints goes to `log`.
+    pub(super) async fn gate(
+        &self,
+        slot: SlotId,
+        gate: &GateSpec,
+        place: &Path,
+        log: &Path,
+    ) -> Ran {
+        let iteration = self.kit(slot).iteration;
+        let stop = self.kit(slot).stop.subscribe();
+        let wanted = stop.clone();
+        let mut env = self.setup.gate_environment.clone();
+        set(&mut env, "RALPH_GATE", &gate.name);
+        let command = CommandSpec {
+            program: "/bin/sh".into(),
+            args: vec!["-c".into(), gate.command.clone().into()],
+            folder: place.to_owned(),
+            env,
+            stdin: vec![],
+        };
+        let watch = Watch {
+            timeout: Some(gate.timeout),
+            silence: None,
+            after_result: None,
+            ..self.setup.watch.clone()
+        };
+        let mark = Mark::new(&self.setup.project.root, u64::from(iteration));
+        let mut output = GateOutput { file: private_file(log).ok(), ..GateOutput::default() };
+        let ended = supervise(&command, &watch, &mark, &mut output, None, stop).await;
+        let (verdict, exit_code, note) = judged(&ended.end);
+        let text = output.text();
+        let digest = match verdict {
+            Verdict::Pass => Digest::default(),
+            _ => digest::read(&text, digest::DEFAULT_MAX),
+        };
+        let note = match (note, output.too_much()) {
+            (Some(note), Some(much)) => Some(format!("{note}; {much}")),
+            (note, much) => note.or(much),
+        };
+        let report = GateReport {
+            name: gate.name.clone(),
+            verdict,
+            exit_code,
+            duration_ms: u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX),
+            digest: String::new(),
+        };
+        let whole = !output.skipped && ended.cut_lines == 0;
+        let stopped = *wanted.borrow() != Stop::Go && verdict != Verdict::Pass;
+        let mut ran = Ran { report, digest, note, whole, stopped };
+        if verdict != Verdict::Pass {
+            ran.report.digest = ran.noted(&ran.digest.text());
+        }
+        ran
+    }
+}
+
+/// What the end of a gate's process means: the verdict, the exit code, and what there is to say.
+fn judged(end: &ProcessEnd) -> (Verdict, Option<i32>, Option<String>) {
+    let red = |code, note: String| (Verdict::Fail, code, Some(note));
+    match end {
+        ProcessEnd::Exited { code: 0 } => (Verdict::Pass, Some(0), None),
+        ProcessEnd::Exited { code: 127 } => {
+            red(Some(127), "the shell does not find the command of this gate".to_owned())
+        }
+        ProcessEnd::Exited { code: 126 } => {
+            red(Some(126), "the shell may not run the command of this gate".to_owned())
+        }
+        ProcessEnd::Exited { code } => (Verdict::Fail, Some(*code), None),
+        ProcessEnd::Signalled { signal } => {
+            red(Some(128 + signal), format!("ended by signal {signal}"))
+        }
+        ProcessEnd::TimedOut { after_ms } => {
+            red(None, format!("no end after {} s", after_ms / 1000))
+        }
+        ProcessEnd::NotStarted { error } => red(None, error.clone()),
+        ProcessEnd::Silent { .. } | ProcessEnd::Lingered { .. } | ProcessEnd::Stopped => {
+            red(None, "it was stopped".to_owned())
+        }
+    }
+}
+
+/// A gate's name as a part of a file name.
+pub(super) fn file_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    name.chars().take(40).map(plain).collect()
+}
+
+/// What a gate prints: written into a file, the beginning and the end kept to be looked at.
+#[derive(Default)]
+struct GateOutput {
+    file: Option<std::fs::File>,
+    bytes: u64,
+    first: Vec<u8>,
+    last: VecDeque<u8>,
+    skipped: bool,
+}
+
+impl GateOutput {
+    fn take(&mut self, line: &[u8]) {
+        self.write(line);
+        self.bytes += line.len() as u64 + 1;
+        let line = &line[..line.len().min(KEPT)];
+        if self.first.len() < KEPT {
+            self.first.extend_from_slice(line);
+            self.first.push(b'\n');
+            return;
+        }
+        self.last.extend(line);
+        self.last.push_back(b'\n');
+        if self.last.len() > KEPT {
+            self.skipped = true;
+            let surplus = self.last.len() - KEPT;
+            self.last.drain(..surplus);
+        }
+    }
+
+    fn write(&mut self, line: &[u8]) {
+        let Some(file) = &mut self.file else { return };
+        let fits = self.bytes + line.len() as u64 <= WRITTEN;
+        let whole =
+            if fits { [line, b"\n"].concat() } else { b"[the rest is left out]\n".to_vec() };
+        // A full disk must not make a gate red.
+        if file.write_all(&whole).is_err() || !fits {
+            self.file = None;
+        }
+    }
+
+    /// What to say where not all of it could be kept.
+    fn too_much(&self) -> Option<String> {
+        self.skipped.then(|| {
+            let megabytes = self.bytes >> 20;
+            format!("it printed {megabytes} MiB, of which the beginning and the end were read")
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut all = self.first.clone();
+        if self.skipped {
+            all.extend_from_slice("\n[…]\n".as_bytes());
+        }
+        let (a, b) = self.last.as_slices();
+        all.extend_from_slice(a);
+        all.extend_from_slice(b);
+        String::from_utf8_lossy(&all).into_owned()
+    }
+}
+
+impl Listener for GateOutput {
+    fn stdout(&mut self, line: &[u8], _cut: bool) -> Heard {
+        self.take(line);
+        Heard::Going
+    }
+
+    fn stderr(&mut self, line: &[u8]) {
+        self.take(line);
+    }
+}

@@ -1,0 +1,106 @@
+//! Files that sessions should leave alone, and the definitions of the gates. Both count as they were at
+//! the base of the run; what a session makes of them is reported or refused.
+
+use ralph_core::agents_md;
+use ralph_core::glob::any_matches;
+use ralph_core::records::Verdict;
+use ralph_core::run::{GateReport, Input, Notice, PROTECTED, SlotId};
+
+use super::crew::{Crew, Failed};
+use crate::ports::Candidate;
+
+/// How many files are named.
+const NAMED: usize = 20;
+
+impl Crew {
+    /// Looks for protected files among what the candidate changes, and tells of them. The report of the
+    /// judge that refuses them, if they are refused.
+    pub(super) fn check_protected(
+        &self,
+        slot: SlotId,
+        candidate: &Candidate,
+    ) -> Result<Option<GateReport>, Failed> {
+        let files = self.protected_changes(candidate)?;
+        let known = std::mem::replace(&mut self.kit(slot).protected, files.clone());
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let rejected = self.setup.gate_rules.reject;
+        // The same tree is judged again after somebody committed, or when gates changed it.
+        if files != known {
+            self.send(Input::Notice(Notice::Protected { files: files.clone(), rejected }));
+        }
+        Ok(rejected.then(|| GateReport {
+            name: PROTECTED.to_owned(),
+            verdict: Verdict::Fail,
+            exit_code: None,
+            duration_ms: 0,
+            digest: sentence(&files),
+        }))
+    }
+
+    /// What the evidence says of protected files that were changed and are only reported.
+    pub(super) fn protected_told(&self, slot: SlotId, gates: &[GateReport]) -> Option<String> {
+        let kit = self.kit(slot);
+        let told = kit.protected.is_empty() || gates.iter().any(|gate| gate.name == PROTECTED);
+        (!told).then(|| sentence(&kit.protected))
+    }
+
+    fn protected_changes(&self, candidate: &Candidate) -> Result<Vec<String>, Failed> {
+        let settled = self.settled_tree();
+        if settled == candidate.tree {
+            return Ok(vec![]);
+        }
+        let patterns = &self.setup.gate_rules.protected;
+        let mut found = Vec::new();
+        for file in self.setup.vcs.changes(&settled, &candidate.tree)? {
+            if any_matches(patterns, &file) {
+                found.push(file);
+            } else if let Some(what) = self.definition_changed(&settled, candidate, &file)? {
+                found.push(format!("{file} ({what})"));
+            }
+        }
+        Ok(found)
+    }
+
+    /// What a file says about gates, where it says something else now.
+    fn definition_changed(
+        &self,
+        settled: &str,
+        candidate: &Candidate,
+        file: &str,
+    ) -> Result<Option<&'static str>, Failed> {
+        let (says, what): (fn(&str) -> Option<String>, _) = match file {
+            "AGENTS.md" => (agents_md::test_command, "the test command"),
+            "ralph.toml" => (gates_of, "the gates"),
+            ".worktreeinclude" if self.setup.gate_rules.clean => {
+                (|text| Some(text.to_owned()), "what a clean checkout gets")
+            }
+            _ => return Ok(None),
+        };
+        let said = |tree: &str| -> Result<Option<String>, Failed> {
+            let bytes = self.setup.vcs.file(tree, file)?;
+            Ok(bytes.and_then(|bytes| says(&String::from_utf8_lossy(&bytes))))
+        };
+        Ok((said(settled)? != said(&candidate.tree)?).then_some(what))
+    }
+}
+
+/// What a config says about gates, in a form that can be compared. One that cannot be read says
+/// something else than any other.
+fn gates_of(text: &str) -> Option<String> {
+    let Ok(table) = text.parse::<toml::Table>() else { return Some(text.to_owned()) };
+    let setup = table.get("git").and_then(|git| git.get("worktree")?.get("setup"));
+    let parts = [table.get("gate"), table.get("gates"), setup];
+    let said: Vec<String> = parts.into_iter().flatten().map(ToString::to_string).collect();
+    (!said.is_empty()).then(|| said.join("\n"))
+}
+
+fn sentence(files: &[String]) -> String {
+    let named: Vec<&str> = files.iter().take(NAMED).map(String::as_str).collect();
+    let more = match files.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("protected files changed: {}{more}", named.join(", "))
+}

@@ -1,0 +1,112 @@
+//! A fresh checkout of a candidate: the files of its tree and nothing else, in a folder that is thrown
+//! away.
+//!
+//! It lies in the system's folder for temporary files and not beneath the project, because most tools
+//! look upwards: a missing `node_modules` would be found in the project itself. Its `.git` is that of a
+//! linked worktree which no list names: history, refs and settings are those of the repository, HEAD and
+//! index are its own. So tests that ask git find what they would find after the commit.
+
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::entries::os_path;
+use super::git::{Git, GitError};
+use super::in_place::GitVcs;
+use super::scratch;
+use crate::ports::{Candidate, Checkout};
+use crate::process::project_key;
+
+impl GitVcs {
+    pub(super) fn check_out_fresh(
+        &self,
+        candidate: &Candidate,
+        include: &str,
+    ) -> Result<Checkout, GitError> {
+        let prefix = format!("{}{}-", prefix(self.worktree()), std::process::id());
+        let held = tempfile::Builder::new().prefix(&prefix).tempdir();
+        let held = held.map_err(|source| GitError::File { path: "temporary".into(), source })?;
+        // A name that says what it is: some tools show that of the folder they are in.
+        let name = self.worktree().file_name().unwrap_or_else(|| "checkout".as_ref());
+        let folder = held.path().join(name);
+        self.write_git_dir(&folder.join(".git"), candidate)?;
+        Git::checkout(&folder, &["read-tree", "--reset", "-u", &candidate.tree]).run()?;
+        for path in self.included(include)? {
+            let (from, to) = (self.worktree().join(&path), folder.join(&path));
+            copy(&from, &to).map_err(|source| GitError::File { path: from, source })?;
+        }
+        Ok(Checkout::new(held, folder))
+    }
+
+    fn write_git_dir(&self, own: &Path, candidate: &Candidate) -> Result<(), GitError> {
+        let file_error = |source| GitError::File { path: own.to_owned(), source };
+        std::fs::create_dir_all(own).map_err(file_error)?;
+        let common = self.project.git_dir.canonicalize().map_err(file_error)?;
+        let mut common = common.as_os_str().as_bytes().to_vec();
+        common.push(b'\n');
+        std::fs::write(own.join("commondir"), common).map_err(file_error)?;
+        let head = match &candidate.head {
+            Some(head) => format!("{head}\n"),
+            None => "ref: refs/heads/main\n".to_owned(),
+        };
+        std::fs::write(own.join("HEAD"), head).map_err(file_error)
+    }
+
+    /// The ignored files of the worktree that fit these patterns.
+    fn included(&self, patterns: &str) -> Result<Vec<PathBuf>, GitError> {
+        if patterns.trim().is_empty() {
+            return Ok(vec![]);
+        }
+        let file_error = |source| GitError::File { path: ".worktreeinclude".into(), source };
+        let mut file = tempfile::NamedTempFile::new().map_err(file_error)?;
+        io::Write::write_all(&mut file, patterns.as_bytes()).map_err(file_error)?;
+        let from = format!("--exclude-from={}", file.path().display());
+        let fitting = self.git(&["ls-files", "--others", "--ignored", "-z", &from]).run()?;
+        if fitting.is_empty() {
+            return Ok(vec![]);
+        }
+        let ignored = match self.git(&["check-ignore", "-z", "--stdin"]).input(&fitting).run() {
+            Ok(ignored) => ignored,
+            // It says no when it finds none.
+            Err(GitError::Failed { message, .. }) if message.starts_with("exit status") => vec![],
+            Err(error) => return Err(error),
+        };
+        let is_ours =
+            |path: &[u8]| path.starts_with(b".ralph/") || path.starts_with(b".worktrees/");
+        let paths = ignored.split(|byte| *byte == 0);
+        // A folder is another repository.
+        let wanted = paths.filter(|path| !path.is_empty() && !path.ends_with(b"/"));
+        Ok(wanted.filter(|path| !is_ours(path)).map(os_path).collect())
+    }
+
+    pub(super) fn file_in(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
+        let listed = self.git(&["ls-tree", "-z", tree, "--", path]).run()?;
+        let listed = String::from_utf8_lossy(&listed);
+        let Some((about, _)) = listed.split_once('\t') else { return Ok(None) };
+        match about.split(' ').collect::<Vec<_>>()[..] {
+            [_, "blob", id] => Ok(Some(self.git(&["cat-file", "blob", id]).run()?)),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Copies a file with its permissions, or a link as a link.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    if let Some(folder) = to.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    match std::fs::read_link(from) {
+        Ok(target) => std::os::unix::fs::symlink(target, to),
+        Err(_) => std::fs::copy(from, to).map(drop),
+    }
+}
+
+/// How the folders for a worktree are named, before the pid.
+fn prefix(worktree: &Path) -> String {
+    format!("ralph-clean-{}-", project_key(worktree))
+}
+
+/// Removes the checkouts that killed processes left.
+pub(super) fn sweep(worktree: &Path) {
+    scratch::sweep_folders(&prefix(worktree));
+}
