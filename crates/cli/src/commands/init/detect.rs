@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-/// What lies at the top of a project: names, folders with a slash at the end, and the texts of the
-/// files in [`WORTH_READING`].
+/// What lies at the top of a project and in the folders of [`WORTH_LISTING`]: names, folders with a slash
+/// at the end, and the texts of the files in [`WORTH_READING`].
 #[derive(Debug, Default)]
 pub(crate) struct Top(pub(crate) BTreeMap<String, String>);
 
 /// Files whose text tells something.
-pub(crate) const WORTH_READING: [&str; 13] = [
+pub(crate) const WORTH_READING: [&str; 18] = [
     "Cargo.toml",
     "package.json",
     "pyproject.toml",
@@ -22,7 +22,15 @@ pub(crate) const WORTH_READING: [&str; 13] = [
     "justfile",
     "Justfile",
     ".justfile",
+    "deno.json",
+    "deno.jsonc",
+    "composer.json",
+    "Gemfile",
+    "build.zig",
 ];
+
+/// Folders in which the names of files tell something.
+pub(crate) const WORTH_LISTING: [&str; 1] = ["tests"];
 
 /// A test command and the file that shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +52,11 @@ impl Top {
         names.iter().copied().find(|name| self.has(name))
     }
 
+    fn beginning(&self, start: &str) -> Option<&str> {
+        let from = self.0.range(start.to_owned()..).map(|(name, _)| name.as_str());
+        from.take_while(|name| name.starts_with(start)).find(|name| name.ends_with(".py"))
+    }
+
     fn ending(&self, end: &str) -> Option<&str> {
         self.0.keys().map(String::as_str).find(|name| name.ends_with(end))
     }
@@ -52,13 +65,28 @@ impl Top {
 /// Says the command and the file that shows it.
 type Rule = fn(&Top) -> Option<(String, &str)>;
 
-/// Every test command that the project shows, the best one first: that of the language before that
-/// of a task runner, because it needs nothing else to be installed.
+/// One row per kind of project: the language's own tools in the first table, people's own recipes in the
+/// second.
+const LANGUAGES: [Rule; 14] = [
+    cargo, node, deno, python, go, gradle, maven, mix, composer, bundler, zig, swift, dotnet, dune,
+];
+const RECIPES: [Rule; 2] = [make, just];
+
+/// Every test command that the project shows, the best one first.
+///
+/// With one language its own command comes first: it needs nothing else to be installed, and everybody
+/// knows what it prints. With several only a recipe that a person wrote can test all of them.
 pub(crate) fn test_commands(top: &Top) -> Vec<Found> {
-    let rules: [Rule; 11] =
-        [cargo, node, python, go, gradle, maven, mix, swift, dotnet, make, just];
-    let found = rules.into_iter().filter_map(|rule| rule(top));
-    found.map(|(command, from)| Found { command, from: from.to_owned() }).collect()
+    let find = |rules: &[Rule]| -> Vec<Found> {
+        let found = rules.iter().filter_map(|rule| rule(top));
+        found.map(|(command, from)| Found { command, from: from.to_owned() }).collect()
+    };
+    let (mut first, mut then) = (find(&LANGUAGES), find(&RECIPES));
+    if first.len() > 1 {
+        std::mem::swap(&mut first, &mut then);
+    }
+    first.extend(then);
+    first
 }
 
 fn cargo(top: &Top) -> Option<(String, &str)> {
@@ -100,8 +128,11 @@ fn python(top: &Top) -> Option<(String, &str)> {
         ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "requirements-dev.txt"];
     let named =
         PROJECT.into_iter().chain(["tox.ini"]).find(|file| top.text(file).contains("pytest"));
-    let with_tests =
-        || top.first(&["tests/", "test/"]).and_then(|_| top.first(&PROJECT)).map(|file| (file, ""));
+    let with_tests = || {
+        let named = top.beginning("tests/test_").or_else(|| top.beginning("test_"));
+        let file = top.first(&["tests/", "test/"]).and_then(|_| top.first(&PROJECT));
+        file.or(named.filter(|file| file.ends_with(".py"))).map(|file| (file, ""))
+    };
     let (from, django) = top
         .first(&["pytest.ini", ".pytest.ini", "conftest.py"])
         .or(named)
@@ -152,7 +183,54 @@ fn swift(top: &Top) -> Option<(String, &str)> {
 }
 
 fn dotnet(top: &Top) -> Option<(String, &str)> {
-    top.ending(".sln").map(|file| ("dotnet test".to_owned(), file))
+    let kinds = [".sln", ".slnx", ".csproj", ".fsproj"];
+    let file = kinds.into_iter().find_map(|end| top.ending(end))?;
+    Some(("dotnet test".to_owned(), file))
+}
+
+fn deno(top: &Top) -> Option<(String, &str)> {
+    let file = top.first(&["deno.json", "deno.jsonc"])?;
+    // What `deno init` writes has no test task, and the runner needs none.
+    let config: serde_json::Value = serde_json::from_str(top.text(file)).unwrap_or_default();
+    let task = config.get("tasks").and_then(|tasks| tasks.get("test")).is_some();
+    Some((if task { "deno task test" } else { "deno test" }.to_owned(), file))
+}
+
+fn composer(top: &Top) -> Option<(String, &str)> {
+    let config: serde_json::Value =
+        serde_json::from_str(top.text("composer.json")).unwrap_or_default();
+    if config.get("scripts").and_then(|scripts| scripts.get("test")).is_some() {
+        return Some(("composer test".to_owned(), "composer.json"));
+    }
+    let pest = top.text("composer.json").contains("pestphp/pest");
+    let file = top.first(&["phpunit.xml", "phpunit.xml.dist"]).or_else(|| {
+        (pest || top.text("composer.json").contains("phpunit/phpunit")).then_some("composer.json")
+    })?;
+    Some((if pest { "vendor/bin/pest" } else { "vendor/bin/phpunit" }.to_owned(), file))
+}
+
+fn bundler(top: &Top) -> Option<(String, &str)> {
+    let file = top.first(&["Gemfile"])?;
+    let command = if top.first(&[".rspec", "spec/"]).is_some() {
+        "bundle exec rspec"
+    } else if top.has("bin/") && top.has("config/") && top.text(file).contains("rails") {
+        "bin/rails test"
+    } else if top.has("Rakefile") && top.first(&["test/"]).is_some() {
+        "bundle exec rake test"
+    } else {
+        return None;
+    };
+    Some((command.to_owned(), file))
+}
+
+fn zig(top: &Top) -> Option<(String, &str)> {
+    // Without such a step the build refuses the word.
+    let has_step = top.text("build.zig").contains("\"test\"");
+    has_step.then(|| ("zig build test".to_owned(), "build.zig"))
+}
+
+fn dune(top: &Top) -> Option<(String, &str)> {
+    top.has("dune-project").then(|| ("dune test".to_owned(), "dune-project"))
 }
 
 fn make(top: &Top) -> Option<(String, &str)> {
@@ -242,6 +320,11 @@ mod tests {
             (&[("pyproject.toml", "pytest"), ("poetry.lock", "")], Some("poetry run pytest")),
             (&[("manage.py", ""), ("requirements.txt", "django")], Some("python3 manage.py test")),
             (&[("tests/", "")], None),
+            (&[("tests/", ""), ("tests/test_a.py", "")], Some("python3 -m pytest")),
+            (&[("tests/", ""), ("tests/test_a.sh", "")], None),
+            (&[("test_calc.py", ""), ("calc.py", "")], Some("python3 -m pytest")),
+            (&[("setup.cfg", "[tool:pytest]")], Some("python3 -m pytest")),
+            (&[("tox.ini", "[pytest]")], Some("python3 -m pytest")),
             (&[("go.mod", "")], Some("go test ./...")),
             (&[("gradlew", ""), ("build.gradle", "")], Some("./gradlew test")),
             (&[("build.gradle.kts", "")], Some("gradle test")),
@@ -250,6 +333,28 @@ mod tests {
             (&[("mix.exs", "")], Some("mix test")),
             (&[("Package.swift", "")], Some("swift test")),
             (&[("App.sln", "")], Some("dotnet test")),
+            (&[("App.Tests.csproj", "")], Some("dotnet test")),
+            (&[("deno.json", "{}")], Some("deno test")),
+            (&[("deno.jsonc", "// odd\n{")], Some("deno test")),
+            (&[("deno.json", r#"{"tasks":{"test":"deno test -A"}}"#)], Some("deno task test")),
+            (&[("composer.json", r#"{"scripts":{"test":"phpunit"}}"#)], Some("composer test")),
+            (&[("composer.json", "{}"), ("phpunit.xml.dist", "")], Some("vendor/bin/phpunit")),
+            (
+                &[("composer.json", r#"{"require-dev":{"pestphp/pest":"3"}}"#)],
+                Some("vendor/bin/pest"),
+            ),
+            (&[("composer.json", "{}")], None),
+            (&[("Gemfile", ""), (".rspec", "")], Some("bundle exec rspec")),
+            (&[("Gemfile", ""), ("spec/", "")], Some("bundle exec rspec")),
+            (
+                &[("Gemfile", "gem 'rails'"), ("bin/", ""), ("config/", ""), ("test/", "")],
+                Some("bin/rails test"),
+            ),
+            (&[("Gemfile", ""), ("Rakefile", ""), ("test/", "")], Some("bundle exec rake test")),
+            (&[("Gemfile", "")], None),
+            (&[("build.zig", "b.step(\"test\", \"Run tests\")")], Some("zig build test")),
+            (&[("build.zig", "pub fn build")], None),
+            (&[("dune-project", "")], Some("dune test")),
             (&[("Makefile", "all:\n\techo\ntest: all\n\t./t\n")], Some("make test")),
             (&[("makefile", "check test:\n\t./t\n")], Some("make test")),
             (&[("GNUmakefile", "test::\n\t./t\n")], Some("make test")),
@@ -266,18 +371,34 @@ mod tests {
         }
     }
 
+    /// What is found, in its order, with the files that show it.
+    fn all(files: &[(&str, &str)]) -> Vec<(String, String)> {
+        let files = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+        let found = test_commands(&Top(files.collect()));
+        found.into_iter().map(|found| (found.command, found.from)).collect()
+    }
+
+    fn pair(command: &str, from: &str) -> (String, String) {
+        (command.to_owned(), from.to_owned())
+    }
+
     #[test]
-    fn all_commands_are_found_and_the_language_comes_first() {
-        let top = Top(BTreeMap::from([
-            ("Makefile".to_owned(), "test:\n".to_owned()),
-            ("Cargo.toml".to_owned(), String::new()),
-            ("package.json".to_owned(), r#"{"scripts":{"test":"jest"}}"#.to_owned()),
-        ]));
-        let all = test_commands(&top);
-        let all: Vec<_> = all.iter().map(|f| (f.command.as_str(), f.from.as_str())).collect();
-        assert_eq!(
-            all,
-            [("cargo test", "Cargo.toml"), ("npm test", "package.json"), ("make test", "Makefile")]
-        );
+    fn one_language_comes_before_a_recipe() {
+        let files = [("Makefile", "test:\n"), ("Cargo.toml", "")];
+        assert_eq!(all(&files), [pair("cargo test", "Cargo.toml"), pair("make test", "Makefile")]);
+    }
+
+    #[test]
+    fn a_recipe_comes_before_several_languages() {
+        let scripts = r#"{"scripts":{"test":"jest"}}"#;
+        let files = [("justfile", "test:\n"), ("Cargo.toml", ""), ("package.json", scripts)];
+        let expected = [
+            pair("just test", "justfile"),
+            pair("cargo test", "Cargo.toml"),
+            pair("npm test", "package.json"),
+        ];
+        assert_eq!(all(&files), expected);
+        let files = [("Cargo.toml", ""), ("package.json", scripts)];
+        assert_eq!(all(&files)[0], pair("cargo test", "Cargo.toml"), "without a recipe");
     }
 }

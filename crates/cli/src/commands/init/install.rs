@@ -81,6 +81,11 @@ pub(crate) fn found_commands(project: &Project) -> Vec<Found> {
         };
         top.0.insert(name, text);
     }
+    for folder in detect::WORTH_LISTING {
+        let entries = std::fs::read_dir(project.worktree.join(folder)).into_iter().flatten();
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        top.0.extend(names.map(|name| (format!("{folder}/{name}"), String::new())));
+    }
     detect::test_commands(&top)
 }
 
