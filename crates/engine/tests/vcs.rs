@@ -5,10 +5,14 @@
 
 #[path = "vcs/candidates.rs"]
 mod candidates;
+#[path = "vcs/checkouts.rs"]
+mod checkouts;
 #[path = "vcs/commits.rs"]
 mod commits;
 #[path = "vcs/fakes.rs"]
 mod fakes;
+#[path = "vcs/hooks.rs"]
+mod hooks;
 #[path = "vcs/kit.rs"]
 mod kit;
 #[cfg(target_os = "linux")]

@@ -114,6 +114,7 @@ impl<W: Write> SessionLog<W> {
         for gate in gates {
             let code = match (gate.verdict, gate.exit_code) {
                 (Verdict::Fail, Some(code)) => format!(", exit code {code}"),
+                (Verdict::Pass, Some(code @ 1..)) => format!(", exit code {code}, old failures"),
                 _ => String::new(),
             };
             let time = short_duration(gate.duration_ms);

@@ -358,7 +358,8 @@ pub enum Fact {
         /// All were green.
         green: bool,
     },
-    /// Somebody committed meanwhile: the tree is written and judged once more.
+    /// Somebody committed meanwhile, or a git hook changed what was to be committed: the tree is written
+    /// and judged once more.
     HeadMoved {
         /// Where.
         slot: SlotId,

@@ -5,7 +5,7 @@ use std::io::Write;
 use ralph_core::TaskId;
 use ralph_core::agent::EndClass;
 use ralph_core::records::Verdict;
-use ralph_core::run::{Class, Fact, GateReport, Notice, SessionReport, SlotId, Wait};
+use ralph_core::run::{Class, Fact, GateReport, Notice, PROTECTED, SessionReport, SlotId, Wait};
 use ralph_core::task::Status;
 use ralph_core::time::Timestamp;
 use ralph_core::view::{Doing, words};
@@ -65,7 +65,7 @@ impl<W: Write> PlainReporter<W> {
             }
             Fact::Judged { slot, gates, green, .. } => self.judged(*slot, gates, *green),
             Fact::HeadMoved { .. } => {
-                let text = "somebody committed meanwhile; the work is judged again on top of it";
+                let text = "what is to be committed has changed meanwhile; it is judged again";
                 self.named("note", Meaning::Faint, text);
             }
             Fact::Settling { slot, class } => self.detail(*slot, &format!("settles as {class}")),
@@ -299,12 +299,15 @@ impl<W: Write> PlainReporter<W> {
             let name = format!(" {:<longest$}  ", gate.name);
             let time = short_duration(gate.duration_ms);
             let how = match (gate.verdict, gate.exit_code) {
+                (Verdict::Fail, _) if gate.name == PROTECTED => String::new(),
                 (Verdict::Fail, Some(code)) => format!("  exit code {code}"),
                 (Verdict::Fail, None) => "  it did not end".to_owned(),
+                (Verdict::Pass, Some(1..)) => "  only old failures".to_owned(),
                 (Verdict::Pass | Verdict::Ungated | Verdict::Unchanged, _) => String::new(),
             };
             let line = Line::new().add(meaning, symbol).flexible(None, name);
-            self.beside(slot, &line.add(Meaning::Faint, time).add(Meaning::Bad, how));
+            let bad = if meaning == Meaning::Good { Meaning::Warning } else { Meaning::Bad };
+            self.beside(slot, &line.add(Meaning::Faint, time).add(bad, how));
             if gate.verdict == Verdict::Fail {
                 self.digest(slot, &gate.digest);
             }

@@ -105,7 +105,7 @@ fn attempt_line(attempt: &Attempt, look: Look) -> String {
     with_text(line.plain(format!("{}  {outcome}", attempt.id)), &facts.join(", "), look)
 }
 
-/// When, what which judge said of which tree, and why it was red.
+/// When, what which judge said of which tree, and why.
 fn evidence_line(found: &Evidence, look: Look) -> String {
     let meaning = match found.verdict {
         Verdict::Pass => Meaning::Good,
@@ -113,8 +113,9 @@ fn evidence_line(found: &Evidence, look: Look) -> String {
         Verdict::Ungated | Verdict::Unchanged => Meaning::Warning,
     };
     let why = match found.verdict {
-        Verdict::Fail => found.digest.trim().lines().next().unwrap_or_default(),
-        Verdict::Pass | Verdict::Ungated | Verdict::Unchanged => "",
+        // What passed says something only where there is something to know.
+        Verdict::Fail | Verdict::Pass => found.digest.trim().lines().next().unwrap_or_default(),
+        Verdict::Ungated | Verdict::Unchanged => "",
     };
     let line = Line::new().add(Meaning::Faint, found.at.to_string()).plain("  ");
     let line = line.add(meaning, found.verdict.as_str()).plain(format!("  {}  ", found.judge));

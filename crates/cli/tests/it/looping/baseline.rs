@@ -91,3 +91,21 @@ fn with_nothing_to_do_the_gates_are_not_run() {
     assert_eq!(build(&env, &[], &[]).code, 2);
     assert!(!runs(&env).pop().unwrap().join("baseline.json").exists());
 }
+
+#[test]
+fn a_run_that_is_cancelled_while_the_gates_run_first_ends_at_once() {
+    let env = project(&["a"]);
+    let gate = "touch ../reached; sleep 300";
+    env.write(
+        "ralph.toml",
+        format!("[gates]\nbaseline = true\n[[gate]]\nname = \"slow\"\ncommand = \"{gate}\"\n"),
+    );
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "gate"]);
+    let run = start(&env, &[&works()], &[]);
+    wait_for(&env, "reached");
+    ralph_testkit::send_signal("INT", run.id());
+    assert_eq!(Ran::end_of(run).code, 130);
+    assert_eq!(status(&env, "a"), "pending");
+    assert!(!runs(&env).pop().unwrap().join("baseline.json").exists(), "it says nothing");
+}
