@@ -76,6 +76,8 @@ pub(super) struct SlotKit {
     pub(super) candidate: Option<Candidate>,
     /// What the gates said of it.
     pub(super) gates: Vec<GateReport>,
+    /// A tree, and the files in which it differs from the settled one.
+    pub(super) changes: Option<(String, Vec<String>)>,
     /// Protected files that it changes.
     pub(super) protected: Vec<String>,
     /// What the session used.
@@ -131,6 +133,7 @@ impl Crew {
                 stop: watch::Sender::new(Stop::Go),
                 candidate: None,
                 gates: vec![],
+                changes: None,
                 protected: vec![],
                 usage: Usage::default(),
                 peek: None,

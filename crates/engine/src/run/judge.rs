@@ -30,7 +30,9 @@ impl Crew {
         };
         crash::point("candidate-made");
         let tree = candidate.tree.clone();
-        self.kit(slot).candidate = Some(candidate);
+        let mut kit = self.kit(slot);
+        kit.candidate = Some(candidate);
+        kit.changes = Some((tree.clone(), files.clone()));
         Ok(Input::CandidateMade {
             slot,
             tree,

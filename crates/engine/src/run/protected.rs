@@ -20,7 +20,7 @@ impl Crew {
         slot: SlotId,
         candidate: &Candidate,
     ) -> Result<Option<GateReport>, Failed> {
-        let files = self.protected_changes(candidate)?;
+        let files = self.protected_changes(slot, candidate)?;
         let known = std::mem::replace(&mut self.kit(slot).protected, files.clone());
         if files.is_empty() {
             return Ok(None);
@@ -46,14 +46,23 @@ impl Crew {
         (!told).then(|| sentence(&kit.protected))
     }
 
-    fn protected_changes(&self, candidate: &Candidate) -> Result<Vec<String>, Failed> {
+    fn protected_changes(
+        &self,
+        slot: SlotId,
+        candidate: &Candidate,
+    ) -> Result<Vec<String>, Failed> {
         let settled = self.settled_tree();
         if settled == candidate.tree {
             return Ok(vec![]);
         }
+        let known = self.kit(slot).changes.take().filter(|(tree, _)| *tree == candidate.tree);
+        let changes = match known {
+            Some((_, changes)) => changes,
+            None => self.setup.vcs.changes(&settled, &candidate.tree)?,
+        };
         let patterns = &self.setup.gate_rules.protected;
         let mut found = Vec::new();
-        for file in self.setup.vcs.changes(&settled, &candidate.tree)? {
+        for file in changes {
             if any_matches(patterns, &file) {
                 found.push(file);
             } else if let Some(what) = self.definition_changed(&settled, candidate, &file)? {

@@ -72,10 +72,10 @@ impl GitVcs {
             hooks.changes.store(0, Ordering::Relaxed);
             return Ok(());
         }
+        // Once it is too often it stays so: trying again must not begin to count anew.
         if hooks.changes.fetch_add(1, Ordering::Relaxed) < MAX_CHANGES {
             return Err(GitError::HookChanged { hook: "pre-commit".to_owned() });
         }
-        hooks.changes.store(0, Ordering::Relaxed);
         Err(GitError::Hook {
             hook: "pre-commit".to_owned(),
             message: "it changes what is to be committed every time".to_owned(),

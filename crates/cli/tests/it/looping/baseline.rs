@@ -30,6 +30,9 @@ fn only_old_failures_do_not_hold_a_task_up() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let said = "gate check was already red before the run, with 2 failing tests: old_one, old_two";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    assert!(ran.stderr.contains("only old failures"), "{}", ran.stderr);
+    let page = env.task(&["show", "a"]);
+    assert!(page.contains("Only tests fail that failed before the run"), "{page}");
     let evidence = &show(&env, "a")["evidence"][0];
     assert_eq!((&evidence["verdict"], &evidence["exit_code"]), (&"pass".into(), &101.into()));
     assert_eq!(evidence["digest"], "Only tests fail that failed before the run:\n- old_two");

@@ -90,10 +90,14 @@ fn what_a_hook_formats_is_judged_before_it_is_committed() {
 #[test]
 fn a_hook_that_never_comes_to_rest_is_a_failure() {
     let env = project(&["a"]);
-    hook(&env, ".git/hooks/pre-commit", "date +%N >> a.txt; git add a.txt");
+    let restless = "echo x >> ../tries; date +%N >> a.txt; git add a.txt";
+    hook(&env, ".git/hooks/pre-commit", restless);
     let ran = build(&env, &[&works()], &[]);
     assert_eq!(ran.code, 5, "{}", ran.stderr);
     assert!(ran.stderr.contains("changes what is to be committed every time"), "{}", ran.stderr);
+    let tries = std::fs::read_to_string(env.folder().join("tries")).unwrap().lines().count();
+    let judged = of_kind(&journal(&env), "judged").len();
+    assert!(judged == 3 && tries <= 8, "{judged} {tries}");
     assert_eq!(subjects(&env), ["first"]);
 }
 
