@@ -38,7 +38,7 @@ impl GitVcs {
         let hooks = self.hooks_folder()?;
         let mut message = message(subject, body);
         if let Some(folder) = &hooks {
-            self.pre_commit(folder, candidate)?;
+            self.pre_commit(folder, base, candidate)?;
             message = self.message_by_hooks(folder, message)?;
         }
         let changes = self.diff(&candidate.head_tree, &candidate.tree)?;

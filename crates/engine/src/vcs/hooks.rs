@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::git::{ELSEWHERE, GitError};
 use super::in_place::GitVcs;
 use super::scratch::Scratch;
-use crate::ports::Candidate;
+use crate::ports::{Candidate, RunBase};
 use crate::probe::{self, Ended};
 
 /// How often in a row the hook may change what is to be committed.
@@ -56,9 +56,14 @@ impl GitVcs {
     /// Runs `pre-commit` on the candidate.
     ///
     /// What the hook adds was not judged, so it is not committed: the error says that the tree has to be
-    /// judged again. A formatter changes the files and adds them, the new candidate has both, and the
-    /// second time there is nothing left to change.
-    pub(super) fn pre_commit(&self, folder: &Path, candidate: &Candidate) -> Result<(), GitError> {
+    /// judged again. A formatter changes the files, and either adds them or fails so that a person does;
+    /// the new candidate has them, and the second time there is nothing left to change.
+    pub(super) fn pre_commit(
+        &self,
+        folder: &Path,
+        base: &RunBase,
+        candidate: &Candidate,
+    ) -> Result<(), GitError> {
         let (Some(hooks), Some(hook)) = (&self.hooks, executable(folder, "pre-commit")) else {
             return Ok(());
         };
@@ -67,19 +72,23 @@ impl GitVcs {
         scratch.git(&["read-tree", "--reset", &candidate.tree]).run()?;
         // It says no where a file differs, which is what it was asked to find out.
         let _ = scratch.git(&["update-index", "-q", "--refresh"]).run();
-        self.run_hook(hooks, &hook, &[], Some(&scratch.path()))?;
-        if scratch.write_tree()? == candidate.tree {
-            hooks.changes.store(0, Ordering::Relaxed);
-            return Ok(());
-        }
+        let refused = match self.run_hook(hooks, &hook, &[], Some(&scratch.path())) {
+            Ok(()) if scratch.write_tree()? == candidate.tree => {
+                hooks.changes.store(0, Ordering::Relaxed);
+                return Ok(());
+            }
+            Ok(()) => GitError::Hook {
+                hook: "pre-commit".to_owned(),
+                message: "it changes what is to be committed every time".to_owned(),
+            },
+            Err(error) if self.write_candidate(base)?.tree == candidate.tree => return Err(error),
+            Err(error) => error,
+        };
         // Once it is too often it stays so: trying again must not begin to count anew.
-        if hooks.changes.fetch_add(1, Ordering::Relaxed) < MAX_CHANGES {
-            return Err(GitError::HookChanged { hook: "pre-commit".to_owned() });
+        match hooks.changes.fetch_add(1, Ordering::Relaxed) < MAX_CHANGES {
+            true => Err(GitError::HookChanged { hook: "pre-commit".to_owned() }),
+            false => Err(refused),
         }
-        Err(GitError::Hook {
-            hook: "pre-commit".to_owned(),
-            message: "it changes what is to be committed every time".to_owned(),
-        })
     }
 
     /// The message as `prepare-commit-msg` and `commit-msg` leave it.

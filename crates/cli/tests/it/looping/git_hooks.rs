@@ -87,6 +87,24 @@ fn what_a_hook_formats_is_judged_before_it_is_committed() {
     assert!(ran.stderr.contains("the pre-commit hook changed what is to be committed"));
 }
 
+/// The way of the program that is called pre-commit: it formats, and fails where that changed something.
+#[test]
+fn a_formatter_that_fails_so_that_somebody_adds_its_changes_is_run_again() {
+    let env = project(&["a"]);
+    env.write("mine.txt", "committed\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "mine"]);
+    env.write("mine.txt", "dirty\n");
+    let format = "sed -i s/work/WORK/ a.txt; git diff --quiet -- a.txt || exit 1";
+    hook(&env, ".git/hooks/pre-commit", format);
+    let ran = build(&env, &[&works()], &[]);
+    assert_eq!((ran.code, status(&env, "a").as_str()), (0, "done"), "{}", ran.stderr);
+    assert_eq!(env.git(&["show", "--name-only", "--format=", "HEAD"]), "a.txt\n");
+    assert_eq!(env.git(&["show", "HEAD:a.txt"]), "WORK\n");
+    assert_eq!(of_kind(&journal(&env), "judged").len(), 2);
+    assert_eq!(env.git(&["status", "--porcelain"]), " M mine.txt\n");
+}
+
 #[test]
 fn a_hook_that_never_comes_to_rest_is_a_failure() {
     let env = project(&["a"]);
