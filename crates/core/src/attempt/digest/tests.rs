@@ -208,7 +208,11 @@ fn outputs_of_real_programs_name_their_failing_tests() {
     for (program, output, failing) in [
         ("cargo", include_str!("samples/cargo.txt"), &["tests::adds"] as &[&str]),
         ("nextest", include_str!("samples/nextest.txt"), &["calc tests::adds"]),
-        ("pytest", include_str!("samples/pytest.txt"), &["test_broken.py"]),
+        (
+            "pytest",
+            include_str!("samples/pytest.txt"),
+            &["test_calc.py::test_text[a - b]", "test_calc.py::test_adds", "test_broken.py"],
+        ),
         (
             "unittest",
             include_str!("samples/unittest.txt"),
