@@ -212,7 +212,15 @@ fn setup(repo: &Path, program: &Path) -> Setup {
             learn: true,
             retries: RetryLimit::AtMost(3),
             budget: 12_000,
+            rules: Template::embedded(),
+            mode: "build".to_owned(),
+            plan_file: None,
+            bare: false,
         },
+        plan: None,
+        about: None,
+        folder: repo.to_owned(),
+        recent_attempts: 5,
         gates: vec![],
         gate_rules: GateRules::default(),
         lease: Lease::DEFAULT,
@@ -251,6 +259,7 @@ fn policy() -> Policy {
         strategy: Strategy::Agent,
         tiers: TierNames::default(),
         port_retries: 0,
+        ..Policy::default()
     }
 }
 

@@ -22,6 +22,9 @@ use crate::wire::Context;
 struct App {
     #[command(flatten)]
     global: GlobalArgs,
+    /// `ralph plan`, as other loops spell it
+    #[arg(long, hide = true)]
+    plan: bool,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -61,8 +64,10 @@ pub(crate) struct GlobalArgs {
 enum Command {
     Init(commands::init::InitArgs),
     Doctor(commands::doctor::DoctorArgs),
+    Plan(commands::plan::PlanArgs),
     Build(Box<commands::build::BuildArgs>),
     Run(Box<commands::build::RunArgs>),
+    Prompt(commands::prompt::PromptArgs),
     Status(commands::status::StatusArgs),
     Logs(commands::logs::LogsArgs),
     Task(Box<commands::task::TaskArgs>),
@@ -110,8 +115,12 @@ pub(crate) fn run(environment: &Environment) -> Exit {
         }
     };
     let mut context = Context::new(environment, &app.global);
-    let done = dispatch(app.command, &mut context)
-        .and_then(|()| context.out.finish().map_err(CliError::from));
+    let done = match (app.plan, app.command) {
+        (true, None) => commands::plan::cmd_plan_flag(&mut context),
+        (true, Some(_)) => Err(CliError::usage("--plan is a command of its own: ralph plan")),
+        (false, command) => dispatch(command, &mut context),
+    };
+    let done = done.and_then(|()| context.out.finish().map_err(CliError::from));
     match done {
         Ok(()) => Exit::Success,
         Err(error) if error.is_closed_pipe => Exit::Success,
@@ -129,6 +138,8 @@ fn dispatch(command: Option<Command>, context: &mut Context<'_>) -> Result<(), C
         None => commands::overview::cmd_overview(context),
         Some(Command::Init(args)) => commands::init::cmd_init(&args, context),
         Some(Command::Doctor(args)) => commands::doctor::cmd_doctor(&args, context),
+        Some(Command::Plan(args)) => commands::plan::cmd_plan(&args, context),
+        Some(Command::Prompt(args)) => commands::prompt::cmd_prompt(&args, context),
         Some(Command::Build(args)) => commands::build::cmd_build(&args, context),
         Some(Command::Run(args)) => commands::build::cmd_run(&args, context),
         Some(Command::Status(args)) => commands::status::cmd_status(&args, context),

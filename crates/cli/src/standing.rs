@@ -184,7 +184,7 @@ fn next(page: &StatusPage, prepared: bool) -> Vec<(String, &'static str)> {
                 step("ralph init", "settings, prompt and test command");
             }
             step("ralph task add \"What to do\"", "add the first task");
-            step("ralph import FILE", "or bring in a plan (prd.json, beads)");
+            step("ralph import FILE", "or bring in a plan (markdown, prd.json, beads)");
         }
         State::Stopped => {
             if counts.open > 0 {

@@ -86,6 +86,17 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
+/// `12s`, `4m 12s`, `1h 02m 05s`: whole seconds.
+pub fn duration(millis: u64) -> String {
+    let seconds = millis / 1000;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds}s"),
+        (0, _) => format!("{minutes}m {seconds:02}s"),
+        _ => format!("{hours}h {minutes:02}m {seconds:02}s"),
+    }
+}
+
 /// A moment to the millisecond, for `#[serde(with = "millis")]`: the journal must fold to what was
 /// there when it was written.
 pub mod millis {

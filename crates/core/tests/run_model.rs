@@ -10,9 +10,9 @@ use ralph_core::ids::{AttemptId, QuestionId, RunId};
 use ralph_core::policy::strategy::{Strategy as Models, TierNames};
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    Budget, Claims, Class, Control, Effect, Fact, GateReport, Input, Phase, Picker, Policy, Port,
-    Request, RunEvent, RunState, SessionReport, Settled, SlotId, Survey, TaskAction, TaskBrief,
-    TaskResult, Wish, decide,
+    Budget, Claims, Class, Commits, Control, Effect, EndsWhen, Exhausted, Fact, GateReport, Input,
+    Phase, Picker, Policy, Port, Request, RunEvent, RunState, SessionReport, Settled, SlotId,
+    Survey, TaskAction, TaskBrief, TaskResult, Unit, Wish, decide,
 };
 use ralph_core::task::{Counts, RetryLimit, Status};
 use ralph_core::{AgentId, TaskId, Timestamp};
@@ -36,6 +36,22 @@ fn policy(picker: Picker, slots: u32, max: Option<u32>) -> Policy {
         strategy: Models::CostOptimized,
         tiers: TierNames::default(),
         port_retries: 3,
+        ..Policy::default()
+    }
+}
+
+/// The iteration as a whole is judged, as a checklist is.
+fn by_iteration(max: u32) -> Policy {
+    Policy {
+        preset: "checklist".to_owned(),
+        retries: RetryLimit::AtMost(3),
+        unit: Unit::Iteration,
+        on_exhausted: Exhausted::Stop,
+        commits: Commits::EveryIteration,
+        ends: vec![EndsWhen::Ticked, EndsWhen::Marker],
+        promises: vec!["COMPLETE".to_owned()],
+        unchanged_fails: true,
+        ..policy(Picker::Agent, 1, Some(max))
     }
 }
 
@@ -208,10 +224,15 @@ impl World {
                 slot,
                 survey: Survey {
                     counts: self.counts(),
-                    claimable: u32::try_from(self.open).unwrap(),
+                    claimable: match self.state.policy.unit {
+                        Unit::Task => u32::try_from(self.open).unwrap(),
+                        Unit::Iteration => 1,
+                    },
                     foreign: u64::from(dice.roll(4) == 3),
                     next_expiry: None,
                     taken_back: vec![],
+                    absent: false,
+                    marker: (dice.roll(16) == 15).then(|| "RALPH_DONE".to_owned()),
                 },
             },
             Effect::Claim { slot } => {
@@ -222,7 +243,7 @@ impl World {
                 }
             }
             Effect::Peek { slot } => {
-                Input::Peeked { slot, offered: u32::try_from(self.open).unwrap() }
+                Input::Peeked { slot, offered: u32::try_from(self.open).unwrap(), about: None }
             }
             Effect::RunSession { slot, task, .. } => {
                 let log = "x".to_owned();
@@ -234,7 +255,7 @@ impl World {
             }
             Effect::MakeCandidate { slot } => {
                 let tree = format!("t{}", dice.roll(3));
-                Input::CandidateMade { slot, tree, files: vec![], file_count: 0 }
+                Input::CandidateMade { slot, tree, files: vec![], file_count: 0, plan_only: false }
             }
             Effect::Judge { slot } => {
                 let red = dice.roll(3) == 2;
@@ -378,6 +399,9 @@ impl World {
         if dice.roll(40) == 39 {
             signals.promises.push("FAILURE".to_owned());
         }
+        if dice.roll(12) == 11 {
+            signals.promises.push("COMPLETE".to_owned());
+        }
         if dice.roll(5) == 4 {
             signals.next_model = Some(Tier::Opus);
         }
@@ -483,6 +507,34 @@ proptest! {
         }
         // A number is given out again only when its iteration did not count.
         prop_assert!(world.ended.len() <= world.started.len());
+    }
+
+    /// An iteration that is judged as a whole is tried four times at most under its number, is committed
+    /// only when it is green, and the run ends by itself.
+    #[test]
+    fn an_iteration_is_tried_again_under_its_number(
+        rolls in proptest::collection::vec(any::<u8>(), 0..400),
+        max in 1u32..12,
+        tasks in 0u64..8,
+    ) {
+        let world = play(by_iteration(max), tasks, &rolls, None)?;
+        prop_assert!(world.state.ended, "{:#?}", world.events.last());
+        prop_assert_eq!(&RunState::fold(&world.events).unwrap(), &world.state);
+        prop_assert!(world.state.counted <= max);
+        let mut tries = std::collections::BTreeMap::<u32, u32>::new();
+        let mut green = false;
+        for event in &world.events {
+            match &event.fact {
+                Fact::IterationEnded { iteration, class, .. } if class.is_tried_again() => {
+                    *tries.entry(*iteration).or_default() += 1;
+                }
+                Fact::Judged { green: is_green, .. } => green = *is_green,
+                Fact::IterationStarted { .. } => green = false,
+                Fact::Committed { .. } => prop_assert!(green),
+                _ => {}
+            }
+        }
+        prop_assert!(tries.values().all(|tries| *tries <= 4), "{tries:?}");
     }
 
     /// When the world answers without fail, every run ends by itself.

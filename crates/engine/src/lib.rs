@@ -26,6 +26,7 @@ pub mod disk;
 pub mod entropy;
 pub mod features;
 pub mod feed;
+pub mod plan_file;
 pub mod ports;
 pub mod probe;
 pub mod process;

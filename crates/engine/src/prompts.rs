@@ -12,13 +12,22 @@ use std::path::{Path, PathBuf};
 
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
 use ralph_core::attempt::AttemptContext;
-use ralph_core::attempt::prompt::{Parts, Placed, Prompt, RULES, SIGNALS};
+use ralph_core::attempt::prompt::{Parts, Placed, Prompt, RULES};
 use ralph_core::text::printable;
 
 pub use error::{TemplateError, TemplateFault};
 
 /// What `ralph init` writes as `PROMPT_build.md`. Unchanged, it says what ralph says without it.
 pub const DEFAULT_BUILD_TEMPLATE: &str = include_str!("prompts/build.md");
+
+/// The instructions for a progress file, where there is no `PROMPT_build.md`.
+pub const PROGRESS_TEMPLATE: &str = include_str!("prompts/progress.md");
+
+/// The instructions for a checklist, where there is no `PROMPT_build.md`.
+pub const CHECKLIST_TEMPLATE: &str = include_str!("prompts/checklist.md");
+
+/// What `ralph init` writes as `PROMPT_plan.md`, and the instructions of plan mode without it.
+pub const DEFAULT_PLAN_TEMPLATE: &str = include_str!("prompts/plan.md");
 
 /// The variables of a template.
 pub const VARIABLES: [&str; 14] = [
@@ -41,7 +50,9 @@ pub const VARIABLES: [&str; 14] = [
 /// What a template is told beside the parts of the prompt. Empty where there is nothing to tell.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Variables {
-    /// `build` or `plan`.
+    /// The built-in instructions of this kind of run; [`RULES`] when empty.
+    pub rules: String,
+    /// `build`, `plan` or `prompt`.
     pub mode: String,
     /// The iteration, from 1.
     pub iteration: u32,
@@ -88,7 +99,12 @@ pub struct Template {
 impl Template {
     /// The built-in instructions as a template.
     pub fn embedded() -> Self {
-        Self { path: None, text: DEFAULT_BUILD_TEMPLATE.to_owned() }
+        Self::built_in(DEFAULT_BUILD_TEMPLATE)
+    }
+
+    /// A template that came with the program.
+    pub fn built_in(text: &str) -> Self {
+        Self { path: None, text: text.to_owned() }
     }
 
     /// Checks a template. `path` is how its file is named to people.
@@ -115,9 +131,38 @@ impl Template {
         }
     }
 
+    /// Whether it says what another one says.
+    pub fn says(&self, text: &str) -> bool {
+        self.text.trim_end() == text.trim_end()
+    }
+
+    /// Its first heading.
+    pub fn heading(&self) -> Option<String> {
+        let heading = self.text.lines().find_map(|line| line.strip_prefix('#'))?;
+        let words = heading.trim_start_matches('#').trim();
+        (!words.is_empty()).then(|| words.to_owned())
+    }
+
+    /// Whether it says nothing.
+    pub fn is_blank(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+
     /// Its file; `None` for the embedded one.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
+    }
+
+    /// Writes the prompt with nothing but what the template says.
+    pub fn render_bare(
+        &self,
+        variables: &Variables,
+        parts: Parts,
+    ) -> Result<Prompt, TemplateError> {
+        let values = values(variables, &parts);
+        let core = self.compiled(|template| template.render(Value::from(values)))?;
+        let placed = Placed { signals: true, skills: true, learning: true, task: true };
+        Ok(parts.prompt(&printable(&core), placed))
     }
 
     /// Writes the prompt: the rendered template as the instructions, and behind it those parts that
@@ -156,6 +201,7 @@ impl Template {
 
 fn values(variables: &Variables, parts: &Parts) -> BTreeMap<&'static str, Value> {
     let Variables {
+        rules,
         mode,
         iteration,
         task_id,
@@ -174,8 +220,8 @@ fn values(variables: &Variables, parts: &Parts) -> BTreeMap<&'static str, Value>
         ("mode", text(mode)),
         ("peek", text(peek)),
         ("plan_file", text(plan_file)),
-        ("rules", text(RULES)),
-        ("signals", text(SIGNALS)),
+        ("rules", text(if rules.is_empty() { RULES } else { rules })),
+        ("signals", text(parts.signals)),
         ("skills", text(&parts.skills)),
         ("specs_dir", text(specs_dir)),
         ("task", text(&parts.task)),

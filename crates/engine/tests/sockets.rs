@@ -61,6 +61,7 @@ fn seat(agent: &str) -> Seat {
         agent: AgentId::new(agent).unwrap(),
         task: Some((task("t-1"), 3)),
         may_claim: false,
+        plan: None,
         requests: Requests::default(),
     }
 }

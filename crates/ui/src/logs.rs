@@ -101,6 +101,7 @@ fn slot_of(fact: &Fact) -> Option<SlotId> {
         Fact::RunStarted { .. }
         | Fact::Noticed { .. }
         | Fact::PlanCounted { .. }
+        | Fact::MarkerFound { .. }
         | Fact::QuestionAsked { .. }
         | Fact::WorkSaved { .. }
         | Fact::WorkPutBack { .. }

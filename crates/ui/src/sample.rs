@@ -82,6 +82,7 @@ impl Tape {
                 strategy: Strategy::CostOptimized,
                 tiers: TierNames::default(),
                 port_retries: 5,
+                ..Policy::default()
             },
             ralph: "0.1.0".into(),
             agent: "claude".into(),
@@ -146,6 +147,8 @@ impl Tape {
             iteration: n,
             task: Some(brief),
             offered: 0,
+            about: None,
+            retry: 0,
             model: Some("sonnet".into()),
             overridden: None,
             models: ModelState::default(),
@@ -191,7 +194,8 @@ impl Tape {
         let file_count = files.len() as u32;
         let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
         let changed = file_count > 0;
-        self.fact(Fact::CandidateMade { slot, tree: "tree1".into(), changed, files, file_count })
+        let (tree, plan_only) = ("tree1".into(), false);
+        self.fact(Fact::CandidateMade { slot, tree, changed, plan_only, files, file_count })
     }
 
     pub(crate) fn judged(&mut self, slot: SlotId, gates: Vec<GateReport>) -> &mut Self {
@@ -247,6 +251,7 @@ impl Tape {
             head: None,
             tree: "tree1".into(),
             settled: class == Class::Done,
+            again: false,
             duration_ms: took,
         });
     }

@@ -9,7 +9,7 @@ use std::io::Write;
 
 use ralph_core::agent::{AgentEvent, Usage};
 use ralph_core::records::Verdict;
-use ralph_core::run::{Class, Fact, GateReport, RunEvent, SessionReport, SlotId, TaskBrief};
+use ralph_core::run::{About, Class, Fact, GateReport, RunEvent, SessionReport, SlotId, TaskBrief};
 use ralph_core::text::printable_line;
 use ralph_core::time::Timestamp;
 use ralph_core::view::{Reporter, RunView, words};
@@ -76,8 +76,12 @@ impl<W: Write> SessionLog<W> {
     }
 
     fn header(&mut self, at: Timestamp, slot: SlotId, fact: &Fact) {
-        let Fact::IterationStarted { iteration, task, offered, model, .. } = fact else { return };
-        let retries = task.as_ref().map_or(0, |task| task.retry_count);
+        let Fact::IterationStarted { iteration, task, about, retry, offered, model, .. } = fact
+        else {
+            return;
+        };
+        let retries = task.as_ref().map_or(*retry, |task| task.retry_count);
+        let subject = words::subject(task.as_ref(), about.as_ref(), *offered);
         let (iteration, model) = (*iteration, model.clone());
         self.blocks.insert(slot, Block { iteration, retries, model, ..Block::default() });
         let lines = [
@@ -85,8 +89,8 @@ impl<W: Write> SessionLog<W> {
             format!("ITERATION {iteration}"),
             "=".repeat(WIDTH),
             format!("Mode: {}", printable_line(&self.view.mode)),
-            format!("Task: {}", title(task.as_ref(), *offered)),
-            format!("Spec: {}", spec(task.as_ref())),
+            format!("Task: {}", printable_line(&subject)),
+            format!("Spec: {}", spec(task.as_ref(), about.as_ref())),
             format!("Start Time: {}", self.time(at)),
             "-".repeat(WIDTH),
         ];
@@ -186,15 +190,9 @@ impl<W: Write> SessionLog<W> {
     }
 }
 
-fn title(task: Option<&TaskBrief>, offered: u32) -> String {
-    match task {
-        Some(task) => printable_line(&task.title).into_owned(),
-        None => format!("the agent picks from {}", words::count(u64::from(offered), "task")),
-    }
-}
-
-fn spec(task: Option<&TaskBrief>) -> String {
+fn spec(task: Option<&TaskBrief>, about: Option<&About>) -> String {
     let spec = task.and_then(|task| task.spec.as_deref());
+    let spec = spec.or_else(|| about.and_then(|about| about.spec.as_deref()));
     printable_line(spec.unwrap_or("none")).into_owned()
 }
 
@@ -240,6 +238,7 @@ impl<W: Write> Reporter for SessionLog<W> {
             | Fact::ControlReceived { .. }
             | Fact::ClaimLost { .. }
             | Fact::PortFailed { .. }
+            | Fact::MarkerFound { .. }
             | Fact::Anomaly { .. }
             | Fact::StopDecided { .. }
             | Fact::Unknown => {}

@@ -1,15 +1,6 @@
 //! Durations, money and tokens for people.
 
-/// `12s`, `4m 12s`, `1h 02m 05s`: whole seconds.
-pub fn duration(millis: u64) -> String {
-    let seconds = millis / 1000;
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    match (hours, minutes) {
-        (0, 0) => format!("{seconds}s"),
-        (0, _) => format!("{minutes}m {seconds:02}s"),
-        _ => format!("{hours}h {minutes:02}m {seconds:02}s"),
-    }
-}
+pub use ralph_core::time::duration;
 
 /// A duration that may be short: `0.8s`, `12.4s`, then as [`duration`].
 pub fn short_duration(millis: u64) -> String {

@@ -14,19 +14,22 @@ use crate::wire::Context;
 
 /// Work off the plan: one agent session after the other, each judged, until everything is settled
 ///
-/// Each session starts fresh on the first ready task. What the agent says is a request: the gates run
-/// on what it left, and they decide. Work is committed when they are green; otherwise the task comes
-/// back with what they found. The run can be stopped at any time and goes on at the next call.
+/// The plan is the file that is named, else progress.md, implementation_plan.md or
+/// IMPLEMENTATION_PLAN.md, else the tasks of the store.
+///
+/// Each session starts fresh on the first open task. What the agent says or ticks is a request: the
+/// gates run on what it left, and they decide. Work is committed when they are green; otherwise the task
+/// comes back with what they found. The run can be stopped at any time and goes on at the next call.
 ///
 /// Ctrl-C lets the session finish, a second one does not.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  ralph build\n  ralph build 5 --feature login-form\n  ralph build --once --agent claude --model opus\n  ralph build --dry-run\n\nExit codes: ralph help exit-codes"
+    after_help = "Examples:\n  ralph build\n  ralph build 5 docs/progress.md\n  ralph build 5 --feature login-form\n  ralph build --once --agent claude --model opus\n  ralph build --dry-run\n\nExit codes: ralph help exit-codes"
 )]
 pub(crate) struct BuildArgs {
-    /// How many sessions may count; 0 is no limit
-    #[arg(value_name = "N")]
-    sessions: Option<u32>,
+    /// How many sessions may count (0 is no limit), and a markdown plan; both may be left out
+    #[arg(value_name = "N|PLAN", num_args = 0..=2)]
+    given: Vec<String>,
     /// Only the tasks of this feature
     #[arg(long, value_name = "NAME", conflicts_with = "task")]
     feature: Option<String>,
@@ -51,54 +54,69 @@ pub(crate) struct RunArgs {
 /// What both take.
 #[derive(Debug, Args)]
 struct LoopArgs {
-    /// One session, then stop
-    #[arg(long)]
-    once: bool,
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
-    /// How the loop works: dag (it picks the first ready task) or pick (the agent does)
+    /// How the loop works: progress or checklist (a markdown plan), dag or pick (the store). Without it
+    /// the plan decides
     #[arg(long, value_name = "PRESET")]
     preset: Option<String>,
-    /// The agent
-    #[arg(long, value_name = "AGENT")]
-    agent: Option<String>,
-    /// Always this model
-    #[arg(long, value_name = "MODEL")]
-    model: Option<String>,
-    /// How a model is chosen: agent, fixed, cost-optimized, escalate, plan-then-execute
-    #[arg(long, value_name = "STRATEGY")]
-    model_strategy: Option<String>,
+    /// Do not ask sessions to write down what they learned
+    #[arg(long)]
+    no_learn: bool,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// How long a loop may go on.
+#[derive(Debug, Args, Default)]
+pub(super) struct LimitArgs {
+    /// One session, then stop
+    #[arg(long)]
+    once: bool,
     /// How many sessions may count
     #[arg(long, value_name = "N", conflicts_with = "unlimited")]
     max_iterations: Option<u32>,
     /// No limit on sessions
     #[arg(long)]
     unlimited: bool,
-    /// How often a task may come back: a number or unlimited
+    /// How often a task, or an iteration, may come back: a number or unlimited
     #[arg(long, value_name = "N")]
     max_retries: Option<String>,
+    /// How a model is chosen: agent, fixed, cost-optimized, escalate, plan-then-execute
+    #[arg(long, value_name = "STRATEGY")]
+    model_strategy: Option<String>,
+    /// A prompt template in place of the usual one
+    #[arg(long, value_name = "FILE")]
+    prompt: Option<PathBuf>,
+    /// Exit codes tell unfinished plans from finished ones
+    #[arg(long)]
+    strict_exit: bool,
+}
+
+/// What every session takes.
+#[derive(Debug, Args)]
+pub(super) struct SessionArgs {
+    /// The agent
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+    /// Always this model
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
     /// How long a session may take, such as 45m
     #[arg(long, value_name = "TIME")]
     timeout: Option<String>,
     /// Stop once so many dollars were spent
     #[arg(long, value_name = "USD")]
     budget: Option<f64>,
-    /// Do not ask sessions to write down what they learned
-    #[arg(long)]
-    no_learn: bool,
     /// The tools that the agent may use, with commas or spaces between them
     #[arg(long, value_name = "TOOLS")]
     allow: Option<String>,
-    /// A prompt template in place of PROMPT_build.md
-    #[arg(long, value_name = "FILE")]
-    prompt: Option<PathBuf>,
     /// How the run is shown
     #[arg(long, value_name = "DISPLAY")]
     ui: Option<Shown>,
-    /// Exit codes tell unfinished plans from finished ones
-    #[arg(long)]
-    strict_exit: bool,
 }
 
 pub(crate) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
@@ -107,7 +125,32 @@ pub(crate) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
         (None, Some(id)) => Target::Task(task_id(id)?),
         (None, None) => Target::All,
     };
-    go(target, args.sessions, &args.options, context)
+    let (sessions, plan) = sorted_out(&args.given)?;
+    if plan.is_some() && target != Target::All {
+        return Err(CliError::usage(
+            "a plan file and a feature or task cannot be worked off together",
+        ));
+    }
+    let wishes = Wishes { target, plan, ..Wishes::default() };
+    go(wishes, sessions, &args.options, context)
+}
+
+/// `[N] [PLAN]`: what is all digits is the number.
+fn sorted_out(given: &[String]) -> Result<(Option<u32>, Option<PathBuf>), CliError> {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let (numbers, plans): (Vec<&String>, Vec<&String>) =
+        given.iter().partition(|text| is_number(text));
+    match (numbers.as_slice(), plans.as_slice()) {
+        (_, [_, _, ..]) => Err(CliError::usage("only one plan can be worked off at a time")
+            .hint("ralph build [N] [PLAN]")),
+        ([_, _, ..], _) => Err(CliError::usage("the number of sessions was given twice")),
+        (number, plan) => {
+            let number = number.first().map(|text| {
+                text.parse().map_err(|_| CliError::usage(format!("{text} is too large a number")))
+            });
+            Ok((number.transpose()?, plan.first().map(PathBuf::from)))
+        }
+    }
 }
 
 pub(crate) fn cmd_run(args: &RunArgs, context: &mut Context<'_>) -> Done {
@@ -115,7 +158,8 @@ pub(crate) fn cmd_run(args: &RunArgs, context: &mut Context<'_>) -> Done {
         None => Target::All,
         Some(text) => named(text, context)?,
     };
-    go(target, None, &args.options, context)
+    let wishes = Wishes { target, by_target: true, ..Wishes::default() };
+    go(wishes, None, &args.options, context)
 }
 
 /// A feature of this name, or else a task.
@@ -132,31 +176,46 @@ fn named(text: &str, context: &mut Context<'_>) -> Result<Target, CliError> {
     }
 }
 
-fn go(target: Target, sessions: Option<u32>, args: &LoopArgs, context: &mut Context<'_>) -> Done {
-    if context.session_socket().is_some() {
-        return Err(CliError::failed("Build failed: a session cannot start a run of its own"));
+fn go(wishes: Wishes, sessions: Option<u32>, args: &LoopArgs, context: &mut Context<'_>) -> Done {
+    let wishes =
+        Wishes { preset: args.preset.clone(), learn: args.no_learn.then_some(false), ..wishes };
+    let wishes = with(wishes, sessions, &args.limits, &args.session)?;
+    refuse_inside_a_session(context)?;
+    if args.dry_run { launch::rehearse(&wishes, context) } else { launch::launch(&wishes, context) }
+}
+
+pub(super) fn refuse_inside_a_session(context: &Context<'_>) -> Done {
+    match context.session_socket() {
+        Some(_) => Err(CliError::failed("Build failed: a session cannot start a run of its own")),
+        None => Ok(()),
     }
-    if sessions.is_some() && (args.max_iterations.is_some() || args.unlimited) {
+}
+
+/// The wishes with what these arguments ask for.
+pub(super) fn with(
+    wishes: Wishes,
+    sessions: Option<u32>,
+    limits: &LimitArgs,
+    session: &SessionArgs,
+) -> Result<Wishes, CliError> {
+    if sessions.is_some() && (limits.max_iterations.is_some() || limits.unlimited) {
         return Err(CliError::usage("the number of sessions was given twice"));
     }
-    let wishes = Wishes {
-        target,
-        preset: args.preset.clone(),
-        agent: args.agent.clone(),
-        model: args.model.clone(),
-        strategy: args.model_strategy.clone(),
-        max_iterations: if args.unlimited { Some(0) } else { sessions.or(args.max_iterations) },
-        once: args.once,
-        max_retries: args.max_retries.as_deref().map(retries).transpose()?,
-        timeout: args.timeout.as_deref().map(timeout).transpose()?,
-        budget_usd: args.budget.map(budget).transpose()?,
-        learn: args.no_learn.then_some(false),
-        tools: args.allow.as_deref().map(tools),
-        prompt: args.prompt.clone(),
-        shown: args.ui,
-        strict: args.strict_exit,
-    };
-    if args.dry_run { launch::rehearse(&wishes, context) } else { launch::launch(&wishes, context) }
+    Ok(Wishes {
+        agent: session.agent.clone(),
+        model: session.model.clone(),
+        strategy: limits.model_strategy.clone(),
+        max_iterations: if limits.unlimited { Some(0) } else { sessions.or(limits.max_iterations) },
+        once: limits.once,
+        max_retries: limits.max_retries.as_deref().map(retries).transpose()?,
+        timeout: session.timeout.as_deref().map(timeout).transpose()?,
+        budget_usd: session.budget.map(budget).transpose()?,
+        tools: session.allow.as_deref().map(tools),
+        prompt: limits.prompt.clone(),
+        shown: session.ui,
+        strict: limits.strict_exit,
+        ..wishes
+    })
 }
 
 fn retries(text: &str) -> Result<RetryLimit, CliError> {

@@ -9,9 +9,11 @@ use crate::wire::Context;
 
 /// Print the plan in another tool's format
 #[derive(Debug, Args)]
-#[command(after_help = "Example: ralph export beads > .beads/issues.jsonl")]
+#[command(
+    after_help = "Examples:\n  ralph export beads > .beads/issues.jsonl\n  ralph export checklist > plan.md"
+)]
 pub(crate) struct ExportArgs {
-    /// The format: prd (prd.json) or beads (JSON lines)
+    /// The format: prd (prd.json), beads (JSON lines), checklist, progress or branches (markdown)
     format: String,
 }
 

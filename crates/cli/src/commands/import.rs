@@ -15,11 +15,11 @@ use crate::wire::Context;
 /// Tasks that are there already are brought up to date; done ones stay as they are, and nothing is
 /// deleted.
 #[derive(Debug, Args)]
-#[command(after_help = "Example: ralph import prd.json")]
+#[command(after_help = "Examples:\n  ralph import prd.json\n  ralph import docs/plan.md")]
 pub(crate) struct ImportArgs {
-    /// The file: prd.json, or JSON lines of beads; - for standard input
+    /// The file: prd.json, JSON lines of beads, or a markdown plan; - for standard input
     file: PathBuf,
-    /// The format, when the file does not show it: prd or beads
+    /// The format, when the file does not show it: prd, beads, checklist, progress or branches
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
     /// Check the file and say what would be brought in, without doing it
@@ -102,7 +102,7 @@ fn recognised(file: &Path, text: &str) -> Result<&'static dyn PlanFormat, CliErr
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     FORMATS.iter().copied().find(|format| format.recognises(&name, text)).ok_or_else(|| {
         CliError::failed(format!("{} is in no format that ralph knows", file.display()))
-            .hint("name it: --format prd or --format beads")
+            .hint("name it: --format prd, beads, checklist, progress or branches")
     })
 }
 

@@ -17,6 +17,8 @@ pub(crate) mod init;
 pub(crate) mod logs;
 pub(crate) mod man;
 pub(crate) mod overview;
+pub(crate) mod plan;
+pub(crate) mod prompt;
 pub(crate) mod recover;
 pub(crate) mod script_agent;
 pub(crate) mod status;

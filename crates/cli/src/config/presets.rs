@@ -20,8 +20,16 @@ pub struct Preset {
     pub name: &'static str,
     /// Another name for it.
     pub alias: Option<&'static str>,
+    /// `loop.source`.
+    pub source: &'static str,
     /// `loop.pick`.
     pub pick: &'static str,
+    /// `loop.ends_when`.
+    pub ends: &'static [&'static str],
+    /// `loop.commit`.
+    pub commit: &'static str,
+    /// `loop.on_exhausted`.
+    pub on_exhausted: &'static str,
     /// `loop.prompt`.
     pub prompt: &'static str,
     /// `loop.max_retries`.
@@ -39,11 +47,47 @@ pub struct Preset {
 }
 
 /// The presets that there are.
-pub const PRESETS: [Preset; 2] = [
+pub const PRESETS: [Preset; 4] = [
+    Preset {
+        name: "progress",
+        alias: None,
+        source: "progress",
+        pick: "loop",
+        ends: &["ticked", "marker"],
+        commit: "loop-if-done",
+        on_exhausted: "fail",
+        prompt: "system",
+        max_retries: Retries::AtMost(3),
+        max_iterations: 20,
+        breaker: 0,
+        idle: 0,
+        strategy: "agent",
+        timeout: "10m",
+    },
+    Preset {
+        name: "checklist",
+        alias: None,
+        source: "checklist",
+        pick: "agent",
+        ends: &["ticked", "marker"],
+        commit: "loop",
+        on_exhausted: "stop",
+        prompt: "stdin",
+        max_retries: Retries::AtMost(3),
+        max_iterations: 10,
+        breaker: 0,
+        idle: 0,
+        strategy: "agent",
+        timeout: "60m",
+    },
     Preset {
         name: "dag",
         alias: None,
+        source: "store",
         pick: "loop",
+        ends: &["settled"],
+        commit: "agent+leftovers",
+        on_exhausted: "fail",
         prompt: "system",
         max_retries: Retries::AtMost(3),
         max_iterations: 20,
@@ -55,7 +99,11 @@ pub const PRESETS: [Preset; 2] = [
     Preset {
         name: "pick",
         alias: Some("tasks"),
+        source: "store",
         pick: "agent",
+        ends: &["settled"],
+        commit: "agent+leftovers",
+        on_exhausted: "never",
         prompt: "argument",
         max_retries: Retries::Unlimited,
         max_iterations: 20,
@@ -67,9 +115,8 @@ pub const PRESETS: [Preset; 2] = [
 ];
 
 impl Preset {
-    /// The preset with this name; `auto` is the one of the store.
+    /// The preset with this name. `auto` is none: the plan decides.
     pub fn named(name: &str) -> Option<&'static Self> {
-        let name = if name == "auto" { "dag" } else { name };
         PRESETS.iter().find(|preset| preset.name == name || preset.alias == Some(name))
     }
 }
@@ -82,6 +129,7 @@ pub fn retry_limit(config: &Config) -> Retries {
         View::Text("unlimited") => Retries::Unlimited,
         _ => match config.text("preset") {
             "branches" => Retries::Unlimited,
+            "auto" => Retries::AtMost(3),
             name => Preset::named(name).map_or(Retries::AtMost(3), |preset| preset.max_retries),
         },
     }

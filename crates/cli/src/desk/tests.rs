@@ -87,7 +87,7 @@ impl World {
 }
 
 fn seat(who: &str, may_claim: bool) -> Seat {
-    Seat { agent: agent(who), task: None, may_claim, requests: Requests::default() }
+    Seat { agent: agent(who), task: None, may_claim, plan: None, requests: Requests::default() }
 }
 
 fn agent(id: &str) -> AgentId {

@@ -1,15 +1,21 @@
 //! What a run would do: its plan, its command, its prompt, its gates. Nothing is started or written.
 
-use ralph_core::attempt::prompt::{pick_prompt, tokens};
-use ralph_core::run::Picker;
+use ralph_core::TaskId;
+use ralph_core::attempt::AttemptContext;
+use ralph_core::attempt::context::AssignedTask;
+use ralph_core::attempt::prompt::{Prompt, pick_prompt, tokens};
+use ralph_core::run::{Picker, StopReason};
 use ralph_engine::agents::{Permissions, PromptBy, SessionSpec, Written};
 use ralph_engine::clock;
+use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::Store;
-use ralph_engine::run::PromptError;
+use ralph_engine::run::{IterationRetry, PromptError, PromptFor};
 use ralph_ui::dry_run::DryRun;
 
+use super::source::plan_error;
 use super::{Plan, Wishes, agent, peek_text};
 use crate::error::CliError;
+use crate::exit_codes::Exit;
 use crate::wire::Context;
 
 pub(super) fn text(
@@ -18,18 +24,14 @@ pub(super) fn text(
     context: &Context<'_>,
     store: &mut dyn Store,
 ) -> Result<String, CliError> {
-    let counts = store.counts(&plan.scope)?;
-    let next = store.ready(&plan.scope, 1)?.into_iter().next();
-    let file = |name: &str| plan.project.ralph_dir().join("logs").join(name);
-    let (prompt, size) = match (plan.policy.picker, &next) {
-        (Picker::Loop, Some(task)) => {
-            let prompt =
-                plan.prompting.prompt(store, &task.id, 1).map_err(|error| match error {
-                    PromptError::Store(error) => CliError::from(error),
-                    PromptError::Template(error) => {
-                        CliError::failed(format!("Build failed: {error}"))
-                    }
-                })?;
+    let seen = match &plan.plan {
+        Some(file) => in_file(plan, file)?,
+        None => in_store(plan, store)?,
+    };
+    let (prompt, size) = match seen.prompt {
+        Told::Nothing => (PromptBy::Argument(String::new()), 0),
+        Told::Task(prompt) => {
+            let file = |name: &str| plan.project.ralph_dir().join("logs").join(name);
             let size = prompt.tokens();
             let task = Written {
                 text: prompt.task_file().to_owned(),
@@ -39,18 +41,19 @@ pub(super) fn text(
                 Written { text: prompt.system, file: file("session-…/iteration-001.system.md") };
             (PromptBy::System { system, task }, size)
         }
-        (Picker::Loop, None) => (PromptBy::Argument(String::new()), 0),
-        (Picker::Agent, _) => {
-            let peek = store.peek(&plan.scope, 10, clock::now())?;
-            let prompt = pick_prompt(&peek_text(&peek));
-            let size = tokens(&prompt);
-            (PromptBy::Argument(prompt), size)
+        Told::Argument(text) => {
+            let size = tokens(&text);
+            (PromptBy::Argument(text), size)
+        }
+        Told::Whole(text) => {
+            let size = tokens(&text);
+            (PromptBy::Stdin(text), size)
         }
     };
     let spec = SessionSpec {
         executable: plan.agent.executable.clone(),
         extra_args: plan.agent.extra_args.clone(),
-        folder: plan.project.worktree.clone(),
+        folder: plan.folder(),
         environment: agent::environment(context.environment, &plan.config),
         prompt,
         model: None,
@@ -66,14 +69,13 @@ pub(super) fn text(
     let command = plan.agent.profile.command(&spec);
     let words = std::iter::once(&command.program).chain(&command.args);
     let page = DryRun {
-        source: ".ralph/progress.db".to_owned(),
+        source: seen.source,
         max_iterations: plan.policy.max_sessions,
         once: wishes.once,
-        status: counts.to_string(),
-        done: counts.done,
-        total: counts.total(),
-        next: next
-            .map(|task| (task.parent.map(String::from), format!("{} {}", task.id, task.title))),
+        status: seen.status,
+        done: seen.done,
+        total: seen.total,
+        next: seen.next,
         custom_prompt: plan.prompting.template.path().is_some(),
         command: words.map(|word| shortened(&word.to_string_lossy())).collect(),
         prompt_tokens: size as u64,
@@ -81,6 +83,111 @@ pub(super) fn text(
         level: "none".to_owned(),
     };
     Ok(page.text())
+}
+
+/// What a plan says about the run.
+struct Seen {
+    source: String,
+    status: String,
+    done: u64,
+    total: u64,
+    next: Option<(Option<String>, String)>,
+    prompt: Told,
+}
+
+/// What the first session would be told.
+enum Told {
+    Nothing,
+    Task(Prompt),
+    Argument(String),
+    Whole(String),
+}
+
+fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<Seen, CliError> {
+    let counts = store.counts(&plan.scope)?;
+    let next = store.ready(&plan.scope, 1)?.into_iter().next();
+    let prompt = match (plan.policy.picker, &next) {
+        (Picker::Loop, Some(task)) => {
+            let first = PromptFor { iteration: 1, plan: None };
+            Told::Task(plan.prompting.prompt(store, &task.id, &first).map_err(prompt_error)?)
+        }
+        (Picker::Loop, None) => Told::Nothing,
+        (Picker::Agent, _) => {
+            let peek = store.peek(&plan.scope, 10, clock::now())?;
+            Told::Argument(pick_prompt(&peek_text(&peek)))
+        }
+    };
+    Ok(Seen {
+        source: ".ralph/progress.db".to_owned(),
+        status: counts.to_string(),
+        done: counts.done,
+        total: counts.total(),
+        next: next
+            .map(|task| (task.parent.map(String::from), format!("{} {}", task.id, task.title))),
+        prompt,
+    })
+}
+
+fn in_file(plan: &Plan, file: &PlanFile) -> Result<Seen, CliError> {
+    let read = file.read().map_err(|error| plan_error(&error))?;
+    let Some(read) = read else {
+        let missing = StopReason::NoPlan;
+        return Err(CliError::new(Exit::NoPlan, missing.sentence()));
+    };
+    let doc = &read.doc;
+    let parents = doc.parents();
+    let next = (0..parents.len()).find(|index| !doc.items[*index].done && !parents[*index]);
+    let done = doc.items.iter().filter(|item| item.done).count() as u64;
+    let group = |index: usize| doc.group_of(index).map(|group| group.title.clone());
+    let prompt = match (plan.policy.by_iteration(), next) {
+        (true, _) => {
+            let first = IterationRetry { iteration: 1, ..IterationRetry::default() };
+            Told::Whole(plan.prompting.whole(&first).map_err(prompt_error)?)
+        }
+        (false, None) => Told::Nothing,
+        (false, Some(index)) => {
+            let item = &doc.items[index];
+            let id = file.id_of(index, &read).or_else(|| TaskId::new("t-new").ok());
+            let task = id.map(|id| AssignedTask {
+                id,
+                title: item.title.clone(),
+                description: item.body.clone(),
+                steps: vec![],
+                category: group(index),
+                spec: item.spec.clone(),
+                reference: None,
+            });
+            let context = AttemptContext {
+                task,
+                plan_file: Some(file.name().to_owned()),
+                skills: plan.prompting.skills.clone(),
+                learn: plan.prompting.learn,
+                ..AttemptContext::default()
+            };
+            let first = PromptFor { iteration: 1, plan: Some(&read.text) };
+            let prompt = plan.prompting.task(&context, String::new(), &first);
+            Told::Task(prompt.map_err(|error| prompt_error(error.into()))?)
+        }
+    };
+    Ok(Seen {
+        source: file.name().to_owned(),
+        status: match (doc.status_text(), next) {
+            (Some(status), _) => status.lines().next().unwrap_or_default().to_owned(),
+            (None, Some(_)) => "in progress".to_owned(),
+            (None, None) => "nothing open".to_owned(),
+        },
+        done,
+        total: doc.items.len() as u64,
+        next: next.map(|index| (group(index), doc.items[index].title.clone())),
+        prompt,
+    })
+}
+
+fn prompt_error(error: PromptError) -> CliError {
+    match error {
+        PromptError::Store(error) => CliError::from(error),
+        PromptError::Template(error) => CliError::failed(format!("Build failed: {error}")),
+    }
 }
 
 /// A word that fits on a line.

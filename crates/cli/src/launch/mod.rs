@@ -7,6 +7,7 @@
 //! | `agent` | which program the agent is, and what it finds in its environment |
 //! | `gates` | which gates are in force |
 //! | `prompt` | template, feature texts, skills |
+//! | `source` | the plan file or the store, and the preset that goes with it |
 //! | `display` | who shows the run |
 //! | `dry` | what a run would do |
 
@@ -16,16 +17,18 @@ mod dry;
 mod gates;
 mod policy;
 mod prompt;
+mod source;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ralph_core::run::{Notice, Outcome, Policy, Resume};
+use ralph_core::run::{Notice, Outcome, Picker, Policy, Resume};
 use ralph_core::task::RetryLimit;
 use ralph_core::{FeatureName, Lease, TaskId};
 use ralph_engine::agents::Agent;
 use ralph_engine::clock;
+use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::{GitError, Peek, Scope, Store, StoreError};
 use ralph_engine::process::Watch;
 use ralph_engine::project::Project;
@@ -43,6 +46,8 @@ use crate::wire::Context;
 
 pub(crate) use agent::{Found, find_program};
 pub(crate) use display::{Shown, options as display_options};
+use source::Source;
+
 pub(crate) use gates::{InForce, in_force};
 
 /// Bytes that must be free before a task is claimed.
@@ -62,10 +67,36 @@ pub(crate) enum Target {
     Task(TaskId),
 }
 
+/// What a run is for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum Mode {
+    /// Work off the plan.
+    #[default]
+    Build,
+    /// Write the plan.
+    Plan,
+    /// One session with this prompt.
+    Prompt(PathBuf),
+}
+
+impl Mode {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Build => "build",
+            Self::Plan => "plan",
+            Self::Prompt(_) => "prompt",
+        }
+    }
+}
+
 /// What was asked for on the command line; `None` leaves it to the settings.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wishes {
+    pub(crate) mode: Mode,
+    pub(crate) plan: Option<PathBuf>,
     pub(crate) target: Target,
+    /// The target is a feature or a task by the way the command is spelled: the store has the plan.
+    pub(crate) by_target: bool,
     pub(crate) preset: Option<String>,
     pub(crate) agent: Option<String>,
     pub(crate) model: Option<String>,
@@ -87,6 +118,7 @@ struct Plan {
     project: Project,
     config: Config,
     preset: &'static Preset,
+    plan: Option<PlanFile>,
     policy: Policy,
     resume: Option<Resume>,
     scope: Scope,
@@ -94,6 +126,18 @@ struct Plan {
     prompting: run::Prompting,
     gates: Vec<InForce>,
     notices: Vec<Notice>,
+}
+
+impl Plan {
+    /// Where sessions work: beside a progress file, else at the top of the worktree.
+    fn folder(&self) -> PathBuf {
+        match &self.plan {
+            Some(plan) if self.preset.source == "progress" && self.policy.mode == "build" => {
+                plan.folder().to_owned()
+            }
+            _ => self.project.worktree.clone(),
+        }
+    }
 }
 
 /// Runs the loop to its end.
@@ -127,28 +171,56 @@ fn plan(
     let project = context.project()?;
     let config = context.config()?;
     policy::check_level(&config)?;
-    let preset = policy::preset(wishes, &config)?;
+    let Source { preset, plan } =
+        source::choose(wishes, &config, &project, &context.folder(), store)?;
     let scope = scope(&wishes.target, store)?;
     let state_path = state_path(&project);
     let left = state_file::read(&state_path).map_err(|error| {
         CliError::failed(format!("{} cannot be read: {error}", state_path.display()))
             .hint(format!("if it is not needed: rm {}", crate::error::quoted(&state_path)))
     })?;
-    let resume = left.and_then(|left| left.resume("build"));
+    let resume = match wishes.mode {
+        Mode::Prompt(_) => None,
+        _ => left.and_then(|left| left.resume(wishes.mode.name())),
+    };
     let agent = agent::find(wishes, &config, context)?;
     let policy = policy::policy(wishes, &config, preset, &agent, resume.as_ref())?;
-    let prompting = prompt::prompting(wishes, &config, &project, store, &scope, policy.retries)?;
-    let gates = in_force(&project, &config);
+    let prompting = prompt::prompting(
+        wishes,
+        &config,
+        &project,
+        store,
+        &scope,
+        (preset, plan.as_ref()),
+        &policy,
+    )?;
+    // Neither a plan nor a single prompt is judged by what the work is judged by.
+    let gates = match wishes.mode {
+        Mode::Build => in_force(&project, &config),
+        Mode::Plan | Mode::Prompt(_) => vec![],
+    };
     let mut notices = agent.notices.clone();
     notices.push(Notice::Level {
         level: "none".to_owned(),
         text: "the agent is held only by the list of its allowed tools".to_owned(),
     });
-    if gates.is_empty() {
+    if gates.is_empty() && wishes.mode == Mode::Build {
         notices.push(Notice::Ungated);
     }
     notices.extend(prompt::warnings(&project));
-    Ok(Plan { project, config, preset, policy, resume, scope, agent, prompting, gates, notices })
+    Ok(Plan {
+        project,
+        config,
+        preset,
+        plan,
+        policy,
+        resume,
+        scope,
+        agent,
+        prompting,
+        gates,
+        notices,
+    })
 }
 
 fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError> {
@@ -159,13 +231,28 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
     let mut store = context.store()?;
     let plan = plan(wishes, context, store.as_mut())?;
     drop(store);
+    let folder = plan.folder();
     let hook_environment = agent::gate_environment(context.environment);
     let vcs = GitVcs::new(plan.project.clone())?.with_hooks(&hook_environment, GATE_TIMEOUT);
     // Found out after a session, it would have cost one.
     vcs.check_identity().map_err(git_failed)?;
     let (_, store_path) = context.store_path()?;
-    let Plan { project, config, preset, policy, resume, scope, agent, prompting, gates, notices } =
-        plan;
+    let Plan {
+        project,
+        config,
+        preset,
+        plan,
+        policy,
+        resume,
+        scope,
+        agent,
+        prompting,
+        gates,
+        notices,
+    } = plan;
+    if let Some(plan) = &plan {
+        plan.sweep();
+    }
     let logs_folder = project.resolve(config.text("logs.dir"));
     project.exclude_folder(&logs_folder)?;
     let keep = usize::try_from(config.whole("logs.keep_runs")).unwrap_or(usize::MAX);
@@ -191,7 +278,10 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
         run: run_id,
         agent_ids,
         resume,
-        target: target_words(&wishes.target),
+        target: target_words(wishes, plan.as_ref()),
+        folder,
+        about: prompt::about(wishes, &prompting),
+        recent_attempts: usize::try_from(config.whole("loop.recent_threads")).unwrap_or(usize::MAX),
         scope,
         agent: agent.profile,
         executable: agent.executable,
@@ -204,10 +294,8 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
         agent_environment: agent::environment(context.environment, &config),
         gate_environment: agent::gate_environment(context.environment),
         watch: watch(wishes, &config, preset),
-        prompt: match policy.picker {
-            ralph_core::run::Picker::Loop => PromptStyle::System,
-            ralph_core::run::Picker::Agent => PromptStyle::Peek,
-        },
+        prompt: style(&policy, &config, preset),
+        plan,
         policy,
         prompting,
         gates: gates.into_iter().map(InForce::spec).collect(),
@@ -239,8 +327,26 @@ fn peek_text(peek: &Peek) -> String {
     tasks::markdown_kv(peek.claimable.iter().map(open).chain(peek.claimed.iter().map(active)))
 }
 
-fn target_words(target: &Target) -> String {
-    match target {
+/// How the prompt reaches the agent.
+fn style(policy: &Policy, config: &Config, preset: &Preset) -> PromptStyle {
+    let set = config.unless_preset("loop.prompt", Config::text).unwrap_or(preset.prompt);
+    match set {
+        _ if policy.by_iteration() => PromptStyle::Whole,
+        "argument" => PromptStyle::Peek,
+        _ if policy.picker == Picker::Agent => PromptStyle::Peek,
+        _ if preset.source == "progress" => PromptStyle::Progress,
+        _ => PromptStyle::System,
+    }
+}
+
+fn target_words(wishes: &Wishes, plan: Option<&PlanFile>) -> String {
+    if let Mode::Prompt(path) = &wishes.mode {
+        return path.display().to_string();
+    }
+    if let Some(plan) = plan {
+        return plan.name().to_owned();
+    }
+    match &wishes.target {
         Target::All => "all tasks".to_owned(),
         Target::Feature(name) => format!("feature {name}"),
         Target::Task(id) => format!("task {id}"),

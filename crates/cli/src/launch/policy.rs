@@ -1,26 +1,21 @@
 //! Preset, settings and options to one policy.
 
 use ralph_core::policy::strategy::{Strategy, TierNames};
-use ralph_core::run::{Budget, Claims, Picker, Policy, Resume};
+use ralph_core::run::{Budget, Claims, Commits, EndsWhen, Exhausted, Picker, Policy, Resume, Unit};
 use ralph_core::task::RetryLimit;
+use ralph_engine::plan_file::DONE_MARKER;
 
-use super::{Found, Wishes};
-use crate::config::{self, Config, PRESETS, Preset, Retries, View};
+use super::{Found, Mode, Wishes};
+use crate::config::{self, Config, Preset, Retries, View};
 use crate::error::CliError;
 use crate::exit_codes::Exit;
 
 /// How often a failing store or git is tried again.
 const PORT_RETRIES: u32 = 4;
-
-/// The preset that was asked for.
-pub(super) fn preset(wishes: &Wishes, config: &Config) -> Result<&'static Preset, CliError> {
-    let name = wishes.preset.as_deref().unwrap_or_else(|| config.text("preset"));
-    Preset::named(name).ok_or_else(|| {
-        let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-        CliError::failed(format!("Build failed: this ralph has no loop for the preset {name}"))
-            .hint(format!("choose one of these: --preset {}", names.join(" or --preset ")))
-    })
-}
+/// How many sessions a plan may take.
+const PLAN_SESSIONS: u32 = 10;
+/// Sessions in a row that change nothing: then the plan is as good as it gets.
+const PLAN_IDLE: u32 = 2;
 
 /// A level of the sandbox that cannot be given is refused, not lowered.
 pub(super) fn check_level(config: &Config) -> Result<(), CliError> {
@@ -48,13 +43,18 @@ pub(super) fn policy(
     let text = |key: &str, otherwise: &'static str| {
         config.unless_preset(key, Config::text).map_or(otherwise.to_owned(), str::to_owned)
     };
-    Ok(Policy {
+    let picker = match text("loop.pick", preset.pick).as_str() {
+        "agent" => Picker::Agent,
+        _ => Picker::Loop,
+    };
+    let in_file = text("loop.source", preset.source) != "store";
+    let unit = if in_file && picker == Picker::Agent { Unit::Iteration } else { Unit::Task };
+    let ends = ends(config, preset);
+    let words = |key: &str| config.list(key).into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let policy = Policy {
         preset: preset.name.to_owned(),
         mode: "build".to_owned(),
-        picker: match text("loop.pick", preset.pick).as_str() {
-            "agent" => Picker::Agent,
-            _ => Picker::Loop,
-        },
+        picker,
         slots: 1,
         max_sessions: limit(wishes, number("loop.max_iterations", preset.max_iterations), resume),
         retries: wishes.max_retries.unwrap_or_else(|| retries(config, preset)),
@@ -75,7 +75,70 @@ pub(super) fn policy(
         strategy: strategy(wishes, config, preset)?,
         tiers: tiers(config, agent.profile.name()),
         port_retries: PORT_RETRIES,
+        unit,
+        on_exhausted: match text("loop.on_exhausted", preset.on_exhausted).as_str() {
+            "stop" => Exhausted::Stop,
+            _ => Exhausted::Fail,
+        },
+        commits: match (text("loop.commit", preset.commit).as_str(), unit) {
+            ("agent", _) => Commits::Agent,
+            ("loop", Unit::Iteration) => Commits::EveryIteration,
+            _ => Commits::WhenDone,
+        },
+        promises: match unit {
+            _ if !ends.contains(&EndsWhen::Marker) => vec![],
+            Unit::Iteration => words("completion.build_promises"),
+            Unit::Task => vec![DONE_MARKER.to_owned()],
+        },
+        ends,
+        unchanged_fails: unit == Unit::Iteration,
+    };
+    Ok(match &wishes.mode {
+        Mode::Build => policy,
+        Mode::Plan => Policy {
+            mode: "plan".to_owned(),
+            picker: Picker::Agent,
+            max_sessions: limit(wishes, number("loop.max_iterations", PLAN_SESSIONS), resume),
+            retries: wishes.max_retries.unwrap_or(RetryLimit::AtMost(3)),
+            idle: number("loop.idle_threshold", PLAN_IDLE),
+            unit: Unit::Iteration,
+            on_exhausted: Exhausted::Stop,
+            commits: Commits::EveryIteration,
+            ends: vec![EndsWhen::Marker],
+            promises: words("completion.plan_promises"),
+            unchanged_fails: false,
+            // There is no plan yet that could confirm it.
+            claims: Claims::Trust,
+            ..policy
+        },
+        Mode::Prompt(_) => Policy {
+            mode: "prompt".to_owned(),
+            picker: Picker::Agent,
+            max_sessions: Some(1),
+            retries: RetryLimit::AtMost(0),
+            idle: 0,
+            unit: Unit::Iteration,
+            on_exhausted: Exhausted::Stop,
+            commits: Commits::EveryIteration,
+            ends: vec![EndsWhen::Session],
+            promises: vec![],
+            unchanged_fails: false,
+            ..policy
+        },
     })
+}
+
+fn ends(config: &Config, preset: &Preset) -> Vec<EndsWhen> {
+    let set = config.unless_preset("loop.ends_when", Config::list);
+    let named = set.unwrap_or_else(|| preset.ends.to_vec());
+    let end = |name: &str| match name {
+        "settled" => Some(EndsWhen::Settled),
+        "ticked" => Some(EndsWhen::Ticked),
+        "marker" => Some(EndsWhen::Marker),
+        // `loop.idle_threshold` says when.
+        _ => None,
+    };
+    named.into_iter().filter_map(end).collect()
 }
 
 fn micro(usd: f64) -> u64 {
@@ -101,6 +164,10 @@ fn limit(wishes: &Wishes, by_settings: u32, resume: Option<&Resume>) -> Option<u
 }
 
 fn retries(config: &Config, preset: &Preset) -> RetryLimit {
+    let never = |name| name == "never";
+    if config.unless_preset("loop.on_exhausted", Config::text).is_some_and(never) {
+        return RetryLimit::Unlimited;
+    }
     let limit = match config.view("loop.max_retries") {
         View::Text("preset") => preset.max_retries,
         _ => config::retry_limit(config),

@@ -1,17 +1,20 @@
 //! What prompts are made of: the template, the texts of the feature, the skills.
 
 use ralph_core::agents_md;
-use ralph_core::run::Notice;
-use ralph_core::task::RetryLimit;
+use ralph_core::run::{Notice, Policy};
 use ralph_engine::context::{FeatureTexts, Skills};
+use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::{Scope, Store};
 use ralph_engine::project::Project;
-use ralph_engine::prompts::{Template, TemplateError};
+use ralph_engine::prompts::{
+    CHECKLIST_TEMPLATE, DEFAULT_BUILD_TEMPLATE, DEFAULT_PLAN_TEMPLATE, PROGRESS_TEMPLATE, Template,
+    TemplateError,
+};
 use ralph_engine::run::Prompting;
 
-use super::Wishes;
+use super::{Mode, Wishes};
 use crate::commands::init::found_commands;
-use crate::config::Config;
+use crate::config::{Config, Origin, Preset};
 use crate::error::CliError;
 
 pub(super) fn prompting(
@@ -20,35 +23,84 @@ pub(super) fn prompting(
     project: &Project,
     store: &mut dyn Store,
     scope: &Scope,
-    retries: RetryLimit,
+    (preset, plan): (&Preset, Option<&PlanFile>),
+    policy: &Policy,
 ) -> Result<Prompting, CliError> {
     let feature = FeatureTexts::read(project, store, scope)
         .map_err(|error| CliError::failed(format!("Build failed: {error}")))?;
+    let rules = match (&wishes.mode, preset.source) {
+        (Mode::Plan, _) => DEFAULT_PLAN_TEMPLATE,
+        (Mode::Build, "progress") => PROGRESS_TEMPLATE,
+        (Mode::Build, "checklist") => CHECKLIST_TEMPLATE,
+        _ => DEFAULT_BUILD_TEMPLATE,
+    };
     Ok(Prompting {
-        template: template(wishes, config, project)?,
+        template: template(wishes, config, project, rules)?,
+        rules: Template::built_in(rules),
         feature,
         skills: skills(project).found,
-        learn: wishes.learn.unwrap_or_else(|| config.boolean("loop.learn")),
-        retries,
+        // What is learned belongs to work that is judged.
+        learn: wishes.mode == Mode::Build
+            && wishes.learn.unwrap_or_else(|| config.boolean("loop.learn")),
+        retries: policy.retries,
+        mode: policy.mode.clone(),
+        plan_file: plan.map(|plan| plan.name().to_owned()),
+        bare: matches!(wishes.mode, Mode::Prompt(_)),
         test_command: test_command(project),
         budget: usize::try_from(config.whole("prompts.budget_tokens")).unwrap_or(usize::MAX),
     })
 }
 
 /// The user's template: the one that is named must be there, the usual one may be.
-fn template(wishes: &Wishes, config: &Config, project: &Project) -> Result<Template, CliError> {
-    let path = match &wishes.prompt {
-        Some(path) => path.clone(),
-        None => project.worktree.join(config.text("prompts.build")),
+fn template(
+    wishes: &Wishes,
+    config: &Config,
+    project: &Project,
+    rules: &str,
+) -> Result<Template, CliError> {
+    let (path, named) = match (&wishes.mode, &wishes.prompt) {
+        (Mode::Prompt(path), _) | (_, Some(path)) => (path.clone(), true),
+        (Mode::Plan, None) => (project.worktree.join(config.text("prompts.plan")), false),
+        (Mode::Build, None) => {
+            // A template that the settings name and that is not there is a mistake.
+            let set = *config.origin("prompts.build") != Origin::Default;
+            (project.worktree.join(config.text("prompts.build")), set)
+        }
     };
     let found = Template::load(&path).map_err(|error| template_error(&error))?;
     match found {
-        Some(template) => Ok(template),
-        None if wishes.prompt.is_some() => {
-            Err(CliError::failed(format!("Build failed: there is no prompt {}", path.display()))
-                .hint("write it first, or leave --prompt out for the built-in one"))
+        // As `ralph init` wrote it, it says nothing of its own: what fits the plan is said instead.
+        Some(template) if wishes.mode == Mode::Build && template.says(DEFAULT_BUILD_TEMPLATE) => {
+            Ok(Template::built_in(rules))
         }
-        None => Ok(Template::embedded()),
+        Some(template) if template.is_blank() && matches!(wishes.mode, Mode::Prompt(_)) => {
+            Err(CliError::failed(format!("Build failed: {} is empty", path.display()))
+                .hint("write down what the agent is to do"))
+        }
+        Some(template) => Ok(template),
+        None if named => {
+            Err(CliError::failed(format!("Build failed: there is no prompt {}", path.display()))
+                .hint(match wishes.mode {
+                    Mode::Prompt(_) => "write it first, then: ralph prompt FILE",
+                    _ if wishes.prompt.is_some() => {
+                        "write it first, or leave --prompt out for the built-in one"
+                    }
+                    _ => "write it first, or take prompts.build out of the settings",
+                }))
+        }
+        None => Ok(Template::built_in(rules)),
+    }
+}
+
+/// What every iteration is about, where no plan tells: the first heading of a prompt, or its file.
+pub(super) fn about(wishes: &Wishes, prompting: &Prompting) -> Option<String> {
+    match &wishes.mode {
+        Mode::Build => None,
+        Mode::Plan => Some("gap analysis".to_owned()),
+        Mode::Prompt(path) => {
+            let name = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+            prompting.template.heading().or_else(name)
+        }
     }
 }
 

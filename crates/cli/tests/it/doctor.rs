@@ -269,7 +269,7 @@ fn fix_does_what_init_would_and_no_more() {
     let ran = env.ralph(&["doctor", "--fix"]);
     assert_eq!(line(&ran.stdout, "init").0, "ok");
     assert!(
-        ran.stderr.contains("made ralph.toml\n") && !ran.stderr.contains("PROMPT"),
+        ran.stderr.contains("made ralph.toml\n") && !ran.stderr.contains("PROMPT_build"),
         "{}",
         ran.stderr
     );

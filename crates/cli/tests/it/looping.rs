@@ -26,10 +26,10 @@ use serde_json::Value;
 use crate::env;
 
 /// How long anything may take that is waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A repository with one commit and these tasks; a task's title is its id.
-fn project(tasks: &[&str]) -> TestEnv {
+pub(crate) fn project(tasks: &[&str]) -> TestEnv {
     let mut env = env();
     // Several runs on one store need names that differ.
     env.set("RALPH_TEST_SEED", "");
@@ -45,7 +45,7 @@ fn project(tasks: &[&str]) -> TestEnv {
 }
 
 /// Writes the cassette: each text is a session, its lines are steps.
-fn cassette(env: &TestEnv, sessions: &[&str]) -> PathBuf {
+pub(crate) fn cassette(env: &TestEnv, sessions: &[&str]) -> PathBuf {
     let path = env.folder().join("cassette.jsonl");
     let text: String =
         sessions.iter().map(|session| format!("{{\"do\":\"session\"}}\n{session}\n")).collect();
@@ -55,33 +55,33 @@ fn cassette(env: &TestEnv, sessions: &[&str]) -> PathBuf {
 }
 
 /// A step that says something.
-fn say(text: &str) -> String {
+pub(crate) fn say(text: &str) -> String {
     serde_json::json!({ "do": "say", "text": text }).to_string()
 }
 
 /// A step that runs a shell command. `ralph` is the one under test.
-fn sh(command: &str) -> String {
+pub(crate) fn sh(command: &str) -> String {
     let command = format!("ralph() {{ {} \"$@\"; }}; {command}", crate::RALPH);
     serde_json::json!({ "do": "run", "argv": ["sh", "-c", command] }).to_string()
 }
 
 /// A step that writes a file.
-fn write(path: &str, text: &str) -> String {
+pub(crate) fn write(path: &str, text: &str) -> String {
     serde_json::json!({ "do": "write", "path": path, "text": text }).to_string()
 }
 
 /// A session of these steps.
-fn session(steps: &[String]) -> String {
+pub(crate) fn session(steps: &[String]) -> String {
     steps.join("\n")
 }
 
 /// A session that does its task: a file with the task's name, and done.
-fn works() -> String {
+pub(crate) fn works() -> String {
     session(&[write("{id}.txt", "work\n"), say("<task-done>{id}</task-done>")])
 }
 
 /// A session that says one thing and does nothing.
-fn only_says(text: &str) -> String {
+pub(crate) fn only_says(text: &str) -> String {
     say(text)
 }
 
@@ -95,7 +95,7 @@ fn picks(task: &str) -> String {
 }
 
 /// The arguments of a run with these sessions.
-fn arguments<'a>(extra: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn arguments<'a>(extra: &[&'a str]) -> Vec<&'a str> {
     let mut all =
         vec!["build", "--agent", "script", "--set", "agent.script.path=../cassette.jsonl"];
     all.extend(extra);
@@ -103,39 +103,39 @@ fn arguments<'a>(extra: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Runs the loop with these sessions.
-fn build(env: &TestEnv, sessions: &[&str], extra: &[&str]) -> Ran {
+pub(crate) fn build(env: &TestEnv, sessions: &[&str], extra: &[&str]) -> Ran {
     cassette(env, sessions);
     again(env, extra)
 }
 
 /// Runs the loop on, with the cassette as it stands.
-fn again(env: &TestEnv, extra: &[&str]) -> Ran {
+pub(crate) fn again(env: &TestEnv, extra: &[&str]) -> Ran {
     env.ralph(&arguments(extra))
 }
 
 /// Starts the loop with these sessions and does not wait.
-fn start(env: &TestEnv, sessions: &[&str], extra: &[&str]) -> Child {
+pub(crate) fn start(env: &TestEnv, sessions: &[&str], extra: &[&str]) -> Child {
     cassette(env, sessions);
     env.start(&arguments(extra))
 }
 
 /// Waits until this file of the folder around the repository is there.
-fn wait_for(env: &TestEnv, name: &str) {
+pub(crate) fn wait_for(env: &TestEnv, name: &str) {
     let path = env.folder().join(name);
     wait_until(name, PATIENCE, || path.exists());
 }
 
 /// A step that tells that it was reached, and waits until it may go on.
-fn gate_step(reached: &str, go_on: &str) -> String {
+pub(crate) fn gate_step(reached: &str, go_on: &str) -> String {
     sh(&format!("touch ../{reached}; until test -e ../{go_on}; do sleep 0.02; done"))
 }
 
-fn touch(env: &TestEnv, name: &str) {
+pub(crate) fn touch(env: &TestEnv, name: &str) {
     std::fs::write(env.folder().join(name), "").unwrap();
 }
 
 /// The folders of all runs, oldest first.
-fn runs(env: &TestEnv) -> Vec<PathBuf> {
+pub(crate) fn runs(env: &TestEnv) -> Vec<PathBuf> {
     let logs = env.repo().join(".ralph/logs");
     let mut found: Vec<PathBuf> = std::fs::read_dir(logs)
         .into_iter()
@@ -148,13 +148,13 @@ fn runs(env: &TestEnv) -> Vec<PathBuf> {
 }
 
 /// A file of the newest run.
-fn run_file(env: &TestEnv, name: &str) -> String {
+pub(crate) fn run_file(env: &TestEnv, name: &str) -> String {
     let path = runs(env).pop().unwrap().join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// The journal of the newest run, as far as it was written.
-fn journal(env: &TestEnv) -> Vec<Value> {
+pub(crate) fn journal(env: &TestEnv) -> Vec<Value> {
     let Some(folder) = runs(env).pop() else { return vec![] };
     let text = std::fs::read_to_string(folder.join("events.jsonl")).unwrap_or_default();
     text.split_inclusive('\n')
@@ -164,40 +164,40 @@ fn journal(env: &TestEnv) -> Vec<Value> {
 }
 
 /// Waits until the newest run has told this.
-fn wait_for_event(env: &TestEnv, what: &str, so: impl Fn(&Value) -> bool) {
+pub(crate) fn wait_for_event(env: &TestEnv, what: &str, so: impl Fn(&Value) -> bool) {
     wait_until(what, PATIENCE, || journal(env).iter().any(&so));
 }
 
 /// The events of a kind.
-fn of_kind<'a>(journal: &'a [Value], kind: &str) -> Vec<&'a Value> {
+pub(crate) fn of_kind<'a>(journal: &'a [Value], kind: &str) -> Vec<&'a Value> {
     journal.iter().filter(|event| event["kind"] == kind).collect()
 }
 
 /// The class of each iteration of the newest run.
-fn classes(env: &TestEnv) -> Vec<String> {
+pub(crate) fn classes(env: &TestEnv) -> Vec<String> {
     let journal = journal(env);
     let ended = of_kind(&journal, "iteration_ended");
     ended.iter().map(|event| event["class"].as_str().unwrap().to_owned()).collect()
 }
 
 /// A task with everything about it.
-fn show(env: &TestEnv, task: &str) -> Value {
+pub(crate) fn show(env: &TestEnv, task: &str) -> Value {
     serde_json::from_str(&env.task(&["show", task, "--json"])).unwrap()
 }
 
-fn status(env: &TestEnv, task: &str) -> String {
+pub(crate) fn status(env: &TestEnv, task: &str) -> String {
     show(env, task)["status"].as_str().unwrap().to_owned()
 }
 
 /// The subjects of all commits, newest first.
-fn subjects(env: &TestEnv) -> Vec<String> {
+pub(crate) fn subjects(env: &TestEnv) -> Vec<String> {
     env.git(&["log", "--format=%s"]).lines().map(str::to_owned).collect()
 }
 
 /// A stand-in for Claude Code, first on PATH. `body` is bash; it finds `$n`, the number of the session,
 /// `$here`, a folder for its notes, and `result TEXT`. The arguments of session N are in `argv.N`, each
 /// ended by a zero byte.
-fn stand_in(env: &mut TestEnv, body: &str) -> PathBuf {
+pub(crate) fn stand_in(env: &mut TestEnv, body: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
     let here = env.folder().join("stand-in");
     std::fs::create_dir_all(here.join("bin")).unwrap();
@@ -228,12 +228,12 @@ result() {{
 }
 
 /// The arguments of a session of the stand-in.
-fn argv(here: &std::path::Path, session: u32) -> Vec<String> {
+pub(crate) fn argv(here: &std::path::Path, session: u32) -> Vec<String> {
     let text = std::fs::read_to_string(here.join(format!("argv.{session}"))).unwrap();
     text.split_terminator('\0').map(str::to_owned).collect()
 }
 
 /// How many sessions the stand-in has seen.
-fn sessions_of(here: &std::path::Path) -> u32 {
+pub(crate) fn sessions_of(here: &std::path::Path) -> u32 {
     std::fs::read_to_string(here.join("count")).map_or(0, |text| text.trim().parse().unwrap())
 }

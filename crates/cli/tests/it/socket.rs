@@ -50,6 +50,7 @@ fn session() -> Session {
         agent: AgentId::new("agent-0a1b2c3d").unwrap(),
         task: Some((TaskId::new("t-1").unwrap(), 1)),
         may_claim: false,
+        plan: None,
         requests: Requests::default(),
     };
     let desk: Arc<dyn Desk> = Arc::clone(&book) as _;

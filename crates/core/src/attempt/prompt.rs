@@ -14,6 +14,10 @@ use crate::text::{printable, printable_line};
 pub const RULES: &str = include_str!("text/rules.md").trim_ascii_end();
 /// What an agent may ask for, and how.
 pub const SIGNALS: &str = include_str!("text/signals.md").trim_ascii_end();
+/// What an agent may ask for that picks from a plan file.
+pub const PROMISES: &str = include_str!("text/promises.md").trim_ascii_end();
+/// What an agent may ask for besides what it ticks in a progress file.
+pub const PROGRESS_SIGNALS: &str = include_str!("text/progress_signals.md").trim_ascii_end();
 /// How to write down what was learnt.
 pub const LEARNING: &str = include_str!("text/learning.md").trim_ascii_end();
 /// What ralph may put into a prompt unless told otherwise, in tokens.
@@ -78,6 +82,8 @@ pub struct Cut {
 /// The parts of a prompt. A part without content is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parts {
+    /// What the agent may ask for, and how.
+    pub signals: &'static str,
     /// The list of skills.
     pub skills: String,
     /// [`LEARNING`], if asked for.
@@ -117,7 +123,13 @@ impl Parts {
             .collect();
         let skills = texts.split_off(skills_at).pop().unwrap_or_default();
         let learning = if context.learn { LEARNING } else { "" };
-        Self { skills, learning, task: joined(texts.iter().map(String::as_str)), cuts }
+        let task = joined(texts.iter().map(String::as_str));
+        Self { signals: SIGNALS, skills, learning, task, cuts }
+    }
+
+    /// With other words for what the agent may ask for.
+    pub fn with_signals(self, signals: &'static str) -> Self {
+        Self { signals, ..self }
     }
 
     /// The whole prompt with `core` as the instructions. What they have `placed` is not repeated.
@@ -125,7 +137,7 @@ impl Parts {
         let unless = |there: bool, text| if there { "" } else { text };
         let system = joined([
             core.trim_end(),
-            unless(placed.signals, SIGNALS),
+            unless(placed.signals, self.signals),
             unless(placed.skills, &self.skills),
             unless(placed.learning, self.learning),
         ]);

@@ -203,6 +203,11 @@ impl Class {
         row.becomes == Becomes::Pending && row.counts && !self.is_hopeless()
     }
 
+    /// An iteration that ended so is tried again, where iterations are what is tried again.
+    pub fn is_tried_again(self) -> bool {
+        self.is_return() && self != Self::Failure
+    }
+
     /// The iteration was a good one: it did what it was for, or found out honestly that it cannot.
     pub const fn is_success(self) -> bool {
         matches!(self, Self::Done)

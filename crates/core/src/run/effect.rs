@@ -72,6 +72,8 @@ pub struct CommitPlan {
 pub struct Settlement {
     /// The class of the iteration.
     pub class: Class,
+    /// In words; may be empty.
+    pub detail: String,
     /// Each task that was held.
     pub tasks: Vec<Ending>,
     /// What the session left uncommitted is committed, before the store says done.
@@ -82,6 +84,8 @@ pub struct Settlement {
     pub put_back: bool,
     /// No changes were found although done was requested: the evidence says so.
     pub unchanged: bool,
+    /// The session said that the plan is done, and what it left is green.
+    pub marker: Option<String>,
 }
 
 /// Something to be done.

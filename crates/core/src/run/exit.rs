@@ -4,7 +4,7 @@ use super::SlotId;
 use super::class::Class;
 use super::input::Survey;
 use super::outcome::StopReason;
-use super::policy::Picker;
+use super::policy::{Claims, EndsWhen, Exhausted, Picker};
 use super::state::{Cancel, RunState};
 use crate::time::Timestamp;
 
@@ -45,7 +45,8 @@ pub const AFTER: &[Rule] = &[
     Rule { name: "failure", check: failure },
     Rule { name: "cancel", check: cancelled },
     Rule { name: "complete", check: complete },
-    Rule { name: "agent exhausted", check: hopeless },
+    Rule { name: "exhausted", check: exhausted },
+    Rule { name: "hopeless", check: hopeless },
     Rule { name: "breaker", check: breaker },
     Rule { name: "budget", check: budget },
     Rule { name: "idle", check: idle },
@@ -62,19 +63,44 @@ fn cancelled(view: View<'_>) -> Option<StopReason> {
 }
 
 fn no_plan(view: View<'_>) -> Option<StopReason> {
-    let empty = view.survey?.counts.total() == 0;
-    (empty && view.state.policy.picker == Picker::Loop).then_some(StopReason::NoPlan)
+    view.survey?.absent.then_some(StopReason::NoPlan)
 }
 
 fn complete(view: View<'_>) -> Option<StopReason> {
+    let policy = &view.state.policy;
     let counts = view.survey.map_or(view.state.counts, |survey| survey.counts);
-    let done = match (view.state.policy.picker, view.survey) {
+    let settled = || match (policy.picker, view.survey) {
         (Picker::Loop, _) => counts.total() > 0 && counts.unresolved() == 0,
         // An empty look: nothing to claim and nobody at work.
         (Picker::Agent, Some(survey)) => survey.claimable == 0 && survey.foreign == 0,
         (Picker::Agent, None) => counts.open == 0 && counts.active == 0,
     };
-    done.then_some(StopReason::Complete)
+    // Where tasks that fail are passed over, they hold up nothing: the outcome names them.
+    let ticked = match policy.on_exhausted {
+        Exhausted::Fail => counts.total() > 0 && counts.unresolved() == 0,
+        Exhausted::Stop => counts.done > 0 && counts.done == counts.total(),
+    };
+    let done = (policy.ends_when(EndsWhen::Settled) && settled())
+        || (policy.ends_when(EndsWhen::Ticked) && ticked);
+    if done {
+        return Some(StopReason::Complete);
+    }
+    if policy.ends_when(EndsWhen::Session) && view.state.successful > 0 {
+        return Some(StopReason::Session);
+    }
+    // A claim that the plan is done is checked against the plan, where claims are to be confirmed.
+    let agrees = policy.claims == Claims::Trust || counts.unresolved() == 0;
+    let text = view.state.marker.clone().filter(|_| agrees)?;
+    policy.ends_when(EndsWhen::Marker).then_some(StopReason::Marker { text })
+}
+
+fn exhausted(view: View<'_>) -> Option<StopReason> {
+    let class = view.state.exhausted?;
+    if class == Class::Red {
+        return Some(StopReason::GatesFailed);
+    }
+    let why = view.state.last_error.clone().unwrap_or_else(|| class.to_string());
+    Some(StopReason::AgentFailed { why })
 }
 
 fn budget(view: View<'_>) -> Option<StopReason> {
@@ -97,6 +123,7 @@ fn blocked(view: View<'_>) -> Option<StopReason> {
     let survey = view.survey?;
     if survey.claimable > 0
         || view.state.policy.picker == Picker::Agent
+        || view.state.policy.by_iteration()
         || view.state.others_busy(view.slot)
     {
         return None;
@@ -163,7 +190,8 @@ mod tests {
                 "failure",
                 "cancel",
                 "complete",
-                "agent exhausted",
+                "exhausted",
+                "hopeless",
                 "breaker",
                 "budget",
                 "idle",

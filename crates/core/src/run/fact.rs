@@ -60,6 +60,16 @@ pub struct TaskBrief {
     pub attempt_number: u32,
 }
 
+/// What an iteration is about where the agent picks, as far as the plan tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// In a line.
+    pub title: String,
+    /// The specification it comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spec: Option<String>,
+}
+
 /// What an agent asked for about a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "wish", rename_all = "snake_case")]
@@ -313,6 +323,12 @@ pub enum Fact {
         task: Option<TaskBrief>,
         /// How many tasks the agent is shown, where it picks.
         offered: u32,
+        /// What the plan has next, where the agent picks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        about: Option<About>,
+        /// How often this iteration was tried before.
+        #[serde(default)]
+        retry: u32,
         /// The model that is asked for.
         model: Option<String>,
         /// What the strategy would have chosen, where a hint of the agent chose another.
@@ -342,10 +358,18 @@ pub enum Fact {
         tree: String,
         /// It differs from the tree that was settled last.
         changed: bool,
+        /// It differs in nothing but the plan file.
+        #[serde(default)]
+        plan_only: bool,
         /// The files that differ, the first of them.
         files: Vec<String>,
         /// How many differ.
         file_count: u32,
+    },
+    /// The agent or the plan says that the plan is done.
+    MarkerFound {
+        /// In these words.
+        marker: String,
     },
     /// The gates have judged the tree.
     Judged {
@@ -436,6 +460,9 @@ pub enum Fact {
         tree: String,
         /// That tree counts as settled: what comes later is compared with it.
         settled: bool,
+        /// The iteration is tried once more under its number.
+        #[serde(default)]
+        again: bool,
         /// How long it took, from claim to settled.
         duration_ms: u64,
     },

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SlotId;
 use super::control::Control;
-use super::fact::{GateReport, Notice, SessionReport, TaskBrief};
+use super::fact::{About, GateReport, Notice, SessionReport, TaskBrief};
 use crate::ids::{AgentId, QuestionId, TaskId};
 use crate::task::{Counts, Status};
 use crate::time::Timestamp;
@@ -24,7 +24,7 @@ pub enum Port {
 }
 
 /// How the plan stands, before anything is chosen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Survey {
     /// How many tasks stand where, in scope.
     pub counts: Counts,
@@ -36,6 +36,10 @@ pub struct Survey {
     pub next_expiry: Option<Timestamp>,
     /// Claims of dead runs that were given back.
     pub taken_back: Vec<TaskId>,
+    /// There is no plan: no file, or nothing in it to work on.
+    pub absent: bool,
+    /// The plan itself says that it is done, in these words.
+    pub marker: Option<String>,
 }
 
 /// What became of one task in the store.
@@ -100,6 +104,8 @@ pub enum Input {
         slot: SlotId,
         /// How many.
         offered: u32,
+        /// What the plan has next.
+        about: Option<About>,
     },
     /// Nothing could be claimed.
     NothingToClaim {
@@ -130,6 +136,8 @@ pub enum Input {
         files: Vec<String>,
         /// How many differ.
         file_count: u32,
+        /// Nothing differs but the plan file.
+        plan_only: bool,
     },
     /// The gates have judged.
     Judged {

@@ -27,12 +27,13 @@ pub use control::Control;
 pub use decide::{Step, decide};
 pub use effect::{CommitPlan, Effect, Ending, Settlement, Stopping, TaskAction};
 pub use fact::{
-    Fact, GateReport, Notice, PROTECTED, Request, RunEvent, SessionReport, TaskBrief, Wait, Wish,
+    About, Fact, GateReport, Notice, PROTECTED, Request, RunEvent, SessionReport, TaskBrief, Wait,
+    Wish,
 };
 pub use input::{Input, Port, Settled, Survey, TaskResult};
 pub use outcome::{Outcome, StopReason};
-pub use policy::{Budget, Claims, Picker, Policy};
-pub use state::{Cancel, Circumstances, Phase, Resume, RunState, Slot};
+pub use policy::{Budget, Claims, Commits, EndsWhen, Exhausted, Picker, Policy, Unit};
+pub use state::{Cancel, Circumstances, Difference, Phase, Resume, RunState, Slot};
 
 /// Which of the places where sessions run side by side.
 pub type SlotId = u32;

@@ -15,6 +15,13 @@ pub enum StopReason {
     NoPlan,
     /// Every task in scope is done or failed.
     Complete,
+    /// The agent or the plan said that the plan is done.
+    Marker {
+        /// In these words.
+        text: String,
+    },
+    /// The one session that was asked for ended well.
+    Session,
     /// Money, tokens or time.
     Budget {
         /// Which, in words.
@@ -69,7 +76,7 @@ impl StopReason {
         match self {
             Self::Cancelled => "Cancelled",
             Self::NoPlan => "NoPlan",
-            Self::Complete => "Complete",
+            Self::Complete | Self::Marker { .. } | Self::Session => "Complete",
             Self::Budget { .. } => "BudgetReached",
             Self::Blocked { .. } => "Blocked",
             Self::Failure => "Failure",
@@ -85,9 +92,9 @@ impl StopReason {
     /// The exit code. `strict` tells unfinished plans from finished ones.
     pub fn code(&self, left: &Counts, strict: bool) -> u8 {
         match self {
-            Self::Complete if strict && left.failed > 0 => 1,
-            Self::Complete if strict && left.unresolved() > 0 => 7,
-            Self::Complete => 0,
+            Self::Complete | Self::Marker { .. } if strict && left.failed > 0 => 1,
+            Self::Complete | Self::Marker { .. } if strict && left.unresolved() > 0 => 7,
+            Self::Complete | Self::Marker { .. } | Self::Session => 0,
             Self::Limit { .. } | Self::Idle { .. } => {
                 if strict {
                     9
@@ -118,6 +125,8 @@ impl StopReason {
             Self::Cancelled => "Stopped: cancelled.".to_owned(),
             Self::NoPlan => "Implementation plan not found. Run 'ralph plan' first.".to_owned(),
             Self::Complete => "Complete: every task in scope is settled.".to_owned(),
+            Self::Marker { text } => format!("Complete: the plan is done, by {text}."),
+            Self::Session => "Complete: the session ended well.".to_owned(),
             Self::Budget { what } => format!("Stopped: the budget is used up ({what})."),
             Self::Blocked { why } => format!("Blocked: {why}."),
             Self::Failure => "Stopped: the agent said FAILURE.".to_owned(),
@@ -160,6 +169,9 @@ impl Outcome {
     /// make ready: it is said.
     pub fn sentence(&self) -> String {
         let left = self.left;
+        if let (StopReason::Marker { text }, open @ 1..) = (&self.reason, left.unresolved()) {
+            return format!("Complete, by {text} alone. Tasks that are not ticked: {open}.");
+        }
         if self.reason != StopReason::Complete || left.unresolved() == 0 {
             return self.reason.sentence();
         }

@@ -25,6 +25,55 @@ pub enum Claims {
     Confirm,
 }
 
+/// What is judged and tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Each task by itself: it comes back, or fails, and the run goes on.
+    #[default]
+    Task,
+    /// The iteration as a whole: it is tried again under its number.
+    Iteration,
+}
+
+/// What happens when the retries are used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exhausted {
+    /// The task is failed and the run goes on.
+    #[default]
+    Fail,
+    /// The run stops.
+    Stop,
+}
+
+/// Who commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Commits {
+    /// The loop, of what is done: all that is not committed by then.
+    #[default]
+    WhenDone,
+    /// The loop, of every iteration that is green.
+    EveryIteration,
+    /// The agent alone.
+    Agent,
+}
+
+/// What makes a run complete, besides a person, a limit or a failure. Any of them will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndsWhen {
+    /// Every task in scope is done or failed.
+    Settled,
+    /// Every task in scope is done.
+    Ticked,
+    /// The agent says that the plan is done, by a promise or by the mark in a progress file.
+    Marker,
+    /// One session ended well.
+    Session,
+}
+
 /// What a run may spend; 0 is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Budget {
@@ -68,12 +117,77 @@ pub struct Policy {
     pub tiers: TierNames,
     /// How often a store or git failure is tried again.
     pub port_retries: u32,
+    /// What is judged and tried again.
+    #[serde(default)]
+    pub unit: Unit,
+    /// What happens when the retries are used up.
+    #[serde(default)]
+    pub on_exhausted: Exhausted,
+    /// Who commits.
+    #[serde(default)]
+    pub commits: Commits,
+    /// What makes the run complete.
+    #[serde(default = "settled")]
+    pub ends: Vec<EndsWhen>,
+    /// The promises that say that the plan is done.
+    #[serde(default)]
+    pub promises: Vec<String>,
+    /// An iteration that changed nothing is a failure, where the iteration is what is judged.
+    #[serde(default)]
+    pub unchanged_fails: bool,
+}
+
+fn settled() -> Vec<EndsWhen> {
+    vec![EndsWhen::Settled]
+}
+
+/// The built-in preset of a task graph.
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            preset: "dag".to_owned(),
+            mode: "build".to_owned(),
+            picker: Picker::Loop,
+            slots: 1,
+            max_sessions: Some(20),
+            retries: RetryLimit::AtMost(3),
+            give_up_after: 10,
+            breaker: 0,
+            idle: 0,
+            claims: Claims::Trust,
+            budget: Budget::default(),
+            strategy: Strategy::CostOptimized,
+            tiers: TierNames::default(),
+            port_retries: 4,
+            unit: Unit::Task,
+            on_exhausted: Exhausted::Fail,
+            commits: Commits::WhenDone,
+            ends: settled(),
+            promises: vec![],
+            unchanged_fails: false,
+        }
+    }
 }
 
 impl Policy {
     /// The loop claims from the store by itself: the preset of a task graph.
     pub fn is_graph(&self) -> bool {
-        self.picker == Picker::Loop
+        self.preset == "dag"
+    }
+
+    /// The iteration as a whole is judged and tried again.
+    pub fn by_iteration(&self) -> bool {
+        self.unit == Unit::Iteration
+    }
+
+    /// Whether what was not committed before the run is committed with the work.
+    pub fn adds_all(&self) -> bool {
+        self.by_iteration() && self.mode == "build"
+    }
+
+    /// Whether the run may end so.
+    pub fn ends_when(&self, end: EndsWhen) -> bool {
+        self.ends.contains(&end)
     }
 }
 

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::SlotId;
 use super::class::{Breaker, Class};
 use super::control::Control;
-use super::fact::{Fact, GateReport, RunEvent, SessionReport, TaskBrief, Wait};
+use super::fact::{About, Fact, GateReport, RunEvent, SessionReport, TaskBrief, Wait};
 use super::outcome::{Outcome, StopReason};
-use super::policy::{Picker, Policy};
+use super::policy::{Exhausted, Picker, Policy};
 use crate::agent::Usage;
 use crate::ids::{AgentId, RunId, TaskId};
 use crate::policy::strategy::{Distress, ModelState, distress};
-use crate::task::Counts;
+use crate::task::{Counts, Status, after_failure};
 use crate::time::{Timestamp, millis};
 
 /// What an interrupted run leaves for the next one.
@@ -79,6 +79,17 @@ pub struct Circumstances {
     pub cancelled: bool,
 }
 
+/// How a tree differs from the one that was settled last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Difference {
+    /// Not at all.
+    None,
+    /// In the plan file and nothing else.
+    Plan,
+    /// In the work.
+    Work,
+}
+
 /// One place where sessions run, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Slot {
@@ -92,12 +103,14 @@ pub struct Slot {
     pub began: Timestamp,
     /// The task that the loop claimed for it.
     pub task: Option<TaskBrief>,
+    /// What the plan has next, where the agent picks.
+    pub about: Option<About>,
     /// The model that was asked for.
     pub model: Option<String>,
     /// The session, once it has ended.
     pub report: Option<SessionReport>,
-    /// The tree, and whether it differs from the settled one.
-    pub candidate: Option<(String, bool)>,
+    /// The tree, and how it differs from the settled one.
+    pub candidate: Option<(String, Difference)>,
     /// What the gates said of it, and whether that is green.
     pub judged: Option<(Vec<GateReport>, bool)>,
     /// A person does not want this task done now.
@@ -165,6 +178,12 @@ pub struct RunState {
     pub models: ModelState,
     /// The class of the last iteration.
     pub last_class: Option<Class>,
+    /// How often the iteration was tried before, where iterations are tried again.
+    pub iteration_retries: u32,
+    /// The class of the iteration whose retries are used up.
+    pub exhausted: Option<Class>,
+    /// The agent or the plan said last that the plan is done, in these words.
+    pub marker: Option<String>,
     /// Nothing new is started.
     pub paused: bool,
     /// Somebody wants it to end.
@@ -205,6 +224,9 @@ impl RunState {
             distress: Distress::default(),
             models: ModelState::default(),
             last_class: None,
+            iteration_retries: 0,
+            exhausted: None,
+            marker: None,
             paused: false,
             cancel: Cancel::No,
             stop: None,
@@ -245,6 +267,13 @@ impl RunState {
     pub fn under_way(&self) -> u32 {
         let busy = |slot: &&Slot| !matches!(slot.phase, Phase::Free | Phase::Surveying);
         self.slots.iter().filter(busy).count() as u32
+    }
+
+    /// Whether an iteration that ended so is tried once more under its number.
+    pub fn tries_again(&self, class: Class) -> bool {
+        self.policy.by_iteration()
+            && class.is_tried_again()
+            && after_failure(self.iteration_retries, self.policy.retries, false) == Status::Pending
     }
 
     /// What the end of the slot's iteration is decided under.
@@ -297,7 +326,8 @@ impl RunState {
                     *slot = Slot::default();
                 }
             }
-            Fact::IterationStarted { slot, iteration, task, model, models, .. } => {
+            Fact::IterationStarted { slot, iteration, task, about, model, models, .. } => {
+                self.marker = None;
                 self.spare_iterations.retain(|spare| spare != iteration);
                 self.last_iteration = self.last_iteration.max(*iteration);
                 self.models = *models;
@@ -307,18 +337,25 @@ impl RunState {
                         iteration: *iteration,
                         began: at,
                         task: task.clone(),
+                        about: about.clone(),
                         model: model.clone(),
                         ..Slot::default()
                     };
                 }
             }
             Fact::SessionEnded { slot, report } => self.session_ended(*slot, report),
-            Fact::CandidateMade { slot, tree, changed, .. } => {
+            Fact::CandidateMade { slot, tree, changed, plan_only, .. } => {
                 self.enter(*slot, Phase::Judging);
+                let difference = match (changed, plan_only) {
+                    (false, _) => Difference::None,
+                    (true, true) => Difference::Plan,
+                    (true, false) => Difference::Work,
+                };
                 if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.candidate = Some((tree.clone(), *changed));
+                    slot.candidate = Some((tree.clone(), difference));
                 }
             }
+            Fact::MarkerFound { marker } => self.marker = Some(marker.clone()),
             Fact::Judged { slot, gates, green, .. } => {
                 if let Some(slot) = self.slots.get_mut(*slot as usize) {
                     slot.judged = Some((gates.clone(), *green));
@@ -339,7 +376,13 @@ impl RunState {
                     slot.decided = decided;
                 }
             }
-            Fact::TaskSettled { class, reason, .. } => self.task_settled(*class, reason),
+            Fact::TaskSettled { class, status, reason, .. } => {
+                let used_up = *status == Status::Failed && class.is_return();
+                if used_up && self.policy.on_exhausted == Exhausted::Stop {
+                    self.exhausted = Some(*class);
+                }
+                self.task_settled(*class, reason);
+            }
             Fact::Committed { commit, .. } => self.last_commit = Some(commit.clone()),
             Fact::IterationEnded { .. } => self.iteration_ended(fact, at),
             Fact::WaitStarted { slot, wait, until } => {
@@ -361,7 +404,7 @@ impl RunState {
             Fact::PortFailed { slot, error, streak, .. } => {
                 self.error_count += 1;
                 self.last_error = Some(error.clone());
-                let counts = self.policy.picker == Picker::Agent;
+                let counts = self.policy.picker == Picker::Agent && !self.policy.by_iteration();
                 let Some(slot) = self.slots.get_mut(*slot as usize) else { return };
                 slot.port_streak = *streak;
                 // A look that failed counts as an iteration where the agent picks.
@@ -430,12 +473,25 @@ impl RunState {
     }
 
     fn iteration_ended(&mut self, fact: &Fact, at: Timestamp) {
-        let Fact::IterationEnded { slot, iteration, class, detail, head, tree, settled, .. } = fact
+        let Fact::IterationEnded {
+            slot, iteration, class, detail, head, tree, settled, again, ..
+        } = fact
         else {
             return;
         };
-        let row = class.row();
-        if row.counts {
+        let (row, again) = (class.row(), *again);
+        match (self.policy.by_iteration() && class.is_tried_again(), again) {
+            (false, _) if row.counts => self.iteration_retries = 0,
+            (true, true) => self.iteration_retries += 1,
+            (true, false) if self.policy.on_exhausted == Exhausted::Stop => {
+                self.exhausted = Some(*class);
+            }
+            (true, false) => self.iteration_retries = 0,
+            (false, _) => {}
+        }
+        if again {
+            self.spare_iterations.push(*iteration);
+        } else if row.counts {
             self.counted += 1;
             if class.is_success() {
                 self.successful += 1;
@@ -455,7 +511,11 @@ impl RunState {
             }
             Breaker::Same => {}
         }
-        if row.breaker == Breaker::Add || class.is_hopeless() || class.is_limit() {
+        if row.breaker == Breaker::Add
+            || class.is_hopeless()
+            || class.is_limit()
+            || (self.policy.by_iteration() && class.is_tried_again())
+        {
             self.last_error = Some(format!("{class}: {detail}"));
         }
         self.limit_streak = if class.is_limit() { self.limit_streak + 1 } else { 0 };

@@ -205,10 +205,13 @@ impl RunView {
                 self.saved.retain(|saved| saved.task != *task);
                 self.saved.push(SavedWork { task: task.clone(), name: name.clone() });
             }
-            Fact::IterationEnded { slot, class, detail, .. } => {
-                if class.row().counts {
+            Fact::IterationEnded { slot, class, detail, again, .. } => {
+                if class.row().counts && !again {
                     let good = class.is_success();
                     *(if good { &mut self.successful } else { &mut self.failed }) += 1;
+                    // Work on the plan as a whole is saved under the name of the mode.
+                    let mode = self.mode.clone();
+                    self.saved.retain(|saved| !good || saved.task.as_str() != mode);
                 }
                 if words::is_error(*class) && *class != Class::Red {
                     self.last_error = Some(words::with_detail(words::class(*class), detail));
@@ -243,7 +246,10 @@ impl RunView {
             | Fact::WaitStarted { slot, .. }
             | Fact::WaitEnded { slot } => self.at(*slot, event),
             Fact::HeadMoved { slot } => self.at(*slot, event),
-            Fact::WorkPutBack { .. } | Fact::Anomaly { .. } | Fact::Unknown => {}
+            Fact::WorkPutBack { .. }
+            | Fact::MarkerFound { .. }
+            | Fact::Anomaly { .. }
+            | Fact::Unknown => {}
         }
     }
 

@@ -80,6 +80,8 @@ pub struct SlotView {
     pub iteration: u32,
     /// What that is about; `None` between two, and where the agent picks.
     pub task: Option<TaskView>,
+    /// What the plan has next, where the agent picks.
+    pub about: Option<String>,
     /// The model, as told by the agent or else as asked for.
     pub model: Option<String>,
     /// What it waits for.
@@ -99,11 +101,12 @@ impl SlotView {
                 *self = Self { since: at, ..Self::default() };
                 Doing::Idle
             }
-            Fact::IterationStarted { iteration, task, model, .. } => {
+            Fact::IterationStarted { iteration, task, about, model, .. } => {
                 *self = Self {
                     since: at,
                     iteration: *iteration,
                     task: task.as_ref().map(TaskView::from),
+                    about: about.as_ref().map(|about| about.title.clone()),
                     model: model.clone(),
                     ..Self::default()
                 };
@@ -132,6 +135,7 @@ impl SlotView {
             Fact::RunStarted { .. }
             | Fact::Noticed { .. }
             | Fact::PlanCounted { .. }
+            | Fact::MarkerFound { .. }
             | Fact::TaskSettled { .. }
             | Fact::QuestionAsked { .. }
             | Fact::Committed { .. }

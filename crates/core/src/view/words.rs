@@ -3,7 +3,7 @@
 
 use super::run_view::RunView;
 use crate::records::Verdict;
-use crate::run::{Class, Control, Notice, Port, StopReason, Wait};
+use crate::run::{About, Class, Control, Notice, Port, StopReason, TaskBrief, Wait};
 use crate::task::Status;
 
 /// How an attempt ended, in words that can follow "back:".
@@ -180,17 +180,46 @@ pub fn control(control: &Control) -> (&'static str, String) {
     }
 }
 
+/// What an iteration is about, in a line.
+pub fn subject(task: Option<&TaskBrief>, about: Option<&About>, offered: u32) -> String {
+    match (task, about) {
+        (Some(task), _) => task.title.clone(),
+        (None, Some(about)) => about.title.clone(),
+        (None, None) => format!("the agent picks from {}", count(u64::from(offered), "task")),
+    }
+}
+
+/// The command that goes on with a run.
+fn again(view: &RunView) -> String {
+    let mode = if view.mode.is_empty() { "build" } else { &view.mode };
+    let names_a_file = match mode {
+        "prompt" => true,
+        "build" => matches!(view.preset.as_str(), "progress" | "checklist"),
+        _ => false,
+    };
+    match names_a_file {
+        true => format!("ralph {mode} {}", view.target),
+        false => format!("ralph {mode}"),
+    }
+}
+
 /// What to type after the run, the best first.
 pub fn next(view: &RunView) -> Vec<String> {
     let mut commands = Vec::new();
     let Some(outcome) = &view.outcome else { return commands };
-    let again = format!("ralph {}", if view.mode.is_empty() { "build" } else { &view.mode });
+    let again = again(view);
     for question in view.questions.iter().take(3) {
         commands.push(format!("ralph answer {} \"…\"", question.id));
     }
     match &outcome.reason {
-        StopReason::Complete | StopReason::Idle { .. } => {}
-        StopReason::NoPlan => commands.push("ralph task add \"What to do\"".to_owned()),
+        StopReason::Complete
+        | StopReason::Marker { .. }
+        | StopReason::Session
+        | StopReason::Idle { .. } => {}
+        StopReason::NoPlan => {
+            commands.push("ralph plan".to_owned());
+            commands.push("ralph task add \"What to do\"".to_owned());
+        }
         StopReason::Blocked { .. } => commands.push("ralph task tree".to_owned()),
         StopReason::Failure
         | StopReason::GatesFailed

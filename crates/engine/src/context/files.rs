@@ -54,7 +54,7 @@ impl FeatureTexts {
         scope: &Scope,
     ) -> Result<Self, ContextError> {
         let feature = match scope {
-            Scope::All => None,
+            Scope::All | Scope::Plan(_) => None,
             Scope::Feature(name) if store.features()?.iter().any(|known| known.name == *name) => {
                 Some(name.clone())
             }

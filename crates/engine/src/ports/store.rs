@@ -220,6 +220,8 @@ pub enum Scope {
     Feature(FeatureName),
     /// This one.
     Task(TaskId),
+    /// Those of a markdown plan, by what their reference is.
+    Plan(String),
 }
 
 /// Which tasks to list.
@@ -235,6 +237,8 @@ pub struct Filter {
     pub feature: Option<FeatureName>,
     /// Parts of this task.
     pub parent: Option<TaskId>,
+    /// With this reference.
+    pub reference: Option<String>,
 }
 
 /// Which tasks to delete.

@@ -6,6 +6,7 @@ use ralph_core::attempt::context::{AssignedTask, Skill};
 use ralph_core::attempt::prompt::{DEFAULT_BUDGET, LEARNING, built_in};
 
 use super::*;
+use ralph_core::attempt::prompt::SIGNALS;
 
 fn context() -> AttemptContext {
     AttemptContext {

@@ -18,6 +18,7 @@ pub const POINTS: &[&str] = &[
     "candidate-made",
     "gate-ended",
     "evidence-written",
+    "plan-written",
     "before-commit",
     "after-commit",
     "wip-saved",

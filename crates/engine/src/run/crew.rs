@@ -12,11 +12,12 @@ use ralph_core::{AgentId, TaskId, Timestamp};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::dispatcher::Dispatcher;
 use super::baseline::Baseline;
+use super::dispatcher::Dispatcher;
 use super::display::Display;
 use super::setup::Setup;
 use crate::entropy::Ids;
+use crate::plan_file::{Look, Requested};
 use crate::ports::{Candidate, GitError, Peek, RunBase, Store, StoreError};
 use crate::process::Stop;
 
@@ -67,6 +68,14 @@ impl From<GitError> for Failed {
     }
 }
 
+/// Why an iteration did not come to anything.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Failure {
+    pub(super) reason: String,
+    pub(super) tries: u32,
+    pub(super) gates: Vec<GateReport>,
+}
+
 /// What is known about a slot's iteration beside what the loop decides by.
 #[derive(Debug)]
 pub(super) struct SlotKit {
@@ -84,6 +93,14 @@ pub(super) struct SlotKit {
     pub(super) usage: Usage,
     /// The look at the plan that its session was shown.
     pub(super) peek: Option<Peek>,
+    /// The plan file as it was when the iteration began.
+    pub(super) plan: Option<Look>,
+    /// What its session asked for by the plan file.
+    pub(super) asked: Option<Requested>,
+    /// What was decided stands in the plan file.
+    pub(super) plan_written: bool,
+    /// Why the iteration is tried again, for its next session.
+    pub(super) failure: Option<Failure>,
     /// How many changes of the store were known when it last looked.
     pub(super) seen: u64,
     /// What wakes it.
@@ -137,6 +154,10 @@ impl Crew {
                 protected: vec![],
                 usage: Usage::default(),
                 peek: None,
+                plan: None,
+                asked: None,
+                plan_written: false,
+                failure: None,
                 seen: 0,
                 waker: None,
                 iteration: 0,

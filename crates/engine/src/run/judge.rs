@@ -10,7 +10,7 @@ use super::crash;
 use super::crew::{Answer, Crew, Failed};
 use super::gate::{Ran, file_name};
 use super::setup::GateSpec;
-use crate::ports::{Candidate, Checkout};
+use crate::ports::{Candidate, Checkout, GitError, RunBase};
 
 /// How many changed files a fact names.
 const NAMED_FILES: usize = 20;
@@ -18,11 +18,20 @@ const NAMED_FILES: usize = 20;
 const SETUP: &str = "setup";
 
 impl Crew {
+    /// The worktree as a tree to judge: without what was not committed before the run, unless all is
+    /// to be committed.
+    pub(super) fn new_candidate(&self) -> Result<Candidate, GitError> {
+        if !self.setup.policy.adds_all() {
+            return self.setup.vcs.candidate(&self.base);
+        }
+        self.setup.vcs.candidate(&RunBase { start: None, ..self.base.clone() })
+    }
+
     /// Writes the candidate tree.
     pub(super) fn make_candidate(&self, slot: SlotId) -> Answer {
         let since = self.kit(slot).since;
         self.setup.vcs.remove_dead_locks(since)?;
-        let candidate = self.setup.vcs.candidate(&self.base)?;
+        let candidate = self.new_candidate()?;
         let settled = self.settled_tree();
         let files = match candidate.tree == settled {
             true => vec![],
@@ -36,18 +45,22 @@ impl Crew {
         Ok(Input::CandidateMade {
             slot,
             tree,
+            plan_only: self.is_plan_only(&files),
             file_count: u32::try_from(files.len()).unwrap_or(u32::MAX),
             files: files.into_iter().take(NAMED_FILES).collect(),
         })
     }
 
-    /// There is nothing to run.
+    /// There is nothing to run, but maybe something to refuse.
     pub(super) fn judge_without_gates(&self, slot: SlotId) -> Answer {
         let Some(candidate) = self.kit(slot).candidate.clone() else {
             return Err(Failed::new(Port::Git, "there is no candidate tree", true));
         };
-        let refused = self.check_protected(slot, &candidate)?;
-        Ok(self.keep(slot, candidate, refused.into_iter().collect(), false))
+        let reports = match self.judge_written_plan() {
+            Some(report) => vec![report],
+            None => self.check_protected(slot, &candidate)?.into_iter().collect(),
+        };
+        Ok(self.keep(slot, candidate, reports, false))
     }
 
     /// Runs the gates on the candidate.
@@ -119,7 +132,7 @@ impl Crew {
             drop_aside(checkout).await;
             return Ok((reports, candidate.clone()));
         }
-        let after = self.aside_of_tasks(|crew| Ok(crew.setup.vcs.candidate(&crew.base)?)).await?;
+        let after = self.aside_of_tasks(|crew| Ok(crew.new_candidate()?)).await?;
         Ok((reports, after))
     }
 

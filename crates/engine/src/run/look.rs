@@ -2,7 +2,7 @@
 
 use ralph_core::TaskId;
 use ralph_core::records::{Attempt, LogKind};
-use ralph_core::run::{CLASSES, Input, Port, SlotId, Survey, TaskBrief};
+use ralph_core::run::{CLASSES, Input, Picker, Port, SlotId, Survey, TaskBrief};
 use ralph_core::task::{Actor, Refusal, Task};
 
 use super::crash;
@@ -18,8 +18,12 @@ impl Crew {
     pub(super) fn survey(&self, slot: SlotId) -> Answer {
         self.check_disk()?;
         self.looks(slot);
+        let taken_back = take_back_dead_claims(self.store().as_mut())?;
+        if let Some(survey) = self.survey_elsewhere(slot, &taken_back)? {
+            crash::point("surveyed");
+            return Ok(Input::Surveyed { slot, survey });
+        }
         let mut store = self.store();
-        let taken_back = take_back_dead_claims(store.as_mut())?;
         let peek = store.peek(&self.setup.scope, OFFERED, now())?;
         let counts = store.counts(&self.setup.scope)?;
         let foreign = peek.claimed.iter().filter(|task| {
@@ -37,9 +41,29 @@ impl Crew {
                 .map(|claim| claim.lease_expires_at)
                 .min(),
             taken_back,
+            absent: counts.total() == 0 && self.setup.policy.picker == Picker::Loop,
+            marker: None,
         };
         crash::point("surveyed");
         Ok(Input::Surveyed { slot, survey })
+    }
+
+    /// The survey where the store does not have the plan: a file has it, or there is none.
+    fn survey_elsewhere(
+        &self,
+        slot: SlotId,
+        taken_back: &[TaskId],
+    ) -> Result<Option<Survey>, Failed> {
+        let policy = &self.setup.policy;
+        Ok(match &self.setup.plan {
+            Some(plan) if policy.mode == "build" => {
+                Some(self.survey_plan(slot, plan, taken_back.to_vec())?)
+            }
+            _ if policy.by_iteration() => {
+                Some(Survey { claimable: 1, taken_back: taken_back.to_vec(), ..Survey::default() })
+            }
+            _ => None,
+        })
     }
 
     fn check_disk(&self) -> Result<(), Failed> {
@@ -56,6 +80,12 @@ impl Crew {
     }
 
     pub(super) fn claim(&self, slot: SlotId) -> Answer {
+        if self.setup.plan.is_some() {
+            self.looks(slot);
+            let answer = self.claim_in_plan(slot);
+            crash::point("claimed");
+            return answer;
+        }
         let request = ClaimRequest {
             agent: self.agent_id(slot).clone(),
             task: None,
@@ -80,10 +110,13 @@ impl Crew {
     }
 
     pub(super) fn peek(&self, slot: SlotId) -> Answer {
+        if self.setup.policy.by_iteration() {
+            return Ok(Input::Peeked { slot, offered: 0, about: self.about(slot) });
+        }
         let peek = self.store().peek(&self.setup.scope, OFFERED, now())?;
         let offered = u32::try_from(peek.claimable.len()).unwrap_or(u32::MAX);
         self.kit(slot).peek = Some(peek);
-        Ok(Input::Peeked { slot, offered })
+        Ok(Input::Peeked { slot, offered, about: None })
     }
 }
 

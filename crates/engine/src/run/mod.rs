@@ -34,6 +34,7 @@ pub mod journal;
 mod judge;
 mod look;
 pub mod place;
+mod plan;
 pub mod prompting;
 mod protected;
 mod recover;
@@ -45,5 +46,5 @@ mod status;
 mod watch;
 
 pub use dispatcher::{RunError, run};
-pub use prompting::{PromptError, Prompting};
+pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};
 pub use setup::{GateRules, GateSpec, PromptStyle, Setup};

@@ -1,8 +1,11 @@
 //! The prompt of an attempt: what is known about the task, in the words of the template.
 
 use ralph_core::TaskId;
-use ralph_core::attempt::context::Skill;
-use ralph_core::attempt::prompt::{Parts, Prompt};
+use ralph_core::attempt::AttemptContext;
+use ralph_core::attempt::context::{AssignedTask, GateFailure, RetryInfo, Skill};
+use ralph_core::attempt::prompt::{PROGRESS_SIGNALS, PROMISES, Parts, Prompt};
+use ralph_core::records::Verdict;
+use ralph_core::run::GateReport;
 use ralph_core::task::RetryLimit;
 
 use crate::context::{FeatureTexts, Gather, gather};
@@ -12,8 +15,10 @@ use crate::prompts::{Template, TemplateError, Variables};
 /// Everything about prompts that stays the same for a whole run.
 #[derive(Debug, Clone)]
 pub struct Prompting {
-    /// The user's own rules, or the built-in ones.
+    /// The user's own instructions, or the built-in ones.
     pub template: Template,
+    /// The built-in ones for this kind of run.
+    pub rules: Template,
     /// The feature's spec and plan, read once.
     pub feature: FeatureTexts,
     /// The skills of the project.
@@ -26,6 +31,34 @@ pub struct Prompting {
     pub budget: usize,
     /// The project's own test command; empty when there is none.
     pub test_command: String,
+    /// `build`, `plan` or `prompt`.
+    pub mode: String,
+    /// The markdown plan that is worked off or written.
+    pub plan_file: Option<String>,
+    /// Nothing is added to what the template says.
+    pub bare: bool,
+}
+
+/// Which attempt a prompt is for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PromptFor<'a> {
+    /// The number of the iteration.
+    pub iteration: u32,
+    /// The text of the plan, where the agent is shown all of it.
+    pub plan: Option<&'a str>,
+}
+
+/// An iteration that is judged as a whole, and how it went before.
+#[derive(Debug, Clone, Default)]
+pub struct IterationRetry {
+    /// Its number.
+    pub iteration: u32,
+    /// How often it was tried before.
+    pub tries: u32,
+    /// Why that came to nothing.
+    pub reason: String,
+    /// What the gates said.
+    pub gates: Vec<GateReport>,
 }
 
 /// Why there is no prompt.
@@ -45,22 +78,91 @@ impl Prompting {
         &self,
         store: &mut dyn Store,
         task: &TaskId,
-        iteration: u32,
+        of: &PromptFor<'_>,
     ) -> Result<Prompt, PromptError> {
         let about = Gather {
             task,
             limit: self.retries,
             texts: &self.feature,
-            plan_file: None,
+            plan_file: self.plan_file.as_deref(),
             skills: &self.skills,
             learn: self.learn,
         };
         let context = gather(store, &about)?;
-        let mut variables = Variables::of(&context);
-        variables.iteration = iteration;
-        variables.test_command.clone_from(&self.test_command);
-        variables.feature =
-            store.get(task)?.feature.map(|name| name.to_string()).unwrap_or_default();
-        Ok(self.template.render(&variables, Parts::of(&context, self.budget))?)
+        let feature = store.get(task)?.feature.map(|name| name.to_string()).unwrap_or_default();
+        Ok(self.task(&context, feature, of)?)
     }
+
+    /// The prompt for a task of which this is known.
+    pub fn task(
+        &self,
+        context: &AttemptContext,
+        feature: String,
+        of: &PromptFor<'_>,
+    ) -> Result<Prompt, TemplateError> {
+        let mut variables = Variables::of(context);
+        variables.iteration = of.iteration;
+        variables.test_command.clone_from(&self.test_command);
+        variables.feature = feature;
+        let mut parts = Parts::of(context, self.budget);
+        if of.plan.is_some() {
+            parts = parts.with_signals(PROGRESS_SIGNALS);
+        }
+        variables.rules = self.rules(&variables, &parts)?;
+        let mut prompt = self.template.render(&variables, parts)?;
+        if let (Some(plan), Some(task)) = (of.plan, &context.task) {
+            prompt.task = progress_words(plan, task, &prompt.task);
+        }
+        Ok(prompt)
+    }
+
+    /// The built-in instructions, for a template of the user's that wants them.
+    fn rules(&self, variables: &Variables, parts: &Parts) -> Result<String, TemplateError> {
+        match self.template == self.rules {
+            true => Ok(String::new()),
+            false => Ok(self.rules.render_bare(variables, parts.clone())?.system),
+        }
+    }
+
+    /// The whole prompt of an iteration that is judged as a whole.
+    pub fn whole(&self, retry: &IterationRetry) -> Result<String, PromptError> {
+        let reason = Some(retry.reason.clone()).filter(|reason| !reason.is_empty());
+        let red = retry.gates.iter().filter(|gate| gate.verdict != Verdict::Pass);
+        let context = AttemptContext {
+            plan_file: self.plan_file.clone().filter(|_| self.mode == "build"),
+            retry: RetryInfo::of(retry.tries, self.retries, reason),
+            failures: red
+                .map(|gate| GateFailure {
+                    judge: gate.name.clone(),
+                    exit_code: gate.exit_code,
+                    digest: gate.digest.clone(),
+                })
+                .collect(),
+            skills: self.skills.clone(),
+            learn: self.learn,
+            ..AttemptContext::default()
+        };
+        let mut variables = Variables::of(&context);
+        variables.mode.clone_from(&self.mode);
+        variables.iteration = retry.iteration;
+        variables.test_command.clone_from(&self.test_command);
+        variables.plan_file = self.plan_file.clone().unwrap_or_default();
+        let parts = Parts::of(&context, self.budget).with_signals(PROMISES);
+        variables.rules = self.rules(&variables, &parts)?;
+        let prompt = match self.bare {
+            true => self.template.render_bare(&variables, parts)?,
+            false => self.template.render(&variables, parts)?,
+        };
+        Ok(prompt.whole())
+    }
+}
+
+/// The task of a progress file: the file as it is, and which of its boxes is next.
+fn progress_words(plan: &str, task: &AssignedTask, rest: &str) -> String {
+    let plan = plan.trim_start_matches('\u{feff}').trim_end();
+    format!(
+        "## Current Progress\n\n{plan}\n\n## Instructions\n\nExecute the next incomplete task: \
+         {} (`{}`).\n\n{rest}",
+        task.title, task.id
+    )
 }

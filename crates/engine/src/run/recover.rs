@@ -22,7 +22,11 @@ pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase,
     }
     let resumes = setup.resume.as_ref();
     let resumes = resumes.map(|resume| (&resume.run, resume.last_commit.as_deref()));
-    let base = setup.vcs.begin(&setup.run, resumes)?;
+    let mut base = setup.vcs.begin(&setup.run, resumes)?;
+    if setup.policy.adds_all() && setup.resume.is_none() && base.start.is_some() {
+        // It is committed with the work, and is none of it.
+        base.settled_tree = setup.vcs.candidate(&RunBase { start: None, ..base.clone() })?.tree;
+    }
     for attempt in cut_off(store)? {
         let number = store.attempts(&attempt.task)?.len();
         let number = u32::try_from(number).unwrap_or(u32::MAX);

@@ -13,8 +13,7 @@ use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Signals};
 use ralph_core::attempt::prompt::pick_prompt;
 use ralph_core::policy::backoff::transient;
 use ralph_core::records::Attempt;
-use ralph_core::run::{Effect, Input, Picker, Port, SessionReport, SlotId, TaskBrief};
-
+use ralph_core::run::{Effect, Input, Port, Request, SessionReport, SlotId, TaskBrief};
 use tokio::sync::watch;
 
 use super::crash;
@@ -23,10 +22,11 @@ use super::display::Display;
 use super::effects::unbroken;
 use super::look::brief;
 use super::place::private_file;
-use super::prompting::PromptError;
+use super::prompting::{IterationRetry, PromptError, PromptFor};
 use super::setup::PromptStyle;
 use crate::agents::{Decoder, Permissions, PromptBy, SessionSpec, Written};
 use crate::clock::now;
+use crate::plan_file::DONE_MARKER;
 use crate::ports::Filter;
 use crate::process::{Heard, Listener, Mark, Stop, supervise};
 use crate::socket::{Requests, Seat, SessionSocket};
@@ -52,6 +52,8 @@ impl Crew {
             let mut kit = self.kit(slot);
             kit.candidate = None;
             kit.gates.clear();
+            kit.asked = None;
+            kit.plan_written = false;
             kit.iteration = job.iteration;
             kit.since = now();
             kit.stop.send_replace(Stop::Go);
@@ -121,18 +123,16 @@ impl Crew {
             let full = SessionEnd::of(EndClass::TooLong, "context limit reached");
             end = SessionEnd { usage: end.usage, model: end.model, ..full };
         }
-        let (requests, notes) = socket.requests().close();
+        let (mut requests, notes) = socket.requests().close();
         self.kit(slot).usage = end.usage;
-        let held = match &job.task {
-            Some(task) => Ok(vec![task.clone()]),
-            None => self.held_at_last(&job).await,
+        let mut signals = match end.class {
+            EndClass::Completed => Signals::read(&end.text),
+            _ => Signals::default(),
         };
+        let held = self.held_at_last(&job, &end, &mut signals, &mut requests).await;
         let answer = held.map(|held| {
             let report = SessionReport {
-                signals: match end.class {
-                    EndClass::Completed => Signals::read(&end.text),
-                    _ => Signals::default(),
-                },
+                signals,
                 end: shortened(end),
                 process,
                 requests,
@@ -148,12 +148,24 @@ impl Crew {
         drop(socket);
     }
 
-    /// The tasks that a session holds that chose for itself, even if the store has to be asked more than
+    /// The tasks that a session holds now that it has ended, even if the store has to be asked more than
     /// once: a session that has ended must not be run again because of it.
-    async fn held_at_last(&self, job: &Job) -> Result<Vec<TaskBrief>, Failed> {
+    async fn held_at_last(
+        &self,
+        job: &Job,
+        end: &SessionEnd,
+        signals: &mut Signals,
+        requests: &mut Vec<Request>,
+    ) -> Result<Vec<TaskBrief>, Failed> {
+        if self.setup.plan.is_none()
+            && let Some(task) = &job.task
+        {
+            return Ok(vec![task.clone()]);
+        }
         let mut tries = 0;
         loop {
-            let held = || unbroken(Port::Store, || self.held(job));
+            let held =
+                || unbroken(Port::Store, || self.held(job, end, &mut *signals, &mut *requests));
             match tokio::task::block_in_place(held) {
                 Err(failed) if !failed.for_good && tries < self.setup.policy.port_retries => {
                     self.notice(format!("{}; it is tried again", failed.error));
@@ -166,8 +178,22 @@ impl Crew {
         }
     }
 
-    /// The tasks that a session holds, now that it has ended.
-    fn held(&self, job: &Job) -> Result<Vec<TaskBrief>, Failed> {
+    /// The tasks that a session holds, now that it has ended: those that it asks for in a plan file, or
+    /// those that it claimed itself.
+    fn held(
+        &self,
+        job: &Job,
+        end: &SessionEnd,
+        signals: &mut Signals,
+        requests: &mut Vec<Request>,
+    ) -> Result<Vec<TaskBrief>, Failed> {
+        if self.setup.policy.by_iteration() || self.setup.plan.is_some() {
+            let (others, marker) = self.plan_after_session(job, end, &signals.done, requests)?;
+            if marker && !signals.promises.iter().any(|text| text == DONE_MARKER) {
+                signals.promises.push(DONE_MARKER.to_owned());
+            }
+            return Ok(job.task.iter().cloned().chain(others).collect());
+        }
         let mut store = self.store();
         let assignee = Some(self.agent_id(job.slot).clone());
         let tasks = store.list(&Filter { assignee, ..Filter::default() })?;
@@ -182,7 +208,7 @@ impl Crew {
     }
 
     /// The row of the attempt that this session is.
-    fn attempt(&self, job: &Job, task: &TaskBrief, started_at: Timestamp) -> Attempt {
+    pub(super) fn attempt(&self, job: &Job, task: &TaskBrief, started_at: Timestamp) -> Attempt {
         Attempt {
             id: task.attempt.clone(),
             task: task.id.clone(),
@@ -197,12 +223,19 @@ impl Crew {
     }
 
     fn prepare(&self, job: Job) -> Result<Prepared, Failed> {
+        self.plan_before_session(job.slot)?;
         let prompt = self.prompt(&job)?;
         crash::point("prompt-written");
         let seat = Seat {
             agent: self.agent_id(job.slot).clone(),
             task: job.task.as_ref().map(|task| (task.id.clone(), task.generation)),
-            may_claim: self.setup.policy.picker == Picker::Agent,
+            may_claim: self.setup.prompt == PromptStyle::Peek,
+            plan: self
+                .setup
+                .plan
+                .as_ref()
+                .filter(|_| self.setup.policy.by_iteration())
+                .map(|plan| plan.name().to_owned()),
             requests: Requests::default(),
         };
         let (number, desk) = (self.next_session(), Arc::clone(&self.setup.desk));
@@ -237,7 +270,7 @@ impl Crew {
         let spec = SessionSpec {
             executable: self.setup.executable.clone(),
             extra_args: self.setup.extra_args.clone(),
-            folder: self.setup.project.worktree.clone(),
+            folder: self.setup.folder.clone(),
             environment,
             prompt,
             model: job.model.clone(),
@@ -249,18 +282,34 @@ impl Crew {
     }
 
     fn prompt(&self, job: &Job) -> Result<PromptBy, Failed> {
+        let failed = |error| match error {
+            PromptError::Store(error) => Failed::from(error),
+            PromptError::Template(error) => Failed::new(Port::Prompt, error, true),
+        };
         match (self.setup.prompt, &job.task) {
-            (PromptStyle::System, Some(task)) => {
+            (PromptStyle::System | PromptStyle::Progress, Some(task)) => {
+                let plan = self.kit(job.slot).plan.as_ref().map(|look| look.plan.text.clone());
+                let plan = plan.filter(|_| self.setup.prompt == PromptStyle::Progress);
                 let store = &mut *self.store();
-                let prompt = self.setup.prompting.prompt(store.as_mut(), &task.id, job.iteration);
-                let prompt = prompt.map_err(|error| match error {
-                    PromptError::Store(error) => Failed::from(error),
-                    PromptError::Template(error) => Failed::new(Port::Prompt, error, true),
-                })?;
+                let about = PromptFor { iteration: job.iteration, plan: plan.as_deref() };
+                let prompt = self.setup.prompting.prompt(store.as_mut(), &task.id, &about);
+                let prompt = prompt.map_err(failed)?;
                 let system = self.written(job.iteration, ".system.md", prompt.system.clone())?;
                 let task =
                     self.written(job.iteration, ".task.md", prompt.task_file().to_owned())?;
                 Ok(PromptBy::System { system, task })
+            }
+            (PromptStyle::Whole, _) => {
+                let failure = self.kit(job.slot).failure.clone().unwrap_or_default();
+                let retry = IterationRetry {
+                    iteration: job.iteration,
+                    tries: failure.tries,
+                    reason: failure.reason,
+                    gates: failure.gates,
+                };
+                let text = self.setup.prompting.whole(&retry).map_err(failed)?;
+                let written = self.written(job.iteration, ".prompt.md", text)?;
+                Ok(PromptBy::Stdin(written.text))
             }
             (PromptStyle::Peek, _) | (_, None) => {
                 let peek = self.kit(job.slot).peek.take();

@@ -13,13 +13,13 @@ use ralph_core::records::{AttemptEnd, Evidence, Verdict};
 use ralph_core::run::{
     Class, Ending, Input, PROTECTED, Port, Settled, Settlement, SlotId, TaskAction, TaskResult,
 };
-use ralph_core::task::{Refusal, Status};
+use ralph_core::task::{Counts, Refusal, Status};
 use ralph_core::{TaskId, Timestamp};
 
 use super::crash;
-use super::crew::{Answer, Crew, Failed};
+use super::crew::{Answer, Crew, Failed, Failure};
 use crate::clock::now;
-use crate::ports::{Candidate, GitError, StoreError};
+use crate::ports::{Candidate, GitError, Scope, StoreError};
 
 /// How much of a reason the store keeps.
 const KEPT_REASON: usize = 8_000;
@@ -31,8 +31,13 @@ impl Crew {
         };
         self.write_evidence(slot, settlement, &candidate)?;
         crash::point("evidence-written");
+        self.settle_plan(slot, settlement)?;
+        crash::point("plan-written");
         let mut commit = None;
+        let mut tree = candidate.tree.clone();
         if let Some(plan) = &settlement.commit {
+            let candidate = self.with_plan(candidate.clone())?;
+            tree.clone_from(&candidate.tree);
             crash::point("before-commit");
             let made = self.setup.vcs.commit(&self.base, &candidate, &plan.subject, &plan.body);
             match made {
@@ -56,10 +61,9 @@ impl Crew {
             crash::point("wip-saved");
         }
         let mut put_back = 0;
-        let mut tree = candidate.tree.clone();
         if settlement.put_back {
             put_back = self.setup.vcs.put_back(&self.base, &candidate)?.len();
-            tree = self.setup.vcs.candidate(&self.base)?.tree;
+            tree = self.new_candidate()?.tree;
             crash::point("put-back");
         }
         let head = self.setup.vcs.head()?;
@@ -74,10 +78,42 @@ impl Crew {
         for warning in self.setup.vcs.warnings() {
             self.notice(warning);
         }
-        let counts = self.store().counts(&self.setup.scope).ok();
+        let counts = self.counts();
+        self.plan_settled(slot, settlement);
+        self.keep_failure(slot, settlement);
         let put_back = u32::try_from(put_back).unwrap_or(u32::MAX);
         let settled = Settled { tasks, commit, head, saved, put_back, tree, counts };
         Ok(Input::Settled { slot, settled: Box::new(settled) })
+    }
+
+    /// How the plan stands; `None` when that cannot be read.
+    fn counts(&self) -> Option<Counts> {
+        if self.setup.policy.mode != "build" {
+            return Some(Counts::default());
+        }
+        let scope = match &self.setup.plan {
+            Some(plan) => Scope::Plan(plan.name().to_owned()),
+            None => self.setup.scope.clone(),
+        };
+        self.store().counts(&scope).ok()
+    }
+
+    /// What the next session is told, if the iteration is tried again.
+    fn keep_failure(&self, slot: SlotId, settlement: &Settlement) {
+        let mut kit = self.kit(slot);
+        if !settlement.class.is_tried_again() {
+            if settlement.class.row().counts {
+                kit.failure = None;
+            }
+            return;
+        }
+        let tries = kit.failure.as_ref().map_or(0, |failure| failure.tries) + 1;
+        let gates = kit.gates.clone();
+        let reason = match settlement.detail.trim() {
+            "" => settlement.class.to_string(),
+            detail => detail.to_owned(),
+        };
+        kit.failure = Some(Failure { reason, tries, gates });
     }
 
     /// Saves what there is, as far as that works; used where something else already failed.

@@ -12,6 +12,7 @@ use ralph_core::run::{Notice, Policy, Resume};
 
 use crate::agents::Agent;
 use crate::entropy::Ids;
+use crate::plan_file::PlanFile;
 use crate::ports::{Peek, Scope, Store, Vcs};
 use crate::process::Watch;
 use crate::project::Project;
@@ -52,8 +53,12 @@ pub struct GateRules {
 pub enum PromptStyle {
     /// Rules as the system prompt, the task in a file.
     System,
+    /// Rules as the system prompt; the plan file and the task in a file.
+    Progress,
     /// The skill's name and the look at the plan, as an argument.
     Peek,
+    /// The whole prompt on its standard input.
+    Whole,
 }
 
 /// Makes a text of a look at the plan, as `ralph task peek` prints it.
@@ -81,6 +86,14 @@ pub struct Setup {
     pub scope: Scope,
     /// Which tasks, in words.
     pub target: String,
+    /// The markdown plan that the tasks stand in; `None` where the store has them.
+    pub plan: Option<PlanFile>,
+    /// What every iteration is about, where neither plan nor store tells.
+    pub about: Option<String>,
+    /// Where sessions work.
+    pub folder: PathBuf,
+    /// How many attempts a progress file keeps.
+    pub recent_attempts: usize,
     /// The agent.
     pub agent: &'static dyn Agent,
     /// Its program.

@@ -42,6 +42,9 @@ pub struct Seat {
     pub task: Option<(TaskId, Generation)>,
     /// The agent chooses, and claims by itself.
     pub may_claim: bool,
+    /// The plan file that it works off, where the agent ticks what it chose: tasks with this reference
+    /// may be called done without a claim.
+    pub plan: Option<String>,
     /// What it asked for so far.
     pub requests: Requests,
 }

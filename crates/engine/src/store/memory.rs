@@ -119,6 +119,7 @@ fn within(scope: &Scope, task: &Task) -> bool {
         Scope::All => true,
         Scope::Feature(name) => task.feature.as_ref() == Some(name),
         Scope::Task(id) => task.id == *id,
+        Scope::Plan(file) => task.reference.as_ref() == Some(file),
     }
 }
 
@@ -283,6 +284,10 @@ impl Table for MemoryTable {
                     .as_ref()
                     .is_none_or(|wanted| task.feature.as_ref() == Some(wanted))
                 && filter.parent.as_ref().is_none_or(|wanted| task.parent.as_ref() == Some(wanted))
+                && filter
+                    .reference
+                    .as_ref()
+                    .is_none_or(|wanted| task.reference.as_ref() == Some(wanted))
         });
         Ok(tasks)
     }

@@ -61,7 +61,17 @@ impl<'a> Scratch<'a> {
                 self.git(&["read-tree", "--empty"]).run()?;
             }
         }
-        match self.git(&["add", "-A", "--ignore-errors", "--sparse"]).run() {
+        let add = || self.git(&["add", "-A", "--ignore-errors", "--sparse"]).run();
+        let mut added = add();
+        for _ in 0..VANISHED {
+            match &added {
+                Err(GitError::Failed { message, .. }) if message.contains("unable to stat") => {
+                    added = add();
+                }
+                _ => break,
+            }
+        }
+        match added {
             Ok(_) => Ok(Vec::new()),
             Err(GitError::Failed { verb, message }) => match left_out(&message) {
                 Some(files) => Ok(files),
@@ -97,6 +107,10 @@ impl<'a> Scratch<'a> {
         Ok(())
     }
 }
+
+/// How often all is added again because a file was gone between git's first look and its second, as
+/// those are that editors write before they rename them.
+const VANISHED: u32 = 8;
 
 /// How the folders for a worktree are named, before the pid.
 fn prefix(worktree: &Path) -> String {

@@ -1,6 +1,8 @@
 //! The tree that is judged.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use ralph_engine::ports::Vcs;
 
@@ -40,6 +42,28 @@ fn edits_new_files_and_deletions_are_in_and_ignored_files_are_not() {
     let names = vcs.changes(&candidate.head_tree, &candidate.tree).unwrap();
     assert_eq!(names, ["a.txt", "deep/er/new.txt", "empty", "src/b.txt"]);
     assert_eq!(vcs.candidate(&base).unwrap(), candidate);
+}
+
+/// As those are that an editor writes and then renames.
+#[test]
+fn files_that_come_and_go_are_no_failure() {
+    let repo = Repo::new();
+    let (vcs, base) = repo.begin();
+    let (stop, path) = (AtomicBool::new(false), repo.path("coming-and-going"));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                std::fs::write(&path, "half").unwrap();
+                std::fs::remove_file(&path).unwrap();
+                std::thread::park_timeout(Duration::from_millis(1));
+            }
+        });
+        let made: Vec<_> = (0..40).map(|_| vcs.candidate(&base)).collect();
+        stop.store(true, Ordering::Relaxed);
+        for candidate in made {
+            candidate.unwrap();
+        }
+    });
 }
 
 #[test]
@@ -237,7 +261,7 @@ fn a_change_within_the_same_moment_is_seen() {
     // file tells git to look into it.
     let repo = Repo::new();
     repo.git(&["config", "core.trustctime", "false"]);
-    let moment = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
+    let moment = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
     let stamp = |path: &str| {
         let file = std::fs::File::options().append(true).open(repo.path(path)).unwrap();
         file.set_modified(moment).unwrap();

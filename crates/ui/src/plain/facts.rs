@@ -112,6 +112,13 @@ impl<W: Write> PlainReporter<W> {
                 let text = words::with_detail(words::port(*port), error);
                 self.named("error", Meaning::Bad, &format!("{text}{again}"));
             }
+            Fact::MarkerFound { marker } => {
+                self.named(
+                    "note",
+                    Meaning::Faint,
+                    &format!("{marker}: the plan is said to be done"),
+                );
+            }
             Fact::Anomaly { input, phase } => {
                 if self.is(Verbosity::Verbose) {
                     let text = format!("{input} does not fit in the phase {phase}; ignored");
@@ -181,7 +188,17 @@ impl<W: Write> PlainReporter<W> {
     }
 
     fn iteration_started(&mut self, fact: &Fact) {
-        let Fact::IterationStarted { slot, iteration, task, offered, model, overridden, .. } = fact
+        let Fact::IterationStarted {
+            slot,
+            iteration,
+            task,
+            about,
+            retry,
+            offered,
+            model,
+            overridden,
+            ..
+        } = fact
         else {
             return;
         };
@@ -193,7 +210,9 @@ impl<W: Write> PlainReporter<W> {
             return;
         }
         let look = self.look();
-        let heading = start::heading(*iteration, task.as_ref(), *offered, model.as_deref(), look);
+        let subject = (task.as_ref(), about.as_ref());
+        let numbers = (*offered, *retry);
+        let heading = start::heading(*iteration, subject, numbers, model.as_deref(), look);
         self.screen.line("");
         self.top(&heading);
         if let Some(instead) = overridden {

@@ -1,6 +1,6 @@
 //! The first lines of a run, and the heading of each iteration.
 
-use ralph_core::run::TaskBrief;
+use ralph_core::run::{About, TaskBrief};
 use ralph_core::task::Counts;
 use ralph_core::view::{RunView, words};
 use unicode_width::UnicodeWidthStr;
@@ -24,7 +24,11 @@ pub(super) fn start(view: &RunView, look: Look) -> Vec<String> {
         0 | 1 => String::new(),
         many => format!(", {many} side by side"),
     };
-    say("agent", &format!("{}, preset {}{side_by_side}", view.agent, view.preset));
+    let preset = match view.mode.as_str() {
+        "build" => format!(", preset {}", view.preset),
+        _ => String::new(),
+    };
+    say("agent", &format!("{}{preset}{side_by_side}", view.agent));
     if !view.gates.is_empty() {
         say("gates", &view.gates.join(", "));
     }
@@ -76,8 +80,8 @@ pub(crate) fn plan(counts: &Counts) -> String {
 /// `── 2 ── t-abc  Title ───────── sonnet, attempt 2 ──`
 pub(super) fn heading(
     iteration: u32,
-    task: Option<&TaskBrief>,
-    offered: u32,
+    (task, about): (Option<&TaskBrief>, Option<&About>),
+    (offered, retry): (u32, u32),
     model: Option<&str>,
     look: Look,
 ) -> Line {
@@ -86,16 +90,14 @@ pub(super) fn heading(
     if let Some(task) = task.filter(|task| task.attempt_number > 1) {
         facts.push(format!("attempt {}", task.attempt_number));
     }
+    if retry > 0 {
+        facts.push(format!("retry {retry}"));
+    }
     let tail =
         if facts.is_empty() { String::new() } else { format!(" {} ──", facts.join(", ")) };
     let number = format!("── {iteration} ── ");
-    let (name, title) = match task {
-        Some(task) => (format!("{}  ", task.id), task.title.clone()),
-        None => (
-            String::new(),
-            format!("the agent picks from {}", words::count(u64::from(offered), "task")),
-        ),
-    };
+    let name = task.map_or_else(String::new, |task| format!("{}  ", task.id));
+    let title = words::subject(task, about, offered);
     let title = ralph_core::text::printable_line(&title).into_owned();
     let used = number.width() + name.width() + title.width() + 1 + tail.width();
     let rule = "─".repeat(width.saturating_sub(used).max(2));

@@ -61,10 +61,14 @@ pub(crate) fn next_commands(commands: &[String], look: Look) -> Vec<String> {
 
 fn verdict(outcome: &Outcome) -> (&'static str, Meaning) {
     match &outcome.reason {
-        StopReason::Complete if outcome.left.failed == 0 && outcome.left.unresolved() == 0 => {
+        StopReason::Complete | StopReason::Marker { .. }
+            if outcome.left.failed == 0 && outcome.left.unresolved() == 0 =>
+        {
             ("✓", Meaning::Good)
         }
+        StopReason::Session => ("✓", Meaning::Good),
         StopReason::Complete
+        | StopReason::Marker { .. }
         | StopReason::Limit { .. }
         | StopReason::Idle { .. }
         | StopReason::Cancelled

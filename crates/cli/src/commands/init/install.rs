@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ralph_core::agents_md;
 use ralph_engine::project::{Project, write_atomically};
-use ralph_engine::prompts::DEFAULT_BUILD_TEMPLATE;
+use ralph_engine::prompts::{DEFAULT_BUILD_TEMPLATE, DEFAULT_PLAN_TEMPLATE};
 
 use super::detect::{self, Found, Top};
 use super::{hooks, place};
@@ -54,9 +54,10 @@ pub(crate) struct Step {
 }
 
 /// The files that are ours from the first byte to the last.
-const OURS: [(&str, &str); 5] = [
+const OURS: [(&str, &str); 6] = [
     ("ralph.toml", include_str!("ralph.toml")),
     ("PROMPT_build.md", DEFAULT_BUILD_TEMPLATE),
+    ("PROMPT_plan.md", DEFAULT_PLAN_TEMPLATE),
     (".claude/skills/ralph-spec/SKILL.md", include_str!("ralph-spec.md")),
     (".claude/skills/ralph-plan/SKILL.md", include_str!("ralph-plan.md")),
     (".claude/skills/ralph-build/SKILL.md", include_str!("ralph-build.md")),

@@ -24,7 +24,7 @@ use crate::wire::Context;
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph init && ralph doctor")]
 pub(crate) struct InitArgs {
-    /// Write ralph's own files anew: ralph.toml, PROMPT_build.md, its skills and its hooks
+    /// Write ralph's own files anew: ralph.toml, PROMPT_build.md, PROMPT_plan.md, its skills and its hooks
     #[arg(long)]
     force: bool,
     /// Print JSON

@@ -45,7 +45,7 @@ pub(super) fn cmd_list(args: &ListArgs, context: &mut Context<'_>) -> Done {
         deleted_too: args.all,
         assignee: args.assignee.as_deref().map(agent_id).transpose()?,
         feature,
-        parent: None,
+        ..Filter::default()
     };
     let tasks = store.list(&filter)?;
     if args.markdown {

@@ -72,12 +72,17 @@ fn record(task: TaskId, wish: Wish, seat: &Seat, context: &mut Context<'_>) -> D
     let mut store = context.reader()?;
     let found = store.get(&task).map_err(|error| with_store(error, &mut *store))?;
     let generation = seat.task.as_ref().filter(|(own, _)| *own == task).map(|(_, number)| *number);
+    let ticks = matches!(wish, Wish::Done { .. })
+        && seat.plan.is_some()
+        && found.reference == seat.plan
+        && found.status == Status::Pending;
     // Where the loop claims, only the task of this very session counts, not all that its id holds.
-    if generation.is_none() && !seat.may_claim {
+    if generation.is_none() && !seat.may_claim && !ticks {
         let failed = format!("{task} is not the task of this session");
         return Err(with_own_task(CliError::new(Exit::NotEligible, failed), seat));
     }
     let holds = match found.status {
+        _ if ticks => Ok(()),
         Status::InProgress => may_write(&found, &Actor::Agent(seat.agent.clone(), generation)),
         status => Err(Refusal::NotClaimed { id: task.clone(), status }),
     };

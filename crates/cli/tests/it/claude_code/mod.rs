@@ -36,7 +36,7 @@ fn playing(script: Script) -> Option<ClaudeEnv> {
 }
 
 /// A command that does the work of the task and commits it.
-fn commits() -> Turn {
+pub(crate) fn commits() -> Turn {
     Turn::bash("echo hello > hello.txt && git add . && git commit --quiet -m 'Greet the world'")
 }
 
@@ -46,7 +46,7 @@ fn good_session() -> [Turn; 2] {
 }
 
 /// One gate, by the settings of the repository.
-fn gate(env: &ClaudeEnv, command: &str) {
+pub(crate) fn gate(env: &ClaudeEnv, command: &str) {
     env.write("ralph.toml", format!("[[gate]]\nname = \"check\"\ncommand = {command:?}\n"));
     env.git(&["add", "."]);
     env.git(&["commit", "--quiet", "--message", "gate"]);
@@ -74,7 +74,7 @@ fn runs(env: &ClaudeEnv) -> Vec<PathBuf> {
 }
 
 /// The facts of one kind in the journal of the newest run. Its last line may be in the making.
-fn facts(env: &ClaudeEnv, kind: &str) -> Vec<Value> {
+pub(crate) fn facts(env: &ClaudeEnv, kind: &str) -> Vec<Value> {
     let Some(run) = runs(env).pop() else { return vec![] };
     let text = std::fs::read_to_string(run.join("events.jsonl")).unwrap_or_default();
     let read = |line| serde_json::from_str::<Value>(line).ok();
@@ -82,12 +82,12 @@ fn facts(env: &ClaudeEnv, kind: &str) -> Vec<Value> {
 }
 
 /// The first request of each session.
-fn openings(env: &ClaudeEnv) -> Vec<Request> {
+pub(crate) fn openings(env: &ClaudeEnv) -> Vec<Request> {
     env.sessions_seen().into_iter().map(|turns| turns[0].clone()).collect()
 }
 
 /// What the model was told about its task at the beginning of a session.
-fn prompt(opening: &Request) -> String {
+pub(crate) fn prompt(opening: &Request) -> String {
     opening.user_text()
 }
 
@@ -126,7 +126,7 @@ fn wait_for_fact(env: &ClaudeEnv, kind: &str) -> Value {
 
 /// The processes that this test has started, directly or not: all have its home. Those that have
 /// ended and were not waited for do not count.
-fn processes(env: &ClaudeEnv) -> Vec<String> {
+pub(crate) fn processes(env: &ClaudeEnv) -> Vec<String> {
     let home = format!("HOME={}", env.home().display());
     let mut found = vec![];
     for entry in std::fs::read_dir("/proc").unwrap() {

@@ -114,7 +114,7 @@ fn s1_41_a_full_prompt_has_every_section_in_its_order() {
 
     ## Learning
 
-    Before you commit, write down what took you long to find out and will be needed again:
+    Before you end, write down what took you long to find out and will be needed again:
 
     - a procedure: `.ralph/skills/NAME/SKILL.md`, beginning with the lines `---`, `description: ` and
       when to use it, `---`;

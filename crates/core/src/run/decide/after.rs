@@ -5,7 +5,7 @@ use crate::policy::backoff::{transient, usage_probe};
 use crate::policy::strategy::{Choice, ModelFacts, choose};
 use crate::run::SlotId;
 use crate::run::class::Class;
-use crate::run::effect::{Effect, TaskAction};
+use crate::run::effect::{Effect, Settlement, TaskAction};
 use crate::run::exit::{self, View};
 use crate::run::fact::{Fact, Wait};
 use crate::run::input::{Input, Port, Settled};
@@ -70,27 +70,28 @@ impl Draft {
         if let Some(counts) = settled.counts.filter(|counts| *counts != self.state.counts) {
             self.fact(Fact::PlanCounted { counts });
         }
-        self.iteration_over(slot, &current, decided.class, settled, decided.put_back);
+        self.marker(decided.marker.as_ref());
+        self.iteration_over(slot, &current, &decided, settled);
     }
 
     fn iteration_over(
         &mut self,
         slot: SlotId,
         current: &Slot,
-        class: Class,
+        decided: &Settlement,
         settled: &Settled,
-        put_back: bool,
     ) {
+        let class = decided.class;
         let resets_at = current.report.as_ref().and_then(|report| report.end.resets_at);
-        let detail = current.report.as_ref().map(|report| report.end.detail.clone());
         self.fact(Fact::IterationEnded {
             slot,
             iteration: current.iteration,
             class,
-            detail: detail.unwrap_or_default(),
+            detail: decided.detail.clone(),
             head: settled.head.clone(),
             tree: settled.tree.clone(),
-            settled: class == Class::Done || put_back,
+            settled: class == Class::Done || decided.put_back,
+            again: self.state.tries_again(class),
             duration_ms: self.now.millis_since(current.began),
         });
         let unreadable = settled.counts.is_none();
@@ -159,7 +160,9 @@ impl Draft {
         let streak = current.port_streak + 1;
         self.fact(Fact::PortFailed { slot, port, error: error.to_owned(), streak });
         let looking = matches!(current.phase, Phase::Surveying | Phase::Claiming);
-        let patient = looking && self.state.policy.picker == Picker::Agent && !for_good;
+        let by_peeking =
+            self.state.policy.picker == Picker::Agent && !self.state.policy.by_iteration();
+        let patient = looking && by_peeking && !for_good;
         if self.is_ending() && looking {
             self.free(slot);
             self.cancelled_by_now();

@@ -7,7 +7,7 @@ use crate::policy::strategy::Model;
 use crate::run::SlotId;
 use crate::run::effect::Effect;
 use crate::run::exit::{self, View};
-use crate::run::fact::{Fact, Notice, TaskBrief, Wait};
+use crate::run::fact::{About, Fact, Notice, TaskBrief, Wait};
 use crate::run::input::{Input, Survey};
 use crate::run::policy::Picker;
 use crate::run::state::{Cancel, Phase};
@@ -43,6 +43,7 @@ impl Draft {
             self.free(slot);
             return;
         }
+        self.marker(survey.marker.as_ref());
         let view = View { state: &self.state, slot, survey: Some(survey), now: self.now };
         if let Some(reason) = exit::first(exit::BEFORE, view) {
             self.stop(reason);
@@ -91,10 +92,16 @@ impl Draft {
             self.cancelled_by_now();
             return;
         }
-        self.start(slot, Some(task), 0);
+        self.start(slot, Some(task), 0, None);
     }
 
-    pub(super) fn peeked(&mut self, input: &Input, slot: SlotId, offered: u32) {
+    pub(super) fn peeked(
+        &mut self,
+        input: &Input,
+        slot: SlotId,
+        offered: u32,
+        about: Option<&About>,
+    ) {
         if self.phase(slot) != Some(Phase::Claiming) {
             self.anomaly(input, Some(slot));
             return;
@@ -104,10 +111,23 @@ impl Draft {
             self.cancelled_by_now();
             return;
         }
-        self.start(slot, None, offered);
+        self.start(slot, None, offered, about);
     }
 
-    fn start(&mut self, slot: SlotId, task: Option<&TaskBrief>, offered: u32) {
+    /// The plan or the agent says that the plan is done.
+    pub(super) fn marker(&mut self, found: Option<&String>) {
+        if let Some(marker) = found.filter(|found| self.state.marker.as_ref() != Some(*found)) {
+            self.fact(Fact::MarkerFound { marker: marker.clone() });
+        }
+    }
+
+    fn start(
+        &mut self,
+        slot: SlotId,
+        task: Option<&TaskBrief>,
+        offered: u32,
+        about: Option<&About>,
+    ) {
         let iteration = self.state.next_iteration();
         let choice = self.choose_model(iteration);
         let tiers = &self.state.policy.tiers;
@@ -121,6 +141,8 @@ impl Draft {
             iteration,
             task: task.cloned(),
             offered,
+            about: about.cloned(),
+            retry: self.state.iteration_retries,
             model: model.clone(),
             overridden: overridden.clone(),
             models: choice.state,

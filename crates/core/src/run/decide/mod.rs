@@ -39,13 +39,13 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
         Input::Begin { started, notices } => draft.begin(input, started, notices),
         Input::Surveyed { slot, survey } => draft.surveyed(input, *slot, survey),
         Input::Claimed { slot, task } => draft.claimed(input, *slot, task),
-        Input::Peeked { slot, offered } => draft.peeked(input, *slot, *offered),
+        Input::Peeked { slot, offered, about } => {
+            draft.peeked(input, *slot, *offered, about.as_ref());
+        }
         Input::NothingToClaim { slot } => draft.nothing_to_claim(input, *slot),
         Input::SessionStarted { slot, log } => draft.session_started(input, *slot, log),
         Input::SessionEnded { slot, report } => draft.session_ended(input, *slot, report),
-        Input::CandidateMade { slot, tree, files, file_count } => {
-            draft.candidate_made(input, *slot, tree, files, *file_count);
-        }
+        Input::CandidateMade { slot, .. } => draft.candidate_made(input, *slot),
         Input::Judged { slot, tree, gates, restless } => {
             draft.judged(input, *slot, tree, gates, *restless);
         }

@@ -1,13 +1,15 @@
 //! From the end of a session to a judged tree.
 
 use super::Draft;
+use crate::agent::EndClass;
 use crate::ids::{AgentId, TaskId};
 use crate::records::Verdict;
 use crate::run::SlotId;
 use crate::run::effect::{Effect, Stopping};
-use crate::run::fact::{Fact, GateReport, Notice, SessionReport, Wish};
+use crate::run::fact::{Fact, GateReport, Notice, SessionReport, TaskBrief, Wish};
 use crate::run::input::Input;
-use crate::run::state::{Cancel, Phase, Slot};
+use crate::run::policy::Policy;
+use crate::run::state::{Cancel, Difference, Phase, Slot};
 
 impl Draft {
     pub(super) fn session_started(&mut self, input: &Input, slot: SlotId, log: &str) {
@@ -34,34 +36,35 @@ impl Draft {
             let tools = report.end.denied.clone();
             self.fact(Fact::Noticed { notice: Notice::Denied { tools } });
         }
-        for text in report.signals.promises.iter().filter(|text| *text == "COMPLETE") {
+        // A promise that ends the run is found once the iteration is green; any other is only told.
+        let ends = self.state.policy.promises.clone();
+        let promises = report.signals.promises.iter();
+        for text in promises.filter(|text| *text == "COMPLETE" && !ends.contains(text)) {
             self.fact(Fact::Noticed { notice: Notice::Promise { text: text.clone() } });
         }
         self.effect(Effect::MakeCandidate { slot });
     }
 
-    pub(super) fn candidate_made(
-        &mut self,
-        input: &Input,
-        slot: SlotId,
-        tree: &str,
-        files: &[String],
-        file_count: u32,
-    ) {
+    pub(super) fn candidate_made(&mut self, input: &Input, slot: SlotId) {
+        let Input::CandidateMade { tree, files, file_count, plan_only, .. } = input else { return };
         if self.phase(slot) != Some(Phase::Candidate) {
             self.anomaly(input, Some(slot));
             return;
         }
-        let changed = tree != self.state.settled_tree;
+        let changed = *tree != self.state.settled_tree;
         self.fact(Fact::CandidateMade {
             slot,
-            tree: tree.to_owned(),
+            tree: tree.clone(),
             changed,
-            files: files.to_vec(),
-            file_count,
+            plan_only: *plan_only,
+            files: files.clone(),
+            file_count: *file_count,
         });
+        let policy = &self.state.policy;
         let judge = self.state.cancel != Cancel::Now
-            && self.slot(slot).is_some_and(|slot| !slot.lost && !slot.skip && slot.wants_judging());
+            && self
+                .slot(slot)
+                .is_some_and(|slot| !slot.lost && !slot.skip && slot.wants_judging(policy));
         if judge {
             self.effect(Effect::Judge { slot });
         } else {
@@ -115,17 +118,30 @@ impl Draft {
 }
 
 impl Slot {
-    /// Whether the session asked for a task that it holds to be judged.
-    fn wants_judging(&self) -> bool {
+    /// Whether there is something to judge: a task that the session holds and calls done, or all that it
+    /// left, where the iteration is judged.
+    fn wants_judging(&self, policy: &Policy) -> bool {
         let Some(report) = &self.report else { return false };
         if report.says_failure() {
             return false;
         }
-        report.held.iter().any(|task| matches!(report.wish_for(&task.id), Some(Wish::Done { .. })))
+        if policy.by_iteration() {
+            let changed =
+                self.candidate.as_ref().is_some_and(|(_, found)| *found != Difference::None);
+            return report.end.class == EndClass::Completed
+                && (changed || report.promise(policy).is_some());
+        }
+        let done = |task: &TaskBrief| matches!(report.wish_for(&task.id), Some(Wish::Done { .. }));
+        report.promise(policy).is_some() || report.held.iter().any(done)
     }
 }
 
 impl SessionReport {
+    /// The promise that says that the plan is done.
+    pub(super) fn promise(&self, policy: &Policy) -> Option<&String> {
+        self.signals.promises.iter().find(|text| policy.promises.contains(text))
+    }
+
     /// The agent wants the whole run to stop.
     pub(super) fn says_failure(&self) -> bool {
         self.signals.promises.iter().any(|text| text == "FAILURE")

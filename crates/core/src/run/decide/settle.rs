@@ -1,13 +1,14 @@
 //! What becomes of the tasks of an iteration: the class table applied to what was found.
 
 use super::Draft;
+use crate::ids::TaskId;
 use crate::records::Verdict;
 use crate::run::SlotId;
 use crate::run::class::{Becomes, Class, Retry};
 use crate::run::effect::{CommitPlan, Effect, Ending, Settlement, TaskAction};
 use crate::run::fact::{Fact, GateReport, Notice, PROTECTED, SessionReport, TaskBrief, Wish};
-use crate::run::policy::{Claims, Picker, Policy};
-use crate::run::state::{RunState, Slot};
+use crate::run::policy::{Claims, Commits, Picker, Policy};
+use crate::run::state::{Difference, RunState, Slot};
 use crate::task::{Status, after_failure};
 
 /// What an unsettled task of a session is failed with, where the agent picks.
@@ -40,15 +41,31 @@ impl Draft {
 /// What is to be written down about the slot's iteration. The same slot gives the same settlement.
 pub(super) fn settlement(state: &RunState, slot: &Slot) -> Option<Settlement> {
     let report = slot.report.as_ref()?;
-    let (_, changed) = slot.candidate.as_ref()?;
+    let policy = &state.policy;
+    let (_, difference) = slot.candidate.as_ref()?;
+    let changed = *difference == Difference::Work;
     let tasks: Vec<Ending> =
-        report.held.iter().map(|task| ending(state, slot, report, *changed, task)).collect();
-    let class = class_of_iteration(state, slot, report, &tasks);
-    let given_up = tasks.iter().any(|ending| gives_up(&state.policy, ending));
+        report.held.iter().map(|task| ending(state, slot, report, changed, task)).collect();
+    let (class, detail) = match policy.by_iteration() {
+        true => judged_as_a_whole(state, slot, report, *difference, &tasks),
+        false => (class_of_iteration(state, slot, report, &tasks), report.end.detail.clone()),
+    };
     let done: Vec<&Ending> = tasks.iter().filter(|ending| ending.class == Class::Done).collect();
-    let commit = done.first().map(|first| commit_plan(&state.policy, slot, first, &done, report));
+    let given_up = match policy.by_iteration() {
+        true => class.is_tried_again() && !state.tries_again(class),
+        false => done.is_empty() && tasks.iter().any(|ending| gives_up(policy, ending)),
+    };
+    let commits = match policy.commits {
+        Commits::WhenDone => !done.is_empty(),
+        Commits::EveryIteration => class == Class::Done && *difference != Difference::None,
+        Commits::Agent => false,
+    };
+    let commit = commits.then(|| commit_plan(policy, slot, &done, report));
     let save = match &commit {
         Some(_) => None,
+        None if policy.by_iteration() => {
+            TaskId::new(&policy.mode).ok().map(|mode| (mode, slot.iteration))
+        }
         None => tasks
             .first()
             .map(|ending| &ending.task)
@@ -56,14 +73,9 @@ pub(super) fn settlement(state: &RunState, slot: &Slot) -> Option<Settlement> {
             .map(|task| (task.id.clone(), task.attempt_number)),
     };
     let unchanged = !changed && !done.is_empty();
-    Some(Settlement {
-        class,
-        commit,
-        save,
-        put_back: given_up && done.is_empty(),
-        unchanged,
-        tasks,
-    })
+    let green = slot.judged.as_ref().is_some_and(|(_, green)| *green);
+    let marker = report.promise(policy).filter(|_| green && class.row().counts).cloned();
+    Some(Settlement { class, detail, commit, save, put_back: given_up, unchanged, marker, tasks })
 }
 
 /// The end of one task.
@@ -83,7 +95,10 @@ fn ending(
         Retry::WhereAgentPicks => policy.picker == Picker::Agent,
         Retry::UnlessGraph => !policy.is_graph(),
     };
-    let give_up = class.is_return() && task.returns + 1 >= policy.give_up_after;
+    // Where the iteration is tried again, its tasks are as open as before.
+    let counts = counts && !policy.by_iteration();
+    let give_up =
+        class.is_return() && task.returns + 1 >= policy.give_up_after && !policy.by_iteration();
     let action = match (row.becomes, wish) {
         (Becomes::Untouched, _) => None,
         (Becomes::Done, Some(Wish::Done { result })) => Some(TaskAction::Done { result }),
@@ -209,6 +224,35 @@ fn red_reason(gates: &[GateReport]) -> String {
     format!("gate {} is red ({how}){gap}{first}", red.name)
 }
 
+/// The class of an iteration that is judged as a whole, and why.
+fn judged_as_a_whole(
+    state: &RunState,
+    slot: &Slot,
+    report: &SessionReport,
+    difference: Difference,
+    tasks: &[Ending],
+) -> (Class, String) {
+    let ended = class_of_iteration(state, slot, report, &[]);
+    if ended != Class::NoSignal {
+        return (ended, report.end.detail.clone());
+    }
+    if let Some((gates, false)) = &slot.judged {
+        return (Class::Red, red_reason(gates));
+    }
+    let promised = report.promise(&state.policy).is_some();
+    // Ticks that are refused are taken back, and then nothing has changed.
+    let refused = !tasks.is_empty() && tasks.iter().all(|task| task.class == Class::Unchanged);
+    let unchanged = match difference {
+        Difference::None => true,
+        Difference::Plan => refused,
+        Difference::Work => false,
+    };
+    if unchanged && state.policy.unchanged_fails && !promised {
+        return (Class::Unchanged, "No changes detected".to_owned());
+    }
+    (Class::Done, String::new())
+}
+
 /// One class for the whole iteration: the best of its tasks, else how the session ended.
 fn class_of_iteration(
     state: &RunState,
@@ -256,11 +300,12 @@ fn gives_up(policy: &Policy, ending: &Ending) -> bool {
 fn commit_plan(
     policy: &Policy,
     slot: &Slot,
-    first: &Ending,
     done: &[&Ending],
     report: &SessionReport,
 ) -> CommitPlan {
     let mode = &policy.mode;
+    let about = slot.about.as_ref().map(|about| about.title.as_str());
+    let title = done.first().map(|first| first.task.title.as_str()).or(about);
     let mut body: Vec<String> = done
         .iter()
         .map(|ending| format!("Task: {} {}", ending.task.id, ending.task.title))
@@ -269,7 +314,11 @@ fn commit_plan(
         body.push(format!("Model: {model}"));
     }
     CommitPlan {
-        subject: format!("{mode}: iteration {} - {}", slot.iteration, first.task.title),
+        subject: format!(
+            "{mode}: iteration {} - {}",
+            slot.iteration,
+            title.unwrap_or("what the session left")
+        ),
         body: body.join("\n"),
     }
 }

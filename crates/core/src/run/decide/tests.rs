@@ -1,6 +1,7 @@
 //! The loop by tables: a world that always answers, and what the loop makes of what it is told.
 
 mod ends;
+mod iterations;
 mod models;
 mod outcomes;
 
@@ -32,6 +33,7 @@ fn dag() -> Policy {
         strategy: Strategy::Agent,
         tiers: TierNames::default(),
         port_retries: 3,
+        ..Policy::default()
     }
 }
 
@@ -211,10 +213,14 @@ impl World {
                 slot,
                 survey: Survey {
                     counts: self.counts(),
-                    claimable: u32::from(self.ready().is_some()),
+                    claimable: u32::from(
+                        self.ready().is_some() || self.state.policy.by_iteration(),
+                    ),
                     foreign: self.foreign,
                     next_expiry: None,
                     taken_back: vec![],
+                    absent: self.counts().total() == 0 && self.state.policy.picker == Picker::Loop,
+                    marker: None,
                 },
             },
             Effect::Claim { slot } => {
@@ -222,7 +228,7 @@ impl World {
                 self.tasks[number].0 = Status::InProgress;
                 Input::Claimed { slot, task: Box::new(self.brief(number)) }
             }
-            Effect::Peek { slot } => Input::Peeked { slot, offered: 1 },
+            Effect::Peek { slot } => Input::Peeked { slot, offered: 1, about: None },
             Effect::RunSession { slot, task, model, .. } => {
                 let play = plays.next().expect("a session was started that nobody planned").clone();
                 self.sessions += 1;
@@ -235,7 +241,7 @@ impl World {
             }
             Effect::MakeCandidate { slot } => {
                 let tree = format!("t{}", self.trees);
-                Input::CandidateMade { slot, tree, files: vec![], file_count: 0 }
+                Input::CandidateMade { slot, tree, files: vec![], file_count: 0, plan_only: false }
             }
             Effect::Judge { slot } => {
                 let tree = format!("t{}", self.trees);
@@ -258,7 +264,8 @@ impl World {
     /// The session, and what it holds at its end. Where the agent picks, it claims the first ready task.
     fn report(&mut self, task: Option<TaskBrief>, play: &Play) -> SessionReport {
         let mut held: Vec<TaskBrief> = task.into_iter().collect();
-        if let (Picker::Agent, Some(number)) = (self.state.policy.picker, self.ready()) {
+        let claims = self.state.policy.picker == Picker::Agent && !self.state.policy.by_iteration();
+        if let (true, Some(number)) = (claims, self.ready()) {
             self.tasks[number].0 = Status::InProgress;
             held.push(self.brief(number));
         }

@@ -35,6 +35,7 @@ impl Run {
             strategy: Strategy::Agent,
             tiers: TierNames::default(),
             port_retries: 3,
+            ..Policy::default()
         };
         run.fact(Fact::RunStarted {
             policy,
@@ -78,6 +79,8 @@ impl Run {
             iteration,
             task,
             offered,
+            about: None,
+            retry: 0,
             model,
             overridden,
             models,
@@ -98,6 +101,7 @@ impl Run {
             head: None,
             tree: String::new(),
             settled: false,
+            again: false,
             duration_ms: 0,
         })
     }
@@ -130,7 +134,14 @@ fn a_slot_is_followed_from_the_claim_to_the_outcome() {
         Fact::Claiming { slot: 1 },
         Fact::SlotFreed { slot: 1 },
         Fact::SessionStarted { slot: 1, log: tree() },
-        Fact::CandidateMade { slot: 1, tree: tree(), changed: true, files: vec![], file_count: 1 },
+        Fact::CandidateMade {
+            slot: 1,
+            tree: tree(),
+            changed: true,
+            plan_only: false,
+            files: vec![],
+            file_count: 1,
+        },
         Fact::Judged { slot: 1, tree: tree(), gates: vec![], green: true },
         Fact::Settling { slot: 1, class: Class::Done },
     ] {

@@ -91,7 +91,7 @@ const EXPIRED: &str =
 
 const fn ready_index(scope: &Scope) -> &'static str {
     match scope {
-        Scope::All => "tasks_ready",
+        Scope::All | Scope::Plan(_) => "tasks_ready",
         Scope::Feature(_) => "tasks_ready_of_feature",
         Scope::Task(_) => "tasks_by_id",
     }
@@ -102,6 +102,7 @@ fn scope_condition(scope: &Scope) -> (&'static str, Option<String>) {
         Scope::All => ("", None),
         Scope::Feature(name) => ("AND t.feature = :scope", Some(name.to_string())),
         Scope::Task(id) => ("AND t.id = :scope", Some(id.to_string())),
+        Scope::Plan(file) => ("AND t.ref = :scope", Some(file.clone())),
     }
 }
 
@@ -387,6 +388,7 @@ impl Table for SqliteTable {
               AND (:assignee IS NULL OR t.agent = :assignee)
               AND (:feature IS NULL OR t.feature = :feature)
               AND (:parent IS NULL OR p.id = :parent)
+              AND (:reference IS NULL OR t.ref = :reference)
             ORDER BY t.seq"
         );
         self.tasks(
@@ -395,6 +397,7 @@ impl Table for SqliteTable {
                 ":assignee": filter.assignee.as_ref().map(AgentId::as_str),
                 ":feature": filter.feature.as_ref().map(FeatureName::as_str),
                 ":parent": filter.parent.as_ref().map(TaskId::as_str),
+                ":reference": filter.reference,
             },
         )
     }

@@ -300,7 +300,7 @@ fn where_the_agent_picks_only_claims_of_others_are_waited_for() {
         claimable: 0,
         foreign: 1,
         next_expiry: Some(expiry),
-        taken_back: vec![],
+        ..Survey::default()
     };
     world.tell(&Input::Surveyed { slot: 0, survey });
     let waits = Fact::WaitStarted { slot: 0, wait: Wait::Others { tasks: 1 }, until: Some(expiry) };

@@ -1,0 +1,39 @@
+//! `ralph plan`: writes or mends the plan.
+
+use clap::Args;
+
+use super::build::{LimitArgs, SessionArgs, refuse_inside_a_session, with};
+use crate::error::Done;
+use crate::launch::{self, Mode, Wishes};
+use crate::wire::Context;
+
+/// Compare the specifications with the code and write the plan
+///
+/// The agent reads specs/ and the code and keeps the plan that is there, in its format; without one it
+/// writes implementation_plan.md. It ends when the agent says that the plan is complete, when two
+/// sessions in a row change nothing, or at the limit of sessions (10). A plan that cannot be read goes
+/// back to the agent with the line. The instructions are PROMPT_plan.md, where there is one.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  ralph plan\n  ralph plan 3 --model opus")]
+pub(crate) struct PlanArgs {
+    /// How many sessions may count; 0 is no limit
+    #[arg(value_name = "N")]
+    sessions: Option<u32>,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+pub(crate) fn cmd_plan(args: &PlanArgs, context: &mut Context<'_>) -> Done {
+    let wishes = Wishes { mode: Mode::Plan, ..Wishes::default() };
+    let wishes = with(wishes, args.sessions, &args.limits, &args.session)?;
+    refuse_inside_a_session(context)?;
+    launch::launch(&wishes, context)
+}
+
+/// `ralph --plan`, as other loops spell it.
+pub(crate) fn cmd_plan_flag(context: &mut Context<'_>) -> Done {
+    refuse_inside_a_session(context)?;
+    launch::launch(&Wishes { mode: Mode::Plan, ..Wishes::default() }, context)
+}

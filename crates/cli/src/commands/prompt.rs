@@ -1,0 +1,35 @@
+//! `ralph prompt FILE`: one session with a prompt of one's own.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::build::{LimitArgs, SessionArgs, refuse_inside_a_session, with};
+use crate::error::Done;
+use crate::launch::{self, Mode, Wishes};
+use crate::wire::Context;
+
+/// Run one session with the prompt in FILE
+///
+/// The session is logged like any other, and what it changed is committed. Nothing is looped, no gate
+/// runs and no task is touched. The file is a template: docs/prompts.md lists its variables.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  ralph prompt prompts/refactor-analysis.md\n\nExit codes: 0 good, 4 the agent failed, 5 git failed"
+)]
+pub(crate) struct PromptArgs {
+    /// The prompt
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+pub(crate) fn cmd_prompt(args: &PromptArgs, context: &mut Context<'_>) -> Done {
+    let file = context.folder().join(&args.file);
+    let file = file.strip_prefix(".").map(PathBuf::from).unwrap_or(file);
+    let wishes = Wishes { mode: Mode::Prompt(file), ..Wishes::default() };
+    let wishes = with(wishes, None, &LimitArgs::default(), &args.session)?;
+    refuse_inside_a_session(context)?;
+    launch::launch(&wishes, context)
+}

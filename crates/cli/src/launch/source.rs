@@ -1,0 +1,210 @@
+//! Where the plan is: a markdown file or the store, and the preset that goes with it.
+
+use std::path::{Path, PathBuf};
+
+use ralph_core::plan::markdown::Kind;
+use ralph_core::run::StopReason;
+use ralph_core::task::Task;
+use ralph_engine::plan_file::{PlanFile, PlanFileError};
+use ralph_engine::ports::{Filter, Store};
+use ralph_engine::project::Project;
+
+use super::{Mode, Target, Wishes};
+use crate::config::{Config, PRESETS, Preset};
+use crate::error::CliError;
+use crate::exit_codes::Exit;
+
+/// Where a progress file is looked for.
+const PROGRESS: &str = "progress.md";
+/// Where a checklist is looked for; the first is what `ralph plan` writes.
+const CHECKLISTS: [&str; 2] = ["implementation_plan.md", "IMPLEMENTATION_PLAN.md"];
+
+/// A preset and the file that it works off.
+pub(super) struct Source {
+    pub(super) preset: &'static Preset,
+    pub(super) plan: Option<PlanFile>,
+}
+
+/// What a run is to work off. `folder` is where the command was called.
+pub(super) fn choose(
+    wishes: &Wishes,
+    config: &Config,
+    project: &Project,
+    folder: &Path,
+    store: &mut dyn Store,
+) -> Result<Source, CliError> {
+    match &wishes.mode {
+        Mode::Build => build(wishes, config, project, folder, store),
+        Mode::Plan => {
+            let plan = plan_to_write(project)?;
+            Ok(Source { preset: named("checklist")?, plan: Some(plan) })
+        }
+        Mode::Prompt(_) => Ok(Source { preset: named("checklist")?, plan: None }),
+    }
+}
+
+fn build(
+    wishes: &Wishes,
+    config: &Config,
+    project: &Project,
+    folder: &Path,
+    store: &mut dyn Store,
+) -> Result<Source, CliError> {
+    let asked = wishes.preset.as_deref().unwrap_or_else(|| config.text("preset"));
+    let asked = (asked != "auto").then(|| named(asked)).transpose()?;
+    if let Some(path) = &wishes.plan {
+        let plan = given(project, folder, path)?;
+        let preset = match asked {
+            Some(preset) => preset,
+            None => named(plan.kind().as_str())?,
+        };
+        return of_kind(preset, Some(plan));
+    }
+    if let Some(preset) = asked {
+        let file = match preset.source {
+            "progress" => existing(project, &[PROGRESS])?,
+            "checklist" => existing(project, &CHECKLISTS)?,
+            _ => return Ok(Source { preset, plan: None }),
+        };
+        // A file that is not there is a plan that is not there, and the loop says so.
+        let usual = if preset.source == "progress" { PROGRESS } else { CHECKLISTS[0] };
+        let kind = if preset.source == "progress" { Kind::Progress } else { Kind::Checklist };
+        let missing = || PlanFile::new(&project.worktree, Path::new(usual), kind);
+        return of_kind(preset, Some(file.unwrap_or_else(missing)));
+    }
+    if wishes.target != Target::All || wishes.by_target {
+        return Ok(Source { preset: named("dag")?, plan: None });
+    }
+    let progress = existing(project, &[PROGRESS])?.filter(|plan| plan.kind() == Kind::Progress);
+    let found = match progress {
+        Some(plan) => Some(plan),
+        None => existing(project, &CHECKLISTS)?,
+    };
+    if let Some(plan) = found {
+        return of_kind(named(plan.kind().as_str())?, Some(plan));
+    }
+    refuse_tasks_of_a_lost_file(project, store)?;
+    Ok(Source { preset: named("dag")?, plan: None })
+}
+
+/// Tasks that came from a file which is gone are not worked off behind its owner's back.
+fn refuse_tasks_of_a_lost_file(project: &Project, store: &mut dyn Store) -> Result<(), CliError> {
+    let known = PlanFile::all_known(&project.worktree);
+    if known.is_empty() {
+        return Ok(());
+    }
+    let open = store.list(&Filter::default())?;
+    let of_file = |task: &Task| task.reference.as_ref().is_some_and(|name| known.contains(name));
+    let lost = open.iter().find(|task| of_file(task));
+    match lost {
+        Some(task) if open.iter().all(of_file) => {
+            let file = task.reference.as_deref().unwrap_or_default();
+            Err(CliError::new(Exit::NoPlan, StopReason::NoPlan.sentence())
+                .hint(format!("the plan was in {file}, which is gone"))
+                .hint("to work off its tasks without it: ralph run"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A preset only works off the kind of file that it is for.
+fn of_kind(preset: &'static Preset, plan: Option<PlanFile>) -> Result<Source, CliError> {
+    let Some(found) = plan else { return Ok(Source { preset, plan: None }) };
+    let kind = found.kind().as_str();
+    if preset.source == kind {
+        // A plan that cannot be read is said before anything is begun.
+        found.read().map_err(|error| plan_error(&error))?;
+        return Ok(Source { preset, plan: Some(found) });
+    }
+    if preset.source == "store" {
+        return Err(CliError::usage(format!(
+            "the preset {} works off the store, not a file",
+            preset.name
+        ))
+        .hint(format!("bring the file in first: ralph import {}", found.name())));
+    }
+    Err(CliError::failed(format!(
+        "Build failed: {} is a {kind} plan, and the preset {} needs a {} plan",
+        found.name(),
+        preset.name,
+        preset.source
+    ))
+    .hint("leave --preset out: the file decides"))
+}
+
+/// The plan that was named on the command line.
+fn given(project: &Project, folder: &Path, path: &Path) -> Result<PlanFile, CliError> {
+    let path = folder.join(path);
+    let inside = inside(project, &path)?;
+    match PlanFile::find(&project.worktree, &inside) {
+        Ok(Some(plan)) => Ok(plan),
+        Ok(None) => Err(CliError::new(Exit::NoPlan, StopReason::NoPlan.sentence())
+            .hint(format!("there is no file {}", path.display()))),
+        Err(error) => Err(plan_error(&error)),
+    }
+}
+
+/// The path from the worktree. A plan outside of it could not be committed with the work.
+fn inside(project: &Project, path: &Path) -> Result<PathBuf, CliError> {
+    // A link that is the plan itself stays one; folders that do not exist are taken as written.
+    let real = |folder: &Path| {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        std::fs::canonicalize(folder).ok()
+    };
+    let place = path.ancestors().skip(1).find_map(|folder| Some((real(folder)?, folder)));
+    let whole = match place {
+        Some((real, folder)) => real.join(path.strip_prefix(folder).unwrap_or(path)),
+        None => path.to_owned(),
+    };
+    let root = std::fs::canonicalize(&project.worktree).unwrap_or(project.worktree.clone());
+    whole.strip_prefix(&root).map(Path::to_owned).map_err(|_| {
+        CliError::failed(format!(
+            "Build failed: {} is outside of the repository {}",
+            path.display(),
+            project.worktree.display()
+        ))
+        .hint("copy the plan into the repository, or call ralph there: ralph -C DIR build PLAN")
+    })
+}
+
+/// The first of these files that exists.
+fn existing(project: &Project, names: &[&str]) -> Result<Option<PlanFile>, CliError> {
+    for name in names {
+        match PlanFile::find(&project.worktree, Path::new(name)) {
+            Ok(Some(plan)) => return Ok(Some(plan)),
+            Ok(None) => {}
+            Err(error) => return Err(plan_error(&error)),
+        }
+    }
+    Ok(None)
+}
+
+/// The plan that `ralph plan` keeps: the one that is there, or else a new checklist.
+fn plan_to_write(project: &Project) -> Result<PlanFile, CliError> {
+    let progress = existing(project, &[PROGRESS])?.filter(|plan| plan.kind() == Kind::Progress);
+    let found = match progress {
+        Some(plan) => Some(plan),
+        None => existing(project, &CHECKLISTS)?,
+    };
+    let new = || PlanFile::new(&project.worktree, Path::new(CHECKLISTS[0]), Kind::Checklist);
+    Ok(found.unwrap_or_else(new))
+}
+
+fn named(name: &str) -> Result<&'static Preset, CliError> {
+    Preset::named(name).ok_or_else(|| {
+        let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+        CliError::failed(format!("Build failed: this ralph has no loop for the preset {name}"))
+            .hint(format!("choose one of these: --preset {}", names.join(" or --preset ")))
+    })
+}
+
+pub(super) fn plan_error(error: &PlanFileError) -> CliError {
+    let failed = CliError::failed(format!("Build failed: {error}"));
+    match error {
+        PlanFileError::Broken { excerpt, .. } if !excerpt.is_empty() => {
+            failed.excerpt(format!("  {excerpt}")).hint("mend that line; nothing was changed")
+        }
+        PlanFileError::NotAFile { .. } => failed.hint("name the plan file: ralph build PLAN.md"),
+        _ => failed,
+    }
+}

@@ -1,0 +1,125 @@
+//! What a plan file said when ralph last looked, and which task each of its items is.
+//!
+//! A small file per plan in `.ralph/plans/`. It tells a tick that a person set from one that was there,
+//! and an edit from a new task. Lost, it is made anew from the store.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ralph_core::TaskId;
+use ralph_core::plan::markdown::{self, Edit, Known, PlanDoc};
+use serde::{Deserialize, Serialize};
+
+use super::{PlanFile, Read};
+use crate::project::write_privately;
+
+/// A plan as it was at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The text.
+    pub text: String,
+    /// What it says.
+    pub doc: PlanDoc,
+    /// The task that each item is, in their order.
+    pub ids: Vec<TaskId>,
+}
+
+impl Snapshot {
+    /// The items as they are looked for in a later text.
+    pub(super) fn known(&self) -> Vec<Known> {
+        let known = |(index, (item, id)): (usize, (&markdown::Item, &TaskId))| Known {
+            id: id.clone(),
+            title: item.title.clone(),
+            body: item.body.clone(),
+            group: self.doc.group_of(index).map(|group| group.title.clone()),
+            done: item.done,
+        };
+        self.doc.items.iter().zip(&self.ids).enumerate().map(known).collect()
+    }
+
+    /// The same with these tasks ticked.
+    pub fn with_done(&self, done: &[&TaskId]) -> Self {
+        let ticks = self.ids.iter().enumerate().filter(|(_, id)| done.contains(id));
+        let ticks: Vec<Edit> =
+            ticks.filter_map(|(index, _)| self.doc.set_done(index, true)).collect();
+        let text = markdown::apply(&self.text, &ticks).unwrap_or_else(|_| self.text.clone());
+        match markdown::read(self.doc.kind, &text) {
+            Ok(doc) => Self { text, doc, ids: self.ids.clone() },
+            // A tick breaks nothing that could be read before.
+            Err(_) => self.clone(),
+        }
+    }
+
+    /// Whether that task was ticked then.
+    pub(super) fn was_done(&self, id: &TaskId) -> bool {
+        let place = self.ids.iter().position(|known| known == id);
+        place.is_some_and(|place| self.doc.items[place].done)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    v: u32,
+    text: String,
+    ids: Vec<TaskId>,
+    /// The name of the file.
+    #[serde(default)]
+    name: Option<String>,
+    /// A session may have changed it since, and nobody has judged that.
+    session: bool,
+}
+
+const VERSION: u32 = 1;
+
+impl PlanFile {
+    fn memory(&self) -> PathBuf {
+        let plain = |byte: u8| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' => char::from(byte).to_string(),
+            other => format!("={other:02X}"),
+        };
+        let name: String = self.name.bytes().map(plain).collect();
+        self.state.join(format!("{name}.json"))
+    }
+
+    /// The last look, and whether a session was under way after it.
+    pub(super) fn remembered(&self) -> Option<(Snapshot, bool)> {
+        let bytes = std::fs::read(self.memory()).ok()?;
+        let stored: Stored = serde_json::from_slice(&bytes).ok()?;
+        let doc = markdown::read(self.kind, &stored.text).ok()?;
+        if stored.v != VERSION || doc.items.len() != stored.ids.len() {
+            return None;
+        }
+        Some((Snapshot { text: stored.text, doc, ids: stored.ids }, stored.session))
+    }
+
+    /// The names of all plan files that were ever worked off in a worktree.
+    pub fn all_known(worktree: &Path) -> Vec<String> {
+        let probe = Self::new(worktree, Path::new("x"), markdown::Kind::Checklist);
+        let entries = std::fs::read_dir(&probe.state).into_iter().flatten().flatten();
+        let named = |entry: std::fs::DirEntry| {
+            let bytes = std::fs::read(entry.path()).ok()?;
+            serde_json::from_slice::<Stored>(&bytes).ok()?.name
+        };
+        entries.filter_map(named).collect()
+    }
+
+    /// The task that an item is known to be.
+    pub fn id_of(&self, item: usize, read: &Read) -> Option<TaskId> {
+        let (look, _) = self.remembered()?;
+        let place = markdown::identify(&look.known(), &read.doc).items.get(item).copied()??;
+        look.ids.get(place).cloned()
+    }
+
+    /// Keeps a look in mind. `session` when a session is about to begin.
+    pub fn remember(&self, look: &Snapshot, session: bool) -> io::Result<()> {
+        std::fs::create_dir_all(&self.state)?;
+        let stored = Stored {
+            v: VERSION,
+            text: look.text.clone(),
+            ids: look.ids.clone(),
+            name: Some(self.name.clone()),
+            session,
+        };
+        write_privately(&self.memory(), &serde_json::to_string(&stored).map_err(io::Error::other)?)
+    }
+}

@@ -1,0 +1,195 @@
+//! A plan that people keep as a markdown file, and how it and the store stay one.
+//!
+//! The file belongs to its owner. It is read anew before each iteration; what is written are single
+//! [`Edit`](ralph_core::plan::markdown::Edit)s to the text as it is at that moment, so that an edit made
+//! meanwhile is never lost. A tick says what its task is only where the loop has judged it: one that a
+//! session sets is a request, one that a person sets between sessions counts.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `mod.rs` | which file, and reading it |
+//! | `replace.rs` | replacing a file as a whole, unless somebody was faster |
+//! | `memory.rs` | what the file said when ralph last looked, and which task each item is |
+//! | `reconcile.rs` | the file's tasks into the store, outcomes of the store into the file |
+//! | `session.rs` | what a session asks for by the file, and what becomes of it |
+
+mod memory;
+mod reconcile;
+mod replace;
+mod session;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ralph_core::plan::PlanError;
+use ralph_core::plan::markdown::{self, Kind, PlanDoc};
+
+pub use memory::Snapshot;
+pub use reconcile::{Look, ReconcileError};
+pub use session::{Book, DONE_MARKER, Requested, Verdicts};
+
+/// How often a file that is missing or empty is looked at again, and after how long.
+const LOOKS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Why a plan file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanFileError {
+    /// It is a folder, a device or something else that holds no text.
+    #[error("{} is no file", path.display())]
+    NotAFile {
+        /// Which.
+        path: PathBuf,
+    },
+    /// It cannot be read.
+    #[error("{} cannot be read: {source}", path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// It cannot be written.
+    #[error("{} cannot be written: {source}", path.display())]
+    Unwritable {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// It is there and is no plan.
+    #[error("{}:{}: {}", path.display(), error.line, error.problem)]
+    Broken {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong, and where.
+        error: PlanError,
+        /// The line itself.
+        excerpt: String,
+    },
+    /// Somebody changed it again and again while it was to be written.
+    #[error("{} keeps changing while it is to be written", path.display())]
+    Restless {
+        /// Which.
+        path: PathBuf,
+    },
+}
+
+/// The text of a plan and what it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Read {
+    /// The text.
+    pub text: String,
+    /// What it says.
+    pub doc: PlanDoc,
+}
+
+/// A markdown plan on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanFile {
+    /// The file; a link is followed when it is read and written.
+    path: PathBuf,
+    /// How people and the store name it: relative to the worktree.
+    name: String,
+    /// Where ralph keeps what it remembers of it.
+    state: PathBuf,
+    kind: Kind,
+}
+
+impl PlanFile {
+    /// The plan at `path`, whose kind is known. `worktree` is the folder of the repository.
+    pub fn new(worktree: &Path, path: &Path, kind: Kind) -> Self {
+        let path = worktree.join(path);
+        let name = path.strip_prefix(worktree).unwrap_or(&path).display().to_string();
+        Self { path, name, state: worktree.join(".ralph").join("plans"), kind }
+    }
+
+    /// The plan at `path`, of whatever kind its text is; `None` when there is no such file.
+    pub fn find(worktree: &Path, path: &Path) -> Result<Option<Self>, PlanFileError> {
+        let probe = Self::new(worktree, path, Kind::Checklist);
+        let Some(bytes) = probe.bytes()? else { return Ok(None) };
+        let text = probe.decoded(&bytes)?;
+        let kind = Kind::of(&probe.name, text);
+        Ok(Some(Self { kind, ..probe }))
+    }
+
+    /// Which kind of plan it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How people and the store name it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The folder that it lies in.
+    pub fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("."))
+    }
+
+    /// Reads it; `None` when there is no such file.
+    pub fn read(&self) -> Result<Option<Read>, PlanFileError> {
+        let Some(bytes) = self.bytes()? else { return Ok(None) };
+        self.parse(self.decoded(&bytes)?.to_owned()).map(Some)
+    }
+
+    /// Reads it, and again for a moment if it is not there or says nothing: editors take a file away,
+    /// or empty it, before they write it anew.
+    fn read_in_peace(&self) -> Result<Option<Read>, PlanFileError> {
+        for _ in 0..LOOKS {
+            match self.read() {
+                Ok(Some(read)) if !read.text.is_empty() => return Ok(Some(read)),
+                Ok(_) => std::thread::park_timeout(PAUSE),
+                Err(error) => return Err(error),
+            }
+        }
+        self.read()
+    }
+
+    fn parse(&self, text: String) -> Result<Read, PlanFileError> {
+        match markdown::read(self.kind, &text) {
+            Ok(doc) => Ok(Read { text, doc }),
+            Err(error) => Err(self.broken(error, text.as_bytes())),
+        }
+    }
+
+    fn bytes(&self) -> Result<Option<Vec<u8>>, PlanFileError> {
+        let unreadable = |source| PlanFileError::Unreadable { path: self.path.clone(), source };
+        match std::fs::metadata(&self.path) {
+            Ok(found) if !found.is_file() => {
+                return Err(PlanFileError::NotAFile { path: self.path.clone() });
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(unreadable(error)),
+        }
+        match std::fs::read(&self.path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(unreadable(error)),
+        }
+    }
+
+    fn decoded<'b>(&self, bytes: &'b [u8]) -> Result<&'b str, PlanFileError> {
+        markdown::decode(bytes).map_err(|error| self.broken(error, bytes))
+    }
+
+    fn broken(&self, error: PlanError, bytes: &[u8]) -> PlanFileError {
+        let line = bytes.split(|byte| *byte == b'\n').nth(error.line.saturating_sub(1));
+        let excerpt: String = String::from_utf8_lossy(line.unwrap_or_default())
+            .trim_end()
+            .chars()
+            .take(200)
+            .collect();
+        PlanFileError::Broken { path: PathBuf::from(&self.name), error, excerpt }
+    }
+}

@@ -1,0 +1,370 @@
+//! The tasks of a plan file into the store, and outcomes that only the store knows into the file.
+//!
+//! What the file says now is compared with what it said at the last look. An item is the task that it
+//! was, reworded or moved; a new one is a new task; one that is gone is taken out of the plan. A tick
+//! that came since is a person's word, unless a session was cut off in between: then nobody has judged
+//! it, and it is taken back. A task that is done stays so; unticked by a person, its item is a new task.
+
+use std::collections::HashMap;
+
+use ralph_core::plan::markdown::{Edit, Kind, Known, apply, identify};
+use ralph_core::plan::{Done, PlanTask};
+use ralph_core::task::{Actor, Status, Task, TaskPatch};
+use ralph_core::text::Title;
+use ralph_core::{TaskId, Timestamp};
+
+use super::memory::Snapshot;
+use super::replace::{Replaced, create, replace};
+use super::{PlanFile, PlanFileError, Read};
+use crate::entropy::Ids;
+use crate::ports::{DeleteWhich, Filter, Store, StoreError, SyncMode};
+
+/// How often a file that changes under us is read again.
+const TRIES: u32 = 8;
+
+/// Why the two could not be brought together.
+#[derive(Debug, thiserror::Error)]
+pub enum ReconcileError {
+    /// The file.
+    #[error(transparent)]
+    File(#[from] PlanFileError),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// An id could not be made.
+    #[error("an id could not be made: {0}")]
+    Id(#[from] ralph_core::ids::IdError),
+}
+
+/// A plan file and the store, of one mind.
+#[derive(Debug, Clone)]
+pub struct Look {
+    /// The file, and which task each item is.
+    pub plan: Snapshot,
+    /// The tasks as the store has them.
+    pub tasks: HashMap<TaskId, Task>,
+    /// The titles of items whose ticks were taken back, because nobody judged them.
+    pub taken_back: Vec<String>,
+    /// What a person should know, in sentences.
+    pub remarks: Vec<String>,
+}
+
+impl Look {
+    /// The tasks that could be worked on, in the order of the file.
+    pub fn open(&self) -> impl Iterator<Item = (usize, &Task)> {
+        let parents = self.plan.doc.parents();
+        let items = self.plan.doc.items.iter().zip(&self.plan.ids).enumerate();
+        items.filter_map(move |(index, (item, id))| {
+            let task = self.tasks.get(id)?;
+            let open = !item.done && !parents[index] && task.is_ready();
+            open.then_some((index, task))
+        })
+    }
+
+    /// The first item that is not ticked and has no parts.
+    pub fn next(&self) -> Option<usize> {
+        let parents = self.plan.doc.parents();
+        (0..parents.len()).find(|index| !self.plan.doc.items[*index].done && !parents[*index])
+    }
+
+    /// There is nothing to work on and never was.
+    pub fn is_no_plan(&self) -> bool {
+        match self.plan.doc.kind {
+            // Without a box it is a text that the agent works off.
+            Kind::Checklist => self.plan.text.trim_start_matches('\u{feff}').trim().is_empty(),
+            Kind::Progress | Kind::Branches => self.plan.doc.items.is_empty(),
+        }
+    }
+}
+
+impl PlanFile {
+    /// Brings file and store together; `None` when there is no file.
+    pub fn reconcile(
+        &self,
+        store: &mut dyn Store,
+        ids: &mut Ids,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<Option<Look>, ReconcileError> {
+        let failed = |source| PlanFileError::Unwritable { path: self.path.clone(), source };
+        for _ in 0..TRIES {
+            let Some(read) = self.read_in_peace()? else { return Ok(None) };
+            let before = self.remembered();
+            let meeting = Meeting::new(self, read, before, store, ids)?;
+            meeting.update_store(store, by, now)?;
+            let Some(look) = meeting.write_back()? else { continue };
+            self.remember(&look.plan, false).map_err(failed)?;
+            let tasks = tasks_of(self, store)?;
+            return Ok(Some(Look { tasks, ..look }));
+        }
+        Err(PlanFileError::Restless { path: self.path.clone() }.into())
+    }
+
+    /// Makes the file hold `new` if it still holds `old`.
+    pub(super) fn replace(&self, old: &str, new: &str) -> Result<Replaced, PlanFileError> {
+        if old == new {
+            return Ok(Replaced::Yes);
+        }
+        let failed = |source| PlanFileError::Unwritable { path: self.path.clone(), source };
+        std::fs::create_dir_all(&self.state).map_err(failed)?;
+        replace(&self.path, old.as_bytes(), new.as_bytes(), &self.state).map_err(failed)
+    }
+
+    /// Makes the file again that was removed, unless somebody else has done so.
+    pub(super) fn put_back(&self, text: &str) -> Result<(), PlanFileError> {
+        let failed = |source| PlanFileError::Unwritable { path: self.path.clone(), source };
+        std::fs::create_dir_all(&self.state).map_err(failed)?;
+        create(&self.path, text.as_bytes(), &self.state).map_err(failed)
+    }
+
+    /// Removes what a run left that was killed while it wrote. Only for whoever has the worktree.
+    pub fn sweep(&self) {
+        let entries = std::fs::read_dir(&self.state).into_iter().flatten().flatten();
+        for entry in entries.filter(|e| !e.file_name().as_encoded_bytes().ends_with(b".json")) {
+            // It is in nobody's way.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn tasks_of(plan: &PlanFile, store: &mut dyn Store) -> Result<HashMap<TaskId, Task>, StoreError> {
+    let reference = Some(plan.name.clone());
+    let all = store.list(&Filter { reference, deleted_too: true, ..Filter::default() })?;
+    Ok(all.into_iter().map(|task| (task.id.clone(), task)).collect())
+}
+
+/// What is to be done about one item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Item {
+    Open,
+    Done,
+    /// Ticked, and nobody judged it.
+    TakeBack,
+    /// Done, and not ticked.
+    Tick,
+}
+
+/// File and store face to face.
+struct Meeting<'a> {
+    plan: &'a PlanFile,
+    read: Read,
+    /// The task that each item is.
+    ids: Vec<TaskId>,
+    items: Vec<Item>,
+    /// Tasks that the file has no longer.
+    gone: Vec<TaskId>,
+    /// Neither the file nor the tasks are different from the last look.
+    same: bool,
+    /// What Status said before a session that was cut off.
+    status: Option<String>,
+    tasks: HashMap<TaskId, Task>,
+}
+
+impl<'a> Meeting<'a> {
+    fn new(
+        plan: &'a PlanFile,
+        read: Read,
+        before: Option<(Snapshot, bool)>,
+        store: &mut dyn Store,
+        new_ids: &mut Ids,
+    ) -> Result<Self, ReconcileError> {
+        let tasks = tasks_of(plan, store)?;
+        let (known, cut_off) = match &before {
+            Some((look, session)) => (look.known(), *session),
+            None => (known_from(&tasks), false),
+        };
+        let same = !cut_off
+            && before.as_ref().is_some_and(|(look, _)| {
+                look.text == read.text && look.ids.iter().all(|id| tasks.contains_key(id))
+            });
+        let identified = identify(&known, &read.doc);
+        let mut ids = Vec::with_capacity(read.doc.items.len());
+        let mut items = Vec::with_capacity(read.doc.items.len());
+        for (item, place) in read.doc.items.iter().zip(&identified.items) {
+            let known = place.map(|place| &known[place]);
+            let status = known.and_then(|known| tasks.get(&known.id)).map(|task| task.status);
+            let was = known.is_some_and(|known| known.done);
+            let mut id = known.map(|known| known.id.clone());
+            items.push(match (item.done, was, status) {
+                (true, _, Some(Status::Done)) => Item::Done,
+                (true, false, _) if cut_off => Item::TakeBack,
+                (true, _, _) => Item::Done,
+                (false, false, Some(Status::Done)) => Item::Tick,
+                (false, true, Some(Status::Done)) => {
+                    id = None;
+                    Item::Open
+                }
+                (false, _, _) => Item::Open,
+            });
+            ids.push(match id {
+                Some(id) => id,
+                None => new_ids.task()?,
+            });
+        }
+        let mut meeting = Self {
+            plan,
+            ids,
+            items,
+            gone: identified.gone.iter().map(|place| known[*place].id.clone()).collect(),
+            same,
+            status: before.filter(|_| cut_off && read.doc.is_done()).and_then(|(look, _)| {
+                let then = look.doc.status_text().unwrap_or_default().to_owned();
+                (!look.doc.is_done()).then_some(then)
+            }),
+            read,
+            tasks,
+        };
+        meeting.parents_follow(new_ids)?;
+        Ok(meeting)
+    }
+
+    /// A parent is done with its parts, whatever its own box says.
+    fn parents_follow(&mut self, new_ids: &mut Ids) -> Result<(), ReconcileError> {
+        let parents = self.read.doc.parents();
+        let mut open = vec![false; self.items.len()];
+        for index in (0..self.items.len()).rev() {
+            let is_open = match parents[index] {
+                true => open[index],
+                false => matches!(self.items[index], Item::Open | Item::TakeBack),
+            };
+            if parents[index] {
+                self.items[index] = match (is_open, self.read.doc.items[index].done) {
+                    (true, _) => Item::Open,
+                    (false, true) => Item::Done,
+                    (false, false) => Item::Tick,
+                };
+                let task = self.tasks.get(&self.ids[index]);
+                if is_open && task.is_some_and(|task| task.status == Status::Done) {
+                    self.ids[index] = new_ids.task()?;
+                }
+            }
+            if let Some(parent) = self.read.doc.items[index].parent.filter(|_| is_open) {
+                open[parent] = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn update_store(
+        &self,
+        store: &mut dyn Store,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<(), ReconcileError> {
+        if !self.same {
+            let tasks: Vec<PlanTask> = (0..self.ids.len()).map(|index| self.task(index)).collect();
+            store.sync(&tasks, SyncMode::Add, by, now)?;
+        }
+        let gone: Vec<TaskId> = self
+            .gone
+            .iter()
+            .filter(|id| {
+                let status = self.tasks.get(*id).map(|task| task.status);
+                status.is_some_and(|status| status.allows(Status::Deleted))
+            })
+            .cloned()
+            .collect();
+        if !gone.is_empty() {
+            match store.delete(DeleteWhich::Ids(gone), by, now) {
+                // Somebody has added parts of their own: they stay.
+                Ok(_) | Err(StoreError::Refused(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// An item as the store takes it in.
+    fn task(&self, index: usize) -> PlanTask {
+        let doc = &self.read.doc;
+        let item = &doc.items[index];
+        let group = doc.group_of(index);
+        let is_branch = doc.kind == Kind::Branches;
+        let words = group.map(|group| group.title.clone());
+        let (deps, _) = doc.dependencies(index);
+        let fields = TaskPatch {
+            description: Some(item.body.clone()),
+            category: Some(words.clone().filter(|_| !is_branch)),
+            spec: Some(item.spec.clone()),
+            reference: Some(Some(self.plan.name.clone())),
+            parent: Some(item.parent.map(|parent| self.ids[parent].clone())),
+            branch: Some(words.filter(|_| is_branch)),
+            touches: Some(group.map(|group| group.touches.clone()).unwrap_or_default()),
+            deps: Some(deps.into_iter().map(|dep| self.ids[dep].clone()).collect()),
+            ..TaskPatch::default()
+        };
+        let done = matches!(self.items[index], Item::Done | Item::Tick);
+        PlanTask {
+            line: item.line,
+            id: self.ids[index].clone(),
+            title: title(&item.title),
+            fields,
+            done: done.then_some(Done { at: None }),
+        }
+    }
+
+    /// Writes what the file lacks; `None` when somebody changed it meanwhile.
+    fn write_back(self) -> Result<Option<Look>, ReconcileError> {
+        let Self { plan, read: Read { text, doc }, ids, items, status, .. } = self;
+        let mut edits: Vec<Edit> = Vec::new();
+        let mut taken_back = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            match item {
+                Item::Open | Item::Done => {}
+                Item::Tick => edits.extend(doc.set_done(index, true)),
+                Item::TakeBack => {
+                    edits.extend(doc.set_done(index, false));
+                    taken_back.push(doc.items[index].title.clone());
+                }
+            }
+        }
+        if let Some(status) = status {
+            edits.extend(doc.set_status(&text, &status));
+        }
+        let read = match edits.is_empty() {
+            true => Read { text, doc },
+            false => {
+                let changed = applied(plan, &text, &edits)?;
+                match plan.replace(&text, &changed.text)? {
+                    Replaced::Yes => changed,
+                    Replaced::Changed => return Ok(None),
+                }
+            }
+        };
+        let plan = Snapshot { text: read.text, doc: read.doc, ids };
+        Ok(Some(Look { plan, tasks: HashMap::new(), taken_back, remarks: vec![] }))
+    }
+}
+
+/// The text after edits that were made for it.
+pub(super) fn applied(plan: &PlanFile, text: &str, edits: &[Edit]) -> Result<Read, PlanFileError> {
+    let failed = |error| PlanFileError::Unwritable {
+        path: plan.path.clone(),
+        source: std::io::Error::other(error),
+    };
+    plan.parse(apply(text, edits).map_err(failed)?)
+}
+
+/// A title that the store takes. Items have no others.
+fn title(text: &str) -> Title {
+    let unnamed = || Title::new("task").ok();
+    #[expect(clippy::expect_used, reason = "a constant that is a title")]
+    Title::new(text).ok().or_else(unnamed).expect("task is a title")
+}
+
+/// What is known of a plan whose last look was lost.
+fn known_from(tasks: &HashMap<TaskId, Task>) -> Vec<Known> {
+    let mut all: Vec<&Task> =
+        tasks.values().filter(|task| task.status != Status::Deleted).collect();
+    all.sort_by_key(|task| task.order);
+    all.into_iter()
+        .map(|task| Known {
+            id: task.id.clone(),
+            title: task.title.to_string(),
+            body: task.description.clone(),
+            group: task.category.clone().or_else(|| task.branch.clone()),
+            // Not known: a tick that is missing is put back rather than a done forgotten.
+            done: false,
+        })
+        .collect()
+}

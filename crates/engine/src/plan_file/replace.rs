@@ -1,0 +1,234 @@
+//! Replacing a file as a whole: at any moment it is the old one or the new one, and a version that
+//! somebody else wrote meanwhile is never lost.
+
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Replaced {
+    /// It is the new one now.
+    Yes,
+    /// It was not the expected one any more, and was left alone.
+    Changed,
+}
+
+/// Makes `path` hold `new` if it holds `expected`. Links are followed; the file keeps its permissions.
+/// `scratch` is a folder of ours for the file in the making, where that can be renamed from.
+pub(super) fn replace(
+    path: &Path,
+    expected: &[u8],
+    new: &[u8],
+    scratch: &Path,
+) -> io::Result<Replaced> {
+    let target = std::fs::canonicalize(path)?;
+    let like = std::fs::metadata(&target)?;
+    let folder = target.parent().unwrap_or(Path::new("/"));
+    // Our own folder is no part of anybody's work; only another file system makes us leave it.
+    let same_disk = std::fs::metadata(scratch).is_ok_and(|found| found.dev() == like.dev());
+    let name = format!(".ralph-{}-{}", std::process::id(), file_name(&target));
+    let half = if same_disk { scratch } else { folder }.join(name);
+    let made = write_like(&half, new, &like).and_then(|()| exchange(&half, &target, expected, new));
+    let removed = std::fs::remove_file(&half);
+    let replaced = made?;
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    File::open(folder)?.sync_all()?;
+    Ok(replaced)
+}
+
+/// Makes a file with the permissions of any new one, whole from its first moment. One that is there
+/// already stays.
+pub(super) fn create(path: &Path, bytes: &[u8], scratch: &Path) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    std::fs::create_dir_all(folder)?;
+    let half = scratch.join(format!(".ralph-{}-{}", std::process::id(), file_name(path)));
+    let written = File::create(&half).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    let made = written.and_then(|()| match std::fs::hard_link(&half, path) {
+        // Another file system, or one without such links.
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            OpenOptions::new().write(true).create_new(true).open(path)?.write_all(bytes)
+        }
+        made => made,
+    });
+    let _ = std::fs::remove_file(&half);
+    match made {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    File::open(folder)?.sync_all()
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn write_like(path: &PathBuf, bytes: &[u8], like: &std::fs::Metadata) -> io::Result<()> {
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(bytes)?;
+    // Only root may give files away; anybody else keeps what is theirs.
+    let _ = fchown(&file, Some(like.uid()), Some(like.gid()));
+    file.set_permissions(Permissions::from_mode(like.permissions().mode()))?;
+    file.sync_all()
+}
+
+/// Puts the two files in each other's place, looks at what came out, and takes it back if that is not
+/// what was expected: no version of anybody is ever without a name.
+#[cfg(target_os = "linux")]
+fn exchange(half: &Path, target: &Path, expected: &[u8], new: &[u8]) -> io::Result<Replaced> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    let swap = || renameat_with(CWD, half, CWD, target, RenameFlags::EXCHANGE);
+    if std::fs::read(target)? != expected {
+        return Ok(Replaced::Changed);
+    }
+    match swap() {
+        Ok(()) => {}
+        // File systems that cannot.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP | Errno::PERM) => {
+            return rename(half, target, expected);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    if std::fs::read(half)? == expected {
+        return Ok(Replaced::Yes);
+    }
+    swap()?;
+    if std::fs::read(half)? != new {
+        // Somebody wrote into ours as well, in that moment: both versions are kept.
+        std::fs::rename(half, free_name_beside(target))?;
+    }
+    Ok(Replaced::Changed)
+}
+
+#[cfg(target_os = "linux")]
+fn free_name_beside(target: &Path) -> PathBuf {
+    let named = |number: u32| target.with_extension(format!("conflict-{number}.md"));
+    (1..).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(0))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange(half: &Path, target: &Path, expected: &[u8], _new: &[u8]) -> io::Result<Replaced> {
+    rename(half, target, expected)
+}
+
+fn rename(half: &Path, target: &Path, expected: &[u8]) -> io::Result<Replaced> {
+    if std::fs::read(target)? != expected {
+        return Ok(Replaced::Changed);
+    }
+    std::fs::rename(half, target)?;
+    Ok(Replaced::Yes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> (tempfile::TempDir, PathBuf, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = folder.path().join("scratch");
+        std::fs::create_dir(&scratch).unwrap();
+        let path = folder.path().join("plan.md");
+        std::fs::write(&path, "old").unwrap();
+        (folder, path, scratch)
+    }
+
+    #[test]
+    fn the_file_is_the_new_one_and_nothing_else_is_left() {
+        let (folder, path, scratch) = place();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        assert_eq!(replace(&path, b"old", b"new", &scratch).unwrap(), Replaced::Yes);
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_version_that_was_not_expected_stays() {
+        let (_folder, path, scratch) = place();
+        assert_eq!(replace(&path, b"older", b"new", &scratch).unwrap(), Replaced::Changed);
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_is_made_anew_only_where_there_is_none() {
+        let (folder, path, scratch) = place();
+        create(&path, b"new", &scratch).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        let gone = folder.path().join("gone").join("plan.md");
+        create(&gone, b"new", &scratch).unwrap();
+        assert_eq!(std::fs::read(&gone).unwrap(), b"new");
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&gone), mode(&path), "as any new file");
+        assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_link_stays_a_link() {
+        let (folder, path, scratch) = place();
+        let link = folder.path().join("link.md");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert_eq!(replace(&link, b"old", b"new", &scratch).unwrap(), Replaced::Yes);
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_folder_that_may_not_be_written_leaves_the_file_alone() {
+        let (folder, path, _) = place();
+        let nowhere = folder.path().join("missing").join("scratch");
+        assert_eq!(replace(&path, b"old", b"new", &nowhere).unwrap(), Replaced::Yes);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    /// Somebody adds lines, as an editor does that asks before it overwrites what it has not seen. Every
+    /// line that was written is in the file, or in one beside it.
+    #[test]
+    fn nothing_that_somebody_else_writes_is_lost() {
+        let (folder, path, scratch) = place();
+        std::fs::write(&path, "").unwrap();
+        let person = {
+            let path = path.clone();
+            std::thread::spawn(move || {
+                let mut written = vec![];
+                for number in 0..300 {
+                    let (half, line) =
+                        (path.with_extension("person"), format!("person {number}\n"));
+                    let before = std::fs::read_to_string(&path).unwrap();
+                    std::fs::write(&half, format!("{before}{line}")).unwrap();
+                    if std::fs::read_to_string(&path).unwrap() == before {
+                        std::fs::rename(&half, &path).unwrap();
+                        written.push(line);
+                    }
+                }
+                written
+            })
+        };
+        let mut ours = 0;
+        while !person.is_finished() {
+            let before = std::fs::read_to_string(&path).unwrap();
+            let after = format!("{before}ralph {ours}\n");
+            let replaced = replace(&path, before.as_bytes(), after.as_bytes(), &scratch).unwrap();
+            ours += u32::from(replaced == Replaced::Yes);
+        }
+        let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        let all: String = files
+            .filter(|path| path.is_file())
+            .map(|p| std::fs::read_to_string(p).unwrap())
+            .collect();
+        for line in person.join().unwrap() {
+            assert!(all.contains(&line), "{line} is lost");
+        }
+        assert!(ours > 0);
+    }
+}

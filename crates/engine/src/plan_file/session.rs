@@ -1,0 +1,177 @@
+//! What a session asks for by the plan file, and what becomes of that once it was judged.
+
+use ralph_core::TaskId;
+use ralph_core::plan::markdown::{AttemptNote, Edit, Kind, LogRow, identify, printed};
+
+use super::memory::Snapshot;
+use super::reconcile::applied;
+use super::replace::Replaced;
+use super::{PlanFile, PlanFileError, Read};
+
+/// How often a file that changes under us is read again.
+const TRIES: u32 = 8;
+
+/// The word in the Status section of a progress file that says that the plan is done.
+pub const DONE_MARKER: &str = "RALPH_DONE";
+
+/// What a session asked for by the file or by printing one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Requested {
+    /// Tasks that it ticked.
+    pub done: Vec<TaskId>,
+    /// It wrote that the plan is done.
+    pub marker: bool,
+    /// What it says that it tried.
+    pub attempt: Option<AttemptNote>,
+    /// What is not followed, in sentences.
+    pub ignored: Vec<String>,
+}
+
+/// What was decided about it.
+#[derive(Debug, Clone, Default)]
+pub struct Verdicts {
+    /// Tasks that are done now.
+    pub done: Vec<TaskId>,
+    /// The plan may say that it is done.
+    pub marker: bool,
+    /// What goes into a progress file about the iteration.
+    pub book: Option<Book>,
+}
+
+/// What a progress file keeps of an iteration.
+#[derive(Debug, Clone)]
+pub struct Book {
+    /// The row of the log.
+    pub row: LogRow,
+    /// What was tried and what came of it.
+    pub attempt: AttemptNote,
+    /// How many attempts are kept.
+    pub keep: usize,
+    /// The titles of the tasks that were done.
+    pub completed: Vec<String>,
+}
+
+impl PlanFile {
+    /// What a session asked for. `said` is its last word, if it ended well.
+    pub fn requests(
+        &self,
+        start: &Snapshot,
+        said: Option<&str>,
+    ) -> Result<Requested, PlanFileError> {
+        let mut asked = Requested::default();
+        let read = self.read_in_peace()?;
+        let Some(read) = read.filter(|read| !is_emptied(start, &read.text)) else {
+            let gone = format!("{} was removed or emptied during the session", self.name);
+            asked.ignored.push(format!("{gone}; it is put back"));
+            return Ok(asked);
+        };
+        let ids = self.ids_in(start, &read);
+        let parents = read.doc.parents();
+        let mut ask = |index: usize| {
+            if let Some(id) = ids[index].filter(|_| !parents[index])
+                && !start.was_done(id)
+                && !asked.done.contains(id)
+            {
+                asked.done.push(id.clone());
+            }
+        };
+        (0..read.doc.items.len()).filter(|index| read.doc.items[*index].done).for_each(&mut ask);
+        let text = said.filter(|_| self.kind == Kind::Progress);
+        let found = text.and_then(|said| printed(&read.doc, &read.text, said));
+        if let Some(found) = found {
+            found.ticked.iter().copied().for_each(&mut ask);
+            asked.marker = found.done_marker;
+            asked.attempt = found.attempt;
+            asked.ignored = found.ignored;
+        }
+        asked.marker |= read.doc.is_done();
+        asked.marker &= !start.doc.is_done();
+        Ok(asked)
+    }
+
+    /// Writes down what was decided: ticks for what is done and for nothing else that was ticked since
+    /// the session began. Says what a person should know.
+    pub fn settle(
+        &self,
+        start: &Snapshot,
+        verdicts: &Verdicts,
+    ) -> Result<Vec<String>, PlanFileError> {
+        let mut remarks = Vec::new();
+        for _ in 0..TRIES {
+            let read = match self.read_in_peace()? {
+                Some(read) if is_emptied(start, &read.text) => {
+                    self.replace(&read.text, &start.text)?;
+                    continue;
+                }
+                Some(read) => read,
+                None => {
+                    self.put_back(&start.text)?;
+                    continue;
+                }
+            };
+            remarks.clear();
+            let before = read.text.clone();
+            let after = self.decided(start, verdicts, read, &mut remarks)?;
+            if self.replace(&before, &after.text)? == Replaced::Yes {
+                return Ok(remarks);
+            }
+        }
+        Err(PlanFileError::Restless { path: self.path.clone() })
+    }
+
+    fn decided(
+        &self,
+        start: &Snapshot,
+        verdicts: &Verdicts,
+        read: Read,
+        remarks: &mut Vec<String>,
+    ) -> Result<Read, PlanFileError> {
+        let ids = self.ids_in(start, &read);
+        let parents = read.doc.parents();
+        let mut edits: Vec<Edit> = Vec::new();
+        for (index, item) in read.doc.items.iter().enumerate() {
+            let Some(id) = ids[index] else { continue };
+            if verdicts.done.contains(id) {
+                edits.extend(read.doc.set_done(index, true));
+            } else if item.done && !start.was_done(id) && !parents[index] {
+                edits.extend(read.doc.set_done(index, false));
+                remarks.push(format!("the tick of \"{}\" was taken back", item.title));
+            }
+        }
+        if verdicts.marker && !read.doc.is_done() {
+            edits.extend(read.doc.set_status(&read.text, DONE_MARKER));
+        } else if !verdicts.marker && read.doc.is_done() && !start.doc.is_done() {
+            let then = start.doc.status_text().unwrap_or("In Progress");
+            edits.extend(read.doc.set_status(&read.text, then));
+            remarks.push(format!("{DONE_MARKER} was taken back"));
+        }
+        let gone = start.ids.iter().zip(&start.doc.items);
+        let gone = gone.filter(|(id, item)| !item.done && !ids.contains(&Some(*id)));
+        for (_, item) in gone {
+            remarks.push(format!("\"{}\" left the plan during the session", item.title));
+        }
+        let read = applied(self, &read.text, &edits)?;
+        let due = read.doc.due_parents();
+        let ticks: Vec<Edit> =
+            due.into_iter().filter_map(|parent| read.doc.set_done(parent, true)).collect();
+        let mut read = applied(self, &read.text, &ticks)?;
+        if let Some(book) = verdicts.book.as_ref().filter(|_| self.kind == Kind::Progress) {
+            read = applied(self, &read.text, &read.doc.set_completed(&read.text, &book.completed))?;
+            let attempt = read.doc.record_attempt(&read.text, &book.attempt, book.keep);
+            read = applied(self, &read.text, &attempt)?;
+            read = applied(self, &read.text, &read.doc.log_row(&read.text, &book.row))?;
+        }
+        Ok(read)
+    }
+
+    /// The task that each item is, as far as it was there when the session began.
+    fn ids_in<'s>(&self, start: &'s Snapshot, read: &Read) -> Vec<Option<&'s TaskId>> {
+        let identified = identify(&start.known(), &read.doc);
+        identified.items.iter().map(|place| place.map(|place| &start.ids[place])).collect()
+    }
+}
+
+/// Whether nothing is left of a plan.
+fn is_emptied(start: &Snapshot, text: &str) -> bool {
+    text.trim().is_empty() && !start.text.trim().is_empty()
+}

@@ -1,0 +1,353 @@
+//! A run whose tasks stand in a plan file: what the loop sees of it, what a session asks for by it, and
+//! what is written into it.
+
+use ralph_core::agent::{EndClass, SessionEnd};
+use ralph_core::plan::markdown::{AttemptNote, Kind, LogRow};
+use ralph_core::records::Verdict;
+use ralph_core::run::{
+    About, Class, GateReport, Input, Port, Request, Settlement, SlotId, Survey, TaskBrief, Wish,
+};
+use ralph_core::task::{Actor, Refusal};
+use ralph_core::time::duration;
+use ralph_core::{AgentId, TaskId};
+
+use super::crew::{Answer, Crew, Failed};
+use super::look::brief;
+use super::session::Job;
+use crate::clock::now;
+use crate::plan_file::{
+    Book, DONE_MARKER, Look, PlanFile, PlanFileError, ReconcileError, Requested, Verdicts,
+};
+use crate::ports::{Candidate, ClaimRequest, Scope, StoreError};
+
+impl From<PlanFileError> for Failed {
+    fn from(error: PlanFileError) -> Self {
+        let text = match &error {
+            PlanFileError::Broken { excerpt, .. } => format!("{error}\n  {excerpt}"),
+            _ => error.to_string(),
+        };
+        // An editor may be in the middle of writing it.
+        Self::new(Port::Prompt, text, false)
+    }
+}
+
+impl From<ReconcileError> for Failed {
+    fn from(error: ReconcileError) -> Self {
+        match error {
+            ReconcileError::File(error) => error.into(),
+            ReconcileError::Store(error) => error.into(),
+            ReconcileError::Id(error) => Self::new(Port::Store, error, true),
+        }
+    }
+}
+
+/// The name under which the plan file acts on the store.
+fn by_file() -> Actor {
+    #[expect(clippy::expect_used, reason = "a constant that is an id")]
+    Actor::Person(AgentId::new("plan").expect("plan is an id"))
+}
+
+impl Crew {
+    /// Brings file and store together and keeps what was seen.
+    fn look_at_plan(&self, slot: SlotId, plan: &PlanFile) -> Result<Option<Look>, Failed> {
+        let look = {
+            let (mut store, mut ids) = (self.store(), self.ids());
+            plan.reconcile(store.as_mut(), &mut ids, &by_file(), now())?
+        };
+        if let Some(look) = &look {
+            for title in &look.taken_back {
+                self.notice(format!(
+                    "the tick of \"{title}\" was taken back: the session that set it was cut off"
+                ));
+            }
+        }
+        self.kit(slot).plan.clone_from(&look);
+        Ok(look)
+    }
+
+    /// How the plan file stands.
+    pub(super) fn survey_plan(
+        &self,
+        slot: SlotId,
+        plan: &PlanFile,
+        taken_back: Vec<TaskId>,
+    ) -> Result<Survey, Failed> {
+        let look = self.look_at_plan(slot, plan)?;
+        let scope = Scope::Plan(plan.name().to_owned());
+        let mut store = self.store();
+        let counts = store.counts(&scope)?;
+        let peek = store.peek(&scope, 1, now())?;
+        drop(store);
+        let foreign = peek.claimed.iter().filter(|task| {
+            let holder = task.claim.as_ref().map(|claim| &claim.agent);
+            !holder.is_some_and(|holder| self.setup.agent_ids.contains(holder))
+        });
+        let claims = foreign.filter_map(|task| task.claim.as_ref());
+        let leases: Vec<_> = claims.map(|claim| claim.lease_expires_at).collect();
+        let open = look.as_ref().map_or(0, |look| look.open().count());
+        Ok(Survey {
+            counts,
+            claimable: match self.setup.policy.by_iteration() {
+                true => 1,
+                false => u32::try_from(open).unwrap_or(u32::MAX),
+            },
+            foreign: leases.len() as u64,
+            next_expiry: leases.into_iter().min(),
+            taken_back,
+            absent: look.as_ref().is_none_or(Look::is_no_plan),
+            marker: look
+                .is_some_and(|look| look.plan.doc.is_done())
+                .then(|| DONE_MARKER.to_owned()),
+        })
+    }
+
+    /// Claims the first open task of the file.
+    pub(super) fn claim_in_plan(&self, slot: SlotId) -> Answer {
+        let look = self.kit(slot).plan.clone();
+        let open: Vec<TaskId> =
+            look.iter().flat_map(Look::open).map(|(_, task)| task.id.clone()).collect();
+        for id in open {
+            if let Some(task) = self.claim_task(slot, &id)? {
+                return Ok(Input::Claimed { slot, task: Box::new(task) });
+            }
+        }
+        Ok(Input::NothingToClaim { slot })
+    }
+
+    /// Claims this task; `None` when somebody else has it or it cannot be had.
+    fn claim_task(&self, slot: SlotId, id: &TaskId) -> Result<Option<TaskBrief>, Failed> {
+        let request = ClaimRequest {
+            agent: self.agent_id(slot).clone(),
+            task: Some(id.clone()),
+            scope: Scope::All,
+            lease: self.setup.lease,
+        };
+        let attempt = self.new_attempt()?;
+        let mut store = self.store();
+        match store.claim(&request, now()) {
+            Ok(claimed) => Ok(Some(brief(store.as_mut(), &claimed.task, attempt)?)),
+            Err(StoreError::Refused(
+                Refusal::NothingReady { .. }
+                | Refusal::NotClaimable { .. }
+                | Refusal::Unknown { .. },
+            )) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What an iteration in which the agent picks is about, as far as the plan tells.
+    pub(super) fn about(&self, slot: SlotId) -> Option<About> {
+        if let Some(about) = &self.setup.about {
+            return Some(About { title: about.clone(), spec: None });
+        }
+        let kit = self.kit(slot);
+        let look = kit.plan.as_ref()?;
+        let doc = &look.plan.doc;
+        match look.next().or(doc.items.len().checked_sub(1)) {
+            Some(index) => {
+                let item = &doc.items[index];
+                Some(About { title: item.title.clone(), spec: item.spec.clone() })
+            }
+            None => doc.name.clone().map(|title| About { title, spec: None }),
+        }
+    }
+
+    /// A session is about to begin: from now on ticks are requests.
+    pub(super) fn plan_before_session(&self, slot: SlotId) -> Result<(), Failed> {
+        let look = self.kit(slot).plan.clone();
+        let (Some(plan), Some(look)) = (&self.setup.plan, look) else { return Ok(()) };
+        let failed = |error| Failed::new(Port::Prompt, format!("{}: {error}", plan.name()), false);
+        plan.remember(&look.plan, true).map_err(failed)
+    }
+
+    /// What the session asked for by the plan file or by naming its tasks, and the tasks of it that it
+    /// holds now besides its own.
+    pub(super) fn plan_after_session(
+        &self,
+        job: &Job,
+        end: &SessionEnd,
+        named: &[String],
+        requests: &mut Vec<Request>,
+    ) -> Result<(Vec<TaskBrief>, bool), Failed> {
+        let look = self.kit(job.slot).plan.clone();
+        let (Some(plan), Some(look)) = (&self.setup.plan, look) else {
+            return Ok((vec![], false));
+        };
+        let said = (end.class == EndClass::Completed).then_some(end.text.as_str());
+        let mut asked = match plan.requests(&look.plan, said) {
+            Ok(asked) => asked,
+            // What cannot be read asks for nothing; the next look says why.
+            Err(error @ PlanFileError::Broken { .. }) => {
+                self.notice(error.to_string());
+                Requested::default()
+            }
+            Err(error) => return Err(error.into()),
+        };
+        for sentence in &asked.ignored {
+            self.notice(sentence.clone());
+        }
+        let own = job.task.as_ref().map(|task| task.id.clone());
+        let by_command: Vec<TaskId> = requests
+            .iter()
+            .filter(|request| matches!(request.wish, Wish::Done { .. }))
+            .map(|request| request.task.clone())
+            .collect();
+        let by_signal = look.plan.ids.iter().filter(|id| named.iter().any(|n| n == id.as_str()));
+        let others: Vec<TaskId> = by_command
+            .into_iter()
+            .filter(|id| look.plan.ids.contains(id))
+            .chain(by_signal.cloned())
+            .collect();
+        asked.done.extend(others);
+        let mut held = Vec::new();
+        let mut seen: Vec<TaskId> = Vec::new();
+        for id in asked.done.drain(..).collect::<Vec<_>>() {
+            if seen.contains(&id) {
+                continue;
+            }
+            seen.push(id.clone());
+            if own.as_ref() != Some(&id) {
+                let Some(task) = self.claim_task(job.slot, &id)? else { continue };
+                self.store().begin_attempt(&self.attempt(job, &task, now()))?;
+                held.push(task);
+            }
+            let asks =
+                |request: &Request| request.task == id && matches!(request.wish, Wish::Done { .. });
+            if !requests.iter().any(asks) {
+                requests.push(Request { task: id, wish: Wish::Done { result: None } });
+            }
+        }
+        let marker = asked.marker;
+        self.kit(job.slot).asked = Some(asked);
+        Ok((held, marker))
+    }
+
+    /// Writes into the plan file what was decided. Twice is the same as once.
+    pub(super) fn settle_plan(&self, slot: SlotId, settlement: &Settlement) -> Result<(), Failed> {
+        let (look, asked, iteration, since, written) = {
+            let kit = self.kit(slot);
+            (kit.plan.clone(), kit.asked.clone(), kit.iteration, kit.since, kit.plan_written)
+        };
+        let (Some(plan), Some(look)) = (&self.setup.plan, look) else { return Ok(()) };
+        let done: Vec<&ralph_core::run::Ending> =
+            settlement.tasks.iter().filter(|ending| ending.class == Class::Done).collect();
+        let book = (settlement.class.row().counts && !written).then(|| {
+            let completed: Vec<String> = done.iter().map(|e| e.task.title.clone()).collect();
+            let asked = asked.and_then(|asked| asked.attempt).unwrap_or_default();
+            let first = settlement.tasks.first();
+            let result = match first {
+                Some(ending) if !ending.detail.is_empty() => {
+                    let line = ending.detail.lines().next().unwrap_or_default();
+                    format!("{}: {line}", ending.class)
+                }
+                Some(ending) => ending.class.to_string(),
+                None => settlement.class.to_string(),
+            };
+            let tried = match asked.tried.trim() {
+                "" => first.map(|ending| ending.task.title.clone()).unwrap_or_default(),
+                tried => tried.to_owned(),
+            };
+            Book {
+                row: LogRow {
+                    iteration: u64::from(iteration),
+                    started: since.civil(0).get(..16).unwrap_or_default().to_owned(),
+                    duration: duration(now().millis_since(since)),
+                    tasks_completed: completed.len(),
+                    notes: match completed.len() {
+                        0 => "No tasks completed".to_owned(),
+                        many => format!("{many} task(s) completed"),
+                    },
+                },
+                attempt: AttemptNote {
+                    iteration: u64::from(iteration),
+                    tried,
+                    result,
+                    next: asked.next,
+                },
+                keep: self.setup.recent_attempts,
+                completed,
+            }
+        });
+        let verdicts = Verdicts {
+            done: done.iter().map(|ending| ending.task.id.clone()).collect(),
+            marker: settlement.marker.as_deref() == Some(DONE_MARKER),
+            book,
+        };
+        for remark in plan.settle(&look.plan, &verdicts)? {
+            self.notice(remark);
+        }
+        self.kit(slot).plan_written = true;
+        Ok(())
+    }
+
+    /// The candidate with what was just written into the plan file, if nothing else has changed: what is
+    /// committed is what was judged, and the ticks for it.
+    pub(super) fn with_plan(&self, judged: Candidate) -> Result<Candidate, Failed> {
+        let Some(plan) = &self.setup.plan else { return Ok(judged) };
+        let now = self.new_candidate()?;
+        if now.tree == judged.tree || now.head != judged.head {
+            return Ok(judged);
+        }
+        let changed = self.setup.vcs.changes(&judged.tree, &now.tree)?;
+        Ok(if changed.iter().all(|path| path == plan.name()) { now } else { judged })
+    }
+
+    /// The iteration is settled: what the file says now is no request any more, and a tick of what was
+    /// done that is missing from now on was taken away by a person.
+    pub(super) fn plan_settled(&self, slot: SlotId, settlement: &Settlement) {
+        let look = self.kit(slot).plan.clone();
+        let (Some(plan), Some(look)) = (&self.setup.plan, look) else { return };
+        let done: Vec<&TaskId> = settlement
+            .tasks
+            .iter()
+            .filter(|ending| ending.class == Class::Done)
+            .map(|ending| &ending.task.id)
+            .collect();
+        let seen = look.plan.with_done(&done);
+        if let Err(error) = plan.remember(&seen, false) {
+            self.notice(format!("{}: {error}", plan.name()));
+        }
+    }
+
+    /// What judges a plan that was written: it can be read, and it is of the kind that it was.
+    pub(super) fn judge_written_plan(&self) -> Option<GateReport> {
+        let plan = self.setup.plan.as_ref().filter(|_| self.setup.policy.mode == "plan")?;
+        let found = plan_fault(plan);
+        Some(GateReport {
+            name: "plan".to_owned(),
+            verdict: if found.is_none() { Verdict::Pass } else { Verdict::Fail },
+            exit_code: Some(i32::from(found.is_some())),
+            duration_ms: 0,
+            digest: found.unwrap_or_default(),
+        })
+    }
+
+    /// Whether these paths are nothing but the plan file.
+    pub(super) fn is_plan_only(&self, paths: &[String]) -> bool {
+        let Some(plan) = &self.setup.plan else { return false };
+        !paths.is_empty() && paths.iter().all(|path| path == plan.name())
+    }
+}
+
+/// Why a plan cannot be kept as it is.
+fn plan_fault(plan: &PlanFile) -> Option<String> {
+    let read = match plan.read() {
+        Ok(Some(read)) => read,
+        Ok(None) => return Some(format!("{} does not exist", plan.name())),
+        Err(PlanFileError::Broken { path, error, excerpt }) => {
+            return Some(format!("{}: {error}\n  {excerpt}", path.display()));
+        }
+        Err(error) => return Some(error.to_string()),
+    };
+    let kind = Kind::of(plan.name(), &read.text);
+    match kind == plan.kind() {
+        _ if read.text.trim().is_empty() => Some(format!("{} is empty", plan.name())),
+        true => None,
+        false => Some(format!(
+            "{} was a {} plan and is a {} plan now; keep its format",
+            plan.name(),
+            plan.kind().as_str(),
+            kind.as_str()
+        )),
+    }
+}
