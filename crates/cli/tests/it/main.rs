@@ -20,6 +20,7 @@ mod kill;
 mod looking;
 mod looping;
 mod pages;
+mod plans;
 mod recovering;
 mod reference;
 mod script_agent;
