@@ -13,6 +13,7 @@
 //! | [`agents`] | profiles of agent CLIs: how one is called, what its output means |
 //! | [`run`] | a run: the loop of the core with hands and feet |
 //! | [`feed`] | the journal of a run, appended and followed |
+//! | [`notify`] | messages to people who are not looking |
 //! | [`socket`] | requests from inside sessions, wishes of people |
 //! | [`vcs`] | git, by one constructor |
 //! | [`probe`] | one short run of a program, for `ralph doctor` |
@@ -26,6 +27,7 @@ pub mod disk;
 pub mod entropy;
 pub mod features;
 pub mod feed;
+pub mod notify;
 pub mod plan_file;
 pub mod ports;
 pub mod probe;

@@ -1,0 +1,266 @@
+//! Which events of a run are worth telling somebody who is not looking, and in which words.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::words;
+use crate::ids::{RunId, TaskId};
+use crate::run::{Class, Fact, RunEvent, SlotId, TaskBrief, Wait};
+use crate::task::Status;
+use crate::text::printable_line;
+use crate::time::{Timestamp, duration};
+
+/// The longest text of a message, in characters.
+pub const MAX_MESSAGE: usize = 200;
+/// How much of it a task's title may take where something follows.
+const MAX_SUBJECT: usize = 90;
+/// The longest text that is spoken, in characters: about seven seconds.
+const MAX_SPOKEN: usize = 100;
+/// A provider's limit that is over sooner is nobody's business.
+const WORTH_TELLING_MS: u64 = 30_000;
+
+/// What a message is about: the words of `notify.on`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Occasion {
+    /// A task is done.
+    Done,
+    /// A task was given up, or is left to a person.
+    Failed,
+    /// An agent asks a person.
+    Question,
+    /// The run waits for something that may take long: a limit of the provider, or room on the disk.
+    Limit,
+    /// The run has ended.
+    End,
+}
+
+impl Occasion {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Done, Self::Failed, Self::Question, Self::Limit, Self::End];
+
+    /// Its word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Question => "question",
+            Self::Limit => "limit",
+            Self::End => "end",
+        }
+    }
+
+    /// The occasion with this word.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|occasion| occasion.as_str() == word)
+    }
+}
+
+/// A message to somebody who is not looking. Its texts are one line each, bounded, and hold nothing that
+/// could drive a terminal. As JSON it is what a webhook and a command are given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Message {
+    /// What it is about.
+    pub event: Occasion,
+    /// The run.
+    pub run: RunId,
+    /// The task, where it is about one.
+    pub task: Option<TaskId>,
+    /// A headline. It begins with a word of ours.
+    pub title: String,
+    /// What there is to say.
+    pub text: String,
+    /// The name of the repository.
+    pub repo: String,
+    /// What is said aloud: short, and without names of things. It begins with a word of ours.
+    #[serde(skip)]
+    pub spoken: String,
+}
+
+/// Hears a run and makes the messages.
+#[derive(Debug)]
+pub struct Herald {
+    on: Vec<Occasion>,
+    repo: String,
+    /// The run that it has heard begin: whatever belongs to another is history.
+    run: Option<RunId>,
+    /// The titles of what each slot works on.
+    titles: BTreeMap<SlotId, Vec<(TaskId, String)>>,
+    /// Tasks that wait because of a question.
+    asked: BTreeSet<TaskId>,
+    /// The wait that goes on was told.
+    waits: bool,
+}
+
+/// A message without its frame.
+struct Draft {
+    event: Occasion,
+    task: Option<TaskId>,
+    title: String,
+    text: String,
+    spoken: String,
+}
+
+impl Herald {
+    /// One that tells of these occasions in the repository of this name.
+    pub fn new(on: impl IntoIterator<Item = Occasion>, repo: &str) -> Self {
+        Self {
+            on: on.into_iter().collect(),
+            repo: bounded(repo, MAX_SUBJECT),
+            run: None,
+            titles: BTreeMap::new(),
+            asked: BTreeSet::new(),
+            waits: false,
+        }
+    }
+
+    /// Hears an event. Each is heard once, in order.
+    pub fn hear(&mut self, event: &RunEvent) -> Option<Message> {
+        if matches!(event.fact, Fact::RunStarted { .. }) {
+            self.run = Some(event.run.clone());
+        }
+        if self.run.as_ref() != Some(&event.run) {
+            return None;
+        }
+        let draft = self.draft(event)?;
+        self.on.contains(&draft.event).then(|| Message {
+            event: draft.event,
+            run: event.run.clone(),
+            task: draft.task,
+            title: bounded(&draft.title, MAX_MESSAGE),
+            text: bounded(&draft.text, MAX_MESSAGE),
+            repo: self.repo.clone(),
+            spoken: bounded(&draft.spoken, MAX_SPOKEN),
+        })
+    }
+
+    fn draft(&mut self, event: &RunEvent) -> Option<Draft> {
+        match &event.fact {
+            Fact::IterationStarted { slot, task, .. } => {
+                let known = task.iter().map(titled).collect();
+                self.titles.insert(*slot, known);
+                None
+            }
+            Fact::SessionEnded { slot, report } => {
+                self.titles.entry(*slot).or_default().extend(report.held.iter().map(titled));
+                None
+            }
+            Fact::IterationEnded { slot, class, .. } => {
+                self.titles.remove(slot);
+                self.waits &= class.is_limit();
+                None
+            }
+            Fact::TaskSettled { task, title, class, status, reason, .. } => {
+                self.settled(task, title, *class, *status, reason)
+            }
+            Fact::QuestionAsked { task, question, text } => {
+                self.asked.insert(task.clone());
+                let about = bounded(self.title_of(task), MAX_SUBJECT);
+                Some(Draft {
+                    event: Occasion::Question,
+                    task: Some(task.clone()),
+                    title: format!("Question {question} about {task}"),
+                    text: text.clone(),
+                    spoken: format!("Question about {about}"),
+                })
+            }
+            Fact::WaitStarted { wait, until, .. } => self.wait(wait, event.at, *until),
+            Fact::RunEnded { outcome } => {
+                let text = outcome.sentence();
+                Some(Draft {
+                    event: Occasion::End,
+                    task: None,
+                    title: format!("Run ended in {}", self.repo),
+                    spoken: format!("Run ended. {text}"),
+                    text,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn settled(
+        &mut self,
+        task: &TaskId,
+        title: &str,
+        class: Class,
+        status: Status,
+        reason: &str,
+    ) -> Option<Draft> {
+        let asked = self.asked.remove(task);
+        let (event, words) = match status {
+            // Whoever skips a task knows.
+            _ if class == Class::Skipped => return None,
+            Status::Done => (Occasion::Done, "Task done"),
+            Status::Failed => (Occasion::Failed, "Task failed"),
+            Status::Waiting if !asked => (Occasion::Failed, "Task left to you"),
+            Status::Waiting | Status::Pending | Status::InProgress | Status::Deleted => {
+                return None;
+            }
+        };
+        let text = match event {
+            Occasion::Done => title.to_owned(),
+            _ => words::with_detail(&bounded(title, MAX_SUBJECT), reason),
+        };
+        Some(Draft {
+            event,
+            task: Some(task.clone()),
+            title: format!("{words}: {task}"),
+            text,
+            spoken: format!("{words}: {title}"),
+        })
+    }
+
+    /// A long wait is told once, however often it is tried meanwhile.
+    fn wait(&mut self, wait: &Wait, at: Timestamp, until: Option<Timestamp>) -> Option<Draft> {
+        let left = until.map(|until| until.millis_since(at));
+        let worth = match wait {
+            Wait::Limit { class: Class::UsageWindow, .. } | Wait::DiskLow => true,
+            Wait::Limit { .. } => left.is_none_or(|left| left >= WORTH_TELLING_MS),
+            Wait::Others { .. } | Wait::Port { .. } | Wait::Paused => false,
+        };
+        if !worth || std::mem::replace(&mut self.waits, true) {
+            return None;
+        }
+        let why = words::wait(wait);
+        let text = match left {
+            Some(left) => format!("{why}; it is tried again in {}", duration(left)),
+            None => why.clone(),
+        };
+        Some(Draft {
+            event: Occasion::Limit,
+            task: None,
+            title: format!("Run waits in {}", self.repo),
+            text,
+            spoken: format!("Run waits: {why}"),
+        })
+    }
+
+    /// The title of a task that is worked on, or its id.
+    fn title_of<'a>(&'a self, task: &'a TaskId) -> &'a str {
+        let known = self.titles.values().flatten().find(|(id, _)| id == task);
+        known.map_or(task.as_str(), |(_, title)| title)
+    }
+}
+
+fn titled(task: &TaskBrief) -> (TaskId, String) {
+    (task.id.clone(), task.title.clone())
+}
+
+/// The text on one line, safe to show, of at most `max` characters.
+fn bounded(text: &str, max: usize) -> String {
+    // What can be shown is never longer than what was there, so much more than this is not looked at.
+    let some: String = text.chars().take(max * 20).collect();
+    let line = printable_line(&some).split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= max && some.len() == text.len() {
+        return line;
+    }
+    let mut cut: String = line.chars().take(max - 1).collect();
+    cut.truncate(cut.trim_end().len());
+    cut.push('…');
+    cut
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! The queue of one channel, and its deliveries one after the other.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ralph_core::agent::ProcessEnd;
+use ralph_core::text::printable_line;
+use ralph_core::view::Message;
+use tokio::sync::{Notify, watch};
+
+use super::Channel;
+use crate::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
+
+/// So many messages may wait.
+const QUEUE: usize = 16;
+/// How long one delivery may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Between asking a program to end and killing it.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// Where the programs of channels run.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The repository, by which processes are known after a crash.
+    pub root: PathBuf,
+    /// The folder that they run in.
+    pub folder: PathBuf,
+    /// What they find in their environment.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    messages: VecDeque<Arc<Message>>,
+    closed: bool,
+    /// Why the first delivery failed that did.
+    failure: Option<String>,
+}
+
+/// One channel with its queue.
+pub(super) struct Lane {
+    channel: Channel,
+    waiting: Mutex<Waiting>,
+    news: Notify,
+}
+
+impl Lane {
+    pub(super) fn new(channel: Channel) -> Self {
+        Self { channel, waiting: Mutex::default(), news: Notify::new() }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a message; of too many the oldest is dropped.
+    pub(super) fn push(&self, message: Arc<Message>) {
+        let mut waiting = self.waiting();
+        if waiting.messages.len() == QUEUE {
+            waiting.messages.pop_front();
+        }
+        waiting.messages.push_back(message);
+        drop(waiting);
+        self.news.notify_one();
+    }
+
+    /// Nothing more comes.
+    pub(super) fn close(&self) {
+        self.waiting().closed = true;
+        self.news.notify_one();
+    }
+
+    /// What went wrong first, in a sentence.
+    pub(super) fn failure(&self) -> Option<String> {
+        let why = self.waiting().failure.clone()?;
+        Some(format!("notifications by {} do not arrive: {why}", self.channel.name()))
+    }
+
+    /// Delivers until the queue is closed and empty, or somebody says stop.
+    pub(super) async fn work(&self, place: &Place, stop: watch::Receiver<Stop>) {
+        loop {
+            let (next, closed) = {
+                let mut waiting = self.waiting();
+                (waiting.messages.pop_front(), waiting.closed)
+            };
+            match next {
+                Some(_) if *stop.borrow() != Stop::Go => {
+                    self.failed("the run was over too soon".to_owned());
+                    return;
+                }
+                Some(message) => {
+                    if let Err(why) = self.deliver(&message, place, stop.clone()).await {
+                        self.failed(why);
+                    }
+                }
+                None if closed => return,
+                None => self.news.notified().await,
+            }
+        }
+    }
+
+    fn failed(&self, why: String) {
+        self.waiting().failure.get_or_insert(why);
+    }
+
+    async fn deliver(
+        &self,
+        message: &Message,
+        place: &Place,
+        stop: watch::Receiver<Stop>,
+    ) -> Result<(), String> {
+        let Some(command) = self.channel.command(message, place) else {
+            if let Channel::Bell(ring) = self.channel {
+                ring();
+            }
+            return Ok(());
+        };
+        run(&command, place, stop).await
+    }
+}
+
+/// Runs a program; `Err` is why that is no delivery.
+async fn run(
+    command: &CommandSpec,
+    place: &Place,
+    stop: watch::Receiver<Stop>,
+) -> Result<(), String> {
+    let watch = Watch {
+        timeout: Some(PATIENCE),
+        silence: None,
+        after_result: None,
+        grace: GRACE,
+        drain: GRACE,
+        line_cap: 4096,
+    };
+    let mark = Mark::new(&place.root, 0);
+    let ended = supervise(command, &watch, &mark, &mut Deaf, None, stop).await;
+    let said = ended.stderr_tail.lines().map(str::trim).rfind(|line| !line.is_empty());
+    let said = said.map(|line| {
+        let line: String = printable_line(line).chars().take(200).collect();
+        format!(": {line}")
+    });
+    let said = said.unwrap_or_default();
+    match ended.end {
+        ProcessEnd::Exited { code: 0 } => Ok(()),
+        ProcessEnd::Exited { code } => Err(format!("it ended with exit code {code}{said}")),
+        ProcessEnd::Signalled { signal } => Err(format!("it was ended by signal {signal}{said}")),
+        ProcessEnd::TimedOut { .. } | ProcessEnd::Silent { .. } | ProcessEnd::Lingered { .. } => {
+            Err(format!("it did not end within {} s{said}", PATIENCE.as_secs()))
+        }
+        ProcessEnd::Stopped => Err(format!("it had not ended when the run was over{said}")),
+        ProcessEnd::NotStarted { error } => Err(error),
+    }
+}
+
+/// What notifiers print is nobody's business.
+struct Deaf;
+
+impl Listener for Deaf {
+    fn stdout(&mut self, _line: &[u8], _cut: bool) -> Heard {
+        Heard::Going
+    }
+}
