@@ -12,7 +12,7 @@ use ralph_ui::jsonl::JsonReporter;
 use ralph_ui::plain::{Options, PlainReporter, Verbosity};
 use ralph_ui::session_log::SessionLog;
 
-use super::Wishes;
+use super::{Wishes, notify};
 use crate::config::Config;
 use crate::error::CliError;
 use crate::wire::Context;
@@ -54,6 +54,8 @@ pub(super) fn reporters(
         CliError::failed(format!("{} cannot be written: {error}", logs.readable.display()))
     })?;
     all.push(Box::new(SessionLog::new(BufWriter::new(file), 0, wishes.strict)));
+    // The last one: its end may take a moment.
+    all.extend(notify::notifier(config, project, context)?);
     Ok(all)
 }
 

@@ -9,12 +9,14 @@
 //! | `prompt` | template, feature texts, skills |
 //! | `source` | the plan file or the store, and the preset that goes with it |
 //! | `display` | who shows the run |
+//! | `notify` | who is told about it without looking |
 //! | `dry` | what a run would do |
 
 mod agent;
 mod display;
 mod dry;
 mod gates;
+mod notify;
 mod policy;
 mod prompt;
 mod source;
@@ -46,6 +48,7 @@ use crate::wire::Context;
 
 pub(crate) use agent::{Found, find_program};
 pub(crate) use display::{Shown, options as display_options};
+pub(crate) use notify::wished as wished_notifiers;
 use source::Source;
 
 pub(crate) use gates::{InForce, in_force};
@@ -208,6 +211,7 @@ fn plan(
         notices.push(Notice::Ungated);
     }
     notices.extend(prompt::warnings(&project));
+    notices.extend(notify::notices(&config, context)?);
     Ok(Plan {
         project,
         config,

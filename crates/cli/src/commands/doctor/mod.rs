@@ -4,6 +4,7 @@ mod agent;
 mod check;
 mod gates;
 mod git;
+mod notify;
 mod state;
 
 use clap::Args;
@@ -110,7 +111,11 @@ impl Report<'_, '_> {
             }
         }
         self.add(agent::permissions(config))?;
-        self.add(agent::sandbox(config))
+        self.add(agent::sandbox(config))?;
+        for check in notify::channels(config, self.context) {
+            self.add(check)?;
+        }
+        Ok(())
     }
 
     fn end(self) -> Done {

@@ -1,0 +1,19 @@
+//! Whether messages about runs can be delivered.
+
+use super::check::Check;
+use crate::config::Config;
+use crate::launch::wished_notifiers;
+use crate::wire::Context;
+
+/// A line for what works, and one for each program that is missing; none where nothing is wished.
+pub(super) fn channels(config: &Config, context: &Context<'_>) -> Vec<Check> {
+    let wished = match wished_notifiers(config, context) {
+        Ok(wished) => wished,
+        Err(error) => return vec![Check::error("notify", &error)],
+    };
+    let names: Vec<&str> = wished.channels.iter().map(|channel| channel.name()).collect();
+    let works = (!names.is_empty()).then(|| Check::ok("notify", format!("by {}", names.join(", "))));
+    let missing = wished.missing.into_iter();
+    let missing = missing.map(|one| Check::warn("notify", one.says).remedy(one.remedy));
+    works.into_iter().chain(missing).collect()
+}

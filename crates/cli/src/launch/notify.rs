@@ -1,0 +1,147 @@
+//! Who is told about a run without looking: the settings below `[notify]` become channels.
+
+use std::io::{self, Write};
+
+use ralph_core::run::Notice;
+use ralph_core::view::{Herald, Occasion, Reporter};
+use ralph_engine::notify::{Channel, Notifier, Place, Warn};
+use ralph_engine::project::Project;
+use ralph_ui::style::Meaning;
+
+use super::agent::{find_program, gate_environment};
+use crate::config::Config;
+use crate::error::CliError;
+use crate::wire::Context;
+
+/// Something that is wished and not there.
+#[derive(Debug)]
+pub(crate) struct Missing {
+    /// In a sentence, without a full stop.
+    pub(crate) says: String,
+    /// What to do about it.
+    pub(crate) remedy: &'static str,
+    /// Something else does instead.
+    replaced: bool,
+}
+
+/// The ways to tell somebody, and those that are wished but not there.
+#[derive(Debug, Default)]
+pub(crate) struct Wished {
+    pub(crate) channels: Vec<Channel>,
+    pub(crate) missing: Vec<Missing>,
+}
+
+/// What the settings wish, as far as the programs are there.
+pub(crate) fn wished(config: &Config, context: &Context<'_>) -> Result<Wished, CliError> {
+    let mut wished = Wished::default();
+    let url = config.text("notify.webhook");
+    if !(url.is_empty() || url.starts_with("https://") || url.starts_with("http://")) {
+        return Err(CliError::failed("`notify.webhook` must begin with https:// or http://")
+            .hint("correct it in your own config file"));
+    }
+    if config.list("notify.on").is_empty() {
+        return Ok(wished);
+    }
+    let folder = context.folder();
+    let find = |program: &str| find_program(program, context.environment, &folder);
+    if config.boolean("notify.desktop") {
+        let (program, remedy) = if cfg!(target_os = "macos") {
+            ("osascript", "put /usr/bin on PATH")
+        } else {
+            ("notify-send", "install it, such as: apt-get install libnotify-bin")
+        };
+        match find(program) {
+            Some(path) if cfg!(target_os = "macos") => {
+                wished.channels.push(Channel::Osascript(path));
+            }
+            Some(path) => wished.channels.push(Channel::NotifySend(path)),
+            None => wished.missing.push(Missing {
+                says: format!("{program} was not found: nothing appears on the desktop"),
+                remedy,
+                replaced: false,
+            }),
+        }
+    }
+    if config.boolean("notify.sound") {
+        let voice = if cfg!(target_os = "macos") {
+            find("say").map(Channel::Say)
+        } else {
+            let spd = find("spd-say").map(Channel::SpdSay);
+            spd.or_else(|| find("espeak-ng").map(Channel::EspeakNg))
+        };
+        let terminal = context.out.message_look.width.is_some();
+        if voice.is_none() {
+            let (names, remedy) = if cfg!(target_os = "macos") {
+                ("say was not found", "put /usr/bin on PATH")
+            } else {
+                let install = "install a voice, such as: apt-get install espeak-ng";
+                ("neither spd-say nor espeak-ng was found", install)
+            };
+            let instead = match terminal {
+                true => "the terminal's bell rings instead",
+                false => "there is no sound",
+            };
+            let says = format!("{names}: {instead}");
+            wished.missing.push(Missing { says, remedy, replaced: terminal });
+        }
+        wished.channels.extend(voice.or_else(|| terminal.then_some(Channel::Bell(ring))));
+    }
+    if !url.is_empty() {
+        match find("curl") {
+            Some(curl) => wished.channels.push(Channel::Webhook { curl, url: url.to_owned() }),
+            None => wished.missing.push(Missing {
+                says: "curl was not found: nothing is posted to the webhook".to_owned(),
+                remedy: "install it, such as: apt-get install curl",
+                replaced: false,
+            }),
+        }
+    }
+    let command = config.text("notify.command");
+    if !command.trim().is_empty() {
+        wished.channels.push(Channel::Command(command.to_owned()));
+    }
+    Ok(wished)
+}
+
+/// What a run says of it before it begins.
+pub(super) fn notices(config: &Config, context: &Context<'_>) -> Result<Vec<Notice>, CliError> {
+    let missing = wished(config, context)?.missing.into_iter().filter(|one| !one.replaced);
+    Ok(missing.map(|one| Notice::Other { text: one.says }).collect())
+}
+
+/// The display that tells them; `None` where nobody is to be told.
+pub(super) fn notifier(
+    config: &Config,
+    project: &Project,
+    context: &Context<'_>,
+) -> Result<Option<Box<dyn Reporter + Send>>, CliError> {
+    let channels = wished(config, context)?.channels;
+    if channels.is_empty() {
+        return Ok(None);
+    }
+    let on = config.list("notify.on").into_iter().filter_map(Occasion::named);
+    let name = project.root.file_name().unwrap_or_default().to_string_lossy();
+    let place = Place {
+        root: project.root.clone(),
+        folder: project.worktree.clone(),
+        environment: gate_environment(context.environment),
+    };
+    let herald = Herald::new(on, &name);
+    Ok(Some(Box::new(Notifier::start(herald, channels, place, warn(context)))))
+}
+
+/// Warns beside the displays; `-q` silences it.
+fn warn(context: &Context<'_>) -> Warn {
+    let (look, quiet) = (context.out.message_look, context.global.quiet);
+    Box::new(move |text| {
+        if !quiet {
+            let word = look.paint(Meaning::Warning, "warning:");
+            let _ = writeln!(io::stderr(), "{word} {text}");
+        }
+    })
+}
+
+/// Moves no cursor, so it may come between anything else.
+fn ring() {
+    let _ = io::stderr().write_all(b"\x07");
+}
