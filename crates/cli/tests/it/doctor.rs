@@ -298,3 +298,30 @@ fn an_interrupted_doctor_leaves_no_gate_behind() {
         assert!(!kill(&["-0", pid.trim()]).status.success(), "{signal}: the gate is still there");
     }
 }
+
+#[test]
+fn a_notifier_whose_program_is_missing_is_told_with_a_remedy() {
+    let env = healthy();
+    claude(&env, "echo '2.1.325 (Claude Code)'");
+    let doctor = |extra: &[&str]| {
+        let mut arguments = vec!["doctor", "--set", "sandbox.level=none"];
+        arguments.extend(extra);
+        env.ralph(&arguments).stdout
+    };
+    let text = doctor(&[]);
+    assert!(!text.contains("notify"), "{text}");
+    let wished = ["--set", "notify.desktop=true", "--set", "notify.command=true"];
+    let text = doctor(&wished);
+    assert_eq!(line(&text, "notify"), ("ok", "by notify.command"));
+    if cfg!(target_os = "linux") {
+        assert!(text.contains("warn  notify      notify-send was not found"), "{text}");
+        assert!(text.contains("apt-get install libnotify-bin"), "{text}");
+        symlink("/bin/sh", tools(&env).join("notify-send")).unwrap();
+        let text = doctor(&wished);
+        assert_eq!(line(&text, "notify"), ("ok", "by notify-send, notify.command"));
+    }
+    let text = doctor(&["--set", "notify.webhook=ftp://secret.example.org"]);
+    let (state, says) = line(&text, "notify");
+    assert_eq!(state, "fail");
+    assert!(says.contains("must begin with") && !text.contains("secret"), "{text}");
+}

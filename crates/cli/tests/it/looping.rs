@@ -8,6 +8,8 @@ mod ends;
 mod gates;
 mod git_hooks;
 mod graph;
+#[cfg(target_os = "linux")]
+mod notifying;
 mod people;
 mod picking;
 mod places;

@@ -12,7 +12,8 @@ pub(super) fn channels(config: &Config, context: &Context<'_>) -> Vec<Check> {
         Err(error) => return vec![Check::error("notify", &error)],
     };
     let names: Vec<&str> = wished.channels.iter().map(|channel| channel.name()).collect();
-    let works = (!names.is_empty()).then(|| Check::ok("notify", format!("by {}", names.join(", "))));
+    let works =
+        (!names.is_empty()).then(|| Check::ok("notify", format!("by {}", names.join(", "))));
     let missing = wished.missing.into_iter();
     let missing = missing.map(|one| Check::warn("notify", one.says).remedy(one.remedy));
     works.into_iter().chain(missing).collect()
