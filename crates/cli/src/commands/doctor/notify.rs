@@ -1,5 +1,7 @@
 //! Whether messages about runs can be delivered.
 
+use ralph_engine::notify::Channel;
+
 use super::check::Check;
 use crate::config::Config;
 use crate::launch::wished_notifiers;
@@ -11,7 +13,7 @@ pub(super) fn channels(config: &Config, context: &Context<'_>) -> Vec<Check> {
         Ok(wished) => wished,
         Err(error) => return vec![Check::error("notify", &error)],
     };
-    let names: Vec<&str> = wished.channels.iter().map(|channel| channel.name()).collect();
+    let names: Vec<&str> = wished.channels.iter().map(Channel::name).collect();
     let works =
         (!names.is_empty()).then(|| Check::ok("notify", format!("by {}", names.join(", "))));
     let missing = wished.missing.into_iter();
