@@ -254,3 +254,27 @@ fn an_address_that_is_not_http_is_refused_before_anything_begins() {
         assert!(runs(&env).is_empty());
     }
 }
+
+#[test]
+fn without_a_voice_the_terminal_rings() {
+    let Some(script) = program("script") else {
+        ralph_testkit::skip("the bell of a terminal: there is no script program here");
+        return;
+    };
+    // Links on a terminal may have the same character, so one run is compared with another.
+    let bells = |settings: &str| {
+        let env = quiet(&["a"], settings);
+        cassette(&env, &[&works()]);
+        let inner = format!("{} {}", crate::RALPH, arguments(&[]).join(" "));
+        let mut command = Command::new(&script);
+        command.args(["-qec", &inner, "/dev/null"]).current_dir(env.repo());
+        command.env("HOME", env.home()).env("PATH", env.folder().join("tools"));
+        let shown = command.env("SHELL", "/bin/sh").output().unwrap().stdout;
+        let text = String::from_utf8_lossy(&shown).into_owned();
+        assert_eq!(status(&env, "a"), "done", "{text}");
+        assert!(!text.contains("was found"), "{text}");
+        text.matches('\u{7}').count()
+    };
+    assert_eq!(bells("sound = true\non = [\"done\"]"), bells("") + 1);
+    assert_eq!(bells("sound = true"), bells("") + 2);
+}
