@@ -7,20 +7,17 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use ralph_core::agent::{EndClass, ProcessEnd, SessionEnd, Signals, Tier};
 use ralph_core::ids::{AttemptId, QuestionId, RunId};
-use ralph_core::policy::strategy::{Strategy as Models, TierNames};
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    Budget, Claims, Class, Commits, Control, Effect, EndsWhen, Exhausted, Fact, GateReport, Input,
-    Phase, Picker, Policy, Port, Request, RunEvent, RunState, SessionReport, Settled, SlotId,
-    Survey, TaskAction, TaskBrief, TaskResult, Unit, Wish, decide,
+    Claims, Class, Commits, Control, Effect, EndsWhen, Exhausted, Fact, GateReport, Input, Phase,
+    Picker, Policy, Port, Request, RunEvent, RunState, SessionReport, Settled, SlotId, Survey,
+    TaskAction, TaskBrief, TaskResult, Unit, Wish, decide,
 };
 use ralph_core::task::{Counts, RetryLimit, Status};
 use ralph_core::{AgentId, TaskId, Timestamp};
 
 fn policy(picker: Picker, slots: u32, max: Option<u32>) -> Policy {
     Policy {
-        preset: "dag".to_owned(),
-        mode: "build".to_owned(),
         picker,
         slots,
         max_sessions: max,
@@ -28,13 +25,7 @@ fn policy(picker: Picker, slots: u32, max: Option<u32>) -> Policy {
             Picker::Loop => RetryLimit::AtMost(3),
             Picker::Agent => RetryLimit::Unlimited,
         },
-        give_up_after: 10,
-        breaker: 0,
-        idle: 0,
         claims: Claims::Confirm,
-        budget: Budget::default(),
-        strategy: Models::CostOptimized,
-        tiers: TierNames::default(),
         port_retries: 3,
         ..Policy::default()
     }

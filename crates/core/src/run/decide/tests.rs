@@ -18,23 +18,7 @@ use crate::task::{Counts, RetryLimit, Status, after_failure};
 
 /// The preset `dag`, without a strategy for models.
 fn dag() -> Policy {
-    Policy {
-        preset: "dag".to_owned(),
-        mode: "build".to_owned(),
-        picker: Picker::Loop,
-        slots: 1,
-        max_sessions: Some(20),
-        retries: RetryLimit::AtMost(3),
-        give_up_after: 10,
-        breaker: 0,
-        idle: 0,
-        claims: Claims::Trust,
-        budget: Budget::default(),
-        strategy: Strategy::Agent,
-        tiers: TierNames::default(),
-        port_retries: 3,
-        ..Policy::default()
-    }
+    Policy { strategy: Strategy::Agent, port_retries: 3, ..Policy::default() }
 }
 
 /// The preset `pick`.

@@ -3,9 +3,8 @@
 use super::*;
 use crate::agent::{EndClass, ProcessEnd, SessionEnd, Signals};
 use crate::ids::AttemptId;
-use crate::policy::strategy::{ModelState, Strategy, TierNames};
-use crate::run::{Claims, Picker, Policy, Port, SessionReport, TaskBrief, Wait};
-use crate::task::RetryLimit;
+use crate::policy::strategy::{ModelState, Strategy};
+use crate::run::{Policy, Port, SessionReport, TaskBrief, Wait};
 use crate::view::Waiting;
 
 struct Run {
@@ -20,23 +19,7 @@ fn id(text: &str) -> TaskId {
 impl Run {
     fn new(slots: u32) -> Self {
         let mut run = Self { view: RunView::default(), seq: 0 };
-        let policy = Policy {
-            preset: "dag".into(),
-            mode: "build".into(),
-            picker: Picker::Loop,
-            slots,
-            max_sessions: Some(20),
-            retries: RetryLimit::AtMost(3),
-            give_up_after: 10,
-            breaker: 0,
-            idle: 0,
-            claims: Claims::Trust,
-            budget: Budget::default(),
-            strategy: Strategy::Agent,
-            tiers: TierNames::default(),
-            port_retries: 3,
-            ..Policy::default()
-        };
+        let policy = Policy { slots, strategy: Strategy::Agent, ..Policy::default() };
         run.fact(Fact::RunStarted {
             policy,
             ralph: "0.1.0".into(),
