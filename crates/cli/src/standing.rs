@@ -3,7 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use ralph_core::Timestamp;
 use ralph_core::run::{RunEvent, StopReason};
+use ralph_core::view::forecast::{Forecast, forecast};
+use ralph_core::view::report::Total;
 use ralph_core::view::{CommitView, QuestionView, RunView};
 use ralph_engine::clock;
 use ralph_engine::ports::{Scope, Store};
@@ -101,9 +104,11 @@ pub(crate) fn page(
     let state = standing.state(run.as_ref());
     let counts = store.counts(&Scope::All)?;
     let questions = questions(store.as_mut())?;
+    let forecast = forecast_of(run.as_ref(), counts.unresolved(), store.as_mut())?;
     let mut page = StatusPage {
         state,
         counts,
+        forecast,
         level: run.as_ref().map(|run| run.level.clone()).filter(|level| !level.is_empty()),
         questions,
         last_error: run.as_ref().and_then(last_error),
@@ -115,6 +120,23 @@ pub(crate) fn page(
     page.next =
         next(&page, is_prepared(&project)).into_iter().map(|(command, _)| command).collect();
     Ok(page)
+}
+
+/// What the rest will take: by what this run has done, else by what all runs have.
+fn forecast_of(
+    run: Option<&RunView>,
+    left: u64,
+    store: &mut dyn Store,
+) -> Result<Option<Forecast>, CliError> {
+    // A run has its own scope; once it has ended, all that is open counts.
+    let at_work = run.filter(|run| run.outcome.is_none());
+    let left = at_work.map_or(left, |run| run.counts.unresolved());
+    let told = run.and_then(|run| forecast(run.spent(), left));
+    if told.is_some() || left == 0 {
+        return Ok(told);
+    }
+    let history = store.history(Timestamp::from_millis(0))?;
+    Ok(forecast(Total::of(&history).spent(), left))
 }
 
 /// What to type next, the best first, and why.

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`agent`] | what a session tells, asks for and ends with, whatever the agent |
 //! | [`agents_md`] | the test command in `AGENTS.md` |
+//! | [`amounts`] | money and tokens in words |
 //! | [`glob`] | patterns of paths |
 //! | [`ids`] | names of things: [`TaskId`], [`AgentId`], [`FeatureName`] … and what may be one |
 //! | [`time`] | [`Timestamp`] and [`Lease`] lengths as data |
@@ -23,6 +24,7 @@
 
 pub mod agent;
 pub mod agents_md;
+pub mod amounts;
 pub mod attempt;
 pub mod glob;
 pub mod ids;

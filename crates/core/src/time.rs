@@ -35,6 +35,19 @@ impl Timestamp {
         if millis > 0 { millis.unsigned_abs() } else { 0 }
     }
 
+    /// When its day began, in UTC.
+    pub const fn day_began(self) -> Self {
+        const DAY: i64 = 24 * 3600 * 1000;
+        Self(self.0.saturating_sub(self.0.rem_euclid(DAY)))
+    }
+
+    /// Its day in UTC, as `YYYY-MM-DD`.
+    pub fn day(self) -> String {
+        let mut text = self.civil(0);
+        text.truncate(text.find(' ').unwrap_or(text.len()));
+        text
+    }
+
     /// As `YYYY-MM-DD HH:MM:SS` where clocks are so many minutes ahead of UTC: what people read in
     /// logs and on terminals.
     pub fn civil(self, offset_minutes: i16) -> String {
@@ -190,6 +203,16 @@ mod tests {
         assert_eq!(time.civil(-210), "2026-11-14 23:15:00");
         assert_eq!(Timestamp::from_millis(-1).civil(60), "1970-01-01 00:59:59");
         assert_eq!(Timestamp::from_millis(i64::MAX).civil(60), "9223372036854775807ms");
+    }
+
+    #[test]
+    fn a_day_begins_at_midnight_in_utc() {
+        let time = Timestamp::from_millis(1_794_710_700_999);
+        assert_eq!(time.day(), "2026-11-15");
+        assert_eq!(time.day_began().to_string(), "2026-11-15T00:00:00Z");
+        assert_eq!(time.day_began().day_began(), time.day_began());
+        assert_eq!(Timestamp::from_millis(-1).day(), "1969-12-31");
+        assert_eq!(Timestamp::from_millis(-1).day_began().as_millis(), -86_400_000);
     }
 
     #[test]

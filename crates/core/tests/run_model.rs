@@ -224,6 +224,7 @@ impl World {
                     taken_back: vec![],
                     absent: false,
                     marker: (dice.roll(16) == 15).then(|| "RALPH_DONE".to_owned()),
+                    day_micro_usd: 0,
                 },
             },
             Effect::Claim { slot } => {
@@ -347,6 +348,7 @@ impl World {
             spec: None,
             attempt: AttemptId::new(format!("a-{}", self.claims)).unwrap(),
             attempt_number: 1,
+            spent_micro_usd: 0,
         }
     }
 

@@ -122,6 +122,7 @@ macro_rules! conforms {
                     the_log_tells_what_happened_and_who_did_it
                     the_log_of_a_deleted_task_stays
                     attempts_come_back_as_they_went_in
+                    the_history_has_all_attempts_that_did_not_end_before
                     evidence_comes_back_as_it_went_in
                     a_task_waits_until_every_question_is_answered
                     a_question_is_answered_once

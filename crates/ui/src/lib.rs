@@ -8,6 +8,7 @@
 //! | [`session_log`] | a run as the readable log file |
 //! | [`logs`] | a past run, shown as it was |
 //! | [`status`] | how things stand, on one page |
+//! | [`report`] | what attempts cost, as tables |
 //! | [`dry_run`] | what a run would do |
 //! | [`tasks`] | tasks as a table, a tree, a page, markdown-KV and JSON |
 //! | [`style`] | colours by meaning |
@@ -21,6 +22,7 @@ pub mod jsonl;
 pub mod line;
 pub mod logs;
 pub mod plain;
+pub mod report;
 #[cfg(test)]
 mod sample;
 pub mod session_log;

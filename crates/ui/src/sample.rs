@@ -282,6 +282,7 @@ pub(crate) fn brief(task: &str, title: &str, attempt: u32) -> TaskBrief {
         spec: Some("specs/login.md".into()),
         attempt: AttemptId::new(format!("a-{attempt}")).unwrap(),
         attempt_number: attempt,
+        spent_micro_usd: 0,
     }
 }
 

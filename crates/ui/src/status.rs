@@ -3,12 +3,13 @@
 use ralph_core::run::Outcome;
 use ralph_core::task::Counts;
 use ralph_core::time::Timestamp;
+use ralph_core::view::forecast::Forecast;
 use ralph_core::view::{CommitView, QuestionView, RunView, SlotView, words};
 use serde::Serialize;
 
 use crate::line::{Line, field, paragraph};
 use crate::plain::start::plan;
-use crate::plain::summary::{cost, next_commands};
+use crate::plain::summary::{cost, next_commands, rest};
 use crate::style::{Look, Meaning};
 use crate::units::{brief_duration, duration};
 
@@ -37,6 +38,8 @@ pub struct StatusPage {
     pub run: Option<RunView>,
     /// The plan.
     pub counts: Counts,
+    /// About what the rest will take.
+    pub forecast: Option<Forecast>,
     /// The level of the box.
     pub level: Option<String>,
     /// Every open question.
@@ -69,6 +72,9 @@ impl StatusPage {
             if let Some(cost) = cost(run) {
                 say("cost", &cost);
             }
+        }
+        if let Some(forecast) = &self.forecast {
+            say("rest", &rest(forecast));
         }
         if let Some(level) = &self.level {
             say("box", level);

@@ -20,6 +20,7 @@ pub(crate) mod overview;
 pub(crate) mod plan;
 pub(crate) mod prompt;
 pub(crate) mod recover;
+pub(crate) mod report;
 pub(crate) mod script_agent;
 pub(crate) mod status;
 pub(crate) mod task;

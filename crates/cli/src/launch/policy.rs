@@ -71,6 +71,8 @@ pub(super) fn policy(
             time_ms: config
                 .duration("budget.time")
                 .map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+            task_micro_usd: micro(config.amount("budget.task_usd")),
+            day_micro_usd: micro(config.amount("budget.day_usd")),
         },
         strategy: strategy(wishes, config, preset)?,
         tiers: tiers(config, agent.profile.name()),
@@ -142,8 +144,9 @@ fn ends(config: &Config, preset: &Preset) -> Vec<EndsWhen> {
 }
 
 fn micro(usd: f64) -> u64 {
-    // A price below nothing is refused where it is read.
-    (usd * 1e6).round() as u64
+    // A price below nothing is refused where it is read. Very little is not the same as no limit.
+    let rounded = (usd * 1e6).round() as u64;
+    if usd > 0.0 { rounded.max(1) } else { 0 }
 }
 
 /// How many sessions may count in all. An interrupted run goes on with what was left; a number that was

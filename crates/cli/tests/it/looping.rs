@@ -3,6 +3,7 @@
 mod allowances;
 mod bad_gates;
 mod baseline;
+mod budgets;
 mod clean;
 mod ends;
 mod gates;

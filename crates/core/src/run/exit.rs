@@ -1,6 +1,7 @@
 //! When a run stops: two lists of rules, asked in order. The first that speaks decides.
 
 use super::SlotId;
+use super::budget;
 use super::class::Class;
 use super::input::Survey;
 use super::outcome::StopReason;
@@ -35,7 +36,7 @@ pub const BEFORE: &[Rule] = &[
     Rule { name: "cancel", check: cancelled },
     Rule { name: "no plan", check: no_plan },
     Rule { name: "complete", check: complete },
-    Rule { name: "budget", check: budget },
+    Rule { name: "budget", check: used_up },
     Rule { name: "blocked", check: blocked },
     Rule { name: "limit", check: limit },
 ];
@@ -48,7 +49,7 @@ pub const AFTER: &[Rule] = &[
     Rule { name: "exhausted", check: exhausted },
     Rule { name: "hopeless", check: hopeless },
     Rule { name: "breaker", check: breaker },
-    Rule { name: "budget", check: budget },
+    Rule { name: "budget", check: used_up },
     Rule { name: "idle", check: idle },
     Rule { name: "limit", check: limit },
 ];
@@ -103,20 +104,9 @@ fn exhausted(view: View<'_>) -> Option<StopReason> {
     Some(StopReason::AgentFailed { why })
 }
 
-fn budget(view: View<'_>) -> Option<StopReason> {
-    let budget = view.state.policy.budget;
-    let usage = view.state.usage;
-    let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
-    let what = if budget.micro_usd > 0 && usage.cost_micro_usd.unwrap_or(0) >= budget.micro_usd {
-        "money"
-    } else if budget.tokens > 0 && tokens >= budget.tokens {
-        "tokens"
-    } else if budget.time_ms > 0 && view.now.millis_since(view.state.began_at) >= budget.time_ms {
-        "time"
-    } else {
-        return None;
-    };
-    Some(StopReason::Budget { what: what.to_owned() })
+fn used_up(view: View<'_>) -> Option<StopReason> {
+    let up = budget::of_run(view).into_iter().find(|used| used.is_up())?;
+    Some(StopReason::Budget { what: up.words() })
 }
 
 fn blocked(view: View<'_>) -> Option<StopReason> {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::SlotId;
+use super::budget::Allowance;
 use super::class::Class;
 use super::control::Control;
 use super::input::Port;
@@ -58,6 +59,9 @@ pub struct TaskBrief {
     pub attempt: AttemptId,
     /// The number of that attempt on this task, from 1.
     pub attempt_number: u32,
+    /// Millionths of a dollar that earlier attempts cost, since a person last put it back.
+    #[serde(default)]
+    pub spent_micro_usd: u64,
 }
 
 /// What an iteration is about where the agent picks, as far as the plan tells.
@@ -248,6 +252,20 @@ pub enum Notice {
         /// The work is refused for it.
         rejected: bool,
     },
+    /// Most of a budget is used.
+    BudgetNear {
+        /// Which.
+        budget: Allowance,
+        /// The task, for the budget of one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// How much is used: millionths of a dollar, tokens or milliseconds.
+        used: u64,
+        /// How much there is.
+        limit: u64,
+    },
+    /// There is a budget of money, and a session told no price.
+    Unpriced,
     /// Anything else.
     Other {
         /// In a sentence.

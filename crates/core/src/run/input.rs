@@ -40,6 +40,8 @@ pub struct Survey {
     pub absent: bool,
     /// The plan itself says that it is done, in these words.
     pub marker: Option<String>,
+    /// Millionths of a dollar that were spent today, by all runs; 0 where no budget asks.
+    pub day_micro_usd: u64,
 }
 
 /// What became of one task in the store.

@@ -11,6 +11,7 @@
 //! changes is data in [`Policy`], what an end means is the table [`CLASSES`], when a run stops is the
 //! two lists in [`exit`].
 
+pub mod budget;
 mod class;
 mod control;
 mod decide;
@@ -22,6 +23,7 @@ mod outcome;
 mod policy;
 mod state;
 
+pub use budget::Allowance;
 pub use class::{Becomes, Breaker, CLASSES, Class, Retry, Row};
 pub use control::Control;
 pub use decide::{Step, decide};

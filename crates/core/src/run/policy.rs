@@ -74,15 +74,21 @@ pub enum EndsWhen {
     Session,
 }
 
-/// What a run may spend; 0 is no limit.
+/// What may be spent; 0 is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Budget {
-    /// Millionths of a dollar.
+    /// Millionths of a dollar for the run.
     pub micro_usd: u64,
-    /// Tokens, read and written.
+    /// Tokens for the run, read and written.
     pub tokens: u64,
     /// Milliseconds since the start.
     pub time_ms: u64,
+    /// Millionths of a dollar for one task.
+    #[serde(default)]
+    pub task_micro_usd: u64,
+    /// Millionths of a dollar for one day, over all runs.
+    #[serde(default)]
+    pub day_micro_usd: u64,
 }
 
 /// How a run behaves.

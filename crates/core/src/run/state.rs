@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::SlotId;
+use super::budget::Allowance;
 use super::class::{Breaker, Class};
 use super::control::Control;
-use super::fact::{About, Fact, GateReport, RunEvent, SessionReport, TaskBrief, Wait};
+use super::fact::{About, Fact, GateReport, Notice, RunEvent, SessionReport, TaskBrief, Wait};
 use super::outcome::{Outcome, StopReason};
 use super::policy::{Exhausted, Picker, Policy};
 use crate::agent::Usage;
@@ -184,6 +185,10 @@ pub struct RunState {
     pub exhausted: Option<Class>,
     /// The agent or the plan said last that the plan is done, in these words.
     pub marker: Option<String>,
+    /// Budgets that people were warned of.
+    pub warned: Vec<(Allowance, Option<TaskId>)>,
+    /// People know that a session told no price.
+    pub told_unpriced: bool,
     /// Nothing new is started.
     pub paused: bool,
     /// Somebody wants it to end.
@@ -227,6 +232,8 @@ impl RunState {
             iteration_retries: 0,
             exhausted: None,
             marker: None,
+            warned: vec![],
+            told_unpriced: false,
             paused: false,
             cancel: Cancel::No,
             stop: None,
@@ -416,6 +423,10 @@ impl RunState {
             }
             Fact::StopDecided { reason } => self.stop = Some(reason.clone()),
             Fact::RunEnded { .. } => self.ended = true,
+            Fact::Noticed { notice: Notice::BudgetNear { budget, task, .. } } => {
+                self.warned.push((*budget, task.clone()));
+            }
+            Fact::Noticed { notice: Notice::Unpriced } => self.told_unpriced = true,
             Fact::SessionStarted { .. }
             | Fact::Noticed { .. }
             | Fact::QuestionAsked { .. }

@@ -2,7 +2,9 @@
 //! that every display uses, [`Reporter`] is what a display is, [`Herald`] says what is worth telling
 //! somebody who looks at none.
 
+pub mod forecast;
 mod herald;
+pub mod report;
 mod reporter;
 mod run_view;
 mod slot_view;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::forecast::{Forecast, Spent, forecast};
 use super::slot_view::{Doing, SlotView};
 use super::words;
 use crate::agent::Usage;
@@ -103,6 +104,10 @@ pub struct RunView {
     pub usage: Usage,
     /// Sessions that used tokens and told no price: the cost is at least what is known.
     pub unpriced: u32,
+    /// Tasks that this run settled: done, or failed for good.
+    pub settled: u64,
+    /// Milliseconds of all iterations that ended, without waits.
+    pub worked_ms: u64,
     /// The newest commits of the loop, the last one last.
     pub commits: Vec<CommitView>,
     /// How many commits the loop made.
@@ -147,6 +152,17 @@ impl RunView {
         }
     }
 
+    /// What it has spent, as that from which the rest is told.
+    pub fn spent(&self) -> Spent {
+        let priced = self.usage.cost_micro_usd.filter(|_| self.unpriced == 0);
+        Spent { tasks: self.settled, micro_usd: priced, millis: self.worked_ms }
+    }
+
+    /// What the rest of the plan will take, by what this run has spent.
+    pub fn forecast(&self) -> Option<Forecast> {
+        forecast(self.spent(), self.counts.unresolved())
+    }
+
     /// Whether sessions run side by side.
     pub fn is_parallel(&self) -> bool {
         self.slots.len() > 1
@@ -179,8 +195,7 @@ impl RunView {
             Fact::SessionEnded { slot, report } => {
                 let usage = report.end.usage;
                 self.usage = self.usage.plus(usage);
-                let spent = usage.input_tokens > 0 || usage.output_tokens > 0;
-                self.unpriced += u32::from(spent && usage.cost_micro_usd.is_none());
+                self.unpriced += u32::from(usage.is_unpriced());
                 self.at(*slot, event);
             }
             Fact::TaskSettled { task, title, class, status, reason, .. } => {
@@ -188,7 +203,8 @@ impl RunView {
                 if *class == Class::Red && !first.is_empty() {
                     self.last_error = Some(format!("{task}: {first}"));
                 }
-                self.settled(task, title, *status, reason);
+                self.settled += u64::from(matches!(status, Status::Done | Status::Failed));
+                self.settle(task, title, *status, reason);
             }
             Fact::QuestionAsked { task, question, text } => {
                 let (id, task, text) = (question.clone(), task.clone(), text.clone());
@@ -205,7 +221,8 @@ impl RunView {
                 self.saved.retain(|saved| saved.task != *task);
                 self.saved.push(SavedWork { task: task.clone(), name: name.clone() });
             }
-            Fact::IterationEnded { slot, class, detail, again, .. } => {
+            Fact::IterationEnded { slot, class, detail, again, duration_ms, .. } => {
+                self.worked_ms = self.worked_ms.saturating_add(*duration_ms);
                 if class.row().counts && !again {
                     let good = class.is_success();
                     *(if good { &mut self.successful } else { &mut self.failed }) += 1;
@@ -295,7 +312,7 @@ impl RunView {
         }
     }
 
-    fn settled(&mut self, task: &TaskId, title: &str, status: Status, reason: &str) {
+    fn settle(&mut self, task: &TaskId, title: &str, status: Status, reason: &str) {
         let ended =
             || EndedTask { id: task.clone(), title: title.to_owned(), reason: reason.to_owned() };
         match status {

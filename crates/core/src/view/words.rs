@@ -144,6 +144,15 @@ pub fn notice(notice: &Notice) -> String {
             list(files),
             if *rejected { "; the work is refused" } else { "" }
         ),
+        Notice::BudgetNear { budget, task, used, limit } => format!(
+            "a budget is nearly used up ({}): {}{}",
+            budget.as_str(),
+            task.as_ref().map(|task| format!("{task} has cost ")).unwrap_or_default(),
+            budget.amounts(*used, *limit)
+        ),
+        Notice::Unpriced => {
+            "the agent told no price: what it cost is not counted in the budget".to_owned()
+        }
         Notice::Other { text } => text.clone(),
     }
 }
@@ -155,6 +164,8 @@ pub const fn is_warning(notice: &Notice) -> bool {
         | Notice::WrongId { .. }
         | Notice::Denied { .. }
         | Notice::Trusted { .. }
+        | Notice::BudgetNear { .. }
+        | Notice::Unpriced
         | Notice::Protected { .. } => true,
         Notice::Baseline { verdict, .. } => !matches!(verdict, Verdict::Pass),
         _ => false,

@@ -142,6 +142,10 @@ pub trait Store: Send {
     /// The attempts on a task, oldest first.
     fn attempts(&mut self, id: &TaskId) -> Result<Vec<Attempt>>;
 
+    /// The attempts on every task, deleted ones too, oldest first: those that ended then or later, and
+    /// those that have not ended.
+    fn history(&mut self, since: Timestamp) -> Result<Vec<Attempt>>;
+
     /// Keeps a piece of evidence.
     fn add_evidence(&mut self, evidence: &Evidence) -> Result<()>;
 

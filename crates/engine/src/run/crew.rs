@@ -129,6 +129,8 @@ pub(super) struct Crew {
     pub(super) news: Notify,
     /// Claims that we ended ourselves: nobody took them from us.
     let_go: Mutex<HashSet<(TaskId, Generation)>>,
+    /// What sessions of this run cost that are no attempt on a task, and when they were settled.
+    loose: Mutex<Vec<(Timestamp, u64)>>,
     /// What the gates said before the first session.
     pub(super) baseline: tokio::sync::OnceCell<Baseline>,
     /// Rings when the store was changed by anybody.
@@ -182,6 +184,7 @@ impl Crew {
             tasks: Mutex::default(),
             news: Notify::new(),
             let_go: Mutex::default(),
+            loose: Mutex::default(),
             baseline: tokio::sync::OnceCell::new(),
             changed: watch::Sender::new(0),
         })
@@ -248,6 +251,19 @@ impl Crew {
     pub(super) fn let_go(&self, task: &TaskId, generation: Generation) {
         let mut all = self.let_go.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert((task.clone(), generation));
+    }
+
+    /// A session that is no attempt on a task cost so much.
+    pub(super) fn add_loose_cost(&self, at: Timestamp, micro_usd: u64) {
+        let mut all = self.loose.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push((at, micro_usd));
+    }
+
+    /// What such sessions cost since then.
+    pub(super) fn loose_cost(&self, since: Timestamp) -> u64 {
+        let all = self.loose.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = all.iter().filter(|(at, _)| *at >= since);
+        recent.fold(0, |sum, (_, cost)| sum.saturating_add(*cost))
     }
 
     /// Whether we ended this claim ourselves.

@@ -1,9 +1,9 @@
 //! Looking at the plan: dead claims, counts, claims, and the look that an agent is shown.
 
-use ralph_core::TaskId;
 use ralph_core::records::{Attempt, LogKind};
 use ralph_core::run::{CLASSES, Input, Picker, Port, SlotId, Survey, TaskBrief};
 use ralph_core::task::{Actor, Refusal, Task};
+use ralph_core::{TaskId, Timestamp};
 
 use super::crash;
 use super::crew::{Answer, Crew, Failed};
@@ -20,6 +20,7 @@ impl Crew {
         self.looks(slot);
         let taken_back = take_back_dead_claims(self.store().as_mut())?;
         if let Some(survey) = self.survey_elsewhere(slot, &taken_back)? {
+            let survey = self.with_day(survey)?;
             crash::point("surveyed");
             return Ok(Input::Surveyed { slot, survey });
         }
@@ -43,9 +44,23 @@ impl Crew {
             taken_back,
             absent: counts.total() == 0 && self.setup.policy.picker == Picker::Loop,
             marker: None,
+            day_micro_usd: 0,
         };
+        drop(store);
+        let survey = self.with_day(survey)?;
         crash::point("surveyed");
         Ok(Input::Surveyed { slot, survey })
+    }
+
+    /// With what was spent today, where a budget asks for it.
+    fn with_day(&self, survey: Survey) -> Result<Survey, Failed> {
+        if self.setup.policy.budget.day_micro_usd == 0 {
+            return Ok(survey);
+        }
+        let today = now().day_began();
+        let attempts = self.store().history(today)?;
+        let loose = self.loose_cost(today);
+        Ok(Survey { day_micro_usd: cost(&attempts).saturating_add(loose), ..survey })
     }
 
     /// The survey where the store does not have the plan: a file has it, or there is none.
@@ -92,21 +107,41 @@ impl Crew {
             scope: self.setup.scope.clone(),
             lease: self.setup.lease,
         };
-        let attempt = self.new_attempt()?;
         self.looks(slot);
-        let mut store = self.store();
-        let task = match store.claim(&request, now()) {
-            Ok(claimed) => claimed.task,
-            Err(StoreError::Refused(
-                Refusal::NothingReady { .. } | Refusal::NotClaimable { .. },
-            )) => {
-                return Ok(Input::NothingToClaim { slot });
+        loop {
+            let attempt = self.new_attempt()?;
+            let mut store = self.store();
+            let task = match store.claim(&request, now()) {
+                Ok(claimed) => claimed.task,
+                Err(StoreError::Refused(
+                    Refusal::NothingReady { .. } | Refusal::NotClaimable { .. },
+                )) => {
+                    return Ok(Input::NothingToClaim { slot });
+                }
+                Err(error) => return Err(error.into()),
+            };
+            crash::point("claimed");
+            let task = brief(store.as_mut(), &task, attempt)?;
+            drop(store);
+            if !self.is_too_dear(slot, &task)? {
+                return Ok(Input::Claimed { slot, task: Box::new(task) });
             }
-            Err(error) => return Err(error.into()),
+        }
+    }
+
+    /// A task whose earlier attempts used up its budget is left to a person, and nothing is started.
+    pub(super) fn is_too_dear(&self, slot: SlotId, task: &TaskBrief) -> Result<bool, Failed> {
+        let Some(reason) = self.setup.policy.budget.holds_task(task.spent_micro_usd) else {
+            return Ok(false);
         };
-        crash::point("claimed");
-        let task = brief(store.as_mut(), &task, attempt)?;
-        Ok(Input::Claimed { slot, task: Box::new(task) })
+        self.let_go(&task.id, task.generation);
+        let by = self.actor(slot, task.generation);
+        let mut store = self.store();
+        store.note(&task.id, &reason, &by, now())?;
+        store.hold(&task.id, &by, now())?;
+        drop(store);
+        self.notice(format!("{} waits for a person: {reason}", task.id));
+        Ok(true)
     }
 
     pub(super) fn peek(&self, slot: SlotId) -> Answer {
@@ -140,35 +175,40 @@ pub(super) fn brief(
     attempt: ralph_core::ids::AttemptId,
 ) -> Result<TaskBrief, StoreError> {
     let attempts = store.attempts(&task.id)?;
+    let log = if attempts.is_empty() { vec![] } else { store.log(&task.id)? };
+    let last = |kinds: &[LogKind]| {
+        log.iter().rev().find(|entry| kinds.contains(&entry.kind)).map(|entry| entry.at)
+    };
     Ok(TaskBrief {
         id: task.id.clone(),
         title: task.title.to_string(),
         generation: task.claim.as_ref().map_or(task.generation, |claim| claim.generation),
         retry_count: task.retry_count,
-        returns: returns(store, &task.id, &attempts)?,
+        returns: returns(last(&[LogKind::Reset, LogKind::Answered]), &attempts),
         spec: task.spec.clone(),
         attempt,
         attempt_number: u32::try_from(attempts.len()).unwrap_or(u32::MAX).saturating_add(1),
+        spent_micro_usd: cost(since(last(&[LogKind::Reset]), &attempts)),
     })
 }
 
+/// The attempts, which are in order, that began then or later.
+fn since(from: Option<Timestamp>, attempts: &[Attempt]) -> &[Attempt] {
+    let before = |attempt: &&Attempt| from.is_some_and(|from| attempt.started_at < from);
+    &attempts[attempts.iter().take_while(before).count()..]
+}
+
+/// What they cost, as far as their agents told.
+fn cost(attempts: &[Attempt]) -> u64 {
+    let ends = attempts.iter().filter_map(|attempt| attempt.end.as_ref());
+    ends.filter_map(|end| end.cost_micro_usd).fold(0, u64::saturating_add)
+}
+
 /// How often in a row the task came back without progress, since a person last had a hand in it.
-fn returns(store: &mut dyn Store, task: &TaskId, attempts: &[Attempt]) -> Result<u32, StoreError> {
-    if attempts.is_empty() {
-        return Ok(0);
-    }
-    let by_hand = store
-        .log(task)?
-        .iter()
-        .rev()
-        .find(|entry| matches!(entry.kind, LogKind::Reset | LogKind::Answered))
-        .map(|entry| entry.at);
+fn returns(by_hand: Option<Timestamp>, attempts: &[Attempt]) -> u32 {
     let row = |word: &str| CLASSES.iter().find(|row| row.class.as_str() == word);
     let mut count = 0;
-    for attempt in attempts.iter().rev() {
-        if by_hand.is_some_and(|at| attempt.started_at < at) {
-            break;
-        }
+    for attempt in since(by_hand, attempts).iter().rev() {
         match attempt.end.as_ref().and_then(|end| row(&end.outcome)) {
             Some(row) if row.class.is_return() => count += 1,
             // What does not count says nothing: a limit, a cancellation, a run that was killed.
@@ -176,5 +216,5 @@ fn returns(store: &mut dyn Store, task: &TaskId, attempts: &[Attempt]) -> Result
             Some(_) | None => {}
         }
     }
-    Ok(count)
+    count
 }

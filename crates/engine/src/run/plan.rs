@@ -98,6 +98,7 @@ impl Crew {
             marker: look
                 .is_some_and(|look| look.plan.doc.is_done())
                 .then(|| DONE_MARKER.to_owned()),
+            day_micro_usd: 0,
         })
     }
 
@@ -107,7 +108,8 @@ impl Crew {
         let open: Vec<TaskId> =
             look.iter().flat_map(Look::open).map(|(_, task)| task.id.clone()).collect();
         for id in open {
-            if let Some(task) = self.claim_task(slot, &id)? {
+            let Some(task) = self.claim_task(slot, &id)? else { continue };
+            if !self.is_too_dear(slot, &task)? {
                 return Ok(Input::Claimed { slot, task: Box::new(task) });
             }
         }

@@ -72,6 +72,7 @@ impl Crew {
             .iter()
             .map(|ending| self.settle_task(slot, ending, head.as_deref()))
             .collect::<Result<Vec<_>, Failed>>()?;
+        self.note_loose_cost(slot);
         if settlement.class == Class::Done || settlement.put_back {
             self.set_settled_tree(&tree);
         }
@@ -96,6 +97,14 @@ impl Crew {
             None => self.setup.scope.clone(),
         };
         self.store().counts(&scope).ok()
+    }
+
+    /// What no attempt took on is remembered for the budget of the day.
+    fn note_loose_cost(&self, slot: SlotId) {
+        let usage = std::mem::take(&mut self.kit(slot).usage);
+        if let Some(cost) = usage.cost_micro_usd {
+            self.add_loose_cost(now(), cost);
+        }
     }
 
     /// What the next session is told, if the iteration is tried again.

@@ -11,7 +11,7 @@ use ralph_core::task::{Bucket, Children, Counts, Standing, Status, Task, satisfi
 use ralph_core::{AgentId, FeatureId, FeatureName, TaskId, Timestamp};
 
 use super::ruled::Ruled;
-use super::table::{Durability, State, Table};
+use super::table::{Attempts, Durability, State, Table};
 use crate::ports::{Filter, Result, Scope};
 
 /// A store that ends with the process.
@@ -376,8 +376,16 @@ impl Table for MemoryTable {
         Ok(())
     }
 
-    fn attempts(&mut self, key: usize) -> Result<Vec<Attempt>> {
-        Ok(self.row(key).attempts.clone())
+    fn attempts(&mut self, of: Attempts<usize>) -> Result<Vec<Attempt>> {
+        let since = match of {
+            Attempts::Of(key) => return Ok(self.row(key).attempts.clone()),
+            Attempts::Since(since) => since,
+        };
+        let all = self.now.rows.iter().flat_map(|row| &row.attempts);
+        let recent = all.filter(|one| one.end.as_ref().is_none_or(|end| end.at >= since));
+        let mut found: Vec<Attempt> = recent.cloned().collect();
+        found.sort_by_key(|attempt| attempt.started_at);
+        Ok(found)
     }
 
     fn insert_evidence(&mut self, key: usize, evidence: &Evidence) -> Result<()> {

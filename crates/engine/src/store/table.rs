@@ -46,6 +46,15 @@ impl State {
     }
 }
 
+/// Which attempts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempts<K> {
+    /// Those on a task.
+    Of(K),
+    /// Those that did not end before this.
+    Since(Timestamp),
+}
+
 /// Look-ups and writes. Writes happen between `begin` and `commit`; the neighbours of a task (open
 /// blockers, children, failed ancestors) follow each write by themselves.
 pub(crate) trait Table: Send {
@@ -122,7 +131,8 @@ pub(crate) trait Table: Send {
 
     fn insert_attempt(&mut self, key: Self::Key, attempt: &Attempt) -> Result<()>;
     fn end_attempt(&mut self, id: &AttemptId, end: &AttemptEnd) -> Result<()>;
-    fn attempts(&mut self, key: Self::Key) -> Result<Vec<Attempt>>;
+    /// Of one task, or of all those that did not end before the moment.
+    fn attempts(&mut self, of: Attempts<Self::Key>) -> Result<Vec<Attempt>>;
     fn insert_evidence(&mut self, key: Self::Key, evidence: &Evidence) -> Result<()>;
     fn evidence(&mut self, key: Self::Key) -> Result<Vec<Evidence>>;
 

@@ -111,6 +111,48 @@ pub(crate) fn attempts_come_back_as_they_went_in(store: &mut dyn Store) {
     assert_eq!(refused, Refusal::Unknown { id: id("nobody") });
 }
 
+pub(crate) fn the_history_has_all_attempts_that_did_not_end_before(store: &mut dyn Store) {
+    store.make("t");
+    store.make("other");
+    let begin = |store: &mut dyn Store, name: &str, task: &str, started, ended: Option<i64>| {
+        let attempt = Attempt {
+            id: AttemptId::new(name).unwrap(),
+            task: id(task),
+            run: None,
+            agent: agent("a"),
+            generation: 1,
+            model: None,
+            sandbox: None,
+            started_at: at(started),
+            end: None,
+        };
+        store.begin_attempt(&attempt).unwrap();
+        let end = ended.map(|ended| AttemptEnd {
+            at: at(ended),
+            outcome: "done".to_owned(),
+            detail: String::new(),
+            commit: None,
+            input_tokens: 1,
+            output_tokens: 2,
+            cost_micro_usd: Some(3),
+        });
+        if let Some(end) = &end {
+            store.end_attempt(&attempt.id, end).unwrap();
+        }
+        Attempt { end, ..attempt }
+    };
+    assert_eq!(store.history(at(0)).unwrap(), []);
+    let early = begin(store, "at-1", "other", 1, Some(5));
+    let late = begin(store, "at-2", "t", 3, Some(9));
+    let between = begin(store, "at-3", "other", 2, Some(7));
+    let open = begin(store, "at-4", "t", 4, None);
+    store.remove(&["t"]);
+    let all = [early, between.clone(), late.clone(), open.clone()];
+    assert_eq!(store.history(at(0)).unwrap(), all);
+    assert_eq!(store.history(at(7)).unwrap(), [between, late, open.clone()]);
+    assert_eq!(store.history(at(10)).unwrap(), [open]);
+}
+
 pub(crate) fn evidence_comes_back_as_it_went_in(store: &mut dyn Store) {
     store.make("t");
     let attempt = Attempt {

@@ -17,6 +17,10 @@ pub(super) fn progress(view: &RunView, now: Timestamp, look: Look) -> String {
     if let Some(cost) = view.usage.cost_micro_usd {
         parts.push(money(cost));
     }
+    if let Some(rest) = view.forecast() {
+        let cost = rest.micro_usd.map(|cost| format!("~{}, ", money(cost))).unwrap_or_default();
+        parts.push(format!("rest {cost}~{}", duration(rest.duration_ms)));
+    }
     let busy: Vec<&SlotView> = view.busy().map(|(_, slot)| slot).collect();
     match busy.as_slice() {
         [] => {}

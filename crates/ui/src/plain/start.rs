@@ -53,6 +53,12 @@ fn limits(view: &RunView) -> String {
     if view.budget.time_ms > 0 {
         limits.push(duration(view.budget.time_ms));
     }
+    if view.budget.task_micro_usd > 0 {
+        limits.push(format!("{} a task", money(view.budget.task_micro_usd)));
+    }
+    if view.budget.day_micro_usd > 0 {
+        limits.push(format!("{} a day", money(view.budget.day_micro_usd)));
+    }
     limits.join(", ")
 }
 

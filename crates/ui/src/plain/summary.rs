@@ -1,6 +1,7 @@
 //! The last lines of a run: how it ended, what it made and cost, what is left to a person.
 
 use ralph_core::run::{Outcome, StopReason};
+use ralph_core::view::forecast::Forecast;
 use ralph_core::view::{EndedTask, RunView, words};
 
 use super::start::plan;
@@ -100,6 +101,9 @@ fn figures(view: &RunView, outcome: &Outcome, look: Look) -> Vec<String> {
     if let Some(cost) = cost(view) {
         say("cost", &cost);
     }
+    if let Some(forecast) = view.forecast() {
+        say("rest", &rest(&forecast));
+    }
     if let Some(last) = view.commits.last() {
         say("commits", &format!("{}, last {}", view.commit_count, last.short()));
     }
@@ -134,6 +138,16 @@ pub(crate) fn cost(view: &RunView) -> Option<String> {
     let flow =
         format!("{} tokens in, {} out", tokens(usage.input_tokens), tokens(usage.output_tokens));
     Some(if used { format!("{price} ({flow})") } else { price })
+}
+
+/// What is still to come, in words.
+pub(crate) fn rest(forecast: &Forecast) -> String {
+    let tasks = words::count(forecast.tasks, "task");
+    let time = brief_duration(forecast.duration_ms);
+    match forecast.micro_usd {
+        Some(cost) => format!("about {} and {time} for {tasks}", money(cost)),
+        None => format!("about {time} for {tasks}; the price is not known"),
+    }
 }
 
 fn ended(name: &str, tasks: &[EndedTask], lines: &mut Vec<String>, look: Look) {

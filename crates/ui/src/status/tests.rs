@@ -14,6 +14,7 @@ fn page(until: impl Fn(&Fact) -> bool, state: State) -> StatusPage {
     StatusPage {
         state,
         counts: run.counts,
+        forecast: run.forecast(),
         level: Some("full".into()),
         questions: vec![QuestionView {
             id: QuestionId::new("q-5ohb2kdx").unwrap(),
@@ -102,6 +103,7 @@ fn nothing_has_run_yet() {
         state: State::Stopped,
         run: None,
         counts: Counts::default(),
+        forecast: None,
         level: None,
         questions: vec![],
         last_error: None,

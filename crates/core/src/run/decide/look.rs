@@ -2,9 +2,11 @@
 
 use super::Draft;
 use super::after::later;
+use crate::ids::TaskId;
 use crate::policy::backoff::transient;
 use crate::policy::strategy::Model;
 use crate::run::SlotId;
+use crate::run::budget::{self, Used};
 use crate::run::effect::Effect;
 use crate::run::exit::{self, View};
 use crate::run::fact::{About, Fact, Notice, TaskBrief, Wait};
@@ -50,6 +52,10 @@ impl Draft {
             self.free(slot);
             return;
         }
+        let view = View { state: &self.state, slot, survey: Some(survey), now: self.now };
+        for used in budget::of_run(view) {
+            self.warn_of(used, None);
+        }
         if self.state.paused {
             self.free(slot);
             self.wait(slot, Wait::Paused, None);
@@ -76,6 +82,17 @@ impl Draft {
                 self.fact(Fact::Claiming { slot });
                 self.effect(Effect::Peek { slot });
             }
+        }
+    }
+
+    /// Says once that little is left of a budget.
+    pub(super) fn warn_of(&mut self, used: Used, task: Option<&TaskId>) {
+        let Used { budget, used: amount, limit } = used;
+        let known = |(of, on): &(_, Option<TaskId>)| *of == budget && on.as_ref() == task;
+        if used.is_near() && !self.state.warned.iter().any(known) {
+            let task = task.cloned();
+            let notice = Notice::BudgetNear { budget, task, used: amount, limit };
+            self.fact(Fact::Noticed { notice });
         }
     }
 

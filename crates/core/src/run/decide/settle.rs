@@ -25,8 +25,29 @@ impl Draft {
         for notice in notices(&self.state.policy, current, &settlement) {
             self.fact(Fact::Noticed { notice });
         }
+        self.warn_of_tasks(slot, &settlement);
         self.fact(Fact::Settling { slot, class: settlement.class });
         self.effect(Effect::Settle { slot, settlement: Box::new(settlement) });
+    }
+
+    /// Says which tasks come back with little left of their budget, and that a price is not known.
+    fn warn_of_tasks(&mut self, slot: SlotId, settlement: &Settlement) {
+        let budget = self.state.policy.budget;
+        let Some(report) = self.slot(slot).and_then(|slot| slot.report.clone()) else { return };
+        let unpriced = budget.has_money() && report.end.usage.is_unpriced();
+        if unpriced && !self.state.told_unpriced {
+            self.fact(Fact::Noticed { notice: Notice::Unpriced });
+        }
+        for ending in &settlement.tasks {
+            let again = matches!(
+                ending.action,
+                Some(TaskAction::Fail { for_good: false, .. } | TaskAction::Release)
+            );
+            let used = budget.of_task(spent(&report, &ending.task)).filter(|_| again);
+            if let Some(used) = used {
+                self.warn_of(used, Some(&ending.task.id));
+            }
+        }
     }
 
     /// Asks once more for what was decided before.
@@ -99,6 +120,8 @@ fn ending(
     let counts = counts && !policy.by_iteration();
     let give_up =
         class.is_return() && task.returns + 1 >= policy.give_up_after && !policy.by_iteration();
+    // What does not count comes back as it was; the next claim asks the budget.
+    let too_dear = policy.budget.holds_task(spent(report, task)).filter(|_| row.counts);
     let action = match (row.becomes, wish) {
         (Becomes::Untouched, _) => None,
         (Becomes::Done, Some(Wish::Done { result })) => Some(TaskAction::Done { result }),
@@ -109,6 +132,9 @@ fn ending(
         (Becomes::Failed, _) => Some(TaskAction::Fail { reason: detail.clone(), for_good: true }),
         (Becomes::Waiting, Some(Wish::Ask { text })) => Some(TaskAction::Ask { text }),
         (Becomes::Waiting, _) => Some(TaskAction::Hold { reason: detail.clone() }),
+        (Becomes::Pending, _) if too_dear.is_some() => Some(TaskAction::Hold {
+            reason: format!("{}, last: {detail}", too_dear.unwrap_or_default()),
+        }),
         (Becomes::Pending, _) if give_up => Some(TaskAction::Hold {
             reason: format!(
                 "came back {} times without progress, last: {detail}",
@@ -127,6 +153,13 @@ fn ending(
         (Becomes::Pending, _) => Some(TaskAction::Release),
     };
     Ending { task: task.clone(), class, action, detail }
+}
+
+/// What the task cost so far. A session's cost is that of the first task that it held.
+fn spent(report: &SessionReport, task: &TaskBrief) -> u64 {
+    let is_first = report.held.first().is_some_and(|first| first.id == task.id);
+    let now = report.end.usage.cost_micro_usd.filter(|_| is_first);
+    task.spent_micro_usd.saturating_add(now.unwrap_or(0))
 }
 
 /// The class of one task, in words, and what the session wanted for it.

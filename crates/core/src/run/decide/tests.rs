@@ -1,12 +1,13 @@
 //! The loop by tables: a world that always answers, and what the loop makes of what it is told.
 
+mod budgets;
 mod ends;
 mod iterations;
 mod models;
 mod outcomes;
 
 use super::*;
-use crate::agent::{EndClass, ProcessEnd, SessionEnd, Signals};
+use crate::agent::{EndClass, ProcessEnd, SessionEnd, Signals, Usage};
 use crate::ids::{AgentId, AttemptId, QuestionId, TaskId};
 use crate::policy::strategy::{Strategy, TierNames};
 use crate::records::Verdict;
@@ -39,6 +40,7 @@ struct Play {
     changes: bool,
     gate: Option<bool>,
     notes: Vec<String>,
+    usage: Usage,
 }
 
 /// A session that ends well, changes something, says this, and meets no gate.
@@ -49,6 +51,7 @@ fn says(text: &str) -> Play {
         changes: true,
         gate: None,
         notes: vec![],
+        usage: Usage::default(),
     }
 }
 
@@ -89,6 +92,10 @@ struct World {
     models: Vec<Option<String>>,
     trees: u32,
     gate: Option<bool>,
+    /// What each task has cost.
+    spent: Vec<u64>,
+    /// What others spent today.
+    day: u64,
 }
 
 impl World {
@@ -106,6 +113,8 @@ impl World {
             models: vec![],
             trees: 0,
             gate: None,
+            spent: vec![0; tasks],
+            day: 0,
         }
     }
 
@@ -180,6 +189,7 @@ impl World {
             spec: None,
             attempt: AttemptId::new(format!("a-{}", self.sessions)).unwrap(),
             attempt_number: 1,
+            spent_micro_usd: self.spent[number],
         }
     }
 
@@ -205,6 +215,7 @@ impl World {
                     taken_back: vec![],
                     absent: self.counts().total() == 0 && self.state.policy.picker == Picker::Loop,
                     marker: None,
+                    day_micro_usd: self.day + self.spent.iter().sum::<u64>(),
                 },
             },
             Effect::Claim { slot } => {
@@ -260,7 +271,7 @@ impl World {
                 EndClass::Completed => Signals::read(&text),
                 _ => Signals::default(),
             },
-            end: SessionEnd { text, ..SessionEnd::of(play.end, "") },
+            end: SessionEnd { text, usage: play.usage, ..SessionEnd::of(play.end, "") },
             process: ProcessEnd::Exited { code: 0 },
             requests: vec![],
             held,
@@ -284,8 +295,11 @@ impl World {
     /// The store: does what the settlement says.
     fn settle(&mut self, slot: SlotId, settlement: Settlement) -> Input {
         let mut results = vec![];
+        let report = self.state.slot(slot).and_then(|slot| slot.report.clone());
+        let mut cost = report.and_then(|report| report.end.usage.cost_micro_usd).unwrap_or(0);
         for ending in &settlement.tasks {
             let number: usize = ending.task.id.as_str()[2..].parse().unwrap();
+            self.spent[number] += std::mem::take(&mut cost);
             let (status, retries, returns) = &mut self.tasks[number];
             *status = match &ending.action {
                 Some(TaskAction::Done { .. }) => Status::Done,

@@ -126,6 +126,7 @@ fn a_question_is_told_once_with_its_name() {
         returns: 0,
         spec: None,
         attempt: AttemptId::new("a-1").unwrap(),
+        spent_micro_usd: 0,
         attempt_number: 1,
     };
     let began = Fact::IterationStarted {

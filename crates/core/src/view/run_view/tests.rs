@@ -54,6 +54,7 @@ impl Run {
             spec: None,
             attempt: AttemptId::new("a-1").unwrap(),
             attempt_number: 1,
+            spent_micro_usd: 0,
         };
         let (model, models) = (Some("sonnet".into()), ModelState::default());
         let (task, offered, overridden) = (Some(task), 0, None);

@@ -16,7 +16,7 @@ use ralph_core::task::{
 };
 use ralph_core::{AgentId, FeatureId, FeatureName, Lease, TaskId, Timestamp};
 
-use super::table::{Durability, State, Table};
+use super::table::{Attempts, Durability, State, Table};
 use crate::ports::{
     ClaimRequest, Claimed, DeleteWhich, Filter, Peek, Result, Scope, Store, StoreError, SyncMode,
     SyncReport,
@@ -264,7 +264,11 @@ impl<T: Table> Store for Ruled<T> {
 
     fn attempts(&mut self, id: &TaskId) -> Result<Vec<Attempt>> {
         let key = self.known(id)?;
-        self.0.attempts(key)
+        self.0.attempts(Attempts::Of(key))
+    }
+
+    fn history(&mut self, since: Timestamp) -> Result<Vec<Attempt>> {
+        self.0.attempts(Attempts::Since(since))
     }
 
     fn add_evidence(&mut self, evidence: &Evidence) -> Result<()> {

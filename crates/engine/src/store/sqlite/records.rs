@@ -8,6 +8,7 @@ use ralph_core::{AgentId, TaskId, Timestamp};
 use rusqlite::{Connection, Row, params};
 
 use super::rows::{optional, parsed, time};
+use crate::store::table::Attempts;
 
 type Sql<T> = Result<T, rusqlite::Error>;
 
@@ -75,12 +76,21 @@ pub(super) fn end_attempt(connection: &Connection, id: &AttemptId, end: &Attempt
         .map(drop)
 }
 
-pub(super) fn attempts(connection: &Connection, task: i64) -> Sql<Vec<Attempt>> {
-    let text = "SELECT a.id, t.id, a.run, a.agent, a.generation, a.model, a.sandbox, a.started_at,
+pub(super) fn attempts(connection: &Connection, of: Attempts<i64>) -> Sql<Vec<Attempt>> {
+    let (which, value) = match of {
+        Attempts::Of(task) => ("a.task = ?1 ORDER BY a.seq", task),
+        Attempts::Since(since) => {
+            let recent = "(a.ended_at IS NULL OR a.ended_at >= ?1) ORDER BY a.started_at, a.seq";
+            (recent, since.as_millis())
+        }
+    };
+    let text = format!(
+        "SELECT a.id, t.id, a.run, a.agent, a.generation, a.model, a.sandbox, a.started_at,
                   a.ended_at, a.outcome, a.detail, a.commit_id, a.input_tokens, a.output_tokens,
                   a.cost_micro_usd
-                 FROM attempts a JOIN tasks t ON t.seq = a.task WHERE a.task = ?1 ORDER BY a.seq";
-    all(connection, text, [task], |row| {
+                 FROM attempts a JOIN tasks t ON t.seq = a.task WHERE {which}"
+    );
+    all(connection, &text, [value], |row| {
         let end = match row.get::<_, Option<i64>>(8)? {
             None => None,
             Some(at) => Some(AttemptEnd {

@@ -18,7 +18,7 @@ use super::records;
 use super::rows::{self, TASK};
 use super::schema;
 use crate::ports::{Filter, Result, Scope, StoreError};
-use crate::store::table::{Durability, State, Table};
+use crate::store::table::{Attempts, Durability, State, Table};
 
 /// The rows of a [`super::SqliteStore`].
 pub struct SqliteTable {
@@ -497,8 +497,8 @@ impl Table for SqliteTable {
         self.sql(|c| records::end_attempt(c, id, end))
     }
 
-    fn attempts(&mut self, key: i64) -> Result<Vec<Attempt>> {
-        self.sql(|c| records::attempts(c, key))
+    fn attempts(&mut self, of: Attempts<i64>) -> Result<Vec<Attempt>> {
+        self.sql(|c| records::attempts(c, of))
     }
 
     fn insert_evidence(&mut self, key: i64, evidence: &Evidence) -> Result<()> {

@@ -1,7 +1,6 @@
 //! How runs end: S1's outcomes, the order of the checks, the limit.
 
 use super::*;
-use crate::agent::Usage;
 use crate::run::{Control, Port, StopReason, Wait};
 
 #[test]
@@ -157,7 +156,10 @@ fn the_budget_stops_the_run_and_not_the_last_task() {
     let input = world.answer(survey, &mut [].iter()).unwrap();
     world.tell(&input);
     assert_eq!(world.ended_as(), "BudgetReached");
-    assert_eq!(world.outcome().reason, StopReason::Budget { what: "tokens".to_owned() });
+    assert_eq!(
+        world.outcome().reason,
+        StopReason::Budget { what: "tokens for this run: 100 of 100".to_owned() }
+    );
 }
 
 #[test]

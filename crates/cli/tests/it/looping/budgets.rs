@@ -1,0 +1,175 @@
+//! Budgets per task and per day, what is said before they are used up, the forecast, and `ralph report`.
+
+use super::*;
+
+/// A step that tells what the session used.
+fn usage(usd: &str) -> String {
+    format!("{{\"do\":\"usage\",\"input\":1000,\"output\":10,\"usd\":{usd}}}")
+}
+
+/// A session of this price that does its task.
+fn works_for(usd: &str) -> String {
+    session(&[usage(usd), works()])
+}
+
+/// A session of this price that gets nowhere.
+fn idles_for(usd: &str) -> String {
+    session(&[usage(usd), say("thinking")])
+}
+
+fn notices(env: &TestEnv, name: &str) -> usize {
+    let journal = journal(env);
+    of_kind(&journal, "noticed").iter().filter(|event| event["notice"] == name).count()
+}
+
+fn report(env: &TestEnv, arguments: &[&str]) -> Ran {
+    env.ralph(&[&["report"], arguments].concat())
+}
+
+#[test]
+fn a_task_that_costs_too_much_waits_for_a_person_who_may_put_it_back() {
+    let env = project(&["a", "b"]);
+    let budget = ["--set", "budget.task_usd=0.5"];
+    let played = [idles_for("0.3"), idles_for("0.3"), works_for("0.1")];
+    let ran = build(&env, &played.each_ref().map(String::as_str), &budget);
+    assert_eq!(ran.code, 7, "{}", ran.stderr);
+    assert_eq!((status(&env, "a"), status(&env, "b")), ("waiting".into(), "done".into()));
+    let why = "the budget for one task is used up: $0.60 of $0.50 (budget.task_usd)";
+    assert!(ran.stderr.contains(why), "{}", ran.stderr);
+    assert!(ran.stderr.contains("ralph retry a"), "{}", ran.stderr);
+    assert!(env.task(&["log", "a"]).contains(why));
+    // A clean slate is one for the budget too: it counts what was spent since.
+    env.ralph(&["retry", "a"]).success();
+    build(&env, &[&works_for("0.4")], &budget).success();
+    assert_eq!(status(&env, "a"), "done");
+}
+
+#[test]
+fn a_budget_that_was_lowered_holds_tasks_before_another_session_starts() {
+    let env = project(&["a", "b"]);
+    build(&env, &[&idles_for("0.3")], &["--once"]).success();
+    let ran = build(&env, &[&works_for("0.1")], &["--set", "budget.task_usd=0.2"]);
+    assert_eq!(ran.code, 7, "{}", ran.stderr);
+    assert_eq!((status(&env, "a"), status(&env, "b")), ("waiting".into(), "done".into()));
+    assert!(ran.stderr.contains("a waits for a person"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_budget_of_a_day_is_one_for_all_runs() {
+    let env = project(&["a", "b", "c", "d"]);
+    let budget = ["--set", "budget.day_usd=1"];
+    build(&env, &[&works_for("0.5")], &["--once"]).success();
+    // Two more: 0.85 is close, 1.20 is over by less than a session.
+    let ran = build(&env, &[&works_for("0.35"), &works_for("0.35"), &works_for("0.35")], &budget);
+    assert_eq!(ran.code, 8, "{}", ran.stderr);
+    assert_eq!((status(&env, "c"), status(&env, "d")), ("done".into(), "pending".into()));
+    let said = "used up (money for today, all runs together: $1.20 of $1.00)";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    assert!(ran.stderr.contains("nearly used up (money for today"), "{}", ran.stderr);
+    assert_eq!(notices(&env, "budget_near"), 1);
+    // The next run starts nothing, whatever it is.
+    let ran = again(&env, &budget);
+    assert_eq!((ran.code, of_kind(&journal(&env), "session_started").len()), (8, 0));
+    again(&env, &["--set", "budget.day_usd=0"]).success();
+}
+
+#[test]
+fn eighty_percent_of_a_budget_is_told_once() {
+    let env = project(&["a", "b", "c"]);
+    let played = [works_for("0.85"), works_for("0.05"), works_for("0.05")];
+    let ran = build(&env, &played.each_ref().map(String::as_str), &["--budget", "1"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(notices(&env, "budget_near"), 1);
+    let said = "a budget is nearly used up (money for this run): $0.85 of $1.00";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+}
+
+#[test]
+fn a_price_that_is_not_told_is_said_once_and_not_guessed() {
+    let env = project(&["a", "b"]);
+    let played = [works_for("null"), works_for("null")];
+    let ran = build(&env, &played.each_ref().map(String::as_str), &["--budget", "0.01"]);
+    assert_eq!((ran.code, notices(&env, "unpriced")), (0, 1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the agent told no price"), "{}", ran.stderr);
+    let told = report(&env, &[]).success();
+    assert!(told.contains("not told"), "{told}");
+}
+
+#[test]
+fn after_three_tasks_the_rest_is_told() {
+    let env = project(&["a", "b", "c", "d", "e"]);
+    let played = [works_for("0.2"), works_for("0.3"), works_for("0.4")];
+    let ran = build(&env, &played.each_ref().map(String::as_str)[..2], &["2"]);
+    assert!(!ran.stderr.contains("rest"), "too early: {}", ran.stderr);
+    let page = env.ralph(&["status"]).success();
+    assert!(!page.contains("rest"), "{page}");
+    // The second run has done one; the store knows of three.
+    build(&env, &[&played[2]], &["1"]).success();
+    let page = env.ralph(&["status"]).success();
+    assert!(page.contains("about $0.60 and") && page.contains("for 2 tasks"), "{page}");
+    let json: Value = serde_json::from_str(&env.ralph(&["status", "--json"]).success()).unwrap();
+    let told = &json["forecast"];
+    assert_eq!((&told["tasks"], &told["from_tasks"]), (&2.into(), &3.into()));
+    assert_eq!(told["micro_usd"], 600_000);
+    let env = project(&["a", "b", "c", "d"]);
+    let ran = build(&env, &played.each_ref().map(String::as_str), &["3"]);
+    assert!(ran.stderr.contains("about $0.30 and"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_report_has_every_attempt_of_all_runs_or_of_one() {
+    let env = project(&["a", "b"]);
+    assert_eq!(report(&env, &["--csv"]).success().lines().count(), 1, "a header");
+    assert_eq!(report(&env, &[]).success(), "");
+    build(&env, &[&idles_for("0.25")], &["--once"]).success();
+    let first = journal(&env)[0]["run"].as_str().unwrap().to_owned();
+    build(&env, &[&works_for("0.5"), &works_for("1")], &[]).success();
+    let csv = report(&env, &["--csv"]).success();
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let heads = "attempt,run,task,model,day,started_at,ended_at,duration_ms,outcome,input_tokens,output_tokens,cost_usd";
+    assert_eq!(csv.lines().next(), Some(heads));
+    let short = |row: &Vec<&str>| [row[2], row[8], row[9], row[10], row[11]].join(" ");
+    assert_eq!(
+        rows[1..].iter().map(short).collect::<Vec<_>>(),
+        ["a no-signal 1000 10 0.250000", "a done 1000 10 0.500000", "b done 1000 10 1.000000"]
+    );
+    assert!(rows[1..].iter().all(|row| row.len() == 12 && row[4].len() == 10), "{csv}");
+    let one = report(&env, &[&first, "--csv"]).success();
+    assert_eq!((one.lines().count(), one.contains("no-signal")), (2, true));
+    let text = report(&env, &[]).success();
+    assert!(text.contains("TASK") && text.contains("MODEL") && text.contains("DAY"), "{text}");
+    assert!(text.contains("Total: 3 attempts, 3k tokens in, 30 out, "), "{text}");
+    assert!(text.trim_end().ends_with("$1.75"), "{text}");
+    let json: Value = serde_json::from_str(&report(&env, &["--json"]).success()).unwrap();
+    assert_eq!(json["total"]["cost_micro_usd"], 1_750_000);
+    assert_eq!(
+        (&json["tasks"][0]["name"], &json["tasks"][0]["attempts"]),
+        (&"a".into(), &2.into())
+    );
+    assert_eq!(json["attempts"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_report_on_what_is_not_there_and_budgets_that_are_no_numbers() {
+    let env = project(&["a"]);
+    build(&env, &[&works_for("0.1")], &[]).success();
+    let run = journal(&env)[0]["run"].as_str().unwrap().to_owned();
+    let said = report(&env, &["r-aaaaaaaa"]).failure(1);
+    assert!(said.contains("there was no run r-aaaaaaaa"), "{said}");
+    let near = report(&env, &[&run[..run.len() - 1], "--csv"]).failure(1);
+    assert!(near.contains(&format!("did you mean {run}?")), "{near}");
+    report(&env, &["../etc/passwd"]).failure(64);
+    report(&env, &["--csv", "--json"]).failure(64);
+    report(&env, &["--html"]).failure(64);
+    for value in ["-1", "lots", "nan", "inf", "1,5"] {
+        for key in ["budget.task_usd", "budget.day_usd"] {
+            let ran = again(&env, &["--set", &format!("{key}={value}")]);
+            assert_eq!(ran.code, 1, "{key}={value}: {}", ran.stderr);
+            assert!(ran.stderr.contains(key), "{}", ran.stderr);
+        }
+    }
+    // Very little is not the same as no limit.
+    let env = project(&["a", "b"]);
+    let tiny = ["--set", "budget.day_usd=0.0000001"];
+    assert_eq!(build(&env, &[&works_for("0.01"), &works_for("0.01")], &tiny).code, 8);
+}

@@ -1,0 +1,23 @@
+//! Money and tokens in words.
+
+/// Millionths of a dollar: `$0.08`; less than a cent with more digits, `$0.0042`.
+pub fn money(micro_usd: u64) -> String {
+    if micro_usd == 0 || micro_usd >= 9_950 {
+        let cents = micro_usd.saturating_add(5_000) / 10_000;
+        format!("${}.{:02}", cents / 100, cents % 100)
+    } else {
+        format!("$0.{:04}", (micro_usd + 50) / 100)
+    }
+}
+
+/// `950`, `12k`, `1.2M`.
+pub fn tokens(n: u64) -> String {
+    match n {
+        0..1_000 => n.to_string(),
+        1_000..999_500 => format!("{}k", (n + 500) / 1_000),
+        _ => {
+            let tenths = n.saturating_add(50_000) / 100_000;
+            format!("{}.{}M", tenths / 10, tenths % 10)
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! What attempts cost, summed up by task, model and day, and as CSV.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::forecast::Spent;
+use crate::records::Attempt;
+use crate::run::Class;
+use crate::time::Timestamp;
+
+/// The first line of the CSV.
+pub const HEADER: &str = "attempt,run,task,model,day,started_at,ended_at,duration_ms,outcome,\
+                          input_tokens,output_tokens,cost_usd";
+
+/// The sum over some attempts.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Total {
+    /// How many attempts.
+    pub attempts: u64,
+    /// How many tasks are done or failed for good by them.
+    pub settled: u64,
+    /// Tokens read.
+    pub input_tokens: u64,
+    /// Tokens written.
+    pub output_tokens: u64,
+    /// Millionths of a dollar, as far as they were told; `None` when nothing was.
+    pub cost_micro_usd: Option<u64>,
+    /// Attempts that used tokens and told no price: the cost is at least what is known.
+    pub unpriced: u64,
+    /// Milliseconds.
+    pub duration_ms: u64,
+}
+
+impl Total {
+    /// The sum of these.
+    pub fn of<'a>(attempts: impl IntoIterator<Item = &'a Attempt>) -> Self {
+        let mut sum = Self::default();
+        let mut settled = BTreeSet::new();
+        for attempt in attempts {
+            sum.add(attempt);
+            let outcome = attempt.end.as_ref().map(|end| end.outcome.as_str());
+            let ends = [Class::Done, Class::TaskFailed].map(Class::as_str);
+            if outcome.is_some_and(|outcome| ends.contains(&outcome)) {
+                settled.insert(attempt.task.clone());
+            }
+        }
+        sum.settled = settled.len() as u64;
+        sum
+    }
+
+    fn add(&mut self, attempt: &Attempt) {
+        self.attempts += 1;
+        let Some(end) = &attempt.end else { return };
+        self.input_tokens = self.input_tokens.saturating_add(end.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(end.output_tokens);
+        if let Some(cost) = end.cost_micro_usd {
+            self.cost_micro_usd = Some(self.cost_micro_usd.unwrap_or(0).saturating_add(cost));
+        } else if end.input_tokens > 0 || end.output_tokens > 0 {
+            self.unpriced += 1;
+        }
+        let took = end.at.millis_since(attempt.started_at);
+        self.duration_ms = self.duration_ms.saturating_add(took);
+    }
+
+    /// As that from which the rest is told.
+    pub fn spent(&self) -> Spent {
+        let micro_usd = self.cost_micro_usd.filter(|_| self.unpriced == 0);
+        Spent { tasks: self.settled, micro_usd, millis: self.duration_ms }
+    }
+}
+
+/// One line of a report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// The task, model or day; `None` where no model was asked for.
+    pub name: Option<String>,
+    /// Its sum.
+    #[serde(flatten)]
+    pub total: Total,
+}
+
+/// The whole report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// By task, the first one tried first.
+    pub tasks: Vec<Row>,
+    /// By the model that was asked for.
+    pub models: Vec<Row>,
+    /// By day in UTC.
+    pub days: Vec<Row>,
+    /// Of all.
+    pub total: Total,
+    /// Every attempt, the oldest first.
+    pub attempts: Vec<Attempt>,
+}
+
+impl Report {
+    /// Sums up attempts that are in order.
+    pub fn of(attempts: Vec<Attempt>) -> Self {
+        let mut tasks = rows(&attempts, |attempt| Some(attempt.task.to_string()));
+        let first = |row: &Row| {
+            attempts.iter().position(|attempt| Some(attempt.task.as_str()) == row.name.as_deref())
+        };
+        tasks.sort_by_cached_key(first);
+        Self {
+            tasks,
+            models: rows(&attempts, |attempt| attempt.model.clone()),
+            days: rows(&attempts, |attempt| Some(day(attempt))),
+            total: Total::of(&attempts),
+            attempts,
+        }
+    }
+
+    /// One line per attempt below [`HEADER`]. What is not known is empty; there are no sums.
+    pub fn csv(&self) -> String {
+        let mut text = format!("{HEADER}\n");
+        for attempt in &self.attempts {
+            let end = attempt.end.as_ref();
+            let number = |n: Option<u64>| n.map(|n| n.to_string()).unwrap_or_default();
+            let fields = [
+                attempt.id.to_string(),
+                attempt.run.as_ref().map(ToString::to_string).unwrap_or_default(),
+                attempt.task.to_string(),
+                attempt.model.clone().unwrap_or_default(),
+                day(attempt),
+                attempt.started_at.to_string(),
+                end.map(|end| end.at.to_string()).unwrap_or_default(),
+                number(end.map(|end| end.at.millis_since(attempt.started_at))),
+                end.map(|end| end.outcome.clone()).unwrap_or_default(),
+                number(end.map(|end| end.input_tokens)),
+                number(end.map(|end| end.output_tokens)),
+                end.and_then(|end| end.cost_micro_usd).map(dollars).unwrap_or_default(),
+            ];
+            text.push_str(&fields.map(|field| quoted(&field)).join(","));
+            text.push('\n');
+        }
+        text
+    }
+}
+
+fn rows(attempts: &[Attempt], name: impl Fn(&Attempt) -> Option<String>) -> Vec<Row> {
+    let mut groups: BTreeMap<Option<String>, Vec<&Attempt>> = BTreeMap::new();
+    for attempt in attempts {
+        groups.entry(name(attempt)).or_default().push(attempt);
+    }
+    let row = |(name, attempts): (_, Vec<&Attempt>)| Row { name, total: Total::of(attempts) };
+    groups.into_iter().map(row).collect()
+}
+
+/// The day on which it ended, as the budget of a day counts it; of one that runs, on which it began.
+fn day(attempt: &Attempt) -> String {
+    let ended: Option<Timestamp> = attempt.end.as_ref().map(|end| end.at);
+    ended.unwrap_or(attempt.started_at).day()
+}
+
+/// Dollars to the last millionth.
+fn dollars(micro_usd: u64) -> String {
+    format!("{}.{:06}", micro_usd / 1_000_000, micro_usd % 1_000_000)
+}
+
+/// A field as RFC 4180 has it. A field that a spreadsheet would take for a formula is kept from that.
+fn quoted(field: &str) -> String {
+    let formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let field = if formula { format!("'{field}") } else { field.to_owned() };
+    match field.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", field.replace('"', "\"\"")),
+        false => field,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{AgentId, AttemptId, RunId, TaskId};
+    use crate::records::AttemptEnd;
+
+    fn attempt(number: u32, task: &str, model: Option<&str>, outcome: &str) -> Attempt {
+        let began = Timestamp::from_millis(1_794_710_700_000 + i64::from(number) * 60_000);
+        Attempt {
+            id: AttemptId::new(format!("a-{number}")).unwrap(),
+            task: TaskId::new(task).unwrap(),
+            run: RunId::new("r-1").ok(),
+            agent: AgentId::new("x").unwrap(),
+            generation: 1,
+            model: model.map(str::to_owned),
+            sandbox: None,
+            started_at: began,
+            end: Some(AttemptEnd {
+                at: began.plus_millis(2_500),
+                outcome: outcome.to_owned(),
+                detail: String::new(),
+                commit: None,
+                input_tokens: 100,
+                output_tokens: 10,
+                cost_micro_usd: Some(250_000),
+            }),
+        }
+    }
+
+    #[test]
+    fn a_report_sums_up_by_task_model_and_day() {
+        let late = Attempt {
+            started_at: Timestamp::parse("2026-11-15T23:59:00Z").unwrap(),
+            end: attempt(0, "a", None, "done").end.map(|end| AttemptEnd {
+                at: Timestamp::parse("2026-11-16T00:01:00Z").unwrap(),
+                ..end
+            }),
+            ..attempt(3, "a", None, "done")
+        };
+        let report = Report::of(vec![
+            attempt(1, "b", Some("sonnet"), "red"),
+            attempt(2, "b", Some("opus"), "done"),
+            late,
+        ]);
+        let short = |rows: &[Row]| {
+            let of = |row: &Row| (row.name.clone().unwrap_or_default(), row.total.attempts);
+            rows.iter().map(of).collect::<Vec<_>>()
+        };
+        let named = |rows: &[(&str, u64)]| {
+            rows.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<Vec<_>>()
+        };
+        assert_eq!(short(&report.tasks), named(&[("b", 2), ("a", 1)]));
+        assert_eq!(short(&report.models), named(&[("", 1), ("opus", 1), ("sonnet", 1)]));
+        assert_eq!(short(&report.days), named(&[("2026-11-15", 2), ("2026-11-16", 1)]));
+        let total = &report.total;
+        assert_eq!(
+            (total.settled, total.cost_micro_usd, total.input_tokens),
+            (2, Some(750_000), 300)
+        );
+        assert_eq!(total.duration_ms, 125_000);
+    }
+
+    #[test]
+    fn the_csv_has_a_line_per_attempt_and_leaves_empty_what_is_not_known() {
+        let running = Attempt { end: None, run: None, ..attempt(2, "b", None, "") };
+        let report = Report::of(vec![attempt(1, "a", Some("=1+1,\"x\""), "done"), running]);
+        let lines = [
+            HEADER,
+            "a-1,r-1,a,\"'=1+1,\"\"x\"\"\",2026-11-15,2026-11-15T02:46:00Z,2026-11-15T02:46:02Z,2500,\
+             done,100,10,0.250000",
+            "a-2,,b,,2026-11-15,2026-11-15T02:47:00Z,,,,,,",
+            "",
+        ];
+        assert_eq!(report.csv(), lines.join("\n"));
+        assert_eq!(Report::of(vec![]).csv(), format!("{HEADER}\n"));
+    }
+
+    #[test]
+    fn a_price_that_nobody_told_is_counted_as_unknown() {
+        let mut silent = attempt(1, "a", None, "done");
+        if let Some(end) = &mut silent.end {
+            end.cost_micro_usd = None;
+        }
+        let told = Total::of([&silent, &attempt(2, "b", None, "done")]);
+        assert_eq!((told.cost_micro_usd, told.unpriced), (Some(250_000), 1));
+        assert_eq!(told.spent().micro_usd, None);
+    }
+}
