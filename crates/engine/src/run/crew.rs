@@ -13,6 +13,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::baseline::Baseline;
+use super::day::{Loose, sessions_before};
 use super::dispatcher::Dispatcher;
 use super::display::Display;
 use super::setup::Setup;
@@ -129,8 +130,8 @@ pub(super) struct Crew {
     pub(super) news: Notify,
     /// Claims that we ended ourselves: nobody took them from us.
     let_go: Mutex<HashSet<(TaskId, Generation)>>,
-    /// What sessions of this run cost that are no attempt on a task, and when they were settled.
-    loose: Mutex<Vec<(Timestamp, u64)>>,
+    /// Sessions whose cost may be in no attempt.
+    loose: Mutex<Vec<Loose>>,
     /// What the gates said before the first session.
     pub(super) baseline: tokio::sync::OnceCell<Baseline>,
     /// Rings when the store was changed by anybody.
@@ -169,6 +170,9 @@ impl Crew {
         let slots = setup.agent_ids.iter().map(|_| kit()).collect();
         let ids = std::mem::replace(&mut setup.ids, Ids::new(Some(0)));
         let settled_tree = Mutex::new(base.settled_tree.clone());
+        let logs = setup.logs.folder.parent().filter(|_| setup.policy.budget.day_micro_usd > 0);
+        let today = crate::clock::now().day_began();
+        let loose = logs.map(|logs| sessions_before(logs, today)).unwrap_or_default();
         Arc::new(Self {
             settled_tree,
             setup,
@@ -184,7 +188,7 @@ impl Crew {
             tasks: Mutex::default(),
             news: Notify::new(),
             let_go: Mutex::default(),
-            loose: Mutex::default(),
+            loose: Mutex::new(loose),
             baseline: tokio::sync::OnceCell::new(),
             changed: watch::Sender::new(0),
         })
@@ -253,17 +257,9 @@ impl Crew {
         all.insert((task.clone(), generation));
     }
 
-    /// A session that is no attempt on a task cost so much.
-    pub(super) fn add_loose_cost(&self, at: Timestamp, micro_usd: u64) {
-        let mut all = self.loose.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push((at, micro_usd));
-    }
-
-    /// What such sessions cost since then.
-    pub(super) fn loose_cost(&self, since: Timestamp) -> u64 {
-        let all = self.loose.lock().unwrap_or_else(PoisonError::into_inner);
-        let recent = all.iter().filter(|(at, _)| *at >= since);
-        recent.fold(0, |sum, (_, cost)| sum.saturating_add(*cost))
+    /// Sessions whose cost may be in no attempt.
+    pub(super) fn loose(&self) -> MutexGuard<'_, Vec<Loose>> {
+        self.loose.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether we ended this claim ourselves.

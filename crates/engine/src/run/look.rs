@@ -7,6 +7,7 @@ use ralph_core::{TaskId, Timestamp};
 
 use super::crash;
 use super::crew::{Answer, Crew, Failed};
+use super::day::cost;
 use crate::clock::now;
 use crate::ports::{ClaimRequest, Store, StoreError};
 use crate::process::is_alive;
@@ -50,17 +51,6 @@ impl Crew {
         let survey = self.with_day(survey)?;
         crash::point("surveyed");
         Ok(Input::Surveyed { slot, survey })
-    }
-
-    /// With what was spent today, where a budget asks for it.
-    fn with_day(&self, survey: Survey) -> Result<Survey, Failed> {
-        if self.setup.policy.budget.day_micro_usd == 0 {
-            return Ok(survey);
-        }
-        let today = now().day_began();
-        let attempts = self.store().history(today)?;
-        let loose = self.loose_cost(today);
-        Ok(Survey { day_micro_usd: cost(&attempts).saturating_add(loose), ..survey })
     }
 
     /// The survey where the store does not have the plan: a file has it, or there is none.
@@ -196,12 +186,6 @@ pub(super) fn brief(
 fn since(from: Option<Timestamp>, attempts: &[Attempt]) -> &[Attempt] {
     let before = |attempt: &&Attempt| from.is_some_and(|from| attempt.started_at < from);
     &attempts[attempts.iter().take_while(before).count()..]
-}
-
-/// What they cost, as far as their agents told.
-fn cost(attempts: &[Attempt]) -> u64 {
-    let ends = attempts.iter().filter_map(|attempt| attempt.end.as_ref());
-    ends.filter_map(|end| end.cost_micro_usd).fold(0, u64::saturating_add)
 }
 
 /// How often in a row the task came back without progress, since a person last had a hand in it.

@@ -26,6 +26,7 @@
 mod baseline;
 pub mod crash;
 mod crew;
+mod day;
 mod dispatcher;
 mod display;
 mod effects;

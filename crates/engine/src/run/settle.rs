@@ -18,6 +18,7 @@ use ralph_core::{TaskId, Timestamp};
 
 use super::crash;
 use super::crew::{Answer, Crew, Failed, Failure};
+use super::day::Loose;
 use crate::clock::now;
 use crate::ports::{Candidate, GitError, Scope, StoreError};
 
@@ -103,7 +104,7 @@ impl Crew {
     fn note_loose_cost(&self, slot: SlotId) {
         let usage = std::mem::take(&mut self.kit(slot).usage);
         if let Some(cost) = usage.cost_micro_usd {
-            self.add_loose_cost(now(), cost);
+            self.loose().push(Loose { at: now(), micro_usd: cost, attempts: vec![] });
         }
     }
 

@@ -58,3 +58,25 @@ fn beside_others(slot: &SlotView, now: Timestamp) -> String {
         (None, number) => format!("{number} {} {lasting}", slot.doing.as_str()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ralph_core::agent::Usage;
+    use ralph_core::task::Counts;
+
+    use super::*;
+
+    #[test]
+    fn the_rest_is_told_once_three_tasks_are_settled() {
+        let usage = Usage { cost_micro_usd: Some(600_000), ..Usage::default() };
+        let counts = Counts { open: 2, done: 3, ..Counts::default() };
+        let mut view =
+            RunView { usage, counts, settled: 2, worked_ms: 90_000, ..RunView::default() };
+        let shown = |view: &RunView| progress(view, Timestamp::default(), Look::PLAIN);
+        assert_eq!(shown(&view), "3/5 done · 0s · $0.60");
+        view.settled = 3;
+        assert_eq!(shown(&view), "3/5 done · 0s · $0.60 · rest ~$0.40, ~1m 00s");
+        view.usage.cost_micro_usd = None;
+        assert_eq!(shown(&view), "3/5 done · 0s · rest ~1m 00s");
+    }
+}

@@ -151,3 +151,19 @@ fn hostile_text_cannot_drive_the_terminal() {
     let text = page.text(WIDE);
     assert!(!text.contains(['\u{1b}', '\u{202e}', '\r']), "{text:?}");
 }
+
+#[test]
+fn the_rest_is_told_with_its_price_or_without() {
+    let told = |fact: &Fact| matches!(fact, Fact::Judged { green: false, .. });
+    let forecast =
+        Forecast { tasks: 5, micro_usd: Some(950_000), duration_ms: 754_000, from_tasks: 3 };
+    let at_work = page(told, State::Running { pid: 4242 });
+    let page = StatusPage { forecast: Some(forecast), ..at_work };
+    let text = page.text(WIDE);
+    assert!(text.contains("\n  rest       about $0.95 and 12m 34s for 5 tasks\n"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&page.json()).unwrap();
+    assert_eq!(json["forecast"]["micro_usd"], 950_000);
+    let forecast = Forecast { tasks: 1, micro_usd: None, ..forecast };
+    let text = StatusPage { forecast: Some(forecast), ..page }.text(WIDE);
+    assert!(text.contains("about 12m 34s for 1 task; the price is not known\n"), "{text}");
+}

@@ -173,3 +173,24 @@ fn a_report_on_what_is_not_there_and_budgets_that_are_no_numbers() {
     let tiny = ["--set", "budget.day_usd=0.0000001"];
     assert_eq!(build(&env, &[&works_for("0.01"), &works_for("0.01")], &tiny).code, 8);
 }
+
+#[test]
+fn the_budget_of_a_day_counts_sessions_without_a_task() {
+    let env = project(&["a"]);
+    env.write("ask.md", "Look around.\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "--quiet", "-m", "prompt"]);
+    cassette(&env, &[&idles_for("0.7"), &works_for("0.1")]);
+    let mut prompt = arguments(&[]);
+    prompt.splice(0..1, ["prompt", "ask.md"]);
+    env.ralph(&prompt).success();
+    let ran = again(&env, &["--set", "budget.day_usd=0.5"]);
+    assert_eq!((ran.code, status(&env, "a")), (8, "pending".into()), "{}", ran.stderr);
+    assert!(ran.stderr.contains("$0.70 of $0.50"), "{}", ran.stderr);
+    // A prompt has the same budget; and it is a run without an attempt.
+    prompt.extend(["--set", "budget.day_usd=0.5"]);
+    assert_eq!(env.ralph(&prompt).code, 8);
+    let run = journal(&env)[0]["run"].as_str().unwrap().to_owned();
+    assert_eq!(report(&env, &[&run, "--csv"]).success().lines().count(), 1);
+    again(&env, &["--set", "budget.day_usd=0.9"]).success();
+}

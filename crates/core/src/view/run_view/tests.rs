@@ -255,3 +255,20 @@ fn the_end_has_the_last_word() {
     assert_eq!(run.view.elapsed(Timestamp::from_millis(99_000)), 1234);
     assert_eq!(words::next(&run.view), [""; 0]);
 }
+
+#[test]
+fn the_rest_is_told_from_what_the_run_has_settled() {
+    let mut run = Run::new(1);
+    let usage = Usage { input_tokens: 9, cost_micro_usd: Some(200_000), ..Usage::default() };
+    let counts = Counts { open: 4, done: 2, failed: 1, ..Counts::default() };
+    run.session(0, usage).settle("a", Class::Done, Status::Done, "");
+    run.session(0, usage).settle("b", Class::Red, Status::Pending, "red");
+    run.session(0, usage).settle("b", Class::Done, Status::Done, "");
+    run.fact(Fact::PlanCounted { counts });
+    assert_eq!(run.view.forecast(), None, "two are too few");
+    run.settle("c", Class::TaskFailed, Status::Failed, "");
+    let told = run.view.forecast().unwrap();
+    assert_eq!((told.tasks, told.micro_usd, told.from_tasks), (4, Some(800_000), 3));
+    run.session(0, Usage { input_tokens: 9, ..Usage::default() });
+    assert_eq!(run.view.forecast().unwrap().micro_usd, None, "a price is missing");
+}

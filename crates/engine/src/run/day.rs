@@ -1,0 +1,133 @@
+//! What was spent today: attempts in the store, and what sessions cost that no attempt tells of. Those are
+//! the sessions of plans, prompts and checklists, and one whose run was killed before it was settled.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use ralph_core::Timestamp;
+use ralph_core::ids::AttemptId;
+use ralph_core::records::Attempt;
+use ralph_core::run::{Fact, RunEvent, Survey};
+
+use super::crew::{Crew, Failed};
+use super::journal;
+use super::place::RunLogs;
+use crate::clock::now;
+
+/// A session whose cost may be in no attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Loose {
+    /// When it ended.
+    pub(super) at: Timestamp,
+    /// Millionths of a dollar.
+    pub(super) micro_usd: u64,
+    /// The attempts that have its cost once one of them has ended; none for a session without a task.
+    pub(super) attempts: Vec<AttemptId>,
+}
+
+impl Crew {
+    /// The survey with what was spent today, where a budget asks for it.
+    pub(super) fn with_day(&self, survey: Survey) -> Result<Survey, Failed> {
+        if self.setup.policy.budget.day_micro_usd == 0 {
+            return Ok(survey);
+        }
+        let today = now().day_began();
+        let attempts = self.store().history(today)?;
+        let day_micro_usd = spent(&attempts, &self.loose(), today);
+        Ok(Survey { day_micro_usd, ..survey })
+    }
+}
+
+/// What they cost, as far as their agents told.
+pub(super) fn cost(attempts: &[Attempt]) -> u64 {
+    let ends = attempts.iter().filter_map(|attempt| attempt.end.as_ref());
+    ends.filter_map(|end| end.cost_micro_usd).fold(0, u64::saturating_add)
+}
+
+fn spent(attempts: &[Attempt], loose: &[Loose], today: Timestamp) -> u64 {
+    let ended: HashSet<&AttemptId> =
+        attempts.iter().filter(|one| one.end.is_some()).map(|one| &one.id).collect();
+    let open = loose.iter().filter(|session| {
+        session.at >= today && !session.attempts.iter().any(|id| ended.contains(id))
+    });
+    open.fold(cost(attempts), |sum, session| sum.saturating_add(session.micro_usd))
+}
+
+/// The sessions of today in the journals that earlier runs left. What cannot be read tells nothing.
+pub(super) fn sessions_before(logs: &Path, today: Timestamp) -> Vec<Loose> {
+    let mut found = Vec::new();
+    for run in RunLogs::all(logs).unwrap_or_default() {
+        let path = run.journal();
+        if changed(&path).is_some_and(|at| at >= today) {
+            let events = journal::read(&path).unwrap_or_default();
+            found.extend(events.iter().filter(|event| event.at >= today).filter_map(session));
+        }
+    }
+    found
+}
+
+fn session(event: &RunEvent) -> Option<Loose> {
+    let Fact::SessionEnded { report, .. } = &event.fact else { return None };
+    let micro_usd = report.end.usage.cost_micro_usd?;
+    let attempts = report.held.iter().map(|task| task.attempt.clone()).collect();
+    Some(Loose { at: event.at, micro_usd, attempts })
+}
+
+fn changed(path: &Path) -> Option<Timestamp> {
+    let at = std::fs::metadata(path).ok()?.modified().ok()?;
+    let since_1970 = at.duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(since_1970.as_millis()).ok().map(Timestamp::from_millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_core::records::AttemptEnd;
+    use ralph_core::{AgentId, TaskId};
+
+    use super::*;
+
+    fn attempt(name: &str, cost: Option<u64>) -> Attempt {
+        let at = Timestamp::from_millis(10);
+        Attempt {
+            id: AttemptId::new(name).unwrap(),
+            task: TaskId::new("t").unwrap(),
+            run: None,
+            agent: AgentId::new("a").unwrap(),
+            generation: 1,
+            model: None,
+            sandbox: None,
+            started_at: at,
+            end: cost.map(|cost| AttemptEnd {
+                at,
+                outcome: "done".to_owned(),
+                detail: String::new(),
+                commit: None,
+                input_tokens: 0,
+                output_tokens: 0,
+                cost_micro_usd: Some(cost),
+            }),
+        }
+    }
+
+    fn loose(at: i64, micro_usd: u64, attempts: &[&str]) -> Loose {
+        let attempts = attempts.iter().map(|name| AttemptId::new(*name).unwrap()).collect();
+        Loose { at: Timestamp::from_millis(at), micro_usd, attempts }
+    }
+
+    #[test]
+    fn nothing_that_was_spent_is_counted_twice_or_not_at_all() {
+        let attempts = [attempt("a-1", Some(1)), attempt("a-2", None)];
+        let sessions = [
+            // Its attempt has ended and tells the cost, also where it held another besides.
+            loose(10, 100, &["a-1"]),
+            loose(10, 200, &["a-3", "a-1"]),
+            // Its run was killed, or is just about to settle it.
+            loose(10, 1_000, &["a-2"]),
+            // It had no task.
+            loose(10, 10_000, &[]),
+            // It was yesterday.
+            loose(4, 100_000, &[]),
+        ];
+        assert_eq!(spent(&attempts, &sessions, Timestamp::from_millis(5)), 11_001);
+    }
+}
