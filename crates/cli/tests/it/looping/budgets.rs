@@ -194,3 +194,30 @@ fn the_budget_of_a_day_counts_sessions_without_a_task() {
     assert_eq!(report(&env, &[&run, "--csv"]).success().lines().count(), 1);
     again(&env, &["--set", "budget.day_usd=0.9"]).success();
 }
+
+#[test]
+fn a_task_of_a_progress_file_is_held_and_its_line_stays_open() {
+    let env = project(&[]);
+    let plan = "# Progress: plan\n\n## Status\n\nIn Progress\n\n## Tasks\n\n- [ ] one\n- [ ] two\n";
+    env.write("progress.md", plan);
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "--quiet", "-m", "plan"]);
+    let budget = ["--set", "budget.task_usd=0.5"];
+    let ran = build(&env, &[&idles_for("0.6"), &works_for("0.1")], &budget);
+    assert_eq!(ran.code, 7, "{}", ran.stderr);
+    let plan = std::fs::read_to_string(env.repo().join("progress.md")).unwrap();
+    assert!(plan.contains("- [ ] one\n- [x] two\n"), "{plan}");
+    // Nothing is started on it by the next run either.
+    let ran = build(&env, &[&works_for("0.1")], &budget);
+    assert_eq!((ran.code, of_kind(&journal(&env), "session_started").len()), (7, 0));
+}
+
+#[test]
+fn where_the_agent_picks_its_task_is_held_after_the_session() {
+    let env = project(&["a", "b"]);
+    let left = session(&[usage("0.6"), sh("ralph task claim a"), say("that was hard")]);
+    let good = session(&[usage("0.1"), picks("b")]);
+    let ran = build(&env, &[&left, &good], &["--preset", "pick", "--set", "budget.task_usd=0.5"]);
+    assert_eq!((status(&env, "a"), status(&env, "b")), ("waiting".into(), "done".into()));
+    assert!(ran.stderr.contains("the budget for one task is used up"), "{}", ran.stderr);
+}
