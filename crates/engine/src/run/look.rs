@@ -3,7 +3,7 @@
 use ralph_core::records::{Attempt, LogKind};
 use ralph_core::run::{CLASSES, Input, Picker, Port, SlotId, Survey, TaskBrief};
 use ralph_core::task::{Actor, Refusal, Task};
-use ralph_core::{TaskId, Timestamp};
+use ralph_core::{AgentId, TaskId, Timestamp};
 
 use super::crash;
 use super::crew::{Answer, Crew, Failed};
@@ -19,7 +19,7 @@ impl Crew {
     pub(super) fn survey(&self, slot: SlotId) -> Answer {
         self.check_disk()?;
         self.looks(slot);
-        let taken_back = take_back_dead_claims(self.store().as_mut())?;
+        let taken_back = take_back_dead_claims(self.store().as_mut(), &self.setup.agent_ids)?;
         if let Some(survey) = self.survey_elsewhere(slot, &taken_back)? {
             let survey = self.with_day(survey)?;
             crash::point("surveyed");
@@ -145,11 +145,17 @@ impl Crew {
     }
 }
 
-/// Gives back what dead runs of this machine hold.
-pub(super) fn take_back_dead_claims(store: &mut dyn Store) -> Result<Vec<TaskId>, StoreError> {
+/// Gives back what dead runs of this machine hold. `alive` are those that need not be asked about.
+pub(super) fn take_back_dead_claims(
+    store: &mut dyn Store,
+    alive: &[AgentId],
+) -> Result<Vec<TaskId>, StoreError> {
     let mut taken = Vec::new();
     for agent in store.agents()? {
         let Some(liveness) = &agent.liveness else { continue };
+        if alive.contains(&agent.id) {
+            continue;
+        }
         if is_alive(liveness) == Some(false) {
             let by = Actor::Agent(agent.id.clone(), None);
             taken.extend(store.deregister_agent(&agent.id, &by, now())?);

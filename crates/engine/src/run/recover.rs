@@ -42,7 +42,7 @@ pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase,
         }
         crash::point("unfinished-saved");
     }
-    let taken = take_back_dead_claims(store)?;
+    let taken = take_back_dead_claims(store, &[])?;
     if !taken.is_empty() {
         crash::point("claims-taken-back");
         setup.notices.push(Notice::ClaimsTakenBack { tasks: taken });
