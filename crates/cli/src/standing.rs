@@ -105,6 +105,7 @@ pub(crate) fn page(
     let counts = store.counts(&Scope::All)?;
     let questions = questions(store.as_mut())?;
     let forecast = forecast_of(run.as_ref(), counts.unresolved(), store.as_mut())?;
+    let plan_file = crate::launch::has_plan_file(&project);
     let mut page = StatusPage {
         state,
         counts,
@@ -117,8 +118,10 @@ pub(crate) fn page(
         now: clock::now(),
         run,
     };
-    page.next =
-        next(&page, is_prepared(&project)).into_iter().map(|(command, _)| command).collect();
+    page.next = next(&page, is_prepared(&project), plan_file)
+        .into_iter()
+        .map(|(command, _)| command)
+        .collect();
     Ok(page)
 }
 
@@ -144,7 +147,8 @@ pub(crate) fn steps(
     page: &StatusPage,
     context: &Context<'_>,
 ) -> Result<Vec<(String, &'static str)>, CliError> {
-    Ok(next(page, is_prepared(&context.project()?)))
+    let project = context.project()?;
+    Ok(next(page, is_prepared(&project), crate::launch::has_plan_file(&project)))
 }
 
 /// What went wrong last, unless everything came right in the end.
@@ -182,7 +186,7 @@ fn is_prepared(project: &Project) -> bool {
     there("ralph.toml") || there("PROMPT_build.md")
 }
 
-fn next(page: &StatusPage, prepared: bool) -> Vec<(String, &'static str)> {
+fn next(page: &StatusPage, prepared: bool, plan_file: bool) -> Vec<(String, &'static str)> {
     let (counts, run) = (&page.counts, page.run.as_ref());
     let mut steps: Vec<(String, &'static str)> = Vec::new();
     let mut step = |command: &str, why| steps.push((command.to_owned(), why));
@@ -205,7 +209,12 @@ fn next(page: &StatusPage, prepared: bool) -> Vec<(String, &'static str)> {
             if !prepared {
                 step("ralph init", "settings, prompt and test command");
             }
-            step("ralph task add \"What to do\"", "add the first task");
+            if plan_file {
+                step("ralph build", "work off the plan file that is here");
+                return steps;
+            }
+            step("ralph plan", "have the plan written, from specs/ and the code");
+            step("ralph task add \"What to do\"", "or add the first task by hand");
             step("ralph import FILE", "or bring in a plan (markdown, prd.json, beads)");
         }
         State::Stopped => {

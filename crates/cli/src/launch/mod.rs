@@ -52,6 +52,7 @@ pub(crate) use notify::wished as wished_notifiers;
 use source::Source;
 
 pub(crate) use gates::{InForce, in_force};
+pub(crate) use source::has_plan_file;
 
 /// Bytes that must be free before a task is claimed.
 const DISK_FLOOR: u64 = 64 << 20;

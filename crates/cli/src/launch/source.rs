@@ -75,12 +75,7 @@ fn build(
     if wishes.target != Target::All || wishes.by_target {
         return Ok(Source { preset: named("dag")?, plan: None });
     }
-    let progress = existing(project, &[PROGRESS])?.filter(|plan| plan.kind() == Kind::Progress);
-    let found = match progress {
-        Some(plan) => Some(plan),
-        None => existing(project, &CHECKLISTS)?,
-    };
-    if let Some(plan) = found {
+    if let Some(plan) = found(project)? {
         return of_kind(named(plan.kind().as_str())?, Some(plan));
     }
     refuse_tasks_of_a_lost_file(project, store)?;
@@ -179,13 +174,23 @@ fn existing(project: &Project, names: &[&str]) -> Result<Option<PlanFile>, CliEr
     Ok(None)
 }
 
+/// The plan file that there is, whatever its kind.
+fn found(project: &Project) -> Result<Option<PlanFile>, CliError> {
+    let progress = existing(project, &[PROGRESS])?.filter(|plan| plan.kind() == Kind::Progress);
+    match progress {
+        Some(plan) => Ok(Some(plan)),
+        None => existing(project, &CHECKLISTS),
+    }
+}
+
+/// Whether there is a plan file that `ralph build` would take.
+pub(crate) fn has_plan_file(project: &Project) -> bool {
+    found(project).is_ok_and(|plan| plan.is_some())
+}
+
 /// The plan that `ralph plan` keeps: the one that is there, or else a new checklist.
 fn plan_to_write(project: &Project) -> Result<PlanFile, CliError> {
-    let progress = existing(project, &[PROGRESS])?.filter(|plan| plan.kind() == Kind::Progress);
-    let found = match progress {
-        Some(plan) => Some(plan),
-        None => existing(project, &CHECKLISTS)?,
-    };
+    let found = found(project)?;
     let new = || PlanFile::new(&project.worktree, Path::new(CHECKLISTS[0]), Kind::Checklist);
     Ok(found.unwrap_or_else(new))
 }

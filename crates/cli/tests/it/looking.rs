@@ -86,7 +86,11 @@ fn bare_ralph_leads_from_nothing_to_a_run_and_to_an_answer() {
         "{text}"
     );
     assert!(text.contains("  ralph task add \"What to do\"  ") && text.contains("ralph demo"));
+    assert!(text.contains("  ralph plan "), "{text}");
     assert_eq!(std::fs::read_dir(fresh.repo()).unwrap().count(), 1, "looking wrote something");
+    fresh.write("implementation_plan.md", "- [ ] Something\n");
+    let text = fresh.ralph(&[]).success();
+    assert!(text.contains("  ralph build  work off the plan file that is here"), "{text}");
 
     let env = plan(GOOD);
     let text = env.ralph(&[]).success();
