@@ -211,7 +211,7 @@ fn compare(turns: usize) {
     };
     row("pipe, `serde_json`, file", &floor, None);
     // Every event is made and kept here; in a run, only those that somebody is shown in time.
-    row("supervisor, decoder, every event, raw log", &ours, None);
+    row("supervisor, decoder, every event, raw log", &ours, Some(OF_FLOOR));
     row("`ralph build --once`", &whole, Some(OF_FLOOR));
     println!(
         "\nwith a twentieth of the lines the supervisor takes {:.1} MB",
