@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::branches;
 use super::doc::Kind;
 use super::outline::{LineKind, Outline};
 use super::progress::Section;
@@ -88,17 +89,37 @@ fn lost(task: &Task, headings: bool, tally: &mut Tally) {
 
 /// The name of a task's group as it comes back from its heading.
 fn group_of(kind: Kind, task: &Task) -> Option<String> {
-    let name = match kind {
-        Kind::Branches => Some(task.branch.as_deref().unwrap_or(NO_BRANCH)),
-        Kind::Progress | Kind::Checklist => task.category.as_deref(),
-    }?;
-    let line = format!("## {name}");
-    let outline = Outline::of(&line);
-    let words = outline.headings().next().map(|(_, words)| words.trim_matches('`').trim());
-    match (words.filter(|words| !words.is_empty()), kind) {
-        (None, Kind::Branches) => Some(NO_BRANCH.to_owned()),
-        (words, _) => words.map(str::to_owned),
+    let mut name = match kind {
+        Kind::Branches => task.branch.as_deref().unwrap_or(NO_BRANCH),
+        Kind::Progress | Kind::Checklist => task.category.as_deref()?,
     }
+    .to_owned();
+    // What is taken off the end may leave something else that is taken off there.
+    loop {
+        let read = read_back(kind, &name);
+        if read == name {
+            break;
+        }
+        name = read;
+    }
+    match (name.is_empty(), kind) {
+        (true, Kind::Branches) => Some(NO_BRANCH.to_owned()),
+        (empty, _) => (!empty).then_some(name),
+    }
+}
+
+fn read_back(kind: Kind, name: &str) -> String {
+    let line = match kind {
+        Kind::Branches => format!("## Branch: {name}"),
+        Kind::Progress | Kind::Checklist => format!("## {name}"),
+    };
+    let outline = Outline::of(&line);
+    let words = outline.headings().next().map(|(_, words)| words).unwrap_or_default();
+    let words = match kind {
+        Kind::Branches => branches::name(words).unwrap_or_default(),
+        Kind::Progress | Kind::Checklist => words.trim_matches('`').trim(),
+    };
+    words.to_owned()
 }
 
 fn head(kind: Kind, all_done: bool) -> String {

@@ -58,6 +58,18 @@ proptest! {
     }
 }
 
+/// Git knows no such branches, but the store takes any words.
+#[test]
+fn a_branch_of_marks_alone_can_be_read_again() {
+    for (branch, back) in [("## `", "work"), ("#", "work"), ("`a` ##", "a"), ("a#", "a#")] {
+        let mut task = bare("t-0");
+        task.branch = Some(branch.to_owned());
+        let text = Markdown(Kind::Branches).render(&[task]).text;
+        let plan = parsed(Kind::Branches, &text);
+        assert_eq!(plan.tasks[0].fields.branch, Some(Some(back.into())), "{text}");
+    }
+}
+
 fn parsed(kind: Kind, text: &str) -> crate::plan::Plan {
     Markdown(kind).parse(text).unwrap()
 }
