@@ -52,6 +52,9 @@ impl GitVcs {
     fn locks_since(&self, since: Timestamp) -> Result<Vec<Seen>, GitError> {
         let own = self.project.own_git_dir()?;
         let mut paths = vec![own.join("HEAD.lock"), own.join("index.lock")];
+        // A commit takes the first of these too, for the marks of merges that it removes.
+        let shared = ["packed-refs.lock", "config.lock"];
+        paths.extend(shared.map(|name| self.project.git_dir.join(name)));
         if let Some(branch) = self.position()?.branch {
             paths.push(self.project.git_dir.join("refs/heads").join(branch + ".lock"));
         }
