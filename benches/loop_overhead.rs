@@ -203,6 +203,7 @@ fn setup(repo: &Path, program: &Path) -> Setup {
         agent_environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
         gate_environment: vec![],
         watch: Watch { timeout: Some(Duration::from_secs(3600)), ..Watch::default() },
+        verifier: None,
         prompt: PromptStyle::System,
         prompting: Prompting {
             test_command: String::new(),
@@ -321,6 +322,10 @@ impl Vcs for Changing {
         self.0.changes(from_tree, to_tree)
     }
 
+    fn patch(&self, from_tree: &str, to_tree: &str, most: usize) -> Result<String, GitError> {
+        self.0.patch(from_tree, to_tree, most)
+    }
+
     fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
         self.0.file(tree, path)
     }
@@ -397,7 +402,7 @@ fn build(repo: &Path, agent: &Path) {
     let mut ralph = Command::new(RALPH);
     ralph
         .current_dir(repo)
-        .args(["build", "--unlimited", "--agent", "claude", "--set"])
+        .args(["build", "--unlimited", "--no-verify", "--agent", "claude", "--set"])
         .arg(format!("agent.claude.path={}", agent.display()))
         .args(["--set", "sandbox.level=none"])
         .env_remove("RALPH_SOCKET")

@@ -167,9 +167,17 @@ impl Place {
         let repo = self.folder.path().join("repo");
         repository(&repo, 1);
         let path = format!("agent.claude.path={}", self.stream.display());
-        let arguments =
-            ["-C", &repo.display().to_string(), "build", "--once", "--agent", "claude", "--set"]
-                .map(str::to_owned);
+        let arguments = [
+            "-C",
+            &repo.display().to_string(),
+            "build",
+            "--once",
+            "--no-verify",
+            "--agent",
+            "claude",
+            "--set",
+        ]
+        .map(str::to_owned);
         let arguments = [&arguments[..], &[path]].concat();
         self.measured(Path::new(RALPH), &arguments, taken);
         std::fs::remove_dir_all(repo).unwrap();

@@ -5,13 +5,14 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
-use ralph_core::agent::{EndClass, ProcessEnd, SessionEnd, Signals, Tier};
+use ralph_core::agent::{self, EndClass, ProcessEnd, SessionEnd, Signals, Tier};
 use ralph_core::ids::{AttemptId, QuestionId, RunId};
 use ralph_core::records::Verdict;
 use ralph_core::run::{
     Claims, Class, Commits, Control, Effect, EndsWhen, Exhausted, Fact, GateReport, Input, Phase,
     Picker, Policy, Port, Request, RunEvent, RunState, SessionReport, Settled, SlotId, Survey,
-    TaskAction, TaskBrief, TaskResult, Unit, Wish, decide,
+    TaskAction, TaskBrief, TaskResult, Unit, VERIFIER, Verifier, VerifierModel, VerifierReport,
+    Wish, decide,
 };
 use ralph_core::task::{Counts, RetryLimit, Status};
 use ralph_core::{AgentId, TaskId, Timestamp};
@@ -44,6 +45,12 @@ fn by_iteration(max: u32) -> Policy {
         unchanged_fails: true,
         ..policy(Picker::Agent, 1, Some(max))
     }
+}
+
+/// With a verifier.
+fn verified(policy: Policy) -> Policy {
+    let verifier = Verifier { agent: "script".to_owned(), model: VerifierModel::Same };
+    Policy { verify: Some(Box::new(verifier)), ..policy }
 }
 
 /// Dice that a test case brings along.
@@ -262,6 +269,31 @@ impl World {
                 let restless = dice.roll(10) == 9;
                 Input::Judged { slot, tree: "t1".to_owned(), gates, restless }
             }
+            Effect::Verify { slot, .. } => {
+                const ENDS: [EndClass; 8] = [
+                    EndClass::Completed,
+                    EndClass::Completed,
+                    EndClass::Completed,
+                    EndClass::Completed,
+                    EndClass::Crash,
+                    EndClass::UsageWindow,
+                    EndClass::Auth,
+                    EndClass::Cancelled,
+                ];
+                let class = ENDS[usize::from(dice.roll(8))];
+                let said = match dice.roll(4) {
+                    0 => None,
+                    1 => Some(agent::Verdict::Fail("no".to_owned())),
+                    _ => Some(agent::Verdict::Pass),
+                };
+                let report = VerifierReport {
+                    end: SessionEnd::of(class, ""),
+                    process: ProcessEnd::Exited { code: 0 },
+                    verdict: said.filter(|_| class == EndClass::Completed),
+                    duration_ms: 1,
+                };
+                Input::Verified { slot, report: Box::new(report) }
+            }
             Effect::Settle { slot, settlement } => {
                 if dice.roll(12) == 11 {
                     return self.tell(&Input::HeadMoved { slot });
@@ -289,6 +321,11 @@ impl World {
                         Some(TaskAction::Done { .. }) => {
                             let green = judged.as_ref().is_some_and(|(_, green)| *green);
                             prop_assert!(green, "done without a green judgement");
+                            let by_verifier = judged
+                                .as_ref()
+                                .is_some_and(|(all, _)| all.iter().any(|one| one.name == VERIFIER));
+                            let wanted = self.state.policy.verify.is_some();
+                            prop_assert!(by_verifier || !wanted, "done without a verdict");
                             self.done += 1;
                             Status::Done
                         }
@@ -487,9 +524,12 @@ proptest! {
         max in proptest::option::of(1u32..12),
         tasks in 0u64..8,
         cancel_at in proptest::option::of(1usize..80),
+        verify in any::<bool>(),
     ) {
         let picker = if picks { Picker::Agent } else { Picker::Loop };
-        let world = play(policy(picker, slots, max), tasks, &rolls, cancel_at)?;
+        let policy = policy(picker, slots, max);
+        let policy = if verify { verified(policy) } else { policy };
+        let world = play(policy, tasks, &rolls, cancel_at)?;
         let folded = RunState::fold(&world.events).unwrap();
         prop_assert_eq!(&folded, &world.state);
         prop_assert_eq!(world.finished, u32::from(world.state.ended));
@@ -510,7 +550,8 @@ proptest! {
         max in 1u32..12,
         tasks in 0u64..8,
     ) {
-        let world = play(by_iteration(max), tasks, &rolls, None)?;
+        let policy = if max % 2 == 0 { verified(by_iteration(max)) } else { by_iteration(max) };
+        let world = play(policy, tasks, &rolls, None)?;
         prop_assert!(world.state.ended, "{:#?}", world.events.last());
         prop_assert_eq!(&RunState::fold(&world.events).unwrap(), &world.state);
         prop_assert!(world.state.counted <= max);
@@ -522,6 +563,9 @@ proptest! {
                     *tries.entry(*iteration).or_default() += 1;
                 }
                 Fact::Judged { green: is_green, .. } => green = *is_green,
+                Fact::Verified { report, .. } if report.obstacle().is_none() => {
+                    green &= report.verdict == Some(agent::Verdict::Pass);
+                }
                 Fact::IterationStarted { .. } => green = false,
                 Fact::Committed { .. } => prop_assert!(green),
                 _ => {}
@@ -538,7 +582,9 @@ proptest! {
         max in 1u32..12,
         tasks in 0u64..8,
     ) {
-        let world = play(policy(Picker::Loop, slots, Some(max)), tasks, &rolls, None)?;
+        let policy = policy(Picker::Loop, slots, Some(max));
+        let policy = if max % 2 == 0 { verified(policy) } else { policy };
+        let world = play(policy, tasks, &rolls, None)?;
         prop_assert!(world.state.ended, "{:#?}", world.events.last());
     }
 }

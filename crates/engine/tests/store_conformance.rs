@@ -124,6 +124,7 @@ macro_rules! conforms {
                     attempts_come_back_as_they_went_in
                     the_history_has_all_attempts_that_did_not_end_before
                     evidence_comes_back_as_it_went_in
+                    s1_44_what_the_verifier_said_stands_with_the_task
                     a_task_waits_until_every_question_is_answered
                     a_question_is_answered_once
                     questions_of_a_task_that_is_reset_or_deleted_are_withdrawn

@@ -19,6 +19,7 @@ pub struct TestEnv {
     folder: tempfile::TempDir,
     binary: PathBuf,
     variables: Vec<(String, String)>,
+    verifies: bool,
 }
 
 impl TestEnv {
@@ -34,7 +35,7 @@ impl TestEnv {
     pub fn without_repository(binary: impl Into<PathBuf>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("home")).unwrap();
-        Self { folder, binary: binary.into(), variables: vec![] }
+        Self { folder, binary: binary.into(), variables: vec![], verifies: false }
     }
 
     /// The folder that holds everything.
@@ -61,6 +62,13 @@ impl TestEnv {
     pub fn set(&mut self, name: &str, value: &str) -> &mut Self {
         self.variables.retain(|(known, _)| known != name);
         self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Leaves it to the preset whether a verifier looks at the work. Otherwise no run has one unless it
+    /// asks for it: most tests are about something else.
+    pub fn with_verifier(&mut self) -> &mut Self {
+        self.verifies = true;
         self
     }
 
@@ -105,6 +113,10 @@ impl TestEnv {
         let mut command = self.clean(Command::new(&self.binary));
         let place = if self.repo().is_dir() { self.repo() } else { self.folder().to_owned() };
         command.current_dir(place).args(arguments);
+        let loops = arguments.iter().any(|argument| matches!(*argument, "build" | "run"));
+        if loops && !self.verifies {
+            command.env("RALPH_LOOP_VERIFY", "false");
+        }
         command
     }
 

@@ -29,6 +29,8 @@ pub struct DryRun {
     pub prompt_tokens: u64,
     /// The gates that would judge.
     pub gates: Vec<String>,
+    /// Who would look at what they let through.
+    pub verifier: Option<String>,
     /// The level of the box.
     pub level: String,
 }
@@ -65,6 +67,7 @@ impl DryRun {
         line(format!("Prompt size: about {} tokens", self.prompt_tokens));
         let gates = if self.gates.is_empty() { "none".to_owned() } else { self.gates.join(", ") };
         line(format!("Gates: {gates}"));
+        line(format!("Verifier: {}", self.verifier.as_deref().unwrap_or("none")));
         line(format!("Box: {}", self.level));
         line(String::new());
         line("=== END DRY RUN ===".to_owned());
@@ -101,6 +104,7 @@ mod tests {
                 .into(),
             prompt_tokens: 1_480,
             gates: vec!["fmt".into(), "test".into()],
+            verifier: None,
             level: "full".into(),
         }
     }
@@ -116,7 +120,7 @@ mod tests {
              Next task to execute:\n  Phase: Phase 2: Login\n  Task: Add the login form\n\n\
              Would use prompt: default (embedded)\n\
              Agent command: claude --print --system-prompt 'You'\\''re a loop'\n\
-             Prompt size: about 1480 tokens\nGates: fmt, test\nBox: full\n\n\
+             Prompt size: about 1480 tokens\nGates: fmt, test\nVerifier: none\nBox: full\n\n\
              === END DRY RUN ===\n"
         );
     }

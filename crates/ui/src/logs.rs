@@ -89,6 +89,9 @@ fn slot_of(fact: &Fact) -> Option<SlotId> {
         | Fact::SessionEnded { slot, .. }
         | Fact::CandidateMade { slot, .. }
         | Fact::Judged { slot, .. }
+        | Fact::Verifying { slot, .. }
+        | Fact::Verified { slot, .. }
+        | Fact::Unverified { slot, .. }
         | Fact::HeadMoved { slot }
         | Fact::Settling { slot, .. }
         | Fact::TaskSettled { slot, .. }

@@ -9,7 +9,9 @@ use std::io::Write;
 
 use ralph_core::agent::{AgentEvent, Usage};
 use ralph_core::records::Verdict;
-use ralph_core::run::{About, Class, Fact, GateReport, RunEvent, SessionReport, SlotId, TaskBrief};
+use ralph_core::run::{
+    About, Class, Fact, GateReport, RunEvent, SessionReport, SlotId, TaskBrief, VerifierReport,
+};
 use ralph_core::text::printable_line;
 use ralph_core::time::Timestamp;
 use ralph_core::view::{Reporter, RunView, words};
@@ -114,6 +116,25 @@ impl<W: Write> SessionLog<W> {
         self.say(slot, lines);
     }
 
+    fn verified(&mut self, slot: SlotId, report: &VerifierReport) {
+        let Some(block) = self.blocks.get_mut(&slot) else { return };
+        let lines = block.stream.end(Look::PLAIN, None);
+        block.usage = block.usage.plus(report.end.usage);
+        self.say(slot, lines);
+        let time = short_duration(report.duration_ms);
+        if let Some(class) = report.obstacle() {
+            let text = words::with_detail(words::class(class), &report.end.detail);
+            self.say(slot, wrap(&format!("Verifier: {text} ({time})"), None));
+            return;
+        }
+        let judged = report.judged();
+        self.say(slot, [format!("Verifier: {} ({time})", judged.verdict)]);
+        if judged.verdict != Verdict::Pass {
+            let digest = wrap(judged.digest.trim_end(), None);
+            self.say(slot, digest.into_iter().map(|line| format!("  {line}")));
+        }
+    }
+
     fn judged(&mut self, slot: SlotId, gates: &[GateReport]) {
         for gate in gates {
             let code = match (gate.verdict, gate.exit_code) {
@@ -206,6 +227,10 @@ impl<W: Write> Reporter for SessionLog<W> {
                 self.say(*slot, ["No changes detected".to_owned()]);
             }
             Fact::Judged { slot, gates, .. } => self.judged(*slot, gates),
+            Fact::Verified { slot, report } => self.verified(*slot, report),
+            Fact::Unverified { slot, detail, .. } => {
+                self.say(*slot, [format!("Not verified: {}", printable_line(detail))]);
+            }
             Fact::TaskSettled { slot, task, status, reason, .. } => {
                 let reason = reason.trim().lines().next().unwrap_or_default();
                 let text = words::with_detail(words::status(*status), reason);
@@ -229,6 +254,7 @@ impl<W: Write> Reporter for SessionLog<W> {
             | Fact::SessionStarted { .. }
             | Fact::CandidateMade { .. }
             | Fact::HeadMoved { .. }
+            | Fact::Verifying { .. }
             | Fact::Settling { .. }
             | Fact::QuestionAsked { .. }
             | Fact::WorkSaved { .. }

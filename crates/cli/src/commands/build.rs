@@ -61,8 +61,17 @@ struct LoopArgs {
     /// the plan decides
     #[arg(long, value_name = "PRESET")]
     preset: Option<String>,
+    /// Let a second, read-only session look at what the gates let through
+    #[arg(long, overrides_with = "no_verify")]
+    verify: bool,
+    /// Leave the judging to the gates alone
+    #[arg(long, overrides_with = "verify")]
+    no_verify: bool,
+    /// Ask sessions to write down what they learned
+    #[arg(long, overrides_with = "no_learn")]
+    learn: bool,
     /// Do not ask sessions to write down what they learned
-    #[arg(long)]
+    #[arg(long, overrides_with = "learn")]
     no_learn: bool,
     #[command(flatten)]
     limits: LimitArgs,
@@ -177,11 +186,20 @@ fn named(text: &str, context: &mut Context<'_>) -> Result<Target, CliError> {
 }
 
 fn go(wishes: Wishes, sessions: Option<u32>, args: &LoopArgs, context: &mut Context<'_>) -> Done {
-    let wishes =
-        Wishes { preset: args.preset.clone(), learn: args.no_learn.then_some(false), ..wishes };
+    let wishes = Wishes {
+        preset: args.preset.clone(),
+        verify: wish(args.verify, args.no_verify),
+        learn: wish(args.learn, args.no_learn),
+        ..wishes
+    };
     let wishes = with(wishes, sessions, &args.limits, &args.session)?;
     refuse_inside_a_session(context)?;
     if args.dry_run { launch::rehearse(&wishes, context) } else { launch::launch(&wishes, context) }
+}
+
+/// What a pair of options asks for.
+fn wish(yes: bool, no: bool) -> Option<bool> {
+    (yes || no).then_some(yes)
 }
 
 pub(super) fn refuse_inside_a_session(context: &Context<'_>) -> Done {

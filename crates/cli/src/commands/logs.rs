@@ -12,6 +12,7 @@ use ralph_core::run::{Fact, RunEvent, SlotId};
 use ralph_core::view::Reporter;
 use ralph_engine::agents::{self, Decoder};
 use ralph_engine::clock;
+use ralph_engine::run::place::VERIFIER_LOG;
 use ralph_ui::logs::{self, Part, Shown};
 use ralph_ui::plain::{Options, PlainReporter};
 
@@ -76,12 +77,12 @@ pub(crate) fn cmd_logs(args: &LogsArgs, context: &mut Context<'_>) -> Done {
         return lines(&logs.journal(), part, context);
     }
     let options = options(context)?;
-    let agent = agent_of(&journal).to_owned();
+    let agents = Agents::of(&journal);
     if args.replay {
-        replay(&journal, part, options, &agent);
+        replay(&journal, part, options, &agents);
         return Ok(());
     }
-    let said = |log: &str| said(Path::new(log), &agent);
+    let said = |log: &str| said(Path::new(log), agents.of_log(log));
     logs::show(&journal, part, options, io::stdout().lock(), said);
     Ok(())
 }
@@ -112,12 +113,28 @@ fn options(context: &Context<'_>) -> Result<Options, CliError> {
     Ok(Options { look: context.out.look, progress: context.out.look.is_terminal(), ..options })
 }
 
-fn agent_of(journal: &[RunEvent]) -> &str {
-    let started = journal.iter().find_map(|event| match &event.fact {
-        Fact::RunStarted { agent, .. } => Some(agent.as_str()),
-        _ => None,
-    });
-    started.unwrap_or_default()
+/// Whose output the logs of a run hold.
+#[derive(Default)]
+struct Agents {
+    builder: String,
+    verifier: Option<String>,
+}
+
+impl Agents {
+    fn of<'a>(journal: impl IntoIterator<Item = &'a RunEvent>) -> Self {
+        let started = journal.into_iter().find_map(|event| match &event.fact {
+            Fact::RunStarted { agent, policy, .. } => Some((agent, policy)),
+            _ => None,
+        });
+        let Some((agent, policy)) = started else { return Self::default() };
+        let verifier = policy.verify.as_ref().map(|verifier| verifier.agent.clone());
+        Self { builder: agent.clone(), verifier }
+    }
+
+    fn of_log(&self, path: &str) -> &str {
+        let verifier = self.verifier.as_deref().filter(|_| path.ends_with(VERIFIER_LOG));
+        verifier.unwrap_or(&self.builder)
+    }
 }
 
 /// What an agent said in a session.
@@ -142,7 +159,7 @@ fn lines(path: &Path, part: Part, context: &mut Context<'_>) -> Done {
 /// Shows a run from another terminal until it ends.
 fn follow(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Done {
     let mut reporter = PlainReporter::new(io::stdout(), options(context)?);
-    let mut agent = String::new();
+    let mut agents = Agents::default();
     let mut tails: Vec<Tail> = Vec::new();
     loop {
         let event = match lines.recv_timeout(LOOK) {
@@ -156,7 +173,7 @@ fn follow(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Do
             Err(RecvTimeoutError::Disconnected) => break,
         };
         let ends = event.as_ref().and_then(|event| match &event.fact {
-            Fact::SessionEnded { slot, .. } => Some(*slot),
+            Fact::SessionEnded { slot, .. } | Fact::Verified { slot, .. } => Some(*slot),
             _ => None,
         });
         for tail in tails.iter_mut().filter(|tail| event.is_none() || ends == Some(tail.slot)) {
@@ -171,9 +188,9 @@ fn follow(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Do
         };
         reporter.event(&event);
         match &event.fact {
-            Fact::RunStarted { agent: name, .. } => agent.clone_from(name),
+            Fact::RunStarted { .. } => agents = Agents::of([&event]),
             Fact::SessionStarted { slot, log } => {
-                tails.extend(Tail::new(*slot, PathBuf::from(log), &agent));
+                tails.extend(Tail::new(*slot, PathBuf::from(log), agents.of_log(log)));
             }
             _ => {}
         }
@@ -183,7 +200,7 @@ fn follow(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Do
 }
 
 /// Shows a run in its own time.
-fn replay(journal: &[RunEvent], part: Part, options: Options, agent: &str) {
+fn replay(journal: &[RunEvent], part: Part, options: Options, agents: &Agents) {
     let mut reporter = PlainReporter::new(io::stdout(), options);
     let mut shown = Shown::new(part);
     let mut before = None;
@@ -203,7 +220,8 @@ fn replay(journal: &[RunEvent], part: Part, options: Options, agent: &str) {
         pause(if spoken == 0 { gap.min(LONGEST_PAUSE) } else { 0 });
         reporter.event(event);
         if let Fact::SessionStarted { slot, log } = &event.fact {
-            words.extend(said(Path::new(log), agent).into_iter().map(|told| (*slot, told)));
+            let told = said(Path::new(log), agents.of_log(log));
+            words.extend(told.into_iter().map(|told| (*slot, told)));
         }
         before = Some(event.at);
     }

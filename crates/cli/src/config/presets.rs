@@ -44,6 +44,8 @@ pub struct Preset {
     pub strategy: &'static str,
     /// `agent.timeout`.
     pub timeout: &'static str,
+    /// `loop.verify`.
+    pub verify: bool,
 }
 
 /// The presets that there are.
@@ -63,6 +65,7 @@ pub const PRESETS: [Preset; 4] = [
         idle: 0,
         strategy: "agent",
         timeout: "10m",
+        verify: false,
     },
     Preset {
         name: "checklist",
@@ -79,6 +82,7 @@ pub const PRESETS: [Preset; 4] = [
         idle: 0,
         strategy: "agent",
         timeout: "60m",
+        verify: false,
     },
     Preset {
         name: "dag",
@@ -95,6 +99,7 @@ pub const PRESETS: [Preset; 4] = [
         idle: 0,
         strategy: "cost-optimized",
         timeout: "60m",
+        verify: true,
     },
     Preset {
         name: "pick",
@@ -111,6 +116,7 @@ pub const PRESETS: [Preset; 4] = [
         idle: 0,
         strategy: "agent",
         timeout: "60m",
+        verify: false,
     },
 ];
 

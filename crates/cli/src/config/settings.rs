@@ -138,6 +138,7 @@ pub static SETTINGS: &[Setting] = &[
 
     by_preset("models.strategy", &STRATEGY),
     row("models.fixed", Kind::Text, EMPTY),
+    row("models.verify", Kind::Text, EMPTY),
 
     row("models.<agent>.opus", Kind::Text, EMPTY),
     row("models.<agent>.sonnet", Kind::Text, EMPTY),

@@ -8,7 +8,7 @@ use ralph_core::run::Notice;
 use ralph_engine::agents::Agent;
 use ralph_engine::probe::{self, Ended};
 
-use super::{Wishes, profile};
+use super::profile;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -98,18 +98,8 @@ const PREFIXES: [&str; 24] = [
     "SSL_CERT_",
 ];
 
-/// The agent that was asked for.
-pub(super) fn find(
-    wishes: &Wishes,
-    config: &Config,
-    context: &Context<'_>,
-) -> Result<Found, CliError> {
-    let role = config.text("agent.build");
-    let name = match (&wishes.agent, role) {
-        (Some(name), _) => name.as_str(),
-        (None, "") => config.text("agent.name"),
-        (None, role) => role,
-    };
+/// The agent of this name.
+pub(super) fn find(name: &str, config: &Config, context: &Context<'_>) -> Result<Found, CliError> {
     let profile = profile(name)?;
     let environment = context.environment;
     if name == "script" {

@@ -80,6 +80,7 @@ pub(super) fn text(
         command: words.map(|word| shortened(&word.to_string_lossy())).collect(),
         prompt_tokens: size as u64,
         gates: plan.gates.iter().map(|gate| format!("{}: {}", gate.name, gate.command)).collect(),
+        verifier: plan.policy.verify.as_ref().map(ToString::to_string),
         level: "none".to_owned(),
     };
     Ok(page.text())

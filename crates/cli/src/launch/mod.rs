@@ -35,7 +35,7 @@ use ralph_engine::ports::{GitError, Peek, Scope, Store, StoreError};
 use ralph_engine::process::Watch;
 use ralph_engine::project::Project;
 use ralph_engine::run::place::{LockError, RunLogs, WorktreeLock};
-use ralph_engine::run::{self, PromptStyle, RunError, Setup, crash, state_file};
+use ralph_engine::run::{self, PromptStyle, RunError, Setup, VerifierSetup, crash, state_file};
 use ralph_engine::store::SqliteStore;
 use ralph_engine::vcs::GitVcs;
 use ralph_ui::tasks::{self, Kv};
@@ -110,11 +110,37 @@ pub(crate) struct Wishes {
     pub(crate) max_retries: Option<RetryLimit>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) budget_usd: Option<f64>,
+    pub(crate) verify: Option<bool>,
     pub(crate) learn: Option<bool>,
     pub(crate) tools: Option<Vec<String>>,
     pub(crate) prompt: Option<PathBuf>,
     pub(crate) shown: Option<Shown>,
     pub(crate) strict: bool,
+}
+
+/// What an agent is started for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Build,
+    Plan,
+    Verify,
+}
+
+impl Wishes {
+    /// The name of the agent in this role: what its setting says, else what was asked for, else the
+    /// usual one.
+    fn agent_for(&self, role: Role, config: &Config) -> String {
+        let (key, before_the_wish) = match role {
+            Role::Build => ("agent.build", false),
+            Role::Plan => ("agent.plan", false),
+            // `--agent` says who builds. Somebody else may have been chosen to look at it.
+            Role::Verify => ("agent.verify", true),
+        };
+        let set = Some(config.text(key)).filter(|name| !name.is_empty());
+        let asked = self.agent.as_deref();
+        let chosen = if before_the_wish { set.or(asked) } else { asked.or(set) };
+        chosen.unwrap_or_else(|| config.text("agent.name")).to_owned()
+    }
 }
 
 /// A run that is ready to start, but for its lock and its folder.
@@ -127,6 +153,7 @@ struct Plan {
     resume: Option<Resume>,
     scope: Scope,
     agent: Found,
+    verifier: Option<Found>,
     prompting: run::Prompting,
     gates: Vec<InForce>,
     notices: Vec<Notice>,
@@ -187,8 +214,14 @@ fn plan(
         Mode::Prompt(_) => None,
         _ => left.and_then(|left| left.resume(wishes.mode.name())),
     };
-    let agent = agent::find(wishes, &config, context)?;
-    let policy = policy::policy(wishes, &config, preset, &agent, resume.as_ref())?;
+    let role = if wishes.mode == Mode::Plan { Role::Plan } else { Role::Build };
+    let agent = agent::find(&wishes.agent_for(role, &config), &config, context)?;
+    let verifier = match policy::verifies(wishes, &config, preset) {
+        true => Some(agent::find(&wishes.agent_for(Role::Verify, &config), &config, context)?),
+        false => None,
+    };
+    let roles = (&agent, verifier.as_ref());
+    let policy = policy::policy(wishes, &config, preset, roles, resume.as_ref())?;
     let prompting = prompt::prompting(
         wishes,
         &config,
@@ -204,11 +237,16 @@ fn plan(
         Mode::Plan | Mode::Prompt(_) => vec![],
     };
     let mut notices = agent.notices.clone();
+    for notice in verifier.iter().flat_map(|verifier| &verifier.notices) {
+        if !notices.contains(notice) {
+            notices.push(notice.clone());
+        }
+    }
     notices.push(Notice::Level {
         level: "none".to_owned(),
         text: "the agent is held only by the list of its allowed tools".to_owned(),
     });
-    if gates.is_empty() && wishes.mode == Mode::Build {
+    if gates.is_empty() && verifier.is_none() && wishes.mode == Mode::Build {
         notices.push(Notice::Ungated);
     }
     notices.extend(prompt::warnings(&project));
@@ -222,6 +260,7 @@ fn plan(
         resume,
         scope,
         agent,
+        verifier,
         prompting,
         gates,
         notices,
@@ -251,6 +290,7 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
         resume,
         scope,
         agent,
+        verifier,
         prompting,
         gates,
         notices,
@@ -296,6 +336,12 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
             None => config.list("agent.allowed_tools").into_iter().map(str::to_owned).collect(),
         },
         cassette: agent.cassette,
+        verifier: verifier.map(|found| VerifierSetup {
+            agent: found.profile,
+            executable: found.executable,
+            extra_args: found.extra_args,
+            cassette: found.cassette,
+        }),
         agent_environment: agent::environment(context.environment, &config),
         gate_environment: agent::gate_environment(context.environment),
         watch: watch(wishes, &config, preset),

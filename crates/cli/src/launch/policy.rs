@@ -1,7 +1,10 @@
 //! Preset, settings and options to one policy.
 
-use ralph_core::policy::strategy::{Strategy, TierNames};
-use ralph_core::run::{Budget, Claims, Commits, EndsWhen, Exhausted, Picker, Policy, Resume, Unit};
+use ralph_core::policy::strategy::{Model, Strategy, TierNames};
+use ralph_core::run::{
+    Budget, Claims, Commits, EndsWhen, Exhausted, Picker, Policy, Resume, Unit, Verifier,
+    VerifierModel,
+};
 use ralph_core::task::RetryLimit;
 use ralph_engine::plan_file::DONE_MARKER;
 
@@ -33,7 +36,7 @@ pub(super) fn policy(
     wishes: &Wishes,
     config: &Config,
     preset: &Preset,
-    agent: &Found,
+    (agent, verifier): (&Found, Option<&Found>),
     resume: Option<&Resume>,
 ) -> Result<Policy, CliError> {
     let number = |key: &str, otherwise: u32| {
@@ -94,6 +97,11 @@ pub(super) fn policy(
         },
         ends,
         unchanged_fails: unit == Unit::Iteration,
+        verify: verifier.map(|verifier| {
+            let name = verifier.profile.name().to_owned();
+            let model = verifier_model(config, agent, verifier);
+            Box::new(Verifier { agent: name, model })
+        }),
     };
     Ok(match &wishes.mode {
         Mode::Build => policy,
@@ -128,6 +136,27 @@ pub(super) fn policy(
             ..policy
         },
     })
+}
+
+/// Whether a verifier looks at what the gates let through. Neither a plan nor a single prompt is judged
+/// by one.
+pub(super) fn verifies(wishes: &Wishes, config: &Config, preset: &Preset) -> bool {
+    let set = config.unless_preset("loop.verify", Config::boolean);
+    wishes.mode == Mode::Build && wishes.verify.or(set).unwrap_or(preset.verify)
+}
+
+fn verifier_model(config: &Config, agent: &Found, verifier: &Found) -> VerifierModel {
+    let name = config.text("models.verify");
+    // A name that means something to one agent means nothing to another.
+    let same = agent.profile.name() == verifier.profile.name();
+    match name {
+        "" if same => VerifierModel::Same,
+        "" => VerifierModel::Own,
+        name => {
+            let tiers = tiers(config, verifier.profile.name());
+            VerifierModel::Named(tiers.name(&Model::named(name)).to_owned())
+        }
+    }
 }
 
 fn ends(config: &Config, preset: &Preset) -> Vec<EndsWhen> {

@@ -42,9 +42,10 @@ fn the_demo_shows_the_whole_loop_and_leaves_nothing() {
         "    │ FAILED: README.md does not mention --loud\n",
         "✗ back     loud  gate docs is red (exit code 1)",
         "✓ Complete: every task in scope is settled.\n  plan       3 of 3 done\n",
-        "$ ralph task show loud\n",
+        "✗ back     usage  verification failed: without a name it ends with exit code 0",
+        "$ ralph task show usage\n",
         "$ git log --oneline\n",
-        "✓ 3 tasks done, 4 sessions, 1 refused",
+        "✓ 3 tasks done, 5 sessions, 2 of them refused",
         "  ralph init ",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
@@ -56,7 +57,7 @@ fn the_demo_shows_the_whole_loop_and_leaves_nothing() {
     let evidence = text.split("\nEvidence\n").nth(1).unwrap().split("\n\n").next().unwrap();
     let verdicts: Vec<&str> =
         evidence.lines().map(|line| line.split("  ").nth(2).unwrap()).collect();
-    assert_eq!(verdicts, ["pass", "fail", "pass", "pass"], "{evidence}");
+    assert_eq!(verdicts, ["pass", "pass", "fail", "pass", "pass", "pass"], "{evidence}");
     assert_eq!(text.matches("\n✓ done     ").count(), 3);
     assert!(!text.contains('\u{1b}'), "colours without a terminal");
     assert!(took < Duration::from_secs(10), "it took {took:?}");

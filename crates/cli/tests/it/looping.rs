@@ -18,6 +18,7 @@ mod protected;
 mod shown;
 mod store;
 mod strange;
+mod verifying;
 
 use std::path::PathBuf;
 use std::process::Child;

@@ -4,11 +4,15 @@
 //! Everything that ralph puts in shares one budget. What does not fit is cut with a note that says
 //! how much is missing and where to read it; the instructions themselves are never cut.
 
+mod verify;
+
 use std::borrow::Cow;
 
 use super::budget::{BYTES_PER_TOKEN, beginning, fit, note, shares};
 use super::context::{AssignedTask, AttemptContext, Document, RetryInfo};
 use crate::text::{printable, printable_line};
+
+pub use verify::{VERIFIER_RULES, Work, verifier};
 
 /// The instructions of every session, without a line break at the end.
 pub const RULES: &str = include_str!("text/rules.md").trim_ascii_end();

@@ -136,6 +136,15 @@ pub enum Effect {
         /// Where.
         slot: SlotId,
     },
+    /// Let the verifier look at it.
+    Verify {
+        /// Where.
+        slot: SlotId,
+        /// The tasks that are called done.
+        tasks: Vec<TaskBrief>,
+        /// The model.
+        model: Option<String>,
+    },
     /// Write down what was decided.
     Settle {
         /// Where.

@@ -10,6 +10,7 @@ use super::input::Port;
 use super::outcome::Outcome;
 use super::policy::Policy;
 use super::state::Resume;
+use super::verifier::VerifierReport;
 use crate::agent::{ProcessEnd, SessionEnd, Signals};
 use crate::ids::{AgentId, AttemptId, QuestionId, RunId, TaskId};
 use crate::policy::strategy::ModelState;
@@ -354,7 +355,7 @@ pub enum Fact {
         /// Where the choice of models stands after this.
         models: ModelState,
     },
-    /// The session's process runs.
+    /// The session's process runs, or the verifier's.
     SessionStarted {
         /// Where.
         slot: SlotId,
@@ -399,6 +400,31 @@ pub enum Fact {
         gates: Vec<GateReport>,
         /// All were green.
         green: bool,
+    },
+    /// The verifier is being started on the tree.
+    Verifying {
+        /// Where.
+        slot: SlotId,
+        /// Its agent.
+        agent: String,
+        /// The model that is asked for.
+        model: Option<String>,
+    },
+    /// The verifier's session ended.
+    Verified {
+        /// Where.
+        slot: SlotId,
+        /// All about it.
+        report: VerifierReport,
+    },
+    /// There will be no verdict: the verifier cannot look, or may not.
+    Unverified {
+        /// Where.
+        slot: SlotId,
+        /// What becomes of the work for it.
+        class: Class,
+        /// Why, in words.
+        detail: String,
     },
     /// Somebody committed meanwhile, or a git hook changed what was to be committed: the tree is written
     /// and judged once more.

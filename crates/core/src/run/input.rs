@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::SlotId;
 use super::control::Control;
 use super::fact::{About, GateReport, Notice, SessionReport, TaskBrief};
+use super::verifier::VerifierReport;
 use crate::ids::{AgentId, QuestionId, TaskId};
 use crate::task::{Counts, Status};
 use crate::time::Timestamp;
@@ -152,6 +153,13 @@ pub enum Input {
         /// Work on the tree went on while it was judged, and again: it cannot be judged.
         restless: bool,
     },
+    /// The verifier's session ended.
+    Verified {
+        /// Where.
+        slot: SlotId,
+        /// All about it.
+        report: Box<VerifierReport>,
+    },
     /// The settlement was carried out.
     Settled {
         /// Where.
@@ -206,6 +214,7 @@ impl Input {
             Self::SessionEnded { .. } => "session_ended",
             Self::CandidateMade { .. } => "candidate_made",
             Self::Judged { .. } => "judged",
+            Self::Verified { .. } => "verified",
             Self::Settled { .. } => "settled",
             Self::HeadMoved { .. } => "head_moved",
             Self::ClaimLost { .. } => "claim_lost",

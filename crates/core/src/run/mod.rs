@@ -22,6 +22,7 @@ mod input;
 mod outcome;
 mod policy;
 mod state;
+mod verifier;
 
 pub use budget::Allowance;
 pub use class::{Becomes, Breaker, CLASSES, Class, Retry, Row};
@@ -36,6 +37,7 @@ pub use input::{Input, Port, Settled, Survey, TaskResult};
 pub use outcome::{Outcome, StopReason};
 pub use policy::{Budget, Claims, Commits, EndsWhen, Exhausted, Picker, Policy, Unit};
 pub use state::{Cancel, Circumstances, Difference, Phase, Resume, RunState, Slot};
+pub use verifier::{VERIFIER, Verifier, VerifierModel, VerifierReport};
 
 /// Which of the places where sessions run side by side.
 pub type SlotId = u32;

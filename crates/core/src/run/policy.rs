@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::verifier::Verifier;
 use crate::policy::strategy::{Strategy, TierNames};
 use crate::task::RetryLimit;
 
@@ -141,6 +142,9 @@ pub struct Policy {
     /// An iteration that changed nothing is a failure, where the iteration is what is judged.
     #[serde(default)]
     pub unchanged_fails: bool,
+    /// Who looks at what the gates let through; `None` is nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify: Option<Box<Verifier>>,
 }
 
 fn settled() -> Vec<EndsWhen> {
@@ -171,6 +175,7 @@ impl Default for Policy {
             ends: settled(),
             promises: vec![],
             unchanged_fails: false,
+            verify: None,
         }
     }
 }

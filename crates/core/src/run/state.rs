@@ -65,6 +65,8 @@ pub enum Phase {
     Candidate,
     /// The gates run.
     Judging,
+    /// The verifier looks.
+    Verifying,
     /// What was decided is being written down.
     Settling,
 }
@@ -114,6 +116,10 @@ pub struct Slot {
     pub candidate: Option<(String, Difference)>,
     /// What the gates said of it, and whether that is green.
     pub judged: Option<(Vec<GateReport>, bool)>,
+    /// Why the verifier has no say, and what becomes of the work for it.
+    pub unverified: Option<(Class, String)>,
+    /// Limits that the verifier met in a row.
+    pub verifier_limits: u32,
     /// A person does not want this task done now.
     pub skip: bool,
     /// The claim went to somebody else.
@@ -368,11 +374,24 @@ impl RunState {
                     slot.judged = Some((gates.clone(), *green));
                 }
             }
+            Fact::Verifying { slot, .. } => self.enter(*slot, Phase::Verifying),
+            Fact::Verified { slot, report } => {
+                self.usage = self.usage.plus(report.end.usage);
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    slot.heard(report);
+                }
+            }
+            Fact::Unverified { slot, class, detail } => {
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    slot.unverified = Some((*class, detail.clone()));
+                }
+            }
             Fact::HeadMoved { slot } => {
                 self.enter(*slot, Phase::Candidate);
                 if let Some(slot) = self.slots.get_mut(*slot as usize) {
                     slot.candidate = None;
                     slot.judged = None;
+                    slot.unverified = None;
                     slot.decided = None;
                 }
             }

@@ -80,6 +80,8 @@ pub struct RunView {
     pub level: String,
     /// The gates that judge.
     pub gates: Vec<String>,
+    /// Who looks at what they let through, in words.
+    pub verifier: Option<String>,
     /// How many sessions may count; `None` is no limit.
     pub max_sessions: Option<u32>,
     /// What it may spend.
@@ -198,6 +200,12 @@ impl RunView {
                 self.unpriced += u32::from(usage.is_unpriced());
                 self.at(*slot, event);
             }
+            Fact::Verified { slot, report } => {
+                let usage = report.end.usage;
+                self.usage = self.usage.plus(usage);
+                self.unpriced += u32::from(usage.is_unpriced());
+                self.at(*slot, event);
+            }
             Fact::TaskSettled { task, title, class, status, reason, .. } => {
                 let first = reason.trim().lines().next().unwrap_or_default();
                 if *class == Class::Red && !first.is_empty() {
@@ -259,6 +267,8 @@ impl RunView {
             | Fact::SessionStarted { slot, .. }
             | Fact::CandidateMade { slot, .. }
             | Fact::Judged { slot, .. }
+            | Fact::Verifying { slot, .. }
+            | Fact::Unverified { slot, .. }
             | Fact::Settling { slot, .. }
             | Fact::WaitStarted { slot, .. }
             | Fact::WaitEnded { slot } => self.at(*slot, event),
@@ -289,6 +299,7 @@ impl RunView {
             agent: agent.clone(),
             level: level.clone(),
             gates: gates.clone(),
+            verifier: policy.verify.as_ref().map(ToString::to_string),
             max_sessions: policy.max_sessions,
             budget: policy.budget,
             head: head.clone(),

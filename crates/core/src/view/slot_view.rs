@@ -23,6 +23,8 @@ pub enum Doing {
     Reading,
     /// The gates run.
     Judging,
+    /// The verifier looks.
+    Verifying,
     /// The outcome is being written down.
     Settling,
 }
@@ -37,6 +39,7 @@ impl Doing {
             Self::Working => "working",
             Self::Reading => "reading the changes",
             Self::Judging => "running gates",
+            Self::Verifying => "verifying",
             Self::Settling => "settling",
         }
     }
@@ -112,6 +115,7 @@ impl SlotView {
                 };
                 Doing::Starting
             }
+            Fact::SessionStarted { .. } if self.doing == Doing::Verifying => return,
             Fact::SessionStarted { .. } => Doing::Working,
             Fact::SessionEnded { report, .. } => {
                 if let Some(model) = &report.end.model {
@@ -121,7 +125,11 @@ impl SlotView {
             }
             Fact::HeadMoved { .. } => Doing::Reading,
             Fact::CandidateMade { .. } => Doing::Judging,
-            Fact::Judged { .. } | Fact::Settling { .. } => Doing::Settling,
+            Fact::Verifying { .. } => Doing::Verifying,
+            Fact::Judged { .. }
+            | Fact::Verified { .. }
+            | Fact::Unverified { .. }
+            | Fact::Settling { .. } => Doing::Settling,
             Fact::WaitStarted { wait, until, .. } => {
                 self.waiting = Some(Waiting { wait: wait.clone(), until: *until });
                 self.since = at;

@@ -202,6 +202,9 @@ pub trait Vcs: Send + Sync {
     /// The names of what differs between two trees.
     fn changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<String>, GitError>;
 
+    /// How two trees differ, as a patch; at most so many bytes of it, and whole lines.
+    fn patch(&self, from_tree: &str, to_tree: &str, most: usize) -> Result<String, GitError>;
+
     /// What a file of a tree holds; `None` when there is none.
     fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError>;
 

@@ -17,6 +17,7 @@ pub const POINTS: &[&str] = &[
     "session-ended",
     "candidate-made",
     "gate-ended",
+    "verified",
     "evidence-written",
     "plan-written",
     "before-commit",

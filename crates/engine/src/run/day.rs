@@ -1,13 +1,13 @@
 //! What was spent today: attempts in the store, and what sessions cost that no attempt tells of. Those are
 //! the sessions of plans, prompts and checklists, and one whose run was killed before it was settled.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use ralph_core::Timestamp;
 use ralph_core::ids::AttemptId;
 use ralph_core::records::Attempt;
-use ralph_core::run::{Fact, RunEvent, Survey};
+use ralph_core::run::{Fact, RunEvent, SlotId, Survey};
 
 use super::crew::{Crew, Failed};
 use super::journal;
@@ -60,17 +60,28 @@ pub(super) fn sessions_before(logs: &Path, today: Timestamp) -> Vec<Loose> {
         let path = run.journal();
         if changed(&path).is_some_and(|at| at >= today) {
             let events = journal::read(&path).unwrap_or_default();
-            found.extend(events.iter().filter(|event| event.at >= today).filter_map(session));
+            found.extend(sessions(&events).filter(|session| session.at >= today));
         }
     }
     found
 }
 
-fn session(event: &RunEvent) -> Option<Loose> {
-    let Fact::SessionEnded { report, .. } = &event.fact else { return None };
-    let micro_usd = report.end.usage.cost_micro_usd?;
-    let attempts = report.held.iter().map(|task| task.attempt.clone()).collect();
-    Some(Loose { at: event.at, micro_usd, attempts })
+/// The sessions of a journal. What a verifier cost belongs to the attempts that it judged.
+fn sessions(events: &[RunEvent]) -> impl Iterator<Item = Loose> {
+    let mut held: HashMap<SlotId, Vec<AttemptId>> = HashMap::new();
+    events.iter().filter_map(move |event| {
+        let (slot, usage) = match &event.fact {
+            Fact::SessionEnded { slot, report } => {
+                let attempts = report.held.iter().map(|task| task.attempt.clone());
+                held.insert(*slot, attempts.collect());
+                (slot, report.end.usage)
+            }
+            Fact::Verified { slot, report } => (slot, report.end.usage),
+            _ => return None,
+        };
+        let attempts = held.get(slot).cloned().unwrap_or_default();
+        Some(Loose { at: event.at, micro_usd: usage.cost_micro_usd?, attempts })
+    })
 }
 
 fn changed(path: &Path) -> Option<Timestamp> {

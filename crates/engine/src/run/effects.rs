@@ -71,6 +71,9 @@ impl Crew {
             Effect::Judge { slot } => {
                 self.tasks().spawn(Arc::clone(self).judge(slot));
             }
+            Effect::Verify { slot, tasks, model } => {
+                self.tasks().spawn(Arc::clone(self).verify(slot, tasks, model));
+            }
             Effect::Settle { slot, settlement } => {
                 return work(slot, move |crew| crew.settle(slot, &settlement));
             }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, Input, Port, SlotId};
@@ -16,6 +17,8 @@ use crate::ports::{Candidate, Checkout, GitError, RunBase};
 const NAMED_FILES: usize = 20;
 /// The setup command of a checkout, as it is named where it fails.
 const SETUP: &str = "setup";
+/// How long it may take where no gate says so.
+const SETUP_TIMEOUT: Duration = Duration::from_secs(600);
 
 impl Crew {
     /// The worktree as a tree to judge: without what was not committed before the run, unless all is
@@ -159,7 +162,8 @@ impl Crew {
     ) -> Option<Ran> {
         let command = &self.setup.gate_rules.setup;
         let checkout = checkout.filter(|_| !command.trim().is_empty())?;
-        let timeout = self.setup.gates.iter().map(|gate| gate.timeout).max().unwrap_or_default();
+        let timeout =
+            self.setup.gates.iter().map(|gate| gate.timeout).max().unwrap_or(SETUP_TIMEOUT);
         let setup = GateSpec { name: SETUP.to_owned(), command: command.clone(), timeout };
         let ran = self.run_gate(slot, &setup, checkout.folder()).await;
         (ran.report.verdict != Verdict::Pass).then_some(ran)

@@ -44,8 +44,9 @@ mod settle;
 pub mod setup;
 pub mod state_file;
 mod status;
+mod verify;
 mod watch;
 
 pub use dispatcher::{RunError, run};
 pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};
-pub use setup::{GateRules, GateSpec, PromptStyle, Setup};
+pub use setup::{GateRules, GateSpec, PromptStyle, Setup, VerifierSetup};

@@ -12,6 +12,9 @@ use ralph_core::Timestamp;
 use crate::clock::Stopwatch;
 use crate::process::runs;
 
+/// How the file with a verifier's raw output ends.
+pub const VERIFIER_LOG: &str = ".verifier.ndjson";
+
 /// How long a lock may outlive the run that took it. A program that a run was just starting when it was
 /// killed holds all that the run held, until it has become that program.
 const DYING: Duration = Duration::from_secs(3);
@@ -143,9 +146,18 @@ impl RunLogs {
     /// Where the raw output of the next session of an iteration goes. After a limit the same iteration
     /// has another session, and each has a file of its own: `iteration-007-2.ndjson`.
     pub fn raw(&self, iteration: u32) -> PathBuf {
+        self.next(iteration, ".ndjson")
+    }
+
+    /// The same for a verifier's session: `iteration-007-2.verifier.ndjson`.
+    pub fn verifier_raw(&self, iteration: u32) -> PathBuf {
+        self.next(iteration, VERIFIER_LOG)
+    }
+
+    fn next(&self, iteration: u32, ending: &str) -> PathBuf {
         let names = (1..).map(|session| match session {
-            1 => self.iteration(iteration, ".ndjson"),
-            n => self.iteration(iteration, &format!("-{n}.ndjson")),
+            1 => self.iteration(iteration, ending),
+            n => self.iteration(iteration, &format!("-{n}{ending}")),
         });
         // The last one is never reached: there are not so many files.
         names.take(100_000).find(|path| !path.exists()).unwrap_or_else(|| self.folder.join("raw"))

@@ -3,9 +3,9 @@
 use ralph_core::TaskId;
 use ralph_core::attempt::AttemptContext;
 use ralph_core::attempt::context::{AssignedTask, GateFailure, RetryInfo, Skill};
-use ralph_core::attempt::prompt::{PROGRESS_SIGNALS, PROMISES, Parts, Prompt};
+use ralph_core::attempt::prompt::{PROGRESS_SIGNALS, PROMISES, Parts, Prompt, Work, verifier};
 use ralph_core::records::Verdict;
-use ralph_core::run::GateReport;
+use ralph_core::run::{GateReport, TaskBrief};
 use ralph_core::task::RetryLimit;
 
 use crate::context::{FeatureTexts, Gather, gather};
@@ -80,6 +80,13 @@ impl Prompting {
         task: &TaskId,
         of: &PromptFor<'_>,
     ) -> Result<Prompt, PromptError> {
+        let context = self.context(store, task)?;
+        let feature = store.get(task)?.feature.map(|name| name.to_string()).unwrap_or_default();
+        Ok(self.task(&context, feature, of)?)
+    }
+
+    /// What is known about a task.
+    fn context(&self, store: &mut dyn Store, task: &TaskId) -> Result<AttemptContext, StoreError> {
         let about = Gather {
             task,
             limit: self.retries,
@@ -88,9 +95,19 @@ impl Prompting {
             skills: &self.skills,
             learn: self.learn,
         };
-        let context = gather(store, &about)?;
-        let feature = store.get(task)?.feature.map(|name| name.to_string()).unwrap_or_default();
-        Ok(self.task(&context, feature, of)?)
+        gather(store, &about)
+    }
+
+    /// The prompt of the verifier of these tasks; `work` is what was done about them.
+    pub(super) fn verifier(
+        &self,
+        store: &mut dyn Store,
+        tasks: &[TaskBrief],
+        work: Work,
+    ) -> Result<Prompt, StoreError> {
+        let known = tasks.iter().map(|task| self.context(store, &task.id));
+        let tasks = known.collect::<Result<Vec<_>, _>>()?;
+        Ok(verifier(&Work { tasks, ..work }, self.budget))
     }
 
     /// The prompt for a task of which this is known.

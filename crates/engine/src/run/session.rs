@@ -24,7 +24,7 @@ use super::look::brief;
 use super::place::private_file;
 use super::prompting::{IterationRetry, PromptError, PromptFor};
 use super::setup::PromptStyle;
-use crate::agents::{Decoder, Permissions, PromptBy, SessionSpec, Written};
+use crate::agents::{Agent, Decoder, Permissions, PromptBy, SessionSpec, Written};
 use crate::clock::now;
 use crate::plan_file::DONE_MARKER;
 use crate::ports::Filter;
@@ -73,18 +73,8 @@ impl Crew {
 
     /// Runs a session to its end and tells the loop.
     async fn session(self: Arc<Self>, prepared: Prepared, stop: watch::Receiver<Stop>) {
-        let Prepared { job, spec, log, mut raw, socket } = prepared;
+        let Prepared { job, spec, log, raw, socket } = prepared;
         let slot = job.slot;
-        let command = self.setup.agent.command(&spec);
-        let mark = Mark::new(&self.setup.project.root, u64::from(job.iteration));
-        let mut ear = Ear {
-            decoder: self.setup.agent.decoder(),
-            events: vec![],
-            display: self.display.clone(),
-            slot,
-            has_result: false,
-        };
-        let interrupts = stop.clone();
         let context_full = Arc::new(AtomicBool::new(false));
         let ender = {
             let full = Arc::clone(&context_full);
@@ -96,29 +86,10 @@ impl Crew {
                 crew.kit(slot).stop.send_modify(|now| *now = interrupt.max(*now));
             })
         };
-        let raw_writer = raw.as_mut().map(|raw| raw as &mut (dyn Write + Send));
-        let ended = supervise(&command, &self.setup.watch, &mark, &mut ear, raw_writer, stop).await;
+        let played = self.play(slot, self.setup.agent, &spec, &log, raw, stop).await;
         ender.abort();
         crash::point("session-ended");
-        if let Some(error) = &ended.raw_error {
-            self.notice(format!("the raw log {} is not whole: {error}", log.display()));
-        }
-        // What was interrupted may finish: then its result counts like any other.
-        let finished = ear.has_result
-            && ended.end == ProcessEnd::Stopped
-            && *interrupts.borrow() == Stop::Interrupt;
-        let mut process = ended.end;
-        let mut end = if finished {
-            ear.decoder.end(&ProcessEnd::Exited { code: 0 }, &ended.stderr_tail)
-        } else {
-            ear.decoder.end(&process, &ended.stderr_tail)
-        };
-        // A result that only says that it was interrupted is what was asked for.
-        if finished && end.class == EndClass::Completed {
-            process = ProcessEnd::Exited { code: 0 };
-        } else if finished {
-            end = SessionEnd { usage: end.usage, ..SessionEnd::of(EndClass::Cancelled, "") };
-        }
+        let Played { mut end, process, duration_ms, leftovers } = played;
         if end.class == EndClass::Cancelled && context_full.load(Ordering::Relaxed) {
             let full = SessionEnd::of(EndClass::TooLong, "context limit reached");
             end = SessionEnd { usage: end.usage, model: end.model, ..full };
@@ -138,14 +109,64 @@ impl Crew {
                 requests,
                 notes,
                 held,
-                duration_ms: u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX),
-                leftovers: ended.ended_leftovers,
+                duration_ms,
+                leftovers,
             };
             Input::SessionEnded { slot, report: Box::new(report) }
         });
         self.answer(slot, answer);
         // Nobody waits for its folder to go.
         drop(socket);
+    }
+
+    /// Runs the process of a session to its end, shows what it says, and reads how it ended.
+    pub(super) async fn play(
+        &self,
+        slot: SlotId,
+        agent: &dyn Agent,
+        spec: &SessionSpec,
+        log: &Path,
+        mut raw: Option<File>,
+        stop: watch::Receiver<Stop>,
+    ) -> Played {
+        let command = agent.command(spec);
+        let iteration = self.kit(slot).iteration;
+        let mark = Mark::new(&self.setup.project.root, u64::from(iteration));
+        let mut ear = Ear {
+            decoder: agent.decoder(),
+            events: vec![],
+            display: self.display.clone(),
+            slot,
+            has_result: false,
+        };
+        let interrupts = stop.clone();
+        let raw_writer = raw.as_mut().map(|raw| raw as &mut (dyn Write + Send));
+        let ended = supervise(&command, &self.setup.watch, &mark, &mut ear, raw_writer, stop).await;
+        if let Some(error) = &ended.raw_error {
+            self.notice(format!("the raw log {} is not whole: {error}", log.display()));
+        }
+        // What was interrupted may finish: then its result counts like any other.
+        let finished = ear.has_result
+            && ended.end == ProcessEnd::Stopped
+            && *interrupts.borrow() == Stop::Interrupt;
+        let mut process = ended.end;
+        let mut end = if finished {
+            ear.decoder.end(&ProcessEnd::Exited { code: 0 }, &ended.stderr_tail)
+        } else {
+            ear.decoder.end(&process, &ended.stderr_tail)
+        };
+        // A result that only says that it was interrupted is what was asked for.
+        if finished && end.class == EndClass::Completed {
+            process = ProcessEnd::Exited { code: 0 };
+        } else if finished {
+            end = SessionEnd { usage: end.usage, ..SessionEnd::of(EndClass::Cancelled, "") };
+        }
+        Played {
+            end,
+            process,
+            duration_ms: u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX),
+            leftovers: ended.ended_leftovers,
+        }
     }
 
     /// The tasks that a session holds now that it has ended, even if the store has to be asked more than
@@ -241,23 +262,9 @@ impl Crew {
         let (number, desk) = (self.next_session(), Arc::clone(&self.setup.desk));
         let socket = SessionSocket::open(&self.sockets, number, seat, desk, &self.setup.ralph)
             .map_err(|error| Failed::new(Port::Prompt, error, false))?;
-        let mut environment = self.setup.agent_environment.clone();
-        environment.extend(socket.environment());
-        match self.sockets.bin(&self.setup.ralph) {
-            Ok(folder) => first_on_path(&mut environment, &folder),
-            Err(error) => self.notice(format!("sessions may not find ralph: {error}")),
-        }
+        let environment = self.session_environment(&socket);
         let log = self.setup.logs.raw(job.iteration);
-        let raw = match self.setup.keep_raw {
-            true => match private_file(&log) {
-                Ok(file) => Some(file),
-                Err(error) => {
-                    self.notice(format!("no raw log: {}: {error}", log.display()));
-                    None
-                }
-            },
-            false => None,
-        };
+        let raw = self.raw_log(&log);
         if let Some(task) = &job.task {
             self.store().begin_attempt(&self.attempt(&job, task, now()))?;
             crash::point("attempt-begun");
@@ -279,6 +286,27 @@ impl Crew {
             session: None,
         };
         Ok(Prepared { job, spec, log, raw, socket })
+    }
+
+    /// What a session finds: what the settings say, its socket, and ralph before all other programs.
+    pub(super) fn session_environment(&self, socket: &SessionSocket) -> Vec<(OsString, OsString)> {
+        let mut environment = self.setup.agent_environment.clone();
+        environment.extend(socket.environment());
+        match self.sockets.bin(&self.setup.ralph) {
+            Ok(folder) => first_on_path(&mut environment, &folder),
+            Err(error) => self.notice(format!("sessions may not find ralph: {error}")),
+        }
+        environment
+    }
+
+    /// The file for what an agent prints, where that is kept.
+    pub(super) fn raw_log(&self, path: &Path) -> Option<File> {
+        if !self.setup.keep_raw {
+            return None;
+        }
+        private_file(path)
+            .inspect_err(|error| self.notice(format!("no raw log: {}: {error}", path.display())))
+            .ok()
     }
 
     fn prompt(&self, job: &Job) -> Result<PromptBy, Failed> {
@@ -319,7 +347,12 @@ impl Crew {
         }
     }
 
-    fn written(&self, iteration: u32, rest: &str, text: String) -> Result<Written, Failed> {
+    pub(super) fn written(
+        &self,
+        iteration: u32,
+        rest: &str,
+        text: String,
+    ) -> Result<Written, Failed> {
         let file = self.setup.logs.iteration(iteration, rest);
         let failed =
             |error| Failed::new(Port::Prompt, format!("{}: {error}", file.display()), false);
@@ -336,6 +369,14 @@ impl Crew {
         opened.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
         Ok(Written { text, file })
     }
+}
+
+/// A session's process that has ended.
+pub(super) struct Played {
+    pub(super) end: SessionEnd,
+    pub(super) process: ProcessEnd,
+    pub(super) duration_ms: u64,
+    pub(super) leftovers: u32,
 }
 
 struct Prepared {
@@ -383,7 +424,7 @@ fn first_on_path(environment: &mut [(OsString, OsString)], folder: &Path) {
 }
 
 /// The end with a text that fits into a journal line.
-fn shortened(mut end: SessionEnd) -> SessionEnd {
+pub(super) fn shortened(mut end: SessionEnd) -> SessionEnd {
     if end.text.len() > KEPT_TEXT {
         let mut from = end.text.len() - KEPT_TEXT;
         while !end.text.is_char_boundary(from) {

@@ -68,6 +68,18 @@ pub type PeekText = Arc<dyn Fn(&Peek) -> String + Send + Sync>;
 pub type OpenStore =
     Arc<dyn Fn() -> Result<Box<dyn Store>, crate::ports::StoreError> + Send + Sync>;
 
+/// The agent that verifies.
+pub struct VerifierSetup {
+    /// Its profile.
+    pub agent: &'static dyn Agent,
+    /// Its program.
+    pub executable: OsString,
+    /// Its extra arguments.
+    pub extra_args: Vec<String>,
+    /// What `script` plays.
+    pub cassette: Option<PathBuf>,
+}
+
 /// Everything that a run needs.
 pub struct Setup {
     /// The repository.
@@ -110,6 +122,8 @@ pub struct Setup {
     pub gate_environment: Vec<(OsString, OsString)>,
     /// The watchdogs of sessions.
     pub watch: Watch,
+    /// Who verifies; `None` is nobody.
+    pub verifier: Option<VerifierSetup>,
     /// How the prompt reaches the agent.
     pub prompt: PromptStyle,
     /// What it says.

@@ -45,6 +45,7 @@ fn phase(phase: Phase) -> &'static str {
         Phase::Running => "running",
         Phase::Candidate => "writing the tree",
         Phase::Judging => "judging",
+        Phase::Verifying => "verifying",
         Phase::Settling => "settling",
     }
 }

@@ -269,6 +269,13 @@ impl Vcs for FakeVcs {
         Ok(different(&tree(from_tree), &tree(to_tree)).into_iter().collect())
     }
 
+    fn patch(&self, from_tree: &str, to_tree: &str, most: usize) -> Result<String, GitError> {
+        let changed = self.changes(from_tree, to_tree)?;
+        let mut text: String = changed.iter().map(|path| format!("changed: {path}\n")).collect();
+        text.truncate(text.floor_char_boundary(most));
+        Ok(text)
+    }
+
     fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
         let state = self.state()?;
         let file = state.trees.get(tree).and_then(|files| files.get(path));

@@ -201,6 +201,10 @@ impl Vcs for GitVcs {
         Ok(changes.iter().map(|change| String::from_utf8_lossy(&change.path).into()).collect())
     }
 
+    fn patch(&self, from_tree: &str, to_tree: &str, most: usize) -> Result<String, GitError> {
+        self.patch_between(from_tree, to_tree, most)
+    }
+
     fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
         self.file_in(tree, path)
     }

@@ -24,6 +24,7 @@ pub mod git;
 mod hooks;
 mod in_place;
 mod locks;
+mod patch;
 mod position;
 pub mod restore;
 mod scratch;

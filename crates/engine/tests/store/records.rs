@@ -188,6 +188,34 @@ pub(crate) fn evidence_comes_back_as_it_went_in(store: &mut dyn Store) {
     assert_eq!(refused, Refusal::Unknown { id: id("nobody") });
 }
 
+pub(crate) fn s1_44_what_the_verifier_said_stands_with_the_task(store: &mut dyn Store) {
+    store.make("t");
+    store.take("a", "t");
+    let by_gate = Evidence {
+        task: id("t"),
+        attempt: None,
+        tree: "4b825dc6".to_owned(),
+        judge: "test".to_owned(),
+        verdict: Verdict::Pass,
+        exit_code: Some(0),
+        duration_ms: 1,
+        digest: String::new(),
+        at: at(1),
+    };
+    store.add_evidence(&by_gate).unwrap();
+    assert_eq!(store.task("t").verification_status, None);
+    let verdict = |verdict| Evidence { judge: "verifier".to_owned(), verdict, ..by_gate.clone() };
+    let status = |store: &mut dyn Store| store.task("t").verification_status;
+    store.add_evidence(&verdict(Verdict::Fail)).unwrap();
+    assert_eq!(status(store).as_deref(), Some("failed"));
+    store.add_evidence(&verdict(Verdict::Pass)).unwrap();
+    assert_eq!(status(store).as_deref(), Some("passed"));
+    assert_eq!(store.task("t").status, Status::InProgress, "it changes nothing else");
+    store.reset(&id("t"), &pat(), at(2)).unwrap();
+    assert_eq!(status(store), None, "taken up anew, nothing is known of it");
+    store.verify().unwrap();
+}
+
 pub(crate) fn a_task_waits_until_every_question_is_answered(store: &mut dyn Store) {
     store.make("t");
     store.take("a", "t");

@@ -5,7 +5,9 @@ use std::io::Write;
 use ralph_core::TaskId;
 use ralph_core::agent::EndClass;
 use ralph_core::records::Verdict;
-use ralph_core::run::{Class, Fact, GateReport, Notice, PROTECTED, SessionReport, SlotId, Wait};
+use ralph_core::run::{
+    Class, Fact, GateReport, Notice, PROTECTED, SessionReport, SlotId, VerifierReport, Wait,
+};
 use ralph_core::task::Status;
 use ralph_core::time::Timestamp;
 use ralph_core::view::{Doing, words};
@@ -64,6 +66,13 @@ impl<W: Write> PlainReporter<W> {
                 self.changes(*slot, *changed, files, *file_count);
             }
             Fact::Judged { slot, gates, green, .. } => self.judged(*slot, gates, *green),
+            Fact::Verifying { slot, agent, model } => {
+                self.verifying(*slot, agent, model.as_deref());
+            }
+            Fact::Verified { slot, report } => self.verified(*slot, report),
+            Fact::Unverified { detail, .. } => {
+                self.named("note", Meaning::Faint, &format!("not verified: {detail}"));
+            }
             Fact::HeadMoved { .. } => {
                 let text = "what is to be committed has changed meanwhile; it is judged again";
                 self.named("note", Meaning::Faint, text);
@@ -334,6 +343,40 @@ impl<W: Write> PlainReporter<W> {
         if !green && gates.iter().all(|gate| gate.verdict == Verdict::Pass) {
             let text = "✗ the files changed while they were judged";
             self.beside(slot, &Line::new().add(Meaning::Bad, text));
+        }
+    }
+
+    fn verifying(&mut self, slot: SlotId, agent: &str, model: Option<&str>) {
+        self.streams.remove(&slot);
+        if self.is(Verbosity::Normal) {
+            let by = model.unwrap_or(agent);
+            let line = Line::new().add(Meaning::Faint, "verifier ").add(Meaning::Model, by);
+            self.beside(slot, &line);
+        }
+    }
+
+    fn verified(&mut self, slot: SlotId, report: &VerifierReport) {
+        if !self.is(Verbosity::Normal) {
+            return;
+        }
+        self.end_words(slot);
+        let mut took = vec![short_duration(report.duration_ms)];
+        took.extend(report.end.usage.cost_micro_usd.map(money));
+        let took = took.join(" · ");
+        if let Some(class) = report.obstacle() {
+            let line = Line::new().flexible(Some(Meaning::Warning), words::class(class));
+            self.beside(slot, &line.add(Meaning::Faint, format!(" · {took}")));
+            return;
+        }
+        let judged = report.judged();
+        let (symbol, meaning) = match judged.verdict {
+            Verdict::Pass => ("✓", Meaning::Good),
+            _ => ("✗", Meaning::Bad),
+        };
+        let line = Line::new().add(meaning, symbol).plain(" verifier  ");
+        self.beside(slot, &line.add(Meaning::Faint, took));
+        if judged.verdict != Verdict::Pass {
+            self.digest(slot, &judged.digest);
         }
     }
 

@@ -32,6 +32,9 @@ pub(super) fn start(view: &RunView, look: Look) -> Vec<String> {
     if !view.gates.is_empty() {
         say("gates", &view.gates.join(", "));
     }
+    if let Some(verifier) = &view.verifier {
+        say("verifier", verifier);
+    }
     say("limit", &limits(view));
     if let Some(iteration) = view.resumed_after {
         say("resumes", &format!("an interrupted run, after iteration {iteration}"));

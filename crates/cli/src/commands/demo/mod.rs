@@ -78,16 +78,17 @@ impl Demo<'_, '_> {
         self.say(
             "2. The loop",
             "Each task gets a fresh session of the agent. What the agent says is a request: ralph runs \
-             the gates on what it left, and they decide. Here the agent is a built-in script, and its \
-             prices are invented.",
+             the gates on what it left, and a second session, the verifier, looks at what they let \
+             through. They decide. Here the agent is a built-in script, and its prices are invented.",
         )?;
         self.run(&["build"])?;
         self.say(
             "3. The evidence",
-            "The first attempt at --loud was refused, and the next session was told why. Attempts \
-             and verdicts are kept, each with the git tree that it is about:",
+            "The first attempt at --loud was refused by a gate, the first one at this task by the \
+             verifier, and the next session was told why. Attempts and verdicts are kept, each with \
+             the git tree that it is about:",
         )?;
-        self.run(&["task", "show", story::RETRIED])?;
+        self.run(&["task", "show", story::REFUTED])?;
         self.say("4. The commits", "One for each task, of the very tree that was judged green:")?;
         self.typed("git", &["log", "--oneline"])?;
         let log = git(self.repo, &["log", "--oneline", "--no-decorate"])?;
@@ -142,7 +143,8 @@ impl Demo<'_, '_> {
     fn end(&mut self, keep: bool, watch: &Stopwatch) -> Done {
         let look = self.context.out.look;
         let took = short_duration(u64::try_from(watch.elapsed().as_millis()).unwrap_or(u64::MAX));
-        let text = format!("✓ 3 tasks done, 4 sessions, 1 refused, all checked again, in {took}.");
+        let text =
+            format!("✓ 3 tasks done, 5 sessions, 2 of them refused, all checked again, in {took}.");
         self.context.out.line(format!("\n{}", look.paint(Meaning::Good, text)))?;
         let heading = look.paint(Meaning::Heading, "Next, in a git repository of yours:");
         self.context.out.line(format!("\n{heading}"))?;
@@ -150,7 +152,7 @@ impl Demo<'_, '_> {
         let mut steps = vec![
             ("ralph init", "settings, prompt and test command"),
             ("ralph doctor", "is everything there that it needs?"),
-            ("ralph task add \"What to do\"", "a first task"),
+            ("ralph task add \"What to do\"", "a first task; or a whole plan: ralph plan"),
             ("ralph build", "let Claude Code work the plan off"),
         ];
         if keep {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ralph_core::TaskId;
 use ralph_core::records::Verdict;
-use ralph_core::run::StopReason;
+use ralph_core::run::{StopReason, VERIFIER};
 use ralph_core::task::Status;
 use ralph_core::view::RunView;
 use ralph_engine::ports::Store;
@@ -13,8 +13,11 @@ use ralph_engine::run::place::RunLogs;
 use ralph_engine::store::SqliteStore;
 use ralph_engine::vcs::git::git;
 
-use super::story::{RETRIED, TASKS};
+use super::story::{RED, REFUTED, TASKS};
 use crate::error::{CliError, Done};
+
+/// Who judges, in their order.
+const JUDGES: [&str; 3] = ["test", "docs", VERIFIER];
 
 /// Looks at what the run left. Anything that is not as it was told is an error.
 pub(super) fn check(repo: &Path) -> Done {
@@ -25,10 +28,13 @@ pub(super) fn check(repo: &Path) -> Done {
         let task = store.get(&id)?;
         expect(task.status == Status::Done, || format!("{id} is {}", task.status))?;
         let evidence = store.evidence(&id)?;
-        let verdicts: Vec<Verdict> = evidence.iter().map(|found| found.verdict).collect();
-        let wanted: &[Verdict] = match planned.id == RETRIED {
-            true => &[Verdict::Pass, Verdict::Fail, Verdict::Pass, Verdict::Pass],
-            false => &[Verdict::Pass, Verdict::Pass],
+        let judged = evidence.iter().filter(|found| JUDGES.contains(&found.judge.as_str()));
+        let verdicts: Vec<Verdict> = judged.map(|found| found.verdict).collect();
+        let green = [Verdict::Pass; JUDGES.len()];
+        let wanted = match planned.id {
+            RED => [&[Verdict::Pass, Verdict::Fail], green.as_slice()].concat(),
+            REFUTED => [&[Verdict::Pass, Verdict::Pass, Verdict::Fail], green.as_slice()].concat(),
+            _ => green.to_vec(),
         };
         expect(verdicts == wanted, || format!("the evidence of {id} is {verdicts:?}"))?;
         // The tree that was judged green is the one that was committed.
@@ -47,7 +53,7 @@ pub(super) fn check(repo: &Path) -> Done {
     };
     let view = RunView::of(&journal::read(&run.journal())?);
     let outcome = view.outcome.map(|outcome| (outcome.reason, outcome.iterations));
-    expect(outcome == Some((StopReason::Complete, 4)), || format!("the run ended with {outcome:?}"))
+    expect(outcome == Some((StopReason::Complete, 5)), || format!("the run ended with {outcome:?}"))
 }
 
 fn expect(good: bool, otherwise: impl FnOnce() -> String) -> Done {

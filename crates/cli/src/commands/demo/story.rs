@@ -18,11 +18,13 @@ pub(super) struct Planned {
 pub(super) const TASKS: [Planned; 3] = [
     Planned { id: "greet", title: "Greet a person by name", after: None },
     Planned { id: "loud", title: "Add an option --loud", after: Some("greet") },
-    Planned { id: "usage", title: "Explain itself without a name", after: Some("loud") },
+    Planned { id: "usage", title: "Without a name, explain and fail", after: Some("loud") },
 ];
 
-/// The task whose first attempt is refused.
-pub(super) const RETRIED: &str = "loud";
+/// The task whose first attempt a gate refuses.
+pub(super) const RED: &str = "loud";
+/// The task whose first attempt the verifier refuses.
+pub(super) const REFUTED: &str = "usage";
 
 const SETTINGS: &str = r#"[agent]
 name = "script"
@@ -65,6 +67,12 @@ const README_LOUD: &str = "# greet\n\nGreets people; with --loud everybody hears
 
 const GREET: &str = "echo \"Hello, $1!\"\n";
 const LOUD: &str = r#"[ "$1" = --loud ] && { shift; loud=yes; }
+text="Hello, $1!"
+[ "$loud" ] && text=$(echo "$text" | tr a-z A-Z)
+echo "$text"
+"#;
+const HALF: &str = r#"[ "$1" = --loud ] && { shift; loud=yes; }
+[ "$1" ] || { echo "usage: greet.sh [--loud] NAME" >&2; exit; }
 text="Hello, $1!"
 [ "$loud" ] && text=$(echo "$text" | tr a-z A-Z)
 echo "$text"
@@ -113,13 +121,14 @@ fn text(steps: &[Value]) -> String {
     steps.iter().map(|step| format!("{step}\n")).collect()
 }
 
-/// Four sessions: the second forgets the README, the third is told so.
+/// Five sessions, four of them verified: the second forgets the README, which a gate tells the third; the
+/// fourth forgets the exit code, which the verifier tells the fifth.
 fn sessions(unhurried: bool) -> Vec<Value> {
     let mut steps = Vec::new();
     let mut step = |step: Value| {
         // A person reads; the agent waits a little before it goes on.
         if unhurried && step["do"] != "session" && step["do"] != "usage" {
-            steps.push(json!({"do": "sleep", "ms": 240}));
+            steps.push(json!({"do": "sleep", "ms": 170}));
         }
         steps.push(step);
     };
@@ -136,6 +145,10 @@ fn sessions(unhurried: bool) -> Vec<Value> {
     step(say("greet.sh greets by name.\n<task-done>{id}</task-done>"));
 
     step(json!({"do": "session"}));
+    step(usage(2_100, 60, 0.006));
+    step(say("It greets whom it is told to.\n<verify-pass/>"));
+
+    step(json!({"do": "session"}));
     step(write("greet.sh", LOUD));
     step(run(&["sh", "greet.sh", "--loud", "Ada"]));
     step(usage(5_100, 420, 0.022));
@@ -149,9 +162,28 @@ fn sessions(unhurried: bool) -> Vec<Value> {
     step(say("The README tells about --loud now.\n<task-done>{id}</task-done>"));
 
     step(json!({"do": "session"}));
-    step(write("greet.sh", USAGE));
+    step(usage(2_400, 70, 0.007));
+    step(say("Loud, and documented.\n<verify-pass/>"));
+
+    step(json!({"do": "session"}));
+    step(write("greet.sh", HALF));
     step(run(&["sh", "test.sh"]));
     step(usage(4_900, 350, 0.020));
     step(say("Without a name it says how it is called.\n<task-done>{id}</task-done>"));
+
+    step(json!({"do": "session"}));
+    step(run(&["sh", "-c", "sh greet.sh; echo \"exit code $?\""]));
+    step(usage(2_500, 90, 0.008));
+    step(say("<verify-fail>without a name it ends with exit code 0, and is to fail</verify-fail>"));
+
+    step(json!({"do": "session"}));
+    step(write("greet.sh", USAGE));
+    step(usage(4_700, 280, 0.019));
+    step(say("Now it fails, with exit code 64.\n<task-done>{id}</task-done>"));
+
+    step(json!({"do": "session"}));
+    step(run(&["sh", "-c", "sh greet.sh; echo \"exit code $?\""]));
+    step(usage(2_500, 60, 0.007));
+    step(say("It explains itself and fails.\n<verify-pass/>"));
     steps
 }

@@ -4,6 +4,7 @@ mod ends;
 mod people;
 mod pick;
 mod processes;
+mod verifying;
 mod work;
 
 use std::os::unix::fs::PermissionsExt;

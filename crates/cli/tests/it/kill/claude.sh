@@ -2,6 +2,13 @@
 # Stands in for Claude Code: what it does hangs on the task alone, and every task can be begun again.
 case "$1" in --version) echo "2.1.325 (Claude Code)" && exit 0 ;; esac
 world=${0%/bin/claude}
+
+say() {
+  echo '{"type":"system","subtype":"init","cwd":"/","session_id":"s-1","tools":[],"mcp_servers":[],"model":"claude-fake","permissionMode":"default","claude_code_version":"2.1.325","uuid":"u-1"}'
+  echo '{"duration_ms":7,"num_turns":1,"is_error":false,"result":"'"$1"'","type":"result","subtype":"success","stop_reason":"end_turn","terminal_reason":"completed","total_cost_usd":0.001,"session_id":"s-1","usage":{"input_tokens":3,"output_tokens":5},"permission_denials":[],"uuid":"u-2"}'
+}
+case "$*" in *"You are the verifier of a loop"*) say "<verify-pass/>" && exit 0 ;; esac
+
 id=$RALPH_TASK_ID
 echo $$ >"$world/agent.pid"
 
@@ -47,12 +54,11 @@ case "$id" in
   # The first session is killed as if its git was in the middle of a commit.
   locked)
     if [ ! -e "$world/locked" ]; then
-      touch "$world/locked" .git/index.lock .git/HEAD.lock
+      touch "$world/locked" .git/index.lock .git/HEAD.lock .git/packed-refs.lock
       kill -KILL $$
     fi
     echo locked >locked.txt
     git add locked.txt && git commit --quiet -m "own work" -- locked.txt
     ;;
 esac
-echo '{"type":"system","subtype":"init","cwd":"/","session_id":"s-1","tools":[],"mcp_servers":[],"model":"claude-fake","permissionMode":"default","claude_code_version":"2.1.325","uuid":"u-1"}'
-echo '{"duration_ms":7,"num_turns":1,"is_error":false,"result":"'"$text"'","type":"result","subtype":"success","stop_reason":"end_turn","terminal_reason":"completed","total_cost_usd":0.001,"session_id":"s-1","usage":{"input_tokens":3,"output_tokens":5},"permission_denials":[],"uuid":"u-2"}'
+say "$text"

@@ -77,11 +77,13 @@ impl Findings {
 }
 
 impl World {
-    /// A fresh one whose plan begins with its `by`-th task.
+    /// A fresh one whose plan begins with its `by`-th task. What its sessions call done is verified.
     pub(super) fn turned(by: usize) -> Self {
         let mut tasks = PLAN.map(|(id, _)| id);
         tasks.rotate_left(by % PLAN.len());
-        Self::with(&tasks)
+        let mut world = Self::with(&tasks);
+        world.env.with_verifier();
+        world
     }
 
     /// One with other tasks.

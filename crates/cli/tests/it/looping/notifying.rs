@@ -265,7 +265,7 @@ fn without_a_voice_the_terminal_rings() {
     let bells = |settings: &str| {
         let env = quiet(&["a"], settings);
         cassette(&env, &[&works()]);
-        let inner = format!("{} {}", crate::RALPH, arguments(&[]).join(" "));
+        let inner = format!("{} {}", crate::RALPH, arguments(&["--no-verify"]).join(" "));
         let mut command = Command::new(&script);
         command.args(["-qec", &inner, "/dev/null"]).current_dir(env.repo());
         command.env("HOME", env.home()).env("PATH", env.folder().join("tools"));

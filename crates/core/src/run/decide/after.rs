@@ -117,17 +117,27 @@ impl Draft {
             return;
         }
         if class.is_limit() {
-            let streak = self.state.limit_streak;
-            let (until, told) = match (class, resets_at) {
-                (Class::UsageWindow, Some(reset)) => (reset.max(self.now.plus_millis(1000)), true),
-                (Class::UsageWindow, None) => (later(self.now, usage_probe(streak)), false),
-                _ => (later(self.now, transient(streak - 1, self.jitter())), false),
-            };
-            self.wait(slot, Wait::Limit { class, streak, told }, Some(until));
+            self.wait_for_provider(slot, class, self.state.limit_streak, resets_at);
         } else {
             self.look(slot);
         }
         self.wake_idle_slots(slot);
+    }
+
+    /// Waits until the provider can be asked again.
+    pub(super) fn wait_for_provider(
+        &mut self,
+        slot: SlotId,
+        class: Class,
+        streak: u32,
+        resets_at: Option<Timestamp>,
+    ) {
+        let (until, told) = match (class, resets_at) {
+            (Class::UsageWindow, Some(reset)) => (reset.max(self.now.plus_millis(1000)), true),
+            (Class::UsageWindow, None) => (later(self.now, usage_probe(streak)), false),
+            _ => (later(self.now, transient(streak - 1, self.jitter())), false),
+        };
+        self.wait(slot, Wait::Limit { class, streak, told }, Some(until));
     }
 
     /// A finished task may have made others ready: slots without work look again.
@@ -239,6 +249,7 @@ impl Draft {
             }),
             Phase::Candidate => self.effect(Effect::MakeCandidate { slot }),
             Phase::Judging => self.effect(Effect::Judge { slot }),
+            Phase::Verifying => self.verify(slot),
             Phase::Settling => self.settle_again(slot),
         }
     }

@@ -10,8 +10,10 @@ mod session;
 mod settle;
 #[cfg(test)]
 mod tests;
+mod verify;
 
 use super::SlotId;
+use super::class::Class;
 use super::effect::Effect;
 use super::fact::{Fact, Wait};
 use super::input::Input;
@@ -49,6 +51,7 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
         Input::Judged { slot, tree, gates, restless } => {
             draft.judged(input, *slot, tree, gates, *restless);
         }
+        Input::Verified { slot, report } => draft.verified(input, *slot, report),
         Input::Settled { slot, settled } => draft.settled(input, *slot, settled),
         Input::HeadMoved { slot } => draft.head_moved(input, *slot),
         Input::ClaimLost { agent, task } => draft.claim_lost(input, agent, task),
@@ -137,6 +140,11 @@ impl Draft {
                 Phase::Running => {
                     self.effect(Effect::StopWaiting { slot });
                     self.give_slot_up(slot, &current);
+                }
+                Phase::Verifying => {
+                    self.effect(Effect::StopWaiting { slot });
+                    self.fact(Fact::WaitEnded { slot });
+                    self.unverified(slot, Class::Cancelled, "the run ended first".to_owned());
                 }
                 Phase::Free | Phase::Candidate | Phase::Judging | Phase::Settling => {}
             }

@@ -35,7 +35,10 @@ impl Draft {
                     .into_iter()
                     .find(|slot| self.slot(*slot).is_some_and(|slot| slot.holds(task)));
                 match running {
-                    Some(slot) => self.effect(Effect::StopSession { slot, how: Stopping::Kill }),
+                    Some(slot) => {
+                        self.effect(Effect::StopSession { slot, how: Stopping::Kill });
+                        self.stop_waiting_for_verdict(slot);
+                    }
                     None => self.effect(Effect::HoldTask { task: task.clone() }),
                 }
             }
@@ -52,7 +55,9 @@ impl Draft {
         for slot in 0..self.state.slots.len() as SlotId {
             let Some(current) = self.slot(slot).cloned() else { continue };
             match current.phase {
-                Phase::Running => self.effect(Effect::StopSession { slot, how }),
+                Phase::Running | Phase::Verifying => {
+                    self.effect(Effect::StopSession { slot, how });
+                }
                 Phase::Judging if how == Stopping::Kill => {
                     self.effect(Effect::StopSession { slot, how });
                 }

@@ -13,7 +13,7 @@ use crate::run::state::{Cancel, Difference, Phase, Slot};
 
 impl Draft {
     pub(super) fn session_started(&mut self, input: &Input, slot: SlotId, log: &str) {
-        if self.phase(slot) != Some(Phase::Running) {
+        if !matches!(self.phase(slot), Some(Phase::Running | Phase::Verifying)) {
             self.anomaly(input, Some(slot));
             return;
         }
@@ -87,7 +87,11 @@ impl Draft {
         let green = !restless && gates.iter().all(|gate| gate.verdict == Verdict::Pass);
         let tree = tree.to_owned();
         self.fact(Fact::Judged { slot, tree, gates: gates.to_vec(), green });
-        self.settle(slot);
+        if green && self.wants_verifying(slot) {
+            self.verify(slot);
+        } else {
+            self.settle(slot);
+        }
     }
 
     pub(super) fn head_moved(&mut self, input: &Input, slot: SlotId) {
@@ -111,9 +115,11 @@ impl Draft {
             return;
         }
         self.fact(Fact::ClaimLost { slot, task: task.clone() });
-        if matches!(self.phase(slot), Some(Phase::Running | Phase::Judging)) {
+        let current = self.phase(slot);
+        if matches!(current, Some(Phase::Running | Phase::Judging | Phase::Verifying)) {
             self.effect(Effect::StopSession { slot, how: Stopping::Kill });
         }
+        self.stop_waiting_for_verdict(slot);
     }
 }
 
@@ -131,8 +137,7 @@ impl Slot {
             return report.end.class == EndClass::Completed
                 && (changed || report.promise(policy).is_some());
         }
-        let done = |task: &TaskBrief| matches!(report.wish_for(&task.id), Some(Wish::Done { .. }));
-        report.promise(policy).is_some() || report.held.iter().any(done)
+        report.promise(policy).is_some() || report.claims_done()
     }
 }
 
@@ -140,6 +145,17 @@ impl SessionReport {
     /// The promise that says that the plan is done.
     pub(super) fn promise(&self, policy: &Policy) -> Option<&String> {
         self.signals.promises.iter().find(|text| policy.promises.contains(text))
+    }
+
+    /// It holds a task and calls it done.
+    pub(super) fn claims_done(&self) -> bool {
+        !self.called_done().is_empty()
+    }
+
+    /// The tasks that it holds and calls done.
+    pub(super) fn called_done(&self) -> Vec<TaskBrief> {
+        let done = |task: &&TaskBrief| matches!(self.wish_for(&task.id), Some(Wish::Done { .. }));
+        self.held.iter().filter(done).cloned().collect()
     }
 
     /// The agent wants the whole run to stop.

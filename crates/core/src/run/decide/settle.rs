@@ -9,6 +9,7 @@ use crate::run::effect::{CommitPlan, Effect, Ending, Settlement, TaskAction};
 use crate::run::fact::{Fact, GateReport, Notice, PROTECTED, SessionReport, TaskBrief, Wish};
 use crate::run::policy::{Claims, Commits, Picker, Policy};
 use crate::run::state::{Difference, RunState, Slot};
+use crate::run::verifier::VERIFIER;
 use crate::task::{Status, after_failure};
 
 /// What an unsettled task of a session is failed with, where the agent picks.
@@ -16,6 +17,8 @@ const LEFT: &str = "session exited without completing task";
 
 /// How much of a gate's first line goes into the reason, in characters.
 const REASON: usize = 200;
+/// How much of what a verifier says does.
+const VERIFIER_REASON: usize = 600;
 
 impl Draft {
     /// Decides and asks for it to be written down.
@@ -69,7 +72,11 @@ pub(super) fn settlement(state: &RunState, slot: &Slot) -> Option<Settlement> {
         report.held.iter().map(|task| ending(state, slot, report, changed, task)).collect();
     let (class, detail) = match policy.by_iteration() {
         true => judged_as_a_whole(state, slot, report, *difference, &tasks),
-        false => (class_of_iteration(state, slot, report, &tasks), report.end.detail.clone()),
+        false => {
+            let unverified = slot.unverified.as_ref().map(|(_, detail)| detail);
+            let detail = unverified.unwrap_or(&report.end.detail).clone();
+            (class_of_iteration(state, slot, report, &tasks), detail)
+        }
     };
     let done: Vec<&Ending> = tasks.iter().filter(|ending| ending.class == Class::Done).collect();
     let given_up = match policy.by_iteration() {
@@ -121,7 +128,8 @@ fn ending(
     let give_up =
         class.is_return() && task.returns + 1 >= policy.give_up_after && !policy.by_iteration();
     // What does not count comes back as it was; the next claim asks the budget.
-    let too_dear = policy.budget.holds_task(spent(report, task)).filter(|_| row.counts);
+    let counts_or_unverified = row.counts || slot.unverified.is_some();
+    let too_dear = policy.budget.holds_task(spent(report, task)).filter(|_| counts_or_unverified);
     let action = match (row.becomes, wish) {
         (Becomes::Untouched, _) => None,
         (Becomes::Done, Some(Wish::Done { result })) => Some(TaskAction::Done { result }),
@@ -156,7 +164,7 @@ fn ending(
 }
 
 /// What the task cost so far. A session's cost is that of the first task that it held.
-fn spent(report: &SessionReport, task: &TaskBrief) -> u64 {
+pub(super) fn spent(report: &SessionReport, task: &TaskBrief) -> u64 {
     let is_first = report.held.first().is_some_and(|first| first.id == task.id);
     let now = report.end.usage.cost_micro_usd.filter(|_| is_first);
     task.spent_micro_usd.saturating_add(now.unwrap_or(0))
@@ -228,6 +236,9 @@ fn judged(policy: &Policy, slot: &Slot, changed: bool) -> (Class, String) {
     if !green {
         return (Class::Red, red_reason(gates));
     }
+    if let Some(unverified) = &slot.unverified {
+        return unverified.clone();
+    }
     if changed || !gates.is_empty() || policy.claims == Claims::Trust {
         return (Class::Done, String::new());
     }
@@ -238,6 +249,11 @@ fn red_reason(gates: &[GateReport]) -> String {
     let Some(red) = gates.iter().find(|gate| gate.verdict != Verdict::Pass) else {
         return "the files changed while they were judged".to_owned();
     };
+    if red.name == VERIFIER {
+        let words: Vec<&str> = red.digest.split_whitespace().collect();
+        let said: String = words.join(" ").chars().take(VERIFIER_REASON).collect();
+        return format!("verification failed: {said}");
+    }
     let how = match red.exit_code {
         Some(code) => format!("exit code {code}"),
         None => "it did not end".to_owned(),
@@ -271,6 +287,9 @@ fn judged_as_a_whole(
     }
     if let Some((gates, false)) = &slot.judged {
         return (Class::Red, red_reason(gates));
+    }
+    if let Some(unverified) = &slot.unverified {
+        return unverified.clone();
     }
     let promised = report.promise(&state.policy).is_some();
     // Ticks that are refused are taken back, and then nothing has changed.

@@ -5,15 +5,16 @@ mod ends;
 mod iterations;
 mod models;
 mod outcomes;
+mod verifying;
 
 use super::*;
-use crate::agent::{EndClass, ProcessEnd, SessionEnd, Signals, Usage};
+use crate::agent::{self, EndClass, ProcessEnd, SessionEnd, Signals, Usage};
 use crate::ids::{AgentId, AttemptId, QuestionId, TaskId};
 use crate::policy::strategy::{Strategy, TierNames};
 use crate::records::Verdict;
 use crate::run::{
     Budget, Claims, Class, GateReport, Outcome, Picker, Policy, SessionReport, Settled, Settlement,
-    Survey, TaskAction, TaskBrief, TaskResult,
+    Survey, TaskAction, TaskBrief, TaskResult, VerifierReport,
 };
 use crate::task::{Counts, RetryLimit, Status, after_failure};
 
@@ -41,6 +42,8 @@ struct Play {
     gate: Option<bool>,
     notes: Vec<String>,
     usage: Usage,
+    /// How the verifier's sessions end, one after the other, and what they say.
+    verifier: Vec<(EndClass, &'static str)>,
 }
 
 /// A session that ends well, changes something, says this, and meets no gate.
@@ -52,6 +55,7 @@ fn says(text: &str) -> Play {
         gate: None,
         notes: vec![],
         usage: Usage::default(),
+        verifier: vec![],
     }
 }
 
@@ -92,6 +96,9 @@ struct World {
     models: Vec<Option<String>>,
     trees: u32,
     gate: Option<bool>,
+    verifier: Vec<(EndClass, &'static str)>,
+    /// The models of the verifier's sessions.
+    verified_by: Vec<Option<String>>,
     /// What each task has cost.
     spent: Vec<u64>,
     /// What others spent today.
@@ -113,6 +120,8 @@ impl World {
             models: vec![],
             trees: 0,
             gate: None,
+            verifier: vec![],
+            verified_by: vec![],
             spent: vec![0; tasks],
             day: 0,
         }
@@ -154,13 +163,24 @@ impl World {
     fn play(&mut self, plays: &[Play]) {
         self.begin();
         let mut plays = plays.iter();
+        self.go_on(&mut plays);
+        assert_eq!(plays.len(), 0, "sessions that the loop did not start");
+        assert_eq!(self.verifier, [], "verifiers that the loop did not start");
+    }
+
+    /// Answers whatever is asked, until nothing is.
+    fn go_on<'a>(&mut self, plays: &mut impl Iterator<Item = &'a Play>) {
         while !self.pending.is_empty() {
             let effect = self.pending.remove(0);
-            if let Some(input) = self.answer(effect, &mut plays) {
+            if let Some(input) = self.answer(effect, plays) {
                 self.tell(&input);
             }
         }
-        assert_eq!(plays.len(), 0, "sessions that the loop did not start");
+    }
+
+    /// The same, without another session.
+    fn finish(&mut self) {
+        self.go_on(&mut [].iter());
     }
 
     fn counts(&self) -> Counts {
@@ -232,6 +252,8 @@ impl World {
                 let report = Box::new(self.report(task.map(|task| *task), &play));
                 self.trees += u32::from(play.changes);
                 self.gate = play.gate;
+                assert_eq!(self.verifier, [], "verifiers that the loop did not start");
+                self.verifier.clone_from(&play.verifier);
                 Input::SessionEnded { slot, report }
             }
             Effect::MakeCandidate { slot } => {
@@ -241,6 +263,10 @@ impl World {
             Effect::Judge { slot } => {
                 let tree = format!("t{}", self.trees);
                 Input::Judged { slot, tree, gates: self.gates(), restless: false }
+            }
+            Effect::Verify { slot, model, .. } => {
+                self.verified_by.push(model);
+                Input::Verified { slot, report: Box::new(self.verdict()) }
             }
             Effect::Settle { slot, settlement } => self.settle(slot, *settlement),
             Effect::Wake { slot, at, .. } => {
@@ -290,6 +316,19 @@ impl World {
             digest: String::new(),
         };
         self.gate.map(report).into_iter().collect()
+    }
+
+    /// What the verifier says next.
+    fn verdict(&mut self) -> VerifierReport {
+        assert!(!self.verifier.is_empty(), "a verifier was started that nobody planned");
+        let (class, text) = self.verifier.remove(0);
+        let usage = Usage { cost_micro_usd: Some(10_000), ..Usage::default() };
+        VerifierReport {
+            end: SessionEnd { text: text.to_owned(), usage, ..SessionEnd::of(class, "") },
+            process: ProcessEnd::Exited { code: 0 },
+            verdict: agent::Verdict::read(text).filter(|_| class == EndClass::Completed),
+            duration_ms: 1,
+        }
     }
 
     /// The store: does what the settlement says.

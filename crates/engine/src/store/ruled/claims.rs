@@ -188,6 +188,10 @@ impl<T: Table> Change<'_, T> {
         to.retry_count = 0;
         to.reason = None;
         self.settle(key, &task, &to)?;
+        if task.verification_status.is_some() {
+            let task = Task { verification_status: None, ..self.table.load(key)? };
+            self.table.save(key, &task)?;
+        }
         self.withdraw_questions(key)?;
         self.log(key, LogKind::Reset, "")
     }

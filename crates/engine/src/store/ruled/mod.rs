@@ -9,8 +9,9 @@ mod sync;
 use ralph_core::ids::{AttemptId, QuestionId};
 use ralph_core::plan::PlanTask;
 use ralph_core::records::{
-    AgentRecord, Attempt, AttemptEnd, Evidence, Feature, Liveness, LogEntry, Question,
+    AgentRecord, Attempt, AttemptEnd, Evidence, Feature, Liveness, LogEntry, Question, Verdict,
 };
+use ralph_core::run::VERIFIER;
 use ralph_core::task::{
     Actor, Counts, NewTask, Refusal, RetryLimit, Status, Task, TaskPatch, parent_status,
 };
@@ -54,6 +55,18 @@ impl<T: Table> Ruled<T> {
             self.0.rollback();
         }
         done
+    }
+
+    /// What the verifier said of a task stands with the task too.
+    fn note_verdict(&mut self, key: T::Key, evidence: &Evidence) -> Result<()> {
+        if evidence.judge != VERIFIER {
+            return Ok(());
+        }
+        let mut task = self.0.load(key)?;
+        let status = if evidence.verdict == Verdict::Pass { "passed" } else { "failed" };
+        task.verification_status = Some(status.to_owned());
+        task.updated_at = evidence.at;
+        self.0.save(key, &task)
     }
 
     fn known(&mut self, id: &TaskId) -> Result<T::Key> {
@@ -274,7 +287,8 @@ impl<T: Table> Store for Ruled<T> {
     fn add_evidence(&mut self, evidence: &Evidence) -> Result<()> {
         self.0.begin(Durability::Power)?;
         let key = known(&mut self.0, &evidence.task);
-        key.and_then(|key| self.0.insert_evidence(key, evidence))
+        key.and_then(|key| self.0.insert_evidence(key, evidence).map(|()| key))
+            .and_then(|key| self.note_verdict(key, evidence))
             .and_then(|()| self.0.commit())
             .inspect_err(|_| self.0.rollback())
     }

@@ -1,0 +1,136 @@
+//! The verifier, with the real Claude Code on both sides.
+
+use super::*;
+
+fn pass() -> [Turn; 2] {
+    [Turn::bash("cat hello.txt && git status --short"), Turn::text("Good. <verify-pass/>")]
+}
+
+fn fail(reason: &str) -> [Turn; 1] {
+    [Turn::text(format!("No.\n\n<verify-fail>{reason}</verify-fail>"))]
+}
+
+/// The task `a`, where the preset has a verifier.
+fn verified(script: Script) -> Option<ClaudeEnv> {
+    let mut env = playing(script)?;
+    env.with_verifier();
+    Some(env)
+}
+
+#[test]
+fn s1_42_s1_44_claude_code_verifies_what_claude_code_built() {
+    let Some(env) = verified(Script::new().session(good_session()).session(pass())) else { return };
+    let said = said(env.build(&["--once"]), 0);
+    has(&said, "✓ verifier");
+    let seen = openings(&env);
+    assert_eq!(seen.len(), 2);
+    has(&seen[1].system_text(), "You are the verifier of a loop");
+    let told = prompt(&seen[1]);
+    has(&told, "Say hello in hello.txt.");
+    has(&told, "+hello");
+    assert_eq!(seen[0].model(), seen[1].model(), "the same model");
+    let task = shown(&env, "a");
+    assert_eq!((&task["status"], &task["verification_status"]), (&"done".into(), &"passed".into()));
+    // It looked at the files that were left, in a place that is gone.
+    let turns = &env.sessions_seen()[1];
+    assert_eq!(turns[1].tool_results(), [("hello".to_owned(), false)]);
+}
+
+#[test]
+fn s1_45_a_verifier_that_fails_twice_then_passes() {
+    let script = Script::new()
+        .session(good_session())
+        .session(fail("the greeting has no exclamation mark"))
+        .session([Turn::bash("echo 'hello!' > hello.txt"), Turn::text(DONE)])
+        .session(fail("it is not committed"))
+        .session([
+            Turn::bash("git add . && git commit --quiet -m 'Greet loudly'"),
+            Turn::text(DONE),
+        ])
+        .session(pass());
+    let Some(env) = verified(script) else { return };
+    said(env.build(&[]), 0);
+    assert_eq!(outcomes(&env, "a"), ["red", "red", "done"]);
+    let seen = openings(&env);
+    has(&prompt(&seen[2]), "the greeting has no exclamation mark");
+    has(&prompt(&seen[4]), "it is not committed");
+    assert_eq!(shown(&env, "a")["verification_status"], "passed");
+}
+
+#[test]
+fn s1_43_a_verifier_that_crashes_is_a_fail() {
+    let script = Script::new()
+        .session(good_session())
+        .session([Turn::bash("kill -KILL $PPID; sleep 5")])
+        .session([Turn::text(DONE)])
+        .session(pass());
+    let Some(env) = verified(script) else { return };
+    said(env.build(&[]), 0);
+    assert_eq!(outcomes(&env, "a"), ["red", "done"]);
+    has(&prompt(&openings(&env)[2]), "verification failed: its session ended with crash");
+}
+
+/// A reader's tools: what writes files is refused, and the refusal is no reason to fail.
+#[test]
+fn s1_42_a_verifier_may_not_edit() {
+    let meddling = [
+        Turn::tool("Write", serde_json::json!({"file_path": "stray.txt", "content": "x"})),
+        Turn::text("I may not. <verify-pass/>"),
+    ];
+    let Some(env) = verified(Script::new().session(good_session()).session(meddling)) else {
+        return;
+    };
+    said(env.build(&["--once"]), 0);
+    let results = env.sessions_seen()[1][1].tool_results();
+    assert!(results[0].1, "refused: {results:?}");
+    assert_eq!(shown(&env, "a")["status"], "done");
+}
+
+#[test]
+fn a_limit_that_the_verifier_meets_is_waited_out() {
+    let script = Script::new()
+        .session(good_session())
+        .session([Turn::overloaded().for_ever()])
+        .session(pass());
+    let Some(mut env) = verified(script) else { return };
+    env.retries(0);
+    let said = said(env.build(&[]), 0);
+    has(&said, "the provider is overloaded");
+    assert_eq!(outcomes(&env, "a"), ["done"]);
+    assert_eq!(shown(&env, "a")["retry_count"], 0);
+}
+
+/// 429 without a reset: looked at again much later, with a countdown; the task stays as it was.
+#[test]
+fn a_usage_window_that_the_verifier_meets_costs_nothing() {
+    let script = Script::new()
+        .session(good_session())
+        .session([Turn::rate_limited().retry_after(3600).for_ever()]);
+    let Some(env) = verified(script) else { return };
+    let run = start(&env, &[]);
+    let wait = wait_for_fact(&env, "wait_started");
+    assert_eq!(wait["class"], "usage_window", "{wait}");
+    ralph_testkit::send_signal("INT", run.id());
+    has(&said(Ran::end_of(run), 130), "usage limit");
+    let task = shown(&env, "a");
+    assert_eq!((&task["status"], &task["retry_count"]), (&"pending".into(), &0.into()));
+}
+
+/// The builder claims done with a red gate, then with no change, then after deleting the test that fails:
+/// the gate is green by then, and the verifier sees the diff.
+#[test]
+fn done_with_a_red_gate_with_no_change_and_after_deleting_the_test() {
+    let script = Script::new()
+        .session([Turn::bash("echo hullo > hello.txt"), Turn::text(DONE)])
+        .session([Turn::text(DONE)])
+        .session([Turn::bash("rm tests/hello.sh"), Turn::text(DONE)])
+        .session(fail("tests/hello.sh was deleted"));
+    let Some(env) = verified(script) else { return };
+    env.write("tests/hello.sh", "grep -q hello hello.txt\n");
+    gate(&env, "for test in tests/*.sh; do test ! -e $test || sh $test || exit 1; done");
+    said(env.build(&["3"]), 0);
+    assert_eq!(outcomes(&env, "a"), ["red", "red", "red"]);
+    let told = prompt(&openings(&env)[3]);
+    has(&told, "deleted file mode");
+    has(shown(&env, "a")["reason"].as_str().unwrap(), "tests/hello.sh was deleted");
+}

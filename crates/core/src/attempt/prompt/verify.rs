@@ -1,0 +1,234 @@
+//! The words of a verifier's prompt: what was to be done, what was changed, and what the gates said.
+
+use super::{
+    AttemptContext, Body, Cow, Prompt, Section, beginning, body_of, document, entry, field,
+    printable,
+};
+use crate::attempt::budget::{BYTES_PER_TOKEN, shares};
+use crate::records::Verdict;
+use crate::run::GateReport;
+
+/// The instructions of every verifier.
+pub const VERIFIER_RULES: &str = include_str!("../text/verifier.md").trim_ascii_end();
+
+/// How many changed files are named.
+const FILES: usize = 100;
+/// The most of a diff, in bytes. The whole tree lies before the verifier.
+const DIFF: usize = 48 << 10;
+
+/// The work that is to be verified.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Work {
+    /// What the session was told, for each task that it calls done; the first one's spec and plan count.
+    pub tasks: Vec<AttemptContext>,
+    /// The files that it changed.
+    pub files: Vec<String>,
+    /// How it changed them.
+    pub diff: String,
+    /// What the gates said.
+    pub gates: Vec<GateReport>,
+    /// What else was found, in sentences.
+    pub remarks: Vec<String>,
+}
+
+/// The prompt for a verifier, within `budget` tokens beside the instructions.
+pub fn verifier(work: &Work, budget: usize) -> Prompt {
+    let sections = sections(work);
+    let needs: Vec<usize> = sections.iter().map(Section::need).collect();
+    let given = shares(&needs, budget.saturating_mul(BYTES_PER_TOKEN));
+    let mut cuts = Vec::new();
+    let texts: Vec<String> = sections
+        .iter()
+        .zip(given)
+        .map(|(section, share)| section.write(share, &mut cuts))
+        .collect();
+    let task = super::joined(texts.iter().map(String::as_str));
+    Prompt { system: VERIFIER_RULES.to_owned(), task, cuts }
+}
+
+fn sections(work: &Work) -> Vec<Section<'_>> {
+    let mut all: Vec<Section<'_>> = work.tasks.iter().filter_map(claimed).collect();
+    if let Some(first) = work.tasks.first() {
+        all.extend(first.spec.as_ref().map(|spec| document("Feature specification", spec)));
+        all.extend(first.plan.as_ref().map(|plan| document("Feature plan", plan)));
+    }
+    all.push(changes(work));
+    let gates: Vec<String> = work.gates.iter().map(gate).collect();
+    all.push(Section {
+        title: "Gates",
+        head: match gates.is_empty() {
+            true => "Nothing but you judges this work.".to_owned(),
+            false => "The loop ran these itself:".to_owned(),
+        },
+        body: Body::List(gates),
+        foot: String::new(),
+        rest: "run them".to_owned(),
+    });
+    let remarks: Vec<String> =
+        work.remarks.iter().map(|text| format!("- {}", field(text))).collect();
+    if !remarks.is_empty() {
+        all.push(Section {
+            title: "Look at this closely",
+            head: String::new(),
+            body: Body::List(remarks),
+            foot: String::new(),
+            rest: "read the diff".to_owned(),
+        });
+    }
+    all
+}
+
+fn claimed(context: &AttemptContext) -> Option<Section<'_>> {
+    let task = context.task.as_ref()?;
+    let mut head = format!("- id: `{}`\n- title: {}", task.id, field(&task.title));
+    if let Some(parent) = &context.parent {
+        head.push_str(&format!("\n- part of: {}", field(&parent.title)));
+    }
+    if let Some(spec) = &task.spec {
+        head.push_str(&format!("\n- spec: {}", field(spec)));
+    }
+    Some(Section {
+        title: "Task that is said to be done",
+        head,
+        body: Body::Text(body_of(task)),
+        foot: String::new(),
+        rest: format!("see `ralph task show {}`", task.id),
+    })
+}
+
+fn changes(work: &Work) -> Section<'_> {
+    let named: Vec<String> =
+        work.files.iter().take(FILES).map(|file| format!("- {}", field(file))).collect();
+    let mut head = match work.files.len() {
+        0 => "Nothing was changed: the session says that the task was done before.".to_owned(),
+        count => format!("{count} files differ from the last tree that was accepted:"),
+    };
+    if work.files.len() == 1 {
+        head = "One file differs from the last tree that was accepted:".to_owned();
+    }
+    if !named.is_empty() {
+        head = format!("{head}\n\n{}", named.join("\n"));
+    }
+    if work.files.len() > FILES {
+        head.push_str(&format!("\n- and {} more", work.files.len() - FILES));
+    }
+    let diff = beginning(&work.diff, DIFF);
+    let body = match diff.trim().is_empty() {
+        true => String::new(),
+        // Indented, so that no line of it can close the block it stands in.
+        false => {
+            let lines: Vec<String> = printable(diff)
+                .lines()
+                .map(|line| format!("    {line}").trim_end().to_owned())
+                .collect();
+            lines.join("\n")
+        }
+    };
+    let cut = diff.len() < work.diff.len();
+    Section {
+        title: "What was changed",
+        head,
+        body: Body::Text(Cow::Owned(body)),
+        foot: if cut { "[the rest of the diff is left out]".to_owned() } else { String::new() },
+        rest: "read the files".to_owned(),
+    }
+}
+
+fn gate(gate: &GateReport) -> String {
+    let said = match gate.verdict {
+        Verdict::Pass => "green",
+        _ => "red",
+    };
+    entry(format!("- `{}`: {said}", field(&gate.name)), &gate.digest, "      ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attempt::context::AssignedTask;
+    use crate::ids::TaskId;
+
+    fn work() -> Work {
+        let task = AssignedTask {
+            id: TaskId::new("t-1").unwrap(),
+            title: "Say hello".to_owned(),
+            description: "In the README.".to_owned(),
+            steps: vec!["Write it".to_owned()],
+            category: None,
+            spec: Some("specs/hello.md".to_owned()),
+            reference: None,
+        };
+        Work {
+            tasks: vec![AttemptContext { task: Some(task), ..AttemptContext::default() }],
+            files: vec!["README.md".to_owned()],
+            diff: "diff --git a/README.md b/README.md\n+```\n+hello\n".to_owned(),
+            gates: vec![GateReport {
+                name: "test".to_owned(),
+                verdict: Verdict::Pass,
+                exit_code: Some(0),
+                duration_ms: 1,
+                digest: String::new(),
+            }],
+            remarks: vec!["tests/a.rs: the test `a` was removed".to_owned()],
+        }
+    }
+
+    #[test]
+    fn s1_42_a_verifier_is_told_the_task_the_diff_and_what_the_gates_said() {
+        let prompt = verifier(&work(), 20_000);
+        insta::assert_snapshot!(prompt.task, @r"
+        ## Task that is said to be done
+
+        - id: `t-1`
+        - title: Say hello
+        - spec: specs/hello.md
+
+        In the README.
+
+        Steps:
+        1. Write it
+
+        ## What was changed
+
+        One file differs from the last tree that was accepted:
+
+        - README.md
+
+            diff --git a/README.md b/README.md
+            +```
+            +hello
+
+        ## Gates
+
+        The loop ran these itself:
+
+        - `test`: green
+
+        ## Look at this closely
+
+        - tests/a.rs: the test `a` was removed
+        ");
+        assert!(prompt.system.contains("<verify-fail>"));
+        assert!(super::super::tokens(&prompt.system) < 500);
+    }
+
+    #[test]
+    fn a_great_diff_is_cut_and_says_so() {
+        let mut work = work();
+        work.diff = "+x\n".repeat(200_000);
+        let prompt = verifier(&work, 20_000);
+        assert!(prompt.task.len() < 90_000, "{}", prompt.task.len());
+        assert!(prompt.task.contains("[the rest of the diff is left out]"));
+        let small = verifier(&work, 500);
+        assert!(small.task.len() < 4_000, "{}", small.task.len());
+        assert!(small.task.contains("tokens; read the files]"), "{}", small.task);
+    }
+
+    #[test]
+    fn without_changes_and_gates_it_is_said_too() {
+        let bare = Work { files: vec![], diff: String::new(), gates: vec![], ..work() };
+        let prompt = verifier(&bare, 20_000);
+        assert!(prompt.task.contains("Nothing was changed"));
+        assert!(prompt.task.contains("Nothing but you judges this work."));
+    }
+}

@@ -1,0 +1,106 @@
+//! From green gates to a verdict of the verifier.
+
+use super::Draft;
+use crate::run::SlotId;
+use crate::run::budget;
+use crate::run::class::Class;
+use crate::run::effect::Effect;
+use crate::run::exit::View;
+use crate::run::fact::{Fact, SessionReport};
+use crate::run::input::Input;
+use crate::run::state::{Cancel, Phase, Slot};
+use crate::run::verifier::VerifierReport;
+
+impl Draft {
+    /// Whether what the gates let through is to be verified: a session calls a task done that is still
+    /// ours and still wanted.
+    pub(super) fn wants_verifying(&self, slot: SlotId) -> bool {
+        self.state.policy.verify.is_some()
+            && self.slot(slot).is_some_and(|slot| {
+                let claims = slot.report.as_ref().is_some_and(SessionReport::claims_done);
+                claims && slot.is_wanted()
+            })
+    }
+
+    /// Starts the verifier, unless nothing more may be started or spent. Without a verdict nothing is
+    /// done: the work stays where it is.
+    pub(super) fn verify(&mut self, slot: SlotId) {
+        let Some(verifier) = self.state.policy.verify.as_deref().cloned() else { return };
+        let Some(current) = self.slot(slot) else { return };
+        if !current.is_wanted() {
+            self.settle(slot);
+            return;
+        }
+        if self.state.cancel != Cancel::No {
+            self.unverified(slot, Class::Cancelled, "the run was cancelled".to_owned());
+            return;
+        }
+        if let Some(used_up) = self.nothing_left(current) {
+            let detail = format!("nothing is left for the verifier, {used_up}");
+            self.unverified(slot, Class::Cancelled, detail);
+            return;
+        }
+        let model = verifier.model(current.model.as_ref());
+        let tasks = current.report.as_ref().map(SessionReport::called_done).unwrap_or_default();
+        self.fact(Fact::Verifying { slot, agent: verifier.agent, model: model.clone() });
+        self.effect(Effect::Verify { slot, tasks, model });
+    }
+
+    /// The budget of the run or the task that is used up.
+    fn nothing_left(&self, slot: &Slot) -> Option<String> {
+        let view = View { state: &self.state, slot: 0, survey: None, now: self.now };
+        let run = budget::of_run(view).into_iter().find(|used| used.is_up());
+        run.map(budget::Used::words).or_else(|| {
+            let report = slot.report.as_ref()?;
+            let spent = report.held.iter().map(|task| super::settle::spent(report, task));
+            spent.into_iter().find_map(|spent| self.state.policy.budget.holds_task(spent))
+        })
+    }
+
+    /// The work gets no verdict.
+    pub(super) fn unverified(&mut self, slot: SlotId, class: Class, detail: String) {
+        self.fact(Fact::Unverified { slot, class, detail });
+        self.settle(slot);
+    }
+
+    pub(super) fn verified(&mut self, input: &Input, slot: SlotId, report: &VerifierReport) {
+        if self.phase(slot) != Some(Phase::Verifying) {
+            self.anomaly(input, Some(slot));
+            return;
+        }
+        self.fact(Fact::Verified { slot, report: report.clone() });
+        let Some(current) = self.slot(slot) else { return };
+        let streak = current.verifier_limits;
+        match report.obstacle() {
+            _ if !current.is_wanted() => self.settle(slot),
+            None => self.settle(slot),
+            Some(class) if class.is_limit() && !self.is_ending() => {
+                self.wait_for_provider(slot, class, streak, report.end.resets_at);
+            }
+            Some(class) => {
+                let detail = match report.end.detail.as_str() {
+                    "" => format!("the verifier's session ended with {class}"),
+                    detail => format!("the verifier: {detail}"),
+                };
+                self.unverified(slot, class, detail);
+            }
+        }
+    }
+
+    /// A verdict that is waited for is of no use any more.
+    pub(super) fn stop_waiting_for_verdict(&mut self, slot: SlotId) {
+        let waits = |slot: &Slot| slot.phase == Phase::Verifying && slot.wait.is_some();
+        if self.slot(slot).is_some_and(waits) {
+            self.fact(Fact::WaitEnded { slot });
+            self.effect(Effect::StopWaiting { slot });
+            self.settle(slot);
+        }
+    }
+}
+
+impl Slot {
+    /// Nobody has taken the task away.
+    fn is_wanted(&self) -> bool {
+        !self.lost && !self.skip
+    }
+}

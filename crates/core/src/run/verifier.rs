@@ -1,0 +1,188 @@
+//! The verifier: a second session that judges what the first one left, and may change nothing.
+
+use serde::{Deserialize, Serialize};
+
+use super::class::Class;
+use super::fact::GateReport;
+use super::state::Slot;
+use crate::agent::{self, ProcessEnd, SessionEnd};
+use crate::records;
+
+/// The verifier as it is named in evidence.
+pub const VERIFIER: &str = "verifier";
+
+/// How much of what a verifier says is kept with the evidence, in characters.
+const KEPT: usize = 2_000;
+
+/// The model of a verifier.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerifierModel {
+    /// The same as that of the session it judges.
+    Same,
+    /// This one.
+    Named(String),
+    /// Whatever its agent takes by itself.
+    Own,
+}
+
+/// Who verifies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verifier {
+    /// The agent, by its profile's name.
+    pub agent: String,
+    /// Its model.
+    pub model: VerifierModel,
+}
+
+impl Verifier {
+    /// The model to ask for, when the session that is judged was asked to use that one.
+    pub fn model(&self, session: Option<&String>) -> Option<String> {
+        match &self.model {
+            VerifierModel::Same => session.cloned(),
+            VerifierModel::Named(name) => Some(name.clone()),
+            VerifierModel::Own => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Verifier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.model {
+            VerifierModel::Named(model) => write!(f, "{}, model {model}", self.agent),
+            VerifierModel::Same | VerifierModel::Own => f.write_str(&self.agent),
+        }
+    }
+}
+
+/// A verifier's session that has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerifierReport {
+    /// How it ended.
+    pub end: SessionEnd,
+    /// How its process ended.
+    pub process: ProcessEnd,
+    /// What its final text says; `None` where it says nothing or was not to be heard.
+    pub verdict: Option<agent::Verdict>,
+    /// How long it took.
+    pub duration_ms: u64,
+}
+
+impl VerifierReport {
+    /// Why there is no verdict about the work: a limit, a wrong key, somebody who stopped it. Anything
+    /// else that goes wrong with a verifier is a verdict, and that is no.
+    pub fn obstacle(&self) -> Option<Class> {
+        Class::of(self.end.class)
+            .filter(|class| class.is_limit() || class.is_hopeless() || *class == Class::Cancelled)
+    }
+
+    /// What it says, as one who judges among others.
+    pub fn judged(&self) -> GateReport {
+        let (verdict, words) = match &self.verdict {
+            Some(agent::Verdict::Pass) => {
+                (records::Verdict::Pass, self.end.text.replace("<verify-pass/>", ""))
+            }
+            Some(agent::Verdict::Fail(reason)) if !reason.trim().is_empty() => {
+                (records::Verdict::Fail, reason.clone())
+            }
+            Some(agent::Verdict::Fail(_)) => {
+                (records::Verdict::Fail, "it said no and gave no reason".to_owned())
+            }
+            None => (records::Verdict::Fail, self.why_none()),
+        };
+        GateReport {
+            name: VERIFIER.to_owned(),
+            verdict,
+            exit_code: None,
+            duration_ms: self.duration_ms,
+            digest: ending(words.trim()),
+        }
+    }
+
+    fn why_none(&self) -> String {
+        match Class::of(self.end.class) {
+            None => "it ended without a verdict".to_owned(),
+            Some(class) if self.end.detail.is_empty() => format!("its session ended with {class}"),
+            Some(class) => format!("its session ended with {class}: {}", self.end.detail),
+        }
+    }
+}
+
+impl Slot {
+    /// Takes in what a verifier said. What it used is part of what the iteration used.
+    pub(super) fn heard(&mut self, verifier: &VerifierReport) {
+        if let Some(report) = &mut self.report {
+            report.end.usage = report.end.usage.plus(verifier.end.usage);
+        }
+        let obstacle = verifier.obstacle();
+        self.verifier_limits = match obstacle {
+            Some(class) if class.is_limit() => self.verifier_limits + 1,
+            _ => 0,
+        };
+        if let (None, Some((gates, green))) = (obstacle, &mut self.judged) {
+            let judged = verifier.judged();
+            *green &= judged.verdict == records::Verdict::Pass;
+            gates.push(judged);
+        }
+    }
+}
+
+/// The end of a text: a verdict comes last, with what led to it before it.
+fn ending(text: &str) -> String {
+    match text.char_indices().rev().nth(KEPT) {
+        Some((start, first)) => format!("…{}", &text[start + first.len_utf8()..]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::EndClass;
+    use crate::records::Verdict;
+
+    fn report(class: EndClass, text: &str) -> VerifierReport {
+        VerifierReport {
+            end: SessionEnd { text: text.to_owned(), ..SessionEnd::of(class, "") },
+            process: ProcessEnd::Exited { code: 0 },
+            verdict: agent::Verdict::read(text).filter(|_| class == EndClass::Completed),
+            duration_ms: 5,
+        }
+    }
+
+    #[test]
+    fn s1_43_whatever_is_not_a_pass_is_a_fail() {
+        for (class, text, verdict, words) in [
+            (EndClass::Completed, "I looked. <verify-pass/>", Verdict::Pass, "I looked."),
+            (EndClass::Completed, "<verify-fail>no test</verify-fail>", Verdict::Fail, "no test"),
+            (EndClass::Completed, "<verify-fail/>", Verdict::Fail, "without a verdict"),
+            (EndClass::Completed, "<verify-fail> </verify-fail>", Verdict::Fail, "gave no reason"),
+            (EndClass::Completed, "it looks fine", Verdict::Fail, "without a verdict"),
+            (EndClass::Crash, "<verify-pass/>", Verdict::Fail, "crash"),
+            (EndClass::Timeout, "", Verdict::Fail, "timeout"),
+            (EndClass::Empty, "", Verdict::Fail, "empty"),
+        ] {
+            let report = report(class, text);
+            assert_eq!(report.obstacle(), None, "{class:?}");
+            let judged = report.judged();
+            assert_eq!(judged.verdict, verdict, "{text}");
+            assert!(judged.digest.contains(words), "{}", judged.digest);
+        }
+    }
+
+    #[test]
+    fn a_limit_says_nothing_about_the_work() {
+        for class in [EndClass::UsageWindow, EndClass::Overload, EndClass::Auth] {
+            assert!(report(class, "").obstacle().is_some(), "{class:?}");
+        }
+        assert_eq!(report(EndClass::Cancelled, "").obstacle(), Some(Class::Cancelled));
+    }
+
+    #[test]
+    fn of_a_long_text_the_end_is_kept() {
+        let long = format!("<verify-pass/>{}ok", "é".repeat(5_000));
+        let digest = report(EndClass::Completed, &long).judged().digest;
+        assert_eq!(digest.chars().count(), KEPT + 1);
+        assert!(digest.ends_with("éok"));
+    }
+}

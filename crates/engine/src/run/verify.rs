@@ -1,0 +1,171 @@
+//! The verifier's session: a checkout of its own, a prompt of its own, and a verdict.
+//!
+//! It works on a copy that is thrown away. What it asks for through its socket is refused, so the worst
+//! that it can do to the plan is to say no.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ralph_core::agent::{EndClass, ProcessEnd, SessionEnd, Verdict};
+use ralph_core::attempt::prompt::Work;
+use ralph_core::run::{Input, Port, SlotId, TaskBrief, VerifierReport};
+
+use super::crash;
+use super::crew::{Answer, Crew, Failed};
+use super::judge::drop_aside;
+use super::session::{Played, shortened};
+use super::setup::VerifierSetup;
+use crate::agents::{Permissions, PromptBy, SessionSpec};
+use crate::ports::{Candidate, Checkout};
+use crate::socket::{Requests, Seat, SessionSocket};
+
+/// What a verifier may use: nothing that writes files by itself.
+const TOOLS: [&str; 4] = ["Bash", "Read", "Glob", "Grep"];
+/// How much of a diff is asked for, in bytes.
+const DIFF: usize = 256 << 10;
+
+impl Crew {
+    /// Lets the verifier look at the candidate and tells the loop.
+    pub(super) async fn verify(
+        self: Arc<Self>,
+        slot: SlotId,
+        tasks: Vec<TaskBrief>,
+        model: Option<String>,
+    ) {
+        let answer = self.look_over(slot, &tasks, model).await;
+        self.answer(slot, answer);
+    }
+
+    async fn look_over(
+        self: &Arc<Self>,
+        slot: SlotId,
+        tasks: &[TaskBrief],
+        model: Option<String>,
+    ) -> Answer {
+        let Some(candidate) = self.kit(slot).candidate.clone() else {
+            return Err(Failed::new(Port::Git, "there is no candidate tree", true));
+        };
+        let Some(verifier) = &self.setup.verifier else {
+            return Err(Failed::new(Port::Prompt, "there is no verifier", true));
+        };
+        let checkout = self.checkout_to_verify(&candidate).await?;
+        let played = match self.prepare_checkout(slot, Some(&checkout)).await {
+            Some(failed) => Played {
+                end: SessionEnd::of(
+                    EndClass::Crash,
+                    format!("the setup command failed: {}", failed.report.digest),
+                ),
+                process: ProcessEnd::Stopped,
+                duration_ms: failed.report.duration_ms,
+                leftovers: 0,
+            },
+            None => {
+                let prompt = self.verifier_prompt(slot, tasks, &candidate).await?;
+                self.verifier_session(slot, verifier, tasks, prompt, model, checkout.folder())
+                    .await?
+            }
+        };
+        drop_aside(Some(checkout)).await;
+        crash::point("verified");
+        let Played { end, process, duration_ms, .. } = played;
+        let report = VerifierReport {
+            verdict: match end.class {
+                EndClass::Completed => Verdict::read(&end.text),
+                _ => None,
+            },
+            end: shortened(end),
+            process,
+            duration_ms,
+        };
+        let mut kit = self.kit(slot);
+        kit.usage = kit.usage.plus(report.end.usage);
+        if report.obstacle().is_none() {
+            kit.gates.push(report.judged());
+        }
+        drop(kit);
+        Ok(Input::Verified { slot, report: Box::new(report) })
+    }
+
+    async fn checkout_to_verify(
+        self: &Arc<Self>,
+        candidate: &Candidate,
+    ) -> Result<Checkout, Failed> {
+        let candidate = candidate.clone();
+        self.aside_of_tasks(move |crew| {
+            Ok(crew.setup.vcs.checkout(&candidate, &crew.setup.gate_rules.include)?)
+        })
+        .await
+    }
+
+    async fn verifier_prompt(
+        self: &Arc<Self>,
+        slot: SlotId,
+        tasks: &[TaskBrief],
+        candidate: &Candidate,
+    ) -> Result<PromptBy, Failed> {
+        let (tasks, tree) = (tasks.to_vec(), candidate.tree.clone());
+        self.aside_of_tasks(move |crew| {
+            let settled = crew.settled_tree();
+            let (files, diff) = match settled == tree {
+                true => (vec![], String::new()),
+                false => (
+                    crew.setup.vcs.changes(&settled, &tree)?,
+                    crew.setup.vcs.patch(&settled, &tree, DIFF)?,
+                ),
+            };
+            let gates = crew.kit(slot).gates.clone();
+            let remarks = crew.protected_told(slot, &gates).into_iter().collect();
+            let work = Work { tasks: vec![], files, diff, gates, remarks };
+            let prompt = {
+                let store = &mut *crew.store();
+                crew.setup.prompting.verifier(store.as_mut(), &tasks, work)?
+            };
+            let iteration = crew.kit(slot).iteration;
+            let system = crew.written(iteration, ".verifier.system.md", prompt.system.clone())?;
+            let task =
+                crew.written(iteration, ".verifier.task.md", prompt.task_file().to_owned())?;
+            Ok(PromptBy::System { system, task })
+        })
+        .await
+    }
+
+    async fn verifier_session(
+        self: &Arc<Self>,
+        slot: SlotId,
+        verifier: &VerifierSetup,
+        tasks: &[TaskBrief],
+        prompt: PromptBy,
+        model: Option<String>,
+        folder: &Path,
+    ) -> Result<Played, Failed> {
+        let requests = Requests::default();
+        // It may look at the plan, and ask for nothing.
+        requests.close();
+        let seat = Seat {
+            agent: self.agent_id(slot).clone(),
+            task: tasks.first().map(|task| (task.id.clone(), task.generation)),
+            may_claim: false,
+            plan: None,
+            requests,
+        };
+        let (number, desk) = (self.next_session(), Arc::clone(&self.setup.desk));
+        let socket = SessionSocket::open(&self.sockets, number, seat, desk, &self.setup.ralph)
+            .map_err(|error| Failed::new(Port::Prompt, error, false))?;
+        let spec = SessionSpec {
+            executable: verifier.executable.clone(),
+            extra_args: verifier.extra_args.clone(),
+            folder: folder.to_owned(),
+            environment: self.session_environment(&socket),
+            prompt,
+            model,
+            permissions: Permissions::Tools(TOOLS.map(str::to_owned).to_vec()),
+            cassette: verifier.cassette.clone(),
+            session: None,
+        };
+        let iteration = self.kit(slot).iteration;
+        let log = self.setup.logs.verifier_raw(iteration);
+        let (raw, stop) = (self.raw_log(&log), self.kit(slot).stop.subscribe());
+        self.take(&Input::SessionStarted { slot, log: log.display().to_string() });
+        Ok(self.play(slot, verifier.agent, &spec, &log, raw, stop).await)
+    }
+}
