@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ralph_core::nearest::nearest;
+use ralph_core::run::{CHANGES, PROTECTED, VERIFIER};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -18,6 +19,9 @@ pub(super) const FIELDS: [(&str, Kind, bool, &str); 3] = [
     ("command", Kind::Text, true, "The shell command; exit code 0 means green."),
     ("timeout", Kind::Duration, false, "How long the command may run before it counts as red."),
 ];
+
+/// Judges besides the gates. Evidence is told apart by these names.
+const JUDGES: [&str; 3] = [VERIFIER, PROTECTED, CHANGES];
 
 /// A command that has to succeed before work counts as done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +104,10 @@ fn one(
             Ok(Value::Text(value)) if !value.trim().is_empty() => {
                 if *name == "name" && value.chars().any(hidden) {
                     return Err(refuse("the name of a gate must be one line of text".to_owned()));
+                }
+                if *name == "name" && JUDGES.contains(&value.trim()) {
+                    let message = format!("{value:?} is the name of a judge of ralph's own");
+                    return Err(refuse(message));
                 }
                 *text = Some(value);
             }

@@ -139,6 +139,9 @@ pub struct SessionReport {
 /// The judge of changes to protected files, as it is named in evidence.
 pub const PROTECTED: &str = "protected files";
 
+/// What looks whether anything changed, as it is named in evidence.
+pub const CHANGES: &str = "changes";
+
 /// What one gate said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateReport {

@@ -30,8 +30,8 @@ pub use control::Control;
 pub use decide::{Step, decide};
 pub use effect::{CommitPlan, Effect, Ending, Settlement, Stopping, TaskAction};
 pub use fact::{
-    About, Fact, GateReport, Notice, PROTECTED, Request, RunEvent, SessionReport, TaskBrief, Wait,
-    Wish,
+    About, CHANGES, Fact, GateReport, Notice, PROTECTED, Request, RunEvent, SessionReport,
+    TaskBrief, Wait, Wish,
 };
 pub use input::{Input, Port, Settled, Survey, TaskResult};
 pub use outcome::{Outcome, StopReason};

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use ralph_core::ids::QuestionId;
 use ralph_core::records::{AttemptEnd, Evidence, Verdict};
 use ralph_core::run::{
-    Class, Ending, Input, PROTECTED, Port, Settled, Settlement, SlotId, TaskAction, TaskResult,
+    CHANGES, Class, Ending, Input, PROTECTED, Port, Settled, Settlement, SlotId, TaskAction,
+    TaskResult,
 };
 use ralph_core::task::{Counts, Refusal, Status};
 use ralph_core::{TaskId, Timestamp};
@@ -169,9 +170,9 @@ impl Crew {
                 })
                 .collect();
             if settlement.unchanged || ending.class == Class::Unchanged {
-                rows.push(row("changes", Verdict::Unchanged, None, 0, "No changes detected"));
+                rows.push(row(CHANGES, Verdict::Unchanged, None, 0, "No changes detected"));
             } else if gates.is_empty() {
-                rows.push(row("changes", Verdict::Ungated, None, 0, ""));
+                rows.push(row(CHANGES, Verdict::Ungated, None, 0, ""));
             }
             if let Some(told) = self.protected_told(slot, &gates) {
                 rows.push(row(PROTECTED, Verdict::Pass, None, 0, &told));

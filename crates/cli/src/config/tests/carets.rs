@@ -248,6 +248,16 @@ two gates are called `a`
   |        ^^^
 ",
     );
+    check(
+        "[[gate]]\nname = 'verifier'\ncommand = 'x'\n",
+        "
+\"verifier\" is the name of a judge of ralph's own
+ --> ralph.toml:2:8
+  |
+2 | name = 'verifier'
+  |        ^^^^^^^^^^
+",
+    );
     assert!(error(repo("[[gate]]\nname = ' '\ncommand = 'x'")).contains("must not be empty"));
     assert!(error(repo("[[gate]]\nname = \"a\\nb\"\ncommand = 'x'")).contains("one line"));
     assert!(error(repo("gate = 'make'")).contains("begin with [[gate]]"));
