@@ -161,12 +161,26 @@ impl<'a> Context<'a> {
 
     /// Opens the store for changes and makes it when there is none.
     pub(crate) fn store(&mut self) -> Result<Box<dyn Store>, CliError> {
+        self.check_not_in_session()?;
         let (project, path) = self.store_path()?;
         self.tell_of_waiting();
         if !path.exists() {
             project.exclude_state()?;
         }
         Ok(Box::new(SqliteStore::open(&path)?))
+    }
+
+    /// A process of a session that has lost its socket must not pass for a person. Gates are started by the
+    /// loop for the person, and may do what a person may.
+    fn check_not_in_session(&self) -> Result<(), CliError> {
+        let of_session = |name| self.environment.get(name).is_some();
+        if self.seated.is_some() || !of_session("RALPH_MARK") || of_session("RALPH_GATE") {
+            return Ok(());
+        }
+        let why = "this process belongs to a session of a run, and RALPH_SOCKET is not set: \
+                   only the loop of that run may change tasks";
+        Err(CliError::new(Exit::NotEligible, why)
+            .hint("keep RALPH_SOCKET in the environment; a person types this in another terminal"))
     }
 
     /// Opens the store for looking. Where there is none, the answer is that of an empty one.

@@ -306,3 +306,21 @@ fn a_question_waits_for_its_answer() {
         "1 open, 0 active, 0 done, 0 blocked, 0 deleted, 1 waiting\n"
     );
 }
+
+/// Whoever loses the socket does not become a person by that.
+#[test]
+fn a_process_of_a_session_without_its_socket_changes_nothing() {
+    let mut env = env();
+    env.task(&["add", "greet", "--id", "greet"]);
+    env.task(&["claim", "greet", "--agent", "agent-0a1b2c3d"]);
+    env.set("RALPH_MARK", "boot.1.2.project.3.4");
+    for agent in ["", "agent-0a1b2c3d"] {
+        env.set("RALPH_AGENT_ID", agent);
+        let said = env.ralph(&["task", "done", "greet"]).failure(2);
+        assert!(said.contains("belongs to a session of a run"), "{said}");
+    }
+    assert!(env.task(&["list"]).contains("greet"), "looking is nobody's harm");
+    // A gate is started by the loop for the person.
+    env.set("RALPH_AGENT_ID", "").set("RALPH_GATE", "test");
+    env.task(&["done", "greet"]);
+}

@@ -212,6 +212,17 @@ pub trait Vcs: Send + Sync {
     /// worktree into it that fit `include`, the patterns of a `.worktreeinclude`.
     fn checkout(&self, candidate: &Candidate, include: &str) -> Result<Checkout, GitError>;
 
+    /// Those ignored files that [`Vcs::checkout`] would copy for `include`, each with its content as a
+    /// number.
+    fn included(&self, _include: &str) -> Result<Vec<(String, u64)>, GitError> {
+        Ok(vec![])
+    }
+
+    /// The worktree must be on the branch that the run works on.
+    fn check_branch(&self, _base: &RunBase) -> Result<(), GitError> {
+        Ok(())
+    }
+
     /// The commits that `to` has and `from` has not, oldest first.
     fn commits(&self, from: Option<&str>, to: &str) -> Result<Vec<String>, GitError>;
 

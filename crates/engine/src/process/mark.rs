@@ -63,10 +63,14 @@ impl Origin {
 /// A short name of a project's place. FNV-1a: it has to be the same in every version of ralph.
 pub(crate) fn project_key(root: &Path) -> String {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-    let hash = root.as_os_str().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+    format!("{:016x}", fnv1a(root.as_os_str().as_bytes()))
+}
+
+/// Bytes as a number that is the same everywhere.
+pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{hash:016x}")
+    })
 }
 
 #[cfg(test)]

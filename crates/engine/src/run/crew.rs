@@ -17,6 +17,7 @@ use super::day::{Loose, sessions_before};
 use super::dispatcher::Dispatcher;
 use super::display::Display;
 use super::setup::Setup;
+use super::surroundings::Surroundings;
 use crate::entropy::Ids;
 use crate::plan_file::{Look, Requested};
 use crate::ports::{Candidate, GitError, Peek, RunBase, Store, StoreError};
@@ -132,6 +133,8 @@ pub(super) struct Crew {
     let_go: Mutex<HashSet<(TaskId, Generation)>>,
     /// Sessions whose cost may be in no attempt.
     loose: Mutex<Vec<Loose>>,
+    /// What the files that are judged look like beside their tree, before the first session.
+    pub(super) surroundings: Surroundings,
     /// What the gates said before the first session.
     pub(super) baseline: tokio::sync::OnceCell<Baseline>,
     /// Rings when the store was changed by anybody.
@@ -174,6 +177,7 @@ impl Crew {
         let today = crate::clock::now().day_began();
         let loose = logs.map(|logs| sessions_before(logs, today)).unwrap_or_default();
         Arc::new(Self {
+            surroundings: Surroundings::of(&setup),
             settled_tree,
             setup,
             base,

@@ -44,6 +44,7 @@ mod settle;
 pub mod setup;
 pub mod state_file;
 mod status;
+mod surroundings;
 mod verify;
 mod watch;
 

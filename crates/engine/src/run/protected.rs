@@ -7,6 +7,7 @@ use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, Input, Notice, PROTECTED, SlotId};
 
 use super::crew::{Crew, Failed};
+use super::surroundings::{Surroundings, leads_out};
 use crate::ports::Candidate;
 
 /// How many files are named.
@@ -52,8 +53,9 @@ impl Crew {
         candidate: &Candidate,
     ) -> Result<Vec<String>, Failed> {
         let settled = self.settled_tree();
+        let mut found = self.surroundings.changed(&Surroundings::of(&self.setup));
         if settled == candidate.tree {
-            return Ok(vec![]);
+            return Ok(found);
         }
         let known = self.kit(slot).changes.take().filter(|(tree, _)| *tree == candidate.tree);
         let changes = match known {
@@ -61,15 +63,22 @@ impl Crew {
             None => self.setup.vcs.changes(&settled, &candidate.tree)?,
         };
         let patterns = &self.setup.gate_rules.protected;
-        let mut found = Vec::new();
         for file in changes {
             if any_matches(patterns, &file) {
                 found.push(file);
+            } else if self.is_link_out(&file) {
+                found.push(format!("{file} (a link out of the repository)"));
             } else if let Some(what) = self.definition_changed(&settled, candidate, &file)? {
                 found.push(format!("{file} ({what})"));
             }
         }
         Ok(found)
+    }
+
+    /// Whether a file that a session made or changed is a link to something that is not in the repository.
+    fn is_link_out(&self, file: &str) -> bool {
+        let target = std::fs::read_link(self.setup.project.worktree.join(file));
+        target.is_ok_and(|target| leads_out(file, &target))
     }
 
     /// What a file says about gates, where it says something else now.

@@ -37,6 +37,13 @@ impl Crew {
         crash::point("plan-written");
         let mut commit = None;
         let mut tree = candidate.tree.clone();
+        if settlement.commit.is_none()
+            && settlement.class == Class::Done
+            && let Err(error) = self.setup.vcs.check_branch(&self.base)
+        {
+            self.save(slot, settlement.tasks.first().map(|ending| &ending.task.id));
+            return Err(error.into());
+        }
         if let Some(plan) = &settlement.commit {
             let candidate = self.with_plan(candidate.clone())?;
             tree.clone_from(&candidate.tree);

@@ -15,7 +15,7 @@ use super::git::{Git, GitError};
 use super::in_place::GitVcs;
 use super::scratch;
 use crate::ports::{Candidate, Checkout};
-use crate::process::project_key;
+use crate::process::{fnv1a, project_key};
 
 impl GitVcs {
     pub(super) fn check_out_fresh(
@@ -77,6 +77,19 @@ impl GitVcs {
         // A folder is another repository.
         let wanted = paths.filter(|path| !path.is_empty() && !path.ends_with(b"/"));
         Ok(wanted.filter(|path| !is_ours(path)).map(os_path).collect())
+    }
+
+    pub(super) fn included_contents(&self, patterns: &str) -> Result<Vec<(String, u64)>, GitError> {
+        let content = |path: PathBuf| {
+            let file = self.worktree().join(&path);
+            let bytes = match std::fs::read_link(&file) {
+                Ok(target) => target.into_os_string().into_encoded_bytes(),
+                // What vanishes meanwhile is empty, and differs from what it was.
+                Err(_) => std::fs::read(&file).unwrap_or_default(),
+            };
+            (path.display().to_string(), fnv1a(&bytes))
+        };
+        Ok(self.included(patterns)?.into_iter().map(content).collect())
     }
 
     pub(super) fn file_in(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::entries::{Change, RAW, index_info, parse_changes, zeros};
 use super::git::GitError;
 use super::in_place::{Author, GitVcs, lock};
+use super::position::Position;
 use crate::ports::{Candidate, RunBase};
 
 /// Paths that are committed and still have to be brought into the person's index, because another git
@@ -24,12 +25,9 @@ impl GitVcs {
         subject: &str,
         body: &str,
     ) -> Result<Option<String>, GitError> {
+        let at = self.on_branch(base)?;
         if !candidate.leftovers {
             return Ok(None);
-        }
-        let at = self.position()?;
-        if at.branch != base.branch {
-            return Err(GitError::OtherBranch { expected: base.branch.clone(), found: at.branch });
         }
         let moved = |found| GitError::HeadMoved { expected: candidate.head.clone(), found };
         if at.head != candidate.head {
@@ -60,6 +58,16 @@ impl GitVcs {
             self.post_commit(folder);
         }
         Ok(Some(id))
+    }
+
+    /// What is checked out, which must be the branch of the run: also where the agent has committed
+    /// everything itself, for what is on another branch is not done.
+    pub(super) fn on_branch(&self, base: &RunBase) -> Result<Position, GitError> {
+        let at = self.position()?;
+        match at.branch == base.branch {
+            true => Ok(at),
+            false => Err(GitError::OtherBranch { expected: base.branch.clone(), found: at.branch }),
+        }
     }
 
     fn refresh_index(&self, like: &str, changes: &[Change]) -> Result<(), GitError> {

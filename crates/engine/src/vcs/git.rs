@@ -84,6 +84,8 @@ impl<'a> Git<'a> {
         let mut command = Command::new("git");
         command.current_dir(folder).env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
         command.env("GIT_OPTIONAL_LOCKS", "0");
+        // What is judged is what is committed, not what somebody has git show instead of it.
+        command.env("GIT_NO_REPLACE_OBJECTS", "1");
         // Ctrl-C is for ralph, which stops in its own time: it must not cut a commit in half.
         command.process_group(0);
         for name in ELSEWHERE {

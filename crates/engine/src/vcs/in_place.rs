@@ -213,6 +213,14 @@ impl Vcs for GitVcs {
         self.check_out_fresh(candidate, include)
     }
 
+    fn included(&self, include: &str) -> Result<Vec<(String, u64)>, GitError> {
+        self.included_contents(include)
+    }
+
+    fn check_branch(&self, base: &RunBase) -> Result<(), GitError> {
+        self.on_branch(base).map(drop)
+    }
+
     fn commits(&self, from: Option<&str>, to: &str) -> Result<Vec<String>, GitError> {
         let without = from.map(|from| format!("^{from}"));
         let mut arguments = vec!["rev-list", "--reverse", to];

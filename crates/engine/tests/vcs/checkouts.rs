@@ -16,6 +16,35 @@ fn git_in(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
+/// A replaced object is shown by git and is not what is committed.
+#[test]
+fn a_checkout_shows_what_is_committed_and_not_what_replaces_it() {
+    let repo = Repo::new();
+    let (vcs, base) = repo.begin();
+    let real = repo.git(&["rev-parse", "HEAD:a.txt"]);
+    repo.write("other.txt", "shown instead\n");
+    let other = repo.git(&["hash-object", "-w", "other.txt"]);
+    repo.git(&["replace", &real, &other]);
+    let text = String::from_utf8(vcs.file(&base.settled_tree, "a.txt").unwrap().unwrap()).unwrap();
+    assert_ne!(text, "shown instead\n");
+    let candidate = vcs.candidate(&base).unwrap();
+    let checkout = vcs.checkout(&candidate, "").unwrap();
+    assert_eq!(std::fs::read_to_string(checkout.folder().join("a.txt")).unwrap(), text);
+}
+
+#[test]
+fn the_ignored_files_of_a_checkout_are_told_by_their_content() {
+    let repo = Repo::new();
+    let (vcs, _) = repo.begin();
+    repo.write("a.log", "one\n");
+    let one = vcs.included("*.log\n").unwrap();
+    assert_eq!(one.len(), 1);
+    assert_eq!(one, vcs.included("*.log\n").unwrap());
+    repo.write("a.log", "two\n");
+    assert_ne!(one, vcs.included("*.log\n").unwrap());
+    assert!(vcs.included("*.txt\n").unwrap().is_empty(), "tracked files are in the tree");
+}
+
 #[test]
 fn a_checkout_has_exactly_the_files_of_the_tree() {
     let repo = Repo::new();

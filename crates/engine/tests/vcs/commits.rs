@@ -109,6 +109,26 @@ fn a_switch_to_another_branch_is_an_error() {
     assert_eq!(refused.to_string(), "the worktree is on branch elsewhere now, not on branch main");
 }
 
+/// What an agent committed elsewhere is not on the branch, though nothing is left to commit.
+#[test]
+fn everything_committed_on_another_branch_is_an_error_too() {
+    for place in [["switch", "-c", "side"], ["checkout", "--detach", "HEAD"]] {
+        let repo = Repo::new();
+        let (vcs, base) = repo.begin();
+        vcs.check_branch(&base).unwrap();
+        repo.git(&place);
+        repo.write("one.txt", "session\n");
+        repo.git(&["add", "-A"]);
+        repo.git(&["commit", "--quiet", "-m", "mine"]);
+        let candidate = vcs.candidate(&base).unwrap();
+        assert!(!candidate.leftovers);
+        let refused = vcs.commit(&base, &candidate, "x", "").unwrap_err();
+        assert!(matches!(refused, GitError::OtherBranch { .. }), "{refused:?}");
+        let refused = vcs.check_branch(&base).unwrap_err();
+        assert!(matches!(refused, GitError::OtherBranch { .. }), "{refused:?}");
+    }
+}
+
 #[test]
 fn without_an_identity_git_is_asked_and_its_sentence_told() {
     let repo = Repo::new();

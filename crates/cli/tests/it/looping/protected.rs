@@ -95,3 +95,53 @@ fn without_gates_protected_files_do_not_count_as_proof() {
     let rows = show(&env, "a")["evidence"].to_string();
     assert!(rows.contains("ungated") && rows.contains("protected files changed"), "{rows}");
 }
+
+/// What is reported of a session that greens its gate by other means than the tree.
+fn reported(include: &str, steps: &[String]) -> (TestEnv, String) {
+    let env = project(&["a"]);
+    env.write(".gitignore", ".env\n");
+    env.write(".env", "A=1\n");
+    env.write(".worktreeinclude", include);
+    let gates = "clean = true\non_protected = \"reject\"";
+    config(&env, gates);
+    let mut all = vec![write("a.txt", "x\n")];
+    all.extend_from_slice(steps);
+    all.push(say("<task-done>{id}</task-done>"));
+    let ran = build(&env, &[&session(&all)], &["--once"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    (env, ran.stderr)
+}
+
+#[test]
+fn a_filter_that_a_session_plants_is_refused() {
+    let plants =
+        "git config filter.x.smudge 'echo hello'; echo '* filter=x' > .git/info/attributes";
+    let (env, said) = reported("", &[sh(plants)]);
+    assert_eq!(classes(&env), ["red"]);
+    for file in [".git/config", ".git/info/attributes"] {
+        assert!(said.contains(&format!("{file} (how git shows files)")), "{said}");
+    }
+    // Other settings are nobody's business.
+    let (env, said) = reported("", &[sh("git config color.ui false")]);
+    assert_eq!(classes(&env), ["done"], "{said}");
+}
+
+#[test]
+fn a_file_that_clean_checkouts_get_counts_as_it_was() {
+    let (env, said) = reported(".env\n", &[write(".env", "A=2\n")]);
+    assert_eq!(classes(&env), ["red"]);
+    assert!(said.contains(".env (what a clean checkout gets)"), "{said}");
+    let (env, said) = reported(".env\n", &[write(".env", "A=1\n")]);
+    assert_eq!(classes(&env), ["done"], "{said}");
+    let (env, said) = reported("", &[write(".env", "A=2\n")]);
+    assert_eq!(classes(&env), ["done"], "it is given to nobody: {said}");
+}
+
+#[test]
+fn a_link_out_of_the_repository_is_refused() {
+    let (env, said) = reported("", &[sh("ln -s /etc/hostname name")]);
+    assert_eq!(classes(&env), ["red"]);
+    assert!(said.contains("name (a link out of the repository)"), "{said}");
+    let (env, said) = reported("", &[sh("mkdir d; ln -s ../a.txt d/link")]);
+    assert_eq!(classes(&env), ["done"], "{said}");
+}

@@ -1,0 +1,157 @@
+//! What decides beside the tree how its files look where gates judge: settings of git that change files on
+//! their way, and the ignored files that a clean checkout is given. Both count as they were when the run
+//! began; what a session makes of them is reported or refused like a protected file.
+
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+
+use super::setup::Setup;
+
+/// The surroundings at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Surroundings {
+    /// Each file, and what it says that matters here.
+    said: Vec<(String, String)>,
+    /// The ignored files that a checkout gets, and their content as a number.
+    included: Vec<(String, u64)>,
+}
+
+impl Surroundings {
+    /// As they are now. What cannot be read says nothing.
+    pub(super) fn of(setup: &Setup) -> Self {
+        let mut said = Vec::new();
+        let mut note = |name: String, path: &Path, says: fn(&str) -> String| {
+            let text = std::fs::read(path).unwrap_or_default();
+            said.push((name, says(&String::from_utf8_lossy(&text))));
+        };
+        let common = &setup.project.git_dir;
+        let own = setup.project.own_git_dir().unwrap_or_else(|_| common.clone());
+        note(".git/config".to_owned(), &common.join("config"), filters);
+        note(".git/config.worktree".to_owned(), &own.join("config.worktree"), filters);
+        note(".git/info/attributes".to_owned(), &common.join("info/attributes"), str::to_owned);
+        for (name, path) in of_person(setup) {
+            note(name, &path, filters);
+        }
+        let rules = &setup.gate_rules;
+        let wanted = rules.clean && !rules.include.trim().is_empty();
+        let included = match wanted {
+            true => setup.vcs.included(&rules.include).unwrap_or_default(),
+            false => vec![],
+        };
+        Self { said, included }
+    }
+
+    /// What is different now, in words.
+    pub(super) fn changed(&self, now: &Self) -> Vec<String> {
+        let settings = self.said.iter().zip(&now.said).filter(|(then, now)| then.1 != now.1);
+        let mut found: Vec<String> =
+            settings.map(|((name, _), _)| format!("{name} (how git shows files)")).collect();
+        let is_new = |entry: &&(String, u64)| !self.included.contains(entry);
+        let is_gone =
+            |entry: &&(String, u64)| !now.included.iter().any(|(name, _)| *name == entry.0);
+        let files = now.included.iter().filter(is_new);
+        let files = files.chain(self.included.iter().filter(is_gone));
+        found.extend(files.map(|(name, _)| format!("{name} (what a clean checkout gets)")));
+        found
+    }
+}
+
+/// The person's own settings of git.
+fn of_person(setup: &Setup) -> Vec<(String, PathBuf)> {
+    let variable = |name: &str| {
+        let found = setup.agent_environment.iter().find(|(known, _)| known == OsStr::new(name));
+        found.map(|(_, value)| PathBuf::from(value))
+    };
+    let home = variable("HOME");
+    let config = variable("XDG_CONFIG_HOME").or_else(|| Some(home.clone()?.join(".config")));
+    let mut found = Vec::new();
+    found.extend(home.map(|home| ("~/.gitconfig".to_owned(), home.join(".gitconfig"))));
+    found.extend(config.map(|home| ("~/.config/git/config".to_owned(), home.join("git/config"))));
+    found
+}
+
+/// The settings that change files between the repository and the worktree, or bring in others that may.
+fn filters(config: &str) -> String {
+    let mut kept = Vec::new();
+    let mut all = false;
+    for line in config.lines().map(str::trim) {
+        if let Some(section) = line.strip_prefix('[') {
+            let section = section.to_ascii_lowercase();
+            all = ["filter", "include"].iter().any(|name| section.starts_with(name));
+        }
+        let key = line.split('=').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let alone = ["attributesfile", "autocrlf", "eol", "worktree"].contains(&key.as_str());
+        if (all || alone) && !line.is_empty() && !line.starts_with(['#', ';']) {
+            kept.push(line);
+        }
+    }
+    kept.join("\n")
+}
+
+/// Whether a link leads out of the folder that it lies in, or would from a copy of it.
+pub(super) fn leads_out(file: &str, target: &Path) -> bool {
+    let mut depth = Path::new(file).components().count().saturating_sub(1);
+    for part in target.components() {
+        match part {
+            Component::RootDir | Component::Prefix(_) => return true,
+            Component::ParentDir if depth == 0 => return true,
+            Component::ParentDir => depth -= 1,
+            Component::Normal(_) => depth += 1,
+            Component::CurDir => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_settings_that_change_files_are_looked_at() {
+        let plain = "[core]\n\tbare = false\n[color]\n\tui = auto\n[user]\n\tname = \"a\"\n";
+        assert_eq!(filters(plain), "");
+        let planted = format!("{plain}[filter \"x\"]\n\tsmudge = echo hello\n[core]\n\tEOL = lf\n");
+        assert_eq!(filters(&planted), "[filter \"x\"]\nsmudge = echo hello\nEOL = lf");
+        assert_ne!(filters("[Include]\npath = ../x\n"), "");
+        assert_ne!(filters("[core]\nattributesFile = /x\n"), "");
+    }
+
+    #[test]
+    fn what_is_new_changed_or_gone_is_named() {
+        let then = Surroundings {
+            said: vec![("a".into(), String::new()), ("b".into(), "x".into())],
+            included: vec![(".env".into(), 1), ("old".into(), 2)],
+        };
+        assert!(then.changed(&then).is_empty());
+        let now = Surroundings {
+            said: vec![("a".into(), "new".into()), ("b".into(), "x".into())],
+            included: vec![(".env".into(), 3), ("more".into(), 4)],
+        };
+        let found = then.changed(&now);
+        let what = "(what a clean checkout gets)";
+        assert_eq!(
+            found,
+            [
+                "a (how git shows files)".to_owned(),
+                format!(".env {what}"),
+                format!("more {what}"),
+                format!("old {what}")
+            ]
+        );
+    }
+
+    #[test]
+    fn links_within_are_told_from_links_out() {
+        for (file, target, out) in [
+            ("a", "b", false),
+            ("d/a", "../b", false),
+            ("d/a", "../../b", true),
+            ("a", "/etc/passwd", true),
+            ("a", "d/../../b", true),
+            ("d/a", "./x/../../b", false),
+        ] {
+            assert_eq!(leads_out(file, Path::new(target)), out, "{file} -> {target}");
+        }
+    }
+}
