@@ -111,9 +111,10 @@ fn used_up(view: View<'_>) -> Option<StopReason> {
 
 fn blocked(view: View<'_>) -> Option<StopReason> {
     let survey = view.survey?;
+    let policy = &view.state.policy;
+    // An agent that picks from a plan file is given the file, unless nothing in it is left to do.
     if survey.claimable > 0
-        || view.state.policy.picker == Picker::Agent
-        || view.state.policy.by_iteration()
+        || (policy.picker == Picker::Agent && !policy.by_iteration())
         || view.state.others_busy(view.slot)
     {
         return None;

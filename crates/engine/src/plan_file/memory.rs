@@ -10,6 +10,7 @@ use ralph_core::TaskId;
 use ralph_core::plan::markdown::{self, Edit, Known, PlanDoc};
 use serde::{Deserialize, Serialize};
 
+use super::left::Left;
 use super::{PlanFile, Read};
 use crate::project::write_privately;
 
@@ -22,6 +23,8 @@ pub struct Snapshot {
     pub doc: PlanDoc,
     /// The task that each item is, in their order.
     pub ids: Vec<TaskId>,
+    /// Tasks that left the plan during a session and wait for a person.
+    pub left: Vec<Left>,
 }
 
 impl Snapshot {
@@ -44,7 +47,7 @@ impl Snapshot {
             ticks.filter_map(|(index, _)| self.doc.set_done(index, true)).collect();
         let text = markdown::apply(&self.text, &ticks).unwrap_or_else(|_| self.text.clone());
         match markdown::read(self.doc.kind, &text) {
-            Ok(doc) => Self { text, doc, ids: self.ids.clone() },
+            Ok(doc) => Self { text, doc, ids: self.ids.clone(), left: self.left.clone() },
             // A tick breaks nothing that could be read before.
             Err(_) => self.clone(),
         }
@@ -67,6 +70,9 @@ struct Stored {
     name: Option<String>,
     /// A session may have changed it since, and nobody has judged that.
     session: bool,
+    /// Tasks that left it during a session.
+    #[serde(default)]
+    left: Vec<Left>,
 }
 
 const VERSION: u32 = 1;
@@ -89,7 +95,8 @@ impl PlanFile {
         if stored.v != VERSION || doc.items.len() != stored.ids.len() {
             return None;
         }
-        Some((Snapshot { text: stored.text, doc, ids: stored.ids }, stored.session))
+        let Stored { text, ids, left, session, .. } = stored;
+        Some((Snapshot { text, doc, ids, left }, session))
     }
 
     /// The names of all plan files that were ever worked off in a worktree.
@@ -119,6 +126,7 @@ impl PlanFile {
             ids: look.ids.clone(),
             name: Some(self.name.clone()),
             session,
+            left: look.left.clone(),
         };
         write_privately(&self.memory(), &serde_json::to_string(&stored).map_err(io::Error::other)?)
     }

@@ -11,8 +11,10 @@
 //! | `replace.rs` | replacing a file as a whole, unless somebody was faster |
 //! | `memory.rs` | what the file said when ralph last looked, and which task each item is |
 //! | `reconcile.rs` | the file's tasks into the store, outcomes of the store into the file |
+//! | `left.rs` | tasks that left the file while a session ran |
 //! | `session.rs` | what a session asks for by the file, and what becomes of it |
 
+mod left;
 mod memory;
 mod reconcile;
 mod replace;
@@ -25,6 +27,7 @@ use std::time::Duration;
 use ralph_core::plan::PlanError;
 use ralph_core::plan::markdown::{self, Kind, PlanDoc};
 
+pub use left::Left;
 pub use memory::Snapshot;
 pub use reconcile::{Look, ReconcileError};
 pub use session::{Book, DONE_MARKER, Requested, Verdicts};

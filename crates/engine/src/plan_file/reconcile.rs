@@ -1,7 +1,8 @@
 //! The tasks of a plan file into the store, and outcomes that only the store knows into the file.
 //!
 //! What the file says now is compared with what it said at the last look. An item is the task that it
-//! was, reworded or moved; a new one is a new task; one that is gone is taken out of the plan. A tick
+//! was, reworded or moved; a new one is a new task; one that is gone is taken out of the plan, unless a
+//! session may have done that and claims are to be confirmed: then it waits for a person. A tick
 //! that came since is a person's word, unless a session was cut off in between: then nobody has judged
 //! it, and it is taken back. A task that is done stays so; unticked by a person, its item is a new task.
 
@@ -13,6 +14,7 @@ use ralph_core::task::{Actor, Status, Task, TaskPatch};
 use ralph_core::text::Title;
 use ralph_core::{TaskId, Timestamp};
 
+use super::left::{self, Left, is_undecided};
 use super::memory::Snapshot;
 use super::replace::{Replaced, create, replace};
 use super::{PlanFile, PlanFileError, Read};
@@ -78,11 +80,13 @@ impl Look {
 }
 
 impl PlanFile {
-    /// Brings file and store together; `None` when there is no file.
+    /// Brings file and store together; `None` when there is no file. With `confirms`, what left the plan
+    /// while a session ran that was cut off is not believed.
     pub fn reconcile(
         &self,
         store: &mut dyn Store,
         ids: &mut Ids,
+        confirms: bool,
         by: &Actor,
         now: Timestamp,
     ) -> Result<Option<Look>, ReconcileError> {
@@ -90,7 +94,15 @@ impl PlanFile {
         for _ in 0..TRIES {
             let Some(read) = self.read_in_peace()? else { return Ok(None) };
             let before = self.remembered();
-            let meeting = Meeting::new(self, read, before, store, ids)?;
+            let mut meeting = Meeting::new(self, read, before, store, ids)?;
+            if let Some(wanted) = meeting.wanted_back() {
+                // Read anew, the lines are items like any other.
+                self.put_lines_back(&meeting.read, &wanted)?;
+                continue;
+            }
+            if confirms && meeting.cut_off.is_some() {
+                meeting.hold_what_left(store, by, now)?;
+            }
             meeting.update_store(store, by, now)?;
             let Some(look) = meeting.write_back()? else { continue };
             self.remember(&look.plan, false).map_err(failed)?;
@@ -153,6 +165,12 @@ struct Meeting<'a> {
     items: Vec<Item>,
     /// Tasks that the file has no longer.
     gone: Vec<TaskId>,
+    /// Those of them that a person has to decide about.
+    left: Vec<Left>,
+    /// What the file said before a session that was cut off.
+    cut_off: Option<Snapshot>,
+    /// Tasks that had left and stand in the file again.
+    back: Vec<TaskId>,
     /// Neither the file nor the tasks are different from the last look.
     same: bool,
     /// What Status said before a session that was cut off.
@@ -169,10 +187,18 @@ impl<'a> Meeting<'a> {
         new_ids: &mut Ids,
     ) -> Result<Self, ReconcileError> {
         let tasks = tasks_of(plan, store)?;
-        let (known, cut_off) = match &before {
+        let (mut known, cut_off) = match &before {
             Some((look, session)) => (look.known(), *session),
             None => (known_from(&tasks), false),
         };
+        let mut left = before.as_ref().map(|(look, _)| look.left.clone()).unwrap_or_default();
+        left.retain(|left| is_undecided(left, &tasks));
+        if let Some((look, _)) = &before {
+            let back = look.known_left(&tasks).into_iter().filter(|known| {
+                left.iter().any(|left| left.id == known.id) && !look.ids.contains(&known.id)
+            });
+            known.extend(back);
+        }
         let same = !cut_off
             && before.as_ref().is_some_and(|(look, _)| {
                 look.text == read.text && look.ids.iter().all(|id| tasks.contains_key(id))
@@ -201,11 +227,18 @@ impl<'a> Meeting<'a> {
                 None => new_ids.task()?,
             });
         }
+        let back: Vec<TaskId> = left.iter().map(|left| left.id.clone()).collect();
+        let back: Vec<TaskId> = back.into_iter().filter(|id| ids.contains(id)).collect();
+        left.retain(|left| !back.contains(&left.id));
+        let gone = identified.gone.iter().map(|place| known[*place].id.clone());
         let mut meeting = Self {
             plan,
             ids,
             items,
-            gone: identified.gone.iter().map(|place| known[*place].id.clone()).collect(),
+            gone: gone.filter(|id| !left.iter().any(|left| left.id == *id)).collect(),
+            left,
+            back,
+            cut_off: before.as_ref().filter(|_| cut_off).map(|(look, _)| look.clone()),
             same,
             status: before.filter(|_| cut_off && read.doc.is_done()).and_then(|(look, _)| {
                 let then = look.doc.status_text().unwrap_or_default().to_owned();
@@ -216,6 +249,30 @@ impl<'a> Meeting<'a> {
         };
         meeting.parents_follow(new_ids)?;
         Ok(meeting)
+    }
+
+    /// Tasks that had left the plan and that a person took up again by command.
+    fn wanted_back(&self) -> Option<Vec<&Left>> {
+        let is_open = |left: &&Left| {
+            self.tasks.get(&left.id).is_some_and(|task| task.status == Status::Pending)
+        };
+        let wanted: Vec<&Left> = self.left.iter().filter(is_open).collect();
+        (!wanted.is_empty()).then_some(wanted)
+    }
+
+    /// What left the plan during a session that was cut off waits from now on.
+    fn hold_what_left(
+        &mut self,
+        store: &mut dyn Store,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let Some(start) = &self.cut_off else { return Ok(()) };
+        let missing = start.missing_from(&self.read.doc);
+        let held = left::hold(store, missing, "during a session that was cut off", by, now)?;
+        self.gone.retain(|id| !held.iter().any(|left| left.id == *id));
+        self.left.extend(held);
+        Ok(())
     }
 
     /// A parent is done with its parts, whatever its own box says.
@@ -254,6 +311,13 @@ impl<'a> Meeting<'a> {
         if !self.same {
             let tasks: Vec<PlanTask> = (0..self.ids.len()).map(|index| self.task(index)).collect();
             store.sync(&tasks, SyncMode::Add, by, now)?;
+        }
+        for id in &self.back {
+            match store.reset(id, by, now) {
+                // Ticked, it is done already.
+                Ok(()) | Err(StoreError::Refused(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         let gone: Vec<TaskId> = self
             .gone
@@ -305,7 +369,7 @@ impl<'a> Meeting<'a> {
 
     /// Writes what the file lacks; `None` when somebody changed it meanwhile.
     fn write_back(self) -> Result<Option<Look>, ReconcileError> {
-        let Self { plan, read: Read { text, doc }, ids, items, status, .. } = self;
+        let Self { plan, read: Read { text, doc }, ids, items, left, status, .. } = self;
         let mut edits: Vec<Edit> = Vec::new();
         let mut taken_back = Vec::new();
         for (index, item) in items.iter().enumerate() {
@@ -331,7 +395,7 @@ impl<'a> Meeting<'a> {
                 }
             }
         };
-        let plan = Snapshot { text: read.text, doc: read.doc, ids };
+        let plan = Snapshot { text: read.text, doc: read.doc, ids, left };
         Ok(Some(Look { plan, tasks: HashMap::new(), taken_back, remarks: vec![] }))
     }
 }

@@ -36,6 +36,8 @@ pub struct Verdicts {
     pub marker: bool,
     /// What goes into a progress file about the iteration.
     pub book: Option<Book>,
+    /// Tasks that left the plan are told by whoever has them wait.
+    pub left_waits: bool,
 }
 
 /// What a progress file keeps of an iteration.
@@ -146,7 +148,8 @@ impl PlanFile {
             remarks.push(format!("{DONE_MARKER} was taken back"));
         }
         let gone = start.ids.iter().zip(&start.doc.items);
-        let gone = gone.filter(|(id, item)| !item.done && !ids.contains(&Some(*id)));
+        let gone = gone
+            .filter(|(id, item)| !verdicts.left_waits && !item.done && !ids.contains(&Some(*id)));
         for (_, item) in gone {
             remarks.push(format!("\"{}\" left the plan during the session", item.title));
         }

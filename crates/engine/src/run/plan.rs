@@ -5,7 +5,8 @@ use ralph_core::agent::{EndClass, SessionEnd};
 use ralph_core::plan::markdown::{AttemptNote, Kind, LogRow};
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    About, Class, GateReport, Input, Port, Request, Settlement, SlotId, Survey, TaskBrief, Wish,
+    About, Claims, Class, GateReport, Input, Port, Request, Settlement, SlotId, Survey, TaskBrief,
+    Wish,
 };
 use ralph_core::task::{Actor, Refusal};
 use ralph_core::time::duration;
@@ -48,11 +49,16 @@ fn by_file() -> Actor {
 }
 
 impl Crew {
+    /// Whether what sessions claim has to be confirmed.
+    fn confirms(&self) -> bool {
+        self.setup.policy.claims == Claims::Confirm
+    }
+
     /// Brings file and store together and keeps what was seen.
     fn look_at_plan(&self, slot: SlotId, plan: &PlanFile) -> Result<Option<Look>, Failed> {
         let look = {
             let (mut store, mut ids) = (self.store(), self.ids());
-            plan.reconcile(store.as_mut(), &mut ids, &by_file(), now())?
+            plan.reconcile(store.as_mut(), &mut ids, self.confirms(), &by_file(), now())?
         };
         if let Some(look) = &look {
             for title in &look.taken_back {
@@ -88,6 +94,12 @@ impl Crew {
         Ok(Survey {
             counts,
             claimable: match self.setup.policy.by_iteration() {
+                // What left the plan waits for a person, and nothing else is left to do.
+                true if open == 0
+                    && look.as_ref().is_some_and(|look| !look.plan.left.is_empty()) =>
+                {
+                    0
+                }
                 true => 1,
                 false => u32::try_from(open).unwrap_or(u32::MAX),
             },
@@ -274,6 +286,7 @@ impl Crew {
             done: done.iter().map(|ending| ending.task.id.clone()).collect(),
             marker: settlement.marker.as_deref() == Some(DONE_MARKER),
             book,
+            left_waits: self.confirms(),
         };
         for remark in plan.settle(&look.plan, &verdicts)? {
             self.notice(remark);
@@ -305,7 +318,24 @@ impl Crew {
             .filter(|ending| ending.class == Class::Done)
             .map(|ending| &ending.task.id)
             .collect();
-        let seen = look.plan.with_done(&done);
+        let mut seen = look.plan.with_done(&done);
+        if self.confirms() {
+            let iteration = self.kit(slot).iteration;
+            let by = by_file();
+            let held = plan.hold_what_left(
+                &look.plan,
+                &done,
+                self.store().as_mut(),
+                (iteration, &by, now()),
+            );
+            match held {
+                Ok((left, told)) => {
+                    seen.left.extend(left);
+                    told.into_iter().for_each(|sentence| self.notice(sentence));
+                }
+                Err(error) => self.notice(format!("{}: {error}", plan.name())),
+            }
+        }
         if let Err(error) = plan.remember(&seen, false) {
             self.notice(format!("{}: {error}", plan.name()));
         }

@@ -88,8 +88,8 @@ impl Crew {
         for warning in self.setup.vcs.warnings() {
             self.notice(warning);
         }
-        let counts = self.counts();
         self.plan_settled(slot, settlement);
+        let counts = self.counts();
         self.keep_failure(slot, settlement);
         let put_back = u32::try_from(put_back).unwrap_or(u32::MAX);
         let settled = Settled { tasks, commit, head, saved, put_back, tree, counts };

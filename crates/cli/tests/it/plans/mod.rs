@@ -7,6 +7,7 @@ mod claude;
 mod editing;
 mod interleaved;
 mod killed;
+mod leaving;
 mod plan_mode;
 mod progress;
 mod prompt_mode;

@@ -1,0 +1,139 @@
+//! Tasks that left the plan while a session ran.
+//!
+//! An agent may have taken them out so that the plan looks done, or a person because they are not wanted
+//! any more: the file does not tell. So the file stays as it is, and where claims are confirmed such a task
+//! waits in the store for a person: `ralph task delete` agrees, `ralph task reset` puts its lines back.
+
+use std::collections::HashMap;
+
+use ralph_core::plan::markdown::{Edit, Known, PlanDoc, identify};
+use ralph_core::task::{Actor, Status, Task};
+use ralph_core::{TaskId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::memory::Snapshot;
+use super::reconcile::applied;
+use super::replace::Replaced;
+use super::{PlanFile, PlanFileError, Read, ReconcileError};
+use crate::ports::{Store, StoreError};
+
+/// A task that left the plan, and the lines that it stood on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// The task.
+    pub id: TaskId,
+    /// Its lines.
+    pub lines: String,
+}
+
+impl Snapshot {
+    /// The open items without parts that are not in this plan any more.
+    pub(super) fn missing_from(&self, doc: &PlanDoc) -> Vec<Left> {
+        let parents = self.doc.parents();
+        let gone = identify(&self.known(), doc).gone;
+        let open = gone
+            .into_iter()
+            .filter(|at| self.doc.items.get(*at).is_some_and(|item| !item.done) && !parents[*at]);
+        open.filter_map(|at| {
+            let lines = self.text.get(self.doc.items[at].span.clone())?.trim_end().to_owned();
+            Some(Left { id: self.ids[at].clone(), lines })
+        })
+        .collect()
+    }
+
+    /// Tasks that left the plan as they would be known if they were in it.
+    pub(super) fn known_left(&self, tasks: &HashMap<TaskId, Task>) -> Vec<Known> {
+        let left = self.left.iter().filter_map(|left| tasks.get(&left.id));
+        left.map(|task| Known {
+            id: task.id.clone(),
+            title: task.title.to_string(),
+            body: task.description.clone(),
+            group: task.category.clone().or_else(|| task.branch.clone()),
+            done: false,
+        })
+        .collect()
+    }
+}
+
+/// Whether a task that left the plan still is a person's to decide.
+pub(super) fn is_undecided(left: &Left, tasks: &HashMap<TaskId, Task>) -> bool {
+    let status = tasks.get(&left.id).map(|task| task.status);
+    matches!(status, Some(Status::Waiting | Status::Pending | Status::InProgress))
+}
+
+/// Has these tasks wait, with the reason. Those that cannot wait are done or claimed by somebody: they are
+/// left out.
+pub(super) fn hold(
+    store: &mut dyn Store,
+    left: Vec<Left>,
+    when: &str,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Vec<Left>, StoreError> {
+    let mut held = Vec::new();
+    for left in left {
+        let reason = reason(&left.id, when);
+        match store.hold(&left.id, by, now) {
+            Ok(()) => {
+                store.note(&left.id, &reason, by, now)?;
+                held.push(left);
+            }
+            Err(StoreError::Refused(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(held)
+}
+
+/// Why a task waits that left the plan.
+pub(super) fn reason(id: &TaskId, when: &str) -> String {
+    format!(
+        "left the plan {when}; if that was you: ralph task delete {id}, else: ralph task reset {id}"
+    )
+}
+
+impl PlanFile {
+    /// The session is over: tasks that left the plan while it ran wait from now on. What they are, and in
+    /// sentences why.
+    pub fn hold_what_left(
+        &self,
+        start: &Snapshot,
+        done: &[&TaskId],
+        store: &mut dyn Store,
+        (iteration, by, now): (u32, &Actor, Timestamp),
+    ) -> Result<(Vec<Left>, Vec<String>), ReconcileError> {
+        // What cannot be read says nothing about what is in it.
+        let Ok(Some(read)) = self.read() else { return Ok((vec![], vec![])) };
+        let missing = start.missing_from(&read.doc);
+        let missing = missing.into_iter().filter(|left| !done.contains(&&left.id)).collect();
+        let when = format!("during iteration {iteration}");
+        let held = hold(store, missing, &when, by, now)?;
+        let told = held.iter().map(|left| {
+            let title = start.known().into_iter().find(|known| known.id == left.id);
+            let title = title.map(|known| known.title).unwrap_or_default();
+            format!("\"{title}\" {}", reason(&left.id, &when))
+        });
+        let told = told.collect();
+        Ok((held, told))
+    }
+
+    /// Writes the lines of these tasks back: behind the last item, or at the end. `None` when somebody
+    /// changed the file meanwhile.
+    pub(super) fn put_lines_back(
+        &self,
+        read: &Read,
+        left: &[&Left],
+    ) -> Result<Option<()>, PlanFileError> {
+        let last = read.doc.items.last().map(|item| {
+            let end = item.span.end.min(read.text.len());
+            read.text[..end].trim_end().len()
+        });
+        let at = last.unwrap_or_else(|| read.text.trim_end().len());
+        let text: String = left.iter().map(|left| format!("\n{}", left.lines)).collect();
+        let changed = applied(self, &read.text, &[Edit { range: at..at, text }])?;
+        Ok(match self.replace(&read.text, &changed.text)? {
+            Replaced::Yes => Some(()),
+            Replaced::Changed => None,
+        })
+    }
+}
