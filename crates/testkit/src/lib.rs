@@ -38,6 +38,20 @@ impl TestEnv {
         Self { folder, binary: binary.into(), variables: vec![], verifies: false }
     }
 
+    /// An empty repository in memory, where the machine has such a place: for tests that are many and ask
+    /// nothing of the disk. What ralph itself writes to temporary folders lies there too.
+    pub fn in_memory(binary: impl Into<PathBuf>) -> Self {
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let mut env = Self { folder, binary: binary.into(), variables: vec![], verifies: false };
+        for name in ["home", "tmp", "repo"] {
+            std::fs::create_dir(env.folder().join(name)).unwrap();
+        }
+        let tmp = env.folder().join("tmp").display().to_string();
+        env.set("TMPDIR", &tmp);
+        env.git(&["init", "--quiet", "--initial-branch=main"]);
+        env
+    }
+
     /// The folder that holds everything.
     pub fn folder(&self) -> &Path {
         self.folder.path()

@@ -16,6 +16,7 @@ mod features;
 mod hooks;
 mod init;
 mod interchange;
+mod judging;
 mod kill;
 mod looking;
 mod looping;

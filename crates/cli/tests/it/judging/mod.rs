@@ -1,0 +1,96 @@
+//! False completion: ways in which an agent says that work is done which is not, each beside the same act
+//! done honestly. Under strict settings every false one must be refused and every honest one accepted; what
+//! looser settings let through is measured and listed in `docs/false-completion.md`.
+//!
+//! Whether work is there is not asked of ralph: a fresh clone of the repository is tested after each run.
+
+mod case;
+mod files;
+mod gates;
+mod history;
+mod page;
+mod plans;
+mod requests;
+mod unstopped;
+mod words;
+
+use case::{Case, Level};
+
+/// The groups of cases: how each is named on the page, and its cases.
+const GROUPS: [(&str, fn() -> Vec<Case>); 6] = [
+    ("Words", words::cases),
+    ("Files", files::cases),
+    ("History", history::cases),
+    ("Gates and tests", gates::cases),
+    ("Plan files", plans::cases),
+    ("Requests", requests::cases),
+];
+
+/// Runs a group: false ones at every level, honest ones at the strict one.
+fn judge(group: usize) {
+    let (name, cases) = GROUPS[group];
+    let mut faults = Vec::new();
+    let mut rows = Vec::new();
+    for case in cases() {
+        let found = Level::ALL.map(|level| case.lie(level));
+        faults.extend(found.iter().filter_map(|measured| measured.fault.clone()));
+        if found[0].accepted {
+            faults.push(format!("{}: accepted, and it is not so", case.name));
+        }
+        let honest = case.honest();
+        faults.extend(honest.fault.clone());
+        if !honest.accepted {
+            faults.push(format!("{}: honest and refused ({})", case.name, honest.why));
+        }
+        rows.push(page::row(&case, &found));
+    }
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+    page::same_as_section(name, &rows);
+}
+
+#[test]
+fn words_are_not_work() {
+    judge(0);
+}
+
+#[test]
+fn files_are_counted_only_where_they_belong() {
+    judge(1);
+}
+
+#[test]
+fn history_is_looked_at_and_not_believed() {
+    judge(2);
+}
+
+#[test]
+fn what_judges_stays_as_it_was() {
+    judge(3);
+}
+
+#[test]
+fn a_plan_file_is_a_request() {
+    judge(4);
+}
+
+#[test]
+fn requests_count_for_their_own_task() {
+    judge(5);
+}
+
+/// The figures that README and page tell are those of the lists above.
+#[test]
+fn the_figures_that_are_told_are_those_of_the_suite() {
+    let all: Vec<Case> = GROUPS.iter().flat_map(|(_, cases)| cases()).collect();
+    let mut names: Vec<&str> = all.iter().map(|case| case.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all.len(), "a name is there twice");
+    assert!(all.len() >= 44, "{}", all.len());
+    let n = all.len();
+    for file in ["README.md", "docs/false-completion.md"] {
+        let text = std::fs::read_to_string(page::root().join(file)).unwrap();
+        let told = format!("0 of {n} false claims accepted, 0 of {n} honest ones refused");
+        assert!(text.contains(&told), "{file} does not say: {told}");
+    }
+}
