@@ -27,6 +27,8 @@ pub struct DryRun {
     pub command: Vec<String>,
     /// About how long the prompt is.
     pub prompt_tokens: u64,
+    /// About how much of that is ralph's own: rules, signals, learning.
+    pub own_tokens: u64,
     /// The gates that would judge.
     pub gates: Vec<String>,
     /// Who would look at what they let through.
@@ -64,7 +66,10 @@ impl DryRun {
         let prompt = if self.custom_prompt { "custom (from config)" } else { "default (embedded)" };
         line(format!("Would use prompt: {prompt}"));
         line(format!("Agent command: {}", command(&self.command)));
-        line(format!("Prompt size: about {} tokens", self.prompt_tokens));
+        line(format!(
+            "Prompt size: about {} tokens, {} of them ralph's own words",
+            self.prompt_tokens, self.own_tokens
+        ));
         let gates = if self.gates.is_empty() { "none".to_owned() } else { self.gates.join(", ") };
         line(format!("Gates: {gates}"));
         line(format!("Verifier: {}", self.verifier.as_deref().unwrap_or("none")));
@@ -103,6 +108,7 @@ mod tests {
                 .map(Into::into)
                 .into(),
             prompt_tokens: 1_480,
+            own_tokens: 790,
             gates: vec!["fmt".into(), "test".into()],
             verifier: None,
             level: "full".into(),
@@ -120,7 +126,8 @@ mod tests {
              Next task to execute:\n  Phase: Phase 2: Login\n  Task: Add the login form\n\n\
              Would use prompt: default (embedded)\n\
              Agent command: claude --print --system-prompt 'You'\\''re a loop'\n\
-             Prompt size: about 1480 tokens\nGates: fmt, test\nVerifier: none\nBox: full\n\n\
+             Prompt size: about 1480 tokens, 790 of them ralph's own words\nGates: fmt, test\n\
+             Verifier: none\nBox: full\n\n\
              === END DRY RUN ===\n"
         );
     }

@@ -9,7 +9,7 @@ use ralph_engine::agents::{Permissions, PromptBy, SessionSpec, Written};
 use ralph_engine::clock;
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::Store;
-use ralph_engine::run::{IterationRetry, PromptError, PromptFor};
+use ralph_engine::run::{IterationRetry, PromptError, PromptFor, Shape};
 use ralph_ui::dry_run::DryRun;
 
 use super::source::plan_error;
@@ -28,26 +28,28 @@ pub(super) fn text(
         Some(file) => in_file(plan, file)?,
         None => in_store(plan, store)?,
     };
-    let (prompt, size) = match seen.prompt {
-        Told::Nothing => (PromptBy::Argument(String::new()), 0),
+    let (prompt, size, own) = match seen.prompt {
+        Told::Nothing => (PromptBy::Argument(String::new()), 0, 0),
         Told::Task(prompt) => {
             let file = |name: &str| plan.project.ralph_dir().join("logs").join(name);
             let size = prompt.tokens();
+            let shape = if plan.plan.is_some() { Shape::Progress } else { Shape::Task };
+            let own = own_words(plan, shape, &prompt.whole())?;
             let task = Written {
                 text: prompt.task_file().to_owned(),
                 file: file("session-…/iteration-001.task.md"),
             };
             let system =
                 Written { text: prompt.system, file: file("session-…/iteration-001.system.md") };
-            (PromptBy::System { system, task }, size)
+            (PromptBy::System { system, task }, size, own)
         }
         Told::Argument(text) => {
-            let size = tokens(&text);
-            (PromptBy::Argument(text), size)
+            let (size, own) = (tokens(&text), tokens(&pick_prompt("")));
+            (PromptBy::Argument(text), size, own)
         }
         Told::Whole(text) => {
-            let size = tokens(&text);
-            (PromptBy::Stdin(text), size)
+            let (size, own) = (tokens(&text), own_words(plan, Shape::Whole, &text)?);
+            (PromptBy::Stdin(text), size, own)
         }
     };
     let spec = SessionSpec {
@@ -79,6 +81,7 @@ pub(super) fn text(
         custom_prompt: plan.prompting.template.path().is_some(),
         command: words.map(|word| shortened(&word.to_string_lossy())).collect(),
         prompt_tokens: size as u64,
+        own_tokens: own.min(size) as u64,
         gates: plan.gates.iter().map(|gate| format!("{}: {}", gate.name, gate.command)).collect(),
         verifier: plan.policy.verify.as_ref().map(ToString::to_string),
         level: "none".to_owned(),
@@ -182,6 +185,10 @@ fn in_file(plan: &Plan, file: &PlanFile) -> Result<Seen, CliError> {
         next: next.map(|index| (group(index), doc.items[index].title.clone())),
         prompt,
     })
+}
+
+fn own_words(plan: &Plan, shape: Shape, prompt: &str) -> Result<usize, CliError> {
+    plan.prompting.own_words(shape, prompt).map_err(prompt_error)
 }
 
 fn prompt_error(error: PromptError) -> CliError {

@@ -34,6 +34,7 @@ mod gate;
 pub mod journal;
 mod judge;
 mod look;
+mod overhead;
 pub mod place;
 mod plan;
 pub mod prompting;
@@ -49,5 +50,6 @@ mod verify;
 mod watch;
 
 pub use dispatcher::{RunError, run};
+pub use overhead::Shape;
 pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};
 pub use setup::{GateRules, GateSpec, PromptStyle, Setup, VerifierSetup};

@@ -215,6 +215,16 @@ mod tests {
         assert_eq!(with_test_command(Some("```\nTEST_COMMAND=\"\"\n```\n"), "make"), None);
     }
 
+    /// An agent that is called with a skill reads all of it.
+    #[test]
+    fn a_skill_stays_below_1500_tokens() {
+        let skills = OURS.iter().filter(|(path, _)| path.ends_with("SKILL.md"));
+        let sizes: Vec<usize> =
+            skills.map(|(_, text)| ralph_core::attempt::prompt::tokens(text)).collect();
+        assert_eq!(sizes.len(), 3);
+        assert!(sizes.iter().all(|size| *size < 1_500), "{sizes:?}");
+    }
+
     #[test]
     fn s0_16_the_build_skill_leaves_completion_to_the_loop() {
         let build = include_str!("ralph-build.md");

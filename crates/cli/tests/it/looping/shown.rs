@@ -297,3 +297,31 @@ fn s2_25_a_prompt_of_ones_own_is_used_and_said() {
     let text = run_file(&env, "iteration-001.system.md");
     assert!(text.contains("MY OWN RULES") && !text.contains("placeholders"), "{text}");
 }
+
+/// What a dry run says of the prompt: all of it, and what is ralph's own.
+fn prompt_size(dry: &str) -> (u64, u64) {
+    let line = dry.lines().find(|line| line.starts_with("Prompt size:")).unwrap();
+    let numbers = line.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok());
+    let numbers: Vec<u64> = numbers.collect();
+    (numbers[0], numbers[1])
+}
+
+#[test]
+fn a_dry_run_tells_how_much_of_the_prompt_is_ralphs_own() {
+    let plan = "# Progress: P\n\n## Status\nIn Progress\n\n## Tasks\n- [ ] Write one\n";
+    for preset in ["dag", "pick", "progress", "checklist"] {
+        let env = project(&["a"]);
+        env.write("progress.md", plan);
+        env.write("implementation_plan.md", "# P\n\n- [ ] Write one\n");
+        cassette(&env, &[]);
+        let arguments = ["--dry-run", "--preset", preset];
+        let (all, own) = prompt_size(&again(&env, &arguments).success());
+        assert!(own > 0 && own <= all && own < 1_500, "{preset}: {own} of {all}");
+        // What the plan says is not ralph's.
+        env.task(&["update", "a", "-d", &"A long story. ".repeat(300)]);
+        env.write("progress.md", format!("{plan}\n## Analysis\n{}\n", "Long. ".repeat(900)));
+        let (more, same) = prompt_size(&again(&env, &arguments).success());
+        assert_eq!(own, same, "{preset}");
+        assert!(preset == "checklist" || preset == "pick" || more > all + 500, "{preset}: {more}");
+    }
+}

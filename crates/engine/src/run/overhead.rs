@@ -1,0 +1,145 @@
+//! How much of a prompt is ralph's own: rules, signals, learning and the words around them, without what
+//! belongs to the task, the plan, the project's skills or the user's template.
+
+use ralph_core::TaskId;
+use ralph_core::attempt::AttemptContext;
+use ralph_core::attempt::context::AssignedTask;
+use ralph_core::attempt::prompt::{LEARNING, PROGRESS_SIGNALS, PROMISES, SIGNALS, tokens};
+
+use super::prompting::{IterationRetry, PromptError, PromptFor, Prompting};
+use crate::prompts::Template;
+
+/// The shape of a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// About one task.
+    Task,
+    /// About one task of a progress file, which it shows.
+    Progress,
+    /// About a whole iteration.
+    Whole,
+}
+
+impl Prompting {
+    /// About how many tokens of `prompt`, which is of this shape, are ralph's own.
+    pub fn own_words(&self, shape: Shape, prompt: &str) -> Result<usize, PromptError> {
+        if self.template.path().is_none() {
+            return self.with_nothing_in_it(shape);
+        }
+        // The words of the template are the user's; those that it takes in, or that follow it, are not.
+        let rules = Self { template: Template::built_in("{{ rules }}"), ..self.clone() };
+        let rules = rules.instructions(shape)?;
+        let all = [rules.trim(), SIGNALS, PROGRESS_SIGNALS, PROMISES, LEARNING];
+        let there = all.into_iter().filter(|text| !text.is_empty() && prompt.contains(text));
+        Ok(there.map(tokens).sum())
+    }
+
+    /// The size of a prompt about nothing.
+    fn with_nothing_in_it(&self, shape: Shape) -> Result<usize, PromptError> {
+        let bare = Self { skills: vec![], ..self.clone() };
+        if shape == Shape::Whole {
+            let first = IterationRetry { iteration: 1, ..IterationRetry::default() };
+            return Ok(tokens(&bare.whole(&first)?));
+        }
+        Ok(bare.about_nothing(shape)?.tokens())
+    }
+
+    /// What a template that is nothing but the rules says.
+    fn instructions(&self, shape: Shape) -> Result<String, PromptError> {
+        let bare = Self { skills: vec![], learn: false, ..self.clone() };
+        if shape == Shape::Whole {
+            let bare = Self { bare: true, ..bare };
+            return bare.whole(&IterationRetry { iteration: 1, ..IterationRetry::default() });
+        }
+        let system = bare.about_nothing(shape)?.system;
+        let signals = if shape == Shape::Progress { PROGRESS_SIGNALS } else { SIGNALS };
+        Ok(system.trim_end().trim_end_matches(signals).to_owned())
+    }
+
+    fn about_nothing(
+        &self,
+        shape: Shape,
+    ) -> Result<ralph_core::attempt::prompt::Prompt, PromptError> {
+        let task = TaskId::new("t").ok().map(|id| AssignedTask {
+            id,
+            title: String::new(),
+            description: String::new(),
+            steps: vec![],
+            category: None,
+            spec: None,
+            reference: None,
+        });
+        let context = AttemptContext {
+            task,
+            plan_file: self.plan_file.clone(),
+            learn: self.learn,
+            ..AttemptContext::default()
+        };
+        let plan = (shape == Shape::Progress).then_some("");
+        Ok(self.task(&context, String::new(), &PromptFor { iteration: 1, plan })?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_core::task::RetryLimit;
+
+    use super::*;
+    use crate::context::FeatureTexts;
+    use crate::prompts::{
+        CHECKLIST_TEMPLATE, DEFAULT_BUILD_TEMPLATE, DEFAULT_PLAN_TEMPLATE, PROGRESS_TEMPLATE,
+    };
+
+    fn prompting(rules: &str, mode: &str) -> Prompting {
+        Prompting {
+            template: Template::built_in(rules),
+            rules: Template::built_in(rules),
+            feature: FeatureTexts::default(),
+            skills: vec![],
+            learn: true,
+            retries: RetryLimit::AtMost(3),
+            budget: 20_000,
+            test_command: "cargo test".to_owned(),
+            mode: mode.to_owned(),
+            plan_file: Some("implementation_plan.md".to_owned()),
+            bare: false,
+        }
+    }
+
+    const KINDS: [(&str, &str, Shape); 4] = [
+        (DEFAULT_BUILD_TEMPLATE, "build", Shape::Task),
+        (PROGRESS_TEMPLATE, "build", Shape::Progress),
+        (CHECKLIST_TEMPLATE, "build", Shape::Whole),
+        (DEFAULT_PLAN_TEMPLATE, "plan", Shape::Whole),
+    ];
+
+    #[test]
+    fn ralphs_own_words_stay_below_1500_tokens_in_every_mode() {
+        for (rules, mode, shape) in KINDS {
+            let own = prompting(rules, mode).own_words(shape, "").unwrap();
+            assert!((200..1_500).contains(&own), "{mode} {shape:?}: {own}");
+        }
+    }
+
+    #[test]
+    fn words_of_the_user_are_not_counted() {
+        for (rules, mode, shape) in KINDS {
+            let own = prompting(rules, mode);
+            let all = own.own_words(shape, "").unwrap();
+            let long = "Be kind to whoever reads this. ".repeat(400);
+            let told = |template: &str| {
+                let template = Template::new("PROMPT.md", template).unwrap();
+                let theirs = Prompting { template, ..own.clone() };
+                let prompt = match shape {
+                    Shape::Whole => {
+                        theirs.whole(&IterationRetry { iteration: 1, ..Default::default() })
+                    }
+                    _ => theirs.about_nothing(shape).map(|prompt| prompt.whole()),
+                };
+                theirs.own_words(shape, &prompt.unwrap()).unwrap()
+            };
+            let (without, with) = (told(&long), told(&format!("{long}\n\n{{{{ rules }}}}")));
+            assert!(without < with && with <= all, "{mode} {shape:?}: {without} {with} {all}");
+        }
+    }
+}
