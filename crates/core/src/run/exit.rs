@@ -169,6 +169,11 @@ fn limit(view: View<'_>) -> Option<StopReason> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Survey;
+    use crate::run::policy::{Policy, Unit};
+    use crate::run::state::RunState;
+    use crate::task::Counts;
+    use crate::time::Timestamp;
 
     /// The order is the contract.
     #[test]
@@ -189,5 +194,23 @@ mod tests {
                 "limit"
             ]
         );
+    }
+
+    /// An agent that picks from a plan file is started as long as the file has work, and not for tasks that
+    /// only a person can decide about.
+    #[test]
+    fn a_plan_file_with_nothing_but_waiting_tasks_is_blocked() {
+        let policy = Policy { unit: Unit::Iteration, picker: Picker::Agent, ..Policy::default() };
+        let state = RunState::new(policy.clone());
+        let counts = Counts { done: 1, waiting: 1, ..Counts::default() };
+        let reason = |state: &RunState, claimable| {
+            let survey = Survey { counts, claimable, ..Survey::default() };
+            let now = Timestamp::from_millis(0);
+            blocked(View { state, slot: 0, survey: Some(&survey), now })
+        };
+        assert!(matches!(reason(&state, 0), Some(StopReason::Blocked { .. })));
+        assert_eq!(reason(&state, 1), None);
+        let picks = RunState::new(Policy { unit: Unit::Task, ..policy });
+        assert_eq!(reason(&picks, 0), None, "an empty look ends such a run otherwise");
     }
 }

@@ -16,8 +16,10 @@ mod words;
 
 use case::{Case, Level};
 
-/// The groups of cases: how each is named on the page, and its cases.
-const GROUPS: [(&str, fn() -> Vec<Case>); 6] = [
+/// How a group of cases is named on the page, and its cases.
+type Group = (&'static str, fn() -> Vec<Case>);
+
+const GROUPS: [Group; 6] = [
     ("Words", words::cases),
     ("Files", files::cases),
     ("History", history::cases),
