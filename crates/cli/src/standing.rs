@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::Timestamp;
 use ralph_core::run::{RunEvent, StopReason};
-use ralph_core::view::forecast::{Forecast, forecast};
+use ralph_core::view::forecast::{Forecast, Spent, forecast};
 use ralph_core::view::report::Total;
 use ralph_core::view::{CommitView, QuestionView, RunView};
 use ralph_engine::clock;
@@ -134,12 +134,12 @@ fn forecast_of(
     // A run has its own scope; once it has ended, all that is open counts.
     let at_work = run.filter(|run| run.outcome.is_none());
     let left = at_work.map_or(left, |run| run.counts.unresolved());
-    let told = run.and_then(|run| forecast(run.spent(), left));
+    let told = run.and_then(|run| forecast(run.spent(), run.earlier, left));
     if told.is_some() || left == 0 {
         return Ok(told);
     }
     let history = store.history(Timestamp::from_millis(0))?;
-    Ok(forecast(Total::of(&history).spent(), left))
+    Ok(forecast(Total::of(&history).spent(), Spent::default(), left))
 }
 
 /// What to type next, the best first, and why.

@@ -225,3 +225,14 @@ pub struct Feature {
     /// When it was made.
     pub created_at: Timestamp,
 }
+
+/// What was spent so far, and on how many tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Spent {
+    /// Tasks that are done, or failed for good.
+    pub tasks: u64,
+    /// Millionths of a dollar; `None` when some of it is not known.
+    pub micro_usd: Option<u64>,
+    /// Milliseconds of work, without waits.
+    pub millis: u64,
+}

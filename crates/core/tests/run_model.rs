@@ -121,6 +121,7 @@ impl World {
             head: None,
             settled_tree: "t0".to_owned(),
             resumed: None,
+            earlier: Default::default(),
         };
         world.tell(&Input::Begin { started: Box::new(started), notices: vec![] }).unwrap();
         world

@@ -93,6 +93,7 @@ impl Tape {
             head: Some("9d1c4e7aa0b1c2d3e4f5a6b7c8d9e0f1a2b3c4d5".into()),
             settled_tree: "tree0".into(),
             resumed: None,
+            earlier: Default::default(),
         });
         tape.notice(Notice::Level {
             level: "full".into(),

@@ -14,7 +14,7 @@ use super::verifier::VerifierReport;
 use crate::agent::{ProcessEnd, SessionEnd, Signals};
 use crate::ids::{AgentId, AttemptId, QuestionId, RunId, TaskId};
 use crate::policy::strategy::ModelState;
-use crate::records::Verdict;
+use crate::records::{Spent, Verdict};
 use crate::task::{Counts, Generation, Status};
 use crate::time::{Timestamp, millis};
 
@@ -303,6 +303,9 @@ pub enum Fact {
         settled_tree: String,
         /// An interrupted run that this one goes on with.
         resumed: Option<Resume>,
+        /// What earlier runs spent, to tell what this one will take.
+        #[serde(default)]
+        earlier: Spent,
     },
     /// A person should know.
     Noticed {

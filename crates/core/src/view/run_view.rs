@@ -110,6 +110,8 @@ pub struct RunView {
     pub settled: u64,
     /// Milliseconds of all iterations that ended, without waits.
     pub worked_ms: u64,
+    /// What earlier runs spent, as it was when this one began.
+    pub earlier: Spent,
     /// The newest commits of the loop, the last one last.
     pub commits: Vec<CommitView>,
     /// How many commits the loop made.
@@ -160,9 +162,9 @@ impl RunView {
         Spent { tasks: self.settled, micro_usd: priced, millis: self.worked_ms }
     }
 
-    /// What the rest of the plan will take, by what this run has spent.
+    /// What the rest of the plan will take, by what this run and those before it have spent.
     pub fn forecast(&self) -> Option<Forecast> {
-        forecast(self.spent(), self.counts.unresolved())
+        forecast(self.spent(), self.earlier, self.counts.unresolved())
     }
 
     /// Whether sessions run side by side.
@@ -287,7 +289,9 @@ impl RunView {
     }
 
     fn started(&mut self, event: &RunEvent, fact: &Fact) {
-        let Fact::RunStarted { policy, agent, target, gates, level, head, resumed, .. } = fact
+        let Fact::RunStarted {
+            policy, agent, target, gates, level, head, resumed, earlier, ..
+        } = fact
         else {
             return;
         };
@@ -303,6 +307,7 @@ impl RunView {
             max_sessions: policy.max_sessions,
             budget: policy.budget,
             head: head.clone(),
+            earlier: *earlier,
             resumed_after: resumed.as_ref().map(|resume| resume.iteration),
             began_at: event.at,
             last_at: event.at,

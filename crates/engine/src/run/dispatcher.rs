@@ -22,13 +22,15 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use ralph_core::TaskId;
 use ralph_core::ids::RunId;
+use ralph_core::records::Spent;
 use ralph_core::run::{
     Control, Effect, Fact, Input, Notice, Outcome, RunEvent, RunState, TaskBrief, decide,
 };
 use ralph_core::task::{Actor, Generation};
 use ralph_core::view::Reporter;
+use ralph_core::view::report::Total;
+use ralph_core::{TaskId, Timestamp};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -44,6 +46,9 @@ use crate::feed::Feed;
 use crate::ports::{GitError, Store, StoreError};
 use crate::process;
 use crate::socket::{ControlSocket, Place, PlaceError, SocketError};
+
+/// How far back earlier runs tell what tasks cost: 90 days.
+const LATELY_MS: i64 = 90 * 24 * 3_600_000;
 
 /// Why a run could not begin.
 #[derive(Debug, thiserror::Error)]
@@ -121,7 +126,8 @@ async fn run_inside(
     };
     let (display, display_thread) = Display::start(reporters);
 
-    let begin = begin(&setup, &base);
+    let earlier = spent_before(store.as_mut())?;
+    let begin = begin(&setup, &base, earlier);
     let dispatcher = Dispatcher {
         state: RunState::new(setup.policy.clone()),
         run: setup.run.clone(),
@@ -176,8 +182,14 @@ async fn run_inside(
     Ok(outcome)
 }
 
+/// What runs spent of late, to tell what this one will take.
+fn spent_before(store: &mut dyn Store) -> Result<Spent, StoreError> {
+    let since = Timestamp::from_millis(now().as_millis().saturating_sub(LATELY_MS));
+    Ok(Total::of(&store.history(since)?).spent())
+}
+
 /// The first input.
-fn begin(setup: &Setup, base: &crate::ports::RunBase) -> Input {
+fn begin(setup: &Setup, base: &crate::ports::RunBase, earlier: Spent) -> Input {
     let started = Fact::RunStarted {
         policy: setup.policy.clone(),
         ralph: env!("CARGO_PKG_VERSION").to_owned(),
@@ -189,6 +201,7 @@ fn begin(setup: &Setup, base: &crate::ports::RunBase) -> Input {
         head: base.head.clone(),
         settled_tree: base.settled_tree.clone(),
         resumed: setup.resume.clone(),
+        earlier,
     };
     Input::Begin { started: Box::new(started), notices: setup.notices.clone() }
 }

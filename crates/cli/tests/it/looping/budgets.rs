@@ -116,6 +116,21 @@ fn after_three_tasks_the_rest_is_told() {
     assert!(ran.stderr.contains("about $0.30 and"), "{}", ran.stderr);
 }
 
+/// Three tasks tell little; those of earlier runs steady them.
+#[test]
+fn earlier_runs_have_a_say_in_what_the_rest_will_take() {
+    let env = project(&["a", "b", "c", "d", "e", "f", "g"]);
+    let dear = [works_for("0.4"), works_for("0.4"), works_for("0.4")];
+    build(&env, &dear.each_ref().map(String::as_str), &["3"]).success();
+    let cheap = [works_for("0.2"), works_for("0.2"), works_for("0.2")];
+    let ran = build(&env, &cheap.each_ref().map(String::as_str), &["3"]);
+    assert!(ran.stderr.contains("about $0.30 and"), "{}", ran.stderr);
+    assert_eq!(journal(&env)[0]["earlier"]["tasks"], 3);
+    assert_eq!(journal(&env)[0]["earlier"]["micro_usd"], 1_200_000);
+    let json: Value = serde_json::from_str(&env.ralph(&["status", "--json"]).success()).unwrap();
+    assert_eq!(json["forecast"]["from_tasks"], 6);
+}
+
 #[test]
 fn a_report_has_every_attempt_of_all_runs_or_of_one() {
     let env = project(&["a", "b"]);

@@ -139,6 +139,7 @@ impl World {
             head: None,
             settled_tree: "t0".to_owned(),
             resumed: None,
+            earlier: Default::default(),
         };
         self.tell(&Input::Begin { started: Box::new(started), notices: vec![] });
     }

@@ -28,6 +28,7 @@ fn started() -> Fact {
         head: None,
         settled_tree: String::new(),
         resumed: None,
+        earlier: Default::default(),
     }
 }
 

@@ -31,6 +31,7 @@ impl Run {
             head: None,
             settled_tree: String::new(),
             resumed: None,
+            earlier: Default::default(),
         });
         run
     }

@@ -53,6 +53,7 @@ fn notifier(folder: &Path, commands: &[&str]) -> (Notifier, Warnings) {
         head: None,
         settled_tree: String::new(),
         resumed: None,
+        earlier: Default::default(),
     }));
     (notifier, warnings)
 }
