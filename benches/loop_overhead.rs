@@ -33,6 +33,7 @@ use common::{Figures, RALPH, Verdicts, compile, figures, ms, ratio, repository};
 use ralph_core::agent::ProcessEnd;
 use ralph_core::ids::RunId;
 use ralph_core::policy::strategy::{Strategy, TierNames};
+use ralph_core::records::FileChange;
 use ralph_core::run::{Budget, Claims, Picker, Policy, StopReason};
 use ralph_core::task::RetryLimit;
 use ralph_core::view::Reporter;
@@ -324,6 +325,10 @@ impl Vcs for Changing {
 
     fn patch(&self, from_tree: &str, to_tree: &str, most: usize) -> Result<String, GitError> {
         self.0.patch(from_tree, to_tree, most)
+    }
+
+    fn counted_changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<FileChange>, GitError> {
+        self.0.counted_changes(from_tree, to_tree)
     }
 
     fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {

@@ -116,6 +116,17 @@ pub struct Attempt {
     pub end: Option<AttemptEnd>,
 }
 
+/// A file that an attempt changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FileChange {
+    /// Its name.
+    pub path: String,
+    /// Lines that came; `None` where the file is no text.
+    pub added: Option<u64>,
+    /// Lines that went; `None` where the file is no text.
+    pub removed: Option<u64>,
+}
+
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AttemptEnd {

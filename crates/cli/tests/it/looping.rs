@@ -19,6 +19,7 @@ mod shown;
 mod store;
 mod strange;
 mod verifying;
+mod weakened;
 
 use std::path::PathBuf;
 use std::process::Child;

@@ -1,5 +1,5 @@
 //! One attempt as data: what the agent is told ([`context`], [`prompt`]), and what the next one is
-//! told about it ([`digest`], [`old_failures`]).
+//! told about it ([`digest`], [`old_failures`], [`weakened`]).
 
 mod budget;
 pub mod context;
@@ -7,6 +7,7 @@ pub mod digest;
 pub mod old_failures;
 pub mod prompt;
 pub mod skill;
+pub mod weakened;
 
 pub use context::AttemptContext;
 pub use prompt::Prompt;

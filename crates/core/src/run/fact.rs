@@ -142,6 +142,9 @@ pub const PROTECTED: &str = "protected files";
 /// What looks whether anything changed, as it is named in evidence.
 pub const CHANGES: &str = "changes";
 
+/// What evidence about weakened tests is filed under.
+pub const WEAKENED: &str = "weakened tests";
+
 /// What one gate said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateReport {
@@ -255,6 +258,13 @@ pub enum Notice {
         files: Vec<String>,
         /// The work is refused for it.
         rejected: bool,
+    },
+    /// A session left tests weaker than they were: deleted, removed, skipped, or asserting less.
+    TestsWeakened {
+        /// How, a sentence each, the first of them.
+        found: Vec<String>,
+        /// How many there are.
+        count: u32,
     },
     /// Most of a budget is used.
     BudgetNear {

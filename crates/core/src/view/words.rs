@@ -144,6 +144,7 @@ pub fn notice(notice: &Notice) -> String {
             list(files),
             if *rejected { "; the work is refused" } else { "" }
         ),
+        Notice::TestsWeakened { found, count } => weakened(found, *count),
         Notice::BudgetNear { budget, task, used, limit } => format!(
             "a budget is nearly used up ({}): {}{}",
             budget.as_str(),
@@ -157,6 +158,13 @@ pub fn notice(notice: &Notice) -> String {
     }
 }
 
+/// What was found about weakened tests: `count` things, of which some are told.
+pub fn weakened(found: &[String], count: u32) -> String {
+    let more = u64::from(count).saturating_sub(found.len() as u64);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("tests are weaker than before: {}{more}", found.join("; "))
+}
+
 /// Whether a notice is a warning; others only inform.
 pub const fn is_warning(notice: &Notice) -> bool {
     match notice {
@@ -166,6 +174,7 @@ pub const fn is_warning(notice: &Notice) -> bool {
         | Notice::Trusted { .. }
         | Notice::BudgetNear { .. }
         | Notice::Unpriced
+        | Notice::TestsWeakened { .. }
         | Notice::Protected { .. } => true,
         Notice::Baseline { verdict, .. } => !matches!(verdict, Verdict::Pass),
         _ => false,

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ralph_core::ids::RunId;
+use ralph_core::records::FileChange;
 use ralph_core::{TaskId, Timestamp};
 
 use crate::project::ProjectError;
@@ -204,6 +205,9 @@ pub trait Vcs: Send + Sync {
 
     /// How two trees differ, as a patch; at most so many bytes of it, and whole lines.
     fn patch(&self, from_tree: &str, to_tree: &str, most: usize) -> Result<String, GitError>;
+
+    /// The same with how many lines came and went, in the same order.
+    fn counted_changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<FileChange>, GitError>;
 
     /// What a file of a tree holds; `None` when there is none.
     fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError>;

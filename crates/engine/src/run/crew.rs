@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ralph_core::agent::Usage;
 use ralph_core::ids::AttemptId;
+use ralph_core::records::FileChange;
 use ralph_core::run::{Effect, GateReport, Input, Notice, Port, SlotId};
 use ralph_core::task::{Actor, Generation};
 use ralph_core::{AgentId, TaskId, Timestamp};
@@ -88,7 +89,9 @@ pub(super) struct SlotKit {
     /// What the gates said of it.
     pub(super) gates: Vec<GateReport>,
     /// A tree, and the files in which it differs from the settled one.
-    pub(super) changes: Option<(String, Vec<String>)>,
+    pub(super) changes: Option<(String, Vec<FileChange>)>,
+    /// Two trees, the settled one first, and which tests the second makes weaker, a sentence each.
+    pub(super) weakened: Option<([String; 2], Vec<String>)>,
     /// Protected files that it changes.
     pub(super) protected: Vec<String>,
     /// What the session used.
@@ -157,6 +160,7 @@ impl Crew {
                 candidate: None,
                 gates: vec![],
                 changes: None,
+                weakened: None,
                 protected: vec![],
                 usage: Usage::default(),
                 peek: None,

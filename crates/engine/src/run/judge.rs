@@ -38,19 +38,20 @@ impl Crew {
         let settled = self.settled_tree();
         let files = match candidate.tree == settled {
             true => vec![],
-            false => self.setup.vcs.changes(&settled, &candidate.tree)?,
+            false => self.setup.vcs.counted_changes(&settled, &candidate.tree)?,
         };
         crash::point("candidate-made");
         let tree = candidate.tree.clone();
         let mut kit = self.kit(slot);
         kit.candidate = Some(candidate);
-        kit.changes = Some((tree.clone(), files.clone()));
+        let names: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
+        kit.changes = Some((tree.clone(), files));
         Ok(Input::CandidateMade {
             slot,
             tree,
-            plan_only: self.is_plan_only(&files),
-            file_count: u32::try_from(files.len()).unwrap_or(u32::MAX),
-            files: files.into_iter().take(NAMED_FILES).collect(),
+            plan_only: self.is_plan_only(&names),
+            file_count: u32::try_from(names.len()).unwrap_or(u32::MAX),
+            files: names.into_iter().take(NAMED_FILES).collect(),
         })
     }
 
@@ -61,7 +62,7 @@ impl Crew {
         };
         let reports = match self.judge_written_plan() {
             Some(report) => vec![report],
-            None => self.check_protected(slot, &candidate)?.into_iter().collect(),
+            None => self.check_changes(slot, &candidate)?.into_iter().collect(),
         };
         Ok(self.keep(slot, candidate, reports, false))
     }
@@ -108,7 +109,7 @@ impl Crew {
     ) -> Result<(Vec<GateReport>, Candidate), Failed> {
         let refused = {
             let candidate = candidate.clone();
-            self.aside_of_tasks(move |crew| crew.check_protected(slot, &candidate)).await?
+            self.aside_of_tasks(move |crew| crew.check_changes(slot, &candidate)).await?
         };
         if let Some(refused) = refused {
             return Ok((vec![refused], candidate.clone()));

@@ -48,6 +48,7 @@ mod status;
 mod surroundings;
 mod verify;
 mod watch;
+mod weakened;
 
 pub use dispatcher::{RunError, run};
 pub use overhead::Shape;

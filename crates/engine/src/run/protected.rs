@@ -57,13 +57,9 @@ impl Crew {
         if settled == candidate.tree {
             return Ok(found);
         }
-        let known = self.kit(slot).changes.take().filter(|(tree, _)| *tree == candidate.tree);
-        let changes = match known {
-            Some((_, changes)) => changes,
-            None => self.setup.vcs.changes(&settled, &candidate.tree)?,
-        };
+        let changes = self.changes_of(slot, &settled, &candidate.tree)?;
         let patterns = &self.setup.gate_rules.protected;
-        for file in changes {
+        for file in changes.into_iter().map(|change| change.path) {
             if any_matches(patterns, &file) {
                 found.push(file);
             } else if self.is_link_out(&file) {

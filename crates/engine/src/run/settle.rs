@@ -12,7 +12,7 @@ use ralph_core::ids::QuestionId;
 use ralph_core::records::{AttemptEnd, Evidence, Verdict};
 use ralph_core::run::{
     CHANGES, Class, Ending, Input, PROTECTED, Port, Settled, Settlement, SlotId, TaskAction,
-    TaskResult,
+    TaskResult, WEAKENED,
 };
 use ralph_core::task::{Counts, Refusal, Status};
 use ralph_core::{TaskId, Timestamp};
@@ -183,6 +183,9 @@ impl Crew {
             }
             if let Some(told) = self.protected_told(slot, &gates) {
                 rows.push(row(PROTECTED, Verdict::Pass, None, 0, &told));
+            }
+            if let Some(told) = self.weakened_told(slot, &candidate.tree) {
+                rows.push(row(WEAKENED, Verdict::Pass, None, 0, &told));
             }
             // Tried again after a failure further down, the same rows are there already.
             for row in rows {

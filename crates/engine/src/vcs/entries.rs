@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use ralph_core::records::FileChange;
+
 use crate::ports::GitError;
 
 /// A path as git has it: relative to the top of the worktree, with slashes, any bytes but NUL.
@@ -56,6 +58,25 @@ pub(super) fn parse_changes(verb: &str, printed: &[u8]) -> Result<Vec<Change>, G
             return Err(odd(about));
         };
         changes.push(Change { path, from: entry(from_mode, from), to: entry(to_mode, to) });
+    }
+    Ok(changes)
+}
+
+/// The options of a comparison that counts lines. No program of the repository's choice is run for it.
+pub(super) const COUNTED: [&str; 6] =
+    ["-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv"];
+
+/// Reads the output of `diff-tree` with [`COUNTED`]. What is not text has no lines.
+pub(super) fn parse_counted(verb: &str, printed: &[u8]) -> Result<Vec<FileChange>, GitError> {
+    let mut changes = Vec::new();
+    for record in printed.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
+        let text = String::from_utf8_lossy(record);
+        let change = text.splitn(3, '\t').collect::<Vec<_>>();
+        let [added, removed, path] = change[..] else {
+            return Err(GitError::Odd { verb: verb.to_owned(), answer: text.into_owned() });
+        };
+        let (added, removed) = (added.parse().ok(), removed.parse().ok());
+        changes.push(FileChange { path: path.to_owned(), added, removed });
     }
     Ok(changes)
 }

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 
 use ralph_core::TaskId;
 use ralph_core::ids::RunId;
+use ralph_core::records::FileChange;
 
 use super::in_place::lock;
 use super::wip::ref_name;
@@ -276,6 +277,17 @@ impl Vcs for FakeVcs {
         Ok(text)
     }
 
+    fn counted_changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<FileChange>, GitError> {
+        let state = self.state()?;
+        let tree = |id: &str| state.trees.get(id).cloned().unwrap_or_default();
+        let (from, to) = (tree(from_tree), tree(to_tree));
+        let counted = different(&from, &to).into_iter().map(|path| {
+            let (added, removed) = count_lines(from.get(&path), to.get(&path));
+            FileChange { path, added: Some(added), removed: Some(removed) }
+        });
+        Ok(counted.collect())
+    }
+
     fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
         let state = self.state()?;
         let file = state.trees.get(tree).and_then(|files| files.get(path));
@@ -320,6 +332,19 @@ fn set(files: &mut Files, path: String, text: Option<String>) {
 fn different(a: &Files, b: &Files) -> BTreeSet<String> {
     let paths = a.keys().chain(b.keys());
     paths.filter(|path| a.get(*path) != b.get(*path)).cloned().collect()
+}
+
+/// How many lines came and went: as many as a diff shows that keeps nothing in its place but what
+/// stands at the beginning and at the end.
+fn count_lines(from: Option<&String>, to: Option<&String>) -> (u64, u64) {
+    let lines = |text: Option<&String>| -> Vec<String> {
+        text.map(|text| text.split_inclusive('\n').map(str::to_owned).collect()).unwrap_or_default()
+    };
+    let (from, to) = (lines(from), lines(to));
+    let first = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let (from, to) = (&from[first..], &to[first..]);
+    let last = from.iter().rev().zip(to.iter().rev()).take_while(|(a, b)| a == b).count();
+    ((to.len() - last) as u64, (from.len() - last) as u64)
 }
 
 /// As long as a real id.

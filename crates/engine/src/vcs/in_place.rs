@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ralph_core::ids::RunId;
+use ralph_core::records::FileChange;
 use ralph_core::{TaskId, Timestamp};
 
 use super::commit::Unrefreshed;
-use super::entries::{Change, RAW, parse_changes};
+use super::entries::{COUNTED, Change, RAW, parse_changes, parse_counted};
 use super::git::{Git, GitError};
 use super::hooks::Hooks;
 use super::position::{Position, position};
@@ -203,6 +204,13 @@ impl Vcs for GitVcs {
 
     fn patch(&self, from_tree: &str, to_tree: &str, most: usize) -> Result<String, GitError> {
         self.patch_between(from_tree, to_tree, most)
+    }
+
+    fn counted_changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<FileChange>, GitError> {
+        let mut arguments = vec!["diff-tree"];
+        arguments.extend(COUNTED);
+        arguments.extend([from_tree, to_tree, "--"]);
+        parse_counted("diff-tree", &self.git(&arguments).run()?)
     }
 
     fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {

@@ -44,6 +44,36 @@ fn edits_new_files_and_deletions_are_in_and_ignored_files_are_not() {
     assert_eq!(vcs.candidate(&base).unwrap(), candidate);
 }
 
+#[test]
+fn lines_that_came_and_went_are_counted() {
+    let repo = Repo::new();
+    repo.write("two", "1\n2\n");
+    repo.write("tool.sh", "x\n");
+    repo.write(".gitattributes", "*.txt diff=words\n");
+    repo.git(&["add", "-A"]);
+    repo.git(&["commit", "-qm", "more"]);
+    // What the repository says about comparing is not run.
+    repo.git(&["config", "diff.words.command", "touch command-ran"]);
+    repo.git(&["config", "diff.words.textconv", "touch textconv-ran; cat"]);
+    let (vcs, base) = repo.begin();
+    repo.write("two", "1\nnew\nmore\n");
+    repo.write("a.txt", "changed\n");
+    repo.write("odd name\té", "new\n");
+    repo.write("picture", "\0\u{1}");
+    repo.remove("src/b.txt");
+    let file = std::fs::File::open(repo.path("tool.sh")).unwrap();
+    file.set_permissions(std::fs::Permissions::from_mode(0o755)).unwrap();
+    let candidate = vcs.candidate(&base).unwrap();
+    let (from, to) = (&candidate.head_tree, &candidate.tree);
+    let counted = vcs.counted_changes(from, to).unwrap();
+    let names: Vec<&str> = counted.iter().map(|change| change.path.as_str()).collect();
+    assert_eq!(names, vcs.changes(from, to).unwrap());
+    let lines: Vec<_> = counted.iter().map(|change| (change.added, change.removed)).collect();
+    let (none, some) = ((None, None), |added, removed| (Some(added), Some(removed)));
+    assert_eq!(lines, [some(1, 1), some(1, 0), none, some(0, 1), some(0, 0), some(2, 1)]);
+    assert!(!repo.path("command-ran").exists() && !repo.path("textconv-ran").exists());
+}
+
 /// As those are that an editor writes and then renames.
 #[test]
 fn files_that_come_and_go_are_no_failure() {

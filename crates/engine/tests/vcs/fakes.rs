@@ -18,6 +18,8 @@ fn the_fake_commits_saves_and_puts_back() {
     fake.write("b", "session");
     let candidate = fake.candidate(&base).unwrap();
     assert_eq!(fake.changes(&candidate.head_tree, &candidate.tree).unwrap(), ["b"]);
+    let counted = fake.counted_changes(&candidate.head_tree, &candidate.tree).unwrap();
+    assert_eq!((counted.len(), counted[0].added, counted[0].removed), (1, Some(1), Some(0)));
     let second = fake.commit(&base, &candidate, "second", "why").unwrap().unwrap();
     assert_eq!(fake.file_in(&second, "a").as_deref(), Some("committed"));
     assert_eq!(fake.commits(Some(&first), &second).unwrap(), [second]);

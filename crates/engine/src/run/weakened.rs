@@ -1,0 +1,110 @@
+//! Tests that a session left weaker than they were. They are told and put into the evidence; nothing is
+//! refused for them.
+
+use ralph_core::attempt::weakened::{ChangedFile, Weakening, find, may_hold_tests};
+use ralph_core::records::FileChange;
+use ralph_core::run::{GateReport, Input, Notice, SlotId};
+use ralph_core::view::words;
+
+use super::crew::{Crew, Failed};
+use crate::ports::Candidate;
+
+/// How many files are looked at.
+const MAX_FILES: usize = 60;
+/// The largest file that is looked at, in bytes.
+const MAX_BYTES: usize = 512 * 1024;
+/// How many findings are told.
+const NAMED: usize = 10;
+
+impl Crew {
+    /// What there is to say about what the candidate changes, before any gate runs. The report of the
+    /// judge that refuses it, if it is refused.
+    pub(super) fn check_changes(
+        &self,
+        slot: SlotId,
+        candidate: &Candidate,
+    ) -> Result<Option<GateReport>, Failed> {
+        self.check_tests(slot, candidate)?;
+        self.check_protected(slot, candidate)
+    }
+
+    /// What the tree changes, counted once.
+    pub(super) fn changes_of(
+        &self,
+        slot: SlotId,
+        settled: &str,
+        tree: &str,
+    ) -> Result<Vec<FileChange>, Failed> {
+        if settled == tree {
+            return Ok(vec![]);
+        }
+        let known = self.kit(slot).changes.clone().filter(|(of, _)| of == tree);
+        if let Some((_, changes)) = known {
+            return Ok(changes);
+        }
+        let changes = self.setup.vcs.counted_changes(settled, tree)?;
+        self.kit(slot).changes = Some((tree.to_owned(), changes.clone()));
+        Ok(changes)
+    }
+
+    fn check_tests(&self, slot: SlotId, candidate: &Candidate) -> Result<(), Failed> {
+        let settled = self.settled_tree();
+        let trees = [settled.clone(), candidate.tree.clone()];
+        let known = self.kit(slot).weakened.clone();
+        if known.as_ref().is_some_and(|(of, _)| *of == trees) {
+            return Ok(());
+        }
+        let changes = self.changes_of(slot, &settled, &candidate.tree)?;
+        let found = self.weakened(&settled, &candidate.tree, &changes)?;
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        // What was told of an earlier try is no news.
+        if !found.is_empty() && known.is_none_or(|(of, told)| of[0] != settled || told != found) {
+            let count = u32::try_from(found.len()).unwrap_or(u32::MAX);
+            let found = found.iter().take(NAMED).cloned().collect();
+            self.send(Input::Notice(Notice::TestsWeakened { found, count }));
+        }
+        self.kit(slot).weakened = Some((trees, found));
+        Ok(())
+    }
+
+    fn weakened(
+        &self,
+        settled: &str,
+        tree: &str,
+        changes: &[FileChange],
+    ) -> Result<Vec<Weakening>, Failed> {
+        let paths = changes.iter().map(|change| change.path.as_str());
+        let mut files = Vec::new();
+        for path in paths.filter(|path| may_hold_tests(path)).take(MAX_FILES) {
+            let text = |tree: &str| -> Result<Option<String>, Failed> {
+                let bytes = self.setup.vcs.file(tree, path)?;
+                Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+            };
+            let (before, after) = (text(settled)?, text(tree)?);
+            let is_large =
+                |text: &Option<String>| text.as_ref().is_some_and(|text| text.len() > MAX_BYTES);
+            if !is_large(&before) && !is_large(&after) {
+                files.push((path, before, after));
+            }
+        }
+        let files: Vec<ChangedFile<'_>> = files
+            .iter()
+            .map(|(path, before, after)| ChangedFile {
+                path,
+                before: before.as_deref(),
+                after: after.as_deref(),
+            })
+            .collect();
+        Ok(find(&files))
+    }
+
+    /// What the evidence of a tree says of its tests, where they are weaker.
+    pub(super) fn weakened_told(&self, slot: SlotId, tree: &str) -> Option<String> {
+        let trees = [self.settled_tree(), tree.to_owned()];
+        let kit = self.kit(slot);
+        let (_, found) = kit.weakened.as_ref().filter(|(of, _)| *of == trees)?;
+        let count = u32::try_from(found.len()).unwrap_or(u32::MAX);
+        let told: Vec<String> = found.iter().take(NAMED).cloned().collect();
+        (!told.is_empty()).then(|| words::weakened(&told, count))
+    }
+}
