@@ -127,8 +127,70 @@ pub struct FileChange {
     pub removed: Option<u64>,
 }
 
+/// What an attempt left changed, compared with the last tree that was accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Changes {
+    /// The files, the first of them.
+    pub files: Vec<FileChange>,
+    /// How many more there are.
+    pub more: u64,
+}
+
+impl Changes {
+    /// How many files are kept.
+    const MAX: usize = 100;
+
+    /// The first of these files, and how many there are beyond.
+    pub fn of(mut files: Vec<FileChange>) -> Self {
+        let more = files.len().saturating_sub(Self::MAX) as u64;
+        files.truncate(Self::MAX);
+        Self { files, more }
+    }
+
+    /// How many files there are.
+    pub fn count(&self) -> u64 {
+        self.more.saturating_add(self.files.len() as u64)
+    }
+
+    /// Lines that came and lines that went, in the files that are named.
+    pub fn lines(&self) -> (u64, u64) {
+        let sum = |of: fn(&FileChange) -> Option<u64>| self.files.iter().filter_map(of).sum();
+        (sum(|file| file.added), sum(|file| file.removed))
+    }
+
+    /// As it is stored: a line per file, as `git diff --numstat` prints them, and one for the others.
+    pub fn to_text(&self) -> String {
+        let number = |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
+        let mut text = String::new();
+        for file in &self.files {
+            let path = file.path.replace('\\', "\\\\").replace('\n', "\\n");
+            text.push_str(&format!("{}\t{}\t{path}\n", number(file.added), number(file.removed)));
+        }
+        if self.more > 0 {
+            text.push_str(&format!("{} more\n", self.more));
+        }
+        text
+    }
+
+    /// Reads what was stored. What cannot be read is left out.
+    pub fn from_text(text: &str) -> Self {
+        let mut all = Self::default();
+        for line in text.lines() {
+            let fields: Vec<&str> = line.splitn(3, '\t').collect();
+            if let [added, removed, path] = fields[..] {
+                let path = path.replace("\\\\", "\0").replace("\\n", "\n").replace('\0', "\\");
+                let (added, removed) = (added.parse().ok(), removed.parse().ok());
+                all.files.push(FileChange { path, added, removed });
+            } else if let Some(more) = line.strip_suffix(" more") {
+                all.more = more.parse().unwrap_or_default();
+            }
+        }
+        all
+    }
+}
+
 /// How an attempt ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct AttemptEnd {
     /// When.
     pub at: Timestamp,
@@ -144,6 +206,12 @@ pub struct AttemptEnd {
     pub output_tokens: u64,
     /// Millionths of a dollar, as the agent told it; `None` when it told no price.
     pub cost_micro_usd: Option<u64>,
+    /// What it left changed.
+    pub changed: Changes,
+    /// The end of what it said last; may be empty.
+    pub said: String,
+    /// What makes another failure the same as this one; `None` where nothing was judged red.
+    pub fingerprint: Option<String>,
 }
 
 words! {
@@ -246,4 +314,25 @@ pub struct Spent {
     pub micro_usd: Option<u64>,
     /// Milliseconds of work, without waits.
     pub millis: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_read_back_as_they_were_written() {
+        let file =
+            |path: &str, added, removed| FileChange { path: path.to_owned(), added, removed };
+        let odd = "a\\nb\tc\nd\\";
+        let all = Changes {
+            files: vec![file("src/a.rs", Some(3), Some(0)), file(odd, None, None)],
+            more: 7,
+        };
+        assert_eq!(Changes::from_text(&all.to_text()), all);
+        assert_eq!((all.count(), all.lines()), (9, (3, 0)));
+        assert_eq!(Changes::from_text(""), Changes::default());
+        let many = Changes::of(vec![file("x", Some(1), Some(1)); 250]);
+        assert_eq!((many.files.len(), many.more, many.count()), (100, 150, 250));
+    }
 }

@@ -387,6 +387,7 @@ impl World {
             attempt: AttemptId::new(format!("a-{}", self.claims)).unwrap(),
             attempt_number: 1,
             spent_micro_usd: 0,
+            failed: None,
         }
     }
 

@@ -24,7 +24,7 @@ const MAX_BLOCKERS: usize = 100;
 /// How many answers are told at most: the last ones.
 const MAX_ANSWERS: usize = 20;
 /// How many earlier attempts are told at most: the last ones.
-const MAX_EARLIER: usize = 3;
+const MAX_EARLIER: usize = 5;
 /// How many notes are told at most: the last ones.
 const MAX_NOTES: usize = 20;
 
@@ -50,9 +50,11 @@ pub fn gather(store: &mut dyn Store, about: &Gather<'_>) -> Result<AttemptContex
     let task = store.get(about.task)?;
     let log = store.log(&task.id)?;
     let retry = RetryInfo::of(task.retry_count, about.limit, last_reason(&task, &log));
+    let evidence = store.evidence(&task.id)?;
     let reason = retry.as_ref().and_then(|retry| retry.reason.as_deref());
-    let failures = failures(&store.evidence(&task.id)?, &log, reason);
+    let failures = failures(&evidence, &log, reason);
     let earlier = earlier(&store.attempts(&task.id)?, &log, reason);
+    let retry = retry.map(|retry| retry.after(&failures, &earlier));
     let parent = match &task.parent {
         Some(parent) => Some(store.get(parent)?),
         None => None,
@@ -187,15 +189,20 @@ fn earlier(attempts: &[Attempt], log: &[LogEntry], reason: Option<&str>) -> Vec<
     let reset = log.iter().rev().find(|entry| entry.kind == LogKind::Reset).map(|entry| entry.at);
     let mut told: Vec<EarlierAttempt> = attempts
         .iter()
-        .filter(|attempt| reset.is_none_or(|reset| attempt.started_at > reset))
-        .filter_map(|attempt| attempt.end.as_ref())
-        .filter(|end| is_about_the_task(&end.outcome))
-        .map(|end| {
+        .zip(1..)
+        .filter(|(attempt, _)| reset.is_none_or(|reset| attempt.started_at > reset))
+        .filter_map(|(attempt, number)| Some((attempt.end.as_ref()?, number)))
+        .filter(|(end, _)| is_about_the_task(&end.outcome))
+        .map(|(end, number)| {
             let said = reason.map(str::trim) == Some(end.detail.trim());
             EarlierAttempt {
+                number,
                 outcome: end.outcome.clone(),
                 detail: if said { String::new() } else { end.detail.clone() },
                 commit: end.commit.clone(),
+                changed: end.changed.clone(),
+                said: end.said.clone(),
+                fingerprint: end.fingerprint.clone(),
             }
         })
         .collect();

@@ -152,6 +152,7 @@ impl Tape {
             retry: 0,
             model: Some("sonnet".into()),
             overridden: None,
+            raised: None,
             models: ModelState::default(),
         });
         let log = format!(
@@ -284,6 +285,7 @@ pub(crate) fn brief(task: &str, title: &str, attempt: u32) -> TaskBrief {
         attempt: AttemptId::new(format!("a-{attempt}")).unwrap(),
         attempt_number: attempt,
         spent_micro_usd: 0,
+        failed: None,
     }
 }
 

@@ -155,6 +155,7 @@ fn an_empty_file_becomes_a_store() {
 fn a_schema_from_the_future_is_refused_untouched() {
     let env = env();
     env.task(&["add", "First", "--id", "a"]);
+    let known = version(&env);
     Connection::open(env.store()).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
     for call in [&["task", "list"][..], &["task", "add", "T"]] {
         let said = env.ralph(call).failure(1);
@@ -163,8 +164,32 @@ fn a_schema_from_the_future_is_refused_untouched() {
             "{said}"
         );
     }
-    Connection::open(env.store()).unwrap().execute_batch("PRAGMA user_version = 1").unwrap();
+    let back = format!("PRAGMA user_version = {known}");
+    Connection::open(env.store()).unwrap().execute_batch(&back).unwrap();
     assert!(env.task(&["list"]).contains("First"));
+}
+
+/// The number of the schema.
+fn version(env: &TestEnv) -> i64 {
+    let connection = Connection::open(env.store()).unwrap();
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn a_store_of_an_older_ralph_is_brought_up_to_date() {
+    let env = env();
+    env.task(&["add", "First", "--id", "a"]);
+    let known = version(&env);
+    let first = "ALTER TABLE attempts DROP COLUMN changed; ALTER TABLE attempts DROP COLUMN said;
+                 ALTER TABLE attempts DROP COLUMN fingerprint;
+                 INSERT INTO attempts (id, task, agent, generation, started_at, ended_at, outcome,
+                   detail, input_tokens, output_tokens)
+                 VALUES ('a-1', 1, 'x', 1, 1000, 2000, 'red', 'no', 1, 1);
+                 PRAGMA user_version = 1";
+    Connection::open(env.store()).unwrap().execute_batch(first).unwrap();
+    let shown = env.task(&["show", "a", "--json"]);
+    assert!(shown.contains("\"outcome\":\"red\"") && shown.contains("\"said\":\"\""), "{shown}");
+    assert_eq!(version(&env), known);
 }
 
 /// Fills a store, folds its log in and damages a page in the middle; returns the whole bytes.

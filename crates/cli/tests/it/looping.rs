@@ -9,6 +9,7 @@ mod ends;
 mod gates;
 mod git_hooks;
 mod graph;
+mod learning;
 #[cfg(target_os = "linux")]
 mod notifying;
 mod people;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use super::fingerprint::FirstWords;
 use crate::ids::TaskId;
+use crate::records::Changes;
 use crate::task::RetryLimit;
 
 /// Everything that one attempt is told. Whatever is absent here is absent from the prompt.
@@ -97,12 +99,36 @@ pub struct RetryInfo {
     pub max: RetryLimit,
     /// Why the task came back, where that was told.
     pub reason: Option<String>,
+    /// What the judge said first.
+    pub first: FirstWords,
+    /// The numbers of the last attempts that failed in the same way; empty when there are not several.
+    pub same: Vec<u32>,
 }
 
 impl RetryInfo {
     /// The retry information of a task that came back `retry_count` times; none before the first.
     pub fn of(retry_count: u32, max: RetryLimit, reason: Option<String>) -> Option<Self> {
-        (retry_count > 0).then(|| Self { attempt: retry_count.saturating_add(1), max, reason })
+        (retry_count > 0).then(|| Self {
+            attempt: retry_count.saturating_add(1),
+            max,
+            reason,
+            first: FirstWords::default(),
+            same: vec![],
+        })
+    }
+
+    /// With what was red, and how the attempts before this one ended.
+    pub fn after(mut self, failures: &[GateFailure], earlier: &[EarlierAttempt]) -> Self {
+        self.first = failures.first().map(|red| FirstWords::of(&red.digest)).unwrap_or_default();
+        let last = earlier.last().and_then(|attempt| attempt.fingerprint.as_ref());
+        let alike = earlier
+            .iter()
+            .rev()
+            .take_while(|attempt| last.is_some() && attempt.fingerprint.as_ref() == last);
+        let mut same: Vec<u32> = alike.map(|attempt| attempt.number).collect();
+        same.reverse();
+        self.same = if same.len() > 1 { same } else { vec![] };
+        self
     }
 
     /// How many attempts there may be: the first one and the retries.
@@ -138,12 +164,20 @@ pub struct GateFailure {
 /// How an earlier session on the task ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EarlierAttempt {
+    /// Its number, from 1.
+    pub number: u32,
     /// In a word.
     pub outcome: String,
     /// In words; may be empty.
     pub detail: String,
     /// The commit that holds its work, if any.
     pub commit: Option<String>,
+    /// What it left changed.
+    pub changed: Changes,
+    /// The end of what it said last; may be empty.
+    pub said: String,
+    /// What makes two failures the same.
+    pub fingerprint: Option<String>,
 }
 
 /// Something that an earlier session or a person wrote down for repeated use.

@@ -1,7 +1,7 @@
 //! What the next session is told about a gate that was red: the names of failing tests, the first
 //! errors, the end of the output. Bounded, the same for the same output, one pass over it.
 
-mod line;
+pub(super) mod line;
 mod names;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

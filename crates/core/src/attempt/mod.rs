@@ -1,9 +1,10 @@
 //! One attempt as data: what the agent is told ([`context`], [`prompt`]), and what the next one is
-//! told about it ([`digest`], [`old_failures`], [`weakened`]).
+//! told about it ([`digest`], [`fingerprint`], [`old_failures`], [`weakened`]).
 
 mod budget;
 pub mod context;
 pub mod digest;
+pub mod fingerprint;
 pub mod old_failures;
 pub mod prompt;
 pub mod skill;

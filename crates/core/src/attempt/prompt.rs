@@ -4,6 +4,7 @@
 //! Everything that ralph puts in shares one budget. What does not fit is cut with a note that says
 //! how much is missing and where to read it; the instructions themselves are never cut.
 
+mod earlier;
 mod verify;
 
 use std::borrow::Cow;
@@ -282,15 +283,8 @@ fn sections(context: &AttemptContext) -> Vec<Section<'_>> {
         "These gates were red when the task was last judged, and they will run again.".to_owned(),
         look("log"),
     ));
-    let earlier = context.earlier.iter().map(|attempt| {
-        let commit = attempt.commit.as_deref().map(|commit| format!(" (commit {})", field(commit)));
-        entry(
-            format!("- {}{}", field(&attempt.outcome), commit.unwrap_or_default()),
-            &attempt.detail,
-            "  ",
-        )
-    });
-    all.push(list("Earlier attempts", earlier.collect(), String::new(), look("log")));
+    let earlier = earlier::entries(&context.earlier);
+    all.push(list("Earlier attempts", earlier, String::new(), look("show")));
     let notes = context.notes.iter().map(|note| {
         let (first, rest) = note.trim().split_once('\n').unwrap_or((note.trim(), ""));
         entry(format!("- {}", field(first)), rest, "  ")
@@ -384,6 +378,7 @@ fn retry_words(retry: &RetryInfo) -> (String, String, &'static str) {
         Some(attempts) => head.push_str(&format!(" of {attempts}.")),
         None => head.push('.'),
     }
+    head.push_str(&earlier::first_words(retry));
     let Some(reason) = retry.reason.as_deref().filter(|reason| !reason.trim().is_empty()) else {
         return (head, String::new(), "Look at what is there before you go on.");
     };

@@ -134,6 +134,9 @@ pub struct ModelFacts {
     pub distress: Distress,
     /// How many tasks were done in a row until now.
     pub done_in_a_row: u32,
+    /// How often in a row the task has failed in the same way.
+    #[serde(default)]
+    pub same_failures: u32,
 }
 
 /// Which words of trouble a text has.
@@ -174,20 +177,32 @@ pub fn distress(text: &str) -> Distress {
 pub struct Choice {
     /// The model to ask for; `None` leaves it to the agent.
     pub model: Option<Model>,
-    /// Present when a hint beat the strategy and the two differ: to be recorded.
+    /// Present when something else than the strategy chose, and the two differ: to be recorded.
     pub overridden: Option<Overridden>,
     /// What to remember: the hint is used up.
     pub state: ModelState,
 }
 
-/// A hint that beat the strategy.
+/// A choice that is not the strategy's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overridden {
     /// What the strategy would have chosen.
     pub strategy: Option<Model>,
-    /// What the agent asked for.
-    pub hint: Tier,
+    /// What chose instead.
+    pub by: By,
 }
+
+/// What can beat a strategy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// The agent asked for it.
+    Hint(Tier),
+    /// The task has failed so often in the same way.
+    SameFailure(u32),
+}
+
+/// So many equal failures in a row make a strategy go one tier up, and so many more another one.
+pub const FAILURES_PER_TIER: u32 = 2;
 
 /// Chooses the model of the next iteration.
 pub fn choose(strategy: &Strategy, state: &ModelState, facts: &ModelFacts) -> Choice {
@@ -202,13 +217,36 @@ pub fn choose(strategy: &Strategy, state: &ModelState, facts: &ModelFacts) -> Ch
         Strategy::PlanThenExecute if facts.iteration <= 1 => Some(Model::Tier(Tier::Opus)),
         Strategy::PlanThenExecute => Some(Model::Tier(Tier::Sonnet)),
     };
+    let raised = raised(strategy, wanted.as_ref(), facts.same_failures);
     let Some(hint) = state.hint else {
         let state = ModelState { level, hint: None };
-        return Choice { model: wanted, overridden: None, state };
+        let Some(tier) = raised else {
+            return Choice { model: wanted, overridden: None, state };
+        };
+        let by = By::SameFailure(facts.same_failures);
+        let overridden = Some(Overridden { strategy: wanted, by });
+        return Choice { model: Some(Model::Tier(tier)), overridden, state };
     };
+    let wanted = raised.map(Model::Tier).or(wanted);
     let hinted = Some(Model::Tier(hint));
-    let overridden = (wanted != hinted).then_some(Overridden { strategy: wanted, hint });
+    let overridden =
+        (wanted != hinted).then_some(Overridden { strategy: wanted, by: By::Hint(hint) });
     Choice { model: hinted, overridden, state: ModelState { level: hint, hint: None } }
+}
+
+/// The tier above the one that the strategy wants, for a task that fails in the same way again and
+/// again. What people fixed, or left to the agent, stays.
+fn raised(strategy: &Strategy, wanted: Option<&Model>, failures: u32) -> Option<Tier> {
+    let Some(Model::Tier(tier)) = wanted else { return None };
+    if matches!(strategy, Strategy::Agent | Strategy::Fixed(_)) {
+        return None;
+    }
+    let up = |tier| match tier {
+        Tier::Haiku => Tier::Sonnet,
+        Tier::Sonnet | Tier::Opus => Tier::Opus,
+    };
+    let raised = (0..failures / FAILURES_PER_TIER).take(2).fold(*tier, |tier, _| up(tier));
+    (raised != *tier).then_some(raised)
 }
 
 fn need(distress: Distress) -> Tier {

@@ -56,6 +56,8 @@ pub struct Ending {
     pub action: Option<TaskAction>,
     /// In words; may be empty.
     pub detail: String,
+    /// What makes another failure the same as this one, where it was judged red.
+    pub fingerprint: Option<String>,
 }
 
 /// A commit of the loop.
@@ -116,8 +118,10 @@ pub enum Effect {
         task: Option<Box<TaskBrief>>,
         /// The model.
         model: Option<String>,
-        /// What the strategy would have chosen, where a hint chose another: to be recorded.
+        /// What the strategy would have chosen, where something else chose: to be recorded.
         overridden: Option<String>,
+        /// How often the task failed in the same way, where that chose; else it was a hint.
+        raised: Option<u32>,
     },
     /// End the session.
     StopSession {

@@ -63,6 +63,26 @@ pub struct TaskBrief {
     /// Millionths of a dollar that earlier attempts cost, since a person last put it back.
     #[serde(default)]
     pub spent_micro_usd: u64,
+    /// How it failed last, where it was judged red.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<SameFailure>,
+}
+
+impl TaskBrief {
+    /// How often in a row it has failed like this, this time counted.
+    pub fn times_like(&self, fingerprint: &str) -> u32 {
+        let before = self.failed.as_ref().filter(|last| last.fingerprint == fingerprint);
+        before.map_or(0, |last| last.times).saturating_add(1)
+    }
+}
+
+/// A failure that a task came back with, and how often in a row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SameFailure {
+    /// What makes two failures the same.
+    pub fingerprint: String,
+    /// How often.
+    pub times: u32,
 }
 
 /// What an iteration is about where the agent picks, as far as the plan tells.
@@ -366,8 +386,12 @@ pub enum Fact {
         retry: u32,
         /// The model that is asked for.
         model: Option<String>,
-        /// What the strategy would have chosen, where a hint of the agent chose another.
+        /// What the strategy would have chosen, where a hint of the agent or a failure that repeats
+        /// itself chose another.
         overridden: Option<String>,
+        /// How often the task failed in the same way, where that chose the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        raised: Option<u32>,
         /// Where the choice of models stands after this.
         models: ModelState,
     },

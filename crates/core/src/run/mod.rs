@@ -30,7 +30,8 @@ pub use control::Control;
 pub use decide::{Step, decide};
 pub use effect::{CommitPlan, Effect, Ending, Settlement, Stopping, TaskAction};
 pub use fact::{
-    About, CHANGES, Fact, GateReport, Notice, PROTECTED, Request, RunEvent, SessionReport,
+    About, CHANGES, Fact, GateReport, Notice, PROTECTED, Request, RunEvent, SameFailure,
+    SessionReport,
     TaskBrief, WEAKENED, Wait, Wish,
 };
 pub use input::{Input, Port, Settled, Survey, TaskResult};

@@ -195,6 +195,7 @@ mod tests {
                 input_tokens: 100,
                 output_tokens: 10,
                 cost_micro_usd: Some(250_000),
+                ..AttemptEnd::default()
             }),
         }
     }

@@ -98,6 +98,7 @@ impl Story {
             input_tokens: 0,
             output_tokens: 0,
             cost_micro_usd: None,
+            ..AttemptEnd::default()
         };
         self.store.end_attempt(&id, &end).unwrap();
         id
@@ -283,6 +284,7 @@ fn the_last_attempts_are_told_but_not_limits() {
     let mut story = Story::new();
     let task = story.add("a", |_| {});
     for (name, outcome) in [
+        ("n0", "malformed"),
         ("n1", "crash"),
         ("n2", "timeout"),
         ("n3", Class::RateLimit.as_str()),
@@ -290,12 +292,15 @@ fn the_last_attempts_are_told_but_not_limits() {
         ("n5", "empty"),
         ("n6", Class::Cancelled.as_str()),
         ("n7", Class::UnknownModel.as_str()),
+        ("n8", "max-turns"),
     ] {
         story.attempt(&task, name, outcome, "why");
     }
     let context = story.gather(&task);
-    let told: Vec<_> = context.earlier.iter().map(|attempt| attempt.outcome.as_str()).collect();
-    assert_eq!(told, ["timeout", "hang", "empty"]);
+    let told: Vec<_> =
+        context.earlier.iter().map(|attempt| (attempt.number, attempt.outcome.as_str())).collect();
+    let last = [(2, "crash"), (3, "timeout"), (5, "hang"), (6, "empty"), (9, "max-turns")];
+    assert_eq!(told, last);
 }
 
 #[test]

@@ -94,6 +94,8 @@ pub(super) struct SlotKit {
     pub(super) weakened: Option<([String; 2], Vec<String>)>,
     /// Protected files that it changes.
     pub(super) protected: Vec<String>,
+    /// The end of what the session said last.
+    pub(super) said: String,
     /// What the session used.
     pub(super) usage: Usage,
     /// The look at the plan that its session was shown.
@@ -162,6 +164,7 @@ impl Crew {
                 changes: None,
                 weakened: None,
                 protected: vec![],
+                said: String::new(),
                 usage: Usage::default(),
                 peek: None,
                 plan: None,

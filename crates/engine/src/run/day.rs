@@ -116,6 +116,7 @@ mod tests {
                 input_tokens: 0,
                 output_tokens: 0,
                 cost_micro_usd: Some(cost),
+                ..AttemptEnd::default()
             }),
         }
     }

@@ -46,9 +46,9 @@ impl Crew {
             Effect::Survey { slot } => return work(slot, move |crew| crew.survey(slot)),
             Effect::Claim { slot } => return work(slot, move |crew| crew.claim(slot)),
             Effect::Peek { slot } => return work(slot, move |crew| crew.peek(slot)),
-            Effect::RunSession { slot, iteration, task, model, overridden } => {
+            Effect::RunSession { slot, iteration, task, model, overridden, raised } => {
                 let task = task.map(|task| *task);
-                let job = Job { slot, iteration, task, model, overridden };
+                let job = Job { slot, iteration, task, model, overridden, raised };
                 return Some(Box::new(move |crew| crew.begin_session(job)));
             }
             Effect::StopSession { slot, how } => {

@@ -1,7 +1,7 @@
 //! Looking at the plan: dead claims, counts, claims, and the look that an agent is shown.
 
 use ralph_core::records::{Attempt, LogKind};
-use ralph_core::run::{CLASSES, Input, Picker, Port, SlotId, Survey, TaskBrief};
+use ralph_core::run::{CLASSES, Input, Picker, Port, SameFailure, SlotId, Survey, TaskBrief};
 use ralph_core::task::{Actor, Refusal, Task};
 use ralph_core::{AgentId, TaskId, Timestamp};
 
@@ -185,7 +185,21 @@ pub(super) fn brief(
         attempt,
         attempt_number: u32::try_from(attempts.len()).unwrap_or(u32::MAX).saturating_add(1),
         spent_micro_usd: cost(since(last(&[LogKind::Reset]), &attempts)),
+        failed: same_failure(since(last(&[LogKind::Reset, LogKind::Answered]), &attempts)),
     })
+}
+
+/// The last failure, and how often in a row it was the same. What does not count says nothing.
+fn same_failure(attempts: &[Attempt]) -> Option<SameFailure> {
+    let row = |word: &str| CLASSES.iter().find(|row| row.class.as_str() == word);
+    let mut ends = attempts.iter().rev().filter_map(|attempt| {
+        let end = attempt.end.as_ref()?;
+        row(&end.outcome).filter(|row| row.counts).map(|_| end.fingerprint.as_deref())
+    });
+    let fingerprint = ends.next()??;
+    let times = 1 + ends.take_while(|other| *other == Some(fingerprint)).count();
+    let times = u32::try_from(times).unwrap_or(u32::MAX);
+    Some(SameFailure { fingerprint: fingerprint.to_owned(), times })
 }
 
 /// The attempts, which are in order, that began then or later.

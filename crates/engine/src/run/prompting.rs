@@ -145,16 +145,18 @@ impl Prompting {
     pub fn whole(&self, retry: &IterationRetry) -> Result<String, PromptError> {
         let reason = Some(retry.reason.clone()).filter(|reason| !reason.is_empty());
         let red = retry.gates.iter().filter(|gate| gate.verdict != Verdict::Pass);
+        let failures: Vec<GateFailure> = red
+            .map(|gate| GateFailure {
+                judge: gate.name.clone(),
+                exit_code: gate.exit_code,
+                digest: gate.digest.clone(),
+            })
+            .collect();
+        let told = RetryInfo::of(retry.tries, self.retries, reason);
         let context = AttemptContext {
             plan_file: self.plan_file.clone().filter(|_| self.mode == "build"),
-            retry: RetryInfo::of(retry.tries, self.retries, reason),
-            failures: red
-                .map(|gate| GateFailure {
-                    judge: gate.name.clone(),
-                    exit_code: gate.exit_code,
-                    digest: gate.digest.clone(),
-                })
-                .collect(),
+            retry: told.map(|told| told.after(&failures, &[])),
+            failures,
             skills: self.skills.clone(),
             learn: self.learn,
             ..AttemptContext::default()

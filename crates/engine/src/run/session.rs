@@ -33,6 +33,8 @@ use crate::socket::{Requests, Seat, SessionSocket};
 
 /// How much of a final text the journal keeps.
 const KEPT_TEXT: usize = 4_000;
+/// How much of it the attempt keeps, for the next one.
+const KEPT_WORDS: usize = 800;
 
 /// What a session was asked to do.
 pub(super) struct Job {
@@ -42,6 +44,8 @@ pub(super) struct Job {
     pub(super) model: Option<String>,
     /// What the strategy would have chosen instead.
     pub(super) overridden: Option<String>,
+    /// How often the task failed in the same way, where that chose the model.
+    pub(super) raised: Option<u32>,
 }
 
 impl Crew {
@@ -96,6 +100,7 @@ impl Crew {
         }
         let (mut requests, notes) = socket.requests().close();
         self.kit(slot).usage = end.usage;
+        self.kit(slot).said = last_bytes(end.text.trim(), KEPT_WORDS);
         let mut signals = match end.class {
             EndClass::Completed => Signals::read(&end.text),
             _ => Signals::default(),
@@ -269,7 +274,12 @@ impl Crew {
             self.store().begin_attempt(&self.attempt(&job, task, now()))?;
             crash::point("attempt-begun");
             if let (Some(model), Some(instead)) = (&job.model, &job.overridden) {
-                let text = format!("model {model} by a hint of the agent, instead of {instead}");
+                let text = match job.raised {
+                    Some(times) => format!(
+                        "model {model} after the same failure {times} times, instead of {instead}"
+                    ),
+                    None => format!("model {model} by a hint of the agent, instead of {instead}"),
+                };
                 let by = self.actor(job.slot, task.generation);
                 self.store().note(&task.id, &text, &by, now())?;
             }
@@ -426,11 +436,15 @@ fn first_on_path(environment: &mut [(OsString, OsString)], folder: &Path) {
 /// The end with a text that fits into a journal line.
 pub(super) fn shortened(mut end: SessionEnd) -> SessionEnd {
     if end.text.len() > KEPT_TEXT {
-        let mut from = end.text.len() - KEPT_TEXT;
-        while !end.text.is_char_boundary(from) {
-            from += 1;
-        }
-        end.text = format!("…{}", &end.text[from..]);
+        end.text = last_bytes(&end.text, KEPT_TEXT);
     }
     end
+}
+
+/// The end of a text, with a mark where something is missing.
+fn last_bytes(text: &str, most: usize) -> String {
+    match text.len().checked_sub(most) {
+        None | Some(0) => text.to_owned(),
+        Some(from) => format!("…{}", &text[text.ceil_char_boundary(from)..]),
+    }
 }

@@ -272,6 +272,9 @@ impl Crew {
             input_tokens: usage.input_tokens,
             output_tokens: usage.output_tokens,
             cost_micro_usd: usage.cost_micro_usd,
+            changed: self.changed(slot)?,
+            said: self.kit(slot).said.clone(),
+            fingerprint: ending.fingerprint.clone(),
         };
         let mut store = self.store();
         store.end_attempt(&ending.task.attempt, &end)?;

@@ -2,7 +2,7 @@
 //! refused for them.
 
 use ralph_core::attempt::weakened::{ChangedFile, Weakening, find, may_hold_tests};
-use ralph_core::records::FileChange;
+use ralph_core::records::{Changes, FileChange};
 use ralph_core::run::{GateReport, Input, Notice, SlotId};
 use ralph_core::view::words;
 
@@ -45,6 +45,15 @@ impl Crew {
         let changes = self.setup.vcs.counted_changes(settled, tree)?;
         self.kit(slot).changes = Some((tree.to_owned(), changes.clone()));
         Ok(changes)
+    }
+
+    /// What the slot's candidate changes, as attempts keep it.
+    pub(super) fn changed(&self, slot: SlotId) -> Result<Changes, Failed> {
+        let Some(candidate) = self.kit(slot).candidate.clone() else {
+            return Ok(Changes::default());
+        };
+        let settled = self.settled_tree();
+        Ok(Changes::of(self.changes_of(slot, &settled, &candidate.tree)?))
     }
 
     fn check_tests(&self, slot: SlotId, candidate: &Candidate) -> Result<(), Failed> {

@@ -2,7 +2,9 @@
 
 use ralph_core::FeatureId;
 use ralph_core::ids::{AttemptId, QuestionId, RunId};
-use ralph_core::records::{Attempt, AttemptEnd, Evidence, Feature, Liveness, LogKind, Verdict};
+use ralph_core::records::{
+    Attempt, AttemptEnd, Changes, Evidence, Feature, FileChange, Liveness, LogKind, Verdict,
+};
 use ralph_core::task::{Refusal, Status};
 use ralph_engine::ports::{Scope, Store};
 
@@ -91,6 +93,12 @@ pub(crate) fn attempts_come_back_as_they_went_in(store: &mut dyn Store) {
         input_tokens: 1,
         output_tokens: 2,
         cost_micro_usd: Some(3),
+        changed: Changes::of(vec![
+            FileChange { path: "a b".to_owned(), added: Some(4), removed: Some(0) },
+            FileChange { path: "picture".to_owned(), added: None, removed: None },
+        ]),
+        said: "I tried.".to_owned(),
+        fingerprint: Some("test: a".to_owned()),
     };
     // What `begin` says of the end is not read.
     let said_too_early = Attempt { end: Some(end.clone()), ..attempt("at-1", 1) };
@@ -135,6 +143,7 @@ pub(crate) fn the_history_has_all_attempts_that_did_not_end_before(store: &mut d
             input_tokens: 1,
             output_tokens: 2,
             cost_micro_usd: Some(3),
+            ..AttemptEnd::default()
         });
         if let Some(end) = &end {
             store.end_attempt(&attempt.id, end).unwrap();

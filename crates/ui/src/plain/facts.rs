@@ -206,6 +206,7 @@ impl<W: Write> PlainReporter<W> {
             offered,
             model,
             overridden,
+            raised,
             ..
         } = fact
         else {
@@ -225,7 +226,11 @@ impl<W: Write> PlainReporter<W> {
         self.screen.line("");
         self.top(&heading);
         if let Some(instead) = overridden {
-            let text = format!("the agent asked for this model; it would have been {instead}");
+            let why = match raised {
+                Some(times) => format!("the same failure {times} times chose this model"),
+                None => "the agent asked for this model".to_owned(),
+            };
+            let text = format!("{why}; it would have been {instead}");
             self.beside(*slot, &Line::new().add(Meaning::Faint, text));
         }
     }

@@ -12,7 +12,7 @@ const MAX_LOOK: usize = 8_192;
 
 /// The line as a terminal would show it in the end: without escape sequences, and only what came
 /// after the last carriage return. Clipped.
-pub(super) fn clean(raw: &str) -> Cow<'_, str> {
+pub(in crate::attempt) fn clean(raw: &str) -> Cow<'_, str> {
     let shown = raw.trim_end().rsplit('\r').next().unwrap_or_default();
     let shown = &shown[..shown.floor_char_boundary(MAX_LOOK)];
     let plain = match without_escapes(shown) {
@@ -72,7 +72,7 @@ fn without_escapes(text: &str) -> Cow<'_, str> {
 }
 
 /// Whether the line says that something went wrong.
-pub(super) fn is_error(line: &str) -> bool {
+pub(in crate::attempt) fn is_error(line: &str) -> bool {
     let line = line.trim().to_ascii_lowercase();
     let start = [
         "error",

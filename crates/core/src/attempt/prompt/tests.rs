@@ -9,6 +9,7 @@ use crate::attempt::context::{
     AnsweredQuestion, EarlierAttempt, FinishedBlocker, GateFailure, ParentTask, Skill,
 };
 use crate::ids::TaskId;
+use crate::records::{Changes, FileChange};
 use crate::task::RetryLimit;
 
 fn id(text: &str) -> TaskId {
@@ -76,14 +77,100 @@ fn full() -> AttemptContext {
             digest: "Failing tests:\n- login\n```\n".into(),
         }],
         earlier: vec![EarlierAttempt {
-            outcome: "timeout".into(),
             detail: "no end after 60 minutes".into(),
-            commit: None,
+            ..earlier(1, "timeout", None)
         }],
         notes: vec!["The mailer is in `mail/`.\nIt has tests.".into(), "Mind the gap.".into()],
         skills: vec![Skill { name: "run-tests".into(), description: "How to test.".into() }],
         learn: true,
     }
+}
+
+fn earlier(number: u32, outcome: &str, fingerprint: Option<&str>) -> EarlierAttempt {
+    EarlierAttempt {
+        number,
+        outcome: outcome.into(),
+        detail: String::new(),
+        commit: None,
+        changed: Changes::default(),
+        said: String::new(),
+        fingerprint: fingerprint.map(str::to_owned),
+    }
+}
+
+#[test]
+fn a_retry_learns_from_what_was_tried_and_what_is_the_same_is_said_once() {
+    let change = |path: &str, added, removed| FileChange { path: path.into(), added, removed };
+    let same = |number, said: &str| EarlierAttempt {
+        detail: "gate test is red".into(),
+        changed: Changes::of(vec![
+            change("src/a.rs", Some(3), Some(1)),
+            change("logo", None, None),
+        ]),
+        said: said.into(),
+        ..earlier(number, "red", Some("test: a, b"))
+    };
+    let failures = vec![GateFailure {
+        judge: "test".into(),
+        exit_code: Some(1),
+        digest: "Failing tests:\n- a\n- b\n\nthread 'a' panicked at src/a.rs:3:\nleft: 1".into(),
+    }];
+    let all = [
+        earlier(1, "timeout", None),
+        same(2, "I turned the sign."),
+        same(3, "I turned the sign."),
+        same(4, "Now it works.\n<task-done>t</task-done>"),
+    ];
+    let reason = Some("gate test is red (exit code 1): Failing tests: a".to_owned());
+    let retry = RetryInfo::of(4, RetryLimit::Unlimited, reason).map(|r| r.after(&failures, &all));
+    let context = AttemptContext { retry, failures, earlier: all.to_vec(), ..bare() };
+    let prompt = built_in(&context, DEFAULT_BUDGET);
+    let (_, told) = prompt.task.split_once("## Retry").unwrap();
+    insta::assert_snapshot!(told, @r"
+     information
+
+    This is retry attempt 5.
+
+    The same failure 3 times in a row: attempts 2, 3, 4. What they did does not mend it: look for another cause.
+
+    Failing tests:
+    - a
+    - b
+
+    The first error:
+
+          thread 'a' panicked at src/a.rs:3:
+
+    The task came back with this reason:
+
+    > gate test is red (exit code 1): Failing tests: a
+
+    Put this right first; only then is the task done.
+
+    ## Failing gates
+
+    - `test`, exit code 1
+
+          Failing tests:
+          - a
+          - b
+
+          thread 'a' panicked at src/a.rs:3:
+          left: 1
+
+    These gates were red when the task was last judged, and they will run again.
+
+    ## Earlier attempts
+
+    - attempt 1: timeout
+    - attempts 2, 3, 4: red, the same 3 times
+      gate test is red
+      Attempts 2, 3 changed `src/a.rs` +3 -1, `logo`, and said:
+      > I turned the sign.
+      Attempt 4 changed `src/a.rs` +3 -1, `logo`, and said:
+      > Now it works.
+      > <task-done>t</task-done>
+    ");
 }
 
 #[test]
@@ -204,7 +291,7 @@ fn s1_41_a_full_prompt_has_every_section_in_its_order() {
 
     ## Earlier attempts
 
-    - timeout
+    - attempt 1: timeout
       no end after 60 minutes
 
     ## Notes

@@ -9,7 +9,7 @@ const SONNET: Option<Model> = Some(Model::Tier(Tier::Sonnet));
 const OPUS: Option<Model> = Some(Model::Tier(Tier::Opus));
 
 fn facts(log: &str, done_in_a_row: u32) -> ModelFacts {
-    ModelFacts { iteration: 5, distress: distress(log), done_in_a_row }
+    ModelFacts { iteration: 5, distress: distress(log), done_in_a_row, same_failures: 0 }
 }
 
 fn at(iteration: u32) -> ModelFacts {
@@ -107,6 +107,33 @@ fn s1_21_a_hint_beats_every_strategy_for_one_iteration() {
 }
 
 #[test]
+fn the_same_failure_twice_goes_one_tier_up() {
+    let failed = |same_failures| ModelFacts { same_failures, ..at(2) };
+    let tiers = |strategy: &Strategy| -> Vec<Option<Model>> {
+        let model = |times| choose(strategy, &ModelState::default(), &failed(times)).model;
+        (0..6).map(model).collect()
+    };
+    let (haiku, sonnet, opus) =
+        (Some(Model::Tier(Tier::Haiku)), SONNET, Some(Model::Tier(Tier::Opus)));
+    let row = |all: [&Option<Model>; 6]| all.map(Clone::clone).to_vec();
+    assert_eq!(tiers(&Strategy::Escalate), row([&haiku, &haiku, &sonnet, &sonnet, &opus, &opus]));
+    let two = row([&sonnet, &sonnet, &opus, &opus, &opus, &opus]);
+    assert_eq!(tiers(&Strategy::CostOptimized), two);
+    assert_eq!(tiers(&Strategy::PlanThenExecute), two);
+    assert_eq!(tiers(&Strategy::Agent), vec![None; 6]);
+    let fixed = Strategy::Fixed(Model::Tier(Tier::Haiku));
+    assert_eq!(tiers(&fixed), vec![haiku; 6]);
+    // It is recorded as what it is; a hint still wins.
+    let choice = choose(&Strategy::CostOptimized, &ModelState::default(), &failed(3));
+    let instead = Overridden { strategy: SONNET, by: By::SameFailure(3) };
+    assert_eq!(choice.overridden, Some(instead));
+    let choice = choose(&Strategy::CostOptimized, &hinted(Tier::Haiku), &failed(3));
+    assert_eq!(choice.model, Some(Model::Tier(Tier::Haiku)));
+    let instead = Overridden { strategy: opus, by: By::Hint(Tier::Haiku) };
+    assert_eq!(choice.overridden, Some(instead));
+}
+
+#[test]
 fn s1_21_a_hint_sets_the_level_of_escalate_and_is_the_only_way_down() {
     let high = ModelState { level: Tier::Opus, hint: Some(Tier::Haiku) };
     let choice = choose(&Strategy::Escalate, &high, &facts("stuck", 0));
@@ -126,13 +153,13 @@ fn s1_22_the_first_model_comes_from_the_strategy() {
 #[test]
 fn s1_22_an_override_is_told_when_it_differs() {
     let choice = choose(&Strategy::CostOptimized, &hinted(Tier::Opus), &at(2));
-    assert_eq!(choice.overridden, Some(Overridden { strategy: SONNET, hint: Tier::Opus }));
+    assert_eq!(choice.overridden, Some(Overridden { strategy: SONNET, by: By::Hint(Tier::Opus) }));
     let same = choose(&Strategy::CostOptimized, &hinted(Tier::Sonnet), &at(2));
     assert_eq!(same.overridden, None);
     let fixed = Strategy::named("fixed", "opus").unwrap();
     assert_eq!(choose(&fixed, &hinted(Tier::Opus), &at(2)).overridden, None);
     let agent = choose(&Strategy::Agent, &hinted(Tier::Haiku), &at(2));
-    assert_eq!(agent.overridden, Some(Overridden { strategy: None, hint: Tier::Haiku }));
+    assert_eq!(agent.overridden, Some(Overridden { strategy: None, by: By::Hint(Tier::Haiku) }));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::run::SlotId;
 use crate::run::class::Class;
 use crate::run::effect::{Effect, Settlement, TaskAction};
 use crate::run::exit::{self, View};
-use crate::run::fact::{Fact, Wait};
+use crate::run::fact::{Fact, TaskBrief, Wait};
 use crate::run::input::{Input, Port, Settled};
 use crate::run::outcome::StopReason;
 use crate::run::policy::Picker;
@@ -246,6 +246,7 @@ impl Draft {
                 task: current.task.clone().map(Box::new),
                 model: current.model.clone(),
                 overridden: None,
+                raised: None,
             }),
             Phase::Candidate => self.effect(Effect::MakeCandidate { slot }),
             Phase::Judging => self.effect(Effect::Judge { slot }),
@@ -264,11 +265,13 @@ impl Draft {
         (mixed >> 40) as f64 / (1u64 << 24) as f64
     }
 
-    pub(super) fn choose_model(&self, iteration: u32) -> Choice {
+    pub(super) fn choose_model(&self, iteration: u32, task: Option<&TaskBrief>) -> Choice {
+        let failed = task.and_then(|task| task.failed.as_ref());
         let facts = ModelFacts {
             iteration,
             distress: self.state.distress,
             done_in_a_row: self.state.done_in_a_row,
+            same_failures: failed.map_or(0, |failed| failed.times),
         };
         choose(&self.state.policy.strategy, &self.state.models, &facts)
     }

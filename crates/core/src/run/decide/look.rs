@@ -4,7 +4,7 @@ use super::Draft;
 use super::after::later;
 use crate::ids::TaskId;
 use crate::policy::backoff::transient;
-use crate::policy::strategy::Model;
+use crate::policy::strategy::{By, Model};
 use crate::run::SlotId;
 use crate::run::budget::{self, Used};
 use crate::run::effect::Effect;
@@ -146,10 +146,14 @@ impl Draft {
         about: Option<&About>,
     ) {
         let iteration = self.state.next_iteration();
-        let choice = self.choose_model(iteration);
+        let choice = self.choose_model(iteration, task);
         let tiers = &self.state.policy.tiers;
         let name = |model: &Model| tiers.name(model).to_owned();
         let model = choice.model.as_ref().map(name);
+        let raised = choice.overridden.as_ref().and_then(|instead| match instead.by {
+            By::SameFailure(times) => Some(times),
+            By::Hint(_) => None,
+        });
         let overridden = choice.overridden.map(|instead| {
             instead.strategy.as_ref().map_or_else(|| "the agent's own".to_owned(), name)
         });
@@ -162,6 +166,7 @@ impl Draft {
             retry: self.state.iteration_retries,
             model: model.clone(),
             overridden: overridden.clone(),
+            raised,
             models: choice.state,
         });
         self.effect(Effect::RunSession {
@@ -170,6 +175,7 @@ impl Draft {
             task: task.cloned().map(Box::new),
             model,
             overridden,
+            raised,
         });
     }
 

@@ -1,6 +1,7 @@
 //! What becomes of the tasks of an iteration: the class table applied to what was found.
 
 use super::Draft;
+use crate::attempt::fingerprint::fingerprint;
 use crate::ids::TaskId;
 use crate::records::Verdict;
 use crate::run::SlotId;
@@ -14,6 +15,10 @@ use crate::task::{Status, after_failure};
 
 /// What an unsettled task of a session is failed with, where the agent picks.
 const LEFT: &str = "session exited without completing task";
+
+/// A task that failed so often in a row in the same way waits for a person, whatever the preset: trying
+/// once more would only cost money.
+pub(super) const SAME_FAILURES: u32 = 5;
 
 /// How much of a gate's first line goes into the reason, in characters.
 const REASON: usize = 200;
@@ -127,6 +132,11 @@ fn ending(
     let counts = counts && !policy.by_iteration();
     let give_up =
         class.is_return() && task.returns + 1 >= policy.give_up_after && !policy.by_iteration();
+    let fingerprint = slot.judged.as_ref().filter(|_| class == Class::Red);
+    let fingerprint = fingerprint.and_then(|(gates, _)| red(gates)).map(print_of);
+    let alike = fingerprint.as_deref().map_or(0, |print| task.times_like(print));
+    let used_up = after_failure(task.retry_count, policy.retries, false) == Status::Failed;
+    let stuck = alike >= SAME_FAILURES && !used_up && !policy.by_iteration();
     // What does not count comes back as it was; the next claim asks the budget.
     let counts_or_unverified = row.counts || slot.unverified.is_some();
     let too_dear = policy.budget.holds_task(spent(report, task)).filter(|_| counts_or_unverified);
@@ -149,8 +159,10 @@ fn ending(
                 task.returns + 1
             ),
         }),
+        (Becomes::Pending, _) if stuck => Some(TaskAction::Hold {
+            reason: format!("failed {alike} times in the same way: {detail}"),
+        }),
         (Becomes::Pending, _) if counts => {
-            let used_up = after_failure(task.retry_count, policy.retries, false) == Status::Failed;
             let reason = if used_up {
                 format!("gave up after {} attempts, last: {detail}", task.retry_count + 1)
             } else {
@@ -160,7 +172,16 @@ fn ending(
         }
         (Becomes::Pending, _) => Some(TaskAction::Release),
     };
-    Ending { task: task.clone(), class, action, detail }
+    Ending { task: task.clone(), class, action, detail, fingerprint }
+}
+
+/// The judge that said no.
+fn red(gates: &[GateReport]) -> Option<&GateReport> {
+    gates.iter().find(|gate| gate.verdict != Verdict::Pass)
+}
+
+fn print_of(gate: &GateReport) -> String {
+    fingerprint(&gate.name, &gate.digest)
 }
 
 /// What the task cost so far. A session's cost is that of the first task that it held.
@@ -246,7 +267,7 @@ fn judged(policy: &Policy, slot: &Slot, changed: bool) -> (Class, String) {
 }
 
 fn red_reason(gates: &[GateReport]) -> String {
-    let Some(red) = gates.iter().find(|gate| gate.verdict != Verdict::Pass) else {
+    let Some(red) = red(gates) else {
         return "the files changed while they were judged".to_owned();
     };
     if red.name == VERIFIER {

@@ -13,8 +13,8 @@ use crate::ids::{AgentId, AttemptId, QuestionId, TaskId};
 use crate::policy::strategy::{Strategy, TierNames};
 use crate::records::Verdict;
 use crate::run::{
-    Budget, Claims, Class, GateReport, Outcome, Picker, Policy, SessionReport, Settled, Settlement,
-    Survey, TaskAction, TaskBrief, TaskResult, VerifierReport,
+    Budget, Claims, Class, GateReport, Outcome, Picker, Policy, SameFailure, SessionReport,
+    Settled, Settlement, Survey, TaskAction, TaskBrief, TaskResult, VerifierReport,
 };
 use crate::task::{Counts, RetryLimit, Status, after_failure};
 
@@ -40,6 +40,7 @@ struct Play {
     text: String,
     changes: bool,
     gate: Option<bool>,
+    digest: String,
     notes: Vec<String>,
     usage: Usage,
     /// How the verifier's sessions end, one after the other, and what they say.
@@ -53,6 +54,7 @@ fn says(text: &str) -> Play {
         text: text.to_owned(),
         changes: true,
         gate: None,
+        digest: String::new(),
         notes: vec![],
         usage: Usage::default(),
         verifier: vec![],
@@ -72,6 +74,11 @@ fn ends(end: EndClass) -> Play {
 impl Play {
     fn gate(self, green: bool) -> Self {
         Self { gate: Some(green), ..self }
+    }
+
+    /// The gate is red, and prints this.
+    fn red(self, digest: &str) -> Self {
+        Self { gate: Some(false), digest: digest.to_owned(), ..self }
     }
 
     fn without_changes(self) -> Self {
@@ -101,6 +108,10 @@ struct World {
     verified_by: Vec<Option<String>>,
     /// What each task has cost.
     spent: Vec<u64>,
+    /// How each task failed last.
+    failed: Vec<Option<SameFailure>>,
+    /// What the gate prints when it is red.
+    digest: String,
     /// What others spent today.
     day: u64,
 }
@@ -123,6 +134,8 @@ impl World {
             verifier: vec![],
             verified_by: vec![],
             spent: vec![0; tasks],
+            failed: vec![None; tasks],
+            digest: String::new(),
             day: 0,
         }
     }
@@ -211,6 +224,7 @@ impl World {
             attempt: AttemptId::new(format!("a-{}", self.sessions)).unwrap(),
             attempt_number: 1,
             spent_micro_usd: self.spent[number],
+            failed: self.failed[number].clone(),
         }
     }
 
@@ -255,6 +269,7 @@ impl World {
                 self.gate = play.gate;
                 assert_eq!(self.verifier, [], "verifiers that the loop did not start");
                 self.verifier.clone_from(&play.verifier);
+                self.digest.clone_from(&play.digest);
                 Input::SessionEnded { slot, report }
             }
             Effect::MakeCandidate { slot } => {
@@ -314,7 +329,7 @@ impl World {
             verdict: if green { Verdict::Pass } else { Verdict::Fail },
             exit_code: Some(i32::from(!green)),
             duration_ms: 1,
-            digest: String::new(),
+            digest: self.digest.clone(),
         };
         self.gate.map(report).into_iter().collect()
     }
@@ -340,6 +355,10 @@ impl World {
         for ending in &settlement.tasks {
             let number: usize = ending.task.id.as_str()[2..].parse().unwrap();
             self.spent[number] += std::mem::take(&mut cost);
+            self.failed[number] = ending.fingerprint.clone().map(|fingerprint| {
+                let times = ending.task.times_like(&fingerprint);
+                SameFailure { fingerprint, times }
+            });
             let (status, retries, returns) = &mut self.tasks[number];
             *status = match &ending.action {
                 Some(TaskAction::Done { .. }) => Status::Done,

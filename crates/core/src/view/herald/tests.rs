@@ -128,6 +128,7 @@ fn a_question_is_told_once_with_its_name() {
         spec: None,
         attempt: AttemptId::new("a-1").unwrap(),
         spent_micro_usd: 0,
+        failed: None,
         attempt_number: 1,
     };
     let began = Fact::IterationStarted {
@@ -139,6 +140,7 @@ fn a_question_is_told_once_with_its_name() {
         retry: 0,
         model: None,
         overridden: None,
+        raised: None,
         models: ModelState::default(),
     };
     let messages = heard([

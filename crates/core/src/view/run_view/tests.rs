@@ -56,6 +56,7 @@ impl Run {
             attempt: AttemptId::new("a-1").unwrap(),
             attempt_number: 1,
             spent_micro_usd: 0,
+            failed: None,
         };
         let (model, models) = (Some("sonnet".into()), ModelState::default());
         let (task, offered, overridden) = (Some(task), 0, None);
@@ -68,6 +69,7 @@ impl Run {
             retry: 0,
             model,
             overridden,
+            raised: None,
             models,
         })
     }

@@ -2,7 +2,7 @@
 
 use ralph_core::ids::{AttemptId, RunId};
 use ralph_core::records::{
-    AgentRecord, Attempt, AttemptEnd, Evidence, Feature, Liveness, LogEntry, Question,
+    AgentRecord, Attempt, AttemptEnd, Changes, Evidence, Feature, Liveness, LogEntry, Question,
 };
 use ralph_core::{AgentId, TaskId, Timestamp};
 use rusqlite::{Connection, Row, params};
@@ -60,7 +60,8 @@ pub(super) fn end_attempt(connection: &Connection, id: &AttemptId, end: &Attempt
     connection
         .prepare_cached(
             "UPDATE attempts SET ended_at = ?2, outcome = ?3, detail = ?4, commit_id = ?5,
-               input_tokens = ?6, output_tokens = ?7, cost_micro_usd = ?8
+               input_tokens = ?6, output_tokens = ?7, cost_micro_usd = ?8, changed = ?9,
+               said = ?10, fingerprint = ?11
               WHERE id = ?1 AND ended_at IS NULL",
         )?
         .execute(params![
@@ -72,6 +73,9 @@ pub(super) fn end_attempt(connection: &Connection, id: &AttemptId, end: &Attempt
             stored(end.input_tokens),
             stored(end.output_tokens),
             end.cost_micro_usd.map(stored),
+            end.changed.to_text(),
+            end.said,
+            end.fingerprint,
         ])
         .map(drop)
 }
@@ -87,7 +91,7 @@ pub(super) fn attempts(connection: &Connection, of: Attempts<i64>) -> Sql<Vec<At
     let text = format!(
         "SELECT a.id, t.id, a.run, a.agent, a.generation, a.model, a.sandbox, a.started_at,
                   a.ended_at, a.outcome, a.detail, a.commit_id, a.input_tokens, a.output_tokens,
-                  a.cost_micro_usd
+                  a.cost_micro_usd, a.changed, a.said, a.fingerprint
                  FROM attempts a JOIN tasks t ON t.seq = a.task WHERE {which}"
     );
     all(connection, &text, [value], |row| {
@@ -101,6 +105,9 @@ pub(super) fn attempts(connection: &Connection, of: Attempts<i64>) -> Sql<Vec<At
                 input_tokens: row.get::<_, i64>(12)?.unsigned_abs(),
                 output_tokens: row.get::<_, i64>(13)?.unsigned_abs(),
                 cost_micro_usd: row.get::<_, Option<i64>>(14)?.map(i64::unsigned_abs),
+                changed: Changes::from_text(&row.get::<_, Option<String>>(15)?.unwrap_or_default()),
+                said: row.get::<_, Option<String>>(16)?.unwrap_or_default(),
+                fingerprint: row.get(17)?,
             }),
         };
         Ok(Attempt {

@@ -12,7 +12,7 @@
 pub(super) const APPLICATION_ID: i64 = 0x5241_4c46;
 
 /// Each brings the schema from its index to the next number.
-pub(super) const MIGRATIONS: &[&str] = &[V1];
+pub(super) const MIGRATIONS: &[&str] = &[V1, V2];
 
 /// The schema that this version writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -148,6 +148,13 @@ CREATE TABLE questions (
   CHECK ((answered_at IS NULL) = (answer IS NULL))
 ) STRICT;
 CREATE INDEX questions_by_task ON questions (task);
+";
+
+/// What an attempt left changed, what it said last, and what makes its failure the same as another.
+const V2: &str = "
+ALTER TABLE attempts ADD COLUMN changed TEXT;
+ALTER TABLE attempts ADD COLUMN said TEXT;
+ALTER TABLE attempts ADD COLUMN fingerprint TEXT;
 ";
 
 /// The ids of tasks whose counters disagree with the rows they count.

@@ -114,3 +114,30 @@ fn s1_22_the_first_model_is_the_strategys_and_later_ones_know_what_happened() {
         assert_eq!(models(strategy, 1, &[done()]), first);
     }
 }
+
+#[test]
+fn a_failure_that_repeats_itself_gets_a_larger_model() {
+    let red = |text: &str| done().red(text);
+    let same = [red("wrong: 1"), red("wrong: 2"), red("wrong: 3"), done().gate(true)];
+    assert_eq!(models(Strategy::CostOptimized, 1, &same), "s s o o");
+    assert_eq!(models(Strategy::Escalate, 1, &same), "h h s s");
+    assert_eq!(models(Strategy::Fixed(Model::named("haiku")), 1, &same), "h h h h");
+    assert_eq!(models(Strategy::Agent, 1, &same), "- - - -");
+    // Another failure is progress of a kind, and the next task starts where the strategy says.
+    let other = [red("wrong: a"), red("wrong: b"), red("wrong: c"), done().gate(true), done()];
+    assert_eq!(models(Strategy::CostOptimized, 2, &other), "s s s s s");
+    let next = [red("wrong: a"), red("wrong: a"), done().gate(true), done()];
+    assert_eq!(models(Strategy::CostOptimized, 2, &next), "s s o s");
+    let world = World::run(with(Strategy::CostOptimized), 1, &same);
+    let raised: Vec<_> = world
+        .facts
+        .iter()
+        .filter_map(|fact| match fact {
+            Fact::IterationStarted { overridden, raised, .. } => {
+                Some((overridden.as_deref(), *raised))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(raised, [(None, None), (None, None), (Some("s"), Some(2)), (Some("s"), Some(3))]);
+}

@@ -309,3 +309,31 @@ fn where_the_agent_picks_only_claims_of_others_are_waited_for() {
     assert!(world.facts.contains(&waits), "{:?}", world.facts);
     assert_eq!(world.pending, [Effect::Wake { slot: 0, at: Some(expiry), on_change: true }]);
 }
+
+#[test]
+fn five_equal_failures_in_a_row_are_put_to_a_person() {
+    let red = |text: &str| done().red(text);
+    for policy in [dag(), pick()] {
+        let policy = Policy { retries: RetryLimit::Unlimited, ..policy };
+        let world = World::run(policy.clone(), 1, &vec![red("error: line 1"); 5]);
+        assert_eq!(world.statuses(), ["waiting"], "{}", policy.preset);
+        let last = world.settlements.last().unwrap();
+        assert!(last.put_back, "what a person is to look at is saved, not left to the next task");
+        let Some(TaskAction::Hold { reason }) = &last.tasks[0].action else { panic!("{last:?}") };
+        let said = "failed 5 times in the same way: gate test is red (exit code 1): error: line 1";
+        assert_eq!(reason, said);
+        // Four and another one are not five.
+        let mut plays = vec![red("error: a"); 4];
+        plays.extend([red("error: b"), done().gate(true)]);
+        assert_eq!(World::run(policy, 1, &plays).statuses(), ["done"]);
+    }
+}
+
+#[test]
+fn s1_46_retries_that_are_used_up_fail_a_task_before_its_failures_are_counted() {
+    let most = |retries| Policy { retries: RetryLimit::AtMost(retries), ..dag() };
+    let red = || done().red("error: a");
+    assert_eq!(World::run(most(3), 1, &vec![red(); 4]).statuses(), ["failed"]);
+    assert_eq!(World::run(most(4), 1, &vec![red(); 5]).statuses(), ["failed"]);
+    assert_eq!(World::run(most(5), 1, &vec![red(); 5]).statuses(), ["waiting"]);
+}

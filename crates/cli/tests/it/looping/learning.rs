@@ -1,0 +1,116 @@
+//! What a retry is told of the attempts before it, which model it gets, and when a person is asked.
+
+use super::*;
+
+/// A project whose gate prints what `said.txt` holds, and is red while it holds something.
+fn judged() -> TestEnv {
+    let env = project(&["a"]);
+    env.write("said.txt", "nothing yet\n");
+    env.write(
+        "ralph.toml",
+        "[[gate]]\nname = \"test\"\ncommand = \"cat said.txt; test ! -s said.txt\"\n",
+    );
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "gate"]);
+    env
+}
+
+/// A session after which the gate prints this.
+fn leads_to(text: &str, words: &str) -> String {
+    let words = format!("{words} <task-done>{{id}}</task-done>");
+    session(&[write("said.txt", text), say(&words)])
+}
+
+/// The models that the sessions of the newest run were started with.
+fn models(env: &TestEnv) -> Vec<String> {
+    let journal = journal(env);
+    let started = of_kind(&journal, "iteration_started");
+    started.iter().map(|event| event["model"].as_str().unwrap_or("-").to_owned()).collect()
+}
+
+const COST: [&str; 2] = ["--model-strategy", "cost-optimized"];
+
+#[test]
+fn the_same_failure_twice_gets_the_next_larger_model() {
+    let env = judged();
+    let red = |took: &str| leads_to(&format!("test sums ... FAILED\ntook {took}\n"), "I tried.");
+    let green = leads_to("", "Done.");
+    let ran = build(&env, &[&red("1s"), &red("22ms"), &red("3s"), &green], &COST);
+    assert_eq!((ran.code, status(&env, "a").as_str()), (0, "done"), "{}", ran.stderr);
+    assert_eq!(models(&env), ["sonnet", "sonnet", "opus", "opus"]);
+    let said = "the same failure 2 times chose this model; it would have been sonnet";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    let log = env.task(&["log", "a"]);
+    assert!(log.contains("model opus after the same failure 2 times, instead of sonnet"), "{log}");
+    let journal = journal(&env);
+    let started = of_kind(&journal, "iteration_started");
+    assert_eq!((started[1].get("raised"), started[2]["raised"].as_u64()), (None, Some(2)));
+    let attempts = show(&env, "a")["attempts"].clone();
+    assert_eq!(attempts[0]["end"]["fingerprint"], "test: sums");
+    assert_eq!(attempts[3]["end"]["fingerprint"], Value::Null);
+    assert_eq!(attempts[0]["end"]["said"], "I tried. <task-done>a</task-done>");
+    let changed = &attempts[0]["end"]["changed"]["files"][0];
+    assert_eq!((changed["path"].as_str(), changed["added"].as_u64()), (Some("said.txt"), Some(2)));
+}
+
+#[test]
+fn other_failures_are_no_reason_for_another_model_or_a_person() {
+    let env = judged();
+    let red = |test: &str| leads_to(&format!("test {test} ... FAILED\n"), "I tried.");
+    let sessions = [red("a"), red("b"), red("c"), red("d"), red("e"), red("f"), leads_to("", "")];
+    let sessions: Vec<&str> = sessions.iter().map(String::as_str).collect();
+    let more = [&COST[..], &["--max-retries", "20"]].concat();
+    build(&env, &sessions, &more).success();
+    assert_eq!((models(&env), status(&env, "a").as_str()), (vec!["sonnet".to_owned(); 7], "done"));
+}
+
+#[test]
+fn a_hint_of_the_agent_beats_the_failure_and_a_fixed_model_stays() {
+    let env = judged();
+    let red = leads_to("wrong\n", "I tried.");
+    let hint = leads_to("wrong\n", "<next-model>haiku</next-model>");
+    build(&env, &[&red, &hint, &leads_to("", "")], &COST).success();
+    assert_eq!(models(&env), ["sonnet", "sonnet", "haiku"]);
+    let env = judged();
+    let fixed = ["--model", "haiku", "--model-strategy", "fixed"];
+    build(&env, &[&red, &red, &leads_to("", "")], &fixed).success();
+    assert_eq!(models(&env), ["haiku"; 3]);
+}
+
+#[test]
+fn the_next_prompt_tells_what_was_tried_and_says_the_same_once() {
+    let env = judged();
+    let red = leads_to("test sums ... FAILED\nassertion: 1\n", "I turned the sign.");
+    build(&env, &[&red, &red, &leads_to("", "")], &[]).success();
+    let first = run_file(&env, "iteration-002.task.md");
+    assert!(!first.contains("The same failure"), "{first}");
+    assert!(first.contains("- attempt 1: red\n"), "{first}");
+    assert!(
+        first.contains("It changed `said.txt` +2 -1, and said:\n  > I turned the sign."),
+        "{first}"
+    );
+    let second = run_file(&env, "iteration-003.task.md");
+    assert!(second.contains("The same failure 2 times in a row: attempts 1, 2."), "{second}");
+    assert!(second.contains("- attempts 1, 2: red, the same 2 times\n"), "{second}");
+    assert_eq!(second.matches("I turned the sign.").count(), 1, "{second}");
+}
+
+#[test]
+fn five_equal_failures_where_the_agent_picks_are_put_to_a_person() {
+    let env = judged();
+    let red = session(&[
+        sh("ralph task claim a"),
+        write("said.txt", "test sums ... FAILED\n"),
+        sh("ralph task done a"),
+        say("I tried."),
+    ]);
+    let ran = build(&env, &[&*red; 6], &["--preset", "pick"]);
+    assert_eq!((classes(&env).len(), status(&env, "a").as_str()), (5, "waiting"), "{}", ran.stderr);
+    let said =
+        "failed 5 times in the same way: gate test is red (exit code 1): Failing tests: sums";
+    assert!(env.task(&["log", "a"]).contains(said));
+    // Put back by a person, it is counted anew.
+    env.task(&["reset", "a"]);
+    build(&env, &[&*red; 2], &["--preset", "pick", "--max-iterations", "2"]);
+    assert_eq!(status(&env, "a"), "pending");
+}
