@@ -4,24 +4,28 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::Timestamp;
+use ralph_core::records::LogKind;
 use ralph_core::run::{RunEvent, StopReason};
+use ralph_core::task::{Status, StatusFilter, Task};
 use ralph_core::view::forecast::{Forecast, Spent, forecast};
 use ralph_core::view::report::Total;
 use ralph_core::view::{CommitView, QuestionView, RunView};
 use ralph_engine::clock;
-use ralph_engine::ports::{Scope, Store};
+use ralph_engine::ports::{Filter, Scope, Store};
 use ralph_engine::project::Project;
 use ralph_engine::run::journal;
 use ralph_engine::run::place::{RunLogs, WorktreeLock};
 use ralph_engine::run::state_file::{self, StateFile};
 use ralph_engine::vcs::git::Git;
-use ralph_ui::status::{State, StatusPage};
+use ralph_ui::status::{State, StatusPage, WaitingTask};
 
 use crate::error::CliError;
 use crate::wire::Context;
 
 /// Commits that are shown.
 const COMMITS: &str = "--max-count=5";
+/// Waiting tasks that are named.
+const WAITING: usize = 5;
 /// Journals that are opened to find the one of this worktree: the folder is shared by all worktrees.
 const JOURNALS: usize = 50;
 
@@ -104,6 +108,7 @@ pub(crate) fn page(
     let state = standing.state(run.as_ref());
     let counts = store.counts(&Scope::All)?;
     let questions = questions(store.as_mut())?;
+    let waiting = waiting(store.as_mut(), &questions)?;
     let forecast = forecast_of(run.as_ref(), counts.unresolved(), store.as_mut())?;
     let plan_file = crate::launch::has_plan_file(&project);
     let mut page = StatusPage {
@@ -112,6 +117,7 @@ pub(crate) fn page(
         forecast,
         level: run.as_ref().map(|run| run.level.clone()).filter(|level| !level.is_empty()),
         questions,
+        waiting,
         last_error: run.as_ref().and_then(last_error),
         commits: commits(&project),
         next: vec![],
@@ -167,6 +173,25 @@ fn questions(store: &mut dyn Store) -> Result<Vec<QuestionView>, CliError> {
         text: question.text,
     };
     Ok(open.into_iter().map(view).collect())
+}
+
+/// The first tasks that wait for a person without asking anything, and what was said when they were left.
+fn waiting(
+    store: &mut dyn Store,
+    questions: &[QuestionView],
+) -> Result<Vec<WaitingTask>, CliError> {
+    let filter =
+        Filter { statuses: vec![StatusFilter::Stored(Status::Waiting)], ..Filter::default() };
+    let asks = |task: &Task| questions.iter().any(|question| question.task == task.id);
+    let tasks: Vec<Task> = store.list(&filter)?.into_iter().filter(|task| !asks(task)).collect();
+    let mut waiting = Vec::new();
+    for task in tasks.into_iter().take(WAITING) {
+        let log = store.log(&task.id)?;
+        let note = log.iter().rev().find(|entry| entry.kind == LogKind::Note);
+        let reason = note.map(|entry| entry.text.lines().next().unwrap_or_default().to_owned());
+        waiting.push(WaitingTask { task: task.id, reason: reason.unwrap_or_default() });
+    }
+    Ok(waiting)
 }
 
 /// The newest commits of the worktree, whoever made them; none before the first.

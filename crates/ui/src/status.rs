@@ -1,5 +1,6 @@
 //! `ralph status`: how things stand, on one page, as text and as JSON.
 
+use ralph_core::TaskId;
 use ralph_core::run::Outcome;
 use ralph_core::task::Counts;
 use ralph_core::time::Timestamp;
@@ -28,6 +29,15 @@ pub enum State {
     Interrupted,
 }
 
+/// A task that waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WaitingTask {
+    /// The task.
+    pub task: TaskId,
+    /// Why; may be empty.
+    pub reason: String,
+}
+
 /// Everything that the page tells.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StatusPage {
@@ -44,6 +54,8 @@ pub struct StatusPage {
     pub level: Option<String>,
     /// Every open question.
     pub questions: Vec<QuestionView>,
+    /// Tasks that wait for a person without a question, and why.
+    pub waiting: Vec<WaitingTask>,
     /// The last error.
     pub last_error: Option<String>,
     /// The newest commits, the newest first.
@@ -83,6 +95,7 @@ impl StatusPage {
             lines.extend(field("last error", Meaning::Bad, error, look));
         }
         self.questions(&mut lines, look);
+        self.waiting(&mut lines, look);
         if !self.commits.is_empty() {
             lines.extend([String::new(), look.paint(Meaning::Heading, "Recent commits")]);
             for commit in &self.commits {
@@ -173,6 +186,20 @@ impl StatusPage {
         match self.state {
             State::Running { .. } => duration(run.elapsed(self.now)),
             State::Stopped | State::Interrupted => brief_duration(run.elapsed(run.last_at)),
+        }
+    }
+
+    fn waiting(&self, lines: &mut Vec<String>, look: Look) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        lines.extend([String::new(), look.paint(Meaning::Heading, "Waiting for a person")]);
+        for waiting in &self.waiting {
+            let name = Line::new().plain("  ").add(Meaning::Name, waiting.task.as_str());
+            lines.push(name.show(look));
+            lines.extend(paragraph(4, None, &waiting.reason, look));
+            let command = format!("    ralph task show {}", waiting.task);
+            lines.push(Line::new().add(Meaning::Tool, command).show(look));
         }
     }
 

@@ -6,6 +6,7 @@ mod baseline;
 mod budgets;
 mod clean;
 mod ends;
+mod evidence;
 mod gates;
 mod git_hooks;
 mod graph;

@@ -16,6 +16,7 @@ fn page(until: impl Fn(&Fact) -> bool, state: State) -> StatusPage {
         counts: run.counts,
         forecast: run.forecast(),
         level: Some("full".into()),
+        waiting: vec![],
         questions: vec![QuestionView {
             id: QuestionId::new("q-5ohb2kdx").unwrap(),
             task: sample::id("t-m4xw6tfe"),
@@ -106,6 +107,7 @@ fn nothing_has_run_yet() {
         forecast: None,
         level: None,
         questions: vec![],
+        waiting: vec![],
         last_error: None,
         commits: vec![],
         next: vec!["ralph plan".into()],

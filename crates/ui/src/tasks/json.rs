@@ -7,6 +7,8 @@ use ralph_core::{FeatureName, TaskId};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::attempts::{Sums, last_failure};
+
 /// A task as JSON.
 #[derive(Serialize)]
 struct TaskJson<'a> {
@@ -84,6 +86,23 @@ pub struct Details<'a> {
     pub questions: &'a [Question],
     pub blockers: Option<&'a [Task]>,
     pub dependents: Option<&'a [Task]>,
+    /// Everything in full, not only what is newest.
+    pub all: bool,
+}
+
+/// An attempt with what follows from it.
+#[derive(Serialize)]
+struct AttemptJson<'a> {
+    number: usize,
+    duration_ms: Option<u64>,
+    #[serde(flatten)]
+    attempt: &'a Attempt,
+}
+
+fn attempt_json((index, attempt): (usize, &Attempt)) -> AttemptJson<'_> {
+    let end = attempt.end.as_ref();
+    let duration_ms = end.map(|end| end.at.millis_since(attempt.started_at));
+    AttemptJson { number: index + 1, duration_ms, attempt }
 }
 
 #[derive(Serialize)]
@@ -91,8 +110,10 @@ struct DetailsJson<'a> {
     #[serde(flatten)]
     task: TaskJson<'a>,
     log: &'a [LogEntry],
-    attempts: &'a [Attempt],
+    attempts: Vec<AttemptJson<'a>>,
+    totals: Sums,
     evidence: &'a [Evidence],
+    last_failure: Option<&'a Evidence>,
     questions: &'a [Question],
     #[serde(skip_serializing_if = "Option::is_none")]
     blockers: Option<Vec<TaskJson<'a>>>,
@@ -145,8 +166,10 @@ pub fn details<'a>(task: &'a Task, more: Details<'a>) -> impl Serialize {
     DetailsJson {
         task: task.into(),
         log: more.log,
-        attempts: more.attempts,
+        attempts: more.attempts.iter().enumerate().map(attempt_json).collect(),
+        totals: Sums::of(more.attempts),
         evidence: more.evidence,
+        last_failure: last_failure(task, more.evidence),
         questions: more.questions,
         blockers: more.blockers.map(|tasks| tasks.iter().map(TaskJson::from).collect()),
         dependents: more.dependents.map(|tasks| tasks.iter().map(TaskJson::from).collect()),

@@ -1,5 +1,6 @@
 //! Tasks, in every form in which they are shown.
 
+mod attempts;
 mod json;
 mod kv;
 mod page;

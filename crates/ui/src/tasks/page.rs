@@ -3,17 +3,21 @@
 use std::fmt::Write;
 
 use ralph_core::TaskId;
-use ralph_core::records::{Attempt, Evidence, LogEntry, Verdict};
-use ralph_core::task::Task;
-use ralph_core::text::{printable, printable_line};
+use ralph_core::records::{Evidence, LogEntry, LogKind, Verdict};
+use ralph_core::task::{Status, Task};
+use ralph_core::text::printable_line;
 
+use super::attempts::{self, Sums};
 use super::json::Details;
-use crate::line::{Line, paragraph};
+use crate::line::{Line, paragraph, wrap};
 use crate::style::{Look, Meaning};
-use crate::units::money;
 
 /// Letters of a tree's name that are shown; `--json` has all of them.
 const SHORT: usize = 12;
+/// Where the values of fields begin.
+const VALUES: usize = 16;
+/// How many entries of the log are shown, unless everything is asked for.
+const LOG_LINES: usize = 12;
 
 /// A task and all that is known of it.
 pub fn page(task: &Task, more: Details<'_>, look: Look) -> String {
@@ -32,9 +36,12 @@ pub fn page(task: &Task, more: Details<'_>, look: Look) -> String {
     );
     let label = |key: &str| look.paint(Meaning::Faint, format!("{key:<13}"));
     let _ = writeln!(text, "  {} {}", label("status"), status_line(task, &status));
+    let room = look.width.map(|width| width.saturating_sub(VALUES));
     let mut field = |key: &str, value: &str| {
-        if !value.is_empty() {
-            let _ = writeln!(text, "  {} {}", label(key), printable_line(value));
+        let mut key = label(key);
+        for line in wrap(&printable_line(value), room) {
+            let _ = writeln!(text, "  {key} {line}");
+            key = " ".repeat(VALUES - 3);
         }
     };
     field("priority", &task.priority.to_string());
@@ -50,8 +57,10 @@ pub fn page(task: &Task, more: Details<'_>, look: Look) -> String {
         field("retries", &task.retry_count.to_string());
     }
     field("reason", task.reason.as_deref().unwrap_or_default());
+    field("why", why_waiting(task, more).unwrap_or_default());
     field("result", task.result.as_deref().unwrap_or_default());
     field("verification", task.verification_status.as_deref().unwrap_or_default());
+    field("attempts", &Sums::of(more.attempts).text());
     field("created", &task.created_at.to_string());
     field("done", &task.done_at.map(|at| at.to_string()).unwrap_or_default());
 
@@ -65,7 +74,7 @@ pub fn page(task: &Task, more: Details<'_>, look: Look) -> String {
             }
         }
     };
-    section("Description", printable(task.description.trim()).lines().map(str::to_owned).collect());
+    section("Description", paragraph(0, None, task.description.trim(), inside));
     section("Steps", task.steps.iter().map(|step| format!("- {}", printable_line(step))).collect());
     let neighbours = |tasks: Option<&[Task]>| -> Vec<String> {
         let line = |task: &Task| {
@@ -86,23 +95,36 @@ pub fn page(task: &Task, more: Details<'_>, look: Look) -> String {
             })
             .collect(),
     );
-    section(
-        "Attempts",
-        more.attempts.iter().map(|attempt| attempt_line(attempt, inside)).collect(),
-    );
-    section("Evidence", more.evidence.iter().map(|found| evidence_line(found, inside)).collect());
-    section("Log", more.log.iter().map(|entry| log_line(entry, inside)).collect());
+    for (heading, lines) in attempts::sections(task, more, inside) {
+        section(&heading, lines);
+    }
+    let loose = more.evidence.iter().filter(|found| found.attempt.is_none());
+    section("Evidence", loose.map(|found| evidence_line(found, inside)).collect());
+    section("Log", log_lines(task, more, inside));
     text
 }
 
-/// When, how it ended, with which model and for how much.
-fn attempt_line(attempt: &Attempt, look: Look) -> String {
-    let end = attempt.end.as_ref();
-    let outcome = end.map_or("running", |end| end.outcome.as_str());
-    let mut facts: Vec<String> = attempt.model.iter().cloned().collect();
-    facts.extend(end.and_then(|end| end.cost_micro_usd).map(money));
-    let line = Line::new().add(Meaning::Faint, attempt.started_at.to_string()).plain("  ");
-    with_text(line.plain(format!("{}  {outcome}", attempt.id)), &facts.join(", "), look)
+/// What was said last of a task that waits for a person without a question.
+fn why_waiting<'a>(task: &Task, more: Details<'a>) -> Option<&'a str> {
+    let asks = more.questions.iter().any(|question| question.answer.is_none());
+    let is_note = |entry: &&LogEntry| entry.kind == LogKind::Note;
+    let note = more.log.iter().rev().find(is_note).map(|entry| entry.text.as_str());
+    note.filter(|_| task.status == Status::Waiting && !asks)
+}
+
+/// The log, or its end, and where the rest is.
+fn log_lines(task: &Task, more: Details<'_>, look: Look) -> Vec<String> {
+    let earlier = match more.all {
+        true => 0,
+        false => more.log.len().saturating_sub(LOG_LINES),
+    };
+    let mut lines = Vec::new();
+    if earlier > 0 {
+        let text = format!("[{earlier} earlier: ralph task log {}]", task.id);
+        lines.push(look.paint(Meaning::Faint, text));
+    }
+    lines.extend(more.log.iter().skip(earlier).map(|entry| log_line(entry, look)));
+    lines
 }
 
 /// When, what which judge said of which tree, and why.

@@ -67,7 +67,9 @@ fn table_or_json(tasks: &[Task], json: bool, out: &mut Output) -> Done {
     Ok(out.data(tasks::table(tasks, out.look))?)
 }
 
-/// Show everything about a task
+/// Show a task: what was tried, what judged it, what changed, what it cost
+///
+/// The newest attempt is shown in full and the others in a line each. JSON has everything.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task show t-abcd2345 --with-deps")]
 pub(super) struct ShowArgs {
@@ -76,6 +78,9 @@ pub(super) struct ShowArgs {
     /// Also what it waits for and what it holds up
     #[arg(long)]
     with_deps: bool,
+    /// Every attempt in full, and the whole log
+    #[arg(long)]
+    all: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -108,6 +113,7 @@ pub(super) fn cmd_show(args: &ShowArgs, context: &mut Context<'_>) -> Done {
         questions: &questions,
         blockers: blockers.as_deref(),
         dependents: dependents.as_deref(),
+        all: args.all,
     };
     if args.json {
         return Ok(context.out.json(&tasks::details(&task, details))?);

@@ -109,6 +109,9 @@ fn five_equal_failures_where_the_agent_picks_are_put_to_a_person() {
     let said =
         "failed 5 times in the same way: gate test is red (exit code 1): Failing tests: sums";
     assert!(env.task(&["log", "a"]).contains(said));
+    let page = env.ralph(&["status"]).success();
+    assert!(page.contains(&format!("Waiting for a person\n  a\n    {said}\n")), "{page}");
+    assert!(env.task(&["show", "a"]).contains(&format!("\n  why           {said}\n")));
     // Put back by a person, it is counted anew.
     env.task(&["reset", "a"]);
     build(&env, &[&*red; 2], &["--preset", "pick", "--max-iterations", "2"]);

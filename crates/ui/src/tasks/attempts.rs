@@ -1,0 +1,283 @@
+//! The attempts on a task: the newest in full, the others in a line each.
+
+use ralph_core::records::{Attempt, Changes, Evidence, FileChange, Verdict};
+use ralph_core::run::{PROTECTED, WEAKENED};
+use ralph_core::task::{Status, Task};
+use ralph_core::text::printable;
+use ralph_core::view::words::count;
+use serde::Serialize;
+
+use super::json::Details;
+use crate::line::{Line, paragraph};
+use crate::style::{Look, Meaning};
+use crate::units::{brief_duration, money, tokens};
+
+/// Letters of a commit's name that are shown; `--json` has all of them.
+const SHORT: usize = 12;
+/// How many changed files are named, unless everything is asked for.
+const FILES: usize = 12;
+/// How many lines of the last failure are shown, unless everything is asked for.
+const FAILURE_LINES: usize = 12;
+/// How many lines of what a session said last are shown, unless everything is asked for.
+const SAID_LINES: usize = 4;
+
+/// A heading, and the lines below it.
+pub(super) type Section = (String, Vec<String>);
+
+/// What all attempts on a task took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub(super) struct Sums {
+    attempts: usize,
+    duration_ms: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+    /// Of those that told a price; `None` when none did.
+    cost_micro_usd: Option<u64>,
+}
+
+impl Sums {
+    pub(super) fn of(attempts: &[Attempt]) -> Self {
+        let mut sums = Self { attempts: attempts.len(), ..Self::default() };
+        for attempt in attempts {
+            let Some(end) = &attempt.end else { continue };
+            sums.duration_ms += end.at.millis_since(attempt.started_at);
+            sums.input_tokens += end.input_tokens;
+            sums.output_tokens += end.output_tokens;
+            let costs = [sums.cost_micro_usd, end.cost_micro_usd];
+            sums.cost_micro_usd = costs.into_iter().flatten().reduce(|a, b| a + b);
+        }
+        sums
+    }
+
+    /// In words.
+    pub(super) fn text(&self) -> String {
+        if self.attempts == 0 {
+            return "none yet".to_owned();
+        }
+        let mut parts = vec![self.attempts.to_string(), brief_duration(self.duration_ms)];
+        parts.extend(self.cost_micro_usd.map(money));
+        parts.join(", ")
+    }
+}
+
+/// The last judge that said no, unless the task is done.
+pub(super) fn last_failure<'a>(task: &Task, evidence: &'a [Evidence]) -> Option<&'a Evidence> {
+    let red = evidence.iter().rev().find(|row| row.verdict == Verdict::Fail);
+    red.filter(|_| task.status != Status::Done)
+}
+
+/// The sections about the attempts on a task.
+pub(super) fn sections(task: &Task, more: Details<'_>, look: Look) -> Vec<Section> {
+    let mut all = Vec::new();
+    let mut numbered: Vec<(usize, &Attempt)> = more.attempts.iter().enumerate().rev().collect();
+    let older = if more.all { vec![] } else { numbered.split_off(numbered.len().min(1)) };
+    let of = more.attempts.len();
+    for (index, attempt) in numbered {
+        let heading = format!("Attempt {} of {of}", index + 1);
+        all.push((heading, Shown { attempt, more, look }.in_full()));
+    }
+    if let Some(red) = last_failure(task, more.evidence).filter(|_| !more.all) {
+        let lines = printable(red.digest.trim()).lines().map(str::to_owned).collect();
+        let lines = first_lines(lines, FAILURE_LINES, more.all);
+        all.push((format!("Last failure: {}", red.judge), lines));
+    }
+    if !older.is_empty() {
+        let line = |(index, attempt): &(usize, &Attempt)| {
+            Shown { attempt, more, look }.in_a_line(index + 1)
+        };
+        let heading = format!("Earlier attempts (in full: ralph task show {} --all)", task.id);
+        all.push((heading, older.iter().map(line).collect()));
+    }
+    all
+}
+
+/// The first lines, and how many follow.
+fn first_lines(mut lines: Vec<String>, most: usize, all: bool) -> Vec<String> {
+    let more = lines.len().saturating_sub(most);
+    if !all && more > 1 {
+        lines.truncate(most);
+        lines.push(format!("[{more} more lines]"));
+    }
+    lines
+}
+
+/// An attempt to be shown.
+struct Shown<'a> {
+    attempt: &'a Attempt,
+    more: Details<'a>,
+    look: Look,
+}
+
+impl Shown<'_> {
+    fn evidence(&self) -> impl Iterator<Item = &Evidence> {
+        self.more.evidence.iter().filter(|row| row.attempt.as_ref() == Some(&self.attempt.id))
+    }
+
+    fn outcome(&self) -> (Meaning, &str) {
+        match self.attempt.end.as_ref().map(|end| end.outcome.as_str()) {
+            None => (Meaning::Active, "no end"),
+            Some("done") => (Meaning::Good, "done"),
+            Some("red") => (Meaning::Bad, "red"),
+            Some(other) => (Meaning::Warning, other),
+        }
+    }
+
+    fn lasted(&self) -> Option<String> {
+        let end = self.attempt.end.as_ref()?;
+        Some(brief_duration(end.at.millis_since(self.attempt.started_at)))
+    }
+
+    /// When, how long, which model and at what price.
+    fn facts(&self) -> Vec<String> {
+        let mut facts = vec![self.attempt.started_at.to_string()];
+        facts.extend(self.lasted());
+        facts.extend(self.attempt.model.clone());
+        facts.extend(self.attempt.sandbox.as_ref().map(|level| format!("box {level}")));
+        if let Some(end) = &self.attempt.end {
+            facts.extend(end.cost_micro_usd.map(money));
+            if end.input_tokens + end.output_tokens > 0 {
+                let (read, written) = (tokens(end.input_tokens), tokens(end.output_tokens));
+                facts.push(format!("{read} tokens read, {written} written"));
+            }
+        }
+        facts
+    }
+
+    fn in_a_line(&self, number: usize) -> String {
+        let (meaning, outcome) = self.outcome();
+        let line = Line::new().plain(format!("{number:>2}  ")).add(meaning, outcome).plain("  ");
+        let line = line.add(Meaning::Faint, self.attempt.started_at.to_string());
+        let mut facts: Vec<String> = self.lasted().into_iter().collect();
+        facts.extend(self.attempt.model.clone());
+        let line = line.plain(format!("  {}  ", facts.join(", ")));
+        let detail = self.attempt.end.as_ref().map_or("", |end| end.detail.as_str());
+        let first = detail.lines().next().unwrap_or_default();
+        line.flexible(None, first).show(self.look)
+    }
+
+    fn in_full(&self) -> Vec<String> {
+        let mut lines = self.heading();
+        if let Some(end) = self.attempt.end.as_ref().filter(|end| !end.detail.trim().is_empty()) {
+            let detail = paragraph(0, None, end.detail.trim(), self.look);
+            lines.extend(first_lines(detail, FAILURE_LINES, self.more.all));
+        }
+        lines.extend(self.judged());
+        lines.extend(self.changed());
+        for note in self.evidence().filter(|row| is_note(row)) {
+            lines.extend(paragraph(0, Some(Meaning::Warning), note.digest.trim(), self.look));
+        }
+        lines.extend(self.said());
+        lines
+    }
+
+    /// How it ended, and when, how long, with what: on one line where that fits.
+    fn heading(&self) -> Vec<String> {
+        let (meaning, outcome) = self.outcome();
+        let facts = self.facts().join(", ");
+        let line = Line::new().add(meaning, outcome);
+        let whole = line.clone().plain(format!("  {facts}"));
+        if self.look.width.is_none_or(|width| whole.width() <= width) {
+            return vec![whole.show(self.look)];
+        }
+        let below = paragraph(2, None, &facts, self.look);
+        std::iter::once(line.show(self.look)).chain(below).collect()
+    }
+
+    fn judged(&self) -> Vec<String> {
+        let rows: Vec<&Evidence> = self.evidence().filter(|row| !is_note(row)).collect();
+        let width = rows.iter().map(|row| row.judge.chars().count()).max().unwrap_or(0).min(30);
+        let mut lines = Vec::new();
+        for row in rows {
+            lines.push(self.verdict(row, width));
+            // The digest of the last failure has a section of its own, unless all are shown.
+            if self.more.all && row.verdict == Verdict::Fail {
+                lines.extend(paragraph(4, None, row.digest.trim(), self.look));
+            }
+        }
+        lines
+    }
+
+    /// What one judge said.
+    fn verdict(&self, row: &Evidence, width: usize) -> String {
+        let (meaning, word) = match row.verdict {
+            Verdict::Pass => (Meaning::Good, "pass"),
+            Verdict::Fail => (Meaning::Bad, "fail"),
+            Verdict::Ungated => (Meaning::Warning, "ungated"),
+            Verdict::Unchanged => (Meaning::Warning, "unchanged"),
+        };
+        let mut facts: Vec<String> = Vec::new();
+        facts.extend(
+            row.exit_code.filter(|code| *code != 0).map(|code| format!("exit code {code}")),
+        );
+        if row.duration_ms > 0 {
+            facts.push(brief_duration(row.duration_ms));
+        }
+        let why = match row.verdict {
+            Verdict::Ungated => "nothing judged the work but that it changed something",
+            Verdict::Unchanged => "No changes detected",
+            // What passed says something only where there is something to know.
+            Verdict::Pass | Verdict::Fail => row.digest.trim().lines().next().unwrap_or_default(),
+        };
+        // What a program printed stands below.
+        let printed = row.verdict == Verdict::Fail && row.exit_code.is_some();
+        facts.extend((!why.is_empty() && !printed).then(|| why.to_owned()));
+        let line = Line::new().plain("  ").add(meaning, format!("{word:<4}"));
+        let line = line.plain(format!("  {:<width$}  ", row.judge));
+        line.flexible(None, facts.join(", ")).show(self.look)
+    }
+
+    fn changed(&self) -> Vec<String> {
+        let Some(end) = &self.attempt.end else { return vec![] };
+        if end.changed.count() == 0 {
+            return vec!["changed nothing".to_owned()];
+        }
+        let Changes { files, .. } = &end.changed;
+        let (added, removed) = end.changed.lines();
+        let commit = end.commit.as_deref().map(|id| format!(", commit {}", short(id)));
+        let mut lines = vec![format!(
+            "changed {}, +{added} -{removed}{}",
+            count(end.changed.count(), "file"),
+            commit.unwrap_or_default()
+        )];
+        let most = if self.more.all { files.len() } else { FILES };
+        let width = files.iter().take(most).map(|file| lines_of(file).len()).max().unwrap_or(0);
+        for file in files.iter().take(most) {
+            let line = Line::new().plain(format!("  {:<width$}  ", lines_of(file)));
+            lines.push(line.flexible(None, &file.path).show(self.look));
+        }
+        let left = end.changed.count().saturating_sub(files.len().min(most) as u64);
+        if left > 0 {
+            lines.push(format!("  and {left} more"));
+        }
+        lines
+    }
+
+    fn said(&self) -> Vec<String> {
+        let said = self.attempt.end.as_ref().map_or("", |end| end.said.trim());
+        if said.is_empty() {
+            return vec![];
+        }
+        let mut lines = vec!["said last".to_owned()];
+        let words = paragraph(2, Some(Meaning::Speech), said, self.look);
+        // The end of it matters.
+        let skipped = if self.more.all { 0 } else { words.len().saturating_sub(SAID_LINES) };
+        lines.extend(words.into_iter().skip(skipped));
+        lines
+    }
+}
+
+/// What is told of a tree without judging it.
+fn is_note(row: &Evidence) -> bool {
+    row.verdict == Verdict::Pass && matches!(row.judge.as_str(), PROTECTED | WEAKENED)
+}
+
+fn lines_of(file: &FileChange) -> String {
+    match (file.added, file.removed) {
+        (Some(added), Some(removed)) => format!("+{added} -{removed}"),
+        _ => "no text".to_owned(),
+    }
+}
+
+fn short(id: &str) -> &str {
+    id.get(..SHORT).unwrap_or(id)
+}
