@@ -61,7 +61,10 @@ fn the_demo_shows_the_whole_loop_and_leaves_nothing() {
     };
     let newest = section("\nAttempt 2 of 2\n");
     assert!(newest.starts_with("  done  "), "{newest}");
-    assert!(newest.contains("    pass  test  ") && newest.contains("    pass  verifier  "), "{newest}");
+    assert!(
+        newest.contains("    pass  test  ") && newest.contains("    pass  verifier  "),
+        "{newest}"
+    );
     assert!(newest.contains("\n  changed ") && newest.contains(", commit "), "{newest}");
     assert!(section("\nEarlier attempts ").contains("\n   1  red  "), "{page}");
     assert_eq!(text.matches("\n✓ done     ").count(), 3);

@@ -31,8 +31,7 @@ pub use decide::{Step, decide};
 pub use effect::{CommitPlan, Effect, Ending, Settlement, Stopping, TaskAction};
 pub use fact::{
     About, CHANGES, Fact, GateReport, Notice, PROTECTED, Request, RunEvent, SameFailure,
-    SessionReport,
-    TaskBrief, WEAKENED, Wait, Wish,
+    SessionReport, TaskBrief, WEAKENED, Wait, Wish,
 };
 pub use input::{Input, Port, Settled, Survey, TaskResult};
 pub use outcome::{Outcome, StopReason};

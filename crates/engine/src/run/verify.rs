@@ -106,15 +106,15 @@ impl Crew {
         let (tasks, tree) = (tasks.to_vec(), candidate.tree.clone());
         self.aside_of_tasks(move |crew| {
             let settled = crew.settled_tree();
-            let (files, diff) = match settled == tree {
-                true => (vec![], String::new()),
-                false => (
-                    crew.setup.vcs.changes(&settled, &tree)?,
-                    crew.setup.vcs.patch(&settled, &tree, DIFF)?,
-                ),
+            let changes = crew.changes_of(slot, &settled, &tree)?;
+            let files: Vec<String> = changes.into_iter().map(|change| change.path).collect();
+            let diff = match files.is_empty() {
+                true => String::new(),
+                false => crew.setup.vcs.patch(&settled, &tree, DIFF)?,
             };
             let gates = crew.kit(slot).gates.clone();
-            let remarks = crew.protected_told(slot, &gates).into_iter().collect();
+            let told = [crew.protected_told(slot, &gates), crew.weakened_told(slot, &tree)];
+            let remarks = told.into_iter().flatten().collect();
             let work = Work { tasks: vec![], files, diff, gates, remarks };
             let prompt = {
                 let store = &mut *crew.store();

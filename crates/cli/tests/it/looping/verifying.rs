@@ -144,6 +144,22 @@ fn s1_42_a_verifier_is_told_the_task_its_spec_the_diff_and_the_gates() {
     assert!(run_file(&env, "iteration-001.verifier.system.md").contains("<verify-fail>"));
 }
 
+/// The gate has nothing to say about it; the verifier is pointed at it.
+#[test]
+fn a_verifier_is_told_of_tests_that_got_weaker() {
+    let env = verified(&["a"]);
+    env.write("tests/test_a.py", "def test_one():\n    assert f() == 1\n");
+    env.write("ralph.toml", "[[gate]]\nname = \"any\"\ncommand = \"true\"\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "--quiet", "-m", "a test"]);
+    let deletes = session(&[sh("rm tests/test_a.py"), say("<task-done>a</task-done>")]);
+    build(&env, &[&deletes, &fails("tests/test_a.py is gone")], &["--once"]);
+    let told = run_file(&env, "iteration-001.verifier.task.md");
+    let (_, closely) = told.split_once("## Look at this closely").unwrap();
+    assert!(closely.contains("tests/test_a.py"), "{told}");
+    assert_eq!(status(&env, "a"), "pending");
+}
+
 /// Claude Code gets the tools of a reader and the model of the session.
 #[test]
 fn s1_42_a_verifier_has_the_tools_of_a_reader_and_the_same_model() {
