@@ -210,7 +210,7 @@ fn setup(repo: &Path, program: &Path) -> Setup {
             test_command: String::new(),
             template: Template::embedded(),
             feature: FeatureTexts::default(),
-            skills: vec![],
+            skill_folders: vec![],
             learn: true,
             retries: RetryLimit::AtMost(3),
             budget: 12_000,

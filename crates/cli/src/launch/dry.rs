@@ -164,7 +164,7 @@ fn in_file(plan: &Plan, file: &PlanFile) -> Result<Seen, CliError> {
             let context = AttemptContext {
                 task,
                 plan_file: Some(file.name().to_owned()),
-                skills: plan.prompting.skills.clone(),
+                skills: plan.prompting.skills(),
                 learn: plan.prompting.learn,
                 ..AttemptContext::default()
             };

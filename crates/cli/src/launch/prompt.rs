@@ -38,7 +38,7 @@ pub(super) fn prompting(
         template: template(wishes, config, project, rules)?,
         rules: Template::built_in(rules),
         feature,
-        skills: skills(project).found,
+        skill_folders: Skills::folders(project),
         // What is learned belongs to work that is judged.
         learn: wishes.mode == Mode::Build
             && wishes.learn.unwrap_or_else(|| config.boolean("loop.learn")),
@@ -119,12 +119,8 @@ fn template_error(error: &TemplateError) -> CliError {
     failed.hint("every variable is listed in docs/prompts.md")
 }
 
-fn skills(project: &Project) -> Skills {
-    Skills::discover(&project.ralph_dir().join("skills"))
-}
-
 /// Skills that could not be read.
 pub(super) fn warnings(project: &Project) -> Vec<Notice> {
-    let warnings = skills(project).warnings;
+    let warnings = Skills::discover(&Skills::folders(project)).warnings;
     warnings.iter().map(|warning| Notice::Other { text: warning.to_string() }).collect()
 }

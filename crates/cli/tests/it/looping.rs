@@ -18,6 +18,7 @@ mod picking;
 mod places;
 mod protected;
 mod shown;
+mod skills;
 mod store;
 mod strange;
 mod verifying;

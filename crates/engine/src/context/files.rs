@@ -109,15 +109,34 @@ pub struct SkillWarning {
 }
 
 impl Skills {
-    /// Looks into `folder`, which is `.ralph/skills` of a working tree. A folder in it without a
-    /// `SKILL.md` is no skill.
-    pub fn discover(folder: &Path) -> Self {
+    /// Where the skills of a project lie: in the working tree that sessions see, and in the main one.
+    pub fn folders(project: &Project) -> Vec<PathBuf> {
+        let mut folders = vec![project.worktree.join(".ralph/skills")];
+        let main = project.ralph_dir().join("skills");
+        if !folders.contains(&main) {
+            folders.push(main);
+        }
+        folders
+    }
+
+    /// Looks into each of `folders`. A folder in one without a `SKILL.md` is no skill; of two skills
+    /// with one name the first counts.
+    pub fn discover(folders: &[PathBuf]) -> Self {
         let mut skills = Self::default();
+        for folder in folders {
+            skills.look_into(folder);
+        }
+        skills.found.sort_by(|a, b| a.name.cmp(&b.name));
+        skills.found.dedup_by(|later, first| later.name == first.name);
+        skills
+    }
+
+    fn look_into(&mut self, folder: &Path) {
         let mut folders: Vec<PathBuf> = match std::fs::read_dir(folder) {
             Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => vec![],
             Err(error) => {
-                skills.pass_over(folder.to_owned(), error.to_string());
+                self.pass_over(folder.to_owned(), error.to_string());
                 vec![]
             }
         };
@@ -126,21 +145,20 @@ impl Skills {
             let path = folder.join("SKILL.md");
             match read(&path, MAX_FRONT) {
                 Ok(bytes) => match skill::description(&String::from_utf8_lossy(&bytes)) {
-                    Some(description) => skills.found.push(Skill {
+                    Some(description) => self.found.push(Skill {
                         name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
                         description,
                     }),
                     None => {
-                        skills.pass_over(path, "its front matter has no description".to_owned());
+                        self.pass_over(path, "its front matter has no description".to_owned());
                     }
                 },
                 Err(error) => match error.kind() {
                     io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {}
-                    _ => skills.pass_over(path, error.to_string()),
+                    _ => self.pass_over(path, error.to_string()),
                 },
             }
         }
-        skills
     }
 
     fn pass_over(&mut self, path: PathBuf, reason: String) {

@@ -405,7 +405,7 @@ fn s1_9_spec_and_plan_are_as_they_were_at_the_start() {
 fn s1_16_skills_are_found_and_odd_ones_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let skills = folder.path().join(".ralph/skills");
-    assert_eq!(Skills::discover(&skills), Skills::default());
+    assert_eq!(Skills::discover(std::slice::from_ref(&skills)), Skills::default());
     write(&skills, "b-tests/SKILL.md", "---\nname: x\ndescription: Runs them.\n---\n");
     write(
         &skills,
@@ -416,7 +416,7 @@ fn s1_16_skills_are_found_and_odd_ones_are_named() {
     write(&skills, "d-other/README.md", "no skill");
     write(&skills, "README.md", "no folder");
     std::fs::create_dir_all(skills.join("e-folder/SKILL.md")).unwrap();
-    let Skills { found, warnings } = Skills::discover(&skills);
+    let Skills { found, warnings } = Skills::discover(std::slice::from_ref(&skills));
     let found: Vec<_> = found.iter().map(|s| (s.name.as_str(), s.description.as_str())).collect();
     assert_eq!(found, [("a-docs", "Docs."), ("b-tests", "Runs them.")]);
     let warnings: Vec<_> = warnings.iter().map(|w| w.reason.as_str()).collect();

@@ -36,7 +36,7 @@ impl Prompting {
 
     /// The size of a prompt about nothing.
     fn with_nothing_in_it(&self, shape: Shape) -> Result<usize, PromptError> {
-        let bare = Self { skills: vec![], ..self.clone() };
+        let bare = Self { skill_folders: vec![], ..self.clone() };
         if shape == Shape::Whole {
             let first = IterationRetry { iteration: 1, ..IterationRetry::default() };
             return Ok(tokens(&bare.whole(&first)?));
@@ -46,7 +46,7 @@ impl Prompting {
 
     /// What a template that is nothing but the rules says.
     fn instructions(&self, shape: Shape) -> Result<String, PromptError> {
-        let bare = Self { skills: vec![], learn: false, ..self.clone() };
+        let bare = Self { skill_folders: vec![], learn: false, ..self.clone() };
         if shape == Shape::Whole {
             let bare = Self { bare: true, ..bare };
             return bare.whole(&IterationRetry { iteration: 1, ..IterationRetry::default() });
@@ -95,7 +95,7 @@ mod tests {
             template: Template::built_in(rules),
             rules: Template::built_in(rules),
             feature: FeatureTexts::default(),
-            skills: vec![],
+            skill_folders: vec![],
             learn: true,
             retries: RetryLimit::AtMost(3),
             budget: 20_000,

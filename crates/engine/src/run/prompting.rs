@@ -1,5 +1,7 @@
 //! The prompt of an attempt: what is known about the task, in the words of the template.
 
+use std::path::PathBuf;
+
 use ralph_core::TaskId;
 use ralph_core::attempt::AttemptContext;
 use ralph_core::attempt::context::{AssignedTask, GateFailure, RetryInfo, Skill};
@@ -8,7 +10,7 @@ use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, TaskBrief};
 use ralph_core::task::RetryLimit;
 
-use crate::context::{FeatureTexts, Gather, gather};
+use crate::context::{FeatureTexts, Gather, Skills, gather};
 use crate::ports::{Store, StoreError};
 use crate::prompts::{Template, TemplateError, Variables};
 
@@ -21,8 +23,8 @@ pub struct Prompting {
     pub rules: Template,
     /// The feature's spec and plan, read once.
     pub feature: FeatureTexts,
-    /// The skills of the project.
-    pub skills: Vec<Skill>,
+    /// Where skills lie; read anew for every session, because sessions write some.
+    pub skill_folders: Vec<PathBuf>,
     /// Whether sessions are asked to leave what they learned.
     pub learn: bool,
     /// How often a task may come back.
@@ -92,7 +94,7 @@ impl Prompting {
             limit: self.retries,
             texts: &self.feature,
             plan_file: self.plan_file.as_deref(),
-            skills: &self.skills,
+            skills: &self.skills(),
             learn: self.learn,
         };
         gather(store, &about)
@@ -133,6 +135,11 @@ impl Prompting {
         Ok(prompt)
     }
 
+    /// The skills that there are now.
+    pub fn skills(&self) -> Vec<Skill> {
+        Skills::discover(&self.skill_folders).found
+    }
+
     /// The built-in instructions, for a template of the user's that wants them.
     fn rules(&self, variables: &Variables, parts: &Parts) -> Result<String, TemplateError> {
         match self.template == self.rules {
@@ -157,7 +164,7 @@ impl Prompting {
             plan_file: self.plan_file.clone().filter(|_| self.mode == "build"),
             retry: told.map(|told| told.after(&failures, &[])),
             failures,
-            skills: self.skills.clone(),
+            skills: self.skills(),
             learn: self.learn,
             ..AttemptContext::default()
         };
