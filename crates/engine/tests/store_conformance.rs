@@ -117,7 +117,9 @@ macro_rules! conforms {
                     a_plan_brings_back_as_done_what_it_takes_the_parts_from
                     what_comes_back_above_a_failed_part_has_failed
                     a_plan_may_add_finished_parts_to_a_done_parent
-                    a_plan_with_a_cycle_of_parents_is_refused_in_time;
+                    a_plan_with_a_cycle_of_parents_is_refused_in_time
+                    a_plan_and_what_it_replaces_change_together_or_not_at_all
+                    a_rehearsal_tells_all_and_changes_nothing;
                 records:
                     the_log_tells_what_happened_and_who_did_it
                     the_log_of_a_deleted_task_stays

@@ -8,6 +8,7 @@ mod beads_jsonl;
 mod json;
 pub mod markdown;
 mod prd_json;
+mod proposal;
 mod sync_jsonl;
 mod tally;
 
@@ -16,6 +17,7 @@ use crate::task::{Task, TaskPatch};
 use crate::text::Title;
 use crate::time::Timestamp;
 
+pub use proposal::{Proposal, Proposals};
 pub use sync_jsonl::parse_sync;
 
 /// A task as a plan names it.

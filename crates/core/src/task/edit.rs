@@ -59,24 +59,65 @@ pub struct PriorityError {
 }
 
 /// What to change on a task. `None` leaves a field as it is; a `Some` of nothing empties it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 #[allow(missing_docs, reason = "each field is the one of `Task` with its name")]
 pub struct TaskPatch {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<Title>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "named")]
     pub category: Option<Option<String>>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "named")]
     pub spec: Option<Option<String>>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "named")]
     pub reference: Option<Option<String>>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "named")]
     pub parent: Option<Option<TaskId>>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "named")]
     pub feature: Option<Option<FeatureName>>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "named")]
     pub branch: Option<Option<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub touches: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub deps: Option<Vec<TaskId>>,
 }
 
+/// A field that is there: `null` empties it, a field that is left out is not asked about.
+fn named<'de, D, T>(from: D) -> Result<Option<Option<T>>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Option::deserialize(from).map(Some)
+}
+
 impl TaskPatch {
+    /// This patch, and where `later` names a field, that one.
+    #[must_use]
+    pub fn amended(self, later: Self) -> Self {
+        Self {
+            title: later.title.or(self.title),
+            description: later.description.or(self.description),
+            priority: later.priority.or(self.priority),
+            category: later.category.or(self.category),
+            spec: later.spec.or(self.spec),
+            reference: later.reference.or(self.reference),
+            parent: later.parent.or(self.parent),
+            feature: later.feature.or(self.feature),
+            branch: later.branch.or(self.branch),
+            touches: later.touches.or(self.touches),
+            steps: later.steps.or(self.steps),
+            deps: later.deps.or(self.deps),
+        }
+    }
+
     /// Whether it changes nothing at all.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

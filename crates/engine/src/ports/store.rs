@@ -67,6 +67,26 @@ pub trait Store: Send {
         now: Timestamp,
     ) -> Result<SyncReport>;
 
+    /// Brings a plan in and takes these tasks out, or neither. What the plan does not name and `gone`
+    /// does not name stays.
+    fn replace(
+        &mut self,
+        tasks: &[PlanTask],
+        gone: &[TaskId],
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<SyncReport>;
+
+    /// What [`Store::replace`] would do, and the tasks of the plan as they would be, in its order.
+    /// Nothing is changed.
+    fn rehearse(
+        &mut self,
+        tasks: &[PlanTask],
+        gone: &[TaskId],
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<(SyncReport, Vec<Task>)>;
+
     // --- looking ----------------------------------------------------------------------------
 
     /// One task.

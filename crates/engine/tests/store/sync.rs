@@ -3,7 +3,7 @@
 use ralph_core::plan::{Done, PlanTask};
 use ralph_core::records::LogKind;
 use ralph_core::task::{Refusal, Status, TaskPatch};
-use ralph_engine::ports::{Store, SyncReport};
+use ralph_engine::ports::{Store, StoreError, SyncReport};
 
 use super::kit::*;
 
@@ -364,4 +364,39 @@ pub(crate) fn a_plan_with_a_cycle_of_parents_is_refused_in_time(store: &mut dyn 
     store.give_up("b");
     let (_, refused) = plan_refusal(store.try_bring(&plan));
     assert!(matches!(refused, Refusal::Cycle { .. }), "{refused:?}");
+}
+
+pub(crate) fn a_plan_and_what_it_replaces_change_together_or_not_at_all(store: &mut dyn Store) {
+    store.bring(&[line(1, "old", plain()), line(2, "part", below("old")), line(3, "x", plain())]);
+    let plan = [line(1, "new", after(&["x"])), line(2, "x", priority(1))];
+    let before = store.list(&everything()).unwrap();
+    // A part that stays keeps what it is a part of.
+    let refused = store.replace(&plan, &ids(&["old"]), &pat(), at(0)).unwrap_err();
+    assert!(matches!(
+        refused,
+        StoreError::Refused(Refusal::HasUnfinishedParts { id, .. }) if id.as_str() == "old"
+    ));
+    assert_eq!(store.list(&everything()).unwrap(), before);
+    let done = store.replace(&plan, &ids(&["old", "part"]), &pat(), at(0)).unwrap();
+    assert_eq!(done, report(1, 1, 2, 0));
+    assert_eq!(store.status("part"), Status::Deleted);
+    let again = store.replace(&plan, &ids(&["old", "part"]), &pat(), at(0)).unwrap();
+    assert_eq!(again, report(0, 0, 0, 0));
+}
+
+pub(crate) fn a_rehearsal_tells_all_and_changes_nothing(store: &mut dyn Store) {
+    store.bring(&[line(1, "old", plain()), line(2, "kept", plain())]);
+    let before = store.list(&everything()).unwrap();
+    let plan = [line(1, "new", after(&["kept"])), line(2, "kept", priority(7))];
+    let (told, seen) = store.rehearse(&plan, &ids(&["old"]), &pat(), at(0)).unwrap();
+    assert_eq!(told, report(1, 1, 1, 0));
+    let names: Vec<&str> = seen.iter().map(|task| task.id.as_str()).collect();
+    assert_eq!(names, ["new", "kept"]);
+    assert_eq!((seen[0].deps.clone(), seen[0].standing.open_blockers), (ids(&["kept"]), 1));
+    assert_eq!(store.list(&everything()).unwrap(), before);
+    let cycle = [line(1, "a", after(&["b"])), line(2, "b", after(&["a"]))];
+    let refused = store.rehearse(&cycle, &[], &pat(), at(0)).unwrap_err();
+    assert!(matches!(refused, StoreError::Plan { refusal: Refusal::Cycle { .. }, .. }));
+    assert_eq!(store.list(&everything()).unwrap(), before);
+    assert_eq!(store.replace(&plan, &ids(&["old"]), &pat(), at(0)).unwrap(), told);
 }

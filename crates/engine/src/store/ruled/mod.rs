@@ -169,6 +169,33 @@ impl<T: Table> Store for Ruled<T> {
         self.change(Durability::Power, by, now, |c| c.sync(tasks, mode))
     }
 
+    fn replace(
+        &mut self,
+        tasks: &[PlanTask],
+        gone: &[TaskId],
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<SyncReport> {
+        self.change(Durability::Power, by, now, |c| c.replace(tasks, gone))
+    }
+
+    fn rehearse(
+        &mut self,
+        tasks: &[PlanTask],
+        gone: &[TaskId],
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<(SyncReport, Vec<Task>)> {
+        self.0.begin(Durability::Process)?;
+        let mut change = Change { table: &mut self.0, by, now };
+        let seen = change.replace(tasks, gone).and_then(|report| {
+            let found = tasks.iter().map(|line| Ok(change.find(&line.id)?.1));
+            Ok((report, found.collect::<Result<Vec<Task>>>()?))
+        });
+        self.0.rollback();
+        seen
+    }
+
     fn get(&mut self, id: &TaskId) -> Result<Task> {
         let key = self.known(id)?;
         self.0.load(key)

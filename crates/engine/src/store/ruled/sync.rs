@@ -14,7 +14,7 @@ use ralph_core::task::{Refusal, Status, Task, cycle_in, satisfies};
 
 use super::editing::apply_fields;
 use super::{Change, State, Table, at_line};
-use crate::ports::{Result, StoreError, SyncMode, SyncReport};
+use crate::ports::{DeleteWhich, Result, StoreError, SyncMode, SyncReport};
 
 /// The tasks that were here before.
 struct Existing<K> {
@@ -131,6 +131,13 @@ impl<T: Table> Change<'_, T> {
                 return Err(refused);
             }
         }
+        Ok(report)
+    }
+
+    /// A plan, and what goes with it.
+    pub(super) fn replace(&mut self, plan: &[PlanTask], gone: &[TaskId]) -> Result<SyncReport> {
+        let mut report = self.sync(plan, SyncMode::Add)?;
+        report.deleted = self.delete(DeleteWhich::Ids(gone.to_vec()))?.len();
         Ok(report)
     }
 
