@@ -46,6 +46,7 @@ pub const AFTER: &[Rule] = &[
     Rule { name: "failure", check: failure },
     Rule { name: "cancel", check: cancelled },
     Rule { name: "complete", check: complete },
+    Rule { name: "asked", check: asked },
     Rule { name: "exhausted", check: exhausted },
     Rule { name: "hopeless", check: hopeless },
     Rule { name: "breaker", check: breaker },
@@ -93,6 +94,11 @@ fn complete(view: View<'_>) -> Option<StopReason> {
     let agrees = policy.claims == Claims::Trust || counts.unresolved() == 0;
     let text = view.state.marker.clone().filter(|_| agrees)?;
     policy.ends_when(EndsWhen::Marker).then_some(StopReason::Marker { text })
+}
+
+fn asked(view: View<'_>) -> Option<StopReason> {
+    let question = view.state.asked.clone()?;
+    Some(StopReason::Asked { question })
 }
 
 fn exhausted(view: View<'_>) -> Option<StopReason> {
@@ -186,6 +192,7 @@ mod tests {
                 "failure",
                 "cancel",
                 "complete",
+                "asked",
                 "exhausted",
                 "hopeless",
                 "breaker",

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Usage;
 use crate::task::Counts;
+use crate::text::printable_line;
 
 /// Why a run stops.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +32,11 @@ pub enum StopReason {
     Blocked {
         /// Why not, in words.
         why: String,
+    },
+    /// The agent asks a person, and nothing can go on without the answer.
+    Asked {
+        /// What it asks.
+        question: String,
     },
     /// The agent said FAILURE.
     Failure,
@@ -78,7 +84,7 @@ impl StopReason {
             Self::NoPlan => "NoPlan",
             Self::Complete | Self::Marker { .. } | Self::Session => "Complete",
             Self::Budget { .. } => "BudgetReached",
-            Self::Blocked { .. } => "Blocked",
+            Self::Blocked { .. } | Self::Asked { .. } => "Blocked",
             Self::Failure => "Failure",
             Self::GatesFailed => "GatesFailed",
             Self::AgentFailed { .. } | Self::Breaker { .. } => "AgentFailed",
@@ -108,7 +114,7 @@ impl StopReason {
             Self::AgentFailed { .. } | Self::Breaker { .. } => 4,
             Self::GitFailed { .. } => 5,
             Self::Failure => 6,
-            Self::Blocked { .. } => 7,
+            Self::Blocked { .. } | Self::Asked { .. } => 7,
             Self::Budget { .. } => 8,
             Self::Cancelled => 130,
         }
@@ -129,6 +135,9 @@ impl StopReason {
             Self::Session => "Complete: the session ended well.".to_owned(),
             Self::Budget { what } => format!("Stopped: the budget is used up ({what})."),
             Self::Blocked { why } => format!("Blocked: {why}."),
+            Self::Asked { question } => {
+                format!("Blocked: the agent asks: {}", printable_line(question.trim()))
+            }
             Self::Failure => "Stopped: the agent said FAILURE.".to_owned(),
             Self::GatesFailed => "Stopped: the gates stayed red.".to_owned(),
             Self::AgentFailed { why } => format!("Stopped: the agent failed: {why}."),

@@ -142,6 +142,12 @@ pub struct Policy {
     /// An iteration that changed nothing is a failure, where the iteration is what is judged.
     #[serde(default)]
     pub unchanged_fails: bool,
+    /// What the sessions are to make is judged after each of them, whatever changed.
+    #[serde(default)]
+    pub always_judged: bool,
+    /// A question of the agent ends the run: a person answers before the next one.
+    #[serde(default)]
+    pub asks: bool,
     /// Who looks at what the gates let through; `None` is nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Box<Verifier>>,
@@ -175,6 +181,8 @@ impl Default for Policy {
             ends: settled(),
             promises: vec![],
             unchanged_fails: false,
+            always_judged: false,
+            asks: false,
             verify: None,
         }
     }

@@ -189,6 +189,8 @@ pub struct RunState {
     pub iteration_retries: u32,
     /// The class of the iteration whose retries are used up.
     pub exhausted: Option<Class>,
+    /// What the agent asked, where a question ends the run.
+    pub asked: Option<String>,
     /// The agent or the plan said last that the plan is done, in these words.
     pub marker: Option<String>,
     /// Budgets that people were warned of.
@@ -237,6 +239,7 @@ impl RunState {
             last_class: None,
             iteration_retries: 0,
             exhausted: None,
+            asked: None,
             marker: None,
             warned: vec![],
             told_unpriced: false,
@@ -510,6 +513,7 @@ impl RunState {
             return;
         };
         let (row, again) = (class.row(), *again);
+        self.asked = (self.policy.asks && *class == Class::Question).then(|| detail.clone());
         match (self.policy.by_iteration() && class.is_tried_again(), again) {
             (false, _) if row.counts => self.iteration_retries = 0,
             (true, true) => self.iteration_retries += 1,

@@ -209,9 +209,21 @@ pub fn subject(task: Option<&TaskBrief>, about: Option<&About>, offered: u32) ->
     }
 }
 
+/// The feature that a run is about; empty when it is about none.
+fn of_feature(view: &RunView) -> &str {
+    view.target.strip_prefix("feature ").unwrap_or_default()
+}
+
 /// The command that goes on with a run.
 fn again(view: &RunView) -> String {
     let mode = if view.mode.is_empty() { "build" } else { &view.mode };
+    let feature = of_feature(view);
+    match mode {
+        "feature-spec" => return format!("ralph feature create {feature} --interview"),
+        "feature-plan" => return format!("ralph feature plan {feature}"),
+        "feature-tasks" => return format!("ralph feature build {feature}"),
+        _ => {}
+    }
     let names_a_file = match mode {
         "prompt" => true,
         "build" => matches!(view.preset.as_str(), "progress" | "checklist"),
@@ -239,6 +251,10 @@ pub fn next(view: &RunView) -> Vec<String> {
         StopReason::NoPlan => {
             commands.push("ralph plan".to_owned());
             commands.push("ralph task add \"What to do\"".to_owned());
+        }
+        StopReason::Asked { .. } => {
+            let feature = of_feature(view);
+            commands.push(format!("ralph feature create {feature} --answer \"…\""));
         }
         StopReason::Blocked { .. } => commands.push("ralph task tree".to_owned()),
         StopReason::Failure

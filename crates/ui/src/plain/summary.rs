@@ -76,6 +76,7 @@ fn verdict(outcome: &Outcome) -> (&'static str, Meaning) {
         | StopReason::Budget { .. } => ("·", Meaning::Warning),
         StopReason::NoPlan
         | StopReason::Blocked { .. }
+        | StopReason::Asked { .. }
         | StopReason::Failure
         | StopReason::GatesFailed
         | StopReason::AgentFailed { .. }

@@ -134,8 +134,10 @@ impl Slot {
         if policy.by_iteration() {
             let changed =
                 self.candidate.as_ref().is_some_and(|(_, found)| *found != Difference::None);
+            let wanted = changed || policy.always_judged || report.promise(policy).is_some();
             return report.end.class == EndClass::Completed
-                && (changed || report.promise(policy).is_some());
+                && wanted
+                && report.asked(policy).is_none();
         }
         report.promise(policy).is_some() || report.claims_done()
     }
@@ -156,6 +158,11 @@ impl SessionReport {
     pub(super) fn called_done(&self) -> Vec<TaskBrief> {
         let done = |task: &&TaskBrief| matches!(self.wish_for(&task.id), Some(Wish::Done { .. }));
         self.held.iter().filter(done).cloned().collect()
+    }
+
+    /// What the agent asks a person, where that ends the run.
+    pub(super) fn asked(&self, policy: &Policy) -> Option<&String> {
+        self.signals.question.as_ref().filter(|_| policy.asks)
     }
 
     /// The agent wants the whole run to stop.

@@ -306,6 +306,9 @@ fn judged_as_a_whole(
     if ended != Class::NoSignal {
         return (ended, report.end.detail.clone());
     }
+    if let Some(question) = report.asked(&state.policy) {
+        return (Class::Question, question.clone());
+    }
     if let Some((gates, false)) = &slot.judged {
         return (Class::Red, red_reason(gates));
     }

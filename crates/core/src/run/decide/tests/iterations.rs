@@ -164,6 +164,37 @@ fn s3_21_a_single_prompt_is_one_session() {
     );
 }
 
+/// A text that is written for a person: judged after every session, and a question ends the run.
+#[test]
+fn a_text_is_judged_whatever_changed_and_a_question_waits_for_a_person() {
+    let spec = || Policy {
+        mode: "feature-spec".to_owned(),
+        ends: vec![EndsWhen::Session],
+        unchanged_fails: false,
+        always_judged: true,
+        asks: true,
+        ..checklist()
+    };
+    let nothing = |green| says("").without_changes().gate(green);
+    let world = World::run(spec(), 0, &[nothing(false), nothing(true)]);
+    assert_eq!((world.ended_as(), numbers(&world)), ("Complete", vec![1, 1]));
+    let world = World::run(spec(), 0, &std::array::from_fn::<_, 4, _>(|_| nothing(false)));
+    assert_eq!(world.ended_as(), "GatesFailed");
+    // What was written beside the question is neither judged nor committed.
+    for asks in [says("<question>Which one?</question>").gate(true), {
+        says("<question>Which one?</question>").without_changes()
+    }] {
+        let world = World::run(spec(), 0, &[asks]);
+        let reason = world.outcome().reason.clone();
+        assert_eq!(reason, StopReason::Asked { question: "Which one?".to_owned() });
+        assert_eq!((reason.name(), reason.code(&world.counts(), false)), ("Blocked", 7));
+        assert_eq!((world.sessions, subjects(&world).len()), (1, 0));
+    }
+    let deaf = Policy { asks: false, ..spec() };
+    let world = World::run(deaf, 0, &[says("<question>Which one?</question>").gate(true)]);
+    assert_eq!(world.ended_as(), "Complete");
+}
+
 /// A progress file: a task that fails is passed over and holds up nothing.
 #[test]
 fn where_tasks_may_fail_a_plan_is_over_when_none_is_open() {
