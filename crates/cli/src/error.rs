@@ -253,6 +253,8 @@ fn hints_of(failed: CliError, refusal: &Refusal) -> CliError {
         Refusal::UnknownFeature { name } => {
             failed.hint(format!("make it: ralph feature create {name}"))
         }
+        Refusal::FeatureExists { name } => failed
+            .hint(format!("write its spec: ralph feature create {name} --edit, or --interview")),
         Refusal::HasUnfinishedParts { id, children } => failed.hint(format!(
             "delete them together: ralph task delete {id} {}",
             children.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" ")

@@ -126,6 +126,12 @@ impl Output {
         self.streams.say(&text);
     }
 
+    /// Asks a person at a terminal for a line; nothing silences it.
+    pub(crate) fn prompt(&mut self, text: &str) {
+        let _ = self.finish();
+        let _ = write!(io::stderr(), "{text}").and_then(|()| io::stderr().flush());
+    }
+
     /// Passes on what another process has to say, as it is.
     pub(crate) fn passed_on(&mut self, text: &str) {
         let text = text.strip_suffix('\n').unwrap_or(text);

@@ -1,5 +1,6 @@
 //! The files of a feature: `.ralph/features/<name>/spec.md` and `plan.md`. They are the user's text;
-//! ralph makes the first version and never overwrites or removes one.
+//! ralph makes the first version and never overwrites or removes one. Beside them lie, while they are
+//! needed, the interview about the spec and the tasks that were proposed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,31 @@ use std::path::{Path, PathBuf};
 use ralph_core::FeatureName;
 
 use crate::project::{Project, write_atomically};
+
+/// Why a text of a feature is of no use yet.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TextFault {
+    /// There is none.
+    #[error("does not exist")]
+    Missing,
+    /// A folder, or something stranger.
+    #[error("is not a file")]
+    NotAFile,
+    /// The system or the encoding.
+    #[error("cannot be read: {0}")]
+    Unreadable(String),
+    /// There is nothing in it.
+    #[error("is empty")]
+    Blank,
+    /// It says what ralph wrote.
+    #[error("is still the template that ralph wrote")]
+    Template,
+}
+
+/// White space does not make a text.
+fn same_words(one: &str, other: &str) -> bool {
+    one.split_whitespace().eq(other.split_whitespace())
+}
 
 /// Where the files of a feature lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,17 +57,36 @@ impl FeatureFiles {
         self.folder.join("plan.md")
     }
 
-    /// Writes the first version of each file that is not there. Says which were.
-    pub fn create(&self, name: &FeatureName) -> io::Result<Vec<PathBuf>> {
-        let spec = format!(
+    /// What was asked and answered before the spec was written.
+    pub fn interview(&self) -> PathBuf {
+        self.folder.join("interview.toml")
+    }
+
+    /// Tasks that were proposed and are not applied yet.
+    pub fn proposed(&self) -> PathBuf {
+        self.folder.join("proposed.jsonl")
+    }
+
+    /// The first version of the spec.
+    pub fn spec_template(name: &FeatureName) -> String {
+        format!(
             "# {name}\n\n## Goal\n\nWhat should be true when this is done, and for whom?\n\n\
              ## Behaviour\n\n- \n\n## Out of scope\n\n- \n"
-        );
-        let plan = format!(
+        )
+    }
+
+    /// The first version of the plan.
+    pub fn plan_template(name: &FeatureName) -> String {
+        format!(
             "# Plan: {name}\n\n## Approach\n\nHow will it be built, and in which order?\n\n\
              ## Tasks\n\n- [ ] \n"
-        );
+        )
+    }
+
+    /// Writes the first version of each file that is not there. Says which were.
+    pub fn create(&self, name: &FeatureName) -> io::Result<Vec<PathBuf>> {
         let mut kept = Vec::new();
+        let (spec, plan) = (Self::spec_template(name), Self::plan_template(name));
         for (path, text) in [(self.spec(), spec), (self.plan(), plan)] {
             if path.exists() {
                 kept.push(path);
@@ -52,12 +97,60 @@ impl FeatureFiles {
         Ok(kept)
     }
 
+    /// Why a text is not one that somebody wrote; `None` when it is.
+    pub fn fault(path: &Path, template: &str) -> Option<TextFault> {
+        match std::fs::metadata(path) {
+            Ok(found) if found.is_file() => {}
+            Ok(_) => return Some(TextFault::NotAFile),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Some(TextFault::Missing);
+            }
+            Err(error) => return Some(TextFault::Unreadable(error.to_string())),
+        }
+        match std::fs::read(path).map(String::from_utf8) {
+            Err(error) => Some(TextFault::Unreadable(error.to_string())),
+            Ok(Err(_)) => Some(TextFault::Unreadable("it is not UTF-8 text".to_owned())),
+            Ok(Ok(text)) if text.trim().is_empty() => Some(TextFault::Blank),
+            Ok(Ok(text)) if same_words(&text, template) => Some(TextFault::Template),
+            Ok(Ok(_)) => None,
+        }
+    }
+
     /// The text of a file, or `None` when there is none.
     pub fn read(path: &Path) -> io::Result<Option<String>> {
         match std::fs::read_to_string(path) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_counts_once_somebody_wrote_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("spec.md");
+        let name = FeatureName::new("login").unwrap();
+        let template = FeatureFiles::spec_template(&name);
+        let fault = || FeatureFiles::fault(&path, &template);
+        assert_eq!(fault(), Some(TextFault::Missing));
+        std::fs::create_dir(&path).unwrap();
+        assert_eq!(fault(), Some(TextFault::NotAFile));
+        std::fs::remove_dir(&path).unwrap();
+        for (bytes, expected) in [
+            (&b" \n\t\n"[..], Some(TextFault::Blank)),
+            (b"\xff", Some(TextFault::Unreadable("it is not UTF-8 text".to_owned()))),
+            (template.as_bytes(), Some(TextFault::Template)),
+            (template.replace('\n', "\r\n").as_bytes(), Some(TextFault::Template)),
+            (template.replace("What should", "Anybody can log in. What should").as_bytes(), None),
+            (b"x", None),
+        ] {
+            std::fs::write(&path, bytes).unwrap();
+            assert_eq!(fault(), expected);
         }
     }
 }

@@ -21,12 +21,14 @@
 //! | [`clock`], [`entropy`] | the only readers of time and randomness |
 
 pub mod agents;
+pub mod asking;
 pub mod clock;
 pub mod context;
 pub mod disk;
 pub mod entropy;
 pub mod features;
 pub mod feed;
+pub mod interview;
 pub mod notify;
 pub mod plan_file;
 pub mod ports;

@@ -29,6 +29,15 @@ pub const CHECKLIST_TEMPLATE: &str = include_str!("prompts/checklist.md");
 /// What `ralph init` writes as `PROMPT_plan.md`, and the instructions of plan mode without it.
 pub const DEFAULT_PLAN_TEMPLATE: &str = include_str!("prompts/plan.md");
 
+/// The instructions of `ralph feature create --interview`.
+pub const FEATURE_SPEC_TEMPLATE: &str = include_str!("prompts/feature_spec.md");
+
+/// The instructions of `ralph feature plan`.
+pub const FEATURE_PLAN_TEMPLATE: &str = include_str!("prompts/feature_plan.md");
+
+/// The instructions of `ralph feature build`.
+pub const FEATURE_TASKS_TEMPLATE: &str = include_str!("prompts/feature_tasks.md");
+
 /// The variables of a template.
 pub const VARIABLES: [&str; 14] = [
     "feature",

@@ -128,6 +128,21 @@ pub(super) struct SessionArgs {
     ui: Option<Shown>,
 }
 
+impl SessionArgs {
+    /// An option that was given, for commands that may start no session.
+    pub(super) fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            (self.agent.is_some(), "--agent"),
+            (self.model.is_some(), "--model"),
+            (self.timeout.is_some(), "--timeout"),
+            (self.budget.is_some(), "--budget"),
+            (self.allow.is_some(), "--allow"),
+            (self.ui.is_some(), "--ui"),
+        ];
+        given.into_iter().find(|(given, _)| *given).map(|(_, option)| option)
+    }
+}
+
 pub(crate) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
     let target = match (&args.feature, &args.task) {
         (Some(name), _) => Target::Feature(feature_name(name)?),

@@ -8,6 +8,7 @@
 //! | `gates` | which gates are in force |
 //! | `prompt` | template, feature texts, skills |
 //! | `source` | the plan file or the store, and the preset that goes with it |
+//! | `feature` | runs for the texts and the tasks of a feature |
 //! | `display` | who shows the run |
 //! | `notify` | who is told about it without looking |
 //! | `dry` | what a run would do |
@@ -15,6 +16,7 @@
 mod agent;
 mod display;
 mod dry;
+mod feature;
 mod gates;
 mod notify;
 mod policy;
@@ -48,7 +50,9 @@ use crate::wire::Context;
 
 pub(crate) use agent::{Found, find_program};
 pub(crate) use display::{Shown, options as display_options};
+pub(crate) use feature::{FeatureWork, Stage};
 pub(crate) use notify::wished as wished_notifiers;
+pub(crate) use policy::sessions_for_texts;
 use source::Source;
 
 pub(crate) use gates::{InForce, in_force};
@@ -81,6 +85,8 @@ pub(crate) enum Mode {
     Plan,
     /// One session with this prompt.
     Prompt(PathBuf),
+    /// Write the texts of a feature, or propose its tasks.
+    Feature(FeatureWork),
 }
 
 impl Mode {
@@ -89,6 +95,7 @@ impl Mode {
             Self::Build => "build",
             Self::Plan => "plan",
             Self::Prompt(_) => "prompt",
+            Self::Feature(work) => work.mode(),
         }
     }
 }
@@ -173,17 +180,21 @@ impl Plan {
 
 /// Runs the loop to its end.
 pub(crate) fn launch(wishes: &Wishes, context: &mut Context<'_>) -> Done {
+    let outcome = run_to_end(wishes, context)?;
+    match outcome.reason.code(&outcome.left, wishes.strict) {
+        0 => Ok(()),
+        code => Err(CliError::told(code)),
+    }
+}
+
+/// The same, for a command that goes on with what came of it.
+pub(crate) fn run_to_end(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError> {
     if let Some(point) = context.environment.get("RALPH_TEST_CRASH")
         && !crash::arm(point)
     {
         return Err(CliError::usage(format!("{point} is not a point to crash at")));
     }
-    let outcome = start(wishes, context)?;
-    let code = outcome.reason.code(&outcome.left, wishes.strict);
-    match code {
-        0 => Ok(()),
-        code => Err(CliError::told(code)),
-    }
+    start(wishes, context)
 }
 
 /// Says what a run would do, and does nothing.
@@ -211,7 +222,8 @@ fn plan(
             .hint(format!("if it is not needed: rm {}", crate::error::quoted(&state_path)))
     })?;
     let resume = match wishes.mode {
-        Mode::Prompt(_) => None,
+        // Either is short, and what it has left on disk is where the next one goes on.
+        Mode::Prompt(_) | Mode::Feature(_) => None,
         _ => left.and_then(|left| left.resume(wishes.mode.name())),
     };
     let role = if wishes.mode == Mode::Plan { Role::Plan } else { Role::Build };
@@ -234,7 +246,7 @@ fn plan(
     // Neither a plan nor a single prompt is judged by what the work is judged by.
     let gates = match wishes.mode {
         Mode::Build => in_force(&project, &config),
-        Mode::Plan | Mode::Prompt(_) => vec![],
+        Mode::Plan | Mode::Prompt(_) | Mode::Feature(_) => vec![],
     };
     let mut notices = agent.notices.clone();
     for notice in verifier.iter().flat_map(|verifier| &verifier.notices) {
@@ -326,6 +338,10 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
         target: target_words(wishes, plan.as_ref()),
         folder,
         about: prompt::about(wishes, &prompting),
+        deliverable: match &wishes.mode {
+            Mode::Feature(work) => Some(work.deliverable(&project)),
+            Mode::Build | Mode::Plan | Mode::Prompt(_) => None,
+        },
         recent_attempts: usize::try_from(config.whole("loop.recent_threads")).unwrap_or(usize::MAX),
         scope,
         agent: agent.profile,

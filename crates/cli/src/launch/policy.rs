@@ -20,6 +20,13 @@ const PLAN_SESSIONS: u32 = 10;
 /// Sessions in a row that change nothing: then the plan is as good as it gets.
 const PLAN_IDLE: u32 = 2;
 
+/// How many sessions the texts of a feature may take; `None` is no limit.
+pub(crate) fn sessions_for_texts(config: &Config) -> Option<u32> {
+    let set = config.unless_preset("loop.max_iterations", Config::whole);
+    let most = set.map_or(PLAN_SESSIONS, |set| u32::try_from(set).unwrap_or(u32::MAX));
+    (most > 0).then_some(most)
+}
+
 /// A level of the sandbox that cannot be given is refused, not lowered.
 pub(super) fn check_level(config: &Config) -> Result<(), CliError> {
     match config.text("sandbox.level") {
@@ -97,6 +104,8 @@ pub(super) fn policy(
         },
         ends,
         unchanged_fails: unit == Unit::Iteration,
+        always_judged: false,
+        asks: false,
         verify: verifier.map(|verifier| {
             let name = verifier.profile.name().to_owned();
             let model = verifier_model(config, agent, verifier);
@@ -105,6 +114,10 @@ pub(super) fn policy(
     };
     Ok(match &wishes.mode {
         Mode::Build => policy,
+        Mode::Feature(work) => {
+            let sessions = limit(wishes, number("loop.max_iterations", PLAN_SESSIONS), resume);
+            work.policy(policy, sessions)
+        }
         Mode::Plan => Policy {
             mode: "plan".to_owned(),
             picker: Picker::Agent,

@@ -30,9 +30,14 @@ pub(super) fn prompting(
         .map_err(|error| CliError::failed(format!("Build failed: {error}")))?;
     let rules = match (&wishes.mode, preset.source) {
         (Mode::Plan, _) => DEFAULT_PLAN_TEMPLATE,
+        (Mode::Feature(work), _) => work.template(),
         (Mode::Build, "progress") => PROGRESS_TEMPLATE,
         (Mode::Build, "checklist") => CHECKLIST_TEMPLATE,
         _ => DEFAULT_BUILD_TEMPLATE,
+    };
+    let (known, file) = match &wishes.mode {
+        Mode::Feature(work) => (Some(work.known(&feature, store)?), work.file(project)),
+        Mode::Build | Mode::Plan | Mode::Prompt(_) => (None, None),
     };
     Ok(Prompting {
         template: template(wishes, config, project, rules)?,
@@ -44,7 +49,8 @@ pub(super) fn prompting(
             && wishes.learn.unwrap_or_else(|| config.boolean("loop.learn")),
         retries: policy.retries,
         mode: policy.mode.clone(),
-        plan_file: plan.map(|plan| plan.name().to_owned()),
+        plan_file: plan.map(|plan| plan.name().to_owned()).or(file),
+        known,
         bare: matches!(wishes.mode, Mode::Prompt(_)),
         test_command: test_command(project),
         budget: usize::try_from(config.whole("prompts.budget_tokens")).unwrap_or(usize::MAX),
@@ -59,6 +65,7 @@ fn template(
     rules: &str,
 ) -> Result<Template, CliError> {
     let (path, named) = match (&wishes.mode, &wishes.prompt) {
+        (Mode::Feature(_), None) => return Ok(Template::built_in(rules)),
         (Mode::Prompt(path), _) | (_, Some(path)) => (path.clone(), true),
         (Mode::Plan, None) => (project.worktree.join(config.text("prompts.plan")), false),
         (Mode::Build, None) => {
@@ -97,6 +104,7 @@ pub(super) fn about(wishes: &Wishes, prompting: &Prompting) -> Option<String> {
     match &wishes.mode {
         Mode::Build => None,
         Mode::Plan => Some("gap analysis".to_owned()),
+        Mode::Feature(work) => Some(work.about()),
         Mode::Prompt(path) => {
             let name = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
             prompting.template.heading().or_else(name)

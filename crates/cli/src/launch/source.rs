@@ -39,7 +39,9 @@ pub(super) fn choose(
             let plan = plan_to_write(project)?;
             Ok(Source { preset: named("checklist")?, plan: Some(plan) })
         }
-        Mode::Prompt(_) => Ok(Source { preset: named("checklist")?, plan: None }),
+        Mode::Prompt(_) | Mode::Feature(_) => {
+            Ok(Source { preset: named("checklist")?, plan: None })
+        }
     }
 }
 

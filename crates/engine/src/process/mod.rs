@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `spec` | what is run, how it is watched, what comes back |
 //! | `supervisor` | the states of a session and the ladder that ends it |
+//! | `editor` | the one program that is not supervised: the person's editor |
 //! | `family` | the processes of a session: their start, their ends, signals to all of them |
 //! | `family::keeper` | the process between ralph and a program that adopts orphans (Linux) |
 //! | `family::words` | arguments and environment as the system takes them (Linux) |
@@ -17,6 +18,7 @@
 //! | `leftovers` | ending what a dead ralph left behind |
 //! | `liveness` | whether a process is still the one that it was |
 
+mod editor;
 mod family;
 mod leftovers;
 mod liveness;
@@ -27,6 +29,7 @@ mod procfs;
 mod spec;
 mod supervisor;
 
+pub use editor::edit;
 pub use leftovers::end_leftovers;
 pub use liveness::{is_alive, liveness};
 pub(crate) use liveness::{runs, works_in};

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ralph_core::agent::Usage;
 use ralph_core::ids::AttemptId;
+use ralph_core::plan::Proposals;
 use ralph_core::records::FileChange;
 use ralph_core::run::{Effect, GateReport, Input, Notice, Port, SlotId};
 use ralph_core::task::{Actor, Generation};
@@ -104,6 +105,8 @@ pub(super) struct SlotKit {
     pub(super) plan: Option<Look>,
     /// What its session asked for by the plan file.
     pub(super) asked: Option<Requested>,
+    /// The tasks that its session proposed.
+    pub(super) proposals: Option<Proposals>,
     /// What was decided stands in the plan file.
     pub(super) plan_written: bool,
     /// Why the iteration is tried again, for its next session.
@@ -169,6 +172,7 @@ impl Crew {
                 peek: None,
                 plan: None,
                 asked: None,
+                proposals: None,
                 plan_written: false,
                 failure: None,
                 seen: 0,

@@ -60,7 +60,8 @@ impl Crew {
         let Some(candidate) = self.kit(slot).candidate.clone() else {
             return Err(Failed::new(Port::Git, "there is no candidate tree", true));
         };
-        let reports = match self.judge_written_plan() {
+        let found = self.judge_deliverable(slot)?.or_else(|| self.judge_written_plan());
+        let reports = match found {
             Some(report) => vec![report],
             None => self.check_changes(slot, &candidate)?.into_iter().collect(),
         };

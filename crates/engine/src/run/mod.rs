@@ -27,6 +27,7 @@ mod baseline;
 pub mod crash;
 mod crew;
 mod day;
+mod deliverable;
 mod dispatcher;
 mod display;
 mod effects;
@@ -50,6 +51,7 @@ mod verify;
 mod watch;
 mod weakened;
 
+pub use deliverable::Deliverable;
 pub use dispatcher::{RunError, run};
 pub use overhead::Shape;
 pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};

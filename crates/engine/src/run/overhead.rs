@@ -96,6 +96,7 @@ mod tests {
             rules: Template::built_in(rules),
             feature: FeatureTexts::default(),
             skill_folders: vec![],
+            known: None,
             learn: true,
             retries: RetryLimit::AtMost(3),
             budget: 20_000,

@@ -39,6 +39,8 @@ pub struct Prompting {
     pub plan_file: Option<String>,
     /// Nothing is added to what the template says.
     pub bare: bool,
+    /// What every session is told besides, where the run is for a feature's texts or tasks.
+    pub known: Option<AttemptContext>,
 }
 
 /// Which attempt a prompt is for.
@@ -160,20 +162,25 @@ impl Prompting {
             })
             .collect();
         let told = RetryInfo::of(retry.tries, self.retries, reason);
+        let known = self.known.clone().unwrap_or_default();
         let context = AttemptContext {
             plan_file: self.plan_file.clone().filter(|_| self.mode == "build"),
             retry: told.map(|told| told.after(&failures, &[])),
             failures,
             skills: self.skills(),
             learn: self.learn,
-            ..AttemptContext::default()
+            ..known
         };
         let mut variables = Variables::of(&context);
+        variables.feature =
+            self.feature.feature.as_ref().map(ToString::to_string).unwrap_or_default();
         variables.mode.clone_from(&self.mode);
         variables.iteration = retry.iteration;
         variables.test_command.clone_from(&self.test_command);
         variables.plan_file = self.plan_file.clone().unwrap_or_default();
-        let parts = Parts::of(&context, self.budget).with_signals(PROMISES);
+        // The template of such a run says itself what may be asked for.
+        let signals = if self.known.is_some() { "" } else { PROMISES };
+        let parts = Parts::of(&context, self.budget).with_signals(signals);
         variables.rules = self.rules(&variables, &parts)?;
         let prompt = match self.bare {
             true => self.template.render_bare(&variables, parts)?,

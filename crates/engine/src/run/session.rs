@@ -29,7 +29,7 @@ use crate::clock::now;
 use crate::plan_file::DONE_MARKER;
 use crate::ports::Filter;
 use crate::process::{Heard, Listener, Mark, Stop, supervise};
-use crate::socket::{Requests, Seat, SessionSocket};
+use crate::socket::{Seat, SessionSocket};
 
 /// How much of a final text the journal keeps.
 const KEPT_TEXT: usize = 4_000;
@@ -99,6 +99,8 @@ impl Crew {
             end = SessionEnd { usage: end.usage, model: end.model, ..full };
         }
         let (mut requests, notes) = socket.requests().close();
+        let proposals = socket.requests().proposals();
+        self.kit(slot).proposals = proposals;
         self.kit(slot).usage = end.usage;
         self.kit(slot).said = last_bytes(end.text.trim(), KEPT_WORDS);
         let mut signals = match end.class {
@@ -262,7 +264,7 @@ impl Crew {
                 .as_ref()
                 .filter(|_| self.setup.policy.by_iteration())
                 .map(|plan| plan.name().to_owned()),
-            requests: Requests::default(),
+            requests: self.new_requests(),
         };
         let (number, desk) = (self.next_session(), Arc::clone(&self.setup.desk));
         let socket = SessionSocket::open(&self.sockets, number, seat, desk, &self.setup.ralph)

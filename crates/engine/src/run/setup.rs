@@ -16,6 +16,7 @@ use crate::plan_file::PlanFile;
 use crate::ports::{Peek, Scope, Store, Vcs};
 use crate::process::Watch;
 use crate::project::Project;
+use crate::run::deliverable::Deliverable;
 use crate::run::place::{RunLogs, WorktreeLock};
 use crate::run::prompting::Prompting;
 use crate::socket::Desk;
@@ -100,6 +101,8 @@ pub struct Setup {
     pub target: String,
     /// The markdown plan that the tasks stand in; `None` where the store has them.
     pub plan: Option<PlanFile>,
+    /// What the sessions are to leave, where the run is not work on tasks.
+    pub deliverable: Option<Deliverable>,
     /// What every iteration is about, where neither plan nor store tells.
     pub about: Option<String>,
     /// Where sessions work.

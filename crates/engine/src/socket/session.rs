@@ -8,9 +8,10 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ralph_core::plan::Proposals;
 use ralph_core::run::{Request, Wish};
 use ralph_core::task::Generation;
-use ralph_core::{AgentId, TaskId};
+use ralph_core::{AgentId, FeatureName, TaskId};
 use tokio::sync::Notify;
 
 use super::protocol::{Call, Reply, VERSION, other_version};
@@ -57,6 +58,8 @@ pub struct Requests(Arc<Mutex<Ledger>>, Arc<Notify>);
 struct Ledger {
     requests: Vec<Request>,
     notes: Vec<String>,
+    /// The tasks that it proposes, where it may.
+    proposals: Option<Proposals>,
     closed: bool,
 }
 
@@ -68,6 +71,35 @@ pub struct Closed;
 impl Requests {
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The requests of a session that may propose tasks for a feature.
+    pub fn proposing(feature: FeatureName) -> Self {
+        let ledger = Ledger { proposals: Some(Proposals::new(feature)), ..Ledger::default() };
+        Self(Arc::new(Mutex::new(ledger)), Arc::default())
+    }
+
+    /// What the session proposes; `None` where it may not.
+    pub fn proposals(&self) -> Option<Proposals> {
+        self.ledger().proposals.clone()
+    }
+
+    /// Changes what the session proposes, unless `change` refuses; one change at a time, so that each
+    /// is checked against all before it. `None` where the session may not propose.
+    pub fn propose<T, E: From<Closed>>(
+        &self,
+        change: impl FnOnce(&mut Proposals) -> Result<T, E>,
+    ) -> Option<Result<T, E>> {
+        let mut ledger = self.ledger();
+        let mut next = ledger.proposals.clone()?;
+        if ledger.closed {
+            return Some(Err(Closed.into()));
+        }
+        let done = change(&mut next);
+        if done.is_ok() {
+            ledger.proposals = Some(next);
+        }
+        Some(done)
     }
 
     /// Records a request and returns the one that it replaces.

@@ -153,6 +153,7 @@ impl Demo<'_, '_> {
             ("ralph init", "settings, prompt and test command"),
             ("ralph doctor", "is everything there that it needs?"),
             ("ralph task add \"What to do\"", "a first task; or a whole plan: ralph plan"),
+            ("ralph feature create NAME", "or a feature: spec, plan, tasks"),
             ("ralph build", "let Claude Code work the plan off"),
         ];
         if keep {

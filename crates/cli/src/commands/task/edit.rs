@@ -46,7 +46,12 @@ struct FieldArgs {
 }
 
 impl FieldArgs {
-    fn patch(&self) -> Result<TaskPatch, CliError> {
+    /// Whether the description comes by standard input.
+    fn reads_stdin(&self) -> bool {
+        self.description.as_deref() == Some("-")
+    }
+
+    fn patch(&self, context: &mut Context<'_>) -> Result<TaskPatch, CliError> {
         let label = |field: &'static str, value: &Option<String>| match value {
             None => Ok(None),
             Some(value) => text::label(field, value).map(Some).map_err(text_error),
@@ -57,7 +62,10 @@ impl FieldArgs {
         };
         Ok(TaskPatch {
             title: None,
-            description: self.description.as_deref().map(long_text).transpose()?,
+            description: match self.description.as_deref() {
+                None => None,
+                Some(text) => Some(long_text(text, context)?),
+            },
             priority: self
                 .priority
                 .map(Priority::new)
@@ -109,9 +117,8 @@ fn steps(json: &str) -> Result<Vec<String>, CliError> {
     lines("step", steps.iter().map(String::as_str))
 }
 
-fn long_text(value: &str) -> Result<String, CliError> {
-    let value =
-        if value == "-" { std::io::read_to_string(std::io::stdin())? } else { value.to_owned() };
+fn long_text(value: &str, context: &mut Context<'_>) -> Result<String, CliError> {
+    let value = if value == "-" { context.read_stdin()? } else { value.to_owned() };
     text::long("description", value).map_err(text_error)
 }
 
@@ -146,8 +153,20 @@ pub(super) struct AddArgs {
     fields: FieldArgs,
 }
 
+impl AddArgs {
+    pub(super) fn reads_stdin(&self) -> bool {
+        self.fields.reads_stdin()
+    }
+
+    /// The task that is meant.
+    pub(super) fn read(&self, context: &mut Context<'_>) -> Result<NewTask, CliError> {
+        read(self.id.as_deref(), &self.title, &self.fields, context)
+    }
+}
+
 pub(super) fn cmd_add(args: &AddArgs, context: &mut Context<'_>) -> Done {
-    add(args.id.as_deref(), &args.title, &args.fields, context)
+    let new = args.read(context)?;
+    add(&new, context)
 }
 
 /// Add a task with an id of your own and print the id
@@ -162,19 +181,40 @@ pub(super) struct CreateArgs {
     fields: FieldArgs,
 }
 
-pub(super) fn cmd_create(args: &CreateArgs, context: &mut Context<'_>) -> Done {
-    add(Some(&args.id), &args.title, &args.fields, context)
+impl CreateArgs {
+    pub(super) fn reads_stdin(&self) -> bool {
+        self.fields.reads_stdin()
+    }
+
+    /// The task that is meant.
+    pub(super) fn read(&self, context: &mut Context<'_>) -> Result<NewTask, CliError> {
+        read(Some(&self.id), &self.title, &self.fields, context)
+    }
 }
 
-fn add(id: Option<&str>, title: &str, fields: &FieldArgs, context: &mut Context<'_>) -> Done {
+pub(super) fn cmd_create(args: &CreateArgs, context: &mut Context<'_>) -> Done {
+    let new = args.read(context)?;
+    add(&new, context)
+}
+
+fn read(
+    id: Option<&str>,
+    title: &str,
+    fields: &FieldArgs,
+    context: &mut Context<'_>,
+) -> Result<NewTask, CliError> {
     let id = id.map(task_id).transpose()?;
     let title = Title::new(title).map_err(text_error)?;
-    let new = NewTask { id: id.clone(), title, fields: fields.patch()? };
+    Ok(NewTask { id, title, fields: fields.patch(context)? })
+}
+
+fn add(new: &NewTask, context: &mut Context<'_>) -> Done {
+    let id = &new.id;
     let by = context.actor()?;
     let mut ids = context.ids();
     let mut store = context.store()?;
     loop {
-        let chosen = match &id {
+        let chosen = match id {
             Some(id) => id.clone(),
             None => ids.task().map_err(|error| CliError::failed(error.to_string()))?,
         };
@@ -203,15 +243,30 @@ pub(super) struct UpdateArgs {
     fields: FieldArgs,
 }
 
-pub(super) fn cmd_update(args: &UpdateArgs, context: &mut Context<'_>) -> Done {
-    let id = task_id(&args.id)?;
-    let mut patch = args.fields.patch()?;
-    patch.title = args.title.as_deref().map(Title::new).transpose().map_err(text_error)?;
-    let status = args.status.as_deref().map(parse_status).transpose()?;
-    if patch.is_empty() && status.is_none() {
-        return Err(CliError::usage("there is nothing to change")
-            .hint("name what to change, for example: -p 0, --title TEXT or --status open"));
+impl UpdateArgs {
+    pub(super) fn reads_stdin(&self) -> bool {
+        self.fields.reads_stdin()
     }
+
+    /// Which task, its fields, its status.
+    pub(super) fn read(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Result<(TaskId, TaskPatch, Option<Status>), CliError> {
+        let id = task_id(&self.id)?;
+        let mut patch = self.fields.patch(context)?;
+        patch.title = self.title.as_deref().map(Title::new).transpose().map_err(text_error)?;
+        let status = self.status.as_deref().map(parse_status).transpose()?;
+        if patch.is_empty() && status.is_none() {
+            return Err(CliError::usage("there is nothing to change")
+                .hint("name what to change, for example: -p 0, --title TEXT or --status open"));
+        }
+        Ok((id, patch, status))
+    }
+}
+
+pub(super) fn cmd_update(args: &UpdateArgs, context: &mut Context<'_>) -> Done {
+    let (id, patch, status) = args.read(context)?;
     let by = context.actor()?;
     let limit = context.retry_limit()?;
     let mut store = context.store()?;
@@ -254,6 +309,16 @@ pub(super) struct DeleteArgs {
     confirm: bool,
 }
 
+impl DeleteArgs {
+    /// The tasks that are named; `None` for a whole group.
+    pub(super) fn named(&self) -> Result<Option<Vec<TaskId>>, CliError> {
+        match self.ids.is_empty() {
+            true => Ok(None),
+            false => self.ids.iter().map(|id| task_id(id)).collect::<Result<_, _>>().map(Some),
+        }
+    }
+}
+
 pub(super) fn cmd_delete(args: &DeleteArgs, context: &mut Context<'_>) -> Done {
     let which = match (args.status, args.all) {
         (Some(status), _) => DeleteWhich::With(status),
@@ -288,8 +353,15 @@ pub(super) struct BlockArgs {
     by: String,
 }
 
+impl BlockArgs {
+    /// The task that waits, and for which.
+    pub(super) fn read(&self) -> Result<(TaskId, TaskId), CliError> {
+        Ok((task_id(&self.id)?, task_id(&self.by)?))
+    }
+}
+
 pub(super) fn cmd_block(args: &BlockArgs, context: &mut Context<'_>) -> Done {
-    let (id, blocker) = (task_id(&args.id)?, task_id(&args.by)?);
+    let (id, blocker) = args.read()?;
     let by = context.actor()?;
     let mut store = context.store()?;
     store.block(&id, &blocker, &by, clock::now()).map_err(|error| with_store(error, &mut *store))
@@ -306,8 +378,15 @@ pub(super) struct UnblockArgs {
     by: String,
 }
 
+impl UnblockArgs {
+    /// The task that waits, and for which no longer.
+    pub(super) fn read(&self) -> Result<(TaskId, TaskId), CliError> {
+        Ok((task_id(&self.id)?, task_id(&self.by)?))
+    }
+}
+
 pub(super) fn cmd_unblock(args: &UnblockArgs, context: &mut Context<'_>) -> Done {
-    let (id, blocker) = (task_id(&args.id)?, task_id(&args.by)?);
+    let (id, blocker) = args.read()?;
     let by = context.actor()?;
     let mut store = context.store()?;
     store.unblock(&id, &blocker, &by, clock::now()).map_err(|error| with_store(error, &mut *store))

@@ -6,6 +6,7 @@ mod edit;
 mod look;
 mod notes;
 mod plan;
+mod proposed;
 mod seated;
 mod session;
 

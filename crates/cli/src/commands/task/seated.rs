@@ -6,7 +6,7 @@ use ralph_core::run::{Request, Wish};
 use ralph_core::task::{Actor, Refusal, Status, may_write};
 use ralph_engine::socket::{Closed, Seat};
 
-use super::{TaskArgs, TaskCommand, claim, look, notes, plan};
+use super::{TaskArgs, TaskCommand, claim, look, notes, plan, proposed};
 use crate::commands::hook::{self, HookEvent};
 use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
@@ -14,6 +14,9 @@ use crate::wire::{Context, out_of_reach};
 
 /// Carries out a call of `ralph task` for whoever has this seat.
 pub(crate) fn cmd_task_seated(args: TaskArgs, seat: &Seat, context: &mut Context<'_>) -> Done {
+    if seat.requests.proposals().is_some() && proposed::is_meant(&args.command) {
+        return proposed::carry_out(args.command, &seat.requests, context);
+    }
     match args.command {
         TaskCommand::List(args) => look::cmd_list(&args, context),
         TaskCommand::Show(args) => look::cmd_show(&args, context),
@@ -97,7 +100,7 @@ fn record(task: TaskId, wish: Wish, seat: &Seat, context: &mut Context<'_>) -> D
         }
         Wish::Ask { .. } => format!("{task} will wait for a person when the session ends"),
     };
-    let before = seat.requests.record(Request { task, wish }).map_err(closed)?;
+    let before = seat.requests.record(Request { task, wish })?;
     let instead = match before {
         Some(Wish::Done { .. }) => " (instead of done)",
         Some(Wish::Fail { .. }) => " (instead of fail)",
@@ -108,8 +111,10 @@ fn record(task: TaskId, wish: Wish, seat: &Seat, context: &mut Context<'_>) -> D
     Ok(())
 }
 
-fn closed(error: Closed) -> CliError {
-    CliError::new(Exit::NotEligible, error.to_string())
+impl From<Closed> for CliError {
+    fn from(error: Closed) -> Self {
+        Self::new(Exit::NotEligible, error.to_string())
+    }
 }
 
 /// Carries out a hook: what the session holds and has not asked anything for, is asked to be tried
@@ -130,7 +135,7 @@ pub(crate) fn cmd_hook_seated(event: HookEvent, seat: &Seat, context: &mut Conte
     };
     for task in held {
         let wish = Wish::Left { reason: event.reason().to_owned() };
-        seat.requests.record_if_none(Request { task, wish }).map_err(closed)?;
+        seat.requests.record_if_none(Request { task, wish })?;
     }
     // Not every version of an agent stops by itself when its hook says so.
     if event == HookEvent::PreCompact {

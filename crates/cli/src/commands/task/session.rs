@@ -1,6 +1,7 @@
 //! The inside of a session: the call goes to the loop as it was typed, and the answer is printed.
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::path::Path;
 
 use ralph_engine::socket::client::{self, ClientError};
@@ -49,6 +50,10 @@ impl TaskArgs {
         match &self.command {
             TaskCommand::Log(args) => args.reads_stdin(),
             TaskCommand::Ask(args) => args.reads_stdin(),
+            TaskCommand::Add(args) => args.reads_stdin(),
+            TaskCommand::Create(args) => args.reads_stdin(),
+            TaskCommand::Update(args) => args.reads_stdin(),
+            TaskCommand::PlanSync(_) => !std::io::stdin().is_terminal(),
             _ => false,
         }
     }

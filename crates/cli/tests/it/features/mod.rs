@@ -1,6 +1,81 @@
-//! `ralph feature`.
+//! `ralph feature`: its files and rows, and the way from an idea to tasks.
+
+mod bad_input;
+mod building;
+mod claude;
+mod interview;
+mod planning;
+mod terminal;
+
+use ralph_testkit::{Ran, TestEnv};
 
 use crate::env;
+use crate::looping::{
+    again, cassette, classes, gate_step, journal, of_kind, only_says, project, run_file, runs, say,
+    session, sh, show, start, status, subjects, wait_for, works, write,
+};
+
+const SPEC: &str = ".ralph/features/login/spec.md";
+const PLAN: &str = ".ralph/features/login/plan.md";
+const INTERVIEW: &str = ".ralph/features/login/interview.toml";
+const PROPOSED: &str = ".ralph/features/login/proposed.jsonl";
+
+/// The options of a call that plays the cassette.
+const SCRIPTED: [&str; 4] = ["--agent", "script", "--set", "agent.script.path=../cassette.jsonl"];
+
+/// A repository with the feature `login`, whose spec and plan somebody wrote and committed.
+fn planned() -> TestEnv {
+    let env = project(&[]);
+    env.ralph(&["feature", "create", "login"]).success();
+    env.write(SPEC, "# login\n\nPeople log in by mail.\n");
+    env.write(PLAN, "# Plan: login\n\n1. The mailer\n2. The form\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "--quiet", "-m", "login"]);
+    env
+}
+
+/// `ralph feature …` with these sessions.
+fn feature(env: &TestEnv, sessions: &[&str], words: &[&str]) -> Ran {
+    cassette(env, sessions);
+    feature_again(env, words)
+}
+
+/// The same, with the cassette as it stands.
+fn feature_again(env: &TestEnv, words: &[&str]) -> Ran {
+    env.ralph(&[&["feature"], words, &SCRIPTED].concat())
+}
+
+fn read(env: &TestEnv, name: &str) -> String {
+    std::fs::read_to_string(env.repo().join(name)).unwrap()
+}
+
+/// A file beside the repository, in which a session noted something.
+fn noted(env: &TestEnv, name: &str) -> String {
+    std::fs::read_to_string(env.folder().join(name)).unwrap()
+}
+
+/// How many sessions the newest run had.
+fn sessions(env: &TestEnv) -> usize {
+    of_kind(&journal(env), "session_started").len()
+}
+
+/// The run must have ended with this code; what it printed and said.
+#[track_caller]
+fn ended(ran: Ran, code: i32) -> (String, String) {
+    assert_eq!(ran.code, code, "{}{}", ran.stdout, ran.stderr);
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    (ran.stdout, ran.stderr)
+}
+
+#[track_caller]
+fn has(text: &str, part: &str) {
+    assert!(text.contains(part), "{part:?} is not in:\n{text}");
+}
+
+#[track_caller]
+fn has_not(text: &str, part: &str) {
+    assert!(!text.contains(part), "{part:?} is in:\n{text}");
+}
 
 #[test]
 fn a_feature_has_files_rows_and_tasks() {

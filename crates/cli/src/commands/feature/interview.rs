@@ -1,0 +1,134 @@
+//! The interview: sessions that ask, a person who answers, until the spec is written. Each round is a run
+//! of its own; what was said is on disk before the next one starts.
+
+use std::io::{self, IsTerminal};
+
+use ralph_core::FeatureName;
+use ralph_core::run::StopReason;
+use ralph_core::text;
+use ralph_engine::asking::{self, Typed};
+use ralph_engine::features::FeatureFiles;
+use ralph_engine::interview::{Asked, DECIDE_YOURSELF, Interview};
+use ralph_ui::style::Meaning;
+
+use super::{fallen_short, run};
+use crate::commands::build::SessionArgs;
+use crate::commands::task::text_error;
+use crate::error::{CliError, Done, quoted};
+use crate::exit_codes::Exit;
+use crate::launch::{self, FeatureWork, Stage};
+use crate::wire::Context;
+
+/// What came with the call.
+pub(super) struct Given<'a> {
+    /// What the person wants; may be empty.
+    pub(super) idea: &'a str,
+    /// The answer to the open question.
+    pub(super) answer: Option<&'a str>,
+}
+
+/// Holds the interview to its end: the spec is written, or a question is left open.
+pub(super) fn hold(
+    name: &FeatureName,
+    files: &FeatureFiles,
+    given: &Given<'_>,
+    session: &SessionArgs,
+    context: &mut Context<'_>,
+) -> Done {
+    let mut talk = load(files)?;
+    take_in(name, given, &mut talk)?;
+    let mut left = launch::sessions_for_texts(&context.config()?);
+    loop {
+        save(&talk, files)?;
+        if let Some(asked) = talk.open() {
+            asked.answer = Some(ask(name, &asked.text, context)?);
+            continue;
+        }
+        if left == Some(0) {
+            return Err(CliError::failed("the sessions of this interview are used up")
+                .hint(format!("go on: ralph feature create {name} --interview"))
+                .hint(format!("or write the spec yourself: ralph feature create {name} --edit")));
+        }
+        let stage = Stage::Spec(talk.clone());
+        let outcome = run(FeatureWork { name: name.clone(), stage }, left, session, context)?;
+        left = left.map(|left| left.saturating_sub(outcome.iterations.max(1)));
+        match &outcome.reason {
+            StopReason::Session => return Ok(()),
+            StopReason::Asked { question } => {
+                talk.questions.push(Asked { text: question.clone(), answer: None });
+            }
+            _ => {
+                let again = format!("ralph feature create {name} --interview");
+                return Err(fallen_short(&outcome, "spec.md", &again));
+            }
+        }
+    }
+}
+
+fn load(files: &FeatureFiles) -> Result<Interview, CliError> {
+    let path = files.interview();
+    Interview::load(&path).map_err(|error| {
+        CliError::failed(format!("{} cannot be read: {error}", path.display()))
+            .hint(format!("mend it, or begin the interview anew: rm {}", quoted(&path)))
+    })
+}
+
+fn save(talk: &Interview, files: &FeatureFiles) -> Done {
+    let path = files.interview();
+    if *talk == Interview::default() {
+        return Ok(());
+    }
+    talk.save(&path)
+        .map_err(|error| CliError::failed(format!("{} cannot be written: {error}", path.display())))
+}
+
+/// Notes the idea and the answer that came with the call.
+fn take_in(name: &FeatureName, given: &Given<'_>, talk: &mut Interview) -> Done {
+    if !given.idea.trim().is_empty() {
+        talk.idea = text::long("idea", given.idea.trim()).map_err(text_error)?;
+    }
+    let Some(answer) = given.answer else { return Ok(()) };
+    let Some(asked) = talk.open() else {
+        return Err(CliError::new(
+            Exit::NotEligible,
+            format!("the agent has asked nothing about {name} that is open"),
+        )
+        .hint(format!("begin, or go on: ralph feature create {name} --interview")));
+    };
+    asked.answer = Some(meant(answer)?);
+    Ok(())
+}
+
+/// An empty answer leaves it to the agent.
+fn meant(answer: &str) -> Result<String, CliError> {
+    match answer.trim() {
+        "" => Ok(DECIDE_YOURSELF.to_owned()),
+        answer => text::long("answer", answer).map_err(text_error),
+    }
+}
+
+/// Asks the person at the terminal; elsewhere the question stays open.
+fn ask(name: &FeatureName, question: &str, context: &mut Context<'_>) -> Result<String, CliError> {
+    let look = context.out.message_look;
+    let shown = text::printable(question.trim()).into_owned();
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        let indented: Vec<String> = shown.lines().map(|line| format!("  {line}")).collect();
+        let what = format!("a question about {name} is open");
+        return Err(open_question(name, &what).excerpt(indented.join("\n")));
+    }
+    context.out.error(format!("\n{}\n{shown}\n", look.paint(Meaning::Heading, "Question")));
+    context.out.prompt("Your answer (empty: decide yourself): ");
+    match asking::line()? {
+        Typed::Line(line) => meant(&line),
+        Typed::End => Err(open_question(name, "the question stays open")),
+        Typed::Interrupted => {
+            Err(open_question(name, "the question stays open").with_exit(Exit::Cancelled))
+        }
+    }
+}
+
+fn open_question(name: &FeatureName, what: &str) -> CliError {
+    CliError::new(Exit::Blocked, what)
+        .hint(format!("answer it: ralph feature create {name} --answer \"…\""))
+        .hint("leave it to the agent: --answer \"\"")
+}

@@ -1,0 +1,91 @@
+//! `ralph feature list`, `show` and `delete`.
+
+use ralph_core::FeatureName;
+use ralph_core::task::Counts;
+use ralph_engine::clock;
+use ralph_engine::features::FeatureFiles;
+use ralph_engine::ports::{Filter, Scope};
+use ralph_ui::columns::{Cell, table};
+use ralph_ui::style::Meaning;
+use ralph_ui::tasks;
+
+use super::known;
+use crate::error::{Done, with_store};
+use crate::wire::Context;
+
+pub(super) fn list(json: bool, context: &mut Context<'_>) -> Done {
+    let mut store = context.reader()?;
+    let mut rows: Vec<(String, String, Counts)> = Vec::new();
+    for feature in store.features()? {
+        let counts = store.counts(&Scope::Feature(feature.name.clone()))?;
+        rows.push((feature.name.to_string(), feature.id.to_string(), counts));
+    }
+    if json {
+        let list: Vec<serde_json::Value> = rows
+            .iter()
+            .map(|(name, id, counts)| serde_json::json!({"name": name, "id": id, "tasks": counts}))
+            .collect();
+        return Ok(context.out.json(&list)?);
+    }
+    let cells: Vec<Vec<Cell>> = rows
+        .into_iter()
+        .map(|(name, id, counts)| {
+            vec![
+                Cell::meaning(name, Some(Meaning::Name)),
+                Cell::new(id),
+                Cell::new(counts.to_string()),
+            ]
+        })
+        .collect();
+    let look = context.out.look;
+    Ok(context.out.data(table(&["FEATURE", "ID", "TASKS"], 2, &cells, look))?)
+}
+
+pub(super) fn show(name: &FeatureName, json: bool, context: &mut Context<'_>) -> Done {
+    let mut store = context.reader()?;
+    let feature = known(name, &mut *store)?;
+    let counts = store.counts(&Scope::Feature(name.clone()))?;
+    let list = store.list(&Filter { feature: Some(name.clone()), ..Filter::default() })?;
+    let project = context.project()?;
+    let files = FeatureFiles::of(&project, name);
+    if json {
+        let value = serde_json::json!({
+            "name": name, "id": feature.id, "created_at": feature.created_at, "tasks": counts,
+            "spec": files.spec(), "plan": files.plan(),
+            "spec_text": FeatureFiles::read(&files.spec())?,
+            "plan_text": FeatureFiles::read(&files.plan())?,
+        });
+        return Ok(context.out.json(&value)?);
+    }
+    let look = context.out.look;
+    context.out.line(format!(
+        "{}  {}",
+        look.paint(Meaning::Name, name),
+        look.paint(Meaning::Faint, &feature.id)
+    ))?;
+    context.out.line(format!("  {counts}"))?;
+    for path in [files.spec(), files.plan()] {
+        let missing = if path.exists() { "" } else { "  (missing)" };
+        context.out.line(format!("  {}{missing}", path.display()))?;
+    }
+    if !list.is_empty() {
+        context.out.line("")?;
+        context.out.data(tasks::tree(&list, look))?;
+    }
+    Ok(())
+}
+
+pub(super) fn delete(name: &FeatureName, confirm: bool, context: &mut Context<'_>) -> Done {
+    let by = context.actor()?;
+    let mut store = context.store()?;
+    let deleted = store.delete_feature(name, confirm, &by, clock::now());
+    let deleted = deleted.map_err(|error| with_store(error, &mut *store))?;
+    for id in deleted {
+        context.out.line(id)?;
+    }
+    let files = FeatureFiles::of(&context.project()?, name);
+    if files.folder.exists() {
+        context.out.note(format!("its files stay in {}", files.folder.display()));
+    }
+    Ok(())
+}

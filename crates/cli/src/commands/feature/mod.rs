@@ -1,0 +1,120 @@
+//! `ralph feature`: from an idea to a spec, a plan and tasks.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `texts` | `create` and `plan`: the spec and the plan, by hand or by the agent |
+//! | `interview` | what the agent asks before it writes the spec |
+//! | `tasks` | `build`: tasks that the agent proposes and a person agrees to |
+//! | `look` | `list`, `show`, `delete` |
+
+mod interview;
+mod look;
+mod tasks;
+mod texts;
+
+use clap::{Args, Subcommand};
+use ralph_core::FeatureName;
+use ralph_core::records::Feature;
+use ralph_core::run::{Outcome, StopReason};
+use ralph_core::task::Refusal;
+use ralph_engine::ports::Store;
+
+use super::build::{LimitArgs, SessionArgs, refuse_inside_a_session, with};
+use crate::error::{CliError, Done, feature_name, with_store};
+use crate::launch::{self, FeatureWork, Mode, Target, Wishes};
+use crate::wire::Context;
+
+/// Group tasks into features, each with a spec and a plan on disk
+///
+/// The way of a feature: create writes its spec, by hand or in an interview with the agent; plan compares
+/// the spec with the code and writes plan.md; build has tasks proposed for it; ralph run NAME works them
+/// off.
+#[derive(Debug, Args)]
+#[command(
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "Example: ralph feature create login-form --interview \"Log in by mail\"\n         ralph feature plan login-form\n         ralph feature build login-form\n         ralph run login-form"
+)]
+pub(crate) struct FeatureArgs {
+    #[command(subcommand)]
+    command: FeatureCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum FeatureCommand {
+    Create(texts::CreateArgs),
+    Plan(texts::PlanArgs),
+    Build(tasks::BuildArgs),
+    /// List the features and where their tasks stand
+    #[command(after_help = "Example: ralph feature list")]
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a feature: its files and its tasks
+    #[command(after_help = "Example: ralph feature show login-form")]
+    Show {
+        /// The feature
+        name: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take a feature away with its unfinished tasks; its files stay
+    #[command(after_help = "Example: ralph feature delete login-form --confirm")]
+    Delete {
+        /// The feature
+        name: String,
+        /// Delete its unfinished tasks too
+        #[arg(long)]
+        confirm: bool,
+    },
+}
+
+pub(crate) fn cmd_feature(args: FeatureArgs, context: &mut Context<'_>) -> Done {
+    match args.command {
+        FeatureCommand::Create(args) => texts::cmd_create(&args, context),
+        FeatureCommand::Plan(args) => texts::cmd_plan(&args, context),
+        FeatureCommand::Build(args) => tasks::cmd_build(&args, context),
+        FeatureCommand::List { json } => look::list(json, context),
+        FeatureCommand::Show { name, json } => look::show(&feature_name(&name)?, json, context),
+        FeatureCommand::Delete { name, confirm } => {
+            look::delete(&feature_name(&name)?, confirm, context)
+        }
+    }
+}
+
+/// The feature with this name.
+fn known(name: &FeatureName, store: &mut dyn Store) -> Result<Feature, CliError> {
+    let found = store.features()?.into_iter().find(|feature| feature.name == *name);
+    found.ok_or_else(|| {
+        let unknown = Refusal::UnknownFeature { name: name.clone() };
+        with_store(unknown.into(), store)
+    })
+}
+
+/// Runs sessions for a feature; `None` leaves the number of them to the settings.
+fn run(
+    work: FeatureWork,
+    sessions: Option<u32>,
+    session: &SessionArgs,
+    context: &mut Context<'_>,
+) -> Result<Outcome, CliError> {
+    refuse_inside_a_session(context)?;
+    let target = Target::Feature(work.name.clone());
+    let wishes = Wishes { mode: Mode::Feature(work), target, ..Wishes::default() };
+    let wishes = with(wishes, sessions, &LimitArgs::default(), session)?;
+    launch::run_to_end(&wishes, context)
+}
+
+/// The end of a run that has not left what it was for. Its display has said why, unless it stopped at a
+/// limit, which is no failure of other runs.
+fn fallen_short(outcome: &Outcome, what: &str, again: &str) -> CliError {
+    match (&outcome.reason, outcome.reason.code(&outcome.left, false)) {
+        (StopReason::Limit { .. }, _) | (_, 0) => {
+            CliError::failed(format!("{what} was not written")).hint(format!("try again: {again}"))
+        }
+        (_, code) => CliError::told(code),
+    }
+}

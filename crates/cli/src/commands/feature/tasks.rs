@@ -1,0 +1,192 @@
+//! `ralph feature build`: tasks that the agent proposes, and the person's yes.
+
+use std::collections::HashSet;
+use std::io::{self, IsTerminal};
+
+use clap::Args;
+use ralph_core::plan::Proposals;
+use ralph_core::run::StopReason;
+use ralph_core::task::{Status, Task};
+use ralph_core::text::printable_line;
+use ralph_core::{FeatureName, TaskId};
+use ralph_engine::asking::{self, Typed};
+use ralph_engine::clock;
+use ralph_engine::features::FeatureFiles;
+use ralph_engine::ports::{Filter, Store, SyncReport};
+use ralph_ui::tasks;
+
+use super::{fallen_short, known, run, texts};
+use crate::commands::build::SessionArgs;
+use crate::commands::import::{at_line, tell_report};
+use crate::error::{CliError, Done, feature_name, with_store};
+use crate::exit_codes::Exit;
+use crate::launch::{FeatureWork, Stage};
+use crate::wire::Context;
+
+/// Have the plan of a feature turned into tasks
+///
+/// The agent reads plan.md and proposes tasks with their order, parents, priorities and steps. A proposal
+/// that does not fit is refused at once with the reason. They are shown as a tree; at a terminal you are
+/// asked before they are applied, elsewhere they are applied. What is not applied is kept.
+///
+/// Called again, it brings the tasks in line with the plan: done ones stay, and unfinished ones that are
+/// no longer proposed are deleted if you agree, or with --yes.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  ralph feature build login-form\n  ralph feature build login-form --no-apply\n  ralph feature build login-form --apply --yes"
+)]
+pub(super) struct BuildArgs {
+    /// The feature
+    name: String,
+    /// Apply without asking, and delete what is no longer proposed
+    #[arg(long, conflicts_with = "no_apply")]
+    yes: bool,
+    /// Only have them proposed: nothing is applied
+    #[arg(long)]
+    no_apply: bool,
+    /// Start no session: apply what was proposed before
+    #[arg(long, conflicts_with = "no_apply")]
+    apply: bool,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+pub(super) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
+    let name = feature_name(&args.name)?;
+    known(&name, &mut *context.reader()?)?;
+    let files = FeatureFiles::of(&context.project()?, &name);
+    if let (true, Some(option)) = (args.apply, args.session.first_given()) {
+        return Err(CliError::usage(format!("{option} is for a session, and --apply starts none")));
+    }
+    if !args.apply {
+        let how = format!("ralph feature plan {name}");
+        texts::written(&files.plan(), &FeatureFiles::plan_template(&name), &how)?;
+        let work = FeatureWork { name: name.clone(), stage: Stage::Tasks };
+        let outcome = run(work, None, &args.session, context)?;
+        if outcome.reason != StopReason::Session {
+            let again = format!("ralph feature build {name}");
+            return Err(fallen_short(&outcome, "the list of tasks", &again));
+        }
+    }
+    settle(&name, &files, args, context)
+}
+
+/// What becomes of the proposals.
+enum Answer {
+    /// Apply them, and delete what they leave out.
+    All,
+    /// Apply them; what they leave out stays, because nobody agreed to its end.
+    Additions,
+    /// Keep them for another time.
+    Later,
+}
+
+/// Shows what is proposed, and applies it if it may.
+fn settle(
+    name: &FeatureName,
+    files: &FeatureFiles,
+    args: &BuildArgs,
+    context: &mut Context<'_>,
+) -> Done {
+    let proposals = kept(name, files)?;
+    let by = context.actor()?;
+    let mut store = context.store()?;
+    let left_out = left_out(&proposals, &mut *store)?;
+    let gone: Vec<TaskId> = left_out.iter().map(|task| task.id.clone()).collect();
+    let plan = proposals.plan();
+    let seen = store.rehearse(&plan, &gone, &by, clock::now());
+    let (report, planned) = seen.map_err(|error| with_store(error, &mut *store))?;
+    let look = context.out.look;
+    context.out.note("");
+    context.out.data(tasks::tree(&planned, look))?;
+    for task in &left_out {
+        let title = printable_line(task.title.as_str());
+        context.out.line(format!("no longer proposed: {}  {}  {title}", task.id, task.shown()))?;
+    }
+    let later = format!("ralph feature build {name} --apply");
+    let gone = match agreed(args, &report, context)? {
+        Answer::All => gone,
+        Answer::Additions => vec![],
+        Answer::Later => {
+            context.out.note(format!("nothing was applied; to apply it later: {later}"));
+            return Ok(());
+        }
+    };
+    let report = store.replace(&plan, &gone, &by, clock::now());
+    let report = report
+        .map_err(|error| with_store(error, &mut *store).hint(format!("try again: {later}")))?;
+    // Applying them twice changes nothing, so a crash right here does no harm.
+    std::fs::remove_file(files.proposed())?;
+    tell_report(&report, false, context)?;
+    if gone.len() < left_out.len() {
+        context.out.note(format!(
+            "what is no longer proposed stays; to delete it: ralph task delete {}",
+            left_out.iter().map(|task| task.id.as_str()).collect::<Vec<_>>().join(" ")
+        ));
+    }
+    context.out.note(format!("next: ralph run {name}"));
+    Ok(())
+}
+
+/// The proposals that are on disk.
+fn kept(name: &FeatureName, files: &FeatureFiles) -> Result<Proposals, CliError> {
+    let path = files.proposed();
+    let text = FeatureFiles::read(&path)
+        .map_err(|error| CliError::failed(format!("{} cannot be read: {error}", path.display())))?;
+    let Some(text) = text else {
+        return Err(CliError::new(Exit::NotEligible, format!("no tasks are proposed for {name}"))
+            .hint(format!("have them proposed: ralph feature build {name}")));
+    };
+    Proposals::from_lines(name.clone(), &text).map_err(|error| at_line(&path, &text, &error))
+}
+
+/// The unfinished tasks of the feature that are neither proposed nor needed by what is.
+fn left_out(proposals: &Proposals, store: &mut dyn Store) -> Result<Vec<Task>, CliError> {
+    let feature = Some(proposals.feature.clone());
+    let tasks = store.list(&Filter { feature, ..Filter::default() })?;
+    let mut needed: HashSet<TaskId> = proposals.needed().cloned().collect();
+    needed.extend(proposals.tasks().iter().map(|task| task.id.clone()));
+    // What is needed keeps what it is a part of.
+    let mut more = true;
+    while more {
+        let above = tasks.iter().filter(|task| needed.contains(&task.id));
+        let above: Vec<TaskId> = above.filter_map(|task| task.parent.clone()).collect();
+        let before = needed.len();
+        needed.extend(above);
+        more = needed.len() > before;
+    }
+    let open = |task: &Task| task.status.allows(Status::Deleted) && !needed.contains(&task.id);
+    Ok(tasks.into_iter().filter(open).collect())
+}
+
+/// Whether they may be applied: by option, by the person, or because nobody can be asked.
+fn agreed(
+    args: &BuildArgs,
+    report: &SyncReport,
+    context: &mut Context<'_>,
+) -> Result<Answer, CliError> {
+    if args.yes {
+        return Ok(Answer::All);
+    }
+    if args.no_apply {
+        return Ok(Answer::Later);
+    }
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        return Ok(Answer::Additions);
+    }
+    context.out.finish()?;
+    let SyncReport { inserted, updated, deleted, .. } = report;
+    context.out.prompt(&format!(
+        "Apply this ({inserted} new, {updated} changed, {deleted} deleted)? [y/N] "
+    ));
+    match asking::line()? {
+        Typed::Line(line) if ["y", "yes"].contains(&line.trim().to_lowercase().as_str()) => {
+            Ok(Answer::All)
+        }
+        Typed::Line(_) => Ok(Answer::Later),
+        Typed::End | Typed::Interrupted => {
+            context.out.note("");
+            Ok(Answer::Later)
+        }
+    }
+}

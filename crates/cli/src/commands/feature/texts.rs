@@ -1,0 +1,216 @@
+//! `ralph feature create` and `ralph feature plan`.
+
+use std::path::Path;
+
+use clap::Args;
+use ralph_core::FeatureName;
+use ralph_core::run::StopReason;
+use ralph_engine::clock;
+use ralph_engine::features::{FeatureFiles, TextFault};
+use ralph_engine::process;
+
+use super::{fallen_short, interview, known, run};
+use crate::commands::build::SessionArgs;
+use crate::error::{CliError, Done, feature_name, quoted, with_store};
+use crate::exit_codes::Exit;
+use crate::launch::{FeatureWork, Stage};
+use crate::wire::Context;
+
+/// Make a feature with a spec.md and a plan.md to fill in
+///
+/// Without an option the two files are templates, to be filled in by hand. With --edit the spec is opened
+/// in your editor. With --interview the agent reads the code, asks what it must know, and writes the spec;
+/// at a terminal you are asked at once, and an empty line leaves the decision to the agent. Elsewhere a
+/// question ends the command with exit code 7, and --answer goes on. Questions and answers are kept in
+/// interview.toml beside the spec.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  ralph feature create login-form\n  ralph feature create login-form --edit\n  ralph feature create login-form --interview \"Log in by mail, without a password\"\n  ralph feature create login-form --answer \"Links are good for ten minutes\""
+)]
+pub(super) struct CreateArgs {
+    /// Its name, also of its folder
+    name: String,
+    /// Open the spec in $VISUAL or $EDITOR
+    #[arg(long, conflicts_with_all = ["interview", "answer"])]
+    edit: bool,
+    /// Have the agent write the spec and ask what it must know; IDEA is what you want, in a few words
+    #[arg(long, value_name = "IDEA", num_args = 0..=1, default_missing_value = "")]
+    interview: Option<String>,
+    /// Answer the open question of the agent, and go on
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    answer: Option<String>,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+pub(super) fn cmd_create(args: &CreateArgs, context: &mut Context<'_>) -> Done {
+    let name = feature_name(&args.name)?;
+    let by_agent = args.interview.is_some() || args.answer.is_some();
+    refuse_idle_options(&args.session, by_agent, "--interview")?;
+    let editor = args.edit.then(|| editor(context)).transpose()?;
+    let again = args.edit || by_agent;
+    let files = make(&name, again, context)?;
+    if let Some(editor) = editor {
+        open(&editor, &files.spec(), &FeatureFiles::spec_template(&name), context)?;
+        context.out.note(format!("next: ralph feature plan {name}"));
+        return Ok(());
+    }
+    if by_agent {
+        refuse_unreadable(&files.spec(), &FeatureFiles::spec_template(&name))?;
+        let given = interview::Given {
+            idea: args.interview.as_deref().unwrap_or_default(),
+            answer: args.answer.as_deref(),
+        };
+        interview::hold(&name, &files, &given, &args.session, context)?;
+        context.out.line(files.spec().display())?;
+        context.out.note(format!("next: read it, then ralph feature plan {name}"));
+        return Ok(());
+    }
+    context.out.line(files.spec().display())?;
+    context.out.line(files.plan().display())?;
+    context.out.note(format!(
+        "next: fill in the spec (ralph feature create {name} --edit, or --interview), then ralph feature \
+         plan {name}"
+    ));
+    Ok(())
+}
+
+/// The feature with its files. One that is there is gone on with, where that was asked for.
+fn make(
+    name: &FeatureName,
+    again: bool,
+    context: &mut Context<'_>,
+) -> Result<FeatureFiles, CliError> {
+    let mut ids = context.ids();
+    let mut store = context.store()?;
+    let there = again && store.features()?.iter().any(|feature| feature.name == *name);
+    if !there {
+        let id = ids.feature().map_err(|error| CliError::failed(error.to_string()))?;
+        let added = store.add_feature(id, name, clock::now());
+        added.map_err(|error| with_store(error, &mut *store))?;
+    }
+    let project = context.project()?;
+    let files = FeatureFiles::of(&project, name);
+    let kept = files.create(name).map_err(|error| {
+        CliError::failed(format!("{} cannot be written: {error}", files.folder.display()))
+    })?;
+    for path in kept.iter().filter(|_| !again) {
+        context.out.note(format!("kept {}", path.display()));
+    }
+    Ok(files)
+}
+
+/// Compare the spec of a feature with the code and write its plan.md
+///
+/// The agent searches the code for what the spec asks for and writes what is missing, in which order and
+/// why. A plan that is empty or still the template goes back to it with the reason. With --edit the plan
+/// is opened in your editor instead.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  ralph feature plan login-form\n  ralph feature plan login-form --edit"
+)]
+pub(super) struct PlanArgs {
+    /// The feature
+    name: String,
+    /// Open the plan in $VISUAL or $EDITOR
+    #[arg(long)]
+    edit: bool,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+pub(super) fn cmd_plan(args: &PlanArgs, context: &mut Context<'_>) -> Done {
+    let name = feature_name(&args.name)?;
+    refuse_idle_options(&args.session, !args.edit, "the agent, not with --edit")?;
+    known(&name, &mut *context.reader()?)?;
+    let files = FeatureFiles::of(&context.project()?, &name);
+    let template = FeatureFiles::plan_template(&name);
+    if args.edit {
+        let editor = editor(context)?;
+        if !files.plan().exists() {
+            files.create(&name)?;
+        }
+        open(&editor, &files.plan(), &template, context)?;
+        context.out.note(format!("next: ralph feature build {name}"));
+        return Ok(());
+    }
+    let spec = FeatureFiles::spec_template(&name);
+    written(&files.spec(), &spec, &format!("ralph feature create {name} --edit, or --interview"))?;
+    refuse_unreadable(&files.plan(), &template)?;
+    let work = FeatureWork { name: name.clone(), stage: Stage::Plan };
+    let outcome = run(work, None, &args.session, context)?;
+    if outcome.reason != StopReason::Session {
+        return Err(fallen_short(&outcome, "plan.md", &format!("ralph feature plan {name}")));
+    }
+    context.out.line(files.plan().display())?;
+    context.out.note(format!("next: read it, then ralph feature build {name}"));
+    Ok(())
+}
+
+/// A text that somebody has written, or what to type.
+pub(super) fn written(path: &Path, template: &str, how: &str) -> Done {
+    match FeatureFiles::fault(path, template) {
+        None => Ok(()),
+        Some(fault @ TextFault::NotAFile) => {
+            Err(CliError::failed(format!("{} {fault}", path.display()))
+                .hint(format!("move it away: mv {0} {0}.other", quoted(path))))
+        }
+        Some(fault) => Err(CliError::new(Exit::NotEligible, format!("{} {fault}", path.display()))
+            .hint(format!("write it first: {how}"))),
+    }
+}
+
+/// What cannot be read cannot be written by an agent either; a session would be lost on it.
+fn refuse_unreadable(path: &Path, template: &str) -> Done {
+    match FeatureFiles::fault(path, template) {
+        Some(fault @ (TextFault::NotAFile | TextFault::Unreadable(_))) => {
+            Err(CliError::failed(format!("{} {fault}", path.display()))
+                .hint(format!("move it away: mv {0} {0}.other", quoted(path))))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Options of a session that there will not be are a mistake.
+fn refuse_idle_options(session: &SessionArgs, by_agent: bool, whom: &str) -> Done {
+    match session.first_given().filter(|_| !by_agent) {
+        Some(option) => {
+            Err(CliError::usage(format!("{option} is for a session, and none is started"))
+                .hint(format!("it goes with {whom}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The person's editor.
+fn editor(context: &Context<'_>) -> Result<String, CliError> {
+    let named = |wanted: &str| {
+        let found = context.environment.all.iter().find(|(name, _)| name == wanted)?;
+        found.1.to_str().filter(|value| !value.trim().is_empty()).map(str::to_owned)
+    };
+    named("VISUAL").or_else(|| named("EDITOR")).ok_or_else(|| {
+        CliError::failed("no editor is set: neither VISUAL nor EDITOR")
+            .hint("name one for this call: EDITOR=nano ralph feature …")
+    })
+}
+
+/// Opens a text, and says if it is still no text afterwards.
+fn open(editor: &str, file: &Path, template: &str, context: &mut Context<'_>) -> Done {
+    refuse_unreadable(file, template)?;
+    context.out.finish()?;
+    let failed = |how: String| {
+        CliError::failed(format!("the editor {editor:?} {how}"))
+            .hint(format!("what it saved is in {}", file.display()))
+            .hint("name another one for this call: EDITOR=nano ralph feature …")
+    };
+    match process::edit(editor, file) {
+        Ok(0) => {}
+        Ok(code) => return Err(failed(format!("ended with exit code {code}"))),
+        Err(error) => return Err(failed(format!("could not be started: {error}"))),
+    }
+    context.out.line(file.display())?;
+    if let Some(fault) = FeatureFiles::fault(file, template) {
+        context.out.warning(format!("{} {fault}", file.display()));
+    }
+    Ok(())
+}

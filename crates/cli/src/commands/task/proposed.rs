@@ -1,0 +1,239 @@
+//! `ralph task` for a session that proposes the tasks of a feature: what would change the plan is
+//! recorded, checked against the plan and all that was proposed before, and answered at once.
+
+use ralph_core::plan::{Proposal, Proposals, parse_sync};
+use ralph_core::task::{NewTask, Refusal, Status, Task, TaskPatch};
+use ralph_core::text::Title;
+use ralph_core::{FeatureName, TaskId};
+use ralph_engine::clock;
+use ralph_engine::ports::{Store, StoreError};
+use ralph_engine::socket::Requests;
+use ralph_ui::tasks;
+
+use super::TaskCommand;
+use crate::commands::import::at_line;
+use crate::error::{CliError, Done, with_store};
+use crate::exit_codes::Exit;
+use crate::wire::{Context, out_of_reach};
+
+/// Whether this command is about proposals, in a session that makes some.
+pub(super) fn is_meant(command: &TaskCommand) -> bool {
+    matches!(
+        command,
+        TaskCommand::Add(_)
+            | TaskCommand::Create(_)
+            | TaskCommand::Update(_)
+            | TaskCommand::Delete(_)
+            | TaskCommand::Block(_)
+            | TaskCommand::Unblock(_)
+            | TaskCommand::PlanSync(_)
+            | TaskCommand::Tree(_)
+    )
+}
+
+/// Carries it out.
+pub(super) fn carry_out(
+    command: TaskCommand,
+    requests: &Requests,
+    context: &mut Context<'_>,
+) -> Done {
+    match command {
+        TaskCommand::Add(args) => {
+            let new = args.read(context)?;
+            add(&new, requests, context)
+        }
+        TaskCommand::Create(args) => {
+            let new = args.read(context)?;
+            add(&new, requests, context)
+        }
+        TaskCommand::Update(args) => {
+            let (id, patch, status) = args.read(context)?;
+            if status.is_some() {
+                return Err(refused("a task that is proposed has no status yet"));
+            }
+            change(requests, context, |all, store| amend(all, &id, patch, store))
+        }
+        TaskCommand::Delete(args) => {
+            let Some(ids) = args.named()? else {
+                return Err(refused("name the proposals to take back, one by one"));
+            };
+            change(requests, context, |all, _| {
+                ids.iter().try_for_each(|id| Ok(all.withdraw(id).map_err(StoreError::from)?))
+            })
+        }
+        TaskCommand::Block(args) => {
+            let (id, blocker) = args.read()?;
+            change(requests, context, |all, store| {
+                let mut deps = deps_of(all, &id, store)?;
+                if !deps.contains(&blocker) {
+                    deps.push(blocker);
+                }
+                let patch = TaskPatch { deps: Some(deps), ..TaskPatch::default() };
+                amend(all, &id, patch, store)
+            })
+        }
+        TaskCommand::Unblock(args) => {
+            let (id, by) = args.read()?;
+            change(requests, context, |all, store| {
+                let mut deps = deps_of(all, &id, store)?;
+                if !deps.contains(&by) {
+                    return Err(StoreError::from(Refusal::NotBlockedBy { id, by }).into());
+                }
+                deps.retain(|dep| *dep != by);
+                let patch = TaskPatch { deps: Some(deps), ..TaskPatch::default() };
+                amend(all, &id, patch, store)
+            })
+        }
+        TaskCommand::PlanSync(_) => {
+            let text = context.read_stdin()?;
+            let stdin = std::path::Path::new("-");
+            let plan = parse_sync(&text).map_err(|error| at_line(stdin, &text, &error))?;
+            change(requests, context, |all, store| {
+                for line in plan.tasks {
+                    let fields = line.fields;
+                    match all.has(&line.id) {
+                        true => {
+                            let patch = TaskPatch { title: Some(line.title), ..fields };
+                            amend(all, &line.id, patch, store)?;
+                        }
+                        false => propose(all, line.id, line.title, fields, store)?,
+                    }
+                }
+                Ok(())
+            })
+        }
+        TaskCommand::Tree(_) => tree(requests, context),
+        _ => Err(out_of_reach()),
+    }
+}
+
+fn refused(why: &str) -> CliError {
+    CliError::new(Exit::NotEligible, why)
+}
+
+/// Proposes a task, under an id of its own where none is named, and prints the id.
+fn add(new: &NewTask, requests: &Requests, context: &mut Context<'_>) -> Done {
+    let mut ids = context.ids();
+    let mut chosen = None;
+    change(requests, context, |all, store| {
+        let id = match &new.id {
+            Some(id) => id.clone(),
+            None => loop {
+                let id = ids.task().map_err(|error| CliError::failed(error.to_string()))?;
+                if !all.has(&id) && store.get(&id).is_err() {
+                    break id;
+                }
+            },
+        };
+        chosen = Some(id.clone());
+        propose(all, id, new.title.clone(), new.fields.clone(), store)
+    })?;
+    chosen.map_or(Ok(()), |id| Ok(context.out.line(id)?))
+}
+
+/// Makes a change to the proposals, unless the whole of them would not fit the plan.
+fn change(
+    requests: &Requests,
+    context: &mut Context<'_>,
+    change: impl FnOnce(&mut Proposals, &mut dyn Store) -> Done,
+) -> Done {
+    let by = context.actor()?;
+    let mut store = context.store()?;
+    let changed = requests.propose(|all| {
+        change(all, &mut *store)?;
+        match store.rehearse(&all.plan(), &[], &by, clock::now()) {
+            Ok(_) => Ok(all.tasks().len()),
+            Err(error) => Err(misfit(error, &mut *store)),
+        }
+    });
+    let count = changed.unwrap_or_else(|| Err(out_of_reach()))?;
+    context.out.note(format!("proposed so far: {count}"));
+    Ok(())
+}
+
+/// Why the proposals do not fit. Lines are a matter of files.
+fn misfit(error: StoreError, store: &mut dyn Store) -> CliError {
+    let error = match error {
+        StoreError::Plan { refusal, .. } => StoreError::Refused(refusal),
+        error => error,
+    };
+    let unknown = match &error {
+        StoreError::Refused(Refusal::Unknown { id }) => Some(id.clone()),
+        _ => None,
+    };
+    let failed = with_store(error, store);
+    match unknown {
+        Some(id) => failed.hint(format!("propose it first: ralph task add \"Title\" --id {id}")),
+        None => failed,
+    }
+}
+
+/// Adds a task. One that the plan has must be of this feature: then it is one that stays.
+fn propose(
+    all: &mut Proposals,
+    id: TaskId,
+    title: Title,
+    fields: TaskPatch,
+    store: &mut dyn Store,
+) -> Done {
+    refuse_other_feature(&fields, &all.feature)?;
+    if let Some(task) = existing(&id, store)?
+        && task.feature.as_ref() != Some(&all.feature)
+    {
+        return Err(with_store(Refusal::Exists { id }.into(), store));
+    }
+    let added = all.add(Proposal { id, title, fields });
+    added.map_err(|refusal| with_store(refusal.into(), store))
+}
+
+/// Changes a proposal, or makes one of a task of the feature.
+fn amend(all: &mut Proposals, id: &TaskId, patch: TaskPatch, store: &mut dyn Store) -> Done {
+    refuse_other_feature(&patch, &all.feature)?;
+    if !all.has(id)
+        && let Some(task) = existing(id, store)?
+        && task.feature.as_ref() == Some(&all.feature)
+    {
+        all.put(Proposal { id: task.id, title: task.title, fields: TaskPatch::default() });
+    }
+    all.amend(id, patch).map_err(|refusal| with_store(refusal.into(), store))
+}
+
+/// What a proposed task waits for.
+fn deps_of(all: &Proposals, id: &TaskId, store: &mut dyn Store) -> Result<Vec<TaskId>, CliError> {
+    let said =
+        all.tasks().iter().find(|task| task.id == *id).and_then(|task| task.fields.deps.clone());
+    Ok(match said {
+        Some(deps) => deps,
+        None => existing(id, store)?.map(|task| task.deps).unwrap_or_default(),
+    })
+}
+
+/// The task of the plan with this id.
+fn existing(id: &TaskId, store: &mut dyn Store) -> Result<Option<Task>, CliError> {
+    match store.get(id) {
+        Ok(task) => Ok(Some(task).filter(|task| task.status != Status::Deleted)),
+        Err(StoreError::Refused(Refusal::Unknown { .. })) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn refuse_other_feature(fields: &TaskPatch, feature: &FeatureName) -> Done {
+    match &fields.feature {
+        Some(named) if named.as_ref() != Some(feature) => {
+            Err(refused(&format!("this session proposes tasks of the feature {feature} alone"))
+                .hint("leave --feature out"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is proposed so far, as it would be.
+fn tree(requests: &Requests, context: &mut Context<'_>) -> Done {
+    let by = context.actor()?;
+    let mut store = context.store()?;
+    let Some(all) = requests.proposals() else { return Err(out_of_reach()) };
+    let seen = store.rehearse(&all.plan(), &[], &by, clock::now());
+    let (_, planned) = seen.map_err(|error| misfit(error, &mut *store))?;
+    let look = context.out.look;
+    Ok(context.out.data(tasks::tree(&planned, look))?)
+}

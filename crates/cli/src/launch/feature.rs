@@ -1,0 +1,154 @@
+//! Runs for the texts and the tasks of a feature: what they are to leave, how they end, what they are told.
+
+use ralph_core::FeatureName;
+use ralph_core::attempt::AttemptContext;
+use ralph_core::run::{Claims, Commits, EndsWhen, Exhausted, Picker, Policy, Unit};
+use ralph_core::task::{RetryLimit, Status, Task};
+use ralph_engine::context::FeatureTexts;
+use ralph_engine::features::FeatureFiles;
+use ralph_engine::interview::Interview;
+use ralph_engine::ports::{Filter, Store};
+use ralph_engine::project::Project;
+use ralph_engine::prompts::{FEATURE_PLAN_TEMPLATE, FEATURE_SPEC_TEMPLATE, FEATURE_TASKS_TEMPLATE};
+use ralph_engine::run::Deliverable;
+
+use crate::error::CliError;
+
+/// What a run for a feature is to leave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FeatureWork {
+    pub(crate) name: FeatureName,
+    pub(crate) stage: Stage,
+}
+
+/// How far a feature is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Its spec is to be written, with what was asked and answered so far.
+    Spec(Interview),
+    /// Its plan.
+    Plan,
+    /// Its tasks.
+    Tasks,
+}
+
+impl FeatureWork {
+    /// The mode of the run.
+    pub(super) fn mode(&self) -> &'static str {
+        match self.stage {
+            Stage::Spec(_) => "feature-spec",
+            Stage::Plan => "feature-plan",
+            Stage::Tasks => "feature-tasks",
+        }
+    }
+
+    /// What every iteration is about.
+    pub(super) fn about(&self) -> String {
+        let name = &self.name;
+        match self.stage {
+            Stage::Spec(_) => format!("the spec of {name}"),
+            Stage::Plan => format!("the plan of {name}"),
+            Stage::Tasks => format!("the tasks of {name}"),
+        }
+    }
+
+    /// The instructions.
+    pub(super) fn template(&self) -> &'static str {
+        match self.stage {
+            Stage::Spec(_) => FEATURE_SPEC_TEMPLATE,
+            Stage::Plan => FEATURE_PLAN_TEMPLATE,
+            Stage::Tasks => FEATURE_TASKS_TEMPLATE,
+        }
+    }
+
+    /// The policy: one session that leaves what it should, tried again with the reason while it does not.
+    pub(super) fn policy(&self, policy: Policy, sessions: Option<u32>) -> Policy {
+        Policy {
+            mode: self.mode().to_owned(),
+            picker: Picker::Agent,
+            max_sessions: sessions,
+            retries: RetryLimit::AtMost(3),
+            idle: 0,
+            unit: Unit::Iteration,
+            on_exhausted: Exhausted::Stop,
+            commits: match self.stage {
+                Stage::Spec(_) | Stage::Plan => Commits::EveryIteration,
+                // It is to change nothing.
+                Stage::Tasks => Commits::Agent,
+            },
+            ends: vec![EndsWhen::Session],
+            promises: vec![],
+            unchanged_fails: false,
+            always_judged: true,
+            asks: matches!(self.stage, Stage::Spec(_)),
+            claims: Claims::Trust,
+            ..policy
+        }
+    }
+
+    /// What it is to leave.
+    pub(super) fn deliverable(&self, project: &Project) -> Deliverable {
+        let files = FeatureFiles::of(project, &self.name);
+        let text = |path: std::path::PathBuf, template: String| {
+            let shown = path.strip_prefix(&project.worktree).unwrap_or(&path);
+            Deliverable::Text { name: shown.display().to_string(), path, template }
+        };
+        match self.stage {
+            Stage::Spec(_) => text(files.spec(), FeatureFiles::spec_template(&self.name)),
+            Stage::Plan => text(files.plan(), FeatureFiles::plan_template(&self.name)),
+            Stage::Tasks => {
+                Deliverable::Tasks { feature: self.name.clone(), kept: files.proposed() }
+            }
+        }
+    }
+
+    /// The file that the sessions write, as they find it.
+    pub(super) fn file(&self, project: &Project) -> Option<String> {
+        match self.deliverable(project) {
+            Deliverable::Text { name, .. } => Some(name),
+            Deliverable::Tasks { .. } => None,
+        }
+    }
+
+    /// What every session is told.
+    pub(super) fn known(
+        &self,
+        texts: &FeatureTexts,
+        store: &mut dyn Store,
+    ) -> Result<AttemptContext, CliError> {
+        let mut known = AttemptContext::default();
+        match &self.stage {
+            Stage::Spec(interview) => {
+                known.answers = interview.answers();
+                if !interview.idea.trim().is_empty() {
+                    let idea = interview.idea.trim();
+                    known.notes = vec![format!("The idea, in the words of the person:\n{idea}")];
+                }
+            }
+            Stage::Plan => known.spec.clone_from(&texts.spec),
+            Stage::Tasks => {
+                known.spec.clone_from(&texts.spec);
+                known.plan.clone_from(&texts.plan);
+                let feature = Some(self.name.clone());
+                let tasks = store.list(&Filter { feature, ..Filter::default() })?;
+                known.notes = tasks.iter().map(note).collect();
+            }
+        }
+        Ok(known)
+    }
+}
+
+/// A task that the feature has already, in a line.
+fn note(task: &Task) -> String {
+    let ids = |ids: &[ralph_core::TaskId]| {
+        ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
+    };
+    let mut text = format!("Task `{}`, {}, priority {}", task.id, task.status, task.priority);
+    if let Some(parent) = &task.parent {
+        text.push_str(&format!(", part of `{parent}`"));
+    }
+    if !task.deps.is_empty() && task.status != Status::Done {
+        text.push_str(&format!(", after {}", ids(&task.deps)));
+    }
+    format!("{text}: {}", task.title)
+}

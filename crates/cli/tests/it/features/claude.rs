@@ -1,0 +1,70 @@
+//! The way of a feature with the real Claude Code and a scripted model.
+
+use ralph_testkit::claude::ClaudeEnv;
+use ralph_testkit::model_server::{Script, Turn};
+
+use super::*;
+
+/// A command of the model's.
+fn adds(words: &str) -> Turn {
+    Turn::bash(format!("ralph task add {words}"))
+}
+
+/// A session on the task that the loop has chosen.
+fn does(file: &str) -> [Turn; 2] {
+    let command = format!("echo work > {file} && git add {file} && git commit --quiet -m {file}");
+    [Turn::bash(command), Turn::text("Done. <task-done>{id}</task-done>")]
+}
+
+#[test]
+fn s1_53_claude_proposes_a_graph_mends_a_cycle_and_works_it_off() {
+    let script = Script::new()
+        .session([
+            adds("'The login' --id login/all"),
+            adds("Mailer --id login/mail --parent login/all -p 1 -d 'Sends the link'"),
+            adds("Form --id login/form --parent login/all --deps login/mail -p 0"),
+            adds("Docs --id login/docs --deps login/form -p 3"),
+            Turn::bash("ralph task block login/mail --by login/docs"),
+            Turn::bash("ralph task block login/docs --by login/mail"),
+            Turn::text("Four tasks are proposed."),
+        ])
+        .session(does("mail.txt"))
+        .session(does("form.txt"))
+        .session(does("docs.txt"));
+    let Some(env) = ClaudeEnv::new(crate::RALPH, script) else { return };
+    env.ralph(&["feature", "create", "login"]).success();
+    env.write(SPEC, "# login\n\nPeople log in by mail.\n");
+    env.write(PLAN, "# Plan: login\n\nFirst the mailer.\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "--quiet", "-m", "login"]);
+    env.task(&["add", "Somebody else's", "--id", "other", "-p", "0"]);
+    let built = env.ralph(&["feature", "build", "login", "--agent", "claude"]);
+    let (out, said) = ended(built, 0);
+    assert_eq!(
+        out,
+        "login/all  open  The login\n├─ login/mail  open  Mailer\n└─ login/form  blocked  Form  after \
+         login/mail\nlogin/docs  blocked  Docs  after login/mail, login/form\ninserted: 4, updated: 0, \
+         deleted: 0, skipped (done): 0\n",
+        "{said}"
+    );
+    let sessions = env.sessions_seen();
+    let opening = sessions[0][0].user_text();
+    has(&opening, "People log in by mail.");
+    has(&opening, "First the mailer.");
+    let answers = sessions[0].last().unwrap().tool_results();
+    let refused: Vec<&(String, bool)> = answers.iter().filter(|(_, is_error)| *is_error).collect();
+    assert_eq!(refused.len(), 1, "{answers:?}");
+    has(&refused[0].0, "that would close a cycle");
+    let (_, said) =
+        ended(env.ralph(&["run", "login", "--agent", "claude", "--model", "sonnet"]), 0);
+    has(&said, "Complete: every task in scope is settled.");
+    let listed: Vec<serde_json::Value> =
+        serde_json::from_str(&env.task(&["list", "--json"])).unwrap();
+    for task in &listed {
+        let expected = if task["id"] == "other" { "pending" } else { "done" };
+        assert_eq!(task["status"], expected, "{task}");
+    }
+    assert_eq!(listed.len(), 5);
+    let files = env.git(&["log", "--format=%s", "-3"]);
+    assert_eq!(files, "docs.txt\nform.txt\nmail.txt\n", "in the order of the graph");
+}

@@ -1,0 +1,135 @@
+//! `ralph feature create --interview`: sessions that ask, answers that survive, a spec that is judged.
+
+use super::*;
+
+const ASKS: &str = "I looked.\n<question>1. By mail?\n2. For how long?</question>";
+
+fn writes() -> String {
+    session(&[write(SPEC, "# login\n\nBy mail, ten minutes.\n"), say("Written.")])
+}
+
+#[test]
+fn a_question_ends_the_call_and_the_answer_goes_on_with_all_that_was_said() {
+    let env = project(&[]);
+    let all = [&only_says(ASKS)[..], &only_says("<question>Which sender?</question>"), &writes()];
+    let (out, said) = ended(feature(&env, &all, &["create", "login", "--interview", "Log in"]), 7);
+    assert_eq!(out, "");
+    has(&said, "Blocked: the agent asks: 1. By mail? 2. For how long?\n");
+    has(&said, "Next: ralph feature create login --answer");
+    has(&said, "  1. By mail?\n  2. For how long?\n");
+    has(&said, "hint: answer it: ralph feature create login --answer \"…\"");
+    assert_eq!(classes(&env), ["question"]);
+    let first = run_file(&env, "iteration-001.prompt.md");
+    has(&first, "the feature login\n");
+    has(&first, "in the words of the person:\n  Log in");
+    has_not(&first, "{{");
+    // Asking again without an answer starts no session.
+    let count = runs(&env).len();
+    ended(feature_again(&env, &["create", "login", "--interview"]), 7);
+    assert_eq!(runs(&env).len(), count);
+    ended(feature_again(&env, &["create", "login", "--answer", "Yes; ten minutes"]), 7);
+    // An empty answer leaves it to the agent.
+    let (out, said) = ended(feature_again(&env, &["create", "login", "--answer", ""]), 0);
+    assert!(out.ends_with("login/spec.md\n"), "{out}");
+    has(&said, "ralph feature plan login");
+    let last = run_file(&env, "iteration-001.prompt.md");
+    for part in ["  > 2. For how long?", "  > Yes; ten minutes", "Which sender?", "Decide yourself"]
+    {
+        has(&last, part);
+    }
+    assert_eq!(subjects(&env)[0], "feature-spec: iteration 1 - the spec of login");
+    has(&env.git(&["show", "--name-only", "--format="]), SPEC);
+    has(&read(&env, INTERVIEW), "answer = \"Yes; ten minutes\"");
+    has(&env.git(&["status", "--porcelain", "-uall"]), INTERVIEW);
+}
+
+#[test]
+fn a_spec_that_says_nothing_goes_back_with_the_reason_and_not_for_ever() {
+    let env = project(&[]);
+    let blank = session(&[write(SPEC, " \n"), say("Written.")]);
+    let gone = session(&[sh(&format!("rm {SPEC}")), say("Written.")]);
+    let all = [&only_says("Done.")[..], &blank, &gone, &writes()];
+    let (_, said) = ended(feature(&env, &all, &["create", "login", "--interview"]), 0);
+    assert_eq!(classes(&env), ["red", "red", "red", "done"]);
+    for reason in ["is still the template", "is empty", "does not exist"] {
+        has(&said, &format!("spec.md {reason}"));
+    }
+    let last = run_file(&env, "iteration-001.prompt.md");
+    has(&last, "This is retry attempt 4 of 4.");
+    has(&last, "spec.md does not exist");
+    let env = project(&[]);
+    let (_, said) =
+        ended(feature(&env, &[&only_says("Done.")[..]; 6], &["create", "login", "--interview"]), 3);
+    assert_eq!(sessions(&env), 4, "{said}");
+    has(&said, "is still the template that ralph wrote");
+}
+
+#[test]
+fn a_spec_is_judged_where_git_does_not_see_it() {
+    let env = project(&[]);
+    env.write(".gitignore", ".ralph/\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "ignore"]);
+    ended(feature(&env, &[&only_says("Done."), &writes()], &["create", "login", "--interview"]), 0);
+    assert_eq!(classes(&env), ["red", "done"]);
+    assert_eq!(subjects(&env)[0], "ignore");
+}
+
+#[test]
+fn what_somebody_wrote_is_gone_on_with_and_a_failing_agent_is_exit_4() {
+    let env = planned();
+    let crash = "{\"do\":\"exit\",\"code\":3}";
+    ended(feature(&env, &[crash; 5], &["create", "login", "--interview"]), 4);
+    assert_eq!(
+        (sessions(&env), read(&env, SPEC).as_str()),
+        (4, "# login\n\nPeople log in by mail.\n")
+    );
+    ended(feature(&env, &[&only_says("It is good.")], &["create", "login", "--interview"]), 0);
+    ended(
+        feature(
+            &env,
+            &[&only_says("<promise>FAILURE</promise>")],
+            &["create", "login", "--interview"],
+        ),
+        6,
+    );
+}
+
+/// A shell script as the editor.
+fn editor(env: &mut TestEnv, variable: &str, script: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let path = env.folder().join(format!("{variable}.sh"));
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    env.set(variable, &format!("{} --wait", path.display()));
+}
+
+#[test]
+fn the_editor_of_the_person_opens_the_file() {
+    let mut env = project(&[]);
+    let said = env.ralph(&["feature", "create", "login", "--edit"]).failure(1);
+    has(&said, "neither VISUAL nor EDITOR");
+    has(&said, "EDITOR=nano");
+    assert!(!env.repo().join(SPEC).exists(), "nothing was begun");
+    editor(&mut env, "EDITOR", "test \"$1\" = --wait && echo by EDITOR > \"$2\"");
+    let (out, said) = ended(env.ralph(&["feature", "create", "login", "--edit"]), 0);
+    assert!(out.ends_with("spec.md\n"), "{out}");
+    has(&said, "next: ralph feature plan login");
+    assert_eq!(read(&env, SPEC), "by EDITOR\n");
+    editor(&mut env, "VISUAL", "echo by VISUAL > \"$2\"");
+    ended(env.ralph(&["feature", "create", "login", "--edit"]), 0);
+    assert_eq!(read(&env, SPEC), "by VISUAL\n");
+    ended(env.ralph(&["feature", "plan", "login", "--edit"]), 0);
+    assert_eq!(read(&env, PLAN), "by VISUAL\n");
+    editor(&mut env, "VISUAL", "echo half > \"$2\"; exit 3");
+    let said = env.ralph(&["feature", "create", "login", "--edit"]).failure(1);
+    has(&said, "ended with exit code 3");
+    has(&said, "what it saved is in ");
+    assert_eq!(read(&env, SPEC), "half\n");
+    env.set("VISUAL", "no-such-editor");
+    let (_, said) = ended(env.ralph(&["feature", "plan", "login", "--edit"]), 1);
+    has(&said, "the editor \"no-such-editor\" ended with exit code 127");
+    editor(&mut env, "VISUAL", "true > \"$2\"");
+    let (_, said) = ended(env.ralph(&["feature", "create", "login", "--edit"]), 0);
+    has(&said, "spec.md is empty");
+}

@@ -1,0 +1,130 @@
+//! `ralph feature` with a person at a terminal, which `script` of util-linux gives.
+
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+
+use ralph_testkit::{skip, wait_until};
+
+use super::*;
+use crate::looping::PATIENCE;
+
+/// A call at a terminal.
+struct Terminal {
+    child: Child,
+    seen: std::path::PathBuf,
+}
+
+impl Terminal {
+    /// Starts `ralph feature …`; `None`, said aloud, where there is no way to.
+    fn start(env: &TestEnv, words: &[&str]) -> Option<Self> {
+        let probe = Command::new("script").arg("--version").output();
+        if !probe.is_ok_and(|out| String::from_utf8_lossy(&out.stdout).contains("util-linux")) {
+            skip("ralph feature at a terminal: there is no `script` of util-linux");
+            return None;
+        }
+        let seen = env.folder().join("terminal");
+        let _ = std::fs::remove_file(&seen);
+        let ralph = env.command(&[]);
+        let all = [&["feature"], words, &SCRIPTED].concat();
+        let words: Vec<String> = all.iter().map(|word| format!("'{word}'")).collect();
+        let line = format!("{} {}", crate::RALPH, words.join(" "));
+        let mut command = Command::new("script");
+        command
+            .args(["-q", "-e", "-f", "-c", &line])
+            .arg(&seen)
+            .env_clear()
+            .current_dir(env.repo());
+        for (name, value) in ralph.get_envs() {
+            command.env(name, value.unwrap_or_default());
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        Some(Self { child: command.spawn().unwrap(), seen })
+    }
+
+    fn screen(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(&self.seen).unwrap_or_default()).into_owned()
+    }
+
+    /// Waits until this is on the screen for the `times`th time, and types.
+    fn reply(&mut self, prompt: &str, times: usize, keys: &str) {
+        wait_until(prompt, PATIENCE, || self.screen().matches(prompt).count() >= times);
+        self.child.stdin.as_mut().unwrap().write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// The exit code and what was on the screen.
+    fn end(mut self) -> (i32, String) {
+        let code = self.child.wait().unwrap().code().unwrap();
+        (code, self.screen())
+    }
+}
+
+const PROMPT: &str = "Your answer (empty: decide yourself): ";
+
+#[test]
+fn questions_are_asked_at_once_and_an_empty_line_leaves_it_to_the_agent() {
+    let env = project(&[]);
+    let writes = session(&[write(SPEC, "# login\n\nBy mail.\n"), say("Written.")]);
+    let asks = only_says("<question>1. By mail?\n2. For how long?</question>");
+    cassette(&env, &[&asks, &only_says("<question>Which sender?</question>"), &writes]);
+    let Some(mut call) = Terminal::start(&env, &["create", "login", "--interview", "Log in"])
+    else {
+        return;
+    };
+    call.reply(PROMPT, 1, "yes, ten minutes\n");
+    call.reply(PROMPT, 2, "\n");
+    let (code, screen) = call.end();
+    assert_eq!(code, 0, "{screen}");
+    has(&screen, "2. For how long?");
+    let kept = read(&env, INTERVIEW);
+    has(&kept, "answer = \"yes, ten minutes\"");
+    has(&kept, "answer = \"Decide yourself");
+    assert_eq!(read(&env, SPEC), "# login\n\nBy mail.\n");
+}
+
+#[test]
+fn an_interview_has_an_end_and_can_be_left() {
+    let env = project(&[]);
+    let asks = only_says("<question>By mail?</question>");
+    cassette(&env, &[&asks, &asks]);
+    let words = ["create", "login", "--interview", "--set", "loop.max_iterations=1"];
+    let Some(mut call) = Terminal::start(&env, &words) else { return };
+    call.reply(PROMPT, 1, "yes\n");
+    let (code, screen) = call.end();
+    assert_eq!(code, 1, "{screen}");
+    has(&screen, "the sessions of this interview are used up");
+    // Ctrl-C at the question leaves it open.
+    let Some(mut call) = Terminal::start(&env, &["create", "login", "--interview"]) else { return };
+    call.reply(PROMPT, 1, "\u{3}");
+    let (code, screen) = call.end();
+    assert_eq!(code, 130, "{screen}");
+    has(&screen, "--answer");
+    assert_eq!(read(&env, INTERVIEW).matches("answer = ").count(), 1);
+    // Ctrl-D does too, and starts no session for it.
+    let Some(mut call) = Terminal::start(&env, &["create", "login", "--interview"]) else { return };
+    call.reply(PROMPT, 1, "\u{4}");
+    assert_eq!(call.end().0, 7);
+    assert_eq!(runs(&env).len(), 2);
+}
+
+#[test]
+fn tasks_are_applied_when_the_person_agrees() {
+    let env = planned();
+    let adds =
+        session(&[sh("ralph task add A --id a; ralph task add B --id b --deps a"), say("x")]);
+    cassette(&env, &[&adds]);
+    let Some(mut call) = Terminal::start(&env, &["build", "login"]) else { return };
+    call.reply("[y/N] ", 1, "n\n");
+    let (code, screen) = call.end();
+    assert_eq!(code, 0, "{screen}");
+    has(&screen, "Apply this (2 new, 0 changed, 0 deleted)? [y/N] ");
+    has(&screen, "nothing was applied; to apply it later: ralph feature build login --apply");
+    assert_eq!(env.task(&["list", "--json"]), "[]\n");
+    cassette(&env, &[&session(&[sh("ralph task add C --id c"), say("x")])]);
+    env.task(&["add", "Old", "--id", "old", "--feature", "login"]);
+    let Some(mut call) = Terminal::start(&env, &["build", "login"]) else { return };
+    call.reply("[y/N] ", 1, "Y\n");
+    let (code, screen) = call.end();
+    assert_eq!(code, 0, "{screen}");
+    has(&screen, "no longer proposed: old");
+    assert_eq!((status(&env, "c"), status(&env, "old")), ("pending".into(), "deleted".into()));
+}

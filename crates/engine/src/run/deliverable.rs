@@ -1,0 +1,92 @@
+//! What a run is to make when it is not work on tasks: a text for people, or tasks that a session
+//! proposes. Each is judged by looking at it.
+
+use std::path::PathBuf;
+
+use ralph_core::FeatureName;
+use ralph_core::plan::Proposals;
+use ralph_core::records::Verdict;
+use ralph_core::run::{GateReport, Port, SlotId};
+use ralph_core::task::Actor;
+
+use super::crew::{Crew, Failed};
+use crate::clock::now;
+use crate::features::FeatureFiles;
+use crate::ports::StoreError;
+use crate::project::write_atomically;
+use crate::socket::Requests;
+
+/// What the sessions of a run are to leave.
+#[derive(Debug, Clone)]
+pub enum Deliverable {
+    /// A text that is more than its template.
+    Text {
+        /// As the agent finds it.
+        name: String,
+        /// Where it lies.
+        path: PathBuf,
+        /// What it was before anybody wrote it.
+        template: String,
+    },
+    /// Tasks for a feature, proposed through the socket of the session.
+    Tasks {
+        /// The feature.
+        feature: FeatureName,
+        /// Where they are kept until a person has said yes.
+        kept: PathBuf,
+    },
+}
+
+impl Crew {
+    /// The ledger of a new session.
+    pub(super) fn new_requests(&self) -> Requests {
+        match &self.setup.deliverable {
+            Some(Deliverable::Tasks { feature, .. }) => Requests::proposing(feature.clone()),
+            Some(Deliverable::Text { .. }) | None => Requests::default(),
+        }
+    }
+
+    /// What judges the run's text or tasks, where it is for one.
+    pub(super) fn judge_deliverable(&self, slot: SlotId) -> Result<Option<GateReport>, Failed> {
+        let (name, found) = match &self.setup.deliverable {
+            None => return Ok(None),
+            Some(Deliverable::Text { name, path, template }) => {
+                ("text", FeatureFiles::fault(path, template).map(|fault| format!("{name} {fault}")))
+            }
+            Some(Deliverable::Tasks { feature, kept }) => {
+                let proposals = self.kit(slot).proposals.clone();
+                let proposals = proposals.unwrap_or_else(|| Proposals::new(feature.clone()));
+                let fault = self.fault_of(slot, &proposals)?;
+                if fault.is_none() {
+                    // On disk before the run calls it good: a person may say yes another day.
+                    write_atomically(kept, &proposals.to_lines()).map_err(|error| {
+                        Failed::new(Port::Prompt, format!("{}: {error}", kept.display()), false)
+                    })?;
+                }
+                ("tasks", fault)
+            }
+        };
+        Ok(Some(GateReport {
+            name: name.to_owned(),
+            verdict: if found.is_none() { Verdict::Pass } else { Verdict::Fail },
+            exit_code: Some(i32::from(found.is_some())),
+            duration_ms: 0,
+            digest: found.unwrap_or_default(),
+        }))
+    }
+
+    /// Why these tasks cannot be applied as a whole.
+    fn fault_of(&self, slot: SlotId, proposals: &Proposals) -> Result<Option<String>, Failed> {
+        if proposals.tasks().is_empty() {
+            return Ok(Some("no task was proposed; propose each with: ralph task add".to_owned()));
+        }
+        let by = Actor::Agent(self.agent_id(slot).clone(), None);
+        match self.store().rehearse(&proposals.plan(), &[], &by, now()) {
+            Ok(_) => Ok(None),
+            Err(StoreError::Refused(refusal) | StoreError::Plan { refusal, .. }) => {
+                Ok(Some(refusal.to_string()))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
