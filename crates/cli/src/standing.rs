@@ -9,7 +9,7 @@ use ralph_core::run::{RunEvent, StopReason};
 use ralph_core::task::{Status, StatusFilter, Task};
 use ralph_core::view::forecast::{Forecast, Spent, forecast};
 use ralph_core::view::report::Total;
-use ralph_core::view::{CommitView, QuestionView, RunView};
+use ralph_core::view::{CommitView, QuestionView, RunView, words};
 use ralph_engine::clock;
 use ralph_engine::ports::{Filter, Scope, Store};
 use ralph_engine::project::Project;
@@ -229,7 +229,10 @@ fn next(page: &StatusPage, prepared: bool, plan_file: bool) -> Vec<(String, &'st
             step("ralph logs -f", "see what it does");
             step("ralph cancel", "stop it; it can go on later");
         }
-        State::Interrupted => step("ralph build", "go on with the run"),
+        State::Interrupted => {
+            let again = run.map_or_else(|| "ralph build".to_owned(), words::again);
+            step(&again, "go on with the run");
+        }
         State::Stopped if counts.total() == 0 => {
             if !prepared {
                 step("ralph init", "settings, prompt and test command");
@@ -239,6 +242,7 @@ fn next(page: &StatusPage, prepared: bool, plan_file: bool) -> Vec<(String, &'st
                 return steps;
             }
             step("ralph plan", "have the plan written, from specs/ and the code");
+            step("ralph feature create NAME", "or begin with the spec of a feature");
             step("ralph task add \"What to do\"", "or add the first task by hand");
             step("ralph import FILE", "or bring in a plan (markdown, prd.json, beads)");
         }

@@ -215,7 +215,7 @@ fn of_feature(view: &RunView) -> &str {
 }
 
 /// The command that goes on with a run.
-fn again(view: &RunView) -> String {
+pub fn again(view: &RunView) -> String {
     let mode = if view.mode.is_empty() { "build" } else { &view.mode };
     let feature = of_feature(view);
     match mode {
