@@ -42,7 +42,7 @@ exits! {
     /// The agent said so.
     Failure = 6, "runs: Failure, the agent said FAILURE";
     /// Tasks remain and none can become ready by itself.
-    Blocked = 7, "runs: Blocked, tasks remain and none can become ready by itself";
+    Blocked = 7, "runs: Blocked, tasks remain and none can become ready by itself, or the agent asks a person";
     /// Money, tokens or time.
     BudgetReached = 8, "runs: BudgetReached, money, tokens or time are used up";
     /// The plan is not finished.

@@ -55,6 +55,8 @@ pub(crate) struct Output {
     /// How messages look.
     pub(crate) message_look: Look,
     quiet: bool,
+    /// Standard output belongs to somebody else by now.
+    taken: bool,
 }
 
 impl Output {
@@ -64,12 +66,19 @@ impl Output {
             look: look(environment, color, io::stdout().is_terminal()),
             message_look: look(environment, color, io::stderr().is_terminal()),
             quiet,
+            taken: false,
         }
     }
 
     /// Keeps everything in memory.
     pub(crate) fn kept(look: Look, message_look: Look, quiet: bool) -> Self {
-        Self { streams: Streams::Kept { out: vec![], err: vec![] }, look, message_look, quiet }
+        Self {
+            streams: Streams::Kept { out: vec![], err: vec![] },
+            look,
+            message_look,
+            quiet,
+            taken: false,
+        }
     }
 
     /// What was kept: data and messages.
@@ -92,14 +101,23 @@ impl Output {
         self.message_look = look(environment, color, self.message_look.width.is_some());
     }
 
+    /// Leaves standard output to the events of a run: whatever else is told goes to people.
+    pub(crate) fn leave_stdout(&mut self) {
+        self.taken = true;
+    }
+
     /// Writes data.
     pub(crate) fn data(&mut self, text: impl AsRef<str>) -> io::Result<()> {
+        if self.taken {
+            self.passed_on(text.as_ref());
+            return Ok(());
+        }
         self.streams.out().write_all(text.as_ref().as_bytes())
     }
 
     /// Writes a line of data.
     pub(crate) fn line(&mut self, text: impl std::fmt::Display) -> io::Result<()> {
-        writeln!(self.streams.out(), "{text}")
+        self.data(format!("{text}\n"))
     }
 
     /// Writes a value as JSON on one line.

@@ -26,6 +26,17 @@ pub(crate) enum Shown {
     Json,
 }
 
+/// Which display is meant.
+pub(super) fn shown(wishes: &Wishes, config: &Config) -> Result<Shown, CliError> {
+    match (wishes.shown, config.text("ui.mode")) {
+        (Some(shown), _) => Ok(shown),
+        (None, "json") => Ok(Shown::Json),
+        (None, "auto" | "plain") => Ok(Shown::Plain),
+        (None, other) => Err(CliError::failed(format!("this ralph has no display called {other}"))
+            .hint("choose one: --ui plain or --ui json")),
+    }
+}
+
 pub(super) fn reporters(
     wishes: &Wishes,
     config: &Config,
@@ -33,15 +44,7 @@ pub(super) fn reporters(
     logs: &RunLogs,
     context: &Context<'_>,
 ) -> Result<Vec<Box<dyn Reporter + Send>>, CliError> {
-    let shown = match (wishes.shown, config.text("ui.mode")) {
-        (Some(shown), _) => shown,
-        (None, "json") => Shown::Json,
-        (None, "auto" | "plain") => Shown::Plain,
-        (None, other) => {
-            return Err(CliError::failed(format!("this ralph has no display called {other}"))
-                .hint("choose one: --ui plain or --ui json"));
-        }
-    };
+    let shown = shown(wishes, config)?;
     let mut all: Vec<Box<dyn Reporter + Send>> = Vec::new();
     match shown {
         Shown::Plain => {

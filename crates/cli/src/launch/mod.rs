@@ -187,14 +187,19 @@ pub(crate) fn launch(wishes: &Wishes, context: &mut Context<'_>) -> Done {
     }
 }
 
-/// The same, for a command that goes on with what came of it.
+/// The same, for a command that goes on with what came of it. What it prints then must not get among the
+/// events of a run that are printed.
 pub(crate) fn run_to_end(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError> {
     if let Some(point) = context.environment.get("RALPH_TEST_CRASH")
         && !crash::arm(point)
     {
         return Err(CliError::usage(format!("{point} is not a point to crash at")));
     }
-    start(wishes, context)
+    let outcome = start(wishes, context)?;
+    if display::shown(wishes, &context.config()?)? == Shown::Json {
+        context.out.leave_stdout();
+    }
+    Ok(outcome)
 }
 
 /// Says what a run would do, and does nothing.

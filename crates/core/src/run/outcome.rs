@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Usage;
 use crate::task::Counts;
-use crate::text::printable_line;
 
 /// Why a run stops.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,9 +134,7 @@ impl StopReason {
             Self::Session => "Complete: the session ended well.".to_owned(),
             Self::Budget { what } => format!("Stopped: the budget is used up ({what})."),
             Self::Blocked { why } => format!("Blocked: {why}."),
-            Self::Asked { question } => {
-                format!("Blocked: the agent asks: {}", printable_line(question.trim()))
-            }
+            Self::Asked { .. } => "Blocked: the agent asks a person.".to_owned(),
             Self::Failure => "Stopped: the agent said FAILURE.".to_owned(),
             Self::GatesFailed => "Stopped: the gates stayed red.".to_owned(),
             Self::AgentFailed { why } => format!("Stopped: the agent failed: {why}."),

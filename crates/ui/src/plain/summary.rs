@@ -68,6 +68,7 @@ fn verdict(outcome: &Outcome) -> (&'static str, Meaning) {
             ("✓", Meaning::Good)
         }
         StopReason::Session => ("✓", Meaning::Good),
+        StopReason::Asked { .. } => ("?", Meaning::Warning),
         StopReason::Complete
         | StopReason::Marker { .. }
         | StopReason::Limit { .. }
@@ -76,7 +77,6 @@ fn verdict(outcome: &Outcome) -> (&'static str, Meaning) {
         | StopReason::Budget { .. } => ("·", Meaning::Warning),
         StopReason::NoPlan
         | StopReason::Blocked { .. }
-        | StopReason::Asked { .. }
         | StopReason::Failure
         | StopReason::GatesFailed
         | StopReason::AgentFailed { .. }

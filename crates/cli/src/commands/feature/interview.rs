@@ -9,9 +9,10 @@ use ralph_core::text;
 use ralph_engine::asking::{self, Typed};
 use ralph_engine::features::FeatureFiles;
 use ralph_engine::interview::{Asked, DECIDE_YOURSELF, Interview};
+use ralph_ui::line::wrap;
 use ralph_ui::style::Meaning;
 
-use super::{fallen_short, run};
+use super::{Left, fallen_short, run};
 use crate::commands::build::SessionArgs;
 use crate::commands::task::text_error;
 use crate::error::{CliError, Done, quoted};
@@ -37,21 +38,23 @@ pub(super) fn hold(
 ) -> Done {
     let mut talk = load(files)?;
     take_in(name, given, &mut talk)?;
-    let mut left = launch::sessions_for_texts(&context.config()?);
+    let sessions = launch::sessions_for_texts(&context.config()?);
+    let mut left = Left { sessions, spent: 0 };
     loop {
         save(&talk, files)?;
         if let Some(asked) = talk.open() {
             asked.answer = Some(ask(name, &asked.text, context)?);
             continue;
         }
-        if left == Some(0) {
+        if left.sessions == Some(0) {
             return Err(CliError::failed("the sessions of this interview are used up")
                 .hint(format!("go on: ralph feature create {name} --interview"))
                 .hint(format!("or write the spec yourself: ralph feature create {name} --edit")));
         }
         let stage = Stage::Spec(talk.clone());
-        let outcome = run(FeatureWork { name: name.clone(), stage }, left, session, context)?;
-        left = left.map(|left| left.saturating_sub(outcome.iterations.max(1)));
+        let outcome = run(FeatureWork { name: name.clone(), stage }, &left, session, context)?;
+        left.sessions = left.sessions.map(|left| left.saturating_sub(outcome.iterations.max(1)));
+        left.spent += outcome.usage.cost_micro_usd.unwrap_or(0);
         match &outcome.reason {
             StopReason::Session => return Ok(()),
             StopReason::Asked { question } => {
@@ -65,7 +68,7 @@ pub(super) fn hold(
     }
 }
 
-fn load(files: &FeatureFiles) -> Result<Interview, CliError> {
+pub(super) fn load(files: &FeatureFiles) -> Result<Interview, CliError> {
     let path = files.interview();
     Interview::load(&path).map_err(|error| {
         CliError::failed(format!("{} cannot be read: {error}", path.display()))
@@ -110,15 +113,21 @@ fn meant(answer: &str) -> Result<String, CliError> {
 /// Asks the person at the terminal; elsewhere the question stays open.
 fn ask(name: &FeatureName, question: &str, context: &mut Context<'_>) -> Result<String, CliError> {
     let look = context.out.message_look;
-    let shown = text::printable(question.trim()).into_owned();
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-        let indented: Vec<String> = shown.lines().map(|line| format!("  {line}")).collect();
+        let lines = wrap(question.trim(), look.width.map(|width| width.saturating_sub(2)));
+        let indented: Vec<String> = lines.iter().map(|line| format!("  {line}")).collect();
         let what = format!("a question about {name} is open");
         return Err(open_question(name, &what).excerpt(indented.join("\n")));
     }
-    context.out.error(format!("\n{}\n{shown}\n", look.paint(Meaning::Heading, "Question")));
+    let heading = look.paint(Meaning::Heading, "Question");
+    let lines = wrap(question.trim(), look.width).join("\n");
+    context.out.error(format!("\n{heading}\n{lines}\n"));
     context.out.prompt("Your answer (empty: decide yourself): ");
-    match asking::line()? {
+    let typed = asking::line()?;
+    if !matches!(typed, Typed::Line(_)) {
+        context.out.error("");
+    }
+    match typed {
         Typed::Line(line) => meant(&line),
         Typed::End => Err(open_question(name, "the question stays open")),
         Typed::Interrupted => {

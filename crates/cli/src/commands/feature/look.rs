@@ -3,14 +3,14 @@
 use ralph_core::FeatureName;
 use ralph_core::task::Counts;
 use ralph_engine::clock;
-use ralph_engine::features::FeatureFiles;
+use ralph_engine::features::{FeatureFiles, TextFault};
 use ralph_engine::ports::{Filter, Scope};
 use ralph_ui::columns::{Cell, table};
 use ralph_ui::style::Meaning;
 use ralph_ui::tasks;
 
-use super::known;
-use crate::error::{Done, with_store};
+use super::{interview, known};
+use crate::error::{CliError, Done, with_store};
 use crate::wire::Context;
 
 pub(super) fn list(json: bool, context: &mut Context<'_>) -> Done {
@@ -54,6 +54,8 @@ pub(super) fn show(name: &FeatureName, json: bool, context: &mut Context<'_>) ->
             "spec": files.spec(), "plan": files.plan(),
             "spec_text": FeatureFiles::read(&files.spec())?,
             "plan_text": FeatureFiles::read(&files.plan())?,
+            "question": open_question(&files)?,
+            "proposed": FeatureFiles::read(&files.proposed())?.map(|text| text.lines().count()),
         });
         return Ok(context.out.json(&value)?);
     }
@@ -64,15 +66,44 @@ pub(super) fn show(name: &FeatureName, json: bool, context: &mut Context<'_>) ->
         look.paint(Meaning::Faint, &feature.id)
     ))?;
     context.out.line(format!("  {counts}"))?;
-    for path in [files.spec(), files.plan()] {
-        let missing = if path.exists() { "" } else { "  (missing)" };
-        context.out.line(format!("  {}{missing}", path.display()))?;
+    let texts = [
+        (files.spec(), FeatureFiles::spec_template(name)),
+        (files.plan(), FeatureFiles::plan_template(name)),
+    ];
+    for (path, template) in texts {
+        let fault = FeatureFiles::fault(&path, &template);
+        let fault = fault.map(|fault| format!("  ({})", short(&fault))).unwrap_or_default();
+        context.out.line(format!("  {}{fault}", path.display()))?;
+    }
+    if open_question(&files)?.is_some() {
+        context.out.line("  a question about the spec is open")?;
+        context.out.note(format!("see and answer it: ralph feature create {name} --interview"));
+    }
+    if files.proposed().exists() {
+        context.out.line(format!("  {}", files.proposed().display()))?;
+        context.out.note(format!("apply what is proposed: ralph feature build {name} --apply"));
     }
     if !list.is_empty() {
         context.out.line("")?;
         context.out.data(tasks::tree(&list, look))?;
     }
     Ok(())
+}
+
+/// What is the matter with a text, in a word.
+fn short(fault: &TextFault) -> &'static str {
+    match fault {
+        TextFault::Missing => "missing",
+        TextFault::NotAFile => "not a file",
+        TextFault::Unreadable(_) => "unreadable",
+        TextFault::Blank => "empty",
+        TextFault::Template => "template",
+    }
+}
+
+/// The question of the agent that waits for an answer.
+fn open_question(files: &FeatureFiles) -> Result<Option<String>, CliError> {
+    Ok(interview::load(files)?.open().map(|asked| asked.text.clone()))
 }
 
 pub(super) fn delete(name: &FeatureName, confirm: bool, context: &mut Context<'_>) -> Done {

@@ -21,6 +21,7 @@ use ralph_engine::ports::Store;
 
 use super::build::{LimitArgs, SessionArgs, refuse_inside_a_session, with};
 use crate::error::{CliError, Done, feature_name, with_store};
+use crate::exit_codes::Exit;
 use crate::launch::{self, FeatureWork, Mode, Target, Wishes};
 use crate::wire::Context;
 
@@ -94,17 +95,35 @@ fn known(name: &FeatureName, store: &mut dyn Store) -> Result<Feature, CliError>
     })
 }
 
-/// Runs sessions for a feature; `None` leaves the number of them to the settings.
+/// What is left for the runs of one call; `None` leaves it to the settings.
+#[derive(Debug, Default)]
+struct Left {
+    /// Sessions.
+    sessions: Option<u32>,
+    /// What the runs before have cost, in millionths of a dollar.
+    spent: u64,
+}
+
+/// Runs sessions for a feature.
 fn run(
     work: FeatureWork,
-    sessions: Option<u32>,
+    left: &Left,
     session: &SessionArgs,
     context: &mut Context<'_>,
 ) -> Result<Outcome, CliError> {
     refuse_inside_a_session(context)?;
     let target = Target::Feature(work.name.clone());
     let wishes = Wishes { mode: Mode::Feature(work), target, ..Wishes::default() };
-    let wishes = with(wishes, sessions, &LimitArgs::default(), session)?;
+    let mut wishes = with(wishes, left.sessions, &LimitArgs::default(), session)?;
+    let usd = wishes.budget_usd.unwrap_or(context.config()?.amount("budget.usd"));
+    if usd > 0.0 && left.spent > 0 {
+        let rest = usd - left.spent as f64 / 1e6;
+        if rest <= 0.0 {
+            return Err(CliError::new(Exit::BudgetReached, "the budget of this call is used up")
+                .hint("go on with another one: --budget USD"));
+        }
+        wishes.budget_usd = Some(rest);
+    }
     launch::run_to_end(&wishes, context)
 }
 

@@ -15,7 +15,7 @@ use ralph_engine::features::FeatureFiles;
 use ralph_engine::ports::{Filter, Store, SyncReport};
 use ralph_ui::tasks;
 
-use super::{fallen_short, known, run, texts};
+use super::{Left, fallen_short, known, run, texts};
 use crate::commands::build::SessionArgs;
 use crate::commands::import::{at_line, tell_report};
 use crate::error::{CliError, Done, feature_name, with_store};
@@ -62,7 +62,7 @@ pub(super) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
         let how = format!("ralph feature plan {name}");
         texts::written(&files.plan(), &FeatureFiles::plan_template(&name), &how)?;
         let work = FeatureWork { name: name.clone(), stage: Stage::Tasks };
-        let outcome = run(work, None, &args.session, context)?;
+        let outcome = run(work, &Left::default(), &args.session, context)?;
         if outcome.reason != StopReason::Session {
             let again = format!("ralph feature build {name}");
             return Err(fallen_short(&outcome, "the list of tasks", &again));
@@ -184,9 +184,14 @@ fn agreed(
             Ok(Answer::All)
         }
         Typed::Line(_) => Ok(Answer::Later),
-        Typed::End | Typed::Interrupted => {
+        Typed::End => {
             context.out.note("");
             Ok(Answer::Later)
+        }
+        Typed::Interrupted => {
+            context.out.note("");
+            Err(CliError::new(Exit::Cancelled, "nothing was applied")
+                .hint(format!("to apply it later: ralph feature build {} --apply", args.name)))
         }
     }
 }

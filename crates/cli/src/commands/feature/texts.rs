@@ -9,7 +9,7 @@ use ralph_engine::clock;
 use ralph_engine::features::{FeatureFiles, TextFault};
 use ralph_engine::process;
 
-use super::{fallen_short, interview, known, run};
+use super::{Left, fallen_short, interview, known, run};
 use crate::commands::build::SessionArgs;
 use crate::error::{CliError, Done, feature_name, quoted, with_store};
 use crate::exit_codes::Exit;
@@ -138,7 +138,7 @@ pub(super) fn cmd_plan(args: &PlanArgs, context: &mut Context<'_>) -> Done {
     written(&files.spec(), &spec, &format!("ralph feature create {name} --edit, or --interview"))?;
     refuse_unreadable(&files.plan(), &template)?;
     let work = FeatureWork { name: name.clone(), stage: Stage::Plan };
-    let outcome = run(work, None, &args.session, context)?;
+    let outcome = run(work, &Left::default(), &args.session, context)?;
     if outcome.reason != StopReason::Session {
         return Err(fallen_short(&outcome, "plan.md", &format!("ralph feature plan {name}")));
     }

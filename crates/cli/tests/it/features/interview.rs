@@ -14,7 +14,7 @@ fn a_question_ends_the_call_and_the_answer_goes_on_with_all_that_was_said() {
     let all = [&only_says(ASKS)[..], &only_says("<question>Which sender?</question>"), &writes()];
     let (out, said) = ended(feature(&env, &all, &["create", "login", "--interview", "Log in"]), 7);
     assert_eq!(out, "");
-    has(&said, "Blocked: the agent asks: 1. By mail? 2. For how long?\n");
+    has(&said, "? Blocked: the agent asks a person.\n");
     has(&said, "Next: ralph feature create login --answer");
     has(&said, "  1. By mail?\n  2. For how long?\n");
     has(&said, "hint: answer it: ralph feature create login --answer \"…\"");
@@ -23,6 +23,7 @@ fn a_question_ends_the_call_and_the_answer_goes_on_with_all_that_was_said() {
     has(&first, "the feature login\n");
     has(&first, "in the words of the person:\n  Log in");
     has_not(&first, "{{");
+    has(&env.ralph(&["feature", "show", "login"]).success(), "a question about the spec is open");
     // Asking again without an answer starts no session.
     let count = runs(&env).len();
     ended(feature_again(&env, &["create", "login", "--interview"]), 7);
@@ -93,6 +94,23 @@ fn what_somebody_wrote_is_gone_on_with_and_a_failing_agent_is_exit_4() {
         ),
         6,
     );
+}
+
+#[test]
+fn events_that_are_printed_stay_alone_on_standard_output() {
+    let env = project(&[]);
+    let (out, said) =
+        ended(feature(&env, &[&writes()], &["create", "login", "--interview", "--ui", "json"]), 0);
+    for line in out.lines() {
+        serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+    }
+    has(&out, "run_ended");
+    has(&said, "login/spec.md\n");
+    let adds = session(&[sh("ralph task add A --id a"), say("x")]);
+    env.write(PLAN, "# Plan\n\nOne.\n");
+    let (out, said) = ended(feature(&env, &[&adds], &["build", "login", "--ui", "json"]), 0);
+    assert!(out.lines().all(|line| line.starts_with('{')), "{out}");
+    has(&said, "a  open  A\ninserted: 1,");
 }
 
 /// A shell script as the editor.

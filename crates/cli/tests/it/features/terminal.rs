@@ -107,6 +107,21 @@ fn an_interview_has_an_end_and_can_be_left() {
 }
 
 #[test]
+fn the_budget_is_for_all_sessions_of_an_interview() {
+    let env = project(&[]);
+    let usage = r#"{"do":"usage","input":1,"output":1,"usd":0.5}"#.to_owned();
+    let asks = session(&[usage, say("<question>Which?</question>")]);
+    cassette(&env, &[&asks, &asks]);
+    let words = ["create", "login", "--interview", "--budget", "0.4"];
+    let Some(mut call) = Terminal::start(&env, &words) else { return };
+    call.reply(PROMPT, 1, "this\n");
+    let (code, screen) = call.end();
+    assert_eq!((code, runs(&env).len()), (8, 1), "{screen}");
+    has(&screen, "the budget of this call is used up");
+    has(&read(&env, INTERVIEW), "answer = \"this\"");
+}
+
+#[test]
 fn tasks_are_applied_when_the_person_agrees() {
     let env = planned();
     let adds =
@@ -118,6 +133,13 @@ fn tasks_are_applied_when_the_person_agrees() {
     assert_eq!(code, 0, "{screen}");
     has(&screen, "Apply this (2 new, 0 changed, 0 deleted)? [y/N] ");
     has(&screen, "nothing was applied; to apply it later: ralph feature build login --apply");
+    assert_eq!(env.task(&["list", "--json"]), "[]\n");
+    has(&env.ralph(&["feature", "show", "login"]).success(), "proposed.jsonl");
+    cassette(&env, &[&adds]);
+    let Some(mut call) = Terminal::start(&env, &["build", "login"]) else { return };
+    call.reply("[y/N] ", 1, "\u{3}");
+    let (code, screen) = call.end();
+    assert_eq!(code, 130, "{screen}");
     assert_eq!(env.task(&["list", "--json"]), "[]\n");
     cassette(&env, &[&session(&[sh("ralph task add C --id c"), say("x")])]);
     env.task(&["add", "Old", "--id", "old", "--feature", "login"]);
