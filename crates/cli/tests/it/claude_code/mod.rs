@@ -1,6 +1,7 @@
 //! Whole runs: `ralph build` with the real Claude Code, a scripted model and a real repository.
 
 mod ends;
+mod learning;
 mod people;
 mod pick;
 mod processes;

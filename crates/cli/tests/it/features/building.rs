@@ -219,3 +219,33 @@ fn what_is_proposed_is_kept_until_it_is_applied() {
         "inserted: 0, updated: 0,",
     );
 }
+
+#[test]
+fn proposals_made_at_the_same_time_are_all_there() {
+    let env = planned();
+    let many = "for n in $(seq 20); do ralph task add \"Task $n\" > ../id.$n 2>&1 & done; wait";
+    let (out, _) = ended(feature(&env, &[&session(&[sh(many), say("x")])], &["build", "login"]), 0);
+    has(&out, "inserted: 20, updated: 0, deleted: 0, skipped (done): 0\n");
+    let mut seen = ids(&env);
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 20);
+}
+
+#[test]
+fn a_build_that_is_killed_leaves_nothing_behind_and_can_be_made_again() {
+    let env = planned();
+    let waits =
+        session(&[sh("ralph task add A --id a"), gate_step("there", "never"), say("Proposed.")]);
+    cassette(&env, &[&waits]);
+    let mut running = env.start(&[&["feature", "build", "login"], &SCRIPTED[..]].concat());
+    wait_for(&env, "there");
+    running.kill().unwrap();
+    running.wait().unwrap();
+    assert_eq!(ids(&env).len(), 0);
+    assert!(!env.repo().join(PROPOSED).exists());
+    // Bare ralph names the command that goes on.
+    has(&env.ralph(&[]).success(), "ralph feature build login");
+    let (out, _) = ended(feature(&env, &[&three()], &["build", "login"]), 0);
+    has(&out, "inserted: 3,");
+}

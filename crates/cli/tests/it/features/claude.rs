@@ -68,3 +68,33 @@ fn s1_53_claude_proposes_a_graph_mends_a_cycle_and_works_it_off() {
     let files = env.git(&["log", "--format=%s", "-3"]);
     assert_eq!(files, "docs.txt\nform.txt\nmail.txt\n", "in the order of the graph");
 }
+
+#[test]
+fn claude_asks_is_answered_and_writes_spec_and_plan() {
+    let spec = format!("printf '# login\\n\\nBy mail.\\n' > {SPEC}");
+    let plan = format!("printf '# Plan\\n\\n1. The mailer\\n' > {PLAN}");
+    let script = Script::new()
+        .session([Turn::bash("ls"), Turn::text("<question>By mail or by name?</question>")])
+        .session([Turn::bash(spec), Turn::text("The spec is written.")])
+        .session([Turn::text("It is planned.")])
+        .session([Turn::bash(plan), Turn::text("The plan is written.")]);
+    let Some(env) = ClaudeEnv::new(crate::RALPH, script) else { return };
+    let call = |words: &[&str]| env.ralph(&[&["feature"], words, &["--agent", "claude"]].concat());
+    let (_, said) = ended(call(&["create", "login", "--interview", "Log in"]), 7);
+    has(&said, "By mail or by name?");
+    ended(call(&["create", "login", "--answer", "By mail"]), 0);
+    // A session that leaves the template is told so.
+    ended(call(&["plan", "login"]), 0);
+    let told: Vec<String> =
+        env.sessions_seen().iter().map(|session| session[0].user_text()).collect();
+    assert_eq!(told.len(), 4);
+    has(&told[0], "Log in");
+    has(&told[1], "> By mail or by name?");
+    has(&told[1], "> By mail\n");
+    has(&told[2], "By mail.");
+    has(&told[3], "plan.md is still the template that ralph wrote");
+    assert_eq!(
+        env.git(&["log", "--format=%s", "-2"]),
+        "feature-plan: iteration 1 - the plan of login\nfeature-spec: iteration 1 - the spec of login\n"
+    );
+}
