@@ -551,8 +551,19 @@ proptest! {
         rolls in proptest::collection::vec(any::<u8>(), 0..400),
         max in 1u32..12,
         tasks in 0u64..8,
+        for_a_text in any::<bool>(),
     ) {
-        let policy = if max % 2 == 0 { verified(by_iteration(max)) } else { by_iteration(max) };
+        // A text is judged after every session, and a question ends the run.
+        let text = || Policy {
+            ends: vec![EndsWhen::Session],
+            promises: vec![],
+            unchanged_fails: false,
+            always_judged: true,
+            asks: true,
+            ..by_iteration(max)
+        };
+        let policy = if for_a_text { text() } else { by_iteration(max) };
+        let policy = if max % 2 == 0 { verified(policy) } else { policy };
         let world = play(policy, tasks, &rolls, None)?;
         prop_assert!(world.state.ended, "{:#?}", world.events.last());
         prop_assert_eq!(&RunState::fold(&world.events).unwrap(), &world.state);

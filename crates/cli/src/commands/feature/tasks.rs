@@ -156,7 +156,24 @@ fn left_out(proposals: &Proposals, store: &mut dyn Store) -> Result<Vec<Task>, C
         more = needed.len() > before;
     }
     let open = |task: &Task| task.status.allows(Status::Deleted) && !needed.contains(&task.id);
-    Ok(tasks.into_iter().filter(open).collect())
+    let mut left_out: Vec<Task> = tasks.into_iter().filter(open).collect();
+    // So does a part of another feature that is not finished.
+    loop {
+        let ids: HashSet<TaskId> = left_out.iter().map(|task| task.id.clone()).collect();
+        let mut kept = Vec::new();
+        for task in left_out.iter().filter(|task| task.standing.children > 0) {
+            let parts =
+                store.list(&Filter { parent: Some(task.id.clone()), ..Filter::default() })?;
+            let open = |part: &Task| part.status != Status::Done && !ids.contains(&part.id);
+            if parts.iter().any(open) {
+                kept.push(task.id.clone());
+            }
+        }
+        left_out.retain(|task| !kept.contains(&task.id));
+        if kept.is_empty() {
+            return Ok(left_out);
+        }
+    }
 }
 
 /// Whether they may be applied: by option, by the person, or because nobody can be asked.

@@ -172,6 +172,9 @@ fn a_second_build_keeps_what_is_done_and_deletes_the_rest_only_when_told() {
         env.task(&[step, "mail"]);
     }
     env.task(&["add", "By hand", "--id", "hand", "--feature", "login"]);
+    // What has an open part elsewhere cannot go, and is not offered.
+    env.task(&["add", "Shared", "--id", "shared", "--feature", "login"]);
+    env.task(&["add", "Its part", "--id", "part", "--parent", "shared"]);
     let next = proposes(&[
         "ralph task add 'Core again' --id core",
         "ralph task add Mailer --id mail -p 4",
@@ -190,6 +193,7 @@ fn a_second_build_keeps_what_is_done_and_deletes_the_rest_only_when_told() {
     let (out, _) = ended(feature(&env, &[&next], &["build", "login", "--yes"]), 0);
     has(&out, "inserted: 0, updated: 0, deleted: 2, skipped (done): 1\n");
     assert_eq!(["form", "hand", "mail"].map(|id| status(&env, id)), ["deleted", "deleted", "done"]);
+    assert_eq!(["shared", "part"].map(|id| status(&env, id)), ["pending", "pending"]);
 }
 
 #[test]
