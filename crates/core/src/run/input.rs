@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::SlotId;
 use super::control::Control;
-use super::fact::{About, GateReport, Notice, SessionReport, TaskBrief};
+use super::fact::{About, GateReport, SessionReport, TaskBrief};
+use super::notice::Notice;
 use super::verifier::VerifierReport;
 use crate::ids::{AgentId, QuestionId, TaskId};
 use crate::task::{Counts, Status};

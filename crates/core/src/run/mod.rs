@@ -19,6 +19,7 @@ mod effect;
 pub mod exit;
 mod fact;
 mod input;
+mod notice;
 mod outcome;
 mod policy;
 mod state;
@@ -30,10 +31,11 @@ pub use control::Control;
 pub use decide::{Step, decide};
 pub use effect::{CommitPlan, Effect, Ending, Settlement, Stopping, TaskAction};
 pub use fact::{
-    About, CHANGES, Fact, GateReport, Notice, PROTECTED, Request, RunEvent, SameFailure,
-    SessionReport, TaskBrief, WEAKENED, Wait, Wish,
+    About, CHANGES, Fact, GateReport, PROTECTED, Request, RunEvent, SameFailure, SessionReport,
+    TaskBrief, WEAKENED, Wait, Wish,
 };
 pub use input::{Input, Port, Settled, Survey, TaskResult};
+pub use notice::Notice;
 pub use outcome::{Outcome, StopReason};
 pub use policy::{Budget, Claims, Commits, EndsWhen, Exhausted, Picker, Policy, Unit};
 pub use state::{Cancel, Circumstances, Difference, Phase, Resume, RunState, Slot};

@@ -87,7 +87,8 @@ mod tests {
     use super::*;
     use crate::context::FeatureTexts;
     use crate::prompts::{
-        CHECKLIST_TEMPLATE, DEFAULT_BUILD_TEMPLATE, DEFAULT_PLAN_TEMPLATE, PROGRESS_TEMPLATE,
+        CHECKLIST_TEMPLATE, DEFAULT_BUILD_TEMPLATE, DEFAULT_PLAN_TEMPLATE, FEATURE_PLAN_TEMPLATE,
+        FEATURE_SPEC_TEMPLATE, FEATURE_TASKS_TEMPLATE, PROGRESS_TEMPLATE,
     };
 
     fn prompting(rules: &str, mode: &str) -> Prompting {
@@ -116,7 +117,9 @@ mod tests {
 
     #[test]
     fn ralphs_own_words_stay_below_1500_tokens_in_every_mode() {
-        for (rules, mode, shape) in KINDS {
+        let features = [FEATURE_SPEC_TEMPLATE, FEATURE_PLAN_TEMPLATE, FEATURE_TASKS_TEMPLATE];
+        let features = features.map(|rules| (rules, "feature", Shape::Whole));
+        for (rules, mode, shape) in KINDS.into_iter().chain(features) {
             let own = prompting(rules, mode).own_words(shape, "").unwrap();
             assert!((200..1_500).contains(&own), "{mode} {shape:?}: {own}");
         }

@@ -9,8 +9,9 @@ use crate::run::SlotId;
 use crate::run::budget::{self, Used};
 use crate::run::effect::Effect;
 use crate::run::exit::{self, View};
-use crate::run::fact::{About, Fact, Notice, TaskBrief, Wait};
+use crate::run::fact::{About, Fact, TaskBrief, Wait};
 use crate::run::input::{Input, Survey};
+use crate::run::notice::Notice;
 use crate::run::policy::Picker;
 use crate::run::state::{Cancel, Phase};
 
