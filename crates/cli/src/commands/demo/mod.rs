@@ -85,8 +85,8 @@ impl Demo<'_, '_> {
         self.say(
             "3. The evidence",
             "The first attempt at --loud was refused by a gate, the first one at this task by the \
-             verifier, and the next session was told why. Attempts and verdicts are kept, each with \
-             the git tree that it is about:",
+             verifier, and the next session was told why. Attempts, verdicts, changes and cost are \
+             kept:",
         )?;
         self.run(&["task", "show", story::REFUTED])?;
         self.say("4. The commits", "One for each task, of the very tree that was judged green:")?;

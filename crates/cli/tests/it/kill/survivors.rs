@@ -38,11 +38,10 @@ fn the_next_build_ends_what_a_killed_run_left_alive() {
     assert!(lives(&hidden), "what has a session of its own outlives the run");
     let run = world.build(None);
     assert_eq!(run.end.code(), Some(0), "{}", world.said());
-    assert!(
-        world.said().contains("ended 2 processes of a run that was killed"),
-        "{}",
-        world.said()
-    );
+    // The session may be killed before it sleeps: then the hidden one is the only one.
+    let said = world.said();
+    let counts = ["ended 2 processes", "ended 1 process"].map(|count| said.contains(count));
+    assert!(counts.contains(&true) && said.contains("of a run that was killed"), "{said}");
     assert!(!lives(&hidden));
     assert!(world.processes().is_empty());
     assert_eq!(world.statuses()["stuck"], Status::Done);
