@@ -51,7 +51,8 @@ fn race(workers: usize, tasks: usize) {
     let ids: HashSet<&String> = claims.iter().map(|(id, _)| id).collect();
     assert_eq!((claims.len(), ids.len()), (tasks, tasks));
     let worst = claims.iter().map(|(_, took)| *took).max().unwrap();
-    assert!(worst < Duration::from_secs(2), "the worst wait was {worst:?}");
+    // Nobody starves. How long exactly is what the benchmark measures, on a quiet machine.
+    assert!(worst < Duration::from_secs(15), "the worst wait was {worst:?}");
     assert_eq!(
         env.task(&["plan-status"]),
         format!("0 open, {tasks} active, 0 done, 0 blocked, 0 deleted\n")
