@@ -290,29 +290,17 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
     project.exclude_state()?;
     let lock = lock(&project)?;
     let mut store = context.store()?;
-    let plan = plan(wishes, context, store.as_mut())?;
+    let ready = plan(wishes, context, store.as_mut())?;
     drop(store);
-    let folder = plan.folder();
+    let folder = ready.folder();
     let hook_environment = agent::gate_environment(context.environment);
-    let vcs = GitVcs::new(plan.project.clone())?.with_hooks(&hook_environment, GATE_TIMEOUT);
+    let vcs = GitVcs::new(ready.project.clone())?.with_hooks(&hook_environment, GATE_TIMEOUT);
     // Found out after a session, it would have cost one.
     vcs.check_identity().map_err(git_failed)?;
     let (_, store_path) = context.store_path()?;
-    let Plan {
-        project,
-        config,
-        preset,
-        plan,
-        policy,
-        resume,
-        scope,
-        agent,
-        verifier,
-        prompting,
-        gates,
-        notices,
-    } = plan;
-    if let Some(plan) = &plan {
+    let (project, config, preset) = (ready.project, ready.config, ready.preset);
+    let (agent, policy) = (ready.agent, ready.policy);
+    if let Some(plan) = &ready.plan {
         plan.sweep();
     }
     let logs_folder = project.resolve(config.text("logs.dir"));
@@ -339,16 +327,16 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
         lock,
         run: run_id,
         agent_ids,
-        resume,
-        target: target_words(wishes, plan.as_ref()),
+        resume: ready.resume,
+        target: target_words(wishes, ready.plan.as_ref()),
         folder,
-        about: prompt::about(wishes, &prompting),
+        about: prompt::about(wishes, &ready.prompting),
         deliverable: match &wishes.mode {
             Mode::Feature(work) => Some(work.deliverable(&project)),
             Mode::Build | Mode::Plan | Mode::Prompt(_) => None,
         },
         recent_attempts: usize::try_from(config.whole("loop.recent_threads")).unwrap_or(usize::MAX),
-        scope,
+        scope: ready.scope,
         agent: agent.profile,
         executable: agent.executable,
         extra_args: agent.extra_args,
@@ -357,7 +345,7 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
             None => config.list("agent.allowed_tools").into_iter().map(str::to_owned).collect(),
         },
         cassette: agent.cassette,
-        verifier: verifier.map(|found| VerifierSetup {
+        verifier: ready.verifier.map(|found| VerifierSetup {
             agent: found.profile,
             executable: found.executable,
             extra_args: found.extra_args,
@@ -367,10 +355,10 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
         gate_environment: agent::gate_environment(context.environment),
         watch: watch(wishes, &config, preset),
         prompt: style(&policy, &config, preset),
-        plan,
+        plan: ready.plan,
         policy,
-        prompting,
-        gates: gates.into_iter().map(InForce::spec).collect(),
+        prompting: ready.prompting,
+        gates: ready.gates.into_iter().map(InForce::spec).collect(),
         gate_rules: gates::rules(&project, &config),
         lease: Lease::DEFAULT,
         open_store: Arc::new(move || {
@@ -385,7 +373,7 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
         desk: Arc::new(desk),
         peek_text: Arc::new(peek_text),
         ids,
-        notices,
+        notices: ready.notices,
         disk_floor: DISK_FLOOR,
         project,
     };
