@@ -32,9 +32,10 @@ pub use memory::Snapshot;
 pub use reconcile::{Look, ReconcileError};
 pub use session::{Book, DONE_MARKER, Requested, Verdicts};
 
-/// How often a file that is missing or empty is looked at again, and after how long.
-const LOOKS: u32 = 5;
-const PAUSE: Duration = Duration::from_millis(10);
+/// How often a file that is missing or empty is looked at again, and after how long: a second in all. On a
+/// busy machine an editor may stand still for that long between emptying a file and writing it.
+const LOOKS: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Why a plan file cannot be used.
 #[derive(Debug, thiserror::Error)]
