@@ -28,6 +28,8 @@ pub struct Preset {
     pub ends: &'static [&'static str],
     /// `loop.commit`.
     pub commit: &'static str,
+    /// `loop.on_red`.
+    pub on_red: &'static str,
     /// `loop.on_exhausted`.
     pub on_exhausted: &'static str,
     /// `loop.prompt`.
@@ -57,6 +59,7 @@ pub const PRESETS: [Preset; 4] = [
         pick: "loop",
         ends: &["ticked", "marker"],
         commit: "loop-if-done",
+        on_red: "feed",
         on_exhausted: "fail",
         prompt: "system",
         max_retries: Retries::AtMost(3),
@@ -74,6 +77,7 @@ pub const PRESETS: [Preset; 4] = [
         pick: "agent",
         ends: &["ticked", "marker"],
         commit: "loop",
+        on_red: "retry",
         on_exhausted: "stop",
         prompt: "stdin",
         max_retries: Retries::AtMost(3),
@@ -91,6 +95,7 @@ pub const PRESETS: [Preset; 4] = [
         pick: "loop",
         ends: &["settled"],
         commit: "agent+leftovers",
+        on_red: "retry",
         on_exhausted: "fail",
         prompt: "system",
         max_retries: Retries::AtMost(3),
@@ -108,6 +113,7 @@ pub const PRESETS: [Preset; 4] = [
         pick: "agent",
         ends: &["settled"],
         commit: "agent+leftovers",
+        on_red: "retry",
         on_exhausted: "never",
         prompt: "argument",
         max_retries: Retries::Unlimited,

@@ -2,7 +2,7 @@
 
 use ralph_core::FeatureName;
 use ralph_core::attempt::AttemptContext;
-use ralph_core::run::{Claims, Commits, EndsWhen, Exhausted, Picker, Policy, Unit};
+use ralph_core::run::{Claims, Commits, EndsWhen, Exhausted, OnRed, Picker, Policy, Unit};
 use ralph_core::task::{RetryLimit, Status, Task};
 use ralph_engine::context::FeatureTexts;
 use ralph_engine::features::FeatureFiles;
@@ -70,6 +70,7 @@ impl FeatureWork {
             retries: RetryLimit::AtMost(3),
             idle: 0,
             unit: Unit::Iteration,
+            on_red: OnRed::Retry,
             on_exhausted: Exhausted::Stop,
             commits: match self.stage {
                 Stage::Spec(_) | Stage::Plan => Commits::EveryIteration,

@@ -2,7 +2,7 @@
 
 use ralph_core::policy::strategy::{Model, Strategy, TierNames};
 use ralph_core::run::{
-    Budget, Claims, Commits, EndsWhen, Exhausted, Picker, Policy, Resume, Unit, Verifier,
+    Budget, Claims, Commits, EndsWhen, Exhausted, OnRed, Picker, Policy, Resume, Unit, Verifier,
     VerifierModel,
 };
 use ralph_core::task::RetryLimit;
@@ -88,6 +88,10 @@ pub(super) fn policy(
         tiers: tiers(config, agent.profile.name()),
         port_retries: PORT_RETRIES,
         unit,
+        on_red: match text("loop.on_red", preset.on_red).as_str() {
+            "feed" => OnRed::Feed,
+            _ => OnRed::Retry,
+        },
         on_exhausted: match text("loop.on_exhausted", preset.on_exhausted).as_str() {
             "stop" => Exhausted::Stop,
             _ => Exhausted::Fail,
@@ -125,6 +129,7 @@ pub(super) fn policy(
             retries: wishes.max_retries.unwrap_or(RetryLimit::AtMost(3)),
             idle: number("loop.idle_threshold", PLAN_IDLE),
             unit: Unit::Iteration,
+            on_red: OnRed::Retry,
             on_exhausted: Exhausted::Stop,
             commits: Commits::EveryIteration,
             ends: vec![EndsWhen::Marker],
@@ -141,6 +146,7 @@ pub(super) fn policy(
             retries: RetryLimit::AtMost(0),
             idle: 0,
             unit: Unit::Iteration,
+            on_red: OnRed::Retry,
             on_exhausted: Exhausted::Stop,
             commits: Commits::EveryIteration,
             ends: vec![EndsWhen::Session],

@@ -37,7 +37,7 @@ pub use fact::{
 pub use input::{Input, Port, Settled, Survey, TaskResult};
 pub use notice::Notice;
 pub use outcome::{Outcome, StopReason};
-pub use policy::{Budget, Claims, Commits, EndsWhen, Exhausted, Picker, Policy, Unit};
+pub use policy::{Budget, Claims, Commits, EndsWhen, Exhausted, OnRed, Picker, Policy, Unit};
 pub use state::{Cancel, Circumstances, Difference, Phase, Resume, RunState, Slot};
 pub use verifier::{VERIFIER, Verifier, VerifierModel, VerifierReport};
 

@@ -37,6 +37,18 @@ pub enum Unit {
     Iteration,
 }
 
+/// What follows from red gates, where the iteration as a whole is judged. A task that is judged by itself
+/// comes back either way, and its next session is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnRed {
+    /// The iteration is tried again under its number.
+    #[default]
+    Retry,
+    /// It is over; what the gates said is told to the next one.
+    Feed,
+}
+
 /// What happens when the retries are used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -127,6 +139,9 @@ pub struct Policy {
     /// What is judged and tried again.
     #[serde(default)]
     pub unit: Unit,
+    /// What follows from red gates.
+    #[serde(default)]
+    pub on_red: OnRed,
     /// What happens when the retries are used up.
     #[serde(default)]
     pub on_exhausted: Exhausted,
@@ -176,6 +191,7 @@ impl Default for Policy {
             tiers: TierNames::default(),
             port_retries: 4,
             unit: Unit::Task,
+            on_red: OnRed::Retry,
             on_exhausted: Exhausted::Fail,
             commits: Commits::WhenDone,
             ends: settled(),

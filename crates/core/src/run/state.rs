@@ -9,7 +9,7 @@ use super::control::Control;
 use super::fact::{About, Fact, GateReport, RunEvent, SessionReport, TaskBrief, Wait};
 use super::notice::Notice;
 use super::outcome::{Outcome, StopReason};
-use super::policy::{Exhausted, Picker, Policy};
+use super::policy::{Exhausted, OnRed, Picker, Policy};
 use crate::agent::Usage;
 use crate::ids::{AgentId, RunId, TaskId};
 use crate::policy::strategy::{Distress, ModelState, distress};
@@ -288,9 +288,14 @@ impl RunState {
 
     /// Whether an iteration that ended so is tried once more under its number.
     pub fn tries_again(&self, class: Class) -> bool {
-        self.policy.by_iteration()
-            && class.is_tried_again()
+        self.is_retried(class)
             && after_failure(self.iteration_retries, self.policy.retries, false) == Status::Pending
+    }
+
+    /// Whether iterations that end so are tried again, as long as there are retries.
+    pub fn is_retried(&self, class: Class) -> bool {
+        let fed = class == Class::Red && self.policy.on_red == OnRed::Feed;
+        self.policy.by_iteration() && class.is_tried_again() && !fed
     }
 
     /// What the end of the slot's iteration is decided under.
@@ -515,7 +520,7 @@ impl RunState {
         };
         let (row, again) = (class.row(), *again);
         self.asked = (self.policy.asks && *class == Class::Question).then(|| detail.clone());
-        match (self.policy.by_iteration() && class.is_tried_again(), again) {
+        match (self.is_retried(*class), again) {
             (false, _) if row.counts => self.iteration_retries = 0,
             (true, true) => self.iteration_retries += 1,
             (true, false) if self.policy.on_exhausted == Exhausted::Stop => {

@@ -187,6 +187,21 @@ fn s3_10_s3_12_s3_18_red_gates_are_tried_again_and_then_exit_3() {
 }
 
 #[test]
+fn red_gates_that_feed_the_next_iteration_end_this_one() {
+    let mut env = with_checklist();
+    gate(&env, "test -e good || { echo 'FAILED: good is missing'; exit 1; }");
+    let body = "cat > $here/prompt.$n; echo $n > work; [ $n = 6 ] && touch good; result ok";
+    let here = stand_in(&mut env, body);
+    let feed = ["build", "6", "--agent", "claude", "--set", "loop.on_red=feed"];
+    said(env.ralph(&feed), 0);
+    assert_eq!(numbers(&env), [(1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0)]);
+    assert_eq!(classes(&env), ["red", "red", "red", "red", "red", "done"]);
+    let second = std::fs::read_to_string(here.join("prompt.2")).unwrap();
+    has(&second, "FAILED: good is missing");
+    assert_eq!(read(&env, "work"), "6\n", "what is red stays where it is");
+}
+
+#[test]
 fn s3_10_what_a_red_gate_found_is_in_the_prompt_of_the_retry() {
     let mut env = with_checklist();
     gate(&env, "test -e good || { echo 'FAILED: good is missing'; exit 1; }");

@@ -86,7 +86,7 @@ pub(super) fn settlement(state: &RunState, slot: &Slot) -> Option<Settlement> {
     };
     let done: Vec<&Ending> = tasks.iter().filter(|ending| ending.class == Class::Done).collect();
     let given_up = match policy.by_iteration() {
-        true => class.is_tried_again() && !state.tries_again(class),
+        true => state.is_retried(class) && !state.tries_again(class),
         false => done.is_empty() && tasks.iter().any(|ending| gives_up(policy, ending)),
     };
     let commits = match policy.commits {

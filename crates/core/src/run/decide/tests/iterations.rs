@@ -1,7 +1,7 @@
 //! Runs whose iterations are judged as a whole: checklists, plans, single prompts.
 
 use super::*;
-use crate::run::{Commits, EndsWhen, Exhausted, Unit};
+use crate::run::{Commits, EndsWhen, Exhausted, OnRed, Unit};
 
 /// The preset `checklist`.
 fn checklist() -> Policy {
@@ -62,6 +62,17 @@ fn s3_18_a_red_iteration_is_tried_three_times_more_under_its_number() {
         &[red(), red(), red(), says("").gate(true), red(), complete().gate(true)],
     );
     assert_eq!((mended.ended_as(), numbers(&mended)), ("Complete", vec![1, 1, 1, 1, 2, 2]));
+}
+
+#[test]
+fn red_gates_may_feed_the_next_iteration_instead() {
+    let policy = Policy { on_red: OnRed::Feed, max_sessions: Some(6), ..checklist() };
+    let red = || says("").gate(false);
+    let plays = [red(), red(), red(), red(), red(), complete().gate(true)];
+    let world = World::run(policy, 2, &plays);
+    assert_eq!((world.ended_as(), numbers(&world)), ("Complete", vec![1, 2, 3, 4, 5, 6]));
+    assert!(world.settlements.iter().all(|settlement| !settlement.put_back));
+    assert_eq!((world.outcome().successful, world.outcome().failed), (1, 5));
 }
 
 #[test]
