@@ -7,7 +7,7 @@ use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, Input, Notice, PROTECTED, SlotId};
 
 use super::crew::{Crew, Failed};
-use super::surroundings::{Surroundings, leads_out};
+use super::surroundings::leads_out;
 use crate::ports::Candidate;
 
 /// How many files are named.
@@ -53,7 +53,7 @@ impl Crew {
         candidate: &Candidate,
     ) -> Result<Vec<String>, Failed> {
         let settled = self.settled_tree();
-        let mut found = self.surroundings.changed(&Surroundings::of(&self.setup));
+        let mut found = self.surroundings.changed_in(&self.setup);
         if settled == candidate.tree {
             return Ok(found);
         }

@@ -3,6 +3,7 @@
 //! began; what a session makes of them is reported or refused like a protected file.
 
 use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::setup::Setup;
@@ -14,13 +15,25 @@ pub(super) struct Surroundings {
     said: Vec<(String, String)>,
     /// The ignored files that a checkout gets, and their content as a number.
     included: Vec<(String, u64)>,
+    /// Where each file lies, and how it looked from outside; `None` when it was not there.
+    files: Vec<(PathBuf, Option<Outside>)>,
+}
+
+/// Inode, size, and the moments of the last change to content and to anything, which nobody can set.
+type Outside = (u64, u64, [i64; 4]);
+
+fn outside(path: &Path) -> Option<Outside> {
+    let found = std::fs::metadata(path).ok()?;
+    let moments = [found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()];
+    Some((found.ino(), found.size(), moments))
 }
 
 impl Surroundings {
     /// As they are now. What cannot be read says nothing.
     pub(super) fn of(setup: &Setup) -> Self {
-        let mut said = Vec::new();
+        let (mut said, mut files) = (Vec::new(), Vec::new());
         let mut note = |name: String, path: &Path, says: fn(&str) -> String| {
+            files.push((path.to_owned(), outside(path)));
             let text = std::fs::read(path).unwrap_or_default();
             said.push((name, says(&String::from_utf8_lossy(&text))));
         };
@@ -32,17 +45,23 @@ impl Surroundings {
         for (name, path) in of_person(setup) {
             note(name, &path, filters);
         }
-        let rules = &setup.gate_rules;
-        let wanted = rules.clean && !rules.include.trim().is_empty();
-        let included = match wanted {
-            true => setup.vcs.included(&rules.include).unwrap_or_default(),
+        let included = match wants_included(setup) {
+            true => setup.vcs.included(&setup.gate_rules.include).unwrap_or_default(),
             false => vec![],
         };
-        Self { said, included }
+        Self { said, included, files }
     }
 
-    /// What is different now, in words.
-    pub(super) fn changed(&self, now: &Self) -> Vec<String> {
+    /// What is different now, in words. What nobody has touched is not read again.
+    pub(super) fn changed_in(&self, setup: &Setup) -> Vec<String> {
+        let touched = self.files.iter().any(|(path, then)| outside(path) != *then);
+        match touched || wants_included(setup) {
+            true => self.changed(&Self::of(setup)),
+            false => vec![],
+        }
+    }
+
+    fn changed(&self, now: &Self) -> Vec<String> {
         let settings = self.said.iter().zip(&now.said).filter(|(then, now)| then.1 != now.1);
         let mut found: Vec<String> =
             settings.map(|((name, _), _)| format!("{name} (how git shows files)")).collect();
@@ -54,6 +73,11 @@ impl Surroundings {
         found.extend(files.map(|(name, _)| format!("{name} (what a clean checkout gets)")));
         found
     }
+}
+
+/// Whether a checkout gets ignored files too.
+fn wants_included(setup: &Setup) -> bool {
+    setup.gate_rules.clean && !setup.gate_rules.include.trim().is_empty()
 }
 
 /// The person's own settings of git.
@@ -122,11 +146,13 @@ mod tests {
         let then = Surroundings {
             said: vec![("a".into(), String::new()), ("b".into(), "x".into())],
             included: vec![(".env".into(), 1), ("old".into(), 2)],
+            files: vec![],
         };
         assert!(then.changed(&then).is_empty());
         let now = Surroundings {
             said: vec![("a".into(), "new".into()), ("b".into(), "x".into())],
             included: vec![(".env".into(), 3), ("more".into(), 4)],
+            files: vec![],
         };
         let found = then.changed(&now);
         let what = "(what a clean checkout gets)";
