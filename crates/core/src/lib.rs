@@ -9,6 +9,7 @@
 //! | [`agent`] | what a session tells, asks for and ends with, whatever the agent |
 //! | [`agents_md`] | the test command in `AGENTS.md` |
 //! | [`amounts`] | money and tokens in words |
+//! | [`branch`] | names of branches, and the folders of their worktrees |
 //! | [`glob`] | patterns of paths |
 //! | [`ids`] | names of things: [`TaskId`], [`AgentId`], [`FeatureName`] … and what may be one |
 //! | [`time`] | [`Timestamp`] and [`Lease`] lengths as data |
@@ -26,6 +27,7 @@ pub mod agent;
 pub mod agents_md;
 pub mod amounts;
 pub mod attempt;
+pub mod branch;
 pub mod glob;
 pub mod ids;
 pub mod nearest;

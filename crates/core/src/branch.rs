@@ -1,0 +1,404 @@
+//! Names of branches that ralph makes, and the folders of their worktrees.
+//!
+//! What git accepts is the outer bound. Inside it, names are left out that would be read as something
+//! else: as an option, as a commit, or, on a disk that does not tell `A` from `a`, as another branch.
+
+use std::fmt;
+
+use crate::ids::{MAX_ID_LEN, TaskId};
+use crate::text::printable_line;
+
+/// The longest name, in bytes: with `.lock` behind it, its last part is still a file name.
+pub const MAX_BRANCH_LEN: usize = 200;
+
+/// Why a text cannot be the name of a branch, or not beside the others.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BranchError {
+    /// Nothing was given.
+    #[error("a branch needs a name")]
+    Empty,
+    /// Longer than [`MAX_BRANCH_LEN`].
+    #[error("the name of a branch has at most {MAX_BRANCH_LEN} bytes, this one has {len}")]
+    TooLong {
+        /// Its length.
+        len: usize,
+    },
+    /// It would be read as an option.
+    #[error("the name of a branch cannot start with \"-\"")]
+    OptionLike,
+    /// It is a name that git has for something else.
+    #[error("{name:?} means something else to git")]
+    Taken {
+        /// The name.
+        name: String,
+    },
+    /// A character that names of branches do not have.
+    #[error("the name of a branch cannot contain {found:?}")]
+    Character {
+        /// The character.
+        found: char,
+    },
+    /// Characters that git reads as an operator.
+    #[error("the name of a branch cannot contain {found:?}")]
+    Sequence {
+        /// The characters.
+        found: &'static str,
+    },
+    /// A part between slashes that git does not accept.
+    #[error("{part:?} cannot be a part of the name of a branch: {why}")]
+    Part {
+        /// The part.
+        part: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// It is one that ralph must not work on.
+    #[error("branch {name} is protected")]
+    Protected {
+        /// The name.
+        name: String,
+    },
+    /// It is checked out where the person works.
+    #[error("branch {name} is checked out here")]
+    Current {
+        /// The name.
+        name: String,
+    },
+    /// It is named twice.
+    #[error("branch {name} is named twice")]
+    Twice {
+        /// The name.
+        name: String,
+    },
+    /// Two names that differ by case alone: on many disks they are one file.
+    #[error("branches {one} and {other} differ by case alone")]
+    Twins {
+        /// The one that came first.
+        one: String,
+        /// The other.
+        other: String,
+    },
+    /// One name is a folder of the other: git cannot have both.
+    #[error("there cannot be a branch {outer} beside {inner}")]
+    Nested {
+        /// The shorter one.
+        outer: String,
+        /// The longer one.
+        inner: String,
+    },
+}
+
+/// The name of a branch, without `refs/heads/`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BranchName(String);
+
+impl BranchName {
+    /// Checks and wraps a text.
+    pub fn new(text: &str) -> Result<Self, BranchError> {
+        check(text)?;
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The folder of its worktree below that of all worktrees, by its parts. No part is `.`, `..` or
+    /// `.git`, and none has a separator.
+    pub fn folder(&self) -> impl Iterator<Item = &str> {
+        self.0.split('/')
+    }
+
+    /// The name of the last folder, which git takes for that of the worktree.
+    pub fn last_part(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+
+    /// A file name of its own, also where case is not told apart: every byte but small letters, digits
+    /// and `-` is written `=HH`.
+    pub fn file_name(&self) -> String {
+        let escaped =
+            escape(&self.0, '=', |b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        shortened(escaped, &self.0, 200)
+    }
+
+    /// The name that work left in its worktree is saved under, and by which it is brought back.
+    pub fn as_task(&self) -> Option<TaskId> {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b"._:#@+=/-".contains(&b);
+        // No branch has a tilde, so the escaped name is that of no other.
+        let escaped = escape(&self.0, '~', plain);
+        let whole = if escaped.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+            escaped
+        } else {
+            format!("branch-{escaped}")
+        };
+        TaskId::new(shortened(whole, &self.0, MAX_ID_LEN)).ok()
+    }
+
+    /// Compares as disks do that do not tell `A` from `a`.
+    fn folded(&self) -> String {
+        self.0.to_lowercase()
+    }
+}
+
+impl fmt::Display for BranchName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+fn escape(text: &str, mark: char, plain: impl Fn(u8) -> bool) -> String {
+    let mut escaped = String::new();
+    for byte in text.bytes() {
+        if plain(byte) {
+            escaped.push(char::from(byte));
+        } else {
+            escaped.push_str(&format!("{mark}{byte:02X}"));
+        }
+    }
+    escaped
+}
+
+/// At most so many bytes; what is cut off leaves a number behind that tells it from others.
+fn shortened(escaped: String, whole: &str, most: usize) -> String {
+    if escaped.len() <= most {
+        return escaped;
+    }
+    let number = whole.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    // Everything escaped is ASCII.
+    let kept: String = escaped.chars().take(most - 17).collect();
+    format!("{}-{number:016x}", kept.trim_end_matches(['/', '.']))
+}
+
+fn check(text: &str) -> Result<(), BranchError> {
+    if text.is_empty() {
+        return Err(BranchError::Empty);
+    }
+    if text.len() > MAX_BRANCH_LEN {
+        return Err(BranchError::TooLong { len: text.len() });
+    }
+    if text.starts_with('-') {
+        return Err(BranchError::OptionLike);
+    }
+    let is_id = matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit());
+    if is_id || text.eq_ignore_ascii_case("HEAD") || text == "@" || text.starts_with("refs/") {
+        return Err(BranchError::Taken { name: text.to_owned() });
+    }
+    if let Some(found) = text.chars().find(|c| !may_have(*c)) {
+        return Err(BranchError::Character { found });
+    }
+    if let Some(found) = ["..", "@{"].into_iter().find(|s| text.contains(s)) {
+        return Err(BranchError::Sequence { found });
+    }
+    text.split('/').try_for_each(check_part)
+}
+
+fn may_have(c: char) -> bool {
+    // What cannot be printed as it is would look like another name, or like none.
+    !c.is_control()
+        && !c.is_whitespace()
+        && !"~^:?*[\\".contains(c)
+        && printable_line(c.encode_utf8(&mut [0; 4])).chars().eq([c])
+}
+
+fn check_part(part: &str) -> Result<(), BranchError> {
+    let lower = part.to_ascii_lowercase();
+    let why = if part.is_empty() {
+        "it is empty"
+    } else if part.starts_with('.') {
+        "it starts with a dot"
+    } else if lower.ends_with(".lock") {
+        "it ends with .lock"
+    } else if part.ends_with('.') {
+        "it ends with a dot"
+    } else {
+        return Ok(());
+    };
+    Err(BranchError::Part { part: part.to_owned(), why })
+}
+
+/// Whether ralph may work on the branch: not on one that is protected, nor on the one that the person
+/// has checked out. Names that differ by case alone count as one.
+pub fn check_free(
+    name: &BranchName,
+    protected: &[String],
+    current: Option<&str>,
+) -> Result<(), BranchError> {
+    let folded = name.folded();
+    if protected.iter().any(|other| other.to_lowercase() == folded) {
+        return Err(BranchError::Protected { name: name.to_string() });
+    }
+    if current.is_some_and(|other| other.to_lowercase() == folded) {
+        return Err(BranchError::Current { name: name.to_string() });
+    }
+    Ok(())
+}
+
+/// Whether branches of these names can be beside each other, on any disk.
+pub fn check_together(names: &[BranchName]) -> Result<(), BranchError> {
+    for (at, name) in names.iter().enumerate() {
+        names[..at].iter().try_for_each(|before| check_beside(before, name))?;
+    }
+    Ok(())
+}
+
+/// Whether a branch `new` can be made beside `old`.
+pub fn check_beside(old: &BranchName, new: &BranchName) -> Result<(), BranchError> {
+    if old == new {
+        return Err(BranchError::Twice { name: new.to_string() });
+    }
+    let (a, b) = (old.folded(), new.folded());
+    if a == b {
+        return Err(BranchError::Twins { one: old.to_string(), other: new.to_string() });
+    }
+    let is_in = |inner: &str, outer: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'))
+    };
+    match (is_in(&b, &a), is_in(&a, &b)) {
+        (true, _) => Err(BranchError::Nested { outer: old.to_string(), inner: new.to_string() }),
+        (_, true) => Err(BranchError::Nested { outer: new.to_string(), inner: old.to_string() }),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(text: &str) -> BranchName {
+        BranchName::new(text).unwrap()
+    }
+
+    #[test]
+    fn names_that_mean_something_else_are_refused() {
+        for text in [
+            "",
+            "-x",
+            "--upload-pack=x",
+            "@",
+            "HEAD",
+            "head",
+            "refs/heads/x",
+            "a b",
+            "a\tb",
+            "a\n",
+            "a~1",
+            "a^",
+            "a:b",
+            "a?",
+            "a*",
+            "a[1]",
+            "a\\b",
+            "a..b",
+            "../x",
+            "a/../b",
+            "a@{1}",
+            "@{-1}",
+            "a//b",
+            "/a",
+            "a/",
+            ".a",
+            "a/.git",
+            "a.",
+            "a/b.",
+            "a.lock",
+            "a.LOCK/b",
+            "a\u{202e}b",
+            "a\u{200b}b",
+            "a\u{7f}",
+            "a\u{85}",
+            "0123456789abcdef0123456789abcdef01234567",
+        ] {
+            assert!(BranchName::new(text).is_err(), "{text:?}");
+        }
+        assert!(BranchName::new(&"a".repeat(MAX_BRANCH_LEN + 1)).is_err());
+    }
+
+    #[test]
+    fn names_of_people_are_names() {
+        for text in [
+            "feature",
+            "feat/login-form",
+            "v1.2",
+            "größe",
+            "日本語",
+            "a;$(touch${IFS}x)",
+            "a@b",
+            "a/-b",
+            "x-1_2+3",
+            "{a}",
+            "user/ada/fix#7",
+            "head/er",
+            "a.lockx",
+        ] {
+            assert_eq!(name(text).as_str(), text);
+        }
+        assert!(BranchName::new(&"a".repeat(MAX_BRANCH_LEN)).is_ok());
+    }
+
+    #[test]
+    fn protected_and_current_branches_are_left_alone_whatever_their_case() {
+        let protected = ["main".to_owned(), "Release".to_owned()];
+        for (text, current, free) in [
+            ("main", None, false),
+            ("Main", None, false),
+            ("release", None, false),
+            ("work", Some("work"), false),
+            ("work", Some("Work"), false),
+            ("main/x", Some("work"), true),
+            ("work", None, true),
+        ] {
+            assert_eq!(check_free(&name(text), &protected, current).is_ok(), free, "{text}");
+        }
+    }
+
+    #[test]
+    fn branches_that_one_disk_cannot_hold_are_not_made_together() {
+        let together = |texts: &[&str]| {
+            check_together(&texts.iter().map(|text| name(text)).collect::<Vec<_>>())
+        };
+        for (texts, said) in [
+            (["a", "a"], "named twice"),
+            (["a", "A"], "differ by case alone"),
+            (["ä", "Ä"], "differ by case alone"),
+            (["a", "a/b"], "no branch a beside a/b"),
+            (["a/b", "A"], "no branch A beside a/b"),
+        ] {
+            let error = together(&texts).unwrap_err().to_string();
+            let said = said.replace("no branch", "there cannot be a branch");
+            assert!(error.contains(&said), "{error}");
+        }
+        assert_eq!(together(&["a", "ab", "b/a", "b/c", "a-b"]), Ok(()));
+    }
+
+    #[test]
+    fn a_branch_has_a_file_and_a_task_of_its_own() {
+        let long = format!("{}/{}", "ä".repeat(40), "B".repeat(80));
+        let longer = format!("{long}x");
+        let texts = ["a", "A", "a/b", "a=b", "a.b", "größe", "a;b", "(x", &long, &longer];
+        let names: Vec<BranchName> = texts.iter().map(|text| name(text)).collect();
+        let mut files: Vec<String> =
+            names.iter().map(|name| name.file_name().to_lowercase()).collect();
+        let mut tasks: Vec<TaskId> = names.iter().map(|name| name.as_task().unwrap()).collect();
+        assert!(files.iter().all(|file| file.len() <= 200 && !file.contains(['/', '.'])));
+        assert_eq!(tasks[2].as_str(), "a/b", "most names stay as they are");
+        for list in [files.len(), tasks.len()] {
+            assert_eq!(list, texts.len());
+        }
+        files.sort();
+        files.dedup();
+        tasks.sort();
+        tasks.dedup();
+        assert_eq!((files.len(), tasks.len()), (texts.len(), texts.len()));
+    }
+
+    #[test]
+    fn the_folder_stays_below_the_others() {
+        let parts: Vec<String> = name("feat/a.b/c").folder().map(str::to_owned).collect();
+        assert_eq!(parts, ["feat", "a.b", "c"]);
+        assert_eq!(name("feat/a.b/c").last_part(), "c");
+    }
+}
