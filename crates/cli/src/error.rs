@@ -141,6 +141,7 @@ impl From<GitError> for CliError {
             GitError::OtherBranch { expected: Some(branch), .. } => {
                 failed.hint(format!("go back to it: git switch {branch}"))
             }
+            GitError::Worktree(refusal) => failed.hint(refusal.hint(quoted)),
             GitError::Project(error) => Self::from(error),
             _ => failed,
         }

@@ -28,3 +28,7 @@ mod random;
 mod recovering;
 #[path = "vcs/saving.rs"]
 mod saving;
+#[path = "vcs/worktree_kills.rs"]
+mod worktree_kills;
+#[path = "vcs/worktrees.rs"]
+mod worktrees;

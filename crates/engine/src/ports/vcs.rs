@@ -9,6 +9,7 @@ use ralph_core::records::FileChange;
 use ralph_core::{TaskId, Timestamp};
 
 use crate::project::ProjectError;
+use crate::vcs::worktree::WorktreeRefusal;
 
 /// Why version control did not do what it was asked. Nothing that belongs to a person was changed,
 /// unless the variant says so.
@@ -84,6 +85,9 @@ pub enum GitError {
         #[source]
         source: io::Error,
     },
+    /// A worktree of a branch cannot be made or removed.
+    #[error(transparent)]
+    Worktree(#[from] WorktreeRefusal),
     /// The repository is not as it was when it was found.
     #[error(transparent)]
     Project(#[from] ProjectError),

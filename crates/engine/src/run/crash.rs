@@ -31,6 +31,17 @@ pub const POINTS: &[&str] = &[
     "run-ending",
 ];
 
+/// The points on the way of a worktree of a branch: made, then removed.
+pub const WORKTREE_POINTS: &[&str] = &[
+    "worktree-marked",
+    "worktree-added",
+    "worktree-named",
+    "worktree-filled",
+    "worktree-saved",
+    "worktree-moved",
+    "worktree-removed",
+];
+
 struct Armed {
     point: String,
     left: AtomicU32,
@@ -43,15 +54,19 @@ static ARMED: OnceLock<Armed> = OnceLock::new();
 pub fn arm(text: &str) -> bool {
     let (name, nth) = text.split_once(':').unwrap_or((text, "1"));
     let Ok(nth) = nth.parse::<u32>() else { return false };
-    if !POINTS.contains(&name) {
+    if !is_point(name) {
         return false;
     }
     ARMED.set(Armed { point: name.to_owned(), left: AtomicU32::new(nth.max(1)) }).is_ok()
 }
 
+fn is_point(name: &str) -> bool {
+    POINTS.contains(&name) || WORKTREE_POINTS.contains(&name)
+}
+
 /// Passes a point.
 pub(crate) fn point(name: &'static str) {
-    debug_assert!(POINTS.contains(&name), "{name} is not listed");
+    debug_assert!(is_point(name), "{name} is not listed");
     let Some(armed) = ARMED.get() else { return };
     if armed.point == name && armed.left.fetch_sub(1, Ordering::SeqCst) == 1 {
         let _ =

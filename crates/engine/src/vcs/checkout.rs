@@ -38,6 +38,25 @@ impl GitVcs {
         Ok(Checkout::new(held, folder))
     }
 
+    /// Copies the ignored files that fit these patterns into another worktree, and says which it could
+    /// not. What is there already stays.
+    pub(super) fn copy_included(
+        &self,
+        patterns: &str,
+        worktree: &Path,
+    ) -> Result<Vec<String>, GitError> {
+        let mut failed = Vec::new();
+        for path in self.included(patterns)? {
+            if worktree.join(&path).symlink_metadata().is_ok() {
+                continue;
+            }
+            if let Err(error) = copy_inside(&self.worktree().join(&path), worktree, &path) {
+                failed.push(format!("{} was not copied: {error}", path.display()));
+            }
+        }
+        Ok(failed)
+    }
+
     fn write_git_dir(&self, own: &Path, candidate: &Candidate) -> Result<(), GitError> {
         let file_error = |source| GitError::File { path: own.to_owned(), source };
         std::fs::create_dir_all(own).map_err(file_error)?;
@@ -101,6 +120,20 @@ impl GitVcs {
             _ => Ok(None),
         }
     }
+}
+
+/// Copies a file to its place in a folder, unless a link leads that place out of the folder.
+pub(super) fn copy_inside(from: &Path, folder: &Path, path: &Path) -> io::Result<()> {
+    let to = folder.join(path);
+    let parent = to.parent().unwrap_or(folder);
+    std::fs::create_dir_all(parent)?;
+    if !parent.canonicalize()?.starts_with(folder.canonicalize()?) {
+        return Err(io::Error::other("a link leads its place out of the worktree"));
+    }
+    if to.is_symlink() {
+        std::fs::remove_file(&to)?;
+    }
+    copy(from, &to)
 }
 
 /// Copies a file with its permissions, or a link as a link.

@@ -1,6 +1,7 @@
 //! The one constructor of git commands. Nothing else in ralph starts git.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{Seek, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -51,6 +52,7 @@ pub struct Git<'a> {
     command: Command,
     verb: &'a str,
     input: &'a [u8],
+    held: Option<File>,
 }
 
 impl<'a> Git<'a> {
@@ -95,7 +97,12 @@ impl<'a> Git<'a> {
             command.args(["-c", setting]);
         }
         command.args(arguments);
-        Self { command, verb: arguments.first().copied().unwrap_or_default(), input: &[] }
+        Self {
+            command,
+            verb: arguments.first().copied().unwrap_or_default(),
+            input: &[],
+            held: None,
+        }
     }
 
     /// Sets a variable for this call.
@@ -119,6 +126,14 @@ impl<'a> Git<'a> {
     #[must_use]
     pub fn input(mut self, bytes: &'a [u8]) -> Self {
         self.input = bytes;
+        self
+    }
+
+    /// Has it hold this file open for as long as it, or a git that it started, runs: also when we are
+    /// killed meanwhile, the lock on the file lasts so long.
+    #[must_use]
+    pub fn holding(mut self, lock: &File) -> Self {
+        self.held = lock.try_clone().ok();
         self
     }
 
@@ -154,7 +169,9 @@ impl<'a> Git<'a> {
     }
 
     fn once(&mut self) -> Result<Output, GitError> {
-        if self.input.is_empty() {
+        if let Some(held) = &self.held {
+            self.command.stdin(held.try_clone().map_err(GitError::NotStarted)?);
+        } else if self.input.is_empty() {
             self.command.stdin(Stdio::null());
         } else {
             // A file and not a pipe: nobody has to write while git prints.

@@ -29,7 +29,12 @@ struct Seen {
 
 impl GitVcs {
     pub(super) fn sweep_locks(&self, since: Timestamp) -> Result<(), GitError> {
-        let found = self.locks_since(since)?;
+        self.sweep_dead(&self.lock_paths()?, since)
+    }
+
+    /// Removes those of these locks that were made since then and that nobody has.
+    pub(super) fn sweep_dead(&self, paths: &[PathBuf], since: Timestamp) -> Result<(), GitError> {
+        let found = locks_since(paths, since);
         let Some(youngest) = found.iter().map(|lock| lock.changed).max() else { return Ok(()) };
         let age = now().millis_since(youngest);
         if let Some(left) = STILL_MS.checked_sub(age) {
@@ -39,7 +44,7 @@ impl GitVcs {
         if works_in("git", &places) {
             return Ok(());
         }
-        for lock in self.locks_since(since)?.iter().filter(|lock| found.contains(lock)) {
+        for lock in locks_since(paths, since).iter().filter(|lock| found.contains(lock)) {
             if std::fs::remove_file(&lock.path).is_ok() {
                 let path = lock.path.display();
                 self.warn(format!("{path} was left by a git that was killed, and is removed"));
@@ -48,8 +53,8 @@ impl GitVcs {
         Ok(())
     }
 
-    /// The locks of this worktree and its branch that were made since then.
-    fn locks_since(&self, since: Timestamp) -> Result<Vec<Seen>, GitError> {
+    /// Where the locks of this worktree and its branch lie.
+    fn lock_paths(&self) -> Result<Vec<PathBuf>, GitError> {
         let own = self.project.own_git_dir()?;
         let mut paths = vec![own.join("HEAD.lock"), own.join("index.lock")];
         // A commit takes the first of these too, for the marks of merges that it removes.
@@ -66,9 +71,13 @@ impl GitVcs {
         };
         let names = names.map(|entry| entry.file_name()).filter(is_next);
         paths.extend(names.map(|name| own.join(name)));
-        let seen = paths.into_iter().filter_map(|path| look(&path));
-        Ok(seen.filter(|lock| lock.changed >= since).collect())
+        Ok(paths)
     }
+}
+
+fn locks_since(paths: &[PathBuf], since: Timestamp) -> Vec<Seen> {
+    let seen = paths.iter().filter_map(|path| look(path));
+    seen.filter(|lock| lock.changed >= since).collect()
 }
 
 fn look(path: &Path) -> Option<Seen> {

@@ -13,6 +13,7 @@
 //! | [`wip`] | saving unfinished work, and the list of what is saved |
 //! | [`restore`] | taking work out of the worktree, and bringing saved work back |
 //! | `locks` | removing the locks of a git that was killed |
+//! | [`worktree`] | a worktree per branch: made, repaired and removed |
 //! | [`fake`] | version control in memory, for tests and benches |
 
 mod candidate;
@@ -30,6 +31,7 @@ pub mod restore;
 mod scratch;
 mod start;
 pub mod wip;
+pub mod worktree;
 
 pub use fake::FakeVcs;
 pub use in_place::GitVcs;

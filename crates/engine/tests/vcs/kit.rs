@@ -15,7 +15,8 @@ use ralph_engine::vcs::GitVcs;
 
 /// A repository in a folder of its own.
 pub(crate) struct Repo {
-    folder: tempfile::TempDir,
+    /// None for one that another process has made.
+    folder: Option<tempfile::TempDir>,
     place: PathBuf,
 }
 
@@ -28,7 +29,7 @@ impl Repo {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().canonicalize().unwrap().join("repo");
         std::fs::create_dir(&place).unwrap();
-        let repo = Self { folder, place };
+        let repo = Self { folder: Some(folder), place };
         repo.git(&["init", "--quiet", "--template=", "--initial-branch=main"]);
         let settings = "[user]\nname = Tester\nemail = tester@example.org\n\
                         [commit]\ngpgsign = false\n\
@@ -37,6 +38,11 @@ impl Repo {
         let config = repo.read(".git/config");
         repo.write(".git/config", config + settings);
         repo
+    }
+
+    /// One that another process has made.
+    pub(crate) fn at(place: PathBuf) -> Self {
+        Self { folder: None, place }
     }
 
     /// Two files and an ignore rule, committed.
@@ -50,7 +56,7 @@ impl Repo {
     }
 
     pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
+        self.folder.as_ref().unwrap().path()
     }
 
     pub(crate) fn place(&self) -> &Path {

@@ -1,0 +1,106 @@
+//! What git's own folder says of its worktrees, read from files: half of what is found there after a
+//! crash no git command tells.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::super::git::{Git, GitError};
+use crate::project::Project;
+
+/// The file with which a worktree of ours is told from others.
+pub(super) const TOKEN: &str = "ralph";
+
+/// What git writes into the lock of a worktree that it is still making.
+const INITIALIZING: &str = "initializing";
+
+/// Git's folder for one worktree.
+#[derive(Debug, Clone)]
+pub(super) struct Admin {
+    pub(super) folder: PathBuf,
+    pub(super) name: String,
+    /// Where the worktree lies; `None` when git was killed before it wrote that.
+    pub(super) worktree: Option<PathBuf>,
+    /// The reason of its lock.
+    pub(super) locked: Option<String>,
+    pub(super) token: Option<String>,
+}
+
+impl Admin {
+    pub(super) fn is_unfinished(&self) -> bool {
+        self.locked.as_deref() == Some(INITIALIZING)
+    }
+
+    /// The reason of a lock that a person set.
+    pub(super) fn locked_by_person(&self) -> Option<&str> {
+        self.locked.as_deref().filter(|reason| *reason != INITIALIZING)
+    }
+
+    fn read(folder: &Path) -> Option<Self> {
+        let name = folder.file_name()?.to_str()?.to_owned();
+        let text = |file: &str| {
+            let bytes = std::fs::read(folder.join(file)).ok()?;
+            Some(String::from_utf8_lossy(&bytes).trim_end().to_owned())
+        };
+        let worktree = std::fs::read(folder.join("gitdir")).ok().and_then(|bytes| {
+            let end = bytes.iter().rposition(|byte| *byte != b'\n')?;
+            // Git may write it from the folder on.
+            let file = folder.join(OsStr::from_bytes(&bytes[..=end]));
+            Some(plain(file.parent()?))
+        });
+        let (locked, token) = (text("locked"), text(TOKEN));
+        Some(Self { folder: folder.to_owned(), name, worktree, locked, token })
+    }
+}
+
+/// A path without `..`, and without links as far as it is there.
+fn plain(path: &Path) -> PathBuf {
+    let mut rest = Vec::new();
+    for there in path.ancestors() {
+        if let Ok(real) = there.canonicalize() {
+            return rest.into_iter().rev().fold(real, |path, part: &OsStr| path.join(part));
+        }
+        rest.extend(there.file_name());
+    }
+    path.to_owned()
+}
+
+/// Every folder that git keeps for a worktree.
+pub(super) fn admins(project: &Project) -> Vec<Admin> {
+    let entries = std::fs::read_dir(project.git_dir.join("worktrees")).into_iter().flatten();
+    let folders = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+    let mut found: Vec<Admin> = folders.filter_map(|folder| Admin::read(&folder)).collect();
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found
+}
+
+/// The worktree in which a branch is checked out.
+pub(super) fn checked_out(project: &Project, branch: &str) -> Result<Option<PathBuf>, GitError> {
+    let printed = Git::plumbing(&project.root, &["worktree", "list", "--porcelain", "-z"]).run()?;
+    let wanted = format!("branch refs/heads/{branch}");
+    let mut place = None;
+    for field in printed.split(|byte| *byte == 0) {
+        if let Some(path) = field.strip_prefix(b"worktree ") {
+            place = Some(PathBuf::from(OsStr::from_bytes(path)));
+        } else if field == wanted.as_bytes() {
+            return Ok(place);
+        }
+    }
+    Ok(None)
+}
+
+/// The folder that the `.git` file of a worktree names; `None` when there is no such file.
+pub(super) fn named_admin(worktree: &Path) -> Option<PathBuf> {
+    let bytes = std::fs::read(worktree.join(".git")).ok()?;
+    let end = bytes.iter().rposition(|byte| *byte != b'\n')?;
+    let target = bytes[..=end].strip_prefix(b"gitdir: ")?;
+    Some(plain(&worktree.join(OsStr::from_bytes(target))))
+}
+
+/// Whether there is nothing at all, or an empty folder.
+pub(super) fn is_free(path: &Path) -> bool {
+    match std::fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(_) => path.symlink_metadata().is_err(),
+    }
+}

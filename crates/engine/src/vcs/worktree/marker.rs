@@ -1,0 +1,214 @@
+//! What ralph writes down before it asks git for a worktree, and the lock of a branch.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ralph_core::Timestamp;
+use ralph_core::branch::BranchName;
+use serde::{Deserialize, Serialize};
+
+use super::refusal::WorktreeRefusal;
+use crate::clock::{Stopwatch, now};
+use crate::entropy::Ids;
+use crate::ports::GitError;
+use crate::project::{Project, write_privately};
+
+/// How far a worktree has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Stage {
+    /// Git was asked for it, or is about to be.
+    Making,
+    /// Git has made it; what it needs is being put there.
+    Equipping,
+    /// All of it is there.
+    Made,
+    /// What was unsaved is saved, and it is being taken away.
+    Removing,
+}
+
+/// A worktree of ours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Marker {
+    pub(super) branch: String,
+    pub(super) path: PathBuf,
+    pub(super) stage: Stage,
+    /// The commit that was to be checked out.
+    pub(super) base: String,
+    /// Whether the branch was not there before.
+    pub(super) new_branch: bool,
+    /// Written into git's folder of the worktree too: what a person makes later in the same place does
+    /// not have it.
+    pub(super) token: String,
+    /// The worktrees that git knew before, by the names of their folders.
+    pub(super) before: Vec<String>,
+    pub(super) at: Timestamp,
+    pub(super) pid: u32,
+    /// The settings that ralph made in it.
+    #[serde(default)]
+    pub(super) keys: Vec<String>,
+}
+
+impl Marker {
+    pub(super) fn new(branch: &BranchName, path: &Path, base: &str, before: Vec<String>) -> Self {
+        let mut ids = Ids::new(None);
+        Self {
+            branch: branch.to_string(),
+            path: path.to_owned(),
+            stage: Stage::Making,
+            base: base.to_owned(),
+            new_branch: true,
+            token: ids.hex() + &ids.hex(),
+            before,
+            at: now(),
+            pid: std::process::id(),
+            keys: vec![],
+        }
+    }
+}
+
+/// The markers of a repository.
+#[derive(Debug)]
+pub(super) struct Markers {
+    folder: PathBuf,
+}
+
+impl Markers {
+    pub(super) fn of(project: &Project) -> Self {
+        Self { folder: project.ralph_dir().join("worktrees") }
+    }
+
+    fn file(&self, branch: &BranchName) -> PathBuf {
+        self.folder.join(branch.file_name() + ".toml")
+    }
+
+    pub(super) fn read(&self, branch: &BranchName) -> Result<Option<Marker>, GitError> {
+        read(&self.file(branch))
+    }
+
+    pub(super) fn write(&self, branch: &BranchName, marker: &Marker) -> Result<(), GitError> {
+        let path = self.file(branch);
+        let text = toml::to_string(marker).map_err(|error| WorktreeRefusal::Marker {
+            path: path.clone(),
+            why: error.to_string(),
+        })?;
+        write_privately(&path, &text).map_err(|source| GitError::File { path, source })
+    }
+
+    pub(super) fn forget(&self, branch: &BranchName) -> Result<(), GitError> {
+        let path = self.file(branch);
+        gone(std::fs::remove_file(&path)).map_err(|source| GitError::File { path, source })
+    }
+
+    /// Every marker with its branch, in the order of their names.
+    pub(super) fn all(&self) -> Result<Vec<(BranchName, Marker)>, GitError> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.extension().is_none_or(|ending| ending != "toml") {
+                continue;
+            }
+            let Some(marker) = read(&path)? else { continue };
+            let name = BranchName::new(&marker.branch)
+                .map_err(|error| WorktreeRefusal::Marker { path, why: error.to_string() })?;
+            found.push((name, marker));
+        }
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(found)
+    }
+
+    /// Takes the lock of a branch. Whoever holds it may be a git whose ralph was killed: it inherited the
+    /// lock, and it is waited for.
+    pub(super) fn hold(&self, branch: &BranchName, most: Duration) -> Result<Hold, GitError> {
+        let path = self.folder.join(branch.file_name() + ".lock");
+        let waited = Stopwatch::start();
+        loop {
+            match Hold::try_take(&path) {
+                Ok(Some(hold)) => return Ok(hold),
+                Ok(None) if waited.elapsed() > most => {
+                    let pid = std::fs::read_to_string(&path).unwrap_or_default();
+                    let (branch, pid) = (branch.to_string(), pid.trim().to_owned());
+                    return Err(WorktreeRefusal::AtWork { branch, pid }.into());
+                }
+                Ok(None) => pause(),
+                Err(source) => return Err(GitError::File { path, source }),
+            }
+        }
+    }
+
+    /// Removes the folder when nothing is left in it.
+    pub(super) fn tidy(&self) {
+        let _ = std::fs::remove_dir(&self.folder);
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Marker>, GitError> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(GitError::File { path: path.to_owned(), source }),
+    };
+    let why = |error: toml::de::Error| error.message().to_owned();
+    let refusal = |why| WorktreeRefusal::Marker { path: path.to_owned(), why };
+    Ok(Some(toml::from_str(&text).map_err(|error| refusal(why(error)))?))
+}
+
+/// What is gone already need not be removed.
+pub(super) fn gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a lock that a dying git holds tells nobody when it goes"
+)]
+fn pause() {
+    std::thread::sleep(Duration::from_millis(10));
+}
+
+/// The lock of a branch, held as long as the value lives, and by every git that was given it.
+#[derive(Debug)]
+pub(super) struct Hold {
+    pub(super) file: File,
+    path: PathBuf,
+}
+
+impl Hold {
+    fn try_take(path: &Path) -> io::Result<Option<Self>> {
+        std::fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let mut file = match options.open(path) {
+            Ok(file) => file,
+            // Whoever removed the last worktree removed the folder too, just now.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        // It may be the lock of somebody who has removed it meanwhile.
+        let same = std::fs::metadata(path).is_ok_and(|now| {
+            file.metadata().is_ok_and(|mine| (mine.ino(), mine.dev()) == (now.ino(), now.dev()))
+        });
+        if !same {
+            return Ok(None);
+        }
+        file.set_len(0)?;
+        writeln!(file, "{}", std::process::id())?;
+        Ok(Some(Self { file, path: path.to_owned() }))
+    }
+
+    /// Removes the lock itself: the branch has no worktree any more.
+    pub(super) fn give_up(self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}

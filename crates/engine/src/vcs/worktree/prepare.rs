@@ -1,0 +1,279 @@
+//! Making the worktree of a branch, or taking up the one that is there.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ralph_core::branch::{BranchName, check_beside};
+
+use super::super::git::{Git, GitError};
+use super::super::in_place::GitVcs;
+use super::equip::{self, Identity};
+use super::look::{self, Admin, TOKEN, admins};
+use super::marker::{Hold, Marker, Markers, Stage};
+use super::refusal::WorktreeRefusal;
+use crate::project::Project;
+use crate::run::crash;
+
+/// How long somebody else may be at work on the same branch.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The worktrees of a repository that are ralph's.
+#[derive(Debug)]
+pub struct Worktrees {
+    pub(super) project: Project,
+    pub(super) folder: PathBuf,
+    pub(super) markers: Markers,
+    pub(super) patience: Duration,
+}
+
+/// What is to be there.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The branch.
+    pub branch: &'a BranchName,
+    /// Where it begins when it is new: anything that git takes for a commit.
+    pub base: &'a str,
+    /// Who commits in it.
+    pub identity: &'a Identity,
+    /// The patterns of a `.worktreeinclude`.
+    pub include: &'a str,
+    /// A file of the project's worktree that is copied in, and that no commit there takes up: the plan.
+    pub carried: Option<&'a Path>,
+}
+
+/// A worktree that is ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prepared {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Whether it was not there before.
+    pub made: bool,
+    /// Whether the branch was not there before.
+    pub new_branch: bool,
+    /// The base, when the branch does not contain it: it has moved since, or the branch began elsewhere.
+    pub behind: Option<String>,
+    /// What was mended, and what could not be copied, in sentences.
+    pub notes: Vec<String>,
+}
+
+impl Worktrees {
+    /// Those of the repository, in `folder`.
+    pub fn new(project: &Project, folder: &Path) -> Self {
+        let (project, folder) = (project.clone(), folder.to_owned());
+        Self { markers: Markers::of(&project), project, folder, patience: PATIENCE }
+    }
+
+    /// The same, with less patience for others at work on the same branch.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Makes the worktree of a branch, or takes up what is there of it. Killed at any moment, the next
+    /// call puts it right. What is not ours is never touched.
+    pub fn prepare(&self, wanted: &Wanted<'_>) -> Result<Prepared, GitError> {
+        self.check_home()?;
+        self.project.exclude_state()?;
+        self.project.exclude_folder(&self.folder)?;
+        let branch = wanted.branch;
+        let path = self.path_of(branch)?;
+        let hold = self.markers.hold(branch, self.patience)?;
+        let base = self.commit_named(wanted)?;
+        if self.tip(branch)?.is_none() {
+            self.check_name(branch)?;
+        }
+        let mut notes = Vec::new();
+        let before = self.mend(branch, &path, &mut notes)?;
+        let made = before.is_none();
+        let mut marker = match before {
+            Some(marker) => marker,
+            None => self.add(branch, &path, &base, &hold)?,
+        };
+        if marker.stage != Stage::Made {
+            marker.stage = Stage::Equipping;
+            self.markers.write(branch, &marker)?;
+        }
+        crash::point("worktree-added");
+        let fresh = marker.stage == Stage::Equipping;
+        marker.keys = equip::set_identity(&path, wanted.identity, &marker.keys)?;
+        crash::point("worktree-named");
+        let from = GitVcs::new(self.project.clone())?;
+        notes.extend(from.copy_included(wanted.include, &path)?);
+        if let Some(file) = wanted.carried {
+            equip::carry(&self.project, file, &path, wanted.identity, fresh)?;
+        }
+        crash::point("worktree-filled");
+        marker.stage = Stage::Made;
+        self.markers.write(branch, &marker)?;
+        let behind = (!self.contains(branch, &base)?).then_some(base);
+        Ok(Prepared { path, made, new_branch: made && marker.new_branch, behind, notes })
+    }
+
+    /// Where the worktree of a branch lies.
+    pub fn path_of(&self, branch: &BranchName) -> Result<PathBuf, GitError> {
+        let path = branch.folder().fold(self.folder.clone(), |path, part| path.join(part));
+        let Ok(inside) = path.strip_prefix(&self.project.root) else { return Ok(path) };
+        // What the repository brings along must not lead our writing out of it.
+        let mut place = self.project.root.clone();
+        for part in inside {
+            place.push(part);
+            if place.is_symlink() {
+                return Err(WorktreeRefusal::Linked { path: place }.into());
+            }
+        }
+        Ok(path)
+    }
+
+    fn check_home(&self) -> Result<(), GitError> {
+        let refuse = |why| WorktreeRefusal::NoHome { path: self.project.root.clone(), why };
+        if self.project.git_dir != self.project.root.join(".git") {
+            return Err(
+                refuse("its git directory lies elsewhere, as that of a submodule does").into()
+            );
+        }
+        let get = ["config", "--local", "--get", "core.worktree"];
+        if self.git(&get).line().is_ok() && self.config_of_worktrees()? != Some(true) {
+            return Err(refuse("it sets core.worktree, which all of them would follow").into());
+        }
+        Ok(())
+    }
+
+    fn config_of_worktrees(&self) -> Result<Option<bool>, GitError> {
+        let get = ["config", "--local", "--type=bool", "--get", "extensions.worktreeConfig"];
+        match self.git(&get).line() {
+            Ok(text) => Ok(Some(text == "true")),
+            Err(GitError::Failed { message, .. }) if message.starts_with("exit status: 1") => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn git<'a>(&self, arguments: &[&'a str]) -> Git<'a> {
+        Git::plumbing(&self.project.root, arguments)
+    }
+
+    fn commit_named(&self, wanted: &Wanted<'_>) -> Result<String, GitError> {
+        let name = format!("{}^{{commit}}", wanted.base);
+        let asked = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
+        self.git(&asked).line().map_err(|error| match error {
+            GitError::Failed { .. } | GitError::Odd { .. } => WorktreeRefusal::NoBase {
+                branch: wanted.branch.to_string(),
+                base: wanted.base.to_owned(),
+            }
+            .into(),
+            other => other,
+        })
+    }
+
+    /// The commit of the branch; `None` when there is no such branch.
+    pub(super) fn tip(&self, branch: &BranchName) -> Result<Option<String>, GitError> {
+        let name = format!("refs/heads/{branch}");
+        match self.git(&["rev-parse", "--verify", "--quiet", &name]).line() {
+            Ok(id) => Ok(Some(id)),
+            Err(GitError::Failed { message, .. }) if message.starts_with("exit status: 1") => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn contains(&self, branch: &BranchName, base: &str) -> Result<bool, GitError> {
+        let name = format!("refs/heads/{branch}");
+        match self.git(&["merge-base", "--is-ancestor", base, &name]).run() {
+            Ok(_) => Ok(true),
+            Err(GitError::Failed { message, .. }) if message.starts_with("exit status: 1") => {
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Has git make the worktree. The marker comes first, so that whatever is left of it is ours.
+    fn add(
+        &self,
+        branch: &BranchName,
+        path: &Path,
+        base: &str,
+        hold: &Hold,
+    ) -> Result<Marker, GitError> {
+        let tip = self.tip(branch)?;
+        self.check_free(branch, path)?;
+        if self.config_of_worktrees()? != Some(true) {
+            self.git(&["config", "extensions.worktreeConfig", "true"]).run()?;
+        }
+        let names = admins(&self.project).into_iter().map(|admin| admin.name).collect();
+        let begin = tip.as_deref().unwrap_or(base);
+        let mut marker = Marker::new(branch, path, begin, names);
+        marker.new_branch = tip.is_none();
+        self.markers.write(branch, &marker)?;
+        crash::point("worktree-marked");
+        let place = path.to_string_lossy();
+        let mut arguments = vec!["worktree", "add", "--quiet", &place];
+        match tip {
+            Some(_) => arguments.push(branch.as_str()),
+            None => arguments.extend(["-b", branch.as_str(), "--no-track", base]),
+        }
+        if let Err(error) = self.git(&arguments).holding(&hold.file).run() {
+            self.take_back(branch, &marker)?;
+            return Err(error);
+        }
+        let admin = self.admin_at(path).ok_or_else(|| GitError::Odd {
+            verb: "worktree add".to_owned(),
+            answer: "no folder for it".to_owned(),
+        })?;
+        self.own(&admin, &marker)?;
+        Ok(marker)
+    }
+
+    /// Git said no: nothing of the attempt stays.
+    fn take_back(&self, branch: &BranchName, marker: &Marker) -> Result<(), GitError> {
+        self.clear_half(branch, marker)?;
+        if marker.new_branch && self.tip(branch)?.as_ref() == Some(&marker.base) {
+            let name = format!("refs/heads/{branch}");
+            self.git(&["update-ref", "-d", &name, &marker.base]).run()?;
+        }
+        self.markers.forget(branch)
+    }
+
+    /// Writes into git's folder whose worktree it is.
+    pub(super) fn own(&self, admin: &Admin, marker: &Marker) -> Result<(), GitError> {
+        let path = admin.folder.join(TOKEN);
+        std::fs::write(&path, format!("{}\n", marker.token))
+            .map_err(|source| GitError::File { path, source })
+    }
+
+    pub(super) fn admin_at(&self, path: &Path) -> Option<Admin> {
+        admins(&self.project).into_iter().find(|admin| admin.worktree.as_deref() == Some(path))
+    }
+
+    /// Nothing of anybody's is in the way of a new worktree.
+    fn check_free(&self, branch: &BranchName, path: &Path) -> Result<(), GitError> {
+        if let Some(place) = look::checked_out(&self.project, branch.as_str())? {
+            return Err(
+                WorktreeRefusal::Elsewhere { branch: branch.to_string(), path: place }.into()
+            );
+        }
+        let outer = path.ancestors().skip(1).take_while(|place| place.starts_with(&self.folder));
+        if let Some(outer) = outer.filter(|place| place.join(".git").exists()).last() {
+            let (path, outer) = (path.to_owned(), outer.to_owned());
+            return Err(WorktreeRefusal::Inside { path, outer }.into());
+        }
+        Ok(())
+    }
+
+    /// A new name must be one on every disk, beside the branches that there are.
+    fn check_name(&self, branch: &BranchName) -> Result<(), GitError> {
+        let printed =
+            self.git(&["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/"]).run()?;
+        for other in String::from_utf8_lossy(&printed).lines() {
+            let Ok(other) = BranchName::new(other) else { continue };
+            if check_beside(&other, branch).is_err() {
+                let (branch, other) = (branch.to_string(), other.to_string());
+                return Err(WorktreeRefusal::NameTaken { branch, other }.into());
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,178 @@
+//! Why a worktree is not made or not removed, and what to type.
+
+use std::path::{Path, PathBuf};
+
+/// What stands in the way. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WorktreeRefusal {
+    /// A worktree lies there that ralph did not make.
+    #[error("{} is a worktree that ralph did not make", path.display())]
+    Persons {
+        /// The worktree.
+        path: PathBuf,
+    },
+    /// Files lie there that ralph did not put there.
+    #[error("{} has files that ralph did not put there, such as {}", path.display(), file.display())]
+    FolderTaken {
+        /// The folder.
+        path: PathBuf,
+        /// One of the files.
+        file: PathBuf,
+    },
+    /// The folder would lie in another worktree.
+    #[error("{} would lie inside the worktree {}", path.display(), outer.display())]
+    Inside {
+        /// The folder.
+        path: PathBuf,
+        /// The other worktree.
+        outer: PathBuf,
+    },
+    /// A link leads the folder elsewhere.
+    #[error("{} is a link; worktrees are made in folders only", path.display())]
+    Linked {
+        /// The link.
+        path: PathBuf,
+    },
+    /// The branch is checked out somewhere else.
+    #[error("branch {branch} is checked out in {}", path.display())]
+    Elsewhere {
+        /// The branch.
+        branch: String,
+        /// Where.
+        path: PathBuf,
+    },
+    /// Somebody switched our worktree to another branch.
+    #[error("{} was made for branch {branch} and is on {found} now", path.display())]
+    Switched {
+        /// The worktree.
+        path: PathBuf,
+        /// The branch that it was made for.
+        branch: String,
+        /// What is checked out.
+        found: String,
+    },
+    /// A person locked it.
+    #[error("{} is locked{}", path.display(), reason_text(.reason))]
+    Locked {
+        /// The worktree.
+        path: PathBuf,
+        /// The person's reason; may be empty.
+        reason: String,
+    },
+    /// Another ralph, or a git that outlived one, is at work on it.
+    #[error("the worktree of branch {branch} is being worked on (pid {pid})")]
+    AtWork {
+        /// The branch.
+        branch: String,
+        /// Whoever took it.
+        pid: String,
+    },
+    /// Its place is known and is another.
+    #[error("the worktree of branch {branch} lies in {}", path.display())]
+    OtherPlace {
+        /// The branch.
+        branch: String,
+        /// Where.
+        path: PathBuf,
+    },
+    /// There is nothing to begin from.
+    #[error("there is no commit {base:?} to begin branch {branch} from")]
+    NoBase {
+        /// The branch.
+        branch: String,
+        /// What was named.
+        base: String,
+    },
+    /// Another branch takes the name.
+    #[error("branch {branch} cannot be made beside {other}")]
+    NameTaken {
+        /// The branch.
+        branch: String,
+        /// The one that is there.
+        other: String,
+    },
+    /// The repository cannot have worktrees that ralph would find again.
+    #[error("{} cannot have worktrees of ralph's: {why}", path.display())]
+    NoHome {
+        /// The repository.
+        path: PathBuf,
+        /// Why.
+        why: &'static str,
+    },
+    /// Something in it cannot be saved, so it is not removed.
+    #[error("{} stays: {why}", path.display())]
+    NotSaved {
+        /// The worktree.
+        path: PathBuf,
+        /// What cannot be saved.
+        why: String,
+    },
+    /// A marker that cannot be read.
+    #[error("{} cannot be read: {why}", path.display())]
+    Marker {
+        /// The marker.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+fn reason_text(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(": {reason}") }
+}
+
+impl WorktreeRefusal {
+    /// What to type, with paths made fit for a shell by `quoted`.
+    pub fn hint(&self, quoted: impl Fn(&Path) -> String) -> String {
+        match self {
+            Self::Persons { path } => {
+                format!(
+                    "take it away yourself, or name another branch: git worktree remove {}",
+                    quoted(path)
+                )
+            }
+            Self::FolderTaken { path, .. } => {
+                let aside = path.with_extension("mine");
+                format!("move it away: mv {} {}", quoted(path), quoted(&aside))
+            }
+            Self::Inside { outer, .. } => {
+                format!("take the outer one away first: git worktree remove {}", quoted(outer))
+            }
+            Self::Linked { path } => format!(
+                "see where it leads: ls -ld {}; set git.worktree.dir to the folder itself",
+                quoted(path)
+            ),
+            Self::Elsewhere { path, .. } if path.exists() => {
+                format!("switch to another branch there: git -C {} switch BRANCH", quoted(path))
+            }
+            Self::Elsewhere { .. } => {
+                "that folder is gone; have git forget it: git worktree prune".to_owned()
+            }
+            Self::Switched { path, branch, .. } => format!(
+                "finish what you do there, then: git -C {} switch {}",
+                quoted(path),
+                quoted(Path::new(branch))
+            ),
+            Self::Locked { path, .. } => {
+                format!("when it may go: git worktree unlock {}", quoted(path))
+            }
+            Self::AtWork { pid, .. } => format!("wait for it, or see what it is: ps -fp {pid}"),
+            Self::OtherPlace { .. } => {
+                "set git.worktree.dir back, or take it away: ralph clean --worktrees".to_owned()
+            }
+            Self::NoBase { .. } => "see what there is: git branch --all".to_owned(),
+            Self::NameTaken { other, .. } => format!(
+                "give one of them another name: git branch -m {} NEW-NAME",
+                quoted(Path::new(other))
+            ),
+            Self::NoHome { .. } => "work in a clone of it: git clone PATH DIR".to_owned(),
+            Self::NotSaved { path, .. } => format!(
+                "save what you need of it, then: git worktree remove --force {}",
+                quoted(path)
+            ),
+            Self::Marker { path, .. } => {
+                format!("look at it, and remove it when it is damaged: rm {}", quoted(path))
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Taking worktrees away: what is unsaved in them is saved first.
+
+use std::path::{Path, PathBuf};
+
+use ralph_core::branch::BranchName;
+
+use super::super::git::{Git, GitError};
+use super::super::in_place::{Author, GitVcs};
+use super::super::wip::{Wip, list_wip, ref_name};
+use super::look::{Admin, is_free, named_admin};
+use super::marker::{Marker, Stage};
+use super::prepare::Worktrees;
+use super::refusal::WorktreeRefusal;
+use super::repair::{check_unlocked, is_ours, remove_tree};
+use crate::ports::{Candidate, RunBase, Saved, Vcs};
+use crate::project::Project;
+use crate::run::crash;
+use crate::run::place::WorktreeLock;
+
+/// A worktree that ralph made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ours {
+    /// Its branch.
+    pub branch: BranchName,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Whether something in it is not committed.
+    pub unsaved: bool,
+}
+
+/// What became of a worktree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removed {
+    /// Where it lay.
+    pub path: PathBuf,
+    /// The work that was unsaved, and is not any more.
+    pub saved: Option<Wip>,
+}
+
+impl Worktrees {
+    /// Every worktree that ralph made, wherever it lies.
+    pub fn ours(&self) -> Result<Vec<Ours>, GitError> {
+        let all = self.markers.all()?;
+        Ok(all
+            .into_iter()
+            .map(|(branch, marker)| {
+                let unsaved = marker.stage == Stage::Made && is_dirty(&marker.path);
+                Ours { branch, path: marker.path, unsaved }
+            })
+            .collect())
+    }
+
+    /// Whether [`Worktrees::remove`] would be refused. Changes nothing.
+    pub fn check_removable(&self, branch: &BranchName) -> Result<(), GitError> {
+        match self.markers.read(branch)? {
+            Some(marker) => self.may_go(branch, &marker).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Saves what is unsaved in the worktree of a branch and takes it away. The branch stays. `None` when
+    /// ralph made none.
+    pub fn remove(&self, branch: &BranchName) -> Result<Option<Removed>, GitError> {
+        let hold = self.markers.hold(branch, self.patience)?;
+        let Some(mut marker) = self.markers.read(branch)? else {
+            hold.give_up();
+            self.markers.tidy();
+            return Ok(None);
+        };
+        let admin = self.may_go(branch, &marker)?;
+        let path = marker.path.clone();
+        let mut saved = None;
+        match marker.stage {
+            Stage::Making => self.clear_half(branch, &marker)?,
+            Stage::Equipping | Stage::Made | Stage::Removing if !is_free(&path) => {
+                let admin = admin.as_ref().filter(|_| named_admin(&path).is_some());
+                saved = self.save(branch, &path, admin)?;
+                crash::point("worktree-saved");
+                marker.stage = Stage::Removing;
+                self.markers.write(branch, &marker)?;
+                // In one step, so that what a person puts there from now on is not ours to remove.
+                let trash = self.trash(&marker);
+                std::fs::rename(&path, &trash)
+                    .map_err(|source| GitError::File { path: path.clone(), source })?;
+            }
+            _ => {}
+        }
+        crash::point("worktree-moved");
+        if let Some(admin) = &admin {
+            self.forget_admin(admin)?;
+        }
+        remove_tree(&self.trash(&marker))?;
+        crash::point("worktree-removed");
+        self.remove_empty_folders(&path);
+        self.markers.forget(branch)?;
+        hold.give_up();
+        self.markers.tidy();
+        Ok(Some(Removed { path, saved }))
+    }
+
+    /// Git's folder of a worktree that may be removed.
+    fn may_go(&self, branch: &BranchName, marker: &Marker) -> Result<Option<Admin>, GitError> {
+        let path = &marker.path;
+        let admin = self.admin_at(path);
+        if !is_ours(marker, admin.as_ref()) {
+            return Err(WorktreeRefusal::Persons { path: path.clone() }.into());
+        }
+        if let Some(admin) = &admin {
+            check_unlocked(admin)?;
+            if admin.folder.join("modules").exists() {
+                let why = "it has submodules of its own, and their work cannot be saved".to_owned();
+                return Err(WorktreeRefusal::NotSaved { path: path.clone(), why }.into());
+            }
+        }
+        if let Some(pid) = WorktreeLock::holder(&path.join(".ralph")) {
+            return Err(WorktreeRefusal::AtWork { branch: branch.to_string(), pid }.into());
+        }
+        Ok(admin)
+    }
+
+    /// Saves what no commit of a branch has.
+    fn save(
+        &self,
+        branch: &BranchName,
+        path: &Path,
+        admin: Option<&Admin>,
+    ) -> Result<Option<Wip>, GitError> {
+        let not_saved = |why: String| WorktreeRefusal::NotSaved { path: path.to_owned(), why };
+        if admin.is_none() {
+            let why = "git has forgotten it, so what is in it cannot be saved".to_owned();
+            return Err(not_saved(why).into());
+        }
+        let Some(task) = branch.as_task() else {
+            return Err(not_saved("its name cannot be that of saved work".to_owned()).into());
+        };
+        let vcs = GitVcs::new(Project::find(path)?)?;
+        let position = vcs.position()?;
+        let base = RunBase {
+            head: position.head.clone(),
+            branch: position.branch.clone(),
+            start: None,
+            settled_tree: String::new(),
+        };
+        let saves = list_wip(&self.project)?;
+        let last = saves.iter().filter(|save| save.task == task).max_by_key(|save| save.attempt);
+        let attempt = match last {
+            None => 1,
+            // Killed after it was saved.
+            Some(last) if vcs.holds(last, &vcs.candidate(&base)?)? => last.attempt,
+            Some(last) => last.attempt + 1,
+        };
+        let mut saved = vcs.save_wip(&base, &task, attempt)?;
+        if let Some(left_out) = vcs.warnings().into_iter().next() {
+            return Err(not_saved(left_out).into());
+        }
+        if saved.is_none()
+            && position.branch.is_none()
+            && let Some(head) = position.head
+        {
+            // Commits that only this worktree's HEAD leads to.
+            let tree = vcs.tree_of(Some(&head))?;
+            let message = format!("ralph: the commits of a detached HEAD in {branch}\n");
+            let commit = vcs.commit_tree(&tree, &[&head], &message, Author::Ralph)?;
+            let name = ref_name(&task, attempt);
+            self.git(&["update-ref", &name, &commit]).run()?;
+            saved = Some(Saved { name, commit });
+        }
+        let Some(saved) = saved else { return Ok(None) };
+        let saves = list_wip(&self.project)?;
+        Ok(saves.into_iter().find(|save| save.saved == saved))
+    }
+
+    /// Where a worktree lies while it is removed: beside it, on the same disk.
+    pub(super) fn trash(&self, marker: &Marker) -> PathBuf {
+        let folder = marker.path.parent().unwrap_or(&self.folder);
+        folder.join(format!(".ralph-removed-{}", marker.token))
+    }
+
+    /// The folders of a name with slashes, and that of all worktrees, when nothing is left in them.
+    fn remove_empty_folders(&self, path: &Path) {
+        for folder in path.ancestors().skip(1) {
+            let is_ours = folder.starts_with(&self.folder) && folder != self.project.root;
+            if !is_ours || std::fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+impl GitVcs {
+    /// Whether a save is of this very work.
+    fn holds(&self, save: &Wip, candidate: &Candidate) -> Result<bool, GitError> {
+        let parts = self.commit_parts(&save.saved.commit)?;
+        Ok(parts.is_some_and(|parts| {
+            parts.tree == candidate.tree && parts.parents.first() == candidate.head.as_ref()
+        }))
+    }
+}
+
+fn is_dirty(worktree: &Path) -> bool {
+    let status = ["status", "--porcelain", "--untracked-files=normal", "--no-renames"];
+    named_admin(worktree).is_some()
+        && Git::plumbing(worktree, &status).run().is_ok_and(|printed| !printed.is_empty())
+}

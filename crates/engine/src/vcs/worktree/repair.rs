@@ -1,0 +1,280 @@
+//! What a crash, or a person, left of a worktree of ours.
+//!
+//! Git makes a worktree in this order: the branch, its own folder with a lock, `gitdir` in it, the
+//! `.git` file, HEAD, the files; the lock goes last. So a lock that says `initializing` means that it
+//! was killed on the way, and no session has been there. Then all of it goes, and it is made anew. Where
+//! it had once been whole, a session may have worked in it: then only git's own files are mended.
+
+use std::collections::HashSet;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use ralph_core::branch::BranchName;
+
+use super::super::git::{Git, GitError};
+use super::super::in_place::GitVcs;
+use super::super::position::position;
+use super::look::{Admin, admins, is_free, named_admin};
+use super::marker::{Marker, Stage, gone};
+use super::prepare::Worktrees;
+use super::refusal::WorktreeRefusal;
+use crate::project::Project;
+
+impl Worktrees {
+    /// Puts right what is there of a branch. The marker when its worktree is whole, `None` when there is
+    /// none and its place is free.
+    pub(super) fn mend(
+        &self,
+        branch: &BranchName,
+        path: &Path,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<Marker>, GitError> {
+        let admin = self.admin_at(path);
+        let marker = self.markers.read(branch)?;
+        let Some(marker) = marker.filter(|marker| is_ours(marker, admin.as_ref())) else {
+            if admin.is_some() {
+                return Err(WorktreeRefusal::Persons { path: path.to_owned() }.into());
+            }
+            return self.check_empty(path).map(|()| None);
+        };
+        if marker.path != path {
+            if is_free(&marker.path) && self.admin_at(&marker.path).is_none() {
+                return self.check_empty(path).map(|()| None);
+            }
+            let (branch, path) = (branch.to_string(), marker.path);
+            return Err(WorktreeRefusal::OtherPlace { branch, path }.into());
+        }
+        if marker.stage == Stage::Removing {
+            remove_tree(&self.trash(&marker))?;
+        }
+        let said = |what: &str| format!("the worktree of branch {branch} {what}");
+        match &admin {
+            Some(admin) if marker.stage == Stage::Making && is_half(admin, path) => {
+                self.clear_half(branch, &marker)?;
+                notes.push(said("was half-made and is made anew"));
+                Ok(None)
+            }
+            None if marker.stage == Stage::Making => {
+                self.clear_half(branch, &marker)?;
+                Ok(None)
+            }
+            Some(admin) if is_free(path) => {
+                check_unlocked(admin)?;
+                self.forget_admin(admin)?;
+                notes.push(said("was gone and is made anew"));
+                Ok(None)
+            }
+            Some(admin) => {
+                if named_admin(path).is_none() {
+                    write_link(path, &admin.folder)?;
+                    notes.push(said("had lost its .git file"));
+                }
+                self.check_whole(branch, path, &marker, admin, notes)
+            }
+            None if is_free(path) => Ok(None),
+            None => {
+                let admin = self.rebuild(branch, path)?;
+                notes.push(said("was forgotten by git and is known again"));
+                self.check_whole(branch, path, &marker, &admin, notes)
+            }
+        }
+    }
+
+    /// A worktree that was once whole must be on its branch; locks of a killed git go.
+    fn check_whole(
+        &self,
+        branch: &BranchName,
+        path: &Path,
+        marker: &Marker,
+        admin: &Admin,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<Marker>, GitError> {
+        let project = Project::find(path)?;
+        let found = position(&project)?.branch;
+        if found.as_deref() != Some(branch.as_str()) {
+            let found = found.map_or("a detached HEAD".to_owned(), |name| format!("branch {name}"));
+            let (path, branch) = (path.to_owned(), branch.to_string());
+            return Err(WorktreeRefusal::Switched { path, branch, found }.into());
+        }
+        use crate::ports::Vcs;
+        let vcs = GitVcs::new(project)?;
+        vcs.remove_dead_locks(marker.at)?;
+        notes.extend(vcs.warnings());
+        self.own(admin, marker)?;
+        Ok(Some(marker.clone()))
+    }
+
+    /// Takes away all that is left of a worktree that git did not finish. Nobody can have worked in it,
+    /// but somebody may have put files there: then it stays.
+    pub(super) fn clear_half(&self, branch: &BranchName, marker: &Marker) -> Result<(), GitError> {
+        let path = &marker.path;
+        let found = self.admin_at(path).filter(|admin| is_ours(marker, Some(admin)));
+        if let Some(file) = self.stranger(path, &marker.base)? {
+            return Err(WorktreeRefusal::FolderTaken { path: path.clone(), file }.into());
+        }
+        remove_tree(path)?;
+        for admin in found.iter().chain(&self.nameless(branch, marker)) {
+            self.forget_admin(admin)?;
+        }
+        let vcs = GitVcs::new(self.project.clone())?;
+        let shared = ["packed-refs.lock".to_owned(), "config.lock".to_owned()];
+        let names = shared.into_iter().chain([format!("refs/heads/{branch}.lock")]);
+        let locks: Vec<PathBuf> = names.map(|name| self.project.git_dir.join(name)).collect();
+        vcs.sweep_dead(&locks, marker.at)?;
+        Ok(())
+    }
+
+    /// Folders that git had only just begun when it was killed: they do not say yet whose they are. Ours
+    /// came after the marker and have the name that git gives to our worktree.
+    fn nameless(&self, branch: &BranchName, marker: &Marker) -> Vec<Admin> {
+        let is_named = |admin: &Admin| {
+            let rest = admin.name.strip_prefix(branch.last_part());
+            rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        let is_new = |admin: &Admin| !marker.before.contains(&admin.name);
+        let is_begun = |admin: &Admin| {
+            admin.worktree.is_none()
+                && (admin.locked.is_none()
+                    || admin.is_unfinished()
+                    || admin.locked.as_deref() == Some(""))
+        };
+        let found: Vec<Admin> = admins(&self.project)
+            .into_iter()
+            .filter(|admin| is_begun(admin) && is_named(admin) && is_new(admin))
+            .collect();
+        // A person's git may have begun one this very moment.
+        let places = [&self.project.root, &self.project.git_dir];
+        if found.is_empty() || crate::process::works_in("git", &places) { vec![] } else { found }
+    }
+
+    /// A file in a half-made worktree that git did not write there.
+    fn stranger(&self, path: &Path, base: &str) -> Result<Option<PathBuf>, GitError> {
+        let mut files = files_below(path);
+        files.retain(|file| file != Path::new(".git"));
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let printed =
+            self.git(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", base]).run()?;
+        let known: HashSet<&[u8]> = printed.split(|byte| *byte == 0).collect();
+        let is_known = |file: &PathBuf| known.contains(file.as_os_str().as_bytes());
+        Ok(files.into_iter().find(|file| !is_known(file)))
+    }
+
+    pub(super) fn forget_admin(&self, admin: &Admin) -> Result<(), GitError> {
+        remove_tree(&admin.folder)?;
+        // Git does the same after the last one.
+        let _ = std::fs::remove_dir(self.project.git_dir.join("worktrees"));
+        Ok(())
+    }
+
+    /// Writes git's folder anew for a worktree that git has forgotten. Its files stay as they are; what
+    /// differs from the branch shows as uncommitted.
+    fn rebuild(&self, branch: &BranchName, path: &Path) -> Result<Admin, GitError> {
+        let worktrees = self.project.git_dir.join("worktrees");
+        let named = named_admin(path).filter(|folder| folder.parent() == Some(&worktrees));
+        let folder = named.filter(|folder| !folder.exists());
+        let Some(folder) = folder else {
+            let file = files_below(path).into_iter().next().unwrap_or_default();
+            return Err(WorktreeRefusal::FolderTaken { path: path.to_owned(), file }.into());
+        };
+        let failed = |source| GitError::File { path: folder.clone(), source };
+        std::fs::create_dir_all(&folder).map_err(failed)?;
+        let mut gitdir = path.join(".git").into_os_string().into_encoded_bytes();
+        gitdir.push(b'\n');
+        std::fs::write(folder.join("commondir"), "../..\n").map_err(failed)?;
+        std::fs::write(folder.join("HEAD"), format!("ref: refs/heads/{branch}\n"))
+            .map_err(failed)?;
+        std::fs::write(folder.join("gitdir"), gitdir).map_err(failed)?;
+        Git::plumbing(path, &["read-tree", "HEAD"]).run()?;
+        self.admin_at(path).ok_or_else(|| failed(io::Error::other("git's folder is not readable")))
+    }
+
+    fn check_empty(&self, path: &Path) -> Result<(), GitError> {
+        if is_free(path) {
+            return Ok(());
+        }
+        let file = files_below(path).into_iter().next().unwrap_or_default();
+        Err(WorktreeRefusal::FolderTaken { path: path.to_owned(), file }.into())
+    }
+}
+
+/// Whether the folder that git has at the marker's place is the one that the marker is for.
+pub(super) fn is_ours(marker: &Marker, admin: Option<&Admin>) -> bool {
+    admin.is_none_or(|admin| match &admin.token {
+        Some(token) => *token == marker.token,
+        // Killed before it could be signed.
+        None => marker.stage == Stage::Making && !marker.before.contains(&admin.name),
+    })
+}
+
+fn is_half(admin: &Admin, path: &Path) -> bool {
+    admin.is_unfinished()
+        || admin.locked.as_deref() == Some("")
+        || named_admin(path).as_ref() != Some(&admin.folder)
+        || !admin.folder.join("index").exists()
+}
+
+pub(super) fn check_unlocked(admin: &Admin) -> Result<(), GitError> {
+    match admin.locked_by_person() {
+        None => Ok(()),
+        Some(reason) => {
+            let path = admin.worktree.clone().unwrap_or_default();
+            Err(WorktreeRefusal::Locked { path, reason: reason.to_owned() }.into())
+        }
+    }
+}
+
+fn write_link(path: &Path, admin: &Path) -> Result<(), GitError> {
+    let file = path.join(".git");
+    if file.symlink_metadata().is_ok() {
+        return Err(WorktreeRefusal::FolderTaken { path: path.to_owned(), file }.into());
+    }
+    let mut text = b"gitdir: ".to_vec();
+    text.extend(admin.as_os_str().as_bytes());
+    text.push(b'\n');
+    std::fs::write(&file, text).map_err(|source| GitError::File { path: file, source })
+}
+
+/// Every file below a folder, by its path from there; links are files.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(path);
+            } else if let Ok(file) = path.strip_prefix(folder) {
+                found.push(file.to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Removes a folder and all in it; links are removed, not followed. Tools leave folders that may not be
+/// written, and those go too.
+pub(super) fn remove_tree(path: &Path) -> Result<(), GitError> {
+    let removed = match gone(std::fs::remove_dir_all(path)) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_folders(path);
+            gone(std::fs::remove_dir_all(path))
+        }
+        other => other,
+    };
+    removed.map_err(|source| GitError::File { path: path.to_owned(), source })
+}
+
+fn open_folders(path: &Path) {
+    let mut folders = vec![path.to_owned()];
+    while let Some(next) = folders.pop() {
+        let _ = std::fs::set_permissions(&next, std::fs::Permissions::from_mode(0o700));
+        let entries = std::fs::read_dir(&next).into_iter().flatten().flatten();
+        let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        folders.extend(below.map(|entry| entry.path()));
+    }
+}

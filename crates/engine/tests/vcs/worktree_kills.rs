@@ -1,0 +1,322 @@
+//! Worktrees of branches after a crash: killed at any moment, and every half-state by hand.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use ralph_engine::ports::GitError;
+use ralph_engine::run::crash;
+use ralph_engine::vcs::worktree::WorktreeRefusal;
+
+use crate::kit::Repo;
+use crate::worktrees::{assert_whole, git_in, name};
+
+/// Calls this very test program again, as a process that can be killed.
+fn child(repo: &Repo, what: &str, point: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "worktree_kills::the_child_that_is_killed", "--ignored"])
+        .env("RALPH_TEST_PLACE", repo.place())
+        .env("RALPH_TEST_WHAT", what)
+        .env("RALPH_TEST_POINT", point)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+#[ignore = "only as the child of the others"]
+fn the_child_that_is_killed() {
+    let variable = |name: &str| std::env::var(name).unwrap();
+    let repo = Repo::at(PathBuf::from(variable("RALPH_TEST_PLACE")));
+    let point = variable("RALPH_TEST_POINT");
+    assert!(point.is_empty() || crash::arm(&point));
+    match variable("RALPH_TEST_WHAT").as_str() {
+        "prepare" => drop(repo.prepare("side").unwrap()),
+        _ => drop(repo.worktrees().remove(&name("side")).unwrap()),
+    }
+}
+
+/// Killed at a point: it does not return.
+fn killed_at(repo: &Repo, what: &str, point: &str) {
+    let status = child(repo, what, point).wait().unwrap();
+    assert!(!status.success() && status.code().is_none(), "{point} was not passed: {status}");
+}
+
+/// A repository with a person's own worktree and uncommitted work, and something to check out.
+fn crowded() -> Repo {
+    let repo = Repo::new();
+    for n in 0..100 {
+        repo.write(format!("many/{n}.txt"), format!("{n}\n").repeat(200));
+    }
+    repo.commit("many files");
+    repo.git(&["worktree", "add", "--quiet", "-b", "theirs", ".worktrees/theirs"]);
+    repo.write(".worktrees/theirs/a.txt", "a person's work\n");
+    repo
+}
+
+fn assert_theirs(repo: &Repo) {
+    assert_eq!(repo.read(".worktrees/theirs/a.txt"), "a person's work\n");
+    assert_eq!(git_in(&repo.path(".worktrees/theirs"), &["status", "--porcelain"]), " M a.txt");
+}
+
+#[cfg(target_os = "linux")]
+fn descendants(pid: u32) -> Vec<u32> {
+    let mut found = Vec::new();
+    let mut next = VecDeque::from([pid]);
+    while let Some(pid) = next.pop_front() {
+        for task in std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+            let text = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            let children: Vec<u32> = text.split(' ').filter_map(|pid| pid.parse().ok()).collect();
+            next.extend(&children);
+            found.extend(children);
+        }
+    }
+    found
+}
+
+#[cfg(target_os = "linux")]
+fn kill(pids: &[u32]) {
+    for pid in pids {
+        let _ = Command::new("kill").args(["-9", &pid.to_string()]).stderr(Stdio::null()).status();
+    }
+}
+
+/// What can be seen of a worktree while it is made, in this order.
+#[cfg(target_os = "linux")]
+const SIGNS: [&str; 10] = [
+    ".ralph/worktrees/side.lock",
+    ".ralph/worktrees/side.toml",
+    ".git/refs/heads/side",
+    ".git/worktrees/side",
+    ".git/worktrees/side/gitdir",
+    ".worktrees/side/.git",
+    ".git/worktrees/side/index.lock",
+    ".worktrees/side/many/0.txt",
+    ".worktrees/side/many/98.txt",
+    ".git/worktrees/side/ralph",
+];
+
+/// Of ralph, of all that it started, or of git alone, at moments that are spread over a whole call: a
+/// little after each sign of progress.
+#[cfg(target_os = "linux")]
+#[test]
+fn kills_at_random_leave_nothing_that_is_not_put_right() {
+    let repo = crowded();
+    let (mut cut, mut signs) = (0, SIGNS.iter().cycle());
+    let kills = u32::try_from(ralph_testkit::times(20, 60)).unwrap();
+    for n in 0..kills {
+        let mut running = child(&repo, "prepare", "");
+        let sign = repo.path(signs.next().unwrap());
+        while !sign.exists() && running.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        std::thread::sleep(Duration::from_micros(u64::from(n * 7919 % 5000)));
+        let family = descendants(running.id());
+        match n % 3 {
+            0 => kill(&[running.id()]),
+            1 => kill(&[&family[..], &[running.id()]].concat()),
+            _ => kill(&family),
+        }
+        cut += u32::from(!running.wait().unwrap().success());
+        let ready = repo.prepare("side").unwrap_or_else(|error| panic!("kill {n}: {error}"));
+        assert_eq!(ready.behind, None);
+        assert_whole_here(&repo);
+        assert_theirs(&repo);
+        let removed = repo.worktrees().remove(&name("side")).unwrap().unwrap();
+        assert_eq!(removed.saved, None, "kill {n}");
+        repo.git(&["branch", "-D", "side"]);
+    }
+    assert!(cut > 0, "none of {kills} was cut off");
+}
+
+fn assert_whole_here(repo: &Repo) {
+    assert_whole(repo, "side");
+    assert!(repo.exists(".worktrees/side/many/99.txt"));
+}
+
+#[test]
+fn killed_at_every_point_the_next_call_goes_on() {
+    let repo = crowded();
+    let (making, removing) = crash::WORKTREE_POINTS.split_at(4);
+    for point in making {
+        killed_at(&repo, "prepare", point);
+        repo.prepare("side").unwrap();
+        assert_whole_here(&repo);
+        repo.worktrees().remove(&name("side")).unwrap();
+        repo.git(&["branch", "-D", "side"]);
+        // The same, and nobody prepares it again.
+        killed_at(&repo, "prepare", point);
+        repo.worktrees().remove(&name("side")).unwrap().unwrap();
+        assert!(!repo.exists(".worktrees/side"), "{point}");
+        if !repo.git(&["branch", "--list", "side"]).is_empty() {
+            repo.git(&["branch", "-D", "side"]);
+        }
+    }
+    for (n, point) in removing.iter().enumerate() {
+        repo.prepare("side").unwrap();
+        repo.write(".worktrees/side/work.txt", format!("{point}\n"));
+        killed_at(&repo, "remove", point);
+        if n % 2 == 0 {
+            repo.worktrees().remove(&name("side")).unwrap().unwrap();
+            assert!(!repo.exists(".worktrees/side"));
+        } else {
+            repo.prepare("side").unwrap();
+            repo.worktrees().remove(&name("side")).unwrap();
+        }
+        let saves = repo.git(&["for-each-ref", "--format=%(refname)", "refs/ralph/wip/"]);
+        assert_eq!(saves.lines().count(), n + 1, "{point}: {saves}");
+        let last = format!("refs/ralph/wip/side/{}:work.txt", n + 1);
+        assert_eq!(repo.git(&["show", &last]), *point);
+        repo.fsck();
+    }
+    assert_theirs(&repo);
+    let left: Vec<_> = std::fs::read_dir(repo.path(".worktrees")).unwrap().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
+/// A marker, and what git leaves when it is killed on the way.
+#[test]
+fn every_half_made_state_is_put_right() {
+    let repo = crowded();
+    type Make = fn(&Repo);
+    let states: [(&str, Make); 7] = [
+        ("a folder that does not say whose it is", |repo| {
+            repo.write(".git/worktrees/side/locked", "initializing");
+        }),
+        ("a folder of git alone, with locks", |repo| {
+            half(repo);
+            repo.write(".git/worktrees/side/HEAD.lock", "");
+            repo.write(".git/worktrees/side/index.lock", "");
+        }),
+        ("an empty worktree", |repo| {
+            half(repo);
+            std::fs::create_dir_all(repo.path(".worktrees/side")).unwrap();
+        }),
+        ("some of the files, one of them cut off", |repo| {
+            half(repo);
+            link(repo);
+            repo.write(".worktrees/side/a.txt", "a");
+            repo.write(".worktrees/side/many/7.txt", "");
+        }),
+        ("a branch without anything", |repo| {
+            repo.git(&["branch", "side"]);
+        }),
+        ("the lock of the branch", |repo| {
+            repo.write(".git/refs/heads/side.lock", "");
+        }),
+        ("a worktree that git has forgotten", |repo| {
+            link(repo);
+            repo.write(".worktrees/side/a.txt", "a\n");
+        }),
+    ];
+    for (what, make) in states {
+        killed_at(&repo, "prepare", "worktree-marked");
+        make(&repo);
+        repo.prepare("side").unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_whole_here(&repo);
+        assert_theirs(&repo);
+        repo.worktrees().remove(&name("side")).unwrap();
+        repo.git(&["branch", "-D", "side"]);
+    }
+}
+
+fn half(repo: &Repo) {
+    let place = repo.path(".worktrees/side/.git").display().to_string();
+    repo.write(".git/worktrees/side/locked", "initializing");
+    repo.write(".git/worktrees/side/gitdir", format!("{place}\n"));
+    repo.write(".git/worktrees/side/commondir", "../..\n");
+    repo.write(".git/worktrees/side/HEAD", "ref: refs/heads/side\n");
+}
+
+fn link(repo: &Repo) {
+    let admin = repo.path(".git/worktrees/side").display().to_string();
+    repo.write(".worktrees/side/.git", format!("gitdir: {admin}\n"));
+}
+
+#[test]
+fn what_a_person_put_into_a_half_made_worktree_stays() {
+    let repo = crowded();
+    killed_at(&repo, "prepare", "worktree-marked");
+    half(&repo);
+    link(&repo);
+    repo.write(".worktrees/side/note.txt", "mine\n");
+    let path = repo.path(".worktrees/side");
+    let refusal = WorktreeRefusal::FolderTaken { path, file: PathBuf::from("note.txt") };
+    assert_eq!(repo.refused("side"), refusal);
+    assert_eq!(repo.read(".worktrees/side/note.txt"), "mine\n");
+}
+
+#[test]
+fn a_worktree_that_was_damaged_keeps_its_work() {
+    let repo = crowded();
+    repo.prepare("side").unwrap();
+    repo.write(".worktrees/side/a.txt", "work\n");
+    type Harm = fn(&Repo);
+    let harms: [(&str, Harm); 3] = [
+        ("git's folder", |repo| {
+            std::fs::remove_dir_all(repo.path(".git/worktrees/side")).unwrap();
+        }),
+        ("the .git file", |repo| repo.remove(".worktrees/side/.git")),
+        ("locks", |repo| {
+            repo.write(".git/worktrees/side/index.lock", "");
+            repo.write(".git/worktrees/side/HEAD.lock", "");
+        }),
+    ];
+    for (what, harm) in harms {
+        harm(&repo);
+        let ready = repo.prepare("side").unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert!(!ready.made && !ready.notes.is_empty(), "{what}: {ready:?}");
+        assert_eq!(git_in(&ready.path, &["status", "--porcelain"]), " M a.txt", "{what}");
+        assert_eq!(repo.read(".worktrees/side/a.txt"), "work\n");
+    }
+    // Deleted by hand, and pruned or not.
+    for prune in [false, true] {
+        std::fs::remove_dir_all(repo.path(".worktrees/side")).unwrap();
+        if prune {
+            repo.git(&["worktree", "prune", "--expire=now"]);
+        }
+        assert!(repo.prepare("side").unwrap().made);
+        assert_whole_here(&repo);
+    }
+    assert_theirs(&repo);
+}
+
+#[test]
+fn a_place_that_a_person_has_taken_over_is_theirs() {
+    let repo = crowded();
+    repo.prepare("side").unwrap();
+    repo.git(&["worktree", "remove", ".worktrees/side"]);
+    repo.git(&["worktree", "add", "--quiet", ".worktrees/side", "side"]);
+    let path = repo.path(".worktrees/side");
+    assert_eq!(repo.refused("side"), WorktreeRefusal::Persons { path: path.clone() });
+    let error = repo.worktrees().remove(&name("side")).unwrap_err();
+    assert!(matches!(error, GitError::Worktree(WorktreeRefusal::Persons { .. })), "{error}");
+    assert!(path.exists());
+}
+
+#[test]
+fn a_worktree_on_a_disk_that_is_away_is_not_forgotten() {
+    let repo = crowded();
+    repo.prepare("side").unwrap();
+    repo.git(&["worktree", "lock", "--reason", "on a stick", ".worktrees/side"]);
+    std::fs::remove_dir_all(repo.path(".worktrees/side")).unwrap();
+    let refusal = repo.refused("side");
+    assert!(matches!(refusal, WorktreeRefusal::Locked { .. }), "{refusal}");
+}
+
+/// Whoever waits longer than its patience is told who is at work.
+#[test]
+fn a_branch_that_somebody_works_on_is_waited_for() {
+    let repo = crowded();
+    repo.prepare("side").unwrap();
+    let lock = std::fs::File::open(repo.path(".ralph/worktrees/side.lock")).unwrap();
+    lock.lock().unwrap();
+    let worktrees = repo.worktrees().with_patience(Duration::from_millis(50));
+    let error = worktrees.remove(&name("side")).unwrap_err().to_string();
+    let pid = std::process::id();
+    assert_eq!(error, format!("the worktree of branch side is being worked on (pid {pid})"));
+    drop(lock);
+    assert!(worktrees.remove(&name("side")).unwrap().is_some());
+}
