@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod build;
+pub(crate) mod clean;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod control;

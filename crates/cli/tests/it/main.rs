@@ -7,6 +7,7 @@ mod acceptance;
 mod acceptance_page;
 mod bad_input;
 mod claude_code;
+mod cleaning;
 mod concurrency;
 mod config;
 mod demo;

@@ -63,6 +63,18 @@ const OURS: [(&str, &str); 6] = [
     (".claude/skills/ralph-build/SKILL.md", include_str!("ralph-build.md")),
 ];
 
+/// Of these the ones that `ralph clean --all` takes away while they are as they were written: not the
+/// settings, which are the person's from the first day.
+pub(crate) const UNTOUCHED_GO: [&str; 5] = [OURS[1].0, OURS[2].0, OURS[3].0, OURS[4].0, OURS[5].0];
+
+/// Whether a file of ours holds exactly what `ralph init` writes. A link does not: it is somebody's.
+pub(crate) fn is_as_written(project: &Project, path: &str) -> bool {
+    let Some((_, text)) = OURS.iter().find(|(ours, _)| *ours == path) else { return false };
+    let real = project.worktree.join(path);
+    place::resolve(&project.worktree, path).is_ok_and(|resolved| resolved == real)
+        && place::read(&real).is_ok_and(|found| found.as_deref() == Some(*text))
+}
+
 /// The file with the hooks.
 const SETTINGS: &str = ".claude/settings.json";
 

@@ -12,7 +12,7 @@ use ralph_engine::project::Project;
 use ralph_engine::store::SqliteStore;
 use ralph_ui::style::Meaning;
 
-pub(crate) use install::{Did, Mode, Step, found_commands, install};
+pub(crate) use install::{Did, Mode, Step, UNTOUCHED_GO, found_commands, install, is_as_written};
 
 use crate::error::{CliError, Done};
 use crate::wire::Context;

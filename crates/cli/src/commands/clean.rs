@@ -1,0 +1,247 @@
+//! `ralph clean`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ralph_engine::project::Project;
+use ralph_engine::run::place::{LockError, WorktreeLock};
+use ralph_engine::run::state_file;
+use ralph_engine::vcs::worktree::{Ours, Worktrees};
+use ralph_ui::style::Meaning;
+use serde::Serialize;
+
+use super::init::{UNTOUCHED_GO, is_as_written};
+use crate::error::{CliError, Done, quoted};
+use crate::wire::{Context, out_of_reach};
+
+/// Remove what ralph left: the state of the last run, unchanged prompts, worktrees
+///
+/// Without options, the state of the last run in this worktree: the next run starts at 1. The plan, logs,
+/// settings, features and skills that people wrote always stay. Prints a line for each thing.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ralph clean --worktrees --dry-run")]
+pub(crate) struct CleanArgs {
+    /// Also remove the prompts and skills of `ralph init` that nobody has changed, and empty folders
+    #[arg(long)]
+    all: bool,
+    /// Also remove the worktrees that ralph made; unsaved work in them is saved first, branches stay
+    #[arg(long)]
+    worktrees: bool,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A thing, and what became of it.
+#[derive(Debug, Serialize)]
+struct Cleaned {
+    path: String,
+    /// `removed`, `kept`, or `would remove`.
+    did: &'static str,
+    /// Why it was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// What to type about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    /// Where the work lies that was unsaved in it, or that there is some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    saved: Option<String>,
+}
+
+impl Cleaned {
+    fn removed(path: String, dry: bool) -> Self {
+        let did = if dry { "would remove" } else { "removed" };
+        Self { path, did, reason: None, hint: None, saved: None }
+    }
+
+    fn kept(path: String, error: &CliError) -> Self {
+        let (message, _, hints) = error.parts();
+        let reason = Some(message.to_owned());
+        Self { path, did: "kept", reason, hint: hints.first().cloned(), saved: None }
+    }
+}
+
+pub(crate) fn cmd_clean(args: &CleanArgs, context: &mut Context<'_>) -> Done {
+    if context.session_socket().is_some() {
+        return Err(out_of_reach());
+    }
+    let project = context.project()?;
+    project.check_ours()?;
+    let mut done = Vec::new();
+    let _locks = no_run(&project, args.worktrees, args.dry_run)?;
+    clean_state(&project, args.dry_run, &mut done)?;
+    if args.worktrees {
+        clean_worktrees(&project, args.dry_run, context, &mut done)?;
+    }
+    if args.all {
+        clean_files(&project, args.dry_run, &mut done)?;
+    }
+    tell(&done, args, context)?;
+    let kept = done.iter().filter(|one| one.reason.is_some()).count();
+    match kept {
+        0 => Ok(()),
+        1 => Err(CliError::failed("one thing was kept; the rest is done")),
+        n => Err(CliError::failed(format!("{n} things were kept; the rest is done"))),
+    }
+}
+
+/// No run is at work here, and none begins meanwhile. One in the main worktree has worktrees of its own.
+fn no_run(project: &Project, everywhere: bool, dry: bool) -> Result<Vec<WorktreeLock>, CliError> {
+    let mut folders = vec![project.worktree.join(".ralph")];
+    if everywhere && project.root != project.worktree {
+        folders.push(project.ralph_dir());
+    }
+    let mut locks = Vec::new();
+    for folder in folders {
+        if let Some(pid) = WorktreeLock::holder(&folder) {
+            return Err(busy(&pid));
+        }
+        if !dry && folder.exists() {
+            locks.push(WorktreeLock::take(&folder).map_err(|error| match error {
+                LockError::Held { pid } => busy(&pid),
+                LockError::Io { .. } => CliError::failed(error.to_string()),
+            })?);
+        }
+    }
+    Ok(locks)
+}
+
+fn busy(pid: &str) -> CliError {
+    CliError::failed(format!("a run is at work (pid {pid}); nothing was removed"))
+        .hint("end it first: ralph cancel")
+}
+
+fn clean_state(project: &Project, dry: bool, done: &mut Vec<Cleaned>) -> Done {
+    let path = project.worktree.join(".ralph").join("state.toml");
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    if !dry {
+        remove_file(&path)?;
+        state_file::sweep(&path)?;
+    }
+    done.push(Cleaned::removed(".ralph/state.toml".to_owned(), dry));
+    Ok(())
+}
+
+fn clean_worktrees(
+    project: &Project,
+    dry: bool,
+    context: &mut Context<'_>,
+    done: &mut Vec<Cleaned>,
+) -> Done {
+    let folder = project.resolve(context.config()?.text("git.worktree.dir"));
+    let worktrees = Worktrees::new(project, &folder);
+    for ours in worktrees.ours()? {
+        done.push(clean_worktree(project, &worktrees, &ours, dry));
+    }
+    Ok(())
+}
+
+fn clean_worktree(project: &Project, worktrees: &Worktrees, ours: &Ours, dry: bool) -> Cleaned {
+    let path = shown(project, &ours.path);
+    if project.worktree.starts_with(&ours.path) {
+        let here = CliError::failed("you are in it").hint(format!(
+            "from the main worktree: ralph -C {} clean --worktrees",
+            quoted(&project.root)
+        ));
+        return Cleaned::kept(path, &here);
+    }
+    if dry {
+        return match worktrees.check_removable(&ours.branch) {
+            Ok(()) => {
+                let saved = ours.unsaved.then(|| "would save what is not committed".to_owned());
+                Cleaned { saved, ..Cleaned::removed(path, true) }
+            }
+            Err(error) => Cleaned::kept(path, &error.into()),
+        };
+    }
+    match worktrees.remove(&ours.branch) {
+        Ok(removed) => {
+            let saved = removed.and_then(|removed| removed.saved);
+            let hint = saved.as_ref().map(|wip| format!("ralph recover {}", wip.task));
+            let saved =
+                saved.map(|wip| format!("saved {} in {}", files(wip.files.len()), wip.saved.name));
+            Cleaned { saved, hint, ..Cleaned::removed(path, false) }
+        }
+        Err(error) => Cleaned::kept(path, &error.into()),
+    }
+}
+
+/// Files that are as `ralph init` wrote them, then the folders that are empty without them.
+fn clean_files(project: &Project, dry: bool, done: &mut Vec<Cleaned>) -> Done {
+    let mut gone: Vec<PathBuf> = Vec::new();
+    for path in UNTOUCHED_GO.into_iter().filter(|path| is_as_written(project, path)) {
+        let real = project.worktree.join(path);
+        if !dry {
+            remove_file(&real)?;
+        }
+        gone.push(real);
+        done.push(Cleaned::removed(path.to_owned(), dry));
+    }
+    for folder in our_folders(project) {
+        let goes = |entry: std::io::Result<std::fs::DirEntry>| {
+            entry.is_ok_and(|entry| gone.contains(&entry.path()))
+        };
+        if folder.is_symlink() || !std::fs::read_dir(&folder).is_ok_and(|mut all| all.all(goes)) {
+            continue;
+        }
+        if !dry {
+            std::fs::remove_dir(&folder)?;
+        }
+        done.push(Cleaned::removed(shown(project, &folder) + "/", dry));
+        gone.push(folder);
+    }
+    Ok(())
+}
+
+/// The folders that `ralph init` and runs make, the inner ones first.
+fn our_folders(project: &Project) -> Vec<PathBuf> {
+    let skills = UNTOUCHED_GO.iter().filter_map(|path| path.strip_suffix("/SKILL.md"));
+    let here = skills.chain([".claude/skills", ".claude"]).map(|name| project.worktree.join(name));
+    let ours = ["features", "skills", "worktrees"].map(|name| project.ralph_dir().join(name));
+    here.chain(ours).collect()
+}
+
+fn remove_file(path: &Path) -> Done {
+    std::fs::remove_file(path)
+        .map_err(|error| CliError::failed(format!("{} cannot be removed: {error}", path.display())))
+}
+
+fn tell(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -> Done {
+    if args.json {
+        return Ok(context.out.json(&done)?);
+    }
+    if done.is_empty() {
+        context.out.note("there is nothing to remove");
+    }
+    let look = context.out.look;
+    for one in done {
+        let meaning = if one.reason.is_some() { Meaning::Bad } else { Meaning::Good };
+        let why = one.reason.as_ref().or(one.saved.as_ref());
+        let why = why.map(|why| format!(": {}", ralph_core::text::printable_line(why)));
+        let word = look.paint(meaning, one.did);
+        context.out.line(format!("{word}  {}{}", one.path, why.unwrap_or_default()))?;
+    }
+    for one in done {
+        match (&one.hint, &one.saved) {
+            (Some(command), Some(_)) => context.out.note(format!("bring it back: {command}")),
+            (Some(hint), None) => context.out.note(format!("{}: {hint}", one.path)),
+            (None, _) => {}
+        }
+    }
+    Ok(())
+}
+
+/// A path below the worktree that we are in, from there; any other whole.
+fn shown(project: &Project, path: &Path) -> String {
+    path.strip_prefix(&project.worktree).unwrap_or(path).display().to_string()
+}
+
+fn files(count: usize) -> String {
+    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
+}

@@ -1,0 +1,206 @@
+//! `ralph clean`: removes what ralph left, and nothing else.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use ralph_core::branch::BranchName;
+use ralph_engine::project::Project;
+use ralph_engine::run::place::WorktreeLock;
+use ralph_engine::vcs::worktree::{Identity, Wanted, Worktrees};
+use ralph_testkit::TestEnv;
+
+use crate::env;
+
+const STATE: &str = "active = false\niteration = 3\n";
+
+fn committed() -> TestEnv {
+    let env = env();
+    env.git(&["config", "user.name", "Tester"]);
+    env.git(&["config", "user.email", "tester@example.org"]);
+    env.write("a.txt", "a\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "--quiet", "-m", "first"]);
+    env
+}
+
+/// A worktree as a run makes it.
+fn prepare(env: &TestEnv, branch: &str) -> PathBuf {
+    let project = Project::find(&env.repo()).unwrap();
+    let worktrees = Worktrees::new(&project, &project.resolve(".worktrees"));
+    let (branch, identity) = (BranchName::new(branch).unwrap(), Identity::default());
+    let wanted =
+        Wanted { branch: &branch, base: "main", identity: &identity, include: "", carried: None };
+    worktrees.prepare(&wanted).unwrap().path
+}
+
+/// Every file of the repository and of git, with its bytes.
+fn everything(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.is_symlink() {
+                folders.push(path.clone());
+                found.insert(path, vec![]);
+            } else {
+                let bytes = std::fs::read(&path).unwrap_or_default();
+                found.insert(path, bytes);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_state_of_the_last_run_goes_and_the_plan_stays() {
+    let env = committed();
+    env.ralph(&["init"]).success();
+    env.task(&["add", "Stay", "--id", "stay"]);
+    env.write(".ralph/state.toml", STATE);
+    env.write(".ralph/state.toml.x1Y2z3", "half");
+    env.write(".ralph/logs/session-1.log", "log\n");
+    let before = everything(&env.repo());
+    let dry = env.ralph(&["clean", "--dry-run"]);
+    assert_eq!(dry.success(), "would remove  .ralph/state.toml\n");
+    assert_eq!(everything(&env.repo()), before, "nothing was done");
+    assert_eq!(env.ralph(&["clean"]).success(), "removed  .ralph/state.toml\n");
+    assert!(!env.repo().join(".ralph/state.toml").exists());
+    assert!(!env.repo().join(".ralph/state.toml.x1Y2z3").exists());
+    for path in ["PROMPT_build.md", "ralph.toml", ".ralph/logs/session-1.log", ".ralph/features"] {
+        assert!(env.repo().join(path).exists(), "{path}");
+    }
+    assert!(env.ralph(&["task", "list"]).success().contains("stay"));
+    let again = env.ralph(&["clean"]);
+    assert_eq!((again.code, again.stderr.as_str()), (0, "there is nothing to remove\n"));
+    assert_eq!(again.stdout, "");
+}
+
+#[test]
+fn a_run_at_work_is_left_alone() {
+    let env = committed();
+    env.write(".ralph/state.toml", STATE);
+    let lock = WorktreeLock::take(&env.repo().join(".ralph")).unwrap();
+    for arguments in [&["clean"][..], &["clean", "--dry-run"], &["clean", "--worktrees", "--all"]] {
+        let ran = env.ralph(arguments);
+        let pid = std::process::id();
+        let said = format!(
+            "error: a run is at work (pid {pid}); nothing was removed\n  \
+             hint: end it first: ralph cancel\n"
+        );
+        assert_eq!((ran.code, ran.stderr), (1, said));
+    }
+    assert!(env.repo().join(".ralph/state.toml").exists());
+    drop(lock);
+    env.ralph(&["clean"]).success();
+}
+
+#[test]
+fn all_takes_what_init_wrote_and_nobody_changed() {
+    let env = committed();
+    env.ralph(&["init"]).success();
+    env.write("PROMPT_plan.md", "my own prompt\n");
+    env.write(".claude/skills/ralph-spec/notes.md", "mine\n");
+    env.write(".ralph/skills/mine/SKILL.md", "mine\n");
+    let dry = env.ralph(&["clean", "--all", "--dry-run"]).success();
+    assert!(env.repo().join("PROMPT_build.md").exists());
+    let printed = env.ralph(&["clean", "--all"]).success();
+    assert_eq!(dry.replace("would remove", "removed"), printed, "what it says is what it does");
+    let removed: Vec<&str> =
+        printed.lines().map(|line| line.strip_prefix("removed  ").unwrap()).collect();
+    assert_eq!(
+        removed,
+        [
+            "PROMPT_build.md",
+            ".claude/skills/ralph-spec/SKILL.md",
+            ".claude/skills/ralph-plan/SKILL.md",
+            ".claude/skills/ralph-build/SKILL.md",
+            ".claude/skills/ralph-plan/",
+            ".claude/skills/ralph-build/",
+            ".ralph/features/",
+        ]
+    );
+    for path in [
+        "PROMPT_plan.md",
+        "ralph.toml",
+        "AGENTS.md",
+        ".claude/settings.json",
+        ".claude/skills/ralph-spec/notes.md",
+        ".ralph/skills/mine/SKILL.md",
+    ] {
+        assert!(env.repo().join(path).exists(), "{path}");
+    }
+    assert_eq!(env.ralph(&["clean", "--all", "--json"]).success(), "[]\n");
+}
+
+#[test]
+fn s4_13_worktrees_are_saved_and_removed_and_a_persons_stay() {
+    let env = committed();
+    let (dirty, clean) = (prepare(&env, "feat/dirty"), prepare(&env, "clean"));
+    std::fs::write(dirty.join("a.txt"), "changed\n").unwrap();
+    std::fs::write(dirty.join("new.txt"), "new\n").unwrap();
+    env.git(&["worktree", "add", "--quiet", "-b", "theirs", ".worktrees/theirs"]);
+    let before = everything(&env.repo());
+    let dry = env.ralph(&["clean", "--worktrees", "--dry-run"]).success();
+    assert_eq!(
+        dry,
+        "would remove  .worktrees/clean\n\
+         would remove  .worktrees/feat/dirty: would save what is not committed\n"
+    );
+    assert_eq!(everything(&env.repo()), before, "nothing was done");
+    let ran = env.ralph(&["clean", "--worktrees"]);
+    assert_eq!(ran.stderr, "bring it back: ralph recover feat/dirty\n");
+    assert_eq!(
+        ran.success(),
+        "removed  .worktrees/clean\n\
+         removed  .worktrees/feat/dirty: saved 2 files in refs/ralph/wip/feat=2Fdirty/1\n"
+    );
+    assert!(
+        !dirty.exists() && !clean.exists() && env.repo().join(".worktrees/theirs/a.txt").exists()
+    );
+    env.git(&["rev-parse", "--verify", "refs/heads/feat/dirty"]);
+    assert!(!env.git(&["worktree", "list"]).contains("prunable"));
+    env.git(&["fsck", "--strict"]);
+    assert_eq!(env.ralph(&["clean", "--worktrees"]).success(), "");
+    // As it says.
+    env.ralph(&["recover", "feat/dirty"]).success();
+    assert_eq!(std::fs::read_to_string(env.repo().join("new.txt")).unwrap(), "new\n");
+}
+
+#[test]
+fn what_must_stay_is_named_with_what_to_type() {
+    let env = committed();
+    let (held, other) = (prepare(&env, "held"), prepare(&env, "other"));
+    env.git(&["worktree", "lock", "--reason", "on a stick", ".worktrees/held"]);
+    let ran = env.ralph(&["clean", "--worktrees"]);
+    assert_eq!(ran.code, 1);
+    let path = held.display();
+    assert!(ran.stdout.contains(&format!("kept  .worktrees/held: {path} is locked: on a stick\n")));
+    assert!(ran.stdout.contains("removed  .worktrees/other\n"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("git worktree unlock"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("error: one thing was kept; the rest is done"), "{}", ran.stderr);
+    assert!(held.exists() && !other.exists());
+    env.git(&["worktree", "unlock", ".worktrees/held"]);
+    // From inside of it.
+    let inside = env.ralph(&["-C", held.to_str().unwrap(), "clean", "--worktrees"]);
+    assert_eq!(inside.code, 1);
+    assert!(inside.stdout.contains("you are in it") && held.exists(), "{}", inside.stdout);
+    assert!(inside.stderr.contains("clean --worktrees"), "{}", inside.stderr);
+    // A run in one of them.
+    let lock = WorktreeLock::take(&held.join(".ralph")).unwrap();
+    let busy = env.ralph(&["clean", "--worktrees"]);
+    assert!(busy.stdout.contains("is being worked on (pid "), "{}", busy.stdout);
+    assert!(held.exists());
+    drop(lock);
+    assert_eq!(env.ralph(&["clean", "--worktrees"]).code, 0);
+    assert!(!env.repo().join(".worktrees").exists());
+}
+
+#[test]
+fn a_session_cannot_clean() {
+    let mut env = committed();
+    env.write(".ralph/state.toml", STATE);
+    env.set("RALPH_SOCKET", "/nonsuch");
+    assert_eq!(env.ralph(&["clean"]).code, 2);
+    assert!(env.repo().join(".ralph/state.toml").exists());
+}
