@@ -10,6 +10,7 @@
 //! | [`agents_md`] | the test command in `AGENTS.md` |
 //! | [`amounts`] | money and tokens in words |
 //! | [`branch`] | names of branches, and the folders of their worktrees |
+//! | [`forge`] | the words of pull requests, and where they live |
 //! | [`glob`] | patterns of paths |
 //! | [`ids`] | names of things: [`TaskId`], [`AgentId`], [`FeatureName`] … and what may be one |
 //! | [`time`] | [`Timestamp`] and [`Lease`] lengths as data |
@@ -28,6 +29,7 @@ pub mod agents_md;
 pub mod amounts;
 pub mod attempt;
 pub mod branch;
+pub mod forge;
 pub mod glob;
 pub mod ids;
 pub mod nearest;

@@ -1,0 +1,235 @@
+//! The title and the body of a pull request, from what became of a branch.
+
+use super::markdown::{block, code, inline, one_line};
+use super::marked::{BEGIN, END};
+use crate::amounts::{money, tokens};
+use crate::ids::TaskId;
+use crate::records::{Evidence, Verdict};
+use crate::time::duration;
+use crate::view::report::Total;
+
+/// The longest title, in characters: what GitHub takes.
+pub const MAX_TITLE: usize = 256;
+/// The longest body, in characters. GitHub takes 65,536; people may add to it.
+pub const MAX_BODY: usize = 60_000;
+
+/// The longest line of a list, and the longest text below a check.
+const LINE: usize = 300;
+const DIGEST: usize = 4_000;
+/// How many lines a list has at first; half as many when the body is too long.
+const LIST: usize = 400;
+
+/// What became of a task of the branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskEnd {
+    /// Accepted.
+    Done,
+    /// Given up.
+    Failed,
+    /// Neither; it is still to be done.
+    Open,
+}
+
+/// A task of the branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskLine {
+    /// Its name.
+    pub id: TaskId,
+    /// What it is about.
+    pub title: String,
+    /// What became of it.
+    pub end: TaskEnd,
+    /// Why it failed; may be empty.
+    pub reason: String,
+}
+
+/// A commit of the branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// Its id.
+    pub id: String,
+    /// The first line of its message.
+    pub subject: String,
+}
+
+/// What a pull request tells.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Words {
+    /// The branch.
+    pub branch: String,
+    /// What it is for; may be empty.
+    pub goal: String,
+    /// Its tasks, in the order of the plan.
+    pub tasks: Vec<TaskLine>,
+    /// What judged it, the oldest first.
+    pub evidence: Vec<Evidence>,
+    /// Its commits, the oldest first.
+    pub commits: Vec<Commit>,
+    /// What its attempts took.
+    pub spent: Total,
+}
+
+impl Words {
+    /// The title: one line, `<branch>: <goal>`.
+    pub fn title(&self) -> String {
+        let title = match self.goal.trim() {
+            "" => self.branch.clone(),
+            goal => format!("{}: {goal}", self.branch),
+        };
+        one_line(&title, MAX_TITLE)
+    }
+
+    /// What titles of ours begin with.
+    pub(super) fn title_prefix(&self) -> String {
+        one_line(&self.branch, MAX_TITLE - 1)
+    }
+
+    /// The body: markdown between two marks, at most [`MAX_BODY`] characters.
+    pub fn body(&self) -> String {
+        self.body_within(MAX_BODY)
+    }
+
+    /// The body in less room: lists become shorter and say so.
+    pub(super) fn body_within(&self, room: usize) -> String {
+        let mut list = LIST;
+        loop {
+            let body = self.render(list, DIGEST * list / LIST);
+            if list <= 1 || body.chars().count() <= room {
+                return body;
+            }
+            list /= 2;
+        }
+    }
+
+    fn render(&self, list: usize, digest: usize) -> String {
+        let parts = [
+            Some(BEGIN.to_owned()),
+            Some(format!("Goal: {}", inline(&self.goal, LINE)))
+                .filter(|_| !self.goal.trim().is_empty()),
+            self.task_part(list),
+            self.check_part(list, digest),
+            self.commit_part(list),
+            self.cost_part(),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        format!("{}\n\n{END}", parts.join("\n\n"))
+    }
+
+    fn task_part(&self, list: usize) -> Option<String> {
+        let count = |end| self.tasks.iter().filter(|task| task.end == end).count();
+        let counts =
+            [(TaskEnd::Done, "done"), (TaskEnd::Failed, "failed"), (TaskEnd::Open, "open")];
+        let counts: Vec<String> = counts
+            .iter()
+            .filter(|(end, _)| count(*end) > 0)
+            .map(|(end, word)| format!("{} {word}", count(*end)))
+            .collect();
+        let lines = self.tasks.iter().map(task_line);
+        (!self.tasks.is_empty()).then(|| {
+            format!("## Tasks\n\n{}.\n\n{}", counts.join(", "), short(lines, list, "tasks"))
+        })
+    }
+
+    /// The last word of every judge, and below it why where it was no.
+    fn check_part(&self, list: usize, digest: usize) -> Option<String> {
+        let mut judges: Vec<(&Evidence, usize, usize)> = vec![];
+        for found in &self.evidence {
+            let red = usize::from(found.verdict == Verdict::Fail);
+            match judges.iter_mut().find(|(known, ..)| known.judge == found.judge) {
+                Some(known) => *known = (found, known.1 + 1, known.2 + red),
+                None => judges.push((found, 1, red)),
+            }
+        }
+        if judges.is_empty() {
+            return None;
+        }
+        let rows: Vec<String> = judges.iter().take(list).map(check_row).collect();
+        let more = judges.len().saturating_sub(list);
+        let mut text = format!(
+            "## Checks\n\n| check | last verdict | tree | time | runs |\n|---|---|---|---|---|\n{}",
+            rows.join("\n")
+        );
+        if more > 0 {
+            text.push_str(&format!("\n\n{more} more checks."));
+        }
+        let red = judges.iter().filter(|(last, ..)| last.verdict == Verdict::Fail);
+        for (last, ..) in red.filter(|(last, ..)| !last.digest.trim().is_empty()).take(list.min(5))
+        {
+            let why = block(&last.digest, digest);
+            text.push_str(&format!("\n\n{} said:\n\n{why}", code(&last.judge, LINE)));
+        }
+        Some(text)
+    }
+
+    fn commit_part(&self, list: usize) -> Option<String> {
+        let line = |commit: &Commit| {
+            let id: String = commit.id.chars().take(12).collect();
+            format!("- {} {}", code(&id, LINE), inline(&commit.subject, LINE))
+        };
+        let lines = short(self.commits.iter().map(line), list, "commits");
+        (!self.commits.is_empty()).then(|| format!("## Commits\n\n{lines}"))
+    }
+
+    fn cost_part(&self) -> Option<String> {
+        let spent = &self.spent;
+        let cost = match (spent.cost_micro_usd, spent.unpriced) {
+            (Some(cost), 0) => money(cost),
+            (Some(cost), _) => format!("at least {}", money(cost)),
+            (None, _) => "price not told".to_owned(),
+        };
+        let attempts = match spent.attempts {
+            0 => return None,
+            1 => "1 attempt".to_owned(),
+            n => format!("{n} attempts"),
+        };
+        Some(format!(
+            "## Cost\n\n{attempts}, {} of work, {} tokens read, {} written, {cost}.",
+            duration(spent.duration_ms),
+            tokens(spent.input_tokens),
+            tokens(spent.output_tokens),
+        ))
+    }
+}
+
+fn task_line(task: &TaskLine) -> String {
+    let mark = if task.end == TaskEnd::Done { 'x' } else { ' ' };
+    let mut line =
+        format!("- [{mark}] {} {}", code(task.id.as_str(), LINE), inline(&task.title, LINE));
+    if task.end == TaskEnd::Failed {
+        line.push_str(" (failed");
+        if !task.reason.trim().is_empty() {
+            line.push_str(&format!(": {}", inline(&task.reason, LINE)));
+        }
+        line.push(')');
+    }
+    line
+}
+
+fn check_row((last, runs, red): &(&Evidence, usize, usize)) -> String {
+    let verdict = match (last.verdict, last.exit_code) {
+        (Verdict::Fail, Some(code)) => format!("fail, exit code {code}"),
+        (verdict, _) => verdict.to_string(),
+    };
+    let runs = match red {
+        0 => runs.to_string(),
+        red => format!("{runs}, {red} red"),
+    };
+    let tree: String = last.tree.chars().take(12).collect();
+    // In a table a bar ends the cell, in code too.
+    let cell = |text: &str| code(text, LINE).replace('|', "\\|");
+    let time = duration(last.duration_ms);
+    format!("| {} | {verdict} | {} | {time} | {runs} |", cell(&last.judge), cell(&tree))
+}
+
+/// The first lines, and how many more there are.
+fn short(lines: impl ExactSizeIterator<Item = String>, list: usize, what: &str) -> String {
+    let more = lines.len().saturating_sub(list);
+    let mut text = lines.take(list).collect::<Vec<_>>().join("\n");
+    if more > 0 {
+        text.push_str(&format!("\n- and {more} more {what}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;
