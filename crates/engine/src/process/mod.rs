@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `spec` | what is run, how it is watched, what comes back |
 //! | `supervisor` | the states of a session and the ladder that ends it |
+//! | `capture` | a program for its answer |
 //! | `editor` | the one program that is not supervised: the person's editor |
 //! | `family` | the processes of a session: their start, their ends, signals to all of them |
 //! | `family::keeper` | the process between ralph and a program that adopts orphans (Linux) |
@@ -18,6 +19,7 @@
 //! | `leftovers` | ending what a dead ralph left behind |
 //! | `liveness` | whether a process is still the one that it was |
 
+mod capture;
 mod editor;
 mod family;
 mod leftovers;
@@ -29,6 +31,7 @@ mod procfs;
 mod spec;
 mod supervisor;
 
+pub(crate) use capture::{Captured, capture};
 pub use editor::edit;
 pub use leftovers::end_leftovers;
 pub use liveness::{is_alive, liveness};

@@ -1,6 +1,6 @@
 //! The one constructor of git commands. Nothing else in ralph starts git.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::os::unix::process::CommandExt;
@@ -9,6 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 pub use crate::ports::GitError;
+use crate::process::CommandSpec;
 
 /// Variables that would send git to another repository than the one we found, as they do inside a
 /// git hook.
@@ -135,6 +136,24 @@ impl<'a> Git<'a> {
     pub fn holding(mut self, lock: &File) -> Self {
         self.held = lock.try_clone().ok();
         self
+    }
+
+    /// The same call for the supervisor, for what may take long and must be ended then. `environment` is
+    /// what it finds beside the variables of every call.
+    pub(crate) fn spec(&self, environment: &[(OsString, OsString)]) -> CommandSpec {
+        let changed: Vec<_> = self.command.get_envs().collect();
+        let kept =
+            |(name, _): &&(OsString, OsString)| changed.iter().all(|(known, _)| known != name);
+        let mut env: Vec<_> = environment.iter().filter(kept).cloned().collect();
+        let set = |(name, value): &(&OsStr, Option<&OsStr>)| Some((name.into(), (*value)?.into()));
+        env.extend(changed.iter().filter_map(set));
+        CommandSpec {
+            program: self.command.get_program().to_owned(),
+            args: self.command.get_args().map(OsStr::to_owned).collect(),
+            folder: self.command.get_current_dir().unwrap_or(Path::new(".")).to_owned(),
+            env,
+            stdin: self.input.to_owned(),
+        }
     }
 
     /// Runs it and returns what it printed, byte for byte. A lock that another git holds is waited

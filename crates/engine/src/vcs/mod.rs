@@ -12,6 +12,7 @@
 //! | `hooks` | the person's hooks, on the loop's own commits |
 //! | [`wip`] | saving unfinished work, and the list of what is saved |
 //! | [`restore`] | taking work out of the worktree, and bringing saved work back |
+//! | `push` | pushing a branch, never by force |
 //! | `locks` | removing the locks of a git that was killed |
 //! | [`worktree`] | a worktree per branch: made, repaired and removed |
 //! | [`fake`] | version control in memory, for tests and benches |
@@ -27,6 +28,7 @@ mod in_place;
 mod locks;
 mod patch;
 mod position;
+mod push;
 pub mod restore;
 mod scratch;
 mod start;
@@ -35,3 +37,4 @@ pub mod worktree;
 
 pub use fake::FakeVcs;
 pub use in_place::GitVcs;
+pub use push::{Push, PushError, Pushed};

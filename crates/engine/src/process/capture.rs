@@ -1,0 +1,62 @@
+//! A program for its answer: run to its end for a limited time, and what it printed.
+
+use std::time::Duration;
+
+use ralph_core::agent::ProcessEnd;
+use tokio::sync::watch;
+
+use super::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
+
+/// How much of an answer is kept. No answer that we ask for is near it.
+const KEPT: usize = 16 << 20;
+/// Between asking a program to end and killing it.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What a program printed and how it ended.
+#[derive(Debug)]
+pub(crate) struct Captured {
+    pub(crate) end: ProcessEnd,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+/// Runs a program and waits for it. Not for threads of an async runtime: it blocks. Nothing that it
+/// started is left when this returns.
+pub(crate) fn capture(
+    spec: &CommandSpec,
+    limit: Duration,
+    stop: watch::Receiver<Stop>,
+) -> Captured {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let end = ProcessEnd::NotStarted { error: error.to_string() };
+            return Captured { end, stdout: vec![], stderr: String::new() };
+        }
+    };
+    let patience = Watch {
+        timeout: Some(limit),
+        silence: None,
+        after_result: None,
+        grace: GRACE,
+        drain: GRACE,
+        line_cap: KEPT,
+    };
+    let mut kept = Kept(vec![]);
+    let mark = Mark::new(&spec.folder, 0);
+    let ended = runtime.block_on(supervise(spec, &patience, &mark, &mut kept, None, stop));
+    Captured { end: ended.end, stdout: kept.0, stderr: ended.stderr_tail }
+}
+
+struct Kept(Vec<u8>);
+
+impl Listener for Kept {
+    fn stdout(&mut self, line: &[u8], _cut: bool) -> Heard {
+        if self.0.len() + line.len() < KEPT {
+            self.0.extend_from_slice(line);
+            self.0.push(b'\n');
+        }
+        Heard::Going
+    }
+}

@@ -1,0 +1,286 @@
+//! Pushing a branch with the person's own credentials: never by force, never to a protected branch, and
+//! never with a question to a terminal.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use ralph_core::agent::ProcessEnd;
+use ralph_core::forge::{is_protected, without_credentials};
+use ralph_core::text::printable_line;
+use tokio::sync::watch;
+
+use super::git::{Git, GitError};
+use crate::process::{Captured, Stop, capture};
+
+/// How long a push may take, with the person's `pre-push` hook.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// A branch, and where it goes.
+#[derive(Debug, Clone, Copy)]
+pub struct Push<'a> {
+    /// The worktree.
+    pub folder: &'a Path,
+    /// The environment of git: keys and helpers of the person are found by it.
+    pub environment: &'a [(OsString, OsString)],
+    /// The name of the remote.
+    pub remote: &'a str,
+    /// The branch, without `refs/heads/`.
+    pub branch: &'a str,
+    /// Branches that are never pushed to.
+    pub protected: &'a [String],
+}
+
+/// What a push came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pushed {
+    /// The remote did not have the branch before.
+    New,
+    /// The branch moved forward there.
+    Moved,
+    /// It was there already.
+    UpToDate,
+}
+
+/// Why a branch was not pushed. The remote is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum PushError {
+    /// The branch is one of those that are never pushed to.
+    #[error("`{branch}` is a protected branch and is not pushed; see git.protected_branches")]
+    Protected {
+        /// The branch.
+        branch: String,
+    },
+    /// There is no such remote.
+    #[error("there is no remote `{remote}`: `git remote add {remote} <url>`, or set git.remote")]
+    NoRemote {
+        /// Its name.
+        remote: String,
+    },
+    /// There is no such branch here.
+    #[error("there is no branch `{branch}` to push")]
+    NoBranch {
+        /// Its name.
+        branch: String,
+    },
+    /// The remote has commits that the branch does not have.
+    #[error(
+        "`{branch}` on {remote} has commits that are not here, and ralph never pushes by force: \
+         `git fetch {remote}`, then bring them together"
+    )]
+    NotFastForward {
+        /// The branch.
+        branch: String,
+        /// The remote.
+        remote: String,
+    },
+    /// The remote said no: a hook, or a rule for the branch.
+    #[error("{remote} refused `{branch}`: {reason}")]
+    Declined {
+        /// The branch.
+        branch: String,
+        /// The remote.
+        remote: String,
+        /// Why, as it said.
+        reason: String,
+    },
+    /// The person's `pre-push` hook said no.
+    #[error("the pre-push hook did not let `{branch}` go: {said}")]
+    Hook {
+        /// The branch.
+        branch: String,
+        /// What it said.
+        said: String,
+    },
+    /// The remote does not know us, or cannot be reached.
+    #[error("{remote} cannot be pushed to: {said}; try `git push {remote} {branch}` by hand")]
+    Unreachable {
+        /// The branch.
+        branch: String,
+        /// The remote.
+        remote: String,
+        /// What git said.
+        said: String,
+    },
+    /// It took too long.
+    #[error("pushing to {remote} did not end within {} min", PATIENCE.as_secs() / 60)]
+    TimedOut {
+        /// The remote.
+        remote: String,
+    },
+    /// We were told to stop.
+    #[error("pushing to {remote} was interrupted")]
+    Interrupted {
+        /// The remote.
+        remote: String,
+    },
+    /// Git itself did not work.
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+impl Push<'_> {
+    /// Pushes. Blocks until git has ended; not for threads of an async runtime.
+    pub fn run(&self, stop: watch::Receiver<Stop>) -> Result<Pushed, PushError> {
+        let (remote, branch) = (self.remote.to_owned(), self.branch.to_owned());
+        if is_protected(self.branch, self.protected) {
+            return Err(PushError::Protected { branch });
+        }
+        let full = format!("refs/heads/{branch}");
+        let verify = ["rev-parse", "--verify", "--quiet", "--end-of-options", &full];
+        if self.asked(&verify, &stop)?.is_none() {
+            return Err(PushError::NoBranch { branch });
+        }
+        if self.asked(&["remote", "get-url", "--push", "--", self.remote], &stop)?.is_none() {
+            return Err(PushError::NoRemote { remote });
+        }
+        let both = format!("{full}:{full}");
+        let arguments = ["push", "--porcelain", "--no-follow-tags", "--", self.remote, &both];
+        let done = self.call(&arguments, PATIENCE, &stop);
+        match &done.end {
+            ProcessEnd::Exited { code } => self.meaning(*code, &done, &full),
+            ProcessEnd::Stopped => Err(PushError::Interrupted { remote }),
+            ProcessEnd::TimedOut { .. } => Err(PushError::TimedOut { remote }),
+            other => Err(not_started(other).into()),
+        }
+    }
+
+    /// What git printed; `None` where it said no.
+    fn asked(
+        &self,
+        arguments: &[&str],
+        stop: &watch::Receiver<Stop>,
+    ) -> Result<Option<Vec<u8>>, PushError> {
+        let done = self.call(arguments, Duration::from_secs(30), stop);
+        match &done.end {
+            ProcessEnd::Exited { code: 0 } => Ok(Some(done.stdout)),
+            ProcessEnd::Exited { .. } => Ok(None),
+            ProcessEnd::Stopped => Err(PushError::Interrupted { remote: self.remote.to_owned() }),
+            other => Err(not_started(other).into()),
+        }
+    }
+
+    fn call(&self, arguments: &[&str], limit: Duration, stop: &watch::Receiver<Stop>) -> Captured {
+        // Ssh asks by this program where it would ask on the terminal, and has no for an answer.
+        let git = Git::new(self.folder, arguments)
+            .env("SSH_ASKPASS_REQUIRE", "force")
+            .env("SSH_ASKPASS", "false");
+        capture(&git.spec(self.environment), limit, stop.clone())
+    }
+
+    /// The lines of git for programs say what became of a branch. Only where there is none, because git
+    /// did not get so far, are its words for people told.
+    fn meaning(&self, code: i32, done: &Captured, full: &str) -> Result<Pushed, PushError> {
+        let (remote, branch) = (self.remote.to_owned(), self.branch.to_owned());
+        let printed = String::from_utf8_lossy(&done.stdout);
+        let Some((flag, summary)) = printed.lines().find_map(|line| about(line, full)) else {
+            let said = said(&done.stderr);
+            // Git ends with 1 when it was kept from asking the remote, and dies when it could not.
+            return Err(match code {
+                1 => PushError::Hook { branch, said },
+                _ => PushError::Unreachable { remote, branch, said },
+            });
+        };
+        match flag {
+            ' ' if code == 0 => Ok(Pushed::Moved),
+            '*' if code == 0 => Ok(Pushed::New),
+            '=' if code == 0 => Ok(Pushed::UpToDate),
+            '!' if summary.starts_with("[rejected]") => {
+                Err(PushError::NotFastForward { branch, remote })
+            }
+            _ => {
+                let reason = declined(summary, &done.stderr);
+                Err(PushError::Declined { branch, remote, reason })
+            }
+        }
+    }
+}
+
+/// The flag and the summary of a line `<flag>\t<from>:<to>\t<summary>` about this ref.
+fn about<'a>(line: &'a str, full: &str) -> Option<(char, &'a str)> {
+    let mut fields = line.splitn(3, '\t');
+    let (flag, refs, summary) = (fields.next()?, fields.next()?, fields.next()?);
+    (refs.split_once(':')?.1 == full).then_some((flag.chars().next()?, summary))
+}
+
+/// Why the remote refused: what git sums it up as, and the words of the hook.
+fn declined(summary: &str, stderr: &str) -> String {
+    let reason = summary.strip_prefix("[remote rejected]").unwrap_or(summary).trim();
+    let reason = reason.strip_prefix('(').and_then(|r| r.strip_suffix(')')).unwrap_or(reason);
+    let words: Vec<&str> = stderr
+        .lines()
+        .filter_map(|line| line.strip_prefix("remote:"))
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    match words.is_empty() {
+        true => short(reason),
+        false => short(&format!("{reason}: {}", words.join(" "))),
+    }
+}
+
+/// What git said that matters: its last complaint and what came before it, without its advice.
+fn said(stderr: &str) -> String {
+    let advice = |line: &&str| {
+        !line.is_empty()
+            && !line.starts_with("hint:")
+            && !line.starts_with("error: failed to push some refs")
+            && !line.starts_with("Please make sure you have the correct access rights")
+            && *line != "and the repository exists."
+    };
+    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(advice).collect();
+    match lines.is_empty() {
+        true => "git did not say why".to_owned(),
+        false => short(&lines.join("; ")),
+    }
+}
+
+fn short(text: &str) -> String {
+    let shown = without_credentials(&printable_line(text));
+    let shown = shown.trim_end_matches('.');
+    match shown.char_indices().nth(500) {
+        Some((end, _)) => format!("{}…", &shown[..end]),
+        None => shown.to_owned(),
+    }
+}
+
+fn not_started(end: &ProcessEnd) -> GitError {
+    let message = match end {
+        ProcessEnd::NotStarted { error } => {
+            return GitError::NotStarted(std::io::Error::other(error.clone()));
+        }
+        ProcessEnd::Signalled { signal } => format!("it was ended by signal {signal}"),
+        _ => "it did not end in time".to_owned(),
+    };
+    GitError::Failed { verb: "push".to_owned(), message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_about_the_branch_is_found_and_no_other() {
+        let full = "refs/heads/x";
+        assert_eq!(
+            about("*\trefs/heads/x:refs/heads/x\t[new branch]", full),
+            Some(('*', "[new branch]"))
+        );
+        assert_eq!(about(" \trefs/heads/x:refs/heads/x\t1..2", full), Some((' ', "1..2")));
+        assert_eq!(about("*\trefs/heads/xy:refs/heads/xy\t[new branch]", full), None);
+        assert_eq!(about("To https://example.org/x", full), None);
+        assert_eq!(about("Done", full), None);
+    }
+
+    #[test]
+    fn what_a_remote_says_is_told_in_one_line() {
+        let stderr =
+            "remote: \nremote: No tabs, please.\u{1b}[2J        \nerror: failed to push some\n";
+        let reason = declined("[remote rejected] (pre-receive hook declined)", stderr);
+        assert_eq!(reason, "pre-receive hook declined: No tabs, please");
+        assert_eq!(declined("[remote failure]", ""), "[remote failure]");
+        let stderr = "fatal: unable to access 'https://ada:secret@h.org/x/': 403\nhint: x\n";
+        assert_eq!(said(stderr), "fatal: unable to access 'https://h.org/x/': 403");
+        assert_eq!(said(""), "git did not say why");
+    }
+}

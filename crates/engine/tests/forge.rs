@@ -1,0 +1,9 @@
+//! Pushing and pull requests, with real git, a stand-in for GitHub and the real `gh`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::disallowed_methods, reason = "tests start git and read the environment")]
+
+#[path = "forge/kit.rs"]
+mod kit;
+#[path = "forge/pushing.rs"]
+mod pushing;

@@ -1,0 +1,128 @@
+//! Pushing to a real bare repository: what goes, and every way in which it does not.
+
+use ralph_engine::process::Stop;
+use ralph_engine::vcs::{Push, PushError, Pushed};
+use tokio::sync::watch;
+
+use crate::kit::Repo;
+
+#[test]
+fn a_branch_is_new_then_moves_then_is_there() {
+    let repo = Repo::new();
+    assert_eq!(repo.push("origin", "feature").unwrap(), Pushed::New);
+    assert_eq!(repo.push("origin", "feature").unwrap(), Pushed::UpToDate);
+    repo.commit("third");
+    repo.git(&["tag", "--annotate", "--message=x", "v1"]);
+    repo.git(&["config", "push.followTags", "true"]);
+    assert_eq!(repo.push("origin", "feature").unwrap(), Pushed::Moved);
+    assert_eq!(repo.remote_has("feature"), Some(repo.git(&["rev-parse", "feature"])));
+    let tags = repo.git_in(&repo.folder().join("remote.git"), &["tag"]);
+    assert_eq!((tags.as_str(), repo.remote_has("main")), ("", None));
+}
+
+#[test]
+fn what_is_at_the_remote_alone_is_never_overwritten() {
+    let repo = Repo::new();
+    repo.push("origin", "feature").unwrap();
+    let there = repo.remote_has("feature");
+    repo.git(&["commit", "--quiet", "--amend", "--allow-empty", "--message", "other"]);
+    // Even a person whose settings force everything has not told us to.
+    repo.git(&["config", "remote.origin.push", "+refs/heads/*:refs/heads/*"]);
+    let error = repo.push("origin", "feature").unwrap_err();
+    assert!(matches!(error, PushError::NotFastForward { .. }), "{error:?}");
+    assert_eq!(
+        error.to_string(),
+        "`feature` on origin has commits that are not here, and ralph never pushes by force: \
+         `git fetch origin`, then bring them together"
+    );
+    assert_eq!(repo.remote_has("feature"), there);
+}
+
+#[test]
+fn a_remote_that_says_no_is_quoted() {
+    let repo = Repo::new();
+    repo.hook("remote.git", "pre-receive", "echo 'Only on weekdays.' >&2; exit 1");
+    let error = repo.push("origin", "feature").unwrap_err();
+    assert!(matches!(error, PushError::Declined { .. }), "{error:?}");
+    let said = "origin refused `feature`: pre-receive hook declined: Only on weekdays";
+    assert_eq!(error.to_string(), said);
+    assert_eq!(repo.remote_has("feature"), None);
+}
+
+#[test]
+fn the_persons_own_hook_is_asked() {
+    let repo = Repo::new();
+    repo.hook("work/.git", "pre-push", "echo 'Tests first.' >&2; exit 1");
+    let error = repo.push("origin", "feature").unwrap_err();
+    assert!(matches!(error, PushError::Hook { .. }), "{error:?}");
+    assert_eq!(error.to_string(), "the pre-push hook did not let `feature` go: Tests first");
+    assert_eq!(repo.remote_has("feature"), None);
+}
+
+#[test]
+fn protected_branches_are_refused_before_anything_happens() {
+    let repo = Repo::new();
+    repo.hook("work/.git", "pre-push", "touch ../hook-ran");
+    for branch in ["main", "release/1.0"] {
+        // There is no such remote; nobody gets to know.
+        let error = repo.push("nowhere", branch).unwrap_err();
+        assert!(matches!(error, PushError::Protected { .. }), "{error:?}");
+    }
+    let error = repo.push("origin", "main").unwrap_err().to_string();
+    assert!(error.contains("git.protected_branches"), "{error}");
+    assert!(!repo.folder().join("hook-ran").exists());
+    assert_eq!(repo.remote_has("main"), None);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let repo = Repo::new();
+    let error = repo.push("upstream", "feature").unwrap_err();
+    assert!(matches!(error, PushError::NoRemote { .. }), "{error:?}");
+    let error = repo.push("--mirror", "feature").unwrap_err();
+    assert!(matches!(error, PushError::NoRemote { .. }), "{error:?}");
+    for branch in ["nope", "--all", "", "+feature", "feature:main", "HEAD"] {
+        let error = repo.push("origin", branch).unwrap_err();
+        assert!(matches!(error, PushError::NoBranch { .. }), "{branch}: {error:?}");
+    }
+    repo.git(&["remote", "add", "gone", "../gone.git"]);
+    let error = repo.push("gone", "feature").unwrap_err();
+    assert!(matches!(error, PushError::Unreachable { .. }), "{error:?}");
+    let said = error.to_string();
+    assert!(said.contains("does not appear to be a git repository"), "{said}");
+    assert!(!said.contains('\n') && said.contains("try `git push gone feature`"), "{said}");
+}
+
+#[test]
+fn branches_of_odd_names_are_names() {
+    let repo = Repo::new();
+    for branch in ["ü/日本 x".replace(' ', "\u{3000}"), "-x".to_owned(), "a'b$(id)".to_owned()] {
+        repo.git(&["update-ref", &format!("refs/heads/{branch}"), "HEAD"]);
+        assert_eq!(repo.push("origin", &branch).unwrap(), Pushed::New, "{branch}");
+        assert!(repo.remote_has(&branch).is_some(), "{branch}");
+    }
+}
+
+#[test]
+fn a_push_ends_when_the_run_is_told_to() {
+    let repo = Repo::new();
+    repo.hook("work/.git", "pre-push", "touch ../began; exec sleep 300");
+    let (say, stop) = watch::channel(Stop::Go);
+    let began = repo.folder().join("began");
+    let stopper = std::thread::spawn(move || {
+        let minute = std::time::Duration::from_secs(60);
+        ralph_testkit::wait_until("the hook began", minute, || began.exists());
+        say.send_replace(Stop::Kill);
+        say
+    });
+    let push = Push {
+        folder: &repo.place(),
+        environment: &repo.environment,
+        remote: "origin",
+        branch: "feature",
+        protected: &[],
+    };
+    let error = push.run(stop).unwrap_err();
+    assert!(matches!(error, PushError::Interrupted { .. }), "{error:?}");
+    drop(stopper.join().unwrap());
+}
