@@ -15,6 +15,7 @@
 //! | [`feed`] | the journal of a run, appended and followed |
 //! | [`notify`] | messages to people who are not looking |
 //! | [`socket`] | requests from inside sessions, wishes of people |
+//! | [`forge`] | pull requests on a server |
 //! | [`vcs`] | git, by one constructor |
 //! | [`probe`] | one short run of a program, for `ralph doctor` |
 //! | [`disk`] | how much room there is |
@@ -28,6 +29,7 @@ pub mod disk;
 pub mod entropy;
 pub mod features;
 pub mod feed;
+pub mod forge;
 pub mod interview;
 pub mod notify;
 pub mod plan_file;

@@ -5,5 +5,9 @@
 
 #[path = "forge/kit.rs"]
 mod kit;
+#[path = "forge/publishing.rs"]
+mod publishing;
 #[path = "forge/pushing.rs"]
 mod pushing;
+#[path = "forge/refusals.rs"]
+mod refusals;

@@ -1,9 +1,11 @@
 //! The traits at the seams. Each says in its documentation what an implementation must and must not
 //! do; the conformance suites in `tests/` hold every implementation to it.
 
+mod forge;
 mod store;
 mod vcs;
 
+pub use forge::{ByHand, Forge, ForgeError, Link, Published, PullRequest};
 pub use store::{
     ClaimRequest, Claimed, DeleteWhich, Filter, Peek, Result, Scope, Store, StoreError, SyncMode,
     SyncReport,

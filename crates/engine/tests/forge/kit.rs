@@ -1,12 +1,16 @@
-//! A repository with a bare remote beside it.
+//! A repository with a bare remote beside it, or with one on a stand-in for GitHub.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ralph_core::forge::Words;
+use ralph_engine::forge::{GitHub, Place};
+use ralph_engine::ports::{Forge, ForgeError, Published, PullRequest};
 use ralph_engine::process::Stop;
 use ralph_engine::vcs::{Push, PushError, Pushed};
+use ralph_testkit::github::{GitHubServer, REPO, TOKEN, gh};
 use tokio::sync::watch;
 
 pub(crate) struct Repo {
@@ -96,4 +100,120 @@ impl Repo {
         };
         push.run(going())
     }
+}
+
+/// A way by which requests go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    Curl,
+    Gh,
+}
+
+/// A repository whose remote is on the stand-in for GitHub.
+pub(crate) struct World {
+    pub(crate) repo: Repo,
+    pub(crate) server: GitHubServer,
+}
+
+impl World {
+    /// Both ways, as far as the machine has them. What is not asked for is not on the `PATH`.
+    pub(crate) fn both() -> Vec<(By, Self)> {
+        let found = [By::Curl, By::Gh].map(|by| Some((by, Self::by(by)?)));
+        found.into_iter().flatten().collect()
+    }
+
+    /// Requests go this way; `None`, said aloud, where the machine does not have it.
+    pub(crate) fn by(by: By) -> Option<Self> {
+        let program = match by {
+            By::Gh => gh()?,
+            By::Curl => which("curl").or_else(|| {
+                ralph_testkit::skip("requests by curl: it is not installed");
+                None
+            })?,
+        };
+        let name = if by == By::Gh { "gh" } else { "curl" };
+        let mut world = Self { repo: Repo::new(), server: GitHubServer::start() };
+        world.program("git", &which("git").unwrap());
+        world.program(name, &program);
+        world.set("PATH", world.bin().to_str().unwrap());
+        world.set("GH_TOKEN", TOKEN);
+        let url = world.server.url();
+        if by == By::Curl {
+            world.set("GITHUB_API_URL", &url).set("GITHUB_SERVER_URL", "https://git.example");
+            // The person has git write it in another way.
+            world.repo.git(&["config", "url.git@git.example:.insteadOf", "short:"]);
+            world.repo.git(&["remote", "set-url", "origin", &format!("short:{REPO}.git")]);
+        } else {
+            // The one server that gh speaks to without encryption, and a proxy that leads to ours.
+            let config = world.repo.folder().join("gh").display().to_string();
+            world.set("GH_HOST", "github.localhost").set("GH_CONFIG_DIR", &config);
+            world.set("HTTP_PROXY", &url);
+            let remote = format!("https://github.localhost/{REPO}.git");
+            world.repo.git(&["remote", "set-url", "origin", &remote]);
+        }
+        Some(world)
+    }
+
+    pub(crate) fn bin(&self) -> PathBuf {
+        self.repo.folder().join("bin")
+    }
+
+    fn program(&self, name: &str, program: &Path) {
+        std::fs::create_dir_all(self.bin()).unwrap();
+        std::os::unix::fs::symlink(program, self.bin().join(name)).unwrap();
+    }
+
+    /// Puts a script in the place of a program; `$REAL` is that program.
+    pub(crate) fn wrap(&mut self, name: &str, script: &str) {
+        let place = self.bin().join(name);
+        let real = std::fs::read_link(&place).unwrap();
+        std::fs::remove_file(&place).unwrap();
+        self.set("REAL", real.to_str().unwrap());
+        self.script(name, script);
+    }
+
+    /// Puts a script on the `PATH`.
+    pub(crate) fn script(&self, name: &str, script: &str) {
+        let place = self.bin().join(name);
+        std::fs::write(&place, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&place, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+
+    pub(crate) fn set(&mut self, name: &str, value: &str) -> &mut Self {
+        self.repo.environment.retain(|(known, _)| known != name);
+        self.repo.environment.push((name.into(), value.into()));
+        self
+    }
+
+    pub(crate) fn draft(&self) -> PathBuf {
+        self.repo.folder().join("drafts/pull-request.md")
+    }
+
+    pub(crate) fn publish(&self, words: &Words) -> Result<Published, ForgeError> {
+        self.publish_until(words, "main", going())
+    }
+
+    pub(crate) fn publish_until(
+        &self,
+        words: &Words,
+        base: &str,
+        stop: watch::Receiver<Stop>,
+    ) -> Result<Published, ForgeError> {
+        let environment = self.repo.environment.clone();
+        let place = Place { folder: self.repo.place(), environment, stop };
+        let forge = GitHub::new(place, "origin".to_owned());
+        let result = forge.publish(&PullRequest { words, base, draft: &self.draft() });
+        assert!(!format!("{result:?}").contains(TOKEN), "{result:?}");
+        result
+    }
+}
+
+/// A branch with a goal and nothing else.
+pub(crate) fn words(branch: &str) -> Words {
+    Words { branch: branch.to_owned(), goal: "People log in".to_owned(), ..Words::default() }
+}
+
+fn which(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }

@@ -8,15 +8,15 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// A request without what only the server knows.
-pub(super) struct Head {
-    pub(super) method: String,
-    pub(super) path: String,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
+pub(crate) struct Head {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 /// Reads a request; `None` when the client has left.
-pub(super) fn read(from: &mut impl BufRead) -> io::Result<Option<Head>> {
+pub(crate) fn read(from: &mut impl BufRead) -> io::Result<Option<Head>> {
     let first = line(from)?;
     if first.is_empty() {
         return Ok(None);
@@ -62,11 +62,11 @@ fn chunks(from: &mut impl BufRead) -> io::Result<Vec<u8>> {
 }
 
 /// Where an answer goes.
-pub(super) struct Answer<'a>(pub(super) &'a TcpStream);
+pub(crate) struct Answer<'a>(pub(crate) &'a TcpStream);
 
 impl Answer<'_> {
     /// A whole answer.
-    pub(super) fn json(
+    pub(crate) fn json(
         &mut self,
         status: u16,
         headers: &[(String, String)],
@@ -79,7 +79,7 @@ impl Answer<'_> {
     }
 
     /// Half of a whole answer.
-    pub(super) fn half(&mut self, body: &Value) -> io::Result<()> {
+    pub(crate) fn half(&mut self, body: &Value) -> io::Result<()> {
         let body = body.to_string();
         let mut text = head(200, "application/json", &[]);
         text += &format!("content-length: {}\r\n\r\n", body.len());
@@ -88,23 +88,23 @@ impl Answer<'_> {
     }
 
     /// The beginning of a stream.
-    pub(super) fn stream(&mut self) -> io::Result<()> {
+    pub(crate) fn stream(&mut self) -> io::Result<()> {
         let head = head(200, "text/event-stream", &[]) + "transfer-encoding: chunked\r\n\r\n";
         self.0.write_all(head.as_bytes())
     }
 
     /// A piece of a stream; an empty one ends it.
-    pub(super) fn chunk(&mut self, text: &str) -> io::Result<()> {
+    pub(crate) fn chunk(&mut self, text: &str) -> io::Result<()> {
         self.0.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes())
     }
 
     /// Ends the connection here and now.
-    pub(super) fn cut(&mut self) -> io::Result<()> {
+    pub(crate) fn cut(&mut self) -> io::Result<()> {
         self.0.shutdown(Shutdown::Both)
     }
 
     /// Waits, at most until the client leaves; then it is an error. `None` waits for that alone.
-    pub(super) fn wait(&mut self, time: Option<Duration>) -> io::Result<()> {
+    pub(crate) fn wait(&mut self, time: Option<Duration>) -> io::Result<()> {
         if time == Some(Duration::ZERO) {
             return Ok(());
         }

@@ -4,7 +4,7 @@
 //! A request that carries tools is a turn and takes the next step of the [`Script`]; one without
 //! (titles and the like) and one for a summary get a fixed answer. Everything that came in is kept for the test to read.
 
-mod http;
+pub(crate) mod http;
 mod request;
 mod script;
 #[cfg(test)]

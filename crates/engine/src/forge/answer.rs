@@ -1,0 +1,235 @@
+//! What an answer says, and what a refusal means.
+
+use ralph_core::Timestamp;
+use ralph_core::forge::{Address, without_credentials};
+use ralph_core::text::printable_line;
+use serde_json::Value;
+
+use crate::ports::ForgeError;
+
+/// An answer with its head, as `curl --include` and `gh api --include` print it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    headers: Headers,
+    pub(super) body: Value,
+}
+
+/// Names in small letters, and values.
+type Headers = Vec<(String, String)>;
+
+/// What was asked for, for the words of a refusal.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct About<'a> {
+    pub(super) address: &'a Address,
+    pub(super) branch: &'a str,
+    pub(super) base: &'a str,
+}
+
+impl Answer {
+    /// Reads an answer; `None` for anything else.
+    pub(super) fn read(printed: &[u8]) -> Option<Self> {
+        let text = String::from_utf8_lossy(printed);
+        let mut rest: &str = &text;
+        // Answers that only announce another one come before it.
+        loop {
+            let (status, headers, body) = head(rest)?;
+            if (100..200).contains(&status) {
+                rest = body;
+                continue;
+            }
+            let body = serde_json::from_str(body).unwrap_or(Value::Null);
+            return Some(Self { status, headers, body });
+        }
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known == name)?;
+        Some(found.1.as_str())
+    }
+
+    /// The answer where it is one, else what the refusal means.
+    pub(super) fn good(self, about: &About<'_>) -> Result<Value, ForgeError> {
+        let host = about.address.host.clone();
+        match self.status {
+            200..300 if self.body.is_null() => {
+                Err(ForgeError::Odd { host, said: "there is no JSON in it".to_owned() })
+            }
+            200..300 => Ok(self.body),
+            _ => Err(self.refusal(about, host)),
+        }
+    }
+
+    fn refusal(&self, about: &About<'_>, host: String) -> ForgeError {
+        let (repo, status) = (about.address.to_string(), self.status);
+        match status {
+            300..=399 => ForgeError::Moved { host, repo },
+            401 => ForgeError::Unauthorized { host },
+            403 | 429 if self.limited() => ForgeError::RateLimited { host, when: self.when() },
+            403 => ForgeError::Forbidden { host, repo, said: self.said() },
+            404 => ForgeError::NotFound { host, repo },
+            422 => self.invalid(about, host),
+            500.. => ForgeError::Server { host, status },
+            _ => ForgeError::Refused { host, status, said: self.said() },
+        }
+    }
+
+    fn limited(&self) -> bool {
+        self.status == 429
+            || self.header("retry-after").is_some()
+            || self.header("x-ratelimit-remaining") == Some("0")
+            || self.said().to_lowercase().contains("rate limit")
+    }
+
+    fn when(&self) -> String {
+        let number = |name: &str| self.header(name)?.parse::<u64>().ok();
+        match (number("retry-after"), number("x-ratelimit-reset")) {
+            (Some(seconds), _) => format!("in {seconds} s"),
+            (None, Some(at)) => format!("after {}", Timestamp::default().plus_seconds(at)),
+            (None, None) => "in some minutes".to_owned(),
+        }
+    }
+
+    fn invalid(&self, about: &About<'_>, host: String) -> ForgeError {
+        let (branch, base) = (about.branch.to_owned(), about.base.to_owned());
+        let wrong = |name: &str| {
+            let errors = self.body["errors"].as_array().into_iter().flatten();
+            errors.into_iter().any(|one| one["field"] == name && one["code"] == "invalid")
+        };
+        let said = self.said();
+        if said.contains("No commits between") {
+            ForgeError::NoCommits { branch, base }
+        } else if wrong("head") {
+            ForgeError::NoBranch { host, branch }
+        } else if wrong("base") {
+            ForgeError::NoBase { host, base }
+        } else {
+            ForgeError::Refused { host, status: self.status, said }
+        }
+    }
+
+    /// The message of the server with its details, in a line.
+    fn said(&self) -> String {
+        let mut said = vec![];
+        said.extend(self.body["message"].as_str().map(str::to_owned));
+        for error in self.body["errors"].as_array().into_iter().flatten() {
+            let word = |name: &str| error[name].as_str();
+            match (error.as_str(), word("message"), word("field"), word("code")) {
+                (Some(text), ..) | (None, Some(text), ..) => said.push(text.to_owned()),
+                (.., Some(field), Some(code)) => said.push(format!("{field} is {code}")),
+                _ => {}
+            }
+        }
+        match said.is_empty() {
+            true => "it did not say why".to_owned(),
+            false => short(&said.join("; ")),
+        }
+    }
+}
+
+/// The status, the headers, and what is below them.
+fn head(text: &str) -> Option<(u16, Headers, &str)> {
+    let mut lines = text.split_inclusive('\n');
+    let first = lines.next()?;
+    let mut words = first.split_whitespace();
+    words.next()?.strip_prefix("HTTP/")?;
+    let status = words.next()?.parse().ok()?;
+    let mut at = first.len();
+    let mut headers = vec![];
+    for line in lines {
+        at += line.len();
+        let line = line.trim_end();
+        if line.is_empty() {
+            break;
+        }
+        if let Some((name, value)) = line.split_once(':') {
+            headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        }
+    }
+    Some((status, headers, &text[at..]))
+}
+
+/// A text of others as a part of a sentence.
+pub(super) fn short(text: &str) -> String {
+    let shown = without_credentials(&printable_line(text.trim()));
+    let shown = shown.trim_end_matches('.');
+    match shown.char_indices().nth(300) {
+        Some((end, _)) => format!("{}…", &shown[..end]),
+        None => shown.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refused(status: u16, headers: &str, body: &Value) -> String {
+        let address = Address::of("https://github.com/ada/engine").unwrap();
+        let about = About { address: &address, branch: "fix", base: "main" };
+        let text = format!("HTTP/2 {status} \r\n{headers}\r\n{body}");
+        Answer::read(text.as_bytes()).unwrap().good(&about).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_answer_is_read_behind_those_that_announce_it() {
+        let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/2.0 201 Created\nEtag: x\n\n{\"a\":\n[1]}\n";
+        let answer = Answer::read(text.as_bytes()).unwrap();
+        assert_eq!((answer.status, answer.header("etag")), (201, Some("x")));
+        assert_eq!(answer.body, json!({"a": [1]}));
+        for odd in ["", "{}", "HTTP/1.1", "HTTP/1.1 abc\r\n\r\n", "gh: nothing"] {
+            assert_eq!(Answer::read(odd.as_bytes()), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn every_refusal_is_a_sentence_with_what_to_do() {
+        let message = |text: &str| json!({ "message": text });
+        let cases = [
+            (
+                refused(401, "", &message("Bad credentials")),
+                "`gh auth login --hostname github.com`",
+            ),
+            (
+                refused(403, "", &message("Resource not accessible by integration")),
+                "(403: Resource not accessible by integration): give the token write access to pull \
+                 requests of ada/engine",
+            ),
+            (refused(403, "Retry-After: 60\r\n", &message("slow down")), "try again in 60 s"),
+            (
+                refused(
+                    403,
+                    "X-RateLimit-Remaining: 0\r\nx-ratelimit-reset: 1700000000\r\n",
+                    &message("API rate limit exceeded"),
+                ),
+                "try again after 2023-11-14T22:13:20Z",
+            ),
+            (refused(429, "", &Value::Null), "try again in some minutes"),
+            (refused(404, "", &message("Not Found")), "no repository ada/engine on github.com"),
+            (refused(301, "", &message("Moved Permanently")), "`git remote set-url`"),
+            (refused(502, "", &Value::Null), "has a problem (502): try again later"),
+            (refused(410, "", &Value::Null), "(410: it did not say why)"),
+        ];
+        for (sentence, part) in cases {
+            assert!(sentence.contains(part), "{sentence}");
+            assert!(!sentence.contains('\n') && !sentence.ends_with('.'), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_request_is_told_apart() {
+        let errors = |errors: Value| json!({ "message": "Validation Failed", "errors": errors });
+        let nothing = errors(json!([{ "message": "No commits between main and fix" }]));
+        assert!(refused(422, "", &nothing).starts_with("`fix` has no commits beyond `main`"));
+        let head =
+            errors(json!([{ "resource": "PullRequest", "field": "head", "code": "invalid" }]));
+        assert!(refused(422, "", &head).ends_with("does not have the branch `fix`: push it first"));
+        let base =
+            errors(json!([{ "resource": "PullRequest", "field": "base", "code": "invalid" }]));
+        assert!(refused(422, "", &base).ends_with("`main` to go to: set git.pr_base"));
+        let other = errors(json!(["odd\u{1b}[2J\nthing", { "field": "title", "code": "missing" }]));
+        let said = "(422: Validation Failed; odd thing; title is missing)";
+        assert!(refused(422, "", &other).contains(said), "{}", refused(422, "", &other));
+    }
+}
