@@ -51,6 +51,8 @@ pub enum Fault {
     Answer(u16, Vec<(String, String)>, Value),
     /// The connection ends.
     Cut,
+    /// There is no answer until the client leaves.
+    Silent,
     /// A pull request like the one that is asked for is opened by somebody else just before.
     Raced(Value),
 }
@@ -160,22 +162,26 @@ impl Shared {
         headers.push(("connection".to_owned(), "close".to_owned()));
         let answer = lock(&self.state).answer(&asked);
         match answer {
-            Some((status, more, body)) => {
+            Reaction::Say(status, more, body) => {
                 headers.extend(more);
                 Answer(stream).json(status, &headers, &body)
             }
-            None => Answer(stream).cut(),
+            Reaction::Cut => Answer(stream).cut(),
+            Reaction::Silent => Answer(stream).wait(None),
         }
     }
 }
 
-type Reply = (u16, Vec<(String, String)>, Value);
+enum Reaction {
+    Say(u16, Vec<(String, String)>, Value),
+    Cut,
+    Silent,
+}
 
 impl State {
-    /// `None` cuts the connection.
-    fn answer(&mut self, asked: &Asked) -> Option<Reply> {
+    fn answer(&mut self, asked: &Asked) -> Reaction {
         self.asked.push(asked.clone());
-        let plain = |status, body| Some((status, vec![], body));
+        let plain = |status, body| Reaction::Say(status, vec![], body);
         let authorized = asked.headers.iter().any(|(name, value)| {
             name == "authorization" && value.split_once(' ').is_some_and(|(_, key)| key == TOKEN)
         });
@@ -186,8 +192,11 @@ impl State {
             return plain(200, json!({ "data": { "viewer": { "login": "ada" } } }));
         };
         match self.faults.pop_front() {
-            Some(Fault::Answer(status, headers, body)) => return Some((status, headers, body)),
-            Some(Fault::Cut) => return None,
+            Some(Fault::Answer(status, headers, body)) => {
+                return Reaction::Say(status, headers, body);
+            }
+            Some(Fault::Cut) => return Reaction::Cut,
+            Some(Fault::Silent) => return Reaction::Silent,
             Some(Fault::Raced(pull)) => {
                 let empty = plain(200, json!([]));
                 self.pulls.push(pull);

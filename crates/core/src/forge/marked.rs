@@ -38,8 +38,7 @@ pub fn merge(words: &Words, title: &str, body: &str) -> Merged {
     let room = MAX_WHOLE.saturating_sub(around).clamp(MIN_BODY, MAX_BODY);
     let new = words.body_within(room);
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
-    let ours = title.starts_with(&words.title_prefix());
-    let title = Some(words.title()).filter(|new| ours && new != title);
+    let title = Some(words.title()).filter(|new| words.is_ours(title) && new != title);
     let body = (lines(old) != lines(&new)).then(|| format!("{before}{new}{after}"));
     match (&title, &body) {
         (None, None) => Merged::Same,
@@ -101,7 +100,10 @@ mod tests {
         let body = words().body().replace('\n', "\r\n");
         assert_eq!(merge(&words(), "login: People log in", &body), Merged::Same);
         // And a title that somebody found better is kept.
-        assert_eq!(merge(&words(), "Log in, at last", &body), Merged::Same);
+        for title in ["Log in, at last", "login page", "loginX: People", ""] {
+            assert_eq!(merge(&words(), title, &body), Merged::Same, "{title}");
+        }
+        assert_eq!(change("login", &body).0.as_deref(), Some("login: People log in"));
         let (title, body) = change("login: an old goal", &body);
         assert_eq!((title.as_deref(), body), (Some("login: People log in"), None));
     }

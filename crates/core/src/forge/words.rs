@@ -79,9 +79,10 @@ impl Words {
         one_line(&title, MAX_TITLE)
     }
 
-    /// What titles of ours begin with.
-    pub(super) fn title_prefix(&self) -> String {
-        one_line(&self.branch, MAX_TITLE - 1)
+    /// Whether a title has the form of ours.
+    pub(super) fn is_ours(&self, title: &str) -> bool {
+        let rest = title.strip_prefix(one_line(&self.branch, MAX_TITLE).as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(": "))
     }
 
     /// The body: markdown between two marks, at most [`MAX_BODY`] characters.

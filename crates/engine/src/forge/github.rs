@@ -19,7 +19,7 @@ use crate::process::{Stop, capture};
 use crate::vcs::git::Git;
 
 /// How long git may take to look up an address.
-const PATIENCE: Duration = Duration::from_secs(30);
+const MOMENT: Duration = Duration::from_secs(30);
 
 /// Where requests are made from.
 #[derive(Debug, Clone)]
@@ -28,8 +28,15 @@ pub struct Place {
     pub folder: PathBuf,
     /// What the programs find in their environment: the person's own.
     pub environment: Vec<(OsString, OsString)>,
+    /// How long one request may take; see [`Place::PATIENCE`].
+    pub patience: Duration,
     /// Tells when to give up.
     pub stop: watch::Receiver<Stop>,
+}
+
+impl Place {
+    /// How long one request should take at most.
+    pub const PATIENCE: Duration = Duration::from_secs(60);
 }
 
 /// The server of a remote, by the first way that works.
@@ -80,7 +87,7 @@ impl GitHub {
         let remote = self.remote.clone();
         let arguments = ["remote", "get-url", "--push", "--", &remote];
         let spec = Git::new(&self.place.folder, &arguments).spec(&self.place.environment);
-        let done = capture(&spec, PATIENCE, self.place.stop.clone());
+        let done = capture(&spec, MOMENT, self.place.stop.clone());
         match done.end {
             ProcessEnd::Exited { code: 0 } => {}
             ProcessEnd::Exited { .. } => return Err(ForgeError::NoRemote { remote }),

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use ralph_core::agent::ProcessEnd;
 use ralph_core::forge::Address;
@@ -17,9 +16,6 @@ use super::github::Place;
 use crate::agents::set;
 use crate::ports::ForgeError;
 use crate::process::{Captured, CommandSpec, capture};
-
-/// How long one request may take; curl itself ends a little earlier.
-const PATIENCE: Duration = Duration::from_secs(75);
 
 const ACCEPT: &str = "Accept: application/vnd.github+json";
 const VERSION: &str = "X-GitHub-Api-Version: 2022-11-28";
@@ -80,17 +76,17 @@ impl Way {
     ) -> Result<Value, ForgeError> {
         let host = &about.address.host;
         match self {
-            Self::Gh(gh) => meaning(&gh_call(gh, host, request, place), about),
+            Self::Gh(gh) => meaning(&gh_call(gh, host, request, place), about, place),
             Self::Api(curl, api, token) => {
                 let done = curl_call(curl, api, token, request, place)?;
-                meaning(&done, about).map_err(|error| hidden(error, token))
+                meaning(&done, about, place).map_err(|error| hidden(error, token))
             }
             Self::None(why) => Err(network(host, why)),
         }
     }
 }
 
-fn meaning(done: &Captured, about: &About<'_>) -> Result<Value, ForgeError> {
+fn meaning(done: &Captured, about: &About<'_>, place: &Place) -> Result<Value, ForgeError> {
     let host = &about.address.host;
     match (&done.end, Answer::read(&done.stdout)) {
         (ProcessEnd::Stopped, _) => Err(ForgeError::Interrupted),
@@ -102,7 +98,7 @@ fn meaning(done: &Captured, about: &About<'_>) -> Result<Value, ForgeError> {
             Err(ForgeError::Odd { host: host.clone(), said })
         }
         (ProcessEnd::TimedOut { .. }, _) => {
-            Err(network(host, &format!("there was no answer in {} s", PATIENCE.as_secs())))
+            Err(network(host, &format!("there was no answer in {} s", place.patience.as_secs())))
         }
         _ => Err(network(host, &complaint(&done.stderr))),
     }
@@ -136,12 +132,12 @@ fn complaint(stderr: &str) -> String {
 fn logged_in(gh: &PathBuf, address: &Address, place: &Place) -> Result<Option<String>, ForgeError> {
     let args = ["auth", "status", "--hostname", &address.host];
     let spec = gh_spec(gh, &args, vec![], place);
-    let done = capture(&spec, PATIENCE, place.stop.clone());
+    let done = capture(&spec, place.patience, place.stop.clone());
     match done.end {
         ProcessEnd::Exited { code: 0 } => Ok(None),
         ProcessEnd::Stopped => Err(ForgeError::Interrupted),
         ProcessEnd::TimedOut { .. } => {
-            Ok(Some(format!("`gh auth status` did not end within {} s", PATIENCE.as_secs())))
+            Ok(Some(format!("`gh auth status` did not end within {} s", place.patience.as_secs())))
         }
         _ => {
             let lines = done.stderr.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -163,7 +159,7 @@ fn gh_call(gh: &PathBuf, host: &str, request: &Request, place: &Place) -> Captur
     }
     args.extend(["--", &request.path]);
     let spec = gh_spec(gh, &args, body.unwrap_or_default(), place);
-    capture(&spec, PATIENCE, place.stop.clone())
+    capture(&spec, place.patience, place.stop.clone())
 }
 
 fn gh_spec(gh: &PathBuf, args: &[&str], stdin: Vec<u8>, place: &Place) -> CommandSpec {
@@ -193,12 +189,12 @@ fn curl_call(
         what: "a temporary file".to_owned(),
         said: error.to_string(),
     };
-    let mut file = NamedTempFile::new().map_err(failed)?;
-    if let Some(body) = &request.body {
-        file.write_all(body.to_string().as_bytes()).map_err(failed)?;
-    }
     let mut stdin = curl_config(api, token, request);
-    if request.body.is_some() {
+    // It is there until curl has ended.
+    let mut file = None;
+    if let Some(body) = &request.body {
+        let file = file.insert(NamedTempFile::new().map_err(failed)?);
+        file.write_all(body.to_string().as_bytes()).map_err(failed)?;
         let path = format!("@{}", file.path().display());
         stdin.push_str(&format!("data-binary = {}\n", quoted(&path)));
     }
@@ -210,7 +206,7 @@ fn curl_call(
         env: without(&place.environment, &SECRETS),
         stdin: stdin.into_bytes(),
     };
-    Ok(capture(&spec, PATIENCE, place.stop.clone()))
+    Ok(capture(&spec, place.patience, place.stop.clone()))
 }
 
 fn curl_config(api: &Api, token: &Token, request: &Request) -> String {
@@ -218,7 +214,7 @@ fn curl_config(api: &Api, token: &Token, request: &Request) -> String {
     let bearer = format!("Authorization: Bearer {}", token.reveal());
     let mut text = format!(
         "silent\nshow-error\ninclude\nsuppress-connect-headers\ngloboff\nconnect-timeout = 20\n\
-         max-time = 60\nproto = \"{schemes}\"\nuser-agent = \"ralph\"\nrequest = \"{}\"\nurl = {}\n",
+         proto = \"{schemes}\"\nuser-agent = \"ralph\"\nrequest = \"{}\"\nurl = {}\n",
         request.method,
         quoted(&format!("{}/{}", api.base, request.path)),
     );

@@ -8,13 +8,14 @@ use std::time::Duration;
 use ralph_core::agent::ProcessEnd;
 use ralph_core::forge::{is_protected, without_credentials};
 use ralph_core::text::printable_line;
+use ralph_core::time::duration;
 use tokio::sync::watch;
 
 use super::git::{Git, GitError};
 use crate::process::{Captured, Stop, capture};
 
-/// How long a push may take, with the person's `pre-push` hook.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// How long git may take for a question that it asks nobody else.
+const MOMENT: Duration = Duration::from_secs(30);
 
 /// A branch, and where it goes.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +30,8 @@ pub struct Push<'a> {
     pub branch: &'a str,
     /// Branches that are never pushed to.
     pub protected: &'a [String],
+    /// How long it may take, with the person's `pre-push` hook; see [`Push::PATIENCE`].
+    pub patience: Duration,
 }
 
 /// What a push came to.
@@ -103,10 +106,12 @@ pub enum PushError {
         said: String,
     },
     /// It took too long.
-    #[error("pushing to {remote} did not end within {} min", PATIENCE.as_secs() / 60)]
+    #[error("pushing to {remote} did not end within {}", duration(patience.as_millis() as u64))]
     TimedOut {
         /// The remote.
         remote: String,
+        /// How long it could have taken.
+        patience: Duration,
     },
     /// We were told to stop.
     #[error("pushing to {remote} was interrupted")]
@@ -120,6 +125,9 @@ pub enum PushError {
 }
 
 impl Push<'_> {
+    /// How long a push of any size should take at most.
+    pub const PATIENCE: Duration = Duration::from_secs(600);
+
     /// Pushes. Blocks until git has ended; not for threads of an async runtime.
     pub fn run(&self, stop: watch::Receiver<Stop>) -> Result<Pushed, PushError> {
         let (remote, branch) = (self.remote.to_owned(), self.branch.to_owned());
@@ -136,11 +144,13 @@ impl Push<'_> {
         }
         let both = format!("{full}:{full}");
         let arguments = ["push", "--porcelain", "--no-follow-tags", "--", self.remote, &both];
-        let done = self.call(&arguments, PATIENCE, &stop);
+        let done = self.call(&arguments, self.patience, &stop);
         match &done.end {
             ProcessEnd::Exited { code } => self.meaning(*code, &done, &full),
             ProcessEnd::Stopped => Err(PushError::Interrupted { remote }),
-            ProcessEnd::TimedOut { .. } => Err(PushError::TimedOut { remote }),
+            ProcessEnd::TimedOut { .. } => {
+                Err(PushError::TimedOut { remote, patience: self.patience })
+            }
             other => Err(not_started(other).into()),
         }
     }
@@ -151,7 +161,7 @@ impl Push<'_> {
         arguments: &[&str],
         stop: &watch::Receiver<Stop>,
     ) -> Result<Option<Vec<u8>>, PushError> {
-        let done = self.call(arguments, Duration::from_secs(30), stop);
+        let done = self.call(arguments, MOMENT, stop);
         match &done.end {
             ProcessEnd::Exited { code: 0 } => Ok(Some(done.stdout)),
             ProcessEnd::Exited { .. } => Ok(None),
@@ -225,6 +235,8 @@ fn said(stderr: &str) -> String {
         !line.is_empty()
             && !line.starts_with("hint:")
             && !line.starts_with("error: failed to push some refs")
+            // That nobody is asked is our doing; the next line says what for.
+            && !line.starts_with("error: unable to read askpass response")
             && !line.starts_with("Please make sure you have the correct access rights")
             && *line != "and the repository exists."
     };

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use ralph_core::forge::Words;
 use ralph_engine::forge::{GitHub, Place};
@@ -97,6 +98,7 @@ impl Repo {
             remote,
             branch,
             protected: &protected,
+            patience: Push::PATIENCE,
         };
         push.run(going())
     }
@@ -113,6 +115,7 @@ pub(crate) enum By {
 pub(crate) struct World {
     pub(crate) repo: Repo,
     pub(crate) server: GitHubServer,
+    pub(crate) patience: Duration,
 }
 
 impl World {
@@ -132,7 +135,8 @@ impl World {
             })?,
         };
         let name = if by == By::Gh { "gh" } else { "curl" };
-        let mut world = Self { repo: Repo::new(), server: GitHubServer::start() };
+        let (repo, server) = (Repo::new(), GitHubServer::start());
+        let mut world = Self { repo, server, patience: Place::PATIENCE };
         world.program("git", &which("git").unwrap());
         world.program(name, &program);
         world.set("PATH", world.bin().to_str().unwrap());
@@ -200,7 +204,8 @@ impl World {
         stop: watch::Receiver<Stop>,
     ) -> Result<Published, ForgeError> {
         let environment = self.repo.environment.clone();
-        let place = Place { folder: self.repo.place(), environment, stop };
+        let patience = self.patience;
+        let place = Place { folder: self.repo.place(), environment, patience, stop };
         let forge = GitHub::new(place, "origin".to_owned());
         let result = forge.publish(&PullRequest { words, base, draft: &self.draft() });
         assert!(!format!("{result:?}").contains(TOKEN), "{result:?}");

@@ -1,10 +1,13 @@
 //! Pushing to a real bare repository: what goes, and every way in which it does not.
 
+use std::time::Duration;
+
 use ralph_engine::process::Stop;
 use ralph_engine::vcs::{Push, PushError, Pushed};
+use ralph_testkit::github::GitHubServer;
 use tokio::sync::watch;
 
-use crate::kit::Repo;
+use crate::kit::{Repo, going};
 
 #[test]
 fn a_branch_is_new_then_moves_then_is_there() {
@@ -110,7 +113,7 @@ fn a_push_ends_when_the_run_is_told_to() {
     let (say, stop) = watch::channel(Stop::Go);
     let began = repo.folder().join("began");
     let stopper = std::thread::spawn(move || {
-        let minute = std::time::Duration::from_secs(60);
+        let minute = Duration::from_secs(60);
         ralph_testkit::wait_until("the hook began", minute, || began.exists());
         say.send_replace(Stop::Kill);
         say
@@ -121,8 +124,58 @@ fn a_push_ends_when_the_run_is_told_to() {
         remote: "origin",
         branch: "feature",
         protected: &[],
+        patience: Push::PATIENCE,
     };
     let error = push.run(stop).unwrap_err();
     assert!(matches!(error, PushError::Interrupted { .. }), "{error:?}");
     drop(stopper.join().unwrap());
+}
+
+#[test]
+fn a_push_that_hangs_is_ended() {
+    let repo = Repo::new();
+    repo.hook("work/.git", "pre-push", "exec sleep 300");
+    let push = Push {
+        folder: &repo.place(),
+        environment: &repo.environment,
+        remote: "origin",
+        branch: "feature",
+        protected: &[],
+        patience: Duration::from_secs(1),
+    };
+    let error = push.run(going()).unwrap_err();
+    assert_eq!(error.to_string(), "pushing to origin did not end within 1s");
+}
+
+/// The person's ssh is used, and has nobody to ask.
+#[test]
+fn ssh_is_the_persons_own_and_asks_nobody() {
+    let repo = Repo::new();
+    repo.git(&["remote", "set-url", "origin", "git@git.example:ada/engine.git"]);
+    let seen = repo.folder().join("seen");
+    let ssh = repo.folder().join("ssh");
+    let script = "echo \"$SSH_ASKPASS $SSH_ASKPASS_REQUIRE $GIT_TERMINAL_PROMPT\"";
+    let text = format!(
+        "#!/bin/sh\n{script} > {}\necho 'Permission denied.' >&2\nexit 255\n",
+        seen.display()
+    );
+    std::fs::write(&ssh, text).unwrap();
+    repo.git(&["config", "core.sshCommand", &format!("sh {}", ssh.display())]);
+    let error = repo.push("origin", "feature").unwrap_err();
+    assert!(matches!(error, PushError::Unreachable { .. }), "{error:?}");
+    assert!(error.to_string().contains("Permission denied"), "{error}");
+    assert_eq!(std::fs::read_to_string(&seen).unwrap(), "false force 0\n");
+}
+
+#[test]
+fn a_server_that_wants_a_password_is_told_and_nobody_is_asked() {
+    let repo = Repo::new();
+    let server = GitHubServer::start();
+    let url = server.url().replace("://", "://ada@") + "/ada/engine.git";
+    repo.git(&["remote", "set-url", "origin", &url]);
+    let error = repo.push("origin", "feature").unwrap_err();
+    assert!(matches!(error, PushError::Unreachable { .. }), "{error:?}");
+    let said = error.to_string();
+    assert!(said.contains("could not read Password") && !said.contains("ada@"), "{said}");
+    assert!(!said.contains("askpass"), "{said}");
 }

@@ -1,5 +1,7 @@
 //! Servers that say no, and ways that are not there.
 
+use std::time::Duration;
+
 use ralph_engine::ports::{ForgeError, Published};
 use ralph_engine::process::Stop;
 use ralph_testkit::github::{Fault, TOKEN};
@@ -61,6 +63,15 @@ fn a_connection_that_breaks_is_told() {
         let error = world.publish(&words("feature")).unwrap_err();
         assert!(matches!(error, ForgeError::Network { .. }), "{by:?}: {error:?}");
     }
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_not_waited_for() {
+    let Some(mut world) = World::by(By::Curl) else { return };
+    world.patience = Duration::from_secs(1);
+    world.server.fault(Fault::Silent);
+    let error = world.publish(&words("feature")).unwrap_err().to_string();
+    assert_eq!(error, "git.example cannot be reached: there was no answer in 1 s");
 }
 
 #[test]
