@@ -228,6 +228,7 @@ fn setup(repo: &Path, program: &Path) -> Setup {
         gates: vec![],
         gate_rules: GateRules::default(),
         lease: Lease::DEFAULT,
+        grounds: None,
         open_store: Arc::new(move || {
             SqliteStore::open(&opened).map(|store| Box::new(store) as Box<dyn Store>)
         }),

@@ -15,6 +15,70 @@ pub fn any_matches(patterns: &[String], path: &str) -> bool {
     fits
 }
 
+/// Whether a path could fit a pattern of the one list and a pattern of the other.
+pub fn any_meet(one: &[String], other: &[String]) -> bool {
+    one.iter().any(|pattern| other.iter().any(|beside| may_meet(pattern, beside)))
+}
+
+/// Whether a path could fit both patterns. In doubt it could: patterns are compared by what they say for
+/// certain.
+fn may_meet(one: &str, other: &str) -> bool {
+    let (one, other) = (all_below(one, other), all_below(other, one));
+    // meet[b]: the rest of the one, from its part a on, and of the other, from b on, could fit one path.
+    let mut later: Vec<bool> = Vec::new();
+    for a in (0..=one.len()).rev() {
+        let mut meet = vec![false; other.len() + 1];
+        for b in (0..=other.len()).rev() {
+            let any = |parts: &[&str], at: usize| parts.get(at) == Some(&"**");
+            meet[b] = match (one.get(a), other.get(b)) {
+                (None, None) => true,
+                _ if any(&one, a) && later[b] => true,
+                _ if any(&other, b) && meet[b + 1] => true,
+                (Some(_), Some(_)) if any(&one, a) => meet[b + 1],
+                (Some(_), Some(_)) if any(&other, b) => later[b],
+                (Some(x), Some(y)) => later[b + 1] && names_may_meet(x, y),
+                _ => false,
+            };
+        }
+        later = meet;
+    }
+    later.first().copied().unwrap_or(true)
+}
+
+/// The parts of a pattern, and everything below what it fits. Beside one that fits at any depth, a last
+/// name with a dot is that of a file: `*.rs` and `*.md` would meet in a folder `a.rs` otherwise.
+fn all_below<'p>(pattern: &'p str, beside: &str) -> Vec<&'p str> {
+    let plain = |pattern: &'p str| pattern.trim_start_matches("./").trim_end_matches('/');
+    let pattern = pattern.trim();
+    let is_folder = pattern.ends_with('/');
+    let pattern = plain(pattern);
+    let from_top = pattern.contains('/');
+    let beside_any_depth = !beside.trim().trim_end_matches('/').contains('/');
+    let last = pattern.rsplit('/').next().unwrap_or_default();
+    let is_file = !is_folder && beside_any_depth && last.contains('.');
+    let first = (!from_top).then_some("**");
+    let below = (!is_file).then_some("**");
+    first.into_iter().chain(pattern.trim_start_matches('/').split('/')).chain(below).collect()
+}
+
+/// By the plain letters at the beginning and at the end of two names.
+fn names_may_meet(one: &str, other: &str) -> bool {
+    const SPECIAL: [char; 5] = ['*', '?', '[', '{', '\\'];
+    let is_plain = |name: &str| !name.contains(SPECIAL);
+    match (is_plain(one), is_plain(other)) {
+        (true, true) => one == other,
+        (true, false) if !other.contains('{') => fits_name(other, one),
+        (false, true) if !one.contains('{') => fits_name(one, other),
+        _ => {
+            let head = |name: &str| name.find(SPECIAL).unwrap_or(name.len());
+            let (a, b) = (&one[..head(one)], &other[..head(other)]);
+            let tail = |name: &str| name.rfind(['*', '?', ']', '}']).map_or(0, |at| at + 1);
+            let (c, d) = (&one[tail(one)..], &other[tail(other)..]);
+            (a.starts_with(b) || b.starts_with(a)) && (c.ends_with(d) || d.ends_with(c))
+        }
+    }
+}
+
 fn matches(pattern: &str, path: &str) -> bool {
     let pattern = pattern.trim();
     let (pattern, folders_only) = match pattern.strip_suffix('/') {
@@ -184,6 +248,34 @@ mod tests {
         assert!(any_matches(&patterns, "tests/old.rs"));
         assert!(!any_matches(&patterns, "tests/new/a.rs"));
         assert!(!any_matches(&[], "a"));
+    }
+
+    #[test]
+    fn patterns_meet_unless_they_cannot() {
+        for (one, other, meet) in [
+            ("src/a.rs", "src/a.rs", true),
+            ("src/a.rs", "src/b.rs", false),
+            ("src/", "src/a/b.rs", true),
+            ("src/**", "docs/**", false),
+            ("src/*.rs", "src/*.md", false),
+            ("src/*.rs", "src/a*", true),
+            ("src/a*", "src/b*", false),
+            ("*.rs", "docs/x.md", false),
+            ("*.rs", "docs/x.rs", true),
+            ("*.rs", "docs", true),
+            ("**/x", "a/b/x/y", true),
+            ("a/**/x", "a/x", true),
+            ("./src/a.rs", "src/a.rs", true),
+            ("/src", "src/a.rs", true),
+            ("src/{a,b}.rs", "src/a.rs", true),
+            ("src/{a,b}.rs", "docs/a.rs", false),
+            ("a/b/c", "a/b", true),
+            ("*.rs", "*.md", false),
+            ("v1.2", "v1.2/a.md", true),
+        ] {
+            assert_eq!(may_meet(one, other), meet, "{one} {other}");
+            assert_eq!(may_meet(other, one), meet, "{other} {one}");
+        }
     }
 
     #[test]

@@ -9,10 +9,10 @@ use ralph_core::agent::{self, EndClass, ProcessEnd, SessionEnd, Signals, Tier};
 use ralph_core::ids::{AttemptId, QuestionId, RunId};
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    Claims, Class, Commits, Control, Effect, EndsWhen, Exhausted, Fact, GateReport, Input, Phase,
-    Picker, Policy, Port, Request, RunEvent, RunState, SessionReport, Settled, SlotId, Survey,
-    TaskAction, TaskBrief, TaskResult, Unit, VERIFIER, Verifier, VerifierModel, VerifierReport,
-    Wish, decide,
+    Claims, Class, Commits, Control, Effect, EndsWhen, Exhausted, Fact, GateReport, Input, Landing,
+    Phase, Picker, Policy, Port, Request, RunEvent, RunState, SessionReport, Settled, SlotId,
+    Survey, TaskAction, TaskBrief, TaskResult, Unit, VERIFIER, Verifier, VerifierModel,
+    VerifierReport, Wish, decide,
 };
 use ralph_core::task::{Counts, RetryLimit, Status};
 use ralph_core::{AgentId, TaskId, Timestamp};
@@ -198,6 +198,8 @@ impl World {
         {
             prop_assert!(self.state.counted <= most, "{} of {most}", self.state.counted);
         }
+        let turns = self.state.slots.iter().filter(|slot| slot.turn).count();
+        prop_assert!(turns <= 1, "{turns} land at the same time");
         let alive =
             self.state.ended || self.state.paused || self.in_session || !self.pending.is_empty();
         prop_assert!(alive, "nothing is under way and the run has not ended: {:?}", self.state);
@@ -210,6 +212,7 @@ impl World {
         | Effect::Claim { slot }
         | Effect::Peek { slot }
         | Effect::MakeCandidate { slot }
+        | Effect::Integrate { slot, .. }
         | Effect::Settle { slot, .. } = &effect
             && dice.roll(12) == 11
         {
@@ -295,7 +298,19 @@ impl World {
                 };
                 Input::Verified { slot, report: Box::new(report) }
             }
+            Effect::Integrate { slot, .. } => {
+                let landing = match dice.roll(6) {
+                    5 => return self.tell(&Input::HeadMoved { slot }),
+                    1 => Landing::Conflict { files: vec!["a".to_owned()] },
+                    2 => Landing::InTheWay { files: vec!["a".to_owned()] },
+                    0 => Landing::Straight,
+                    _ => Landing::Rebased,
+                };
+                Input::Integrated { slot, onto: None, tree: "t2".to_owned(), landing }
+            }
             Effect::Settle { slot, settlement } => {
+                let turn = self.state.slot(slot).is_some_and(|slot| slot.turn);
+                prop_assert!(turn || !settlement.land, "it lands out of turn");
                 if dice.roll(12) == 11 {
                     return self.tell(&Input::HeadMoved { slot });
                 }
@@ -527,9 +542,10 @@ proptest! {
         tasks in 0u64..8,
         cancel_at in proptest::option::of(1usize..80),
         verify in any::<bool>(),
+        integrates in any::<bool>(),
     ) {
         let picker = if picks { Picker::Agent } else { Picker::Loop };
-        let policy = policy(picker, slots, max);
+        let policy = Policy { integrates, ..policy(picker, slots, max) };
         let policy = if verify { verified(policy) } else { policy };
         let world = play(policy, tasks, &rolls, cancel_at)?;
         let folded = RunState::fold(&world.events).unwrap();
@@ -595,7 +611,8 @@ proptest! {
         max in 1u32..12,
         tasks in 0u64..8,
     ) {
-        let policy = policy(Picker::Loop, slots, Some(max));
+        let integrates = slots > 1;
+        let policy = Policy { integrates, ..policy(Picker::Loop, slots, Some(max)) };
         let policy = if max % 2 == 0 { verified(policy) } else { policy };
         let world = play(policy, tasks, &rolls, None)?;
         prop_assert!(world.state.ended, "{:#?}", world.events.last());

@@ -247,3 +247,37 @@ fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     file.persist(path)?;
     Ok(())
 }
+
+/// Removes what was left by programs that were killed while they wrote the file. Only for whoever may
+/// write it, and while nobody else does.
+pub fn sweep_halves(path: &Path) -> io::Result<()> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+    let half = |entry: &std::ffi::OsStr| {
+        let rest = entry.to_str().zip(name.to_str()).and_then(|(e, name)| e.strip_prefix(name));
+        rest.is_some_and(|rest| rest.starts_with('.'))
+    };
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if half(&entry.file_name()) {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_half_written_is_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ["state.toml", "state.toml.x1Y2z3", "state", "run.lock", "progress.db"];
+        for name in names {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        sweep_halves(&folder.path().join("state.toml")).unwrap();
+        let left = names.map(|name| folder.path().join(name).exists());
+        assert_eq!(left, [true, false, true, true, true]);
+    }
+}

@@ -92,6 +92,9 @@ fn slot_of(fact: &Fact) -> Option<SlotId> {
         | Fact::Verifying { slot, .. }
         | Fact::Verified { slot, .. }
         | Fact::Unverified { slot, .. }
+        | Fact::Queued { slot }
+        | Fact::Integrating { slot }
+        | Fact::Integrated { slot, .. }
         | Fact::HeadMoved { slot }
         | Fact::Settling { slot, .. }
         | Fact::TaskSettled { slot, .. }

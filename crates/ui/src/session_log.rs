@@ -253,6 +253,9 @@ impl<W: Write> Reporter for SessionLog<W> {
             | Fact::SlotFreed { .. }
             | Fact::SessionStarted { .. }
             | Fact::CandidateMade { .. }
+            | Fact::Queued { .. }
+            | Fact::Integrating { .. }
+            | Fact::Integrated { .. }
             | Fact::HeadMoved { .. }
             | Fact::Verifying { .. }
             | Fact::Settling { .. }

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ralph_engine::project::Project;
+use ralph_engine::project::{Project, sweep_halves};
 use ralph_engine::run::place::{LockError, WorktreeLock};
-use ralph_engine::run::state_file;
 use ralph_engine::vcs::worktree::{Ours, Worktrees};
 use ralph_ui::style::Meaning;
 use serde::Serialize;
@@ -122,7 +121,7 @@ fn clean_state(project: &Project, dry: bool, done: &mut Vec<Cleaned>) -> Done {
     }
     if !dry {
         remove_file(&path)?;
-        state_file::sweep(&path)?;
+        sweep_halves(&path)?;
     }
     done.push(Cleaned::removed(".ralph/state.toml".to_owned(), dry));
     Ok(())

@@ -40,6 +40,8 @@ use ralph_engine::run::place::{LockError, RunLogs, WorktreeLock};
 use ralph_engine::run::{self, PromptStyle, RunError, Setup, VerifierSetup, crash, state_file};
 use ralph_engine::store::SqliteStore;
 use ralph_engine::vcs::GitVcs;
+use ralph_engine::vcs::trunk::Trunk;
+use ralph_engine::vcs::worktree::{Identity, Worktrees};
 use ralph_ui::tasks::{self, Kv};
 
 use crate::config::{Config, Preset};
@@ -312,6 +314,7 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
     };
     RunLogs::prune(&logs_folder, keep, size).map_err(io)?;
     let logs = RunLogs::create(&logs_folder, clock::now()).map_err(io)?;
+    let grounds = grounds(&project, &config, &policy, context)?;
     let mut ids = context.ids();
     let bad_id = |error| CliError::failed(format!("an id could not be made: {error}"));
     let run_id = ids.run().map_err(bad_id)?;
@@ -365,6 +368,7 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
             SqliteStore::open(&opened).map(|store| Box::new(store) as Box<dyn Store>)
         }),
         store_path,
+        grounds,
         logs,
         keep_raw: config.boolean("logs.raw"),
         state_path: state_path(&project),
@@ -378,6 +382,34 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
         project,
     };
     run::run(setup, reporters).map_err(run_error)
+}
+
+/// What work in worktrees of its own needs, where tasks have them.
+fn grounds(
+    project: &Project,
+    config: &Config,
+    policy: &Policy,
+    context: &Context<'_>,
+) -> Result<Option<run::Grounds>, CliError> {
+    if !policy.integrates {
+        return Ok(None);
+    }
+    let folder = project.resolve(config.text("git.worktree.dir"));
+    let text = |key: &str| config.text(key).to_owned();
+    Ok(Some(run::Grounds {
+        trunk: Trunk::new(project).map_err(git_failed)?,
+        worktrees: Worktrees::new(project, &folder),
+        identity: Identity {
+            name: text("git.worktree.name"),
+            email: text("git.worktree.email"),
+            signing_key: text("git.worktree.signing_key"),
+            ssh_key: text("git.worktree.ssh_key"),
+            home: context.environment.home.clone(),
+        },
+        include: gates::rules(project, config).include,
+        hooks: (agent::gate_environment(context.environment), GATE_TIMEOUT),
+        keep: config.text("git.worktree.keep") == "always",
+    }))
 }
 
 /// The look at the plan as `ralph task peek` prints it.

@@ -60,12 +60,16 @@ pub(super) fn policy(
     let in_file = text("loop.source", preset.source) != "store";
     let unit = if in_file && picker == Picker::Agent { Unit::Iteration } else { Unit::Task };
     let ends = ends(config, preset);
+    let jobs = u32::try_from(config.whole("loop.jobs")).unwrap_or(u32::MAX);
+    let apart = text("loop.works_in", "place") == "worktree";
+    let integrates = !in_file && picker == Picker::Loop && (jobs > 1 || apart);
+    let jobs = if integrates { jobs } else { 1 };
     let words = |key: &str| config.list(key).into_iter().map(str::to_owned).collect::<Vec<_>>();
     let policy = Policy {
         preset: preset.name.to_owned(),
         mode: "build".to_owned(),
         picker,
-        slots: 1,
+        slots: jobs,
         max_sessions: limit(wishes, number("loop.max_iterations", preset.max_iterations), resume),
         retries: wishes.max_retries.unwrap_or_else(|| retries(config, preset)),
         give_up_after: u32::try_from(config.whole("loop.give_up_after")).unwrap_or(u32::MAX),
@@ -86,6 +90,7 @@ pub(super) fn policy(
         },
         strategy: strategy(wishes, config, preset)?,
         tiers: tiers(config, agent.profile.name()),
+        integrates,
         port_retries: PORT_RETRIES,
         unit,
         on_red: match text("loop.on_red", preset.on_red).as_str() {

@@ -22,6 +22,7 @@ mod kill;
 mod looking;
 mod looping;
 mod pages;
+mod parallel;
 mod plans;
 mod recovering;
 mod reference;

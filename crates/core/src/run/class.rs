@@ -90,6 +90,8 @@ classes! {
     Done = "done", Done, retry No, breaker Reset, counts true;
     /// Requested done and judged red.
     Red = "red", Pending, retry Yes, breaker Reset, counts true;
+    /// Requested done, judged green, and it does not go together with what has landed meanwhile.
+    Conflict = "conflict", Pending, retry No, breaker Reset, counts true;
     /// Requested done, nothing changed and nothing could judge: refused.
     Unchanged = "unchanged", Pending, retry Yes, breaker Same, counts true;
     /// The agent gave it up.

@@ -88,6 +88,11 @@ pub struct Settlement {
     pub unchanged: bool,
     /// The session said that the plan is done, and what it left is green.
     pub marker: Option<String>,
+    /// The work goes from its worktree onto the branch of the run.
+    pub land: bool,
+    /// What its worktree has beyond the branch of the run is saved and taken out of it: the next attempt
+    /// begins from what has landed.
+    pub start_over: bool,
 }
 
 /// Something to be done.
@@ -148,6 +153,14 @@ pub enum Effect {
         tasks: Vec<TaskBrief>,
         /// The model.
         model: Option<String>,
+    },
+    /// Commit what the session left in its worktree, and bring it onto what has landed on the branch of
+    /// the run. That branch stays where it is.
+    Integrate {
+        /// Where.
+        slot: SlotId,
+        /// The commit of what is not committed; `None` where the agent alone commits.
+        commit: Option<Box<CommitPlan>>,
     },
     /// Write down what was decided.
     Settle {

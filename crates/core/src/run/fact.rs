@@ -6,6 +6,7 @@ use super::SlotId;
 use super::class::Class;
 use super::control::Control;
 use super::input::Port;
+use super::landing::Landing;
 use super::notice::Notice;
 use super::outcome::Outcome;
 use super::policy::Policy;
@@ -367,6 +368,28 @@ pub enum Fact {
         class: Class,
         /// Why, in words.
         detail: String,
+    },
+    /// The work is good. It waits for its turn to go onto the branch of the run.
+    Queued {
+        /// Where.
+        slot: SlotId,
+    },
+    /// Its turn has come: it is being brought onto what has landed.
+    Integrating {
+        /// Where.
+        slot: SlotId,
+    },
+    /// It was brought onto what has landed, or could not be.
+    Integrated {
+        /// Where.
+        slot: SlotId,
+        /// The newest commit that has landed.
+        onto: Option<String>,
+        /// The tree that would land.
+        tree: String,
+        /// What came of it.
+        #[serde(flatten)]
+        landing: Landing,
     },
     /// Somebody committed meanwhile, or a git hook changed what was to be committed: the tree is written
     /// and judged once more.

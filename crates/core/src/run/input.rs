@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::SlotId;
 use super::control::Control;
 use super::fact::{About, GateReport, SessionReport, TaskBrief};
+use super::landing::Landing;
 use super::notice::Notice;
 use super::verifier::VerifierReport;
 use crate::ids::{AgentId, QuestionId, TaskId};
@@ -161,6 +162,17 @@ pub enum Input {
         /// All about it.
         report: Box<VerifierReport>,
     },
+    /// The work was brought onto what has landed, or could not be.
+    Integrated {
+        /// Where.
+        slot: SlotId,
+        /// The newest commit that has landed.
+        onto: Option<String>,
+        /// The tree that would land.
+        tree: String,
+        /// What came of it.
+        landing: Landing,
+    },
     /// The settlement was carried out.
     Settled {
         /// Where.
@@ -216,6 +228,7 @@ impl Input {
             Self::CandidateMade { .. } => "candidate_made",
             Self::Judged { .. } => "judged",
             Self::Verified { .. } => "verified",
+            Self::Integrated { .. } => "integrated",
             Self::Settled { .. } => "settled",
             Self::HeadMoved { .. } => "head_moved",
             Self::ClaimLost { .. } => "claim_lost",

@@ -19,9 +19,11 @@ mod effect;
 pub mod exit;
 mod fact;
 mod input;
+mod landing;
 mod notice;
 mod outcome;
 mod policy;
+mod slot;
 mod state;
 mod verifier;
 
@@ -35,10 +37,12 @@ pub use fact::{
     TaskBrief, WEAKENED, Wait, Wish,
 };
 pub use input::{Input, Port, Settled, Survey, TaskResult};
+pub use landing::{Landing, MERGE};
 pub use notice::Notice;
 pub use outcome::{Outcome, StopReason};
 pub use policy::{Budget, Claims, Commits, EndsWhen, Exhausted, OnRed, Picker, Policy, Unit};
-pub use state::{Cancel, Circumstances, Difference, Phase, Resume, RunState, Slot};
+pub use slot::{Circumstances, Difference, Phase, Slot};
+pub use state::{Cancel, Resume, RunState};
 pub use verifier::{VERIFIER, Verifier, VerifierModel, VerifierReport};
 
 /// Which of the places where sessions run side by side.

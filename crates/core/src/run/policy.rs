@@ -163,6 +163,10 @@ pub struct Policy {
     /// A question of the agent ends the run: a person answers before the next one.
     #[serde(default)]
     pub asks: bool,
+    /// Each task has a worktree of its own, and what is good goes onto the branch of the run, one after
+    /// the other.
+    #[serde(default)]
+    pub integrates: bool,
     /// Who looks at what the gates let through; `None` is nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Box<Verifier>>,
@@ -199,6 +203,7 @@ impl Default for Policy {
             unchanged_fails: false,
             always_judged: false,
             asks: false,
+            integrates: false,
             verify: None,
         }
     }

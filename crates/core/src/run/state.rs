@@ -6,10 +6,11 @@ use super::SlotId;
 use super::budget::Allowance;
 use super::class::{Breaker, Class};
 use super::control::Control;
-use super::fact::{About, Fact, GateReport, RunEvent, SessionReport, TaskBrief, Wait};
+use super::fact::{Fact, RunEvent, SessionReport};
 use super::notice::Notice;
 use super::outcome::{Outcome, StopReason};
 use super::policy::{Exhausted, OnRed, Picker, Policy};
+use super::slot::{Circumstances, Difference, Phase, Slot};
 use crate::agent::Usage;
 use crate::ids::{AgentId, RunId, TaskId};
 use crate::policy::strategy::{Distress, ModelState, distress};
@@ -48,89 +49,6 @@ pub enum Cancel {
     Soft,
     /// What runs is killed.
     Now,
-}
-
-/// Where a slot stands. Each but `Free` waits for the answer to one effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Phase {
-    /// Nothing is under way.
-    #[default]
-    Free,
-    /// The plan is being looked at.
-    Surveying,
-    /// A task is being claimed, or the plan peeked at.
-    Claiming,
-    /// A session runs.
-    Running,
-    /// The tree is being written.
-    Candidate,
-    /// The gates run.
-    Judging,
-    /// The verifier looks.
-    Verifying,
-    /// What was decided is being written down.
-    Settling,
-}
-
-/// What people and others did to an iteration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Circumstances {
-    /// A person does not want the task done now.
-    pub skip: bool,
-    /// The claim went to somebody else.
-    pub lost: bool,
-    /// The run was cancelled, and nothing is waited for.
-    pub cancelled: bool,
-}
-
-/// How a tree differs from the one that was settled last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Difference {
-    /// Not at all.
-    None,
-    /// In the plan file and nothing else.
-    Plan,
-    /// In the work.
-    Work,
-}
-
-/// One place where sessions run, one after the other.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Slot {
-    /// Where it stands.
-    pub phase: Phase,
-    /// What it waits for before it goes on, and until when.
-    pub wait: Option<(Wait, Option<Timestamp>)>,
-    /// The number of its iteration.
-    pub iteration: u32,
-    /// When that began.
-    pub began: Timestamp,
-    /// The task that the loop claimed for it.
-    pub task: Option<TaskBrief>,
-    /// What the plan has next, where the agent picks.
-    pub about: Option<About>,
-    /// The model that was asked for.
-    pub model: Option<String>,
-    /// The session, once it has ended.
-    pub report: Option<SessionReport>,
-    /// The tree, and how it differs from the settled one.
-    pub candidate: Option<(String, Difference)>,
-    /// What the gates said of it, and whether that is green.
-    pub judged: Option<(Vec<GateReport>, bool)>,
-    /// Why the verifier has no say, and what becomes of the work for it.
-    pub unverified: Option<(Class, String)>,
-    /// Limits that the verifier met in a row.
-    pub verifier_limits: u32,
-    /// A person does not want this task done now.
-    pub skip: bool,
-    /// The claim went to somebody else.
-    pub lost: bool,
-    /// How things stood when its end was decided: what comes later does not change that.
-    pub decided: Option<Circumstances>,
-    /// Failures of a port in a row.
-    pub port_streak: u32,
-    /// Claims missed in a row.
-    pub missed: u32,
 }
 
 /// The state of a run.
@@ -174,6 +92,8 @@ pub struct RunState {
     pub settled_tree: String,
     /// The plan, when it was counted last.
     pub counts: Counts,
+    /// How often work was queued to go onto the branch.
+    pub queued: u64,
     /// What all sessions used.
     pub usage: Usage,
     /// Limits hit in a row.
@@ -232,6 +152,7 @@ impl RunState {
             last_tree: String::new(),
             settled_tree: String::new(),
             counts: Counts::default(),
+            queued: 0,
             usage: Usage::default(),
             limit_streak: 0,
             done_in_a_row: 0,
@@ -380,7 +301,7 @@ impl RunState {
             Fact::MarkerFound { marker } => self.marker = Some(marker.clone()),
             Fact::Judged { slot, gates, green, .. } => {
                 if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.judged = Some((gates.clone(), *green));
+                    slot.judged(gates, *green);
                 }
             }
             Fact::Verifying { slot, .. } => self.enter(*slot, Phase::Verifying),
@@ -395,13 +316,31 @@ impl RunState {
                     slot.unverified = Some((*class, detail.clone()));
                 }
             }
-            Fact::HeadMoved { slot } => {
-                self.enter(*slot, Phase::Candidate);
+            Fact::Queued { slot } => {
+                self.enter(*slot, Phase::Queued);
+                self.queued += 1;
                 if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.candidate = None;
-                    slot.judged = None;
-                    slot.unverified = None;
-                    slot.decided = None;
+                    slot.queued = self.queued;
+                }
+            }
+            Fact::Integrating { slot } => {
+                self.enter(*slot, Phase::Integrating);
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    slot.turn = true;
+                }
+            }
+            Fact::Integrated { slot, tree, landing, .. } => {
+                self.enter(*slot, Phase::Judging);
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    slot.landing = Some(landing.clone());
+                    if let Some((candidate, _)) = &mut slot.candidate {
+                        candidate.clone_from(tree);
+                    }
+                }
+            }
+            Fact::HeadMoved { slot } => {
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    slot.head_moved();
                 }
             }
             Fact::Settling { slot, .. } => {
@@ -586,12 +525,5 @@ impl RunState {
             }
             Control::Retry { .. } => {}
         }
-    }
-}
-
-impl Slot {
-    /// Whether a session on this task is under way here.
-    pub fn holds(&self, task: &TaskId) -> bool {
-        self.phase != Phase::Free && self.task.as_ref().is_some_and(|brief| brief.id == *task)
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::class::Class;
 use super::fact::GateReport;
-use super::state::Slot;
+use super::slot::Slot;
 use crate::agent::{self, ProcessEnd, SessionEnd};
 use crate::records;
 

@@ -271,6 +271,9 @@ impl RunView {
             | Fact::Judged { slot, .. }
             | Fact::Verifying { slot, .. }
             | Fact::Unverified { slot, .. }
+            | Fact::Queued { slot }
+            | Fact::Integrating { slot }
+            | Fact::Integrated { slot, .. }
             | Fact::Settling { slot, .. }
             | Fact::WaitStarted { slot, .. }
             | Fact::WaitEnded { slot } => self.at(*slot, event),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::ids::TaskId;
-use crate::run::{Fact, TaskBrief, Wait};
+use crate::run::{Fact, Landing, TaskBrief, Wait};
 use crate::time::Timestamp;
 
 /// What a slot is doing.
@@ -25,6 +25,10 @@ pub enum Doing {
     Judging,
     /// The verifier looks.
     Verifying,
+    /// Its work waits for its turn to land.
+    Queued,
+    /// Its work is being brought onto what has landed.
+    Integrating,
     /// The outcome is being written down.
     Settling,
 }
@@ -40,6 +44,8 @@ impl Doing {
             Self::Reading => "reading the changes",
             Self::Judging => "running gates",
             Self::Verifying => "verifying",
+            Self::Queued => "waiting to land",
+            Self::Integrating => "landing",
             Self::Settling => "settling",
         }
     }
@@ -126,7 +132,11 @@ impl SlotView {
             Fact::HeadMoved { .. } => Doing::Reading,
             Fact::CandidateMade { .. } => Doing::Judging,
             Fact::Verifying { .. } => Doing::Verifying,
+            Fact::Queued { .. } => Doing::Queued,
+            Fact::Integrating { .. } => Doing::Integrating,
+            Fact::Integrated { landing: Landing::Rebased, .. } => Doing::Judging,
             Fact::Judged { .. }
+            | Fact::Integrated { .. }
             | Fact::Verified { .. }
             | Fact::Unverified { .. }
             | Fact::Settling { .. } => Doing::Settling,

@@ -11,6 +11,7 @@ pub const fn class(class: Class) -> &'static str {
     match class {
         Class::Done => "done",
         Class::Red => "a gate is red",
+        Class::Conflict => "it conflicts with what has landed",
         Class::Unchanged => "No changes detected",
         Class::TaskFailed => "the agent gave the task up",
         Class::TaskRetry => "the agent wants another try",

@@ -88,6 +88,12 @@ pub enum GitError {
     /// A worktree of a branch cannot be made or removed.
     #[error(transparent)]
     Worktree(#[from] WorktreeRefusal),
+    /// There is no branch that work could land on.
+    #[error("work in several worktrees needs a branch to land on: {why}")]
+    NoTrunk {
+        /// Why there is none, and what to type.
+        why: &'static str,
+    },
     /// The repository is not as it was when it was found.
     #[error(transparent)]
     Project(#[from] ProjectError),

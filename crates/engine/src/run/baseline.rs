@@ -87,12 +87,12 @@ impl Crew {
     async fn run_baseline(self: &Arc<Self>, slot: SlotId) -> Result<Option<Baseline>, Failed> {
         let resumed = self.setup.resume.is_some();
         let candidate =
-            self.aside_of_tasks(|crew| Ok(crew.setup.vcs.candidate(&crew.base)?)).await?;
-        if resumed && candidate.tree != self.base.settled_tree {
+            self.aside_of_tasks(|crew| Ok(crew.home.vcs.candidate(&crew.home.base())?)).await?;
+        if resumed && candidate.tree != self.home.base().settled_tree {
             self.notice("there is no baseline: the run that was interrupted left unfinished work");
             return Ok(Some(Baseline::default()));
         }
-        let checkout = self.fresh(&candidate).await?;
+        let checkout = self.fresh(slot, &candidate).await?;
         let worktree = &self.setup.project.worktree;
         let place = checkout.as_ref().map_or(worktree.as_path(), Checkout::folder);
         let mut found = Baseline::default();

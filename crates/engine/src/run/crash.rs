@@ -42,6 +42,10 @@ pub const WORKTREE_POINTS: &[&str] = &[
     "worktree-removed",
 ];
 
+/// The points on the way of work from a worktree of its own onto the branch of the run.
+pub const LANDING_POINTS: &[&str] =
+    &["integrating", "integrated", "landing-noted", "landing-written", "landed"];
+
 struct Armed {
     point: String,
     left: AtomicU32,
@@ -61,7 +65,7 @@ pub fn arm(text: &str) -> bool {
 }
 
 fn is_point(name: &str) -> bool {
-    POINTS.contains(&name) || WORKTREE_POINTS.contains(&name)
+    [POINTS, WORKTREE_POINTS, LANDING_POINTS].iter().any(|points| points.contains(&name))
 }
 
 /// Passes a point.

@@ -19,6 +19,7 @@ use super::day::{Loose, sessions_before};
 use super::dispatcher::Dispatcher;
 use super::display::Display;
 use super::setup::Setup;
+use super::site::Site;
 use super::surroundings::Surroundings;
 use crate::entropy::Ids;
 use crate::plan_file::{Look, Requested};
@@ -81,10 +82,15 @@ pub(super) struct Failure {
 }
 
 /// What is known about a slot's iteration beside what the loop decides by.
-#[derive(Debug)]
 pub(super) struct SlotKit {
+    /// The worktree of its task; `None` is the person's.
+    pub(super) site: Option<Arc<Site>>,
     /// Ends what runs in the slot.
     pub(super) stop: watch::Sender<Stop>,
+    /// The first line of the commit that was made for it before it lands.
+    pub(super) subject: Option<String>,
+    /// It was brought onto what has landed since.
+    pub(super) rebased: bool,
     /// The tree that is being judged.
     pub(super) candidate: Option<Candidate>,
     /// What the gates said of it.
@@ -124,14 +130,14 @@ pub(super) struct SlotKit {
 /// Shared by all effects.
 pub(super) struct Crew {
     pub(super) setup: Setup,
-    pub(super) base: RunBase,
+    /// The person's worktree, as a place to work in.
+    pub(super) home: Arc<Site>,
     pub(super) display: Display,
     pub(super) inputs: mpsc::UnboundedSender<Input>,
     pub(super) sockets: crate::socket::Place,
     store: Mutex<Box<dyn Store>>,
     ids: Mutex<Ids>,
     slots: Vec<Mutex<SlotKit>>,
-    settled_tree: Mutex<String>,
     sessions: AtomicU32,
     dispatcher: Mutex<Dispatcher>,
     tasks: Mutex<JoinSet<()>>,
@@ -139,10 +145,10 @@ pub(super) struct Crew {
     pub(super) news: Notify,
     /// Claims that we ended ourselves: nobody took them from us.
     let_go: Mutex<HashSet<(TaskId, Generation)>>,
+    /// The files that the task of each slot is about, where tasks run side by side.
+    pub(super) touching: Mutex<Vec<Vec<String>>>,
     /// Sessions whose cost may be in no attempt.
     loose: Mutex<Vec<Loose>>,
-    /// What the files that are judged look like beside their tree, before the first session.
-    pub(super) surroundings: Surroundings,
     /// What the gates said before the first session.
     pub(super) baseline: tokio::sync::OnceCell<Baseline>,
     /// Rings when the store was changed by anybody.
@@ -161,6 +167,9 @@ impl Crew {
     ) -> Arc<Self> {
         let kit = || {
             Mutex::new(SlotKit {
+                site: None,
+                subject: None,
+                rebased: false,
                 stop: watch::Sender::new(Stop::Go),
                 candidate: None,
                 gates: vec![],
@@ -182,16 +191,23 @@ impl Crew {
             })
         };
         let slots = setup.agent_ids.iter().map(|_| kit()).collect();
+        let touching = Mutex::new(vec![vec![]; setup.agent_ids.len()]);
         let ids = std::mem::replace(&mut setup.ids, Ids::new(Some(0)));
-        let settled_tree = Mutex::new(base.settled_tree.clone());
+        let surroundings = Surroundings::of(&setup, &setup.project, setup.vcs.as_ref());
+        let home = Site::new(
+            setup.project.clone(),
+            Arc::clone(&setup.vcs),
+            setup.folder.clone(),
+            base,
+            surroundings,
+            None,
+        );
         let logs = setup.logs.folder.parent().filter(|_| setup.policy.budget.day_micro_usd > 0);
         let today = crate::clock::now().day_began();
         let loose = logs.map(|logs| sessions_before(logs, today)).unwrap_or_default();
         Arc::new(Self {
-            surroundings: Surroundings::of(&setup),
-            settled_tree,
             setup,
-            base,
+            home: Arc::new(home),
             display,
             inputs,
             sockets,
@@ -203,6 +219,7 @@ impl Crew {
             tasks: Mutex::default(),
             news: Notify::new(),
             let_go: Mutex::default(),
+            touching,
             loose: Mutex::new(loose),
             baseline: tokio::sync::OnceCell::new(),
             changed: watch::Sender::new(0),
@@ -238,13 +255,9 @@ impl Crew {
         self.slots[index].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tree that new work is compared with.
-    pub(super) fn settled_tree(&self) -> String {
-        self.settled_tree.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(super) fn set_settled_tree(&self, tree: &str) {
-        tree.clone_into(&mut self.settled_tree.lock().unwrap_or_else(PoisonError::into_inner));
+    /// Where a slot works.
+    pub(super) fn site(&self, slot: SlotId) -> Arc<Site> {
+        self.kit(slot).site.as_ref().map_or_else(|| Arc::clone(&self.home), Arc::clone)
     }
 
     pub(super) fn ids(&self) -> MutexGuard<'_, Ids> {

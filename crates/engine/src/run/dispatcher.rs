@@ -25,7 +25,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use ralph_core::ids::RunId;
 use ralph_core::records::Spent;
 use ralph_core::run::{
-    Control, Effect, Fact, Input, Notice, Outcome, RunEvent, RunState, TaskBrief, decide,
+    Control, Effect, Fact, Input, Notice, Outcome, RunEvent, RunState, SlotId, TaskBrief, decide,
 };
 use ralph_core::task::{Actor, Generation};
 use ralph_core::view::Reporter;
@@ -294,6 +294,11 @@ impl Dispatcher {
     pub(super) fn taken(&self) -> Vec<Option<(TaskId, Generation)>> {
         let task = |task: &TaskBrief| (task.id.clone(), task.generation);
         self.state.slots.iter().map(|slot| slot.task.as_ref().map(task)).collect()
+    }
+
+    /// The task that a slot works on.
+    pub(super) fn task_of(&self, slot: SlotId) -> Option<TaskBrief> {
+        self.state.slot(slot).and_then(|slot| slot.task.clone())
     }
 
     fn record(&mut self, events: Vec<RunEvent>) -> Option<String> {

@@ -74,6 +74,9 @@ impl Crew {
             Effect::Verify { slot, tasks, model } => {
                 self.tasks().spawn(Arc::clone(self).verify(slot, tasks, model));
             }
+            Effect::Integrate { slot, commit } => {
+                return work(slot, move |crew| crew.integrate(slot, commit.as_deref()));
+            }
             Effect::Settle { slot, settlement } => {
                 return work(slot, move |crew| crew.settle(slot, &settlement));
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_core::records::Verdict;
-use ralph_core::run::{GateReport, Input, Port, SlotId};
+use ralph_core::run::{GateReport, Input, Port, SlotId, VERIFIER};
 
 use super::crash;
 use super::crew::{Answer, Crew, Failed};
@@ -23,22 +23,25 @@ const SETUP_TIMEOUT: Duration = Duration::from_secs(600);
 impl Crew {
     /// The worktree as a tree to judge: without what was not committed before the run, unless all is
     /// to be committed.
-    pub(super) fn new_candidate(&self) -> Result<Candidate, GitError> {
+    pub(super) fn new_candidate(&self, slot: SlotId) -> Result<Candidate, GitError> {
+        let site = self.site(slot);
         if !self.setup.policy.adds_all() {
-            return self.setup.vcs.candidate(&self.base);
+            return site.vcs.candidate(&site.base());
         }
-        self.setup.vcs.candidate(&RunBase { start: None, ..self.base.clone() })
+        site.vcs.candidate(&RunBase { start: None, ..site.base() })
     }
 
     /// Writes the candidate tree.
     pub(super) fn make_candidate(&self, slot: SlotId) -> Answer {
         let since = self.kit(slot).since;
-        self.setup.vcs.remove_dead_locks(since)?;
-        let candidate = self.new_candidate()?;
-        let settled = self.settled_tree();
+        let site = self.site(slot);
+        site.vcs.remove_dead_locks(since)?;
+        self.bring_home(&site)?;
+        let candidate = self.new_candidate(slot)?;
+        let settled = site.settled_tree();
         let files = match candidate.tree == settled {
             true => vec![],
-            false => self.setup.vcs.counted_changes(&settled, &candidate.tree)?,
+            false => site.vcs.counted_changes(&settled, &candidate.tree)?,
         };
         crash::point("candidate-made");
         let tree = candidate.tree.clone();
@@ -99,7 +102,10 @@ impl Crew {
         let tree = candidate.tree.clone();
         let mut kit = self.kit(slot);
         kit.candidate = Some(candidate);
+        // What the verifier said before others' work came below this one still counts.
+        let verdict = kit.gates.iter().find(|gate| kit.rebased && gate.name == VERIFIER).cloned();
         kit.gates.clone_from(&gates);
+        kit.gates.extend(verdict);
         Input::Judged { slot, tree, gates, restless }
     }
 
@@ -115,8 +121,9 @@ impl Crew {
         if let Some(refused) = refused {
             return Ok((vec![refused], candidate.clone()));
         }
-        let checkout = self.fresh(candidate).await?;
-        let worktree = &self.setup.project.worktree;
+        let site = self.site(slot);
+        let checkout = self.fresh(slot, candidate).await?;
+        let worktree = &site.project.worktree;
         let place = checkout.as_ref().map_or(worktree.as_path(), Checkout::folder);
         let mut reports = Vec::new();
         if let Some(failed) = self.prepare_checkout(slot, checkout.as_ref()).await {
@@ -137,13 +144,14 @@ impl Crew {
             drop_aside(checkout).await;
             return Ok((reports, candidate.clone()));
         }
-        let after = self.aside_of_tasks(|crew| Ok(crew.new_candidate()?)).await?;
+        let after = self.aside_of_tasks(move |crew| Ok(crew.new_candidate(slot)?)).await?;
         Ok((reports, after))
     }
 
     /// A fresh checkout of the candidate, where gates want one.
     pub(super) async fn fresh(
         self: &Arc<Self>,
+        slot: SlotId,
         candidate: &Candidate,
     ) -> Result<Option<Checkout>, Failed> {
         if !self.setup.gate_rules.clean {
@@ -151,7 +159,7 @@ impl Crew {
         }
         let candidate = candidate.clone();
         self.aside_of_tasks(move |crew| {
-            Ok(Some(crew.setup.vcs.checkout(&candidate, &crew.setup.gate_rules.include)?))
+            Ok(Some(crew.site(slot).vcs.checkout(&candidate, &crew.setup.gate_rules.include)?))
         })
         .await
     }

@@ -1,5 +1,8 @@
 //! Looking at the plan: dead claims, counts, claims, and the look that an agent is shown.
 
+use std::sync::PoisonError;
+
+use ralph_core::glob::any_meet;
 use ralph_core::records::{Attempt, LogKind};
 use ralph_core::run::{CLASSES, Input, Picker, Port, SameFailure, SlotId, Survey, TaskBrief};
 use ralph_core::task::{Actor, Refusal, Task};
@@ -12,6 +15,8 @@ use crate::clock::now;
 use crate::ports::{ClaimRequest, Store, StoreError};
 use crate::process::is_alive;
 
+/// How many ready tasks are looked at for one that is in nobody's way.
+const LOOKED_AT: usize = 64;
 /// How many tasks an agent that picks for itself is shown.
 pub(super) const OFFERED: usize = 10;
 
@@ -19,14 +24,19 @@ impl Crew {
     pub(super) fn survey(&self, slot: SlotId) -> Answer {
         self.check_disk()?;
         self.looks(slot);
+        self.touches(slot, vec![]);
         let taken_back = take_back_dead_claims(self.store().as_mut(), &self.setup.agent_ids)?;
         if let Some(survey) = self.survey_elsewhere(slot, &taken_back)? {
             let survey = self.with_day(survey)?;
             crash::point("surveyed");
             return Ok(Input::Surveyed { slot, survey });
         }
+        // Before the store is taken: a claim takes the two in this order.
+        let touching = self.touching.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut store = self.store();
-        let peek = store.peek(&self.setup.scope, OFFERED, now())?;
+        let apart = self.setup.grounds.is_some();
+        let most = if apart { LOOKED_AT } else { OFFERED };
+        let peek = store.peek(&self.setup.scope, most, now())?;
         let counts = store.counts(&self.setup.scope)?;
         let foreign = peek.claimed.iter().filter(|task| {
             let holder = task.claim.as_ref().map(|claim| &claim.agent);
@@ -35,7 +45,12 @@ impl Crew {
         let foreign: Vec<&Task> = foreign.collect();
         let survey = Survey {
             counts,
-            claimable: u32::try_from(peek.claimable.len()).unwrap_or(u32::MAX),
+            claimable: match apart {
+                true => {
+                    in_nobodys_way(&touching, slot, store.as_mut(), &peek.claimable)?.len() as u32
+                }
+                false => u32::try_from(peek.claimable.len()).unwrap_or(u32::MAX),
+            },
             foreign: foreign.len() as u64,
             next_expiry: foreign
                 .iter()
@@ -98,6 +113,9 @@ impl Crew {
             lease: self.setup.lease,
         };
         self.looks(slot);
+        if self.setup.grounds.is_some() {
+            return self.claim_apart(slot);
+        }
         loop {
             let attempt = self.new_attempt()?;
             let mut store = self.store();
@@ -117,6 +135,31 @@ impl Crew {
                 return Ok(Input::Claimed { slot, task: Box::new(task) });
             }
         }
+    }
+
+    /// Claims the first ready task that is about other files than those that are being worked on.
+    fn claim_apart(&self, slot: SlotId) -> Answer {
+        let mut touching = self.touching.lock().unwrap_or_else(PoisonError::into_inner);
+        let ready = {
+            let mut store = self.store();
+            let peek = store.peek(&self.setup.scope, LOOKED_AT, now())?;
+            in_nobodys_way(&touching, slot, store.as_mut(), &peek.claimable)?
+        };
+        for (id, touches) in ready {
+            let Some(task) = self.claim_task(slot, &id)? else { continue };
+            crash::point("claimed");
+            if !self.is_too_dear(slot, &task)? {
+                touching[slot as usize] = touches;
+                return Ok(Input::Claimed { slot, task: Box::new(task) });
+            }
+        }
+        Ok(Input::NothingToClaim { slot })
+    }
+
+    /// The slot's task is about these files.
+    fn touches(&self, slot: SlotId, files: Vec<String>) {
+        let mut touching = self.touching.lock().unwrap_or_else(PoisonError::into_inner);
+        touching[slot as usize] = files;
     }
 
     /// A task whose earlier attempts used up its budget is left to a person, and nothing is started.
@@ -143,6 +186,31 @@ impl Crew {
         self.kit(slot).peek = Some(peek);
         Ok(Input::Peeked { slot, offered, about: None })
     }
+}
+
+/// Those of the ready tasks that are in the way of no other slot, each with what it is about: what it says
+/// itself, or else what its last attempt changed.
+fn in_nobodys_way(
+    touching: &[Vec<String>],
+    slot: SlotId,
+    store: &mut dyn Store,
+    ready: &[Task],
+) -> Result<Vec<(TaskId, Vec<String>)>, StoreError> {
+    let mut found = Vec::new();
+    for task in ready {
+        let mut touches = task.touches.clone();
+        if touches.is_empty() && task.generation > 0 {
+            let attempts = store.attempts(&task.id)?;
+            let last = attempts.iter().rev().find_map(|attempt| attempt.end.as_ref());
+            let files = last.map(|end| end.changed.files.iter().map(|file| file.path.clone()));
+            touches = files.into_iter().flatten().map(|path| format!("/{path}")).collect();
+        }
+        let others = touching.iter().enumerate().filter(|(other, _)| *other != slot as usize);
+        if !others.into_iter().any(|(_, other)| any_meet(other, &touches)) {
+            found.push((task.id.clone(), touches));
+        }
+    }
+    Ok(found)
 }
 
 /// Gives back what dead runs of this machine hold. `alive` are those that need not be asked about.

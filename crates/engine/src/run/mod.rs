@@ -13,6 +13,8 @@
 //! | `display` | the displays, on a thread of their own |
 //! | `status` | what a running loop tells those who ask |
 //! | `judge` | the candidate tree, and where it is judged |
+//! | `site` | where a slot works: the person's worktree, or one of its task's own |
+//! | `integrate` | work from a worktree of its own onto the branch of the run |
 //! | `gate` | one gate: its process, its output, its report |
 //! | `baseline` | what the gates said before the first session |
 //! | `protected` | files that sessions should leave alone |
@@ -32,6 +34,7 @@ mod dispatcher;
 mod display;
 mod effects;
 mod gate;
+mod integrate;
 pub mod journal;
 mod judge;
 mod look;
@@ -44,6 +47,7 @@ mod recover;
 mod session;
 mod settle;
 pub mod setup;
+mod site;
 pub mod state_file;
 mod status;
 mod surroundings;
@@ -53,6 +57,7 @@ mod weakened;
 
 pub use deliverable::Deliverable;
 pub use dispatcher::{RunError, run};
+pub use integrate::Grounds;
 pub use overhead::Shape;
 pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};
 pub use setup::{GateRules, GateSpec, PromptStyle, Setup, VerifierSetup};

@@ -23,7 +23,15 @@ const DYING: Duration = Duration::from_secs(3);
 /// process dies.
 #[derive(Debug)]
 pub struct WorktreeLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for WorktreeLock {
+    /// A program that is just being started has a copy of the file until it runs: closing ours would not
+    /// be enough.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
 }
 
 /// Why the worktree cannot be had.
@@ -76,7 +84,7 @@ impl WorktreeLock {
         }
         file.set_len(0).map_err(failed)?;
         writeln!(file, "{}", std::process::id()).map_err(failed)?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 
     /// Whether a run is at work there: its process.

@@ -129,7 +129,11 @@ impl Crew {
     }
 
     /// Claims this task; `None` when somebody else has it or it cannot be had.
-    fn claim_task(&self, slot: SlotId, id: &TaskId) -> Result<Option<TaskBrief>, Failed> {
+    pub(super) fn claim_task(
+        &self,
+        slot: SlotId,
+        id: &TaskId,
+    ) -> Result<Option<TaskBrief>, Failed> {
         let request = ClaimRequest {
             agent: self.agent_id(slot).clone(),
             task: Some(id.clone()),
@@ -297,13 +301,13 @@ impl Crew {
 
     /// The candidate with what was just written into the plan file, if nothing else has changed: what is
     /// committed is what was judged, and the ticks for it.
-    pub(super) fn with_plan(&self, judged: Candidate) -> Result<Candidate, Failed> {
+    pub(super) fn with_plan(&self, slot: SlotId, judged: Candidate) -> Result<Candidate, Failed> {
         let Some(plan) = &self.setup.plan else { return Ok(judged) };
-        let now = self.new_candidate()?;
+        let now = self.new_candidate(slot)?;
         if now.tree == judged.tree || now.head != judged.head {
             return Ok(judged);
         }
-        let changed = self.setup.vcs.changes(&judged.tree, &now.tree)?;
+        let changed = self.site(slot).vcs.changes(&judged.tree, &now.tree)?;
         Ok(if changed.iter().all(|path| path == plan.name()) { now } else { judged })
     }
 

@@ -7,6 +7,7 @@ use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, Input, Notice, PROTECTED, SlotId};
 
 use super::crew::{Crew, Failed};
+use super::site::Site;
 use super::surroundings::leads_out;
 use crate::ports::Candidate;
 
@@ -52,8 +53,9 @@ impl Crew {
         slot: SlotId,
         candidate: &Candidate,
     ) -> Result<Vec<String>, Failed> {
-        let settled = self.settled_tree();
-        let mut found = self.surroundings.changed_in(&self.setup);
+        let site = self.site(slot);
+        let settled = site.settled_tree();
+        let mut found = site.surroundings.changed_in(&self.setup, &site.project, site.vcs.as_ref());
         if settled == candidate.tree {
             return Ok(found);
         }
@@ -62,25 +64,19 @@ impl Crew {
         for file in changes.into_iter().map(|change| change.path) {
             if any_matches(patterns, &file) {
                 found.push(file);
-            } else if self.is_link_out(&file) {
+            } else if is_link_out(&site, &file) {
                 found.push(format!("{file} (a link out of the repository)"));
-            } else if let Some(what) = self.definition_changed(&settled, candidate, &file)? {
+            } else if let Some(what) = self.definition_changed(&site, candidate, &file)? {
                 found.push(format!("{file} ({what})"));
             }
         }
         Ok(found)
     }
 
-    /// Whether a file that a session made or changed is a link to something that is not in the repository.
-    fn is_link_out(&self, file: &str) -> bool {
-        let target = std::fs::read_link(self.setup.project.worktree.join(file));
-        target.is_ok_and(|target| leads_out(file, &target))
-    }
-
     /// What a file says about gates, where it says something else now.
     fn definition_changed(
         &self,
-        settled: &str,
+        site: &Site,
         candidate: &Candidate,
         file: &str,
     ) -> Result<Option<&'static str>, Failed> {
@@ -93,11 +89,17 @@ impl Crew {
             _ => return Ok(None),
         };
         let said = |tree: &str| -> Result<Option<String>, Failed> {
-            let bytes = self.setup.vcs.file(tree, file)?;
+            let bytes = site.vcs.file(tree, file)?;
             Ok(bytes.and_then(|bytes| says(&String::from_utf8_lossy(&bytes))))
         };
-        Ok((said(settled)? != said(&candidate.tree)?).then_some(what))
+        Ok((said(&site.settled_tree())? != said(&candidate.tree)?).then_some(what))
     }
+}
+
+/// Whether a file that a session made or changed is a link to something that is not in the repository.
+fn is_link_out(site: &Site, file: &str) -> bool {
+    let target = std::fs::read_link(site.project.worktree.join(file));
+    target.is_ok_and(|target| leads_out(file, &target))
 }
 
 /// What a config says about gates, in a form that can be compared. One that cannot be read says

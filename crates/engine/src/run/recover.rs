@@ -6,19 +6,23 @@ use ralph_core::run::Notice;
 use super::crash;
 use super::look::take_back_dead_claims;
 use super::setup::Setup;
-use super::state_file;
 use crate::ports::{Filter, GitError, RunBase, Store};
 use crate::process::is_alive;
+use crate::project::sweep_halves;
 use crate::run::RunError;
+use crate::vcs::trunk::Trunk;
 
 /// Looks at the worktree, saves what a killed session left, gives back the claims of dead runs.
 pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase, RunError> {
-    if let Err(error) = state_file::sweep(&setup.state_path) {
+    if let Err(error) = sweep_halves(&setup.state_path) {
         let text = format!("{} cannot be tidied: {error}", setup.state_path.display());
         setup.notices.push(Notice::Other { text });
     }
     if let Some(resume) = &setup.resume {
         setup.vcs.remove_dead_locks(resume.started_at)?;
+    }
+    if let Some(text) = Trunk::mend(&setup.project)? {
+        setup.notices.push(Notice::Other { text });
     }
     let resumes = setup.resume.as_ref();
     let resumes = resumes.map(|resume| (&resume.run, resume.last_commit.as_deref()));
@@ -27,7 +31,9 @@ pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase,
         // It is committed with the work, and is none of it.
         base.settled_tree = setup.vcs.candidate(&RunBase { start: None, ..base.clone() })?.tree;
     }
-    for attempt in cut_off(store)? {
+    let cut_off = cut_off(store)?;
+    super::integrate::recover(setup, store, &cut_off)?;
+    for attempt in cut_off.iter().filter(|_| setup.grounds.is_none()) {
         let number = store.attempts(&attempt.task)?.len();
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         match setup.vcs.save_wip(&base, &attempt.task, number) {

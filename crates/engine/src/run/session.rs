@@ -64,7 +64,8 @@ impl Crew {
             kit.stop.subscribe()
         };
         self.make_baseline(slot);
-        let prepared = match unbroken(Port::Prompt, || self.prepare(job)) {
+        let moved = unbroken(Port::Git, || self.move_in(slot, job.task.as_ref()));
+        let prepared = match moved.and_then(|()| unbroken(Port::Prompt, || self.prepare(job))) {
             Ok(prepared) => prepared,
             Err(failed) => return self.step(&input(slot, Err(failed))),
         };
@@ -289,7 +290,7 @@ impl Crew {
         let spec = SessionSpec {
             executable: self.setup.executable.clone(),
             extra_args: self.setup.extra_args.clone(),
-            folder: self.setup.folder.clone(),
+            folder: self.site(job.slot).folder.clone(),
             environment,
             prompt,
             model: job.model.clone(),

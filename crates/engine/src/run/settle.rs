@@ -31,6 +31,7 @@ impl Crew {
         let Some(candidate) = self.kit(slot).candidate.clone() else {
             return Err(Failed::new(Port::Git, "there is no candidate tree", true));
         };
+        let site = self.site(slot);
         self.write_evidence(slot, settlement, &candidate)?;
         crash::point("evidence-written");
         self.settle_plan(slot, settlement)?;
@@ -39,16 +40,16 @@ impl Crew {
         let mut tree = candidate.tree.clone();
         if settlement.commit.is_none()
             && settlement.class == Class::Done
-            && let Err(error) = self.setup.vcs.check_branch(&self.base)
+            && let Err(error) = site.vcs.check_branch(&site.base())
         {
             self.save(slot, settlement.tasks.first().map(|ending| &ending.task.id));
             return Err(error.into());
         }
         if let Some(plan) = &settlement.commit {
-            let candidate = self.with_plan(candidate.clone())?;
+            let candidate = self.with_plan(slot, candidate.clone())?;
             tree.clone_from(&candidate.tree);
             crash::point("before-commit");
-            let made = self.setup.vcs.commit(&self.base, &candidate, &plan.subject, &plan.body);
+            let made = site.vcs.commit(&site.base(), &candidate, &plan.subject, &plan.body);
             match made {
                 Ok(made) => commit = made.map(|commit| (commit, plan.subject.clone())),
                 Err(GitError::HeadMoved { .. }) => return Ok(Input::HeadMoved { slot }),
@@ -63,19 +64,29 @@ impl Crew {
             }
             crash::point("after-commit");
         }
+        if settlement.land {
+            if let Some(input) = self.land(slot)? {
+                return Ok(input);
+            }
+            let subject = self.kit(slot).subject.take();
+            commit = commit.or(subject.zip(site.vcs.head()?).map(|(subject, id)| (id, subject)));
+        }
+        let own = self.setup.grounds.is_some();
         let mut saved = None;
-        if let Some((task, attempt)) = &settlement.save {
-            let made = self.setup.vcs.save_wip(&self.base, task, *attempt)?;
+        if own && (settlement.start_over || settlement.put_back) {
+            saved = self.start_over(slot, settlement)?;
+        } else if let Some((task, attempt)) = &settlement.save {
+            let made = site.vcs.save_wip(&site.base(), task, *attempt)?;
             saved = made.map(|saved| (task.clone(), saved.name));
             crash::point("wip-saved");
         }
         let mut put_back = 0;
-        if settlement.put_back {
-            put_back = self.setup.vcs.put_back(&self.base, &candidate)?.len();
-            tree = self.new_candidate()?.tree;
+        if settlement.put_back && !own {
+            put_back = site.vcs.put_back(&site.base(), &candidate)?.len();
+            tree = self.new_candidate(slot)?.tree;
             crash::point("put-back");
         }
-        let head = self.setup.vcs.head()?;
+        let head = site.vcs.head()?;
         let tasks = settlement
             .tasks
             .iter()
@@ -83,14 +94,15 @@ impl Crew {
             .collect::<Result<Vec<_>, Failed>>()?;
         self.note_loose_cost(slot);
         if settlement.class == Class::Done || settlement.put_back {
-            self.set_settled_tree(&tree);
+            site.set_settled_tree(&tree);
         }
-        for warning in self.setup.vcs.warnings() {
+        for warning in site.vcs.warnings() {
             self.notice(warning);
         }
         self.plan_settled(slot, settlement);
         let counts = self.counts();
         self.keep_failure(slot, settlement);
+        self.move_out(slot, settlement.land || settlement.put_back);
         let put_back = u32::try_from(put_back).unwrap_or(u32::MAX);
         let settled = Settled { tasks, commit, head, saved, put_back, tree, counts };
         Ok(Input::Settled { slot, settled: Box::new(settled) })
@@ -138,7 +150,8 @@ impl Crew {
     fn save(&self, slot: SlotId, task: Option<&TaskId>) {
         let Some(task) = task else { return };
         let iteration = self.kit(slot).iteration;
-        match self.setup.vcs.save_wip(&self.base, task, iteration) {
+        let site = self.site(slot);
+        match site.vcs.save_wip(&site.base(), task, iteration) {
             Ok(Some(saved)) => self.notice(format!("the work was saved under {}", saved.name)),
             Ok(None) => {}
             Err(error) => self.notice(format!("the work could not be saved: {error}")),
@@ -155,7 +168,10 @@ impl Crew {
         let at = now();
         let mut store = self.store();
         for ending in &settlement.tasks {
-            if !matches!(ending.class, Class::Done | Class::Red | Class::Unchanged) {
+            if !matches!(
+                ending.class,
+                Class::Done | Class::Red | Class::Conflict | Class::Unchanged
+            ) {
                 continue;
             }
             let row = |judge: &str, verdict, exit_code, duration_ms, digest: &str| Evidence {

@@ -17,6 +17,7 @@ use crate::ports::{Peek, Scope, Store, Vcs};
 use crate::process::Watch;
 use crate::project::Project;
 use crate::run::deliverable::Deliverable;
+use crate::run::integrate::Grounds;
 use crate::run::place::{RunLogs, WorktreeLock};
 use crate::run::prompting::Prompting;
 use crate::socket::Desk;
@@ -143,6 +144,8 @@ pub struct Setup {
     pub store_path: PathBuf,
     /// Version control.
     pub vcs: Arc<dyn Vcs>,
+    /// What work in worktrees of its own needs; `None` where sessions work in place.
+    pub grounds: Option<Grounds>,
     /// The files of the run.
     pub logs: RunLogs,
     /// Whether raw agent output is kept.

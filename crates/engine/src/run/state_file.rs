@@ -101,22 +101,6 @@ impl Writer {
     }
 }
 
-/// Removes what a run left that was killed while it wrote the file. Only for whoever has the worktree.
-pub fn sweep(path: &Path) -> io::Result<()> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
-    let half = |entry: &std::ffi::OsStr| {
-        let rest = entry.to_str().zip(name.to_str()).and_then(|(e, name)| e.strip_prefix(name));
-        rest.is_some_and(|rest| rest.starts_with('.'))
-    };
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        if half(&entry.file_name()) {
-            std::fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
-}
-
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().chars().take(400).collect()
 }
@@ -143,22 +127,5 @@ impl StateFile {
             last_commit: self.last_commit.clone(),
             idle_iterations: self.idle_iterations,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_was_half_written_is_swept() {
-        let folder = tempfile::tempdir().unwrap();
-        let names = ["state.toml", "state.toml.x1Y2z3", "state", "run.lock", "progress.db"];
-        for name in names {
-            std::fs::write(folder.path().join(name), "").unwrap();
-        }
-        sweep(&folder.path().join("state.toml")).unwrap();
-        let left = names.map(|name| folder.path().join(name).exists());
-        assert_eq!(left, [true, false, true, true, true]);
     }
 }

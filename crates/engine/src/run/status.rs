@@ -45,6 +45,8 @@ fn phase(phase: Phase) -> &'static str {
         Phase::Running => "running",
         Phase::Candidate => "writing the tree",
         Phase::Judging => "judging",
+        Phase::Queued => "waiting to land",
+        Phase::Integrating => "landing",
         Phase::Verifying => "verifying",
         Phase::Settling => "settling",
     }

@@ -7,6 +7,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::setup::Setup;
+use crate::ports::Vcs;
+use crate::project::Project;
 
 /// The surroundings at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -30,15 +32,15 @@ fn outside(path: &Path) -> Option<Outside> {
 
 impl Surroundings {
     /// As they are now. What cannot be read says nothing.
-    pub(super) fn of(setup: &Setup) -> Self {
+    pub(super) fn of(setup: &Setup, project: &Project, vcs: &dyn Vcs) -> Self {
         let (mut said, mut files) = (Vec::new(), Vec::new());
         let mut note = |name: String, path: &Path, says: fn(&str) -> String| {
             files.push((path.to_owned(), outside(path)));
             let text = std::fs::read(path).unwrap_or_default();
             said.push((name, says(&String::from_utf8_lossy(&text))));
         };
-        let common = &setup.project.git_dir;
-        let own = setup.project.own_git_dir().unwrap_or_else(|_| common.clone());
+        let common = &project.git_dir;
+        let own = project.own_git_dir().unwrap_or_else(|_| common.clone());
         note(".git/config".to_owned(), &common.join("config"), filters);
         note(".git/config.worktree".to_owned(), &own.join("config.worktree"), filters);
         note(".git/info/attributes".to_owned(), &common.join("info/attributes"), str::to_owned);
@@ -46,17 +48,22 @@ impl Surroundings {
             note(name, &path, filters);
         }
         let included = match wants_included(setup) {
-            true => setup.vcs.included(&setup.gate_rules.include).unwrap_or_default(),
+            true => vcs.included(&setup.gate_rules.include).unwrap_or_default(),
             false => vec![],
         };
         Self { said, included, files }
     }
 
     /// What is different now, in words. What nobody has touched is not read again.
-    pub(super) fn changed_in(&self, setup: &Setup) -> Vec<String> {
+    pub(super) fn changed_in(
+        &self,
+        setup: &Setup,
+        project: &Project,
+        vcs: &dyn Vcs,
+    ) -> Vec<String> {
         let touched = self.files.iter().any(|(path, then)| outside(path) != *then);
         match touched || wants_included(setup) {
-            true => self.changed(&Self::of(setup)),
+            true => self.changed(&Self::of(setup, project, vcs)),
             false => vec![],
         }
     }

@@ -48,7 +48,7 @@ impl Crew {
         let Some(verifier) = &self.setup.verifier else {
             return Err(Failed::new(Port::Prompt, "there is no verifier", true));
         };
-        let checkout = self.checkout_to_verify(&candidate).await?;
+        let checkout = self.checkout_to_verify(slot, &candidate).await?;
         let played = match self.prepare_checkout(slot, Some(&checkout)).await {
             Some(failed) => Played {
                 end: SessionEnd::of(
@@ -88,11 +88,12 @@ impl Crew {
 
     async fn checkout_to_verify(
         self: &Arc<Self>,
+        slot: SlotId,
         candidate: &Candidate,
     ) -> Result<Checkout, Failed> {
         let candidate = candidate.clone();
         self.aside_of_tasks(move |crew| {
-            Ok(crew.setup.vcs.checkout(&candidate, &crew.setup.gate_rules.include)?)
+            Ok(crew.site(slot).vcs.checkout(&candidate, &crew.setup.gate_rules.include)?)
         })
         .await
     }
@@ -105,12 +106,13 @@ impl Crew {
     ) -> Result<PromptBy, Failed> {
         let (tasks, tree) = (tasks.to_vec(), candidate.tree.clone());
         self.aside_of_tasks(move |crew| {
-            let settled = crew.settled_tree();
+            let site = crew.site(slot);
+            let settled = site.settled_tree();
             let changes = crew.changes_of(slot, &settled, &tree)?;
             let files: Vec<String> = changes.into_iter().map(|change| change.path).collect();
             let diff = match files.is_empty() {
                 true => String::new(),
-                false => crew.setup.vcs.patch(&settled, &tree, DIFF)?,
+                false => site.vcs.patch(&settled, &tree, DIFF)?,
             };
             let gates = crew.kit(slot).gates.clone();
             let told = [crew.protected_told(slot, &gates), crew.weakened_told(slot, &tree)];

@@ -42,7 +42,7 @@ impl Crew {
         if let Some((_, changes)) = known {
             return Ok(changes);
         }
-        let changes = self.setup.vcs.counted_changes(settled, tree)?;
+        let changes = self.site(slot).vcs.counted_changes(settled, tree)?;
         self.kit(slot).changes = Some((tree.to_owned(), changes.clone()));
         Ok(changes)
     }
@@ -52,19 +52,19 @@ impl Crew {
         let Some(candidate) = self.kit(slot).candidate.clone() else {
             return Ok(Changes::default());
         };
-        let settled = self.settled_tree();
+        let settled = self.site(slot).settled_tree();
         Ok(Changes::of(self.changes_of(slot, &settled, &candidate.tree)?))
     }
 
     fn check_tests(&self, slot: SlotId, candidate: &Candidate) -> Result<(), Failed> {
-        let settled = self.settled_tree();
+        let settled = self.site(slot).settled_tree();
         let trees = [settled.clone(), candidate.tree.clone()];
         let known = self.kit(slot).weakened.clone();
         if known.as_ref().is_some_and(|(of, _)| *of == trees) {
             return Ok(());
         }
         let changes = self.changes_of(slot, &settled, &candidate.tree)?;
-        let found = self.weakened(&settled, &candidate.tree, &changes)?;
+        let found = self.weakened(slot, &settled, &candidate.tree, &changes)?;
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
         // What was told of an earlier try is no news.
         if !found.is_empty() && known.is_none_or(|(of, told)| of[0] != settled || told != found) {
@@ -78,6 +78,7 @@ impl Crew {
 
     fn weakened(
         &self,
+        slot: SlotId,
         settled: &str,
         tree: &str,
         changes: &[FileChange],
@@ -86,7 +87,7 @@ impl Crew {
         let mut files = Vec::new();
         for path in paths.filter(|path| may_hold_tests(path)).take(MAX_FILES) {
             let text = |tree: &str| -> Result<Option<String>, Failed> {
-                let bytes = self.setup.vcs.file(tree, path)?;
+                let bytes = self.site(slot).vcs.file(tree, path)?;
                 Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
             };
             let (before, after) = (text(settled)?, text(tree)?);
@@ -109,7 +110,7 @@ impl Crew {
 
     /// What the evidence of a tree says of its tests, where they are weaker.
     pub(super) fn weakened_told(&self, slot: SlotId, tree: &str) -> Option<String> {
-        let trees = [self.settled_tree(), tree.to_owned()];
+        let trees = [self.site(slot).settled_tree(), tree.to_owned()];
         let kit = self.kit(slot);
         let (_, found) = kit.weakened.as_ref().filter(|(of, _)| *of == trees)?;
         let count = u32::try_from(found.len()).unwrap_or(u32::MAX);

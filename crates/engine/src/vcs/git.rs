@@ -173,6 +173,15 @@ impl<'a> Git<'a> {
         }
     }
 
+    /// Runs it where an exit code of 1 is an answer, too: whether it was 0, and what was printed.
+    pub fn yes_or_no(mut self) -> Result<(bool, Vec<u8>), GitError> {
+        let output = self.once()?;
+        match output.status.code() {
+            Some(code @ (0 | 1)) => Ok((code == 0, output.stdout)),
+            _ => Err(refusal(self.verb, &output)),
+        }
+    }
+
     /// Runs it and returns the one line that it printed.
     pub fn line(self) -> Result<String, GitError> {
         let verb = self.verb.to_owned();

@@ -32,6 +32,14 @@ impl GitVcs {
         self.sweep_dead(&self.lock_paths()?, since)
     }
 
+    /// Removes those locks of a worktree of ours that nobody has, whenever they were made. What all
+    /// worktrees share stays.
+    pub(crate) fn sweep_own_locks(&self) -> Result<(), GitError> {
+        let own = self.project.own_git_dir()?;
+        let paths = [own.join("HEAD.lock"), own.join("index.lock")];
+        self.sweep_dead(&paths, Timestamp::default())
+    }
+
     /// Removes those of these locks that were made since then and that nobody has.
     pub(super) fn sweep_dead(&self, paths: &[PathBuf], since: Timestamp) -> Result<(), GitError> {
         let found = locks_since(paths, since);

@@ -13,6 +13,7 @@
 //! | [`wip`] | saving unfinished work, and the list of what is saved |
 //! | [`restore`] | taking work out of the worktree, and bringing saved work back |
 //! | `push` | pushing a branch, never by force |
+//! | [`trunk`] | the branch that work from other worktrees lands on |
 //! | `locks` | removing the locks of a git that was killed |
 //! | [`worktree`] | a worktree per branch: made, repaired and removed |
 //! | [`fake`] | version control in memory, for tests and benches |
@@ -32,6 +33,7 @@ mod push;
 pub mod restore;
 mod scratch;
 mod start;
+pub mod trunk;
 pub mod wip;
 pub mod worktree;
 

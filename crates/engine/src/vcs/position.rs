@@ -16,6 +16,13 @@ pub(super) struct Position {
     pub(super) head: Option<String>,
 }
 
+impl Position {
+    /// What is checked out, in words.
+    pub(super) fn branch_words(&self) -> &str {
+        self.branch.as_deref().unwrap_or("a detached HEAD")
+    }
+}
+
 /// Reads what is checked out in the worktree.
 pub(super) fn position(project: &Project) -> Result<Position, GitError> {
     let own = project.own_git_dir()?;

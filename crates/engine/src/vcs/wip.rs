@@ -62,6 +62,14 @@ fn parse_ref(name: &str) -> Option<(TaskId, u32)> {
     Some((TaskId::new(text).ok()?, attempt.parse().ok()?))
 }
 
+fn saved_words(task: &TaskId, attempt: u32) -> String {
+    format!(
+        "ralph: unfinished work on {task}, attempt {attempt}\n\nSaved at {}. \
+         To bring it back: ralph recover {task} --attempt {attempt}\n",
+        clock::now()
+    )
+}
+
 impl GitVcs {
     pub(super) fn save_leftovers(
         &self,
@@ -93,12 +101,47 @@ impl GitVcs {
             }
             parents.push(before.id);
         }
-        let message = format!(
-            "ralph: unfinished work on {task}, attempt {attempt}\n\nSaved at {}. \
-             To bring it back: ralph recover {task} --attempt {attempt}\n",
-            clock::now()
-        );
+        let message = saved_words(task, attempt);
         let parents: Vec<&str> = parents.iter().map(String::as_str).collect();
+        let commit = self.commit_tree(&candidate.tree, &parents, &message, Author::Ralph)?;
+        self.git(&["update-ref", &name, &commit]).run()?;
+        Ok(Some(Saved { name, commit }))
+    }
+
+    /// Saves all that a worktree has beyond a commit: what was committed there since, and what was not.
+    /// `None` when it has nothing.
+    pub fn save_since(
+        &self,
+        from: &str,
+        task: &TaskId,
+        attempt: u32,
+    ) -> Result<Option<Saved>, GitError> {
+        let position = self.position()?;
+        let base = RunBase {
+            head: position.head.clone(),
+            branch: position.branch,
+            start: None,
+            settled_tree: String::new(),
+        };
+        let candidate = self.write_candidate(&base)?;
+        if candidate.tree == self.tree_of(Some(from))? {
+            return Ok(None);
+        }
+        let name = ref_name(task, attempt);
+        let before = self.commit_parts(&name)?;
+        let mut parents = vec![from.to_owned()];
+        if let Some(before) = before {
+            let same = before.tree == candidate.tree
+                && before.parents.first().map(String::as_str) == Some(from);
+            if same {
+                return Ok(Some(Saved { name, commit: before.id }));
+            }
+            parents.push(before.id);
+        }
+        // The commits themselves stay reachable, too.
+        parents.extend(position.head.filter(|head| head != from));
+        let parents: Vec<&str> = parents.iter().map(String::as_str).collect();
+        let message = saved_words(task, attempt);
         let commit = self.commit_tree(&candidate.tree, &parents, &message, Author::Ralph)?;
         self.git(&["update-ref", &name, &commit]).run()?;
         Ok(Some(Saved { name, commit }))

@@ -6,7 +6,8 @@ use ralph_core::TaskId;
 use ralph_core::agent::EndClass;
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    Class, Fact, GateReport, Notice, PROTECTED, SessionReport, SlotId, VerifierReport, Wait,
+    Class, Fact, GateReport, Landing, Notice, PROTECTED, SessionReport, SlotId, VerifierReport,
+    Wait,
 };
 use ralph_core::task::Status;
 use ralph_core::time::Timestamp;
@@ -73,6 +74,9 @@ impl<W: Write> PlainReporter<W> {
             Fact::Unverified { detail, .. } => {
                 self.named("note", Meaning::Faint, &format!("not verified: {detail}"));
             }
+            Fact::Queued { slot } => self.detail(*slot, "waits for its turn to land"),
+            Fact::Integrating { slot } => self.detail(*slot, "lands"),
+            Fact::Integrated { slot, landing, .. } => self.landing(*slot, landing),
             Fact::HeadMoved { .. } => {
                 let text = "what is to be committed has changed meanwhile; it is judged again";
                 self.named("note", Meaning::Faint, text);
@@ -357,6 +361,21 @@ impl<W: Write> PlainReporter<W> {
             let by = model.unwrap_or(agent);
             let line = Line::new().add(Meaning::Faint, "verifier ").add(Meaning::Model, by);
             self.beside(slot, &line);
+        }
+    }
+
+    fn landing(&mut self, slot: SlotId, landing: &Landing) {
+        let (meaning, text) = match landing {
+            Landing::Straight => return,
+            Landing::Rebased => {
+                (Meaning::Faint, "is on top of what has landed; judged again".into())
+            }
+            Landing::Conflict { .. } | Landing::InTheWay { .. } => {
+                (Meaning::Warning, landing.obstacle().unwrap_or_default())
+            }
+        };
+        if self.is(Verbosity::Normal) {
+            self.beside(slot, &Line::new().flexible(Some(meaning), text));
         }
     }
 

@@ -11,7 +11,7 @@ use crate::run::fact::{Fact, TaskBrief, Wait};
 use crate::run::input::{Input, Port, Settled};
 use crate::run::outcome::StopReason;
 use crate::run::policy::Picker;
-use crate::run::state::{Phase, Slot};
+use crate::run::slot::{Phase, Slot};
 use crate::time::Timestamp;
 
 /// How long until a full disk is looked at again.
@@ -251,6 +251,8 @@ impl Draft {
             Phase::Candidate => self.effect(Effect::MakeCandidate { slot }),
             Phase::Judging => self.effect(Effect::Judge { slot }),
             Phase::Verifying => self.verify(slot),
+            Phase::Queued => {}
+            Phase::Integrating => self.integrate(slot),
             Phase::Settling => self.settle_again(slot),
         }
     }

@@ -13,7 +13,8 @@ use crate::run::fact::{About, Fact, TaskBrief, Wait};
 use crate::run::input::{Input, Survey};
 use crate::run::notice::Notice;
 use crate::run::policy::Picker;
-use crate::run::state::{Cancel, Phase};
+use crate::run::slot::Phase;
+use crate::run::state::Cancel;
 
 impl Draft {
     pub(super) fn begin(&mut self, input: &Input, started: &Fact, notices: &[Notice]) {

@@ -4,6 +4,7 @@
 //! [`Draft::anomaly`]: an answer that nobody waits for is written down and changes nothing.
 
 mod after;
+mod integrate;
 mod look;
 mod people;
 mod session;
@@ -18,7 +19,8 @@ use super::effect::Effect;
 use super::fact::{Fact, Wait};
 use super::input::Input;
 use super::outcome::StopReason;
-use super::state::{Phase, RunState, Slot};
+use super::slot::{Phase, Slot};
+use super::state::RunState;
 use crate::time::Timestamp;
 
 /// What follows from an input: facts first, then effects.
@@ -52,6 +54,9 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
             draft.judged(input, *slot, tree, gates, *restless);
         }
         Input::Verified { slot, report } => draft.verified(input, *slot, report),
+        Input::Integrated { slot, onto, tree, landing } => {
+            draft.integrated(input, *slot, onto, tree, landing);
+        }
         Input::Settled { slot, settled } => draft.settled(input, *slot, settled),
         Input::HeadMoved { slot } => draft.head_moved(input, *slot),
         Input::ClaimLost { agent, task } => draft.claim_lost(input, agent, task),
@@ -62,6 +67,7 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
         Input::Control(control) => draft.control(control),
         Input::Notice(notice) => draft.fact(Fact::Noticed { notice: notice.clone() }),
     }
+    draft.next_turn();
     draft.finish_when_free();
     draft.step
 }
@@ -146,7 +152,12 @@ impl Draft {
                     self.fact(Fact::WaitEnded { slot });
                     self.unverified(slot, Class::Cancelled, "the run ended first".to_owned());
                 }
-                Phase::Free | Phase::Candidate | Phase::Judging | Phase::Settling => {}
+                Phase::Free
+                | Phase::Candidate
+                | Phase::Judging
+                | Phase::Queued
+                | Phase::Integrating
+                | Phase::Settling => {}
             }
         }
     }

@@ -6,7 +6,8 @@ use crate::run::control::Control;
 use crate::run::effect::{Effect, Stopping};
 use crate::run::fact::{Fact, Wait};
 use crate::run::outcome::StopReason;
-use crate::run::state::{Cancel, Phase};
+use crate::run::slot::Phase;
+use crate::run::state::Cancel;
 
 impl Draft {
     pub(super) fn control(&mut self, control: &Control) {
@@ -38,6 +39,7 @@ impl Draft {
                     Some(slot) => {
                         self.effect(Effect::StopSession { slot, how: Stopping::Kill });
                         self.stop_waiting_for_verdict(slot);
+                        self.leave_queue(slot);
                     }
                     None => self.effect(Effect::HoldTask { task: task.clone() }),
                 }
@@ -61,6 +63,7 @@ impl Draft {
                 Phase::Judging if how == Stopping::Kill => {
                     self.effect(Effect::StopSession { slot, how });
                 }
+                Phase::Queued if how == Stopping::Kill => self.leave_queue(slot),
                 _ => {}
             }
             if current.wait.is_some() {

@@ -10,7 +10,8 @@ use crate::run::fact::{Fact, GateReport, SessionReport, TaskBrief, Wish};
 use crate::run::input::Input;
 use crate::run::notice::Notice;
 use crate::run::policy::Policy;
-use crate::run::state::{Cancel, Difference, Phase, Slot};
+use crate::run::slot::{Difference, Phase, Slot};
+use crate::run::state::Cancel;
 
 impl Draft {
     pub(super) fn session_started(&mut self, input: &Input, slot: SlotId, log: &str) {
@@ -52,7 +53,11 @@ impl Draft {
             self.anomaly(input, Some(slot));
             return;
         }
-        let changed = *tree != self.state.settled_tree;
+        // In a worktree of its own, work begins from what had landed by then.
+        let changed = match self.state.policy.integrates {
+            true => *file_count > 0,
+            false => *tree != self.state.settled_tree,
+        };
         self.fact(Fact::CandidateMade {
             slot,
             tree: tree.clone(),
@@ -91,17 +96,20 @@ impl Draft {
         if green && self.wants_verifying(slot) {
             self.verify(slot);
         } else {
-            self.settle(slot);
+            self.conclude(slot);
         }
     }
 
     pub(super) fn head_moved(&mut self, input: &Input, slot: SlotId) {
-        if self.phase(slot) != Some(Phase::Settling) {
+        if !matches!(self.phase(slot), Some(Phase::Settling | Phase::Integrating)) {
             self.anomaly(input, Some(slot));
             return;
         }
         self.fact(Fact::HeadMoved { slot });
-        self.effect(Effect::MakeCandidate { slot });
+        match self.phase(slot) {
+            Some(Phase::Integrating) => self.integrate(slot),
+            _ => self.effect(Effect::MakeCandidate { slot }),
+        }
     }
 
     pub(super) fn claim_lost(&mut self, input: &Input, agent: &AgentId, task: &TaskId) {
@@ -121,6 +129,7 @@ impl Draft {
             self.effect(Effect::StopSession { slot, how: Stopping::Kill });
         }
         self.stop_waiting_for_verdict(slot);
+        self.leave_queue(slot);
     }
 }
 

@@ -8,9 +8,11 @@ use crate::run::SlotId;
 use crate::run::class::{Becomes, Class, Retry};
 use crate::run::effect::{CommitPlan, Effect, Ending, Settlement, TaskAction};
 use crate::run::fact::{Fact, GateReport, PROTECTED, SessionReport, TaskBrief, Wish};
+use crate::run::landing::Landing;
 use crate::run::notice::Notice;
 use crate::run::policy::{Claims, Commits, Picker, Policy};
-use crate::run::state::{Difference, RunState, Slot};
+use crate::run::slot::{Difference, Slot};
+use crate::run::state::RunState;
 use crate::run::verifier::VERIFIER;
 use crate::task::{Status, after_failure};
 
@@ -87,6 +89,8 @@ pub(super) fn settlement(state: &RunState, slot: &Slot) -> Option<Settlement> {
     let done: Vec<&Ending> = tasks.iter().filter(|ending| ending.class == Class::Done).collect();
     let given_up = match policy.by_iteration() {
         true => state.is_retried(class) && !state.tries_again(class),
+        // What a person stands in the way of is as good as it was.
+        false if is_in_the_way(slot) => false,
         false => done.is_empty() && tasks.iter().any(|ending| gives_up(policy, ending)),
     };
     let commits = match policy.commits {
@@ -109,7 +113,20 @@ pub(super) fn settlement(state: &RunState, slot: &Slot) -> Option<Settlement> {
     let unchanged = !changed && !done.is_empty();
     let green = slot.judged.as_ref().is_some_and(|(_, green)| *green);
     let marker = report.promise(policy).filter(|_| green && class.row().counts).cloned();
-    Some(Settlement { class, detail, commit, save, put_back: given_up, unchanged, marker, tasks })
+    let land = policy.integrates && class == Class::Done;
+    let start_over = matches!(slot.landing, Some(Landing::Conflict { .. }));
+    Some(Settlement {
+        class,
+        detail,
+        commit,
+        save,
+        put_back: given_up,
+        unchanged,
+        marker,
+        tasks,
+        land,
+        start_over,
+    })
 }
 
 /// The end of one task.
@@ -141,6 +158,7 @@ fn ending(
     // What does not count comes back as it was; the next claim asks the budget.
     let counts_or_unverified = row.counts || slot.unverified.is_some();
     let too_dear = policy.budget.holds_task(spent(report, task)).filter(|_| counts_or_unverified);
+    let in_the_way = class == Class::Conflict && is_in_the_way(slot);
     let action = match (row.becomes, wish) {
         (Becomes::Untouched, _) => None,
         (Becomes::Done, Some(Wish::Done { result })) => Some(TaskAction::Done { result }),
@@ -151,6 +169,7 @@ fn ending(
         (Becomes::Failed, _) => Some(TaskAction::Fail { reason: detail.clone(), for_good: true }),
         (Becomes::Waiting, Some(Wish::Ask { text })) => Some(TaskAction::Ask { text }),
         (Becomes::Waiting, _) => Some(TaskAction::Hold { reason: detail.clone() }),
+        (Becomes::Pending, _) if in_the_way => Some(TaskAction::Hold { reason: detail.clone() }),
         (Becomes::Pending, _) if too_dear.is_some() => Some(TaskAction::Hold {
             reason: format!("{}, last: {detail}", too_dear.unwrap_or_default()),
         }),
@@ -174,6 +193,10 @@ fn ending(
         (Becomes::Pending, _) => Some(TaskAction::Release),
     };
     Ending { task: task.clone(), class, action, detail, fingerprint }
+}
+
+fn is_in_the_way(slot: &Slot) -> bool {
+    matches!(slot.landing, Some(Landing::InTheWay { .. }))
 }
 
 /// The judge that said no.
@@ -255,8 +278,15 @@ fn judged(policy: &Policy, slot: &Slot, changed: bool) -> (Class, String) {
     let Some((gates, green)) = &slot.judged else {
         return (Class::Cancelled, "not judged".to_owned());
     };
+    if !green && slot.landing == Some(Landing::Rebased) {
+        let reason = red_reason(gates);
+        return (Class::Red, format!("on top of what has landed meanwhile, {reason}"));
+    }
     if !green {
         return (Class::Red, red_reason(gates));
+    }
+    if let Some(obstacle) = slot.landing.as_ref().and_then(Landing::obstacle) {
+        return (Class::Conflict, obstacle);
     }
     if let Some(unverified) = &slot.unverified {
         return unverified.clone();

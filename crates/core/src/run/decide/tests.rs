@@ -3,6 +3,7 @@
 mod budgets;
 mod ends;
 mod iterations;
+mod landing;
 mod models;
 mod outcomes;
 mod verifying;
@@ -13,8 +14,8 @@ use crate::ids::{AgentId, AttemptId, QuestionId, TaskId};
 use crate::policy::strategy::{Strategy, TierNames};
 use crate::records::Verdict;
 use crate::run::{
-    Budget, Claims, Class, GateReport, Outcome, Picker, Policy, SameFailure, SessionReport,
-    Settled, Settlement, Survey, TaskAction, TaskBrief, TaskResult, VerifierReport,
+    Budget, Claims, Class, GateReport, Landing, Outcome, Picker, Policy, SameFailure,
+    SessionReport, Settled, Settlement, Survey, TaskAction, TaskBrief, TaskResult, VerifierReport,
 };
 use crate::task::{Counts, RetryLimit, Status, after_failure};
 
@@ -114,6 +115,10 @@ struct World {
     digest: String,
     /// What others spent today.
     day: u64,
+    /// What comes of bringing work onto the branch, in order; then nothing is in the way.
+    landings: Vec<Landing>,
+    /// The slots whose turn it was.
+    landed_by: Vec<SlotId>,
 }
 
 impl World {
@@ -137,6 +142,8 @@ impl World {
             failed: vec![None; tasks],
             digest: String::new(),
             day: 0,
+            landings: vec![],
+            landed_by: vec![],
         }
     }
 
@@ -145,7 +152,9 @@ impl World {
             policy: self.state.policy.clone(),
             ralph: "0".to_owned(),
             agent: "script".to_owned(),
-            agent_ids: vec![AgentId::new("agent-0").unwrap()],
+            agent_ids: (0..self.state.policy.slots)
+                .map(|slot| AgentId::new(format!("agent-{slot}")).unwrap())
+                .collect(),
             target: "all".to_owned(),
             gates: vec![],
             level: "none".to_owned(),
@@ -274,7 +283,8 @@ impl World {
             }
             Effect::MakeCandidate { slot } => {
                 let tree = format!("t{}", self.trees);
-                Input::CandidateMade { slot, tree, files: vec![], file_count: 0, plan_only: false }
+                let file_count = self.trees;
+                Input::CandidateMade { slot, tree, files: vec![], file_count, plan_only: false }
             }
             Effect::Judge { slot } => {
                 let tree = format!("t{}", self.trees);
@@ -283,6 +293,16 @@ impl World {
             Effect::Verify { slot, model, .. } => {
                 self.verified_by.push(model);
                 Input::Verified { slot, report: Box::new(self.verdict()) }
+            }
+            Effect::Integrate { slot, .. } => {
+                self.landed_by.push(slot);
+                let landing = if self.landings.is_empty() {
+                    Landing::Straight
+                } else {
+                    self.landings.remove(0)
+                };
+                let tree = format!("t{}", self.trees);
+                Input::Integrated { slot, onto: None, tree, landing }
             }
             Effect::Settle { slot, settlement } => self.settle(slot, *settlement),
             Effect::Wake { slot, at, .. } => {

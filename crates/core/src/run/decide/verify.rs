@@ -8,7 +8,8 @@ use crate::run::effect::Effect;
 use crate::run::exit::View;
 use crate::run::fact::{Fact, SessionReport};
 use crate::run::input::Input;
-use crate::run::state::{Cancel, Phase, Slot};
+use crate::run::slot::{Phase, Slot};
+use crate::run::state::Cancel;
 use crate::run::verifier::VerifierReport;
 
 impl Draft {
@@ -18,7 +19,7 @@ impl Draft {
         self.state.policy.verify.is_some()
             && self.slot(slot).is_some_and(|slot| {
                 let claims = slot.report.as_ref().is_some_and(SessionReport::claims_done);
-                claims && slot.is_wanted()
+                claims && slot.is_wanted() && slot.landing.is_none()
             })
     }
 
@@ -73,7 +74,7 @@ impl Draft {
         let streak = current.verifier_limits;
         match report.obstacle() {
             _ if !current.is_wanted() => self.settle(slot),
-            None => self.settle(slot),
+            None => self.conclude(slot),
             Some(class) if class.is_limit() && !self.is_ending() => {
                 self.wait_for_provider(slot, class, streak, report.end.resets_at);
             }
@@ -100,7 +101,7 @@ impl Draft {
 
 impl Slot {
     /// Nobody has taken the task away.
-    fn is_wanted(&self) -> bool {
+    pub(super) fn is_wanted(&self) -> bool {
         !self.lost && !self.skip
     }
 }

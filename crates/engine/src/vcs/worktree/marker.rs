@@ -14,7 +14,7 @@ use super::refusal::WorktreeRefusal;
 use crate::clock::{Stopwatch, now};
 use crate::entropy::Ids;
 use crate::ports::GitError;
-use crate::project::{Project, write_privately};
+use crate::project::{Project, sweep_halves, write_privately};
 
 /// How far a worktree has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,7 +127,12 @@ impl Markers {
         let waited = Stopwatch::start();
         loop {
             match Hold::try_take(&path) {
-                Ok(Some(hold)) => return Ok(hold),
+                Ok(Some(hold)) => {
+                    // Somebody may have been killed while they wrote the marker.
+                    let marker = self.folder.join(branch.file_name() + ".toml");
+                    let _ = sweep_halves(&marker);
+                    return Ok(hold);
+                }
                 Ok(None) if waited.elapsed() > most => {
                     let pid = std::fs::read_to_string(&path).unwrap_or_default();
                     let (branch, pid) = (branch.to_string(), pid.trim().to_owned());

@@ -98,6 +98,21 @@ impl Worktrees {
         Ok(Some(Removed { path, saved }))
     }
 
+    /// Whether ralph made the worktree of a branch.
+    pub fn is_ours(&self, branch: &BranchName) -> Result<bool, GitError> {
+        Ok(self.markers.read(branch)?.is_some())
+    }
+
+    /// Deletes a branch that no worktree has checked out any more. What only it leads to must be saved.
+    pub fn delete_branch(&self, branch: &BranchName) -> Result<(), GitError> {
+        let Some(tip) = self.tip(branch)? else { return Ok(()) };
+        if super::look::checked_out(&self.project, branch.as_str())?.is_some() {
+            return Ok(());
+        }
+        let name = format!("refs/heads/{branch}");
+        self.git(&["update-ref", "-d", &name, &tip]).run().map(drop)
+    }
+
     /// Git's folder of a worktree that may be removed.
     fn may_go(&self, branch: &BranchName, marker: &Marker) -> Result<Option<Admin>, GitError> {
         let path = &marker.path;

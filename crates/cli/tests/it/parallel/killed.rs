@@ -1,0 +1,95 @@
+//! A run with several worktrees is killed at every point of landing and of worktrees: the next one goes on.
+
+use std::os::unix::process::ExitStatusExt;
+
+use ralph_engine::run::crash::{LANDING_POINTS, WORKTREE_POINTS};
+use ralph_testkit::times;
+
+use super::World;
+use crate::looping::status;
+
+const TASKS: [&str; 4] = ["a", "b", "c", "d"];
+
+fn world() -> World {
+    let world = World::new(&TASKS);
+    world.commit("shared.txt", "top\n\n\n\nbottom\n");
+    for id in TASKS {
+        // Every task can be begun again; two of them are about one file.
+        let script = match id {
+            "a" => "sed -i 's/^top.*/top a/' shared.txt; echo a >a.txt",
+            "b" => {
+                "sed -i 's/^bottom.*/bottom b/' shared.txt; echo b >b.txt; git add -A; git commit --quiet -m own"
+            }
+            _ => "echo $id >$id.txt",
+        };
+        world.plan(id, script);
+    }
+    world
+}
+
+/// Whether a run was killed at the point.
+fn build(world: &World, crash: Option<&str>) -> bool {
+    let said = std::fs::File::create(world.env.folder().join("said.txt")).unwrap();
+    let mut command = world.env.command(&["build", "--set", "loop.jobs=3"]);
+    command.stdout(said.try_clone().unwrap()).stderr(said);
+    if let Some(point) = crash {
+        command.env("RALPH_TEST_CRASH", point);
+    }
+    let end = command.status().unwrap();
+    let killed = end.signal() == Some(9);
+    let said = || std::fs::read_to_string(world.env.folder().join("said.txt")).unwrap();
+    assert!(killed || end.code() == Some(0), "{crash:?}: {end}\n{}", said());
+    killed
+}
+
+fn check(world: &World, what: &str) {
+    for id in TASKS {
+        assert_eq!(status(&world.env, id), "done", "{what}");
+        assert_eq!(world.committed(&format!("{id}.txt")), id, "{what}");
+        let added =
+            world.git(&["log", "--format=%h", "--diff-filter=A", "--", &format!("{id}.txt")]);
+        assert_eq!(added.lines().count(), 1, "{what}: {id} landed {added}");
+    }
+    assert_eq!(world.committed("shared.txt"), "top a\n\n\n\nbottom b", "{what}");
+    assert_eq!(world.git(&["status", "--porcelain"]), "", "{what}");
+    world.check_tidy();
+}
+
+#[test]
+fn a_run_killed_anywhere_on_the_way_to_the_branch_goes_on_by_itself() {
+    let points: Vec<&str> = LANDING_POINTS.iter().chain(WORKTREE_POINTS).copied().collect();
+    let mut kills = 0;
+    for point in &points {
+        for nth in 1..=times(1, 4) {
+            let armed = format!("{point}:{nth}");
+            let world = world();
+            if !build(&world, Some(&armed)) {
+                // Passed less often than that, by this luck.
+                continue;
+            }
+            kills += 1;
+            build(&world, None);
+            check(&world, &armed);
+        }
+    }
+    assert!(kills >= points.len() - 2, "{kills} kills at {} points", points.len());
+}
+
+#[test]
+fn work_that_had_landed_is_not_done_again() {
+    let world = world();
+    assert!(build(&world, Some("landed:1")));
+    let landed = world.git(&["log", "-1", "--format=%H"]);
+    let tries = |id: &str| {
+        let path = world.env.folder().join("tries").join(id);
+        std::fs::read_to_string(path).unwrap_or_default().lines().count()
+    };
+    let before: Vec<usize> = TASKS.iter().map(|id| tries(id)).collect();
+    build(&world, None);
+    let said = std::fs::read_to_string(world.env.folder().join("said.txt")).unwrap();
+    assert!(said.contains("its work had landed"), "{said}");
+    let again = TASKS.iter().zip(before).filter(|(id, before)| tries(id) == *before).count();
+    assert!(again >= 1, "one task had no second session");
+    world.git(&["merge-base", "--is-ancestor", &landed, "HEAD"]);
+    check(&world, "landed");
+}

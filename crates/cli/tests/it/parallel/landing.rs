@@ -1,0 +1,187 @@
+//! How work lands: straight, on top of others', not at all.
+
+use super::World;
+use crate::looping::{classes, journal, of_kind, run_file, show, status};
+
+#[test]
+fn tasks_run_side_by_side_and_land_one_after_the_other() {
+    let world = World::new(&["a", "b", "c"]);
+    for (id, others) in [("a", "b c"), ("b", "a c"), ("c", "a b")] {
+        // Each session goes on once the others have begun.
+        let wait: String =
+            others.split(' ').map(|other| format!("until_there tries/{other}\n")).collect();
+        world.plan(id, &format!("{wait}echo {id} >{id}.txt"));
+    }
+    world.build(3, &[]).success();
+    for id in ["a", "b", "c"] {
+        assert_eq!(world.committed(&format!("{id}.txt")), id);
+        assert_eq!(status(&world.env, id), "done");
+    }
+    assert_eq!(world.git(&["rev-list", "--count", "--merges", "HEAD"]), "0");
+    assert_eq!(world.git(&["rev-list", "--count", "HEAD"]), "4");
+    assert_eq!(world.git(&["status", "--porcelain"]), "", "the files have come along");
+    assert_eq!(std::fs::read_to_string(world.env.repo().join("b.txt")).unwrap(), "b\n");
+    world.check_tidy();
+}
+
+#[test]
+fn a_conflict_goes_back_to_its_task_with_what_it_needs_to_know() {
+    let world = World::new(&["a", "b"]);
+    world.commit("shared.txt", "one\n");
+    world.plan("a", "until_there tries/b\necho a >shared.txt");
+    // The second is done once the first has landed.
+    world.plan(
+        "b.1",
+        "while ! git show main:shared.txt | grep -q a; do sleep 0.02; done\necho b >shared.txt",
+    );
+    world.plan("b.2", "grep -q a shared.txt && printf 'a\\nb\\n' >shared.txt");
+    world.build(2, &[]).success();
+    assert_eq!(world.committed("shared.txt"), "a\nb");
+    let found = classes(&world.env);
+    assert_eq!(found, ["done", "conflict", "done"]);
+    let prompt = run_file(&world.env, "iteration-003.task.md");
+    assert!(prompt.contains("Conflicts in: shared.txt"), "{prompt}");
+    assert!(prompt.contains("<<<<<<<"), "the place itself is shown: {prompt}");
+    let saved = world.git(&["show", "refs/ralph/wip/b/1:shared.txt"]);
+    assert_eq!(saved, "b", "the work that conflicts is saved");
+    assert_eq!(show(&world.env, "b")["retry_count"], 0);
+    world.check_tidy();
+}
+
+#[test]
+fn work_is_judged_on_top_of_what_has_landed() {
+    let world = World::new(&["a", "b"]);
+    // Either file is fine, both are not.
+    world.gate("! { test -e one.txt && test -e two.txt; }");
+    world.plan("a", "until_there tries/b\necho 1 >one.txt");
+    world.plan(
+        "b.1",
+        "while ! git show main:one.txt; do sleep 0.02; done >/dev/null 2>&1\necho 2 >two.txt",
+    );
+    world.plan("b.2", "test -e one.txt && rm -f two.txt\necho 2 >three.txt");
+    world.build(2, &[]).success();
+    assert_eq!(classes(&world.env), ["done", "red", "done"]);
+    let journal = journal(&world.env);
+    let red = of_kind(&journal, "task_settled").into_iter().find(|event| event["class"] == "red");
+    let reason = red.unwrap()["reason"].as_str().unwrap();
+    assert!(reason.starts_with("on top of what has landed meanwhile, gate test"), "{reason}");
+    let commits = world.git(&["rev-list", "HEAD"]);
+    for commit in commits.lines() {
+        let files = world.git(&["ls-tree", "--name-only", commit]);
+        let both = files.contains("one.txt") && files.contains("two.txt");
+        assert!(!both, "{commit} was never green");
+    }
+    world.check_tidy();
+}
+
+#[test]
+fn a_task_begins_from_what_its_blockers_have_landed() {
+    let world = World::new(&["a"]);
+    world.env.task(&["add", "b", "--id", "b", "--deps", "a"]);
+    world.env.task(&["add", "c", "--id", "c"]);
+    world.plan("b", "cat a.txt >b.txt || text=\"<task-failed>$id</task-failed>\"");
+    world.build(3, &[]).success();
+    assert_eq!(world.committed("b.txt"), "a");
+    world.check_tidy();
+}
+
+#[test]
+fn tasks_about_the_same_files_do_not_run_together() {
+    let world = World::new(&[]);
+    let ids = ["a", "b", "c", "d"];
+    for (id, touches) in [("a", "src/"), ("b", "src/x.rs"), ("c", "docs/*"), ("d", "src/**/*.rs")] {
+        world.env.task(&["add", id, "--id", id, "--touches", touches]);
+    }
+    for id in ids {
+        let script = "ls $world/running >>$world/seen.$id\nsleep 0.3\nls $world/running >>$world/seen.$id\n\
+            mkdir -p src docs; case $id in c) echo $id >docs/$id ;; *) echo $id >>src/x.rs ;; esac";
+        world.plan(id, script);
+    }
+    world.build(4, &[]).success();
+    for id in ["a", "b", "d"] {
+        let path = world.env.folder().join(format!("seen.{id}"));
+        let seen = std::fs::read_to_string(path).unwrap();
+        let together = seen.lines().find(|other| *other != id && *other != "c");
+        assert_eq!(together, None, "beside {id}");
+    }
+    assert!(classes(&world.env).iter().all(|class| class == "done"));
+    assert_eq!(world.committed("src/x.rs").lines().count(), 3);
+    world.check_tidy();
+}
+
+#[test]
+fn a_session_that_goes_to_a_branch_of_its_own_has_worked_all_the_same() {
+    let world = World::new(&["a"]);
+    world.plan(
+        "a",
+        "git switch --quiet -c mine\necho a >a.txt\ngit add a.txt\ngit commit --quiet -m mine",
+    );
+    world.build(2, &[]).success();
+    assert_eq!(world.committed("a.txt"), "a");
+    assert_eq!(world.git(&["log", "-1", "--format=%s"]), "mine");
+}
+
+/// Only the last tree of a task was judged, so its commits become one.
+#[test]
+fn a_task_lands_as_one_commit_that_tells_what_is_in_it() {
+    let world = World::new(&["a", "b"]);
+    world.plan("a", "until_there tries/b\necho a >a.txt; git add -A; git -c user.name=Bot commit --quiet -m alone");
+    world.plan(
+        "b",
+        "while ! git show main:a.txt; do sleep 0.02; done >/dev/null 2>&1\n\
+         for n in 1 2; do echo $n >b$n.txt; git add -A; \
+         git -c user.name=Bot commit --quiet -m \"step $n\" -m \"why $n\"; done",
+    );
+    world.build(2, &[]).success();
+    let log = world.git(&["log", "--format=%an %s"]);
+    assert!(log.starts_with("Bot build: iteration "), "{log}");
+    assert!(log.ends_with(" - b\nBot alone\nTester first"), "{log}");
+    let body = world.git(&["log", "-1", "--format=%b"]);
+    assert!(body.contains("Task: b b") && body.contains("- step 1\n\n  why 1\n- step 2"), "{body}");
+    world.check_tidy();
+}
+
+#[test]
+fn what_is_given_up_is_saved_and_taken_away() {
+    let world = World::new(&["a", "b"]);
+    world.plan(
+        "a",
+        "echo half >a.txt; git add -A; git commit --quiet -m half; echo more >>a.txt; echo new >n.txt\n\
+         text=\"<task-failed>$id</task-failed><reason>too hard</reason>\"",
+    );
+    world.build(2, &[]).success();
+    assert_eq!(status(&world.env, "a"), "failed");
+    assert_eq!(world.git(&["show", "refs/ralph/wip/a/1:a.txt"]), "half\nmore");
+    assert_eq!(world.git(&["show", "refs/ralph/wip/a/1:n.txt"]), "new");
+    let history = world.git(&["log", "--format=%s", "refs/ralph/wip/a/1"]);
+    assert!(history.contains("half"), "its commits are kept: {history}");
+    world.check_tidy();
+    let told = world.env.ralph(&["recover", "a"]).success();
+    assert!(told.contains("a.txt"), "{told}");
+    assert_eq!(std::fs::read_to_string(world.env.repo().join("n.txt")).unwrap(), "new\n");
+}
+
+#[test]
+fn red_work_is_where_the_next_session_starts() {
+    let world = World::new(&["a"]);
+    world.gate("! grep -q wrong a.txt");
+    world.plan("a.1", "echo wrong >a.txt; echo kept >kept.txt");
+    world.plan("a.2", "test -e kept.txt && echo right >a.txt");
+    world.build(2, &[]).success();
+    assert_eq!(
+        (world.committed("a.txt"), world.committed("kept.txt")),
+        ("right".into(), "kept".into())
+    );
+    assert_eq!(classes(&world.env), ["red", "done"]);
+    world.check_tidy();
+}
+
+#[test]
+fn ignored_files_that_are_wanted_come_along() {
+    let world = World::new(&["a"]);
+    world.commit(".gitignore", ".env\n").commit(".worktreeinclude", ".env\n");
+    world.env.write(".env", "SECRET=1\n");
+    world.plan("a", "test -e .env && echo a >a.txt");
+    world.build(2, &[]).success();
+    assert_eq!(world.committed("a.txt"), "a");
+}

@@ -1,0 +1,93 @@
+//! `ralph build -j N` on the tasks of the store: a worktree per task, and one lands after the other.
+
+mod campaign;
+mod killed;
+mod landing;
+mod people;
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Child;
+
+use ralph_testkit::{Ran, TestEnv};
+
+use crate::looping::project;
+
+/// A repository with these tasks, and an agent that does what `plan/TASK` says.
+struct World {
+    env: TestEnv,
+}
+
+impl World {
+    fn new(tasks: &[&str]) -> Self {
+        let mut env = project(tasks);
+        for folder in ["bin", "plan", "tmp", "run"] {
+            std::fs::create_dir(env.folder().join(folder)).unwrap();
+        }
+        let agent = env.folder().join("bin/claude");
+        std::fs::write(&agent, include_str!("agent.sh")).unwrap();
+        std::fs::set_permissions(&agent, PermissionsExt::from_mode(0o755)).unwrap();
+        let folder = |name: &str| env.folder().join(name).into_os_string().into_string().unwrap();
+        let path = format!("{}:{}", folder("bin"), std::env::var("PATH").unwrap());
+        let (tmp, run) = (folder("tmp"), folder("run"));
+        env.set("PATH", &path).set("TMPDIR", &tmp).set("XDG_RUNTIME_DIR", &run);
+        Self { env }
+    }
+
+    /// What a session on a task does, in shell. `name` is the task, or `TASK.N` for its N-th session.
+    fn plan(&self, name: &str, script: &str) -> &Self {
+        std::fs::write(self.env.folder().join("plan").join(name), script).unwrap();
+        self
+    }
+
+    /// Commits a file to the branch that is checked out.
+    fn commit(&self, path: &str, text: &str) -> &Self {
+        self.env.write(path, text);
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "--quiet", "-m", &format!("person: {path}")]);
+        self
+    }
+
+    /// Has this command judge.
+    fn gate(&self, command: &str) -> &Self {
+        let text = format!("[[gate]]\nname = \"test\"\ncommand = '''{command}'''\n");
+        self.commit("ralph.toml", &text)
+    }
+
+    fn build(&self, jobs: u32, extra: &[&str]) -> Ran {
+        let jobs = format!("loop.jobs={jobs}");
+        let mut arguments = vec!["build", "--set", &jobs];
+        arguments.extend(extra);
+        self.env.ralph(&arguments)
+    }
+
+    fn start(&self, jobs: u32) -> Child {
+        self.env.start(&["build", "--set", &format!("loop.jobs={jobs}")])
+    }
+
+    /// What git prints, without the end of its last line.
+    fn git(&self, arguments: &[&str]) -> String {
+        self.env.git(arguments).trim_end().to_owned()
+    }
+
+    /// A file of the branch.
+    fn committed(&self, path: &str) -> String {
+        self.git(&["show", &format!("HEAD:{path}")])
+    }
+
+    /// Nothing of the run is left but its records: no worktree, no branch, no half-made file.
+    fn check_tidy(&self) {
+        let worktrees = self.git(&["worktree", "list", "--porcelain"]);
+        let said = std::fs::read_to_string(self.env.folder().join("said.txt"));
+        let said = said.unwrap_or_default();
+        assert_eq!(worktrees.matches("worktree ").count(), 1, "{worktrees}\n{said}");
+        let branches = self.git(&["branch", "--list", "ralph/*"]);
+        assert_eq!(branches, "");
+        assert!(!self.env.repo().join(".worktrees").exists());
+        let markers = std::fs::read_dir(self.env.repo().join(".ralph/worktrees"));
+        let markers: Vec<_> =
+            markers.into_iter().flatten().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(markers.is_empty(), "{markers:?}\n{said}");
+        assert!(!self.env.repo().join(".ralph/landing.toml").exists());
+        self.git(&["fsck", "--strict", "--no-dangling"]);
+    }
+}

@@ -1,0 +1,134 @@
+//! One place where sessions run, and where it stands.
+
+use super::class::Class;
+use super::fact::{About, GateReport, SessionReport, TaskBrief, Wait};
+use super::landing::Landing;
+use super::verifier::VERIFIER;
+use crate::ids::TaskId;
+use crate::time::Timestamp;
+
+/// Where a slot stands. Each but `Free` waits for the answer to one effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// Nothing is under way.
+    #[default]
+    Free,
+    /// The plan is being looked at.
+    Surveying,
+    /// A task is being claimed, or the plan peeked at.
+    Claiming,
+    /// A session runs.
+    Running,
+    /// The tree is being written.
+    Candidate,
+    /// The gates run.
+    Judging,
+    /// The verifier looks.
+    Verifying,
+    /// It is good and waits for its turn to go onto the branch of the run.
+    Queued,
+    /// It is being brought onto what has landed there meanwhile.
+    Integrating,
+    /// What was decided is being written down.
+    Settling,
+}
+
+/// What people and others did to an iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Circumstances {
+    /// A person does not want the task done now.
+    pub skip: bool,
+    /// The claim went to somebody else.
+    pub lost: bool,
+    /// The run was cancelled, and nothing is waited for.
+    pub cancelled: bool,
+}
+
+/// How a tree differs from the one that was settled last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Difference {
+    /// Not at all.
+    None,
+    /// In the plan file and nothing else.
+    Plan,
+    /// In the work.
+    Work,
+}
+
+/// One place where sessions run, one after the other.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Slot {
+    /// Where it stands.
+    pub phase: Phase,
+    /// What it waits for before it goes on, and until when.
+    pub wait: Option<(Wait, Option<Timestamp>)>,
+    /// The number of its iteration.
+    pub iteration: u32,
+    /// When that began.
+    pub began: Timestamp,
+    /// The task that the loop claimed for it.
+    pub task: Option<TaskBrief>,
+    /// What the plan has next, where the agent picks.
+    pub about: Option<About>,
+    /// The model that was asked for.
+    pub model: Option<String>,
+    /// The session, once it has ended.
+    pub report: Option<SessionReport>,
+    /// The tree, and how it differs from the settled one.
+    pub candidate: Option<(String, Difference)>,
+    /// What the gates said of it, and whether that is green.
+    pub judged: Option<(Vec<GateReport>, bool)>,
+    /// Why the verifier has no say, and what becomes of the work for it.
+    pub unverified: Option<(Class, String)>,
+    /// Limits that the verifier met in a row.
+    pub verifier_limits: u32,
+    /// Its place among those that wait for their turn.
+    pub queued: u64,
+    /// It has the turn: nothing else goes onto the branch meanwhile.
+    pub turn: bool,
+    /// What came of bringing the work onto the branch.
+    pub landing: Option<Landing>,
+    /// A person does not want this task done now.
+    pub skip: bool,
+    /// The claim went to somebody else.
+    pub lost: bool,
+    /// How things stood when its end was decided: what comes later does not change that.
+    pub decided: Option<Circumstances>,
+    /// Failures of a port in a row.
+    pub port_streak: u32,
+    /// Claims missed in a row.
+    pub missed: u32,
+}
+
+impl Slot {
+    /// Whether a session on this task is under way here.
+    pub fn holds(&self, task: &TaskId) -> bool {
+        self.phase != Phase::Free && self.task.as_ref().is_some_and(|brief| brief.id == *task)
+    }
+
+    /// Somebody committed. Work that was about to land is brought onto that; any other is written as a
+    /// tree once more.
+    pub(super) fn head_moved(&mut self) {
+        self.wait = None;
+        self.decided = None;
+        self.landing = None;
+        self.turn = self.turn && self.phase == Phase::Settling;
+        if self.turn {
+            self.phase = Phase::Integrating;
+            return;
+        }
+        self.phase = Phase::Candidate;
+        self.candidate = None;
+        self.judged = None;
+        self.unverified = None;
+    }
+
+    /// The gates have judged. What the verifier said of work that is now on top of what has landed still
+    /// counts: it is asked once.
+    pub(super) fn judged(&mut self, gates: &[GateReport], green: bool) {
+        let before = self.judged.take().filter(|_| self.landing.is_some());
+        let verdict = before.into_iter().flat_map(|(gates, _)| gates);
+        let verdict = verdict.filter(|gate| gate.name == VERIFIER);
+        self.judged = Some((gates.iter().cloned().chain(verdict).collect(), green));
+    }
+}

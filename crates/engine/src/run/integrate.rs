@@ -1,0 +1,458 @@
+//! Work in worktrees of its own, one per task, and how it lands on the branch of the run.
+//!
+//! A task's worktree lives until its work has landed or was given up: what a red or a silent session left
+//! is where the next one starts. After a conflict the next one starts from what has landed, and the work
+//! is saved.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ralph_core::TaskId;
+use ralph_core::branch::BranchName;
+use ralph_core::records::{Attempt, Verdict};
+use ralph_core::run::{
+    CommitPlan, GateReport, Input, Landing, MERGE, Notice, Port, Settlement, SlotId, TaskBrief,
+};
+use ralph_core::task::{Actor, Status};
+
+use super::RunError;
+use super::crash;
+use super::crew::{Answer, Crew, Failed};
+use super::place::WorktreeLock;
+use super::setup::Setup;
+use super::site::Site;
+use super::surroundings::Surroundings;
+use crate::clock::now;
+use crate::ports::{Candidate, GitError, RunBase, Saved, Store, StoreError, Vcs};
+use crate::project::Project;
+use crate::vcs::GitVcs;
+use crate::vcs::trunk::{Replayed, Trunk};
+use crate::vcs::worktree::{Identity, Wanted, Worktrees};
+
+/// What the names of tasks' branches begin with.
+const PREFIX: &str = "ralph/";
+/// How many commits that have landed are named.
+const NAMED_COMMITS: usize = 5;
+
+/// Everything that work in worktrees of its own needs.
+pub struct Grounds {
+    /// The branch that it lands on.
+    pub trunk: Trunk,
+    /// The worktrees.
+    pub worktrees: Worktrees,
+    /// Who commits there.
+    pub identity: Identity,
+    /// The patterns of a `.worktreeinclude`.
+    pub include: String,
+    /// What the person's hooks find in their environment, and how long they may take.
+    pub hooks: (Vec<(OsString, OsString)>, Duration),
+    /// Worktrees stay when the work in them has landed.
+    pub keep: bool,
+}
+
+/// The branch of a task's worktree.
+pub(super) fn branch_of(task: &TaskId) -> Result<BranchName, GitError> {
+    let mut name = String::from(PREFIX);
+    for byte in task.as_str().bytes() {
+        // A disk may not tell large letters from small ones.
+        if byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' {
+            name.push(char::from(byte));
+        } else {
+            name.push_str(&format!("={byte:02X}"));
+        }
+    }
+    BranchName::new(&name)
+        .map_err(|error| GitError::Failed { verb: "branch".to_owned(), message: error.to_string() })
+}
+
+impl Grounds {
+    /// Makes the worktree of a task, or takes up the one that is there.
+    fn site_of(&self, setup: &Setup, task: &TaskId) -> Result<(Site, Vec<String>), Failed> {
+        let branch = branch_of(task)?;
+        let tip = self.trunk.tip()?;
+        let wanted = Wanted {
+            branch: &branch,
+            base: &tip,
+            identity: &self.identity,
+            include: &self.include,
+            carried: None,
+        };
+        let prepared = self.worktrees.prepare(&wanted)?;
+        let project = Project::find(&prepared.path).map_err(GitError::from)?;
+        let lock = WorktreeLock::take(&project.worktree.join(".ralph"))
+            .map_err(|error| Failed::new(Port::Git, error, false))?;
+        let vcs = GitVcs::new(project.clone())?.with_hooks(&self.hooks.0, self.hooks.1);
+        vcs.sweep_own_locks()?;
+        vcs.come_home(branch.as_str())?;
+        let head = vcs.head()?.unwrap_or_else(|| tip.clone());
+        let mut from = self.trunk.fork(&head, &tip)?.unwrap_or_else(|| tip.clone());
+        let mut base = RunBase {
+            head: Some(from.clone()),
+            branch: Some(branch.to_string()),
+            start: None,
+            settled_tree: self.trunk.tree(&from)?,
+        };
+        if head == from && from != tip && !vcs.candidate(&base)?.leftovers {
+            // There is nothing in it yet: it begins from what has landed.
+            vcs.move_to(&tip)?;
+            from.clone_from(&tip);
+            base.head = Some(from);
+            base.settled_tree = self.trunk.tree(&tip)?;
+        }
+        let surroundings = Surroundings::of(setup, &project, &vcs);
+        let folder = project.worktree.clone();
+        let site = Site::new(project, Arc::new(vcs), folder, base, surroundings, Some(lock));
+        Ok((site, prepared.notes))
+    }
+
+    /// Takes a task's worktree and branch away. What no branch has is saved by then.
+    fn clear(&self, branch: &BranchName) -> Result<(), GitError> {
+        if !self.keep {
+            self.worktrees.remove(branch)?;
+            self.worktrees.delete_branch(branch)?;
+        }
+        Ok(())
+    }
+}
+
+impl Crew {
+    /// The slot goes to the worktree of its task.
+    pub(super) fn move_in(&self, slot: SlotId, task: Option<&TaskBrief>) -> Result<(), Failed> {
+        let (Some(grounds), Some(task)) = (&self.setup.grounds, task) else { return Ok(()) };
+        let (site, notes) = grounds.site_of(&self.setup, &task.id)?;
+        for note in notes {
+            self.notice(note);
+        }
+        let mut kit = self.kit(slot);
+        kit.site = Some(Arc::new(site));
+        kit.rebased = false;
+        kit.changes = None;
+        kit.weakened = None;
+        kit.subject = None;
+        Ok(())
+    }
+
+    /// A session may have gone to another branch in the worktree of its task. What it did there is the
+    /// work all the same.
+    pub(super) fn bring_home(&self, site: &Site) -> Result<(), Failed> {
+        if self.setup.grounds.is_none() {
+            return Ok(());
+        }
+        if let Some(branch) = site.base().branch {
+            let vcs = GitVcs::new(site.project.clone())?;
+            vcs.come_home(&branch)?;
+        }
+        Ok(())
+    }
+
+    /// Commits what is left, and brings the work onto what has landed.
+    pub(super) fn integrate(&self, slot: SlotId, commit: Option<&CommitPlan>) -> Answer {
+        let (site, judged) = (self.site(slot), self.kit(slot).candidate.clone());
+        let (Some(grounds), Some(judged)) = (&self.setup.grounds, judged) else {
+            return Err(Failed::new(Port::Git, "there is nothing to land", true));
+        };
+        if let Some(plan) = commit {
+            match site.vcs.commit(&site.base(), &judged, &plan.subject, &plan.body) {
+                Ok(Some(commit)) => self.committed(slot, &judged, &commit, plan),
+                Ok(None) => {}
+                Err(GitError::HeadMoved { .. }) => return Ok(Input::HeadMoved { slot }),
+                Err(error @ GitError::HookChanged { .. }) => {
+                    self.notice(error.to_string());
+                    return Ok(Input::HeadMoved { slot });
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        crash::point("integrating");
+        let (head, tip) = (site.vcs.head()?, grounds.trunk.tip()?);
+        let Some(head) = head else {
+            return Err(Failed::new(Port::Git, "the worktree of the task has no commit", true));
+        };
+        let from = site.base().head.unwrap_or_else(|| tip.clone());
+        let onto = Some(tip.clone());
+        let words = commit.map(|plan| (plan.subject.as_str(), plan.body.as_str()));
+        let new = match grounds.trunk.replay(&from, &head, &tip, words)? {
+            Replayed::Clean { head } => head,
+            Replayed::Conflict { files, text } => {
+                let report = self.conflict(grounds, (&from, &tip), &files, &text)?;
+                self.kit(slot).gates.push(report);
+                let landing = Landing::Conflict { files };
+                return Ok(Input::Integrated { slot, onto, tree: judged.tree, landing });
+            }
+        };
+        if new != head {
+            if let Some(saved) = self.save_left(slot, &site)? {
+                self.notice(format!("what was left unjudged is saved under {}", saved.name));
+            }
+            GitVcs::new(site.project.clone())?.move_to(&new)?;
+        }
+        site.stands_on(&tip, &grounds.trunk.tree(&tip)?);
+        crash::point("integrated");
+        let obstacle = in_the_way(grounds, &tip, &new)?;
+        let tree = grounds.trunk.tree(&new)?;
+        let candidate = Candidate {
+            tree: tree.clone(),
+            head: Some(new),
+            head_tree: tree.clone(),
+            leftovers: false,
+        };
+        let same = from == tip;
+        let mut kit = self.kit(slot);
+        kit.candidate = Some(candidate);
+        if !same {
+            kit.changes = None;
+            kit.rebased = true;
+        }
+        let landing = match same {
+            true => Landing::Straight,
+            false => Landing::Rebased,
+        };
+        let landing = obstacle.unwrap_or(landing);
+        Ok(Input::Integrated { slot, onto, tree, landing })
+    }
+
+    /// The candidate is a commit now.
+    fn committed(&self, slot: SlotId, judged: &Candidate, commit: &str, plan: &CommitPlan) {
+        let mut kit = self.kit(slot);
+        kit.subject = Some(plan.subject.clone());
+        kit.candidate = Some(Candidate {
+            tree: judged.tree.clone(),
+            head: Some(commit.to_owned()),
+            head_tree: judged.tree.clone(),
+            leftovers: false,
+        });
+    }
+
+    /// What evidence and the next session are told of a conflict.
+    fn conflict(
+        &self,
+        grounds: &Grounds,
+        (from, tip): (&str, &str),
+        files: &[String],
+        text: &str,
+    ) -> Result<GateReport, Failed> {
+        let landed = grounds.trunk.subjects(from, tip, NAMED_COMMITS)?;
+        let digest = format!(
+            "the work does not go together with what has landed since it was begun.\n\
+             Conflicts in: {}\nLanded since:\n{}\nStart from what has landed, and do the work anew \
+             on top of it.\n\n{text}",
+            files.join(", "),
+            landed.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n"),
+        );
+        Ok(GateReport {
+            name: MERGE.to_owned(),
+            verdict: Verdict::Fail,
+            exit_code: None,
+            duration_ms: 0,
+            digest,
+        })
+    }
+
+    /// Saves what lies in a worktree and was not judged.
+    fn save_left(&self, slot: SlotId, site: &Site) -> Result<Option<Saved>, Failed> {
+        let Some((task, attempt)) = self.task_of(slot) else { return Ok(None) };
+        Ok(site.vcs.save_wip(&site.base(), &task, attempt)?)
+    }
+
+    fn task_of(&self, slot: SlotId) -> Option<(TaskId, u32)> {
+        self.dispatcher().task_of(slot).map(|task| (task.id, task.attempt_number))
+    }
+
+    /// Moves the branch of the run to the work. `None` when it has landed; else the next input.
+    pub(super) fn land(&self, slot: SlotId) -> Result<Option<Input>, Failed> {
+        let site = self.site(slot);
+        let Some(grounds) = &self.setup.grounds else { return Ok(None) };
+        let (Some(head), Some(from)) = (site.vcs.head()?, site.base().head) else {
+            return Ok(None);
+        };
+        match grounds.trunk.advance(&from, &head) {
+            Ok(()) => Ok(None),
+            Err(GitError::HeadMoved { .. }) => Ok(Some(Input::HeadMoved { slot })),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The work cannot land as it is, or was given up. It is saved, and the next attempt starts anew.
+    pub(super) fn start_over(
+        &self,
+        slot: SlotId,
+        settlement: &Settlement,
+    ) -> Result<Option<(TaskId, String)>, Failed> {
+        let site = self.site(slot);
+        let (Some(grounds), Some((task, attempt))) = (&self.setup.grounds, self.task_of(slot))
+        else {
+            return Ok(None);
+        };
+        let vcs = GitVcs::new(site.project.clone())?;
+        let tip = grounds.trunk.tip()?;
+        let from = site.base().head.unwrap_or_else(|| tip.clone());
+        let saved = vcs.save_since(&from, &task, attempt)?;
+        crash::point("wip-saved");
+        if settlement.start_over {
+            vcs.move_to(&tip)?;
+        }
+        Ok(saved.map(|saved| (task, saved.name)))
+    }
+
+    /// The slot leaves the worktree of its task. When nothing is to be done there any more it goes.
+    pub(super) fn move_out(self: &Arc<Self>, slot: SlotId, over: bool) {
+        if self.setup.grounds.is_none() {
+            return;
+        }
+        let task = self.task_of(slot);
+        if let Some(site) = self.kit(slot).site.take() {
+            site.leave();
+        }
+        let Some((task, _)) = task.filter(|_| over) else { return };
+        let crew = Arc::clone(self);
+        self.tasks().spawn_blocking(move || {
+            let Some(grounds) = &crew.setup.grounds else { return };
+            let cleared = branch_of(&task).and_then(|branch| grounds.clear(&branch));
+            if let Err(error) = cleared {
+                crew.notice(format!("the worktree of {task} could not be removed: {error}"));
+            }
+        });
+    }
+}
+
+fn in_the_way(grounds: &Grounds, tip: &str, head: &str) -> Result<Option<Landing>, Failed> {
+    let files = grounds.trunk.in_the_way(tip, head)?;
+    Ok((!files.is_empty()).then_some(Landing::InTheWay { files }))
+}
+
+/// Puts right what a killed run left: work that had landed, unfinished work, and worktrees that nobody
+/// needs any more.
+pub(super) fn recover(
+    setup: &mut Setup,
+    store: &mut dyn Store,
+    cut_off: &[Attempt],
+) -> Result<(), RunError> {
+    let Some(grounds) = &setup.grounds else { return Ok(()) };
+    let mut told = Vec::new();
+    for attempt in cut_off {
+        let task = &attempt.task;
+        if has_landed(grounds, store, attempt)? {
+            let by = Actor::Agent(attempt.agent.clone(), Some(attempt.generation));
+            let tip = grounds.trunk.tip()?;
+            let result = serde_json::json!({ "commit": tip }).to_string();
+            match store.done(task, Some(&result), &by, now()) {
+                Ok(()) => told.push(format!(
+                    "{task} is done: its work had landed when the last run was cut off"
+                )),
+                Err(StoreError::Refused(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+            continue;
+        }
+        match save_unfinished(grounds, store, attempt) {
+            Ok(Some(saved)) => {
+                told.push(format!("unfinished work on {task} is saved under {}", saved.name));
+            }
+            Ok(None) => {}
+            Err(error) => {
+                told.push(format!("unfinished work on {task} could not be saved: {error}"));
+            }
+        }
+        crash::point("unfinished-saved");
+    }
+    told.extend(sweep(grounds, store)?);
+    setup.notices.extend(told.into_iter().map(|text| Notice::Other { text }));
+    Ok(())
+}
+
+/// Whether the work of an attempt is on the branch: a tree that all its judges let through is there.
+fn has_landed(
+    grounds: &Grounds,
+    store: &mut dyn Store,
+    attempt: &Attempt,
+) -> Result<bool, RunError> {
+    let evidence = store.evidence(&attempt.task)?;
+    let mine: Vec<_> =
+        evidence.iter().filter(|row| row.attempt.as_ref() == Some(&attempt.id)).collect();
+    let Some(last) = mine.last() else { return Ok(false) };
+    let good = mine
+        .iter()
+        .filter(|row| row.tree == last.tree)
+        .all(|row| matches!(row.verdict, Verdict::Pass | Verdict::Ungated | Verdict::Unchanged));
+    let branch = branch_of(&attempt.task)?;
+    Ok(good && grounds.trunk.holds(branch.as_str(), &last.tree)?)
+}
+
+fn save_unfinished(
+    grounds: &Grounds,
+    store: &mut dyn Store,
+    attempt: &Attempt,
+) -> Result<Option<Saved>, RunError> {
+    let branch = branch_of(&attempt.task)?;
+    let path = grounds.worktrees.path_of(&branch)?;
+    if !grounds.worktrees.is_ours(&branch)? || !path.join(".git").exists() {
+        return Ok(None);
+    }
+    let number = u32::try_from(store.attempts(&attempt.task)?.len()).unwrap_or(u32::MAX);
+    let vcs = GitVcs::new(Project::find(&path).map_err(GitError::from)?)?;
+    let tip = grounds.trunk.tip()?;
+    let head = vcs.head()?.unwrap_or_else(|| tip.clone());
+    let from = grounds.trunk.fork(&head, &tip)?.unwrap_or(tip);
+    Ok(vcs.save_since(&from, &attempt.task, number)?)
+}
+
+/// Removes the worktrees of tasks that are over.
+fn sweep(grounds: &Grounds, store: &mut dyn Store) -> Result<Vec<String>, RunError> {
+    let mut told = Vec::new();
+    let tip = grounds.trunk.tip()?;
+    for ours in grounds.worktrees.ours()? {
+        let Some(task) = task_named(ours.branch.as_str()) else { continue };
+        let over = match store.get(&task) {
+            Ok(task) => matches!(task.status, Status::Done | Status::Failed | Status::Deleted),
+            Err(StoreError::Refused(_)) => true,
+            Err(error) => return Err(error.into()),
+        };
+        if !over {
+            continue;
+        }
+        let cleared = (|| {
+            if ours.path.join(".git").exists() {
+                let number = u32::try_from(store.attempts(&task)?.len().max(1)).unwrap_or(u32::MAX);
+                let vcs = GitVcs::new(Project::find(&ours.path).map_err(GitError::from)?)?;
+                let head = vcs.head()?.unwrap_or_else(|| tip.clone());
+                let from = grounds.trunk.fork(&head, &tip)?.unwrap_or_else(|| tip.clone());
+                vcs.save_since(&from, &task, number)?;
+            }
+            Ok::<(), RunError>(grounds.clear(&ours.branch)?)
+        })();
+        if let Err(error) = cleared {
+            told.push(format!("the worktree of {task} could not be removed: {error}"));
+        }
+    }
+    Ok(told)
+}
+
+/// The task whose branch has this name.
+fn task_named(branch: &str) -> Option<TaskId> {
+    let mut parts = branch.strip_prefix(PREFIX)?.split('=');
+    let mut text = parts.next()?.to_owned();
+    for part in parts {
+        text.push(char::from(u8::from_str_radix(part.get(..2)?, 16).ok()?));
+        text.push_str(&part[2..]);
+    }
+    TaskId::new(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_branch_names_its_task() {
+        for id in ["t-abcd2345", "task-cli/01", "A.b:c#d@e+f=g", "a", "A"] {
+            let id = TaskId::new(id).unwrap();
+            let branch = branch_of(&id).unwrap();
+            assert_eq!(task_named(branch.as_str()), Some(id.clone()), "{branch}");
+        }
+        assert_eq!(task_named("main"), None);
+        assert_eq!(task_named("ralph/=ZZ"), None);
+        let twins = ["A", "a"].map(|id| branch_of(&TaskId::new(id).unwrap()).unwrap().to_string());
+        assert_ne!(twins[0].to_lowercase(), twins[1].to_lowercase());
+    }
+}

@@ -1,0 +1,66 @@
+//! Where a slot works: in the person's worktree, or in one of its task's own.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::place::WorktreeLock;
+use super::surroundings::Surroundings;
+use crate::ports::{RunBase, Vcs};
+use crate::project::Project;
+
+/// Where a slot works.
+pub(super) struct Site {
+    pub(super) project: Project,
+    pub(super) vcs: Arc<dyn Vcs>,
+    /// Where its sessions are started.
+    pub(super) folder: PathBuf,
+    base: Mutex<RunBase>,
+    /// The tree that new work is compared with.
+    settled: Mutex<String>,
+    /// What the files that are judged look like beside their tree, before the first session.
+    pub(super) surroundings: Surroundings,
+    /// Nobody else is at work there meanwhile.
+    lock: Mutex<Option<WorktreeLock>>,
+}
+
+impl Site {
+    pub(super) fn new(
+        project: Project,
+        vcs: Arc<dyn Vcs>,
+        folder: PathBuf,
+        base: RunBase,
+        surroundings: Surroundings,
+        lock: Option<WorktreeLock>,
+    ) -> Self {
+        let settled = Mutex::new(base.settled_tree.clone());
+        let (base, lock) = (Mutex::new(base), Mutex::new(lock));
+        Self { project, vcs, folder, base, settled, surroundings, lock }
+    }
+
+    /// Others may work there again.
+    pub(super) fn leave(&self) {
+        drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    /// What its work began from.
+    pub(super) fn base(&self) -> RunBase {
+        self.base.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The tree that new work is compared with.
+    pub(super) fn settled_tree(&self) -> String {
+        self.settled.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_settled_tree(&self, tree: &str) {
+        tree.clone_into(&mut self.settled.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Its work begins from this commit now.
+    pub(super) fn stands_on(&self, commit: &str, tree: &str) {
+        let mut base = self.base.lock().unwrap_or_else(PoisonError::into_inner);
+        base.head = Some(commit.to_owned());
+        tree.clone_into(&mut base.settled_tree);
+        self.set_settled_tree(tree);
+    }
+}

@@ -1,0 +1,417 @@
+//! The branch that work from other worktrees lands on: it is checked out where the person works.
+//!
+//! Landing takes three steps: a note of what is about to happen, the person's files and index, the branch.
+//! Killed in between, the next run takes the files back by the note; the branch moves last and in one
+//! step. A file that the person has changed is never written: the work waits.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::entries::{Change, RAW, os_path, parse_changes};
+use super::git::GitError;
+use super::in_place::{Author, GitVcs};
+use crate::ports::{Candidate, RunBase, Vcs};
+use crate::project::{Project, sweep_halves, write_privately};
+use crate::run::crash;
+
+/// The file with the note.
+const NOTE: &str = "landing.toml";
+
+/// What is about to happen to the branch.
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    branch: String,
+    from: String,
+    to: String,
+}
+
+/// What came of bringing commits onto another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Replayed {
+    /// They are there, and this is the newest.
+    Clean {
+        /// Its id.
+        head: String,
+    },
+    /// They do not go together.
+    Conflict {
+        /// Where not.
+        files: Vec<String>,
+        /// The places, as git marks them.
+        text: String,
+    },
+}
+
+/// The branch of a run.
+#[derive(Debug)]
+pub struct Trunk {
+    vcs: GitVcs,
+    branch: String,
+}
+
+impl Trunk {
+    /// The branch that is checked out in the worktree of the project.
+    pub fn new(project: &Project) -> Result<Self, GitError> {
+        let vcs = GitVcs::new(project.clone())?;
+        let at = vcs.position()?;
+        let Some(branch) = at.branch else {
+            return Err(GitError::NoTrunk { why: "no branch is checked out (git switch BRANCH)" });
+        };
+        if at.head.is_none() {
+            let why = "it has no commit yet (git commit --allow-empty -m start)";
+            return Err(GitError::NoTrunk { why });
+        }
+        Ok(Self { vcs, branch })
+    }
+
+    /// Its name.
+    pub fn branch(&self) -> &str {
+        &self.branch
+    }
+
+    /// Its newest commit.
+    pub fn tip(&self) -> Result<String, GitError> {
+        let at = self.vcs.position()?;
+        match at.head {
+            Some(head) if at.branch.as_deref() == Some(&self.branch) => Ok(head),
+            _ => {
+                Err(GitError::OtherBranch { expected: Some(self.branch.clone()), found: at.branch })
+            }
+        }
+    }
+
+    /// The tree of a commit.
+    pub fn tree(&self, commit: &str) -> Result<String, GitError> {
+        self.vcs.tree_of(Some(commit))
+    }
+
+    /// The newest commit that both have.
+    pub fn fork(&self, head: &str, tip: &str) -> Result<Option<String>, GitError> {
+        match self.vcs.git(&["merge-base", head, tip]).line() {
+            Ok(id) => Ok(Some(id)),
+            Err(GitError::Failed { message, .. }) if message.starts_with("exit status: 1") => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The first lines of what lies between two commits, the newest first.
+    pub fn subjects(&self, from: &str, to: &str, most: usize) -> Result<Vec<String>, GitError> {
+        let (range, most) = (format!("{from}..{to}"), format!("--max-count={most}"));
+        let printed = self.vcs.git(&["log", "--format=%h %s", &most, &range, "--"]).run()?;
+        Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
+    }
+
+    /// Whether the newest commit of another branch has this tree, and has landed.
+    pub fn holds(&self, branch: &str, tree: &str) -> Result<bool, GitError> {
+        let Some(commit) = self.vcs.commit_parts(&format!("refs/heads/{branch}"))? else {
+            return Ok(false);
+        };
+        Ok(commit.tree == tree && self.fork(&commit.id, &self.tip()?)? == Some(commit.id))
+    }
+
+    /// Makes what lies between `from` and `head` one commit on top of `onto`: only its last tree was
+    /// judged, and every commit of the branch is to be one that was. A commit that is alone keeps its
+    /// words, several are told in `words`. No ref and no file changes.
+    pub fn replay(
+        &self,
+        from: &str,
+        head: &str,
+        onto: &str,
+        words: Option<(&str, &str)>,
+    ) -> Result<Replayed, GitError> {
+        let raw = self.vcs.git(&["cat-file", "commit", head]).run()?;
+        let after = header(&raw, "tree").next().unwrap_or_default().to_owned();
+        let is_alone = header(&raw, "parent").eq([from]);
+        self.vcs.remember_tree(head, &after);
+        let (before, there) = (self.tree(from)?, self.tree(onto)?);
+        if before == after {
+            return Ok(Replayed::Clean { head: onto.to_owned() });
+        }
+        if onto == from && is_alone {
+            return Ok(Replayed::Clean { head: head.to_owned() });
+        }
+        let tree = if before == there {
+            after
+        } else {
+            match self.merged(from, head, &there)? {
+                Ok(tree) => tree,
+                Err(conflict) => return Ok(conflict),
+            }
+        };
+        if tree == there {
+            // All of it is there already.
+            return Ok(Replayed::Clean { head: onto.to_owned() });
+        }
+        let told = match words.filter(|_| !is_alone) {
+            Some(words) => Some(in_one(words, &self.messages(from, head)?)),
+            None => None,
+        };
+        let text = on_top(&raw, &tree, onto, told.as_deref());
+        let head =
+            self.vcs.git(&["hash-object", "-t", "commit", "-w", "--stdin"]).input(&text).line()?;
+        self.vcs.remember_tree(&head, &tree);
+        Ok(Replayed::Clean { head })
+    }
+
+    /// What the commits between two say, the oldest first.
+    fn messages(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
+        let range = format!("{from}..{to}");
+        let listed = self.vcs.git(&["log", "--reverse", "--format=%B%x00", &range, "--"]).run()?;
+        let listed = String::from_utf8_lossy(&listed).into_owned();
+        let all = listed.split('\0').map(str::trim).filter(|text| !text.is_empty());
+        Ok(all.map(str::to_owned).collect())
+    }
+
+    /// What a commit does to the tree before it, done to the tree `there`.
+    fn merged(
+        &self,
+        from: &str,
+        commit: &str,
+        there: &str,
+    ) -> Result<Result<String, Replayed>, GitError> {
+        // For git, what both sides come from is what both commits come from.
+        let ours = self.vcs.commit_tree(there, &[from], "there\n", Author::Ralph)?;
+        let merge =
+            ["merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", &ours, commit];
+        let (clean, printed) = self.vcs.git(&merge).yes_or_no()?;
+        let mut parts = printed.split(|byte| *byte == 0);
+        let tree = String::from_utf8_lossy(parts.next().unwrap_or_default()).trim().to_owned();
+        if clean {
+            return Ok(Ok(tree));
+        }
+        let mut files: Vec<String> = parts
+            .filter(|name| !name.is_empty())
+            .map(|name| String::from_utf8_lossy(name).into_owned())
+            .collect();
+        files.dedup();
+        let text = self.vcs.patch(there, &tree, CONFLICT_TEXT)?;
+        Ok(Err(Replayed::Conflict { files, text }))
+    }
+
+    /// The files that would change between these commits, and that the person has changed or put there.
+    pub fn in_the_way(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
+        let changes = self.vcs.diff(from, to)?;
+        // What is not as the index has it may only have been touched.
+        let _ = self.vcs.git(&["update-index", "-q", "--refresh"]).run();
+        let mut arguments = vec!["diff-index"];
+        arguments.extend(RAW);
+        arguments.extend([from, "--"]);
+        let dirty = parse_changes("diff-index", &self.vcs.git(&arguments).run()?)?;
+        let touched: HashSet<_> = dirty.into_iter().map(|change| change.path).collect();
+        let stands = |change: &&Change| {
+            // What git does not know of stands where a new file would.
+            let unknown = change.from.is_none()
+                && self.vcs.worktree().join(os_path(&change.path)).symlink_metadata().is_ok();
+            unknown || touched.contains(&change.path)
+        };
+        let found = changes.iter().filter(stands);
+        Ok(found.map(|change| String::from_utf8_lossy(&change.path).into_owned()).collect())
+    }
+
+    /// Moves the branch, and the person's files with it. `HeadMoved` when it is not where it was, or when
+    /// a file changed a moment ago.
+    pub fn advance(&self, from: &str, to: &str) -> Result<(), GitError> {
+        let found = self.tip()?;
+        if found == to {
+            return Ok(());
+        }
+        let moved =
+            |found| GitError::HeadMoved { expected: Some(from.to_owned()), found: Some(found) };
+        if found != from {
+            return Err(moved(found));
+        }
+        let note = Note { branch: self.branch.clone(), from: from.to_owned(), to: to.to_owned() };
+        let path = self.note_path();
+        let text = toml::to_string(&note).map_err(std::io::Error::other);
+        text.and_then(|text| write_privately(&path, &text))
+            .map_err(|source| GitError::File { path: path.clone(), source })?;
+        crash::point("landing-noted");
+        let files = self.vcs.git(&["read-tree", "-m", "-u", from, to]).run();
+        if let Err(error) = files {
+            self.forget_note()?;
+            return Err(match self.in_the_way(from, to)?.is_empty() {
+                true => error,
+                false => moved(self.tip()?),
+            });
+        }
+        crash::point("landing-written");
+        let name = format!("refs/heads/{}", self.branch);
+        let says = format!("ralph: {to} has landed");
+        if let Err(error) = self.vcs.git(&["update-ref", "-m", &says, &name, to, from]).run() {
+            self.take_back(from, to)?;
+            self.forget_note()?;
+            let found = self.tip()?;
+            return Err(if found == from { error } else { moved(found) });
+        }
+        crash::point("landed");
+        self.forget_note()
+    }
+
+    /// Puts right what a killed run left of a landing. What was done, in a sentence.
+    pub fn mend(project: &Project) -> Result<Option<String>, GitError> {
+        let note = project.worktree.join(".ralph").join(NOTE);
+        let _ = sweep_halves(&note);
+        // Mostly there is nothing, and then it costs nothing.
+        match note.exists() {
+            true => Self::new(project)?.repair(),
+            false => Ok(None),
+        }
+    }
+
+    fn repair(&self) -> Result<Option<String>, GitError> {
+        let path = self.note_path();
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(GitError::File { path, source }),
+        };
+        let mut said = None;
+        if let Ok(note) = toml::from_str::<Note>(&text)
+            && note.branch == self.branch
+            && self.tip()? == note.from
+        {
+            let back = self.take_back(&note.from, &note.to)?;
+            if !back.is_empty() {
+                said = Some(format!(
+                    "files of work that was about to land went back: {} of them; it lands anew",
+                    back.len()
+                ));
+            }
+        }
+        self.forget_note()?;
+        Ok(said)
+    }
+
+    /// Takes what a commit would have changed out of the person's files again, as far as it is there.
+    fn take_back(&self, from: &str, to: &str) -> Result<Vec<PathBuf>, GitError> {
+        let candidate = Candidate {
+            tree: self.tree(to)?,
+            head: Some(from.to_owned()),
+            head_tree: self.tree(from)?,
+            leftovers: true,
+        };
+        let base = RunBase {
+            head: Some(from.to_owned()),
+            branch: Some(self.branch.clone()),
+            start: None,
+            settled_tree: candidate.head_tree.clone(),
+        };
+        self.vcs.put_back(&base, &candidate)
+    }
+
+    fn note_path(&self) -> PathBuf {
+        self.vcs.worktree().join(".ralph").join(NOTE)
+    }
+
+    fn forget_note(&self) -> Result<(), GitError> {
+        let path = self.note_path();
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            other => other.map_err(|source| GitError::File { path, source }),
+        }
+    }
+}
+
+impl GitVcs {
+    /// Makes the worktree and its branch this commit. What is not committed there is gone: save it first.
+    pub fn move_to(&self, commit: &str) -> Result<(), GitError> {
+        self.git(&["reset", "--quiet", "--hard", commit]).run().map(drop)
+    }
+
+    /// Goes back to a branch with what is checked out, if that came from it. No file changes.
+    pub(crate) fn come_home(&self, branch: &str) -> Result<(), GitError> {
+        let at = self.position()?;
+        if at.branch.as_deref() == Some(branch) {
+            return Ok(());
+        }
+        let name = format!("refs/heads/{branch}");
+        let other = || GitError::OtherBranch {
+            expected: Some(branch.to_owned()),
+            found: at.branch.clone(),
+        };
+        let (Some(head), Some(own)) = (&at.head, self.commit_parts(&name)?) else {
+            return Err(other());
+        };
+        let below = ["merge-base", "--is-ancestor", &own.id, head];
+        if !self.git(&below).yes_or_no()?.0 {
+            return Err(other());
+        }
+        self.git(&["update-ref", &name, head, &own.id]).run()?;
+        self.git(&["symbolic-ref", "HEAD", &name]).run()?;
+        self.warn(format!("what was committed on {} is on {branch} now", at.branch_words()));
+        Ok(())
+    }
+}
+
+/// How much of a conflict is kept, in bytes.
+const CONFLICT_TEXT: usize = 6_000;
+
+/// What the head of a commit says under a name, each time.
+fn header<'r>(raw: &'r [u8], name: &str) -> impl Iterator<Item = &'r str> {
+    let lines = raw.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
+    let lines = lines.filter_map(|line| std::str::from_utf8(line).ok()?.split_once(' '));
+    lines.filter(move |(key, _)| *key == name).map(|(_, value)| value)
+}
+
+/// What several commits say, as the words of one.
+fn in_one((subject, body): (&str, &str), all: &[String]) -> String {
+    let told: Vec<String> =
+        all.iter().map(|text| format!("- {}", text.replace('\n', "\n  "))).collect();
+    let told = told.join("\n").lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+    let parts = [subject, body, &told];
+    let parts = parts.into_iter().map(str::trim).filter(|part| !part.is_empty());
+    format!("{}\n", parts.collect::<Vec<_>>().join("\n\n")).replace('\0', "")
+}
+
+/// A commit with another tree and another parent: who made it and when stay, and what it says unless it
+/// is to say something else. A signature would be wrong.
+fn on_top(raw: &[u8], tree: &str, parent: &str, words: Option<&str>) -> Vec<u8> {
+    let split = raw.windows(2).position(|pair| pair == b"\n\n").unwrap_or(raw.len());
+    let (head, rest) = raw.split_at(split);
+    let mut text = format!("tree {tree}\nparent {parent}").into_bytes();
+    let mut dropped = false;
+    for line in head.split(|byte| *byte == b'\n') {
+        let goes_on = line.starts_with(b" ");
+        let out = [&b"tree "[..], b"parent ", b"gpgsig", b"mergetag "];
+        dropped = if goes_on { dropped } else { out.iter().any(|name| line.starts_with(name)) };
+        if !dropped {
+            text.push(b'\n');
+            text.extend_from_slice(line);
+        }
+    }
+    match words {
+        Some(words) => text.extend_from_slice(format!("\n\n{words}").as_bytes()),
+        None => text.extend_from_slice(rest),
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_keeps_its_author_and_its_words_and_loses_its_signature() {
+        let raw =
+            b"tree aa\nparent bb\nparent cc\nauthor A <a@x> 1 +0000\ncommitter C <c@x> 2 +0100\n\
+            gpgsig -----BEGIN\n line\n -----END\nencoding latin1\n\nsubject\n\nbody\n";
+        let text = String::from_utf8(on_top(raw, "tt", "pp", None)).unwrap();
+        assert_eq!(
+            text,
+            "tree tt\nparent pp\nauthor A <a@x> 1 +0000\ncommitter C <c@x> 2 +0100\n\
+             encoding latin1\n\nsubject\n\nbody\n"
+        );
+        let text = String::from_utf8(on_top(raw, "tt", "pp", Some("other\n"))).unwrap();
+        assert!(text.ends_with("encoding latin1\n\nother\n"), "{text}");
+    }
+
+    #[test]
+    fn several_commits_are_told_in_one() {
+        let text = in_one(("subject", "Task: x"), &["one\n\nwhy one".into(), "two".into()]);
+        assert_eq!(text, "subject\n\nTask: x\n\n- one\n\n  why one\n- two\n");
+    }
+}
