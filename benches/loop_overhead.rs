@@ -244,6 +244,7 @@ fn setup(repo: &Path, program: &Path) -> Setup {
         ids,
         notices: vec![],
         disk_floor: 0,
+        publish: None,
         project,
     }
 }

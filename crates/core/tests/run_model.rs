@@ -9,10 +9,10 @@ use ralph_core::agent::{self, EndClass, ProcessEnd, SessionEnd, Signals, Tier};
 use ralph_core::ids::{AttemptId, QuestionId, RunId};
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    Claims, Class, Commits, Control, Effect, EndsWhen, Exhausted, Fact, GateReport, Input, Landing,
-    Phase, Picker, Policy, Port, Request, RunEvent, RunState, SessionReport, Settled, SlotId,
-    Survey, TaskAction, TaskBrief, TaskResult, Unit, VERIFIER, Verifier, VerifierModel,
-    VerifierReport, Wish, decide,
+    Cancel, Claims, Class, Commits, Control, Effect, EndsWhen, Exhausted, Fact, GateReport, Input,
+    Landing, Phase, Picker, Policy, Port, Publication, Publish, PublishEnd, Request, RunEvent,
+    RunState, SessionReport, Settled, SlotId, Survey, TaskAction, TaskBrief, TaskResult, Unit,
+    VERIFIER, Verifier, VerifierModel, VerifierReport, Wish, decide,
 };
 use ralph_core::task::{Counts, RetryLimit, Status};
 use ralph_core::{AgentId, TaskId, Timestamp};
@@ -53,6 +53,22 @@ fn verified(policy: Policy) -> Policy {
     Policy { verify: Some(Box::new(verifier)), ..policy }
 }
 
+/// Whose branch is published when it is complete.
+fn published(policy: Policy) -> Policy {
+    Policy { publish: Some(Publish { auto_push: false, auto_pr: true }), ..policy }
+}
+
+fn publication(dice: &mut Dice<'_>) -> Publication {
+    const ENDS: [PublishEnd; 3] = [PublishEnd::Opened, PublishEnd::Failed, PublishEnd::Interrupted];
+    Publication {
+        end: ENDS[usize::from(dice.roll(3))],
+        branch: "feature".to_owned(),
+        page: String::new(),
+        why: "it broke".to_owned(),
+        command: String::new(),
+    }
+}
+
 /// Dice that a test case brings along.
 struct Dice<'a> {
     rolls: &'a [u8],
@@ -84,6 +100,7 @@ struct World {
     waiting: u64,
     claims: u64,
     finished: u32,
+    published: u32,
     in_session: bool,
     settled: Vec<(TaskId, Class)>,
     started: Vec<u32>,
@@ -105,6 +122,7 @@ impl World {
             waiting: 0,
             claims: 0,
             finished: 0,
+            published: 0,
             in_session: false,
             settled: vec![],
             started: vec![],
@@ -186,8 +204,16 @@ impl World {
                     self.pending
                         .retain(|e| !matches!(e, Effect::Wake { slot: s, .. } if *s == slot));
                 }
-                Effect::StopSession { .. } | Effect::HoldTask { .. } | Effect::ResetTask { .. } => {
+                Effect::Publish => {
+                    prop_assert_eq!(self.published, 0, "published twice");
+                    self.published += 1;
+                    prop_assert!(self.state.slots.iter().all(|slot| slot.phase == Phase::Free));
+                    self.pending.push(effect);
                 }
+                Effect::StopSession { .. }
+                | Effect::StopPublishing
+                | Effect::HoldTask { .. }
+                | Effect::ResetTask { .. } => {}
                 _ => self.pending.push(effect),
             }
         }
@@ -379,6 +405,7 @@ impl World {
                 };
                 Input::Settled { slot, settled: Box::new(settled) }
             }
+            Effect::Publish => Input::Published(publication(dice)),
             Effect::Wake { slot, at, .. } => {
                 self.now = at.unwrap_or(self.now).max(self.now);
                 Input::Woken { slot }
@@ -470,7 +497,7 @@ impl World {
     /// Something that nobody waits for.
     fn stray(&mut self, dice: &mut Dice<'_>) -> Result<(), TestCaseError> {
         let slot = SlotId::from(dice.roll(4));
-        let input = match dice.roll(9) {
+        let input = match dice.roll(10) {
             0 => Input::Woken { slot },
             1 => Input::NothingToClaim { slot: 9 },
             2 => Input::SessionStarted { slot: 9, log: String::new() },
@@ -482,6 +509,7 @@ impl World {
             5 => Input::Control(Control::Resume),
             6 => Input::Control(Control::Skip { task: TaskId::new("t-1").unwrap() }),
             7 => Input::Control(Control::Retry { task: TaskId::new("t-2").unwrap() }),
+            8 if self.published == 0 => Input::Published(publication(dice)),
             _ => Input::Judged { slot: 9, tree: String::new(), gates: vec![], restless: false },
         };
         // A slot is woken once per wait: the engine forgets the timer of a wait that is over.
@@ -543,10 +571,12 @@ proptest! {
         cancel_at in proptest::option::of(1usize..80),
         verify in any::<bool>(),
         integrates in any::<bool>(),
+        publish in any::<bool>(),
     ) {
         let picker = if picks { Picker::Agent } else { Picker::Loop };
         let policy = Policy { integrates, ..policy(picker, slots, max) };
         let policy = if verify { verified(policy) } else { policy };
+        let policy = if publish { published(policy) } else { policy };
         let world = play(policy, tasks, &rolls, cancel_at)?;
         let folded = RunState::fold(&world.events).unwrap();
         prop_assert_eq!(&folded, &world.state);
@@ -556,6 +586,16 @@ proptest! {
             let is_end = matches!(last.fact, Fact::RunEnded { .. });
             prop_assert!(is_end);
         }
+        // A complete run has published, once, and whatever came of it the run is complete.
+        let outcome = world.events.iter().find_map(|event| match &event.fact {
+            Fact::RunEnded { outcome } => Some(outcome.clone()),
+            _ => None,
+        });
+        let complete = outcome.is_some_and(|outcome| outcome.reason.name() == "Complete");
+        if publish && complete && world.state.cancel == Cancel::No {
+            prop_assert_eq!(world.published, 1);
+        }
+        prop_assert!(publish || world.published == 0);
         // A number is given out again only when its iteration did not count.
         prop_assert!(world.ended.len() <= world.started.len());
     }
@@ -614,6 +654,7 @@ proptest! {
         let integrates = slots > 1;
         let policy = Policy { integrates, ..policy(Picker::Loop, slots, Some(max)) };
         let policy = if max % 2 == 0 { verified(policy) } else { policy };
+        let policy = if tasks % 2 == 0 { published(policy) } else { policy };
         let world = play(policy, tasks, &rolls, None)?;
         prop_assert!(world.state.ended, "{:#?}", world.events.last());
     }

@@ -74,7 +74,14 @@ impl Shown {
         if let (Fact::IterationEnded { .. }, Some(slot)) = (&event.fact, slot) {
             self.slots.retain(|other| *other != slot);
         }
-        inside && !matches!(event.fact, Fact::StopDecided { .. } | Fact::RunEnded { .. })
+        let after = matches!(
+            event.fact,
+            Fact::StopDecided { .. }
+                | Fact::Publishing
+                | Fact::Published { .. }
+                | Fact::RunEnded { .. }
+        );
+        inside && !after
     }
 }
 
@@ -115,6 +122,8 @@ fn slot_of(fact: &Fact) -> Option<SlotId> {
         | Fact::Anomaly { .. }
         | Fact::StopDecided { .. }
         | Fact::RunEnded { .. }
+        | Fact::Publishing
+        | Fact::Published { .. }
         | Fact::Unknown => None,
     }
 }

@@ -270,6 +270,8 @@ impl<W: Write> Reporter for SessionLog<W> {
             | Fact::MarkerFound { .. }
             | Fact::Anomaly { .. }
             | Fact::StopDecided { .. }
+            | Fact::Publishing
+            | Fact::Published { .. }
             | Fact::Unknown => {}
         }
     }

@@ -88,6 +88,9 @@ impl StatusPage {
         if let Some(forecast) = &self.forecast {
             say("rest", &rest(forecast));
         }
+        if let Some(made) = self.run.as_ref().and_then(|run| run.publication.as_ref()) {
+            say("published", &made.sentence());
+        }
         if let Some(level) = &self.level {
             say("box", level);
         }

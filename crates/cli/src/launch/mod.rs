@@ -7,6 +7,7 @@
 //! | `agent` | which program the agent is, and what it finds in its environment |
 //! | `gates` | which gates are in force |
 //! | `prompt` | template, feature texts, skills |
+//! | `publish` | where the branch of a run goes |
 //! | `source` | the plan file or the store, and the preset that goes with it |
 //! | `feature` | runs for the texts and the tasks of a feature |
 //! | `display` | who shows the run |
@@ -21,6 +22,7 @@ mod gates;
 mod notify;
 mod policy;
 mod prompt;
+mod publish;
 mod source;
 
 use std::path::PathBuf;
@@ -325,6 +327,7 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
     let reporters = display::reporters(wishes, &config, &project, &logs, context)?;
     let desk = TaskDesk::new(context.environment.clone(), project.clone(), config.clone());
     let opened = store_path.clone();
+    let publish = publish::setup(wishes, &config, &project, &policy, &logs)?;
     let setup = Setup {
         vcs: Arc::new(vcs),
         lock,
@@ -379,6 +382,7 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
         ids,
         notices: ready.notices,
         disk_floor: DISK_FLOOR,
+        publish,
         project,
     };
     run::run(setup, reporters).map_err(run_error)

@@ -120,6 +120,7 @@ pub(super) fn policy(
             let model = verifier_model(config, agent, verifier);
             Box::new(Verifier { agent: name, model })
         }),
+        publish: super::publish::wanted(wishes, config, preset),
     };
     Ok(match &wishes.mode {
         Mode::Build => policy,

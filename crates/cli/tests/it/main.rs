@@ -24,6 +24,7 @@ mod looping;
 mod pages;
 mod parallel;
 mod plans;
+mod publishing;
 mod recovering;
 mod reference;
 mod script_agent;

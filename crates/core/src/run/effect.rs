@@ -200,6 +200,10 @@ pub enum Effect {
         /// Whose.
         slot: SlotId,
     },
+    /// Publish the branch of the complete run.
+    Publish,
+    /// End every push and request that is under way, and begin none.
+    StopPublishing,
     /// End the run. The last effect.
     Finish {
         /// How.

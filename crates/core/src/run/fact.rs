@@ -10,6 +10,7 @@ use super::landing::Landing;
 use super::notice::Notice;
 use super::outcome::Outcome;
 use super::policy::Policy;
+use super::publish::Publication;
 use super::state::Resume;
 use super::verifier::VerifierReport;
 use crate::agent::{ProcessEnd, SessionEnd, Signals};
@@ -530,6 +531,14 @@ pub enum Fact {
     RunEnded {
         /// How.
         outcome: Outcome,
+    },
+    /// The branch of the complete run is being published.
+    Publishing,
+    /// That is over, whatever came of it.
+    Published {
+        /// What came of it.
+        #[serde(flatten)]
+        publication: Publication,
     },
     /// A line of a newer version.
     #[serde(other)]

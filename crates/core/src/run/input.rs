@@ -7,6 +7,7 @@ use super::control::Control;
 use super::fact::{About, GateReport, SessionReport, TaskBrief};
 use super::landing::Landing;
 use super::notice::Notice;
+use super::publish::Publication;
 use super::verifier::VerifierReport;
 use crate::ids::{AgentId, QuestionId, TaskId};
 use crate::task::{Counts, Status};
@@ -208,6 +209,8 @@ pub enum Input {
         /// Whose.
         slot: SlotId,
     },
+    /// Publishing is over, whatever came of it.
+    Published(Publication),
     /// A person.
     Control(Control),
     /// Something that a person should know.
@@ -234,6 +237,7 @@ impl Input {
             Self::ClaimLost { .. } => "claim_lost",
             Self::PortFailed { .. } => "port_failed",
             Self::Woken { .. } => "woken",
+            Self::Published(_) => "published",
             Self::Control(_) => "control",
             Self::Notice(_) => "notice",
         }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::publish::Publish;
 use super::verifier::Verifier;
 use crate::policy::strategy::{Strategy, TierNames};
 use crate::task::RetryLimit;
@@ -170,6 +171,9 @@ pub struct Policy {
     /// Who looks at what the gates let through; `None` is nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Box<Verifier>>,
+    /// What a complete run does with its branch; `None` is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub publish: Option<Publish>,
 }
 
 fn settled() -> Vec<EndsWhen> {
@@ -205,6 +209,7 @@ impl Default for Policy {
             asks: false,
             integrates: false,
             verify: None,
+            publish: None,
         }
     }
 }

@@ -10,6 +10,7 @@ use super::fact::{Fact, RunEvent, SessionReport};
 use super::notice::Notice;
 use super::outcome::{Outcome, StopReason};
 use super::policy::{Exhausted, OnRed, Picker, Policy};
+use super::publish::Publishing;
 use super::slot::{Circumstances, Difference, Phase, Slot};
 use crate::agent::Usage;
 use crate::ids::{AgentId, RunId, TaskId};
@@ -124,6 +125,8 @@ pub struct RunState {
     pub cancel: Cancel,
     /// It is going to end.
     pub stop: Option<StopReason>,
+    /// How far publishing its branch is.
+    pub publishing: Publishing,
     /// It has ended.
     pub ended: bool,
 }
@@ -168,6 +171,7 @@ impl RunState {
             paused: false,
             cancel: Cancel::No,
             stop: None,
+            publishing: Publishing::No,
             ended: false,
         }
     }
@@ -389,6 +393,7 @@ impl RunState {
                 }
             }
             Fact::StopDecided { reason } => self.stop = Some(reason.clone()),
+            Fact::Publishing | Fact::Published { .. } => self.publishing.evolve(fact),
             Fact::RunEnded { .. } => self.ended = true,
             Fact::Noticed { notice: Notice::BudgetNear { budget, task, .. } } => {
                 self.warned.push((*budget, task.clone()));

@@ -7,7 +7,9 @@ use super::slot_view::{Doing, SlotView};
 use super::words;
 use crate::agent::Usage;
 use crate::ids::{QuestionId, RunId, TaskId};
-use crate::run::{Budget, Class, Control, Fact, Notice, Outcome, RunEvent, SlotId, StopReason};
+use crate::run::{
+    Budget, Class, Control, Fact, Notice, Outcome, Publication, RunEvent, SlotId, StopReason,
+};
 use crate::task::{Counts, Status};
 use crate::time::Timestamp;
 
@@ -134,6 +136,8 @@ pub struct RunView {
     pub paused: bool,
     /// It is going to stop.
     pub stopping: Option<StopReason>,
+    /// What came of publishing its branch.
+    pub publication: Option<Publication>,
     /// It has ended.
     pub outcome: Option<Outcome>,
 }
@@ -257,6 +261,12 @@ impl RunView {
                 Control::Cancel { .. } | Control::Skip { .. } | Control::Retry { .. } => {}
             },
             Fact::StopDecided { reason } => self.stopping = Some(reason.clone()),
+            Fact::Published { publication } => {
+                if publication.is_warning() {
+                    self.warn(publication.sentence());
+                }
+                self.publication = Some(publication.clone());
+            }
             Fact::RunEnded { outcome } => {
                 self.counts = outcome.left;
                 self.usage = outcome.usage;
@@ -280,6 +290,7 @@ impl RunView {
             Fact::HeadMoved { slot } => self.at(*slot, event),
             Fact::WorkPutBack { .. }
             | Fact::MarkerFound { .. }
+            | Fact::Publishing
             | Fact::Anomaly { .. }
             | Fact::Unknown => {}
         }

@@ -165,6 +165,8 @@ impl SlotView {
             | Fact::Anomaly { .. }
             | Fact::StopDecided { .. }
             | Fact::RunEnded { .. }
+            | Fact::Publishing
+            | Fact::Published { .. }
             | Fact::Unknown => return,
         };
         if self.doing != doing {

@@ -3,7 +3,7 @@
 
 use super::run_view::RunView;
 use crate::records::Verdict;
-use crate::run::{About, Class, Control, Notice, Port, StopReason, TaskBrief, Wait};
+use crate::run::{About, Class, Control, Notice, Port, PublishEnd, StopReason, TaskBrief, Wait};
 use crate::task::Status;
 
 /// How an attempt ended, in words that can follow "back:".
@@ -267,6 +267,12 @@ pub fn next(view: &RunView) -> Vec<String> {
         | StopReason::Budget { .. }
         | StopReason::Limit { .. }
         | StopReason::Error { .. } => commands.push(again),
+    }
+    if let Some(made) = view.publication.as_ref().filter(|made| made.is_warning()) {
+        commands.extend(Some(made.command.clone()).filter(|command| !command.is_empty()));
+        if made.end != PublishEnd::ByHand {
+            commands.push(self::again(view));
+        }
     }
     for task in view.failed_tasks.iter().chain(&view.held_tasks).take(3) {
         commands.push(format!("ralph task show {}", task.id));

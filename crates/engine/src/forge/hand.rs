@@ -42,7 +42,7 @@ pub(super) fn by_hand(
 }
 
 /// A word as a shell reads it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@+".contains(c);
     match word.chars().all(plain) {
         true => word.to_owned(),

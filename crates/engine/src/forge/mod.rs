@@ -23,3 +23,4 @@ mod hand;
 mod way;
 
 pub use github::{GitHub, Place};
+pub(crate) use hand::quoted;

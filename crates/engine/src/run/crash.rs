@@ -45,6 +45,8 @@ pub const WORKTREE_POINTS: &[&str] = &[
 /// The points on the way of work from a worktree of its own onto the branch of the run.
 pub const LANDING_POINTS: &[&str] =
     &["integrating", "integrated", "landing-noted", "landing-written", "landed"];
+/// The points on the way of a branch to its remote and to its pull request.
+pub const PUBLISH_POINTS: &[&str] = &["before-push", "after-push", "after-pr"];
 
 struct Armed {
     point: String,
@@ -65,7 +67,9 @@ pub fn arm(text: &str) -> bool {
 }
 
 fn is_point(name: &str) -> bool {
-    [POINTS, WORKTREE_POINTS, LANDING_POINTS].iter().any(|points| points.contains(&name))
+    [POINTS, WORKTREE_POINTS, LANDING_POINTS, PUBLISH_POINTS]
+        .iter()
+        .any(|points| points.contains(&name))
 }
 
 /// Passes a point.

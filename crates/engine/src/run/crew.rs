@@ -18,6 +18,7 @@ use super::baseline::Baseline;
 use super::day::{Loose, sessions_before};
 use super::dispatcher::Dispatcher;
 use super::display::Display;
+use super::publish::Publisher;
 use super::setup::Setup;
 use super::site::Site;
 use super::surroundings::Surroundings;
@@ -153,6 +154,8 @@ pub(super) struct Crew {
     pub(super) baseline: tokio::sync::OnceCell<Baseline>,
     /// Rings when the store was changed by anybody.
     pub(super) changed: watch::Sender<u64>,
+    /// What the pushes of the run share.
+    pub(super) publisher: Publisher,
 }
 
 impl Crew {
@@ -223,6 +226,7 @@ impl Crew {
             loose: Mutex::new(loose),
             baseline: tokio::sync::OnceCell::new(),
             changed: watch::Sender::new(0),
+            publisher: Publisher::default(),
         })
     }
 

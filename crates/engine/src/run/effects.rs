@@ -95,6 +95,10 @@ impl Crew {
             }
             Effect::Wake { slot, at, on_change } => self.wake_later(slot, at, on_change),
             Effect::StopWaiting { slot } => self.stop_waiting(slot),
+            Effect::Publish => return Some(Box::new(|crew| crew.publish())),
+            Effect::StopPublishing => {
+                self.publisher.stop.send_replace(Stop::Kill);
+            }
             Effect::Finish { .. } => {}
         }
         None

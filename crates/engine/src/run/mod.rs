@@ -19,6 +19,7 @@
 //! | `baseline` | what the gates said before the first session |
 //! | `protected` | files that sessions should leave alone |
 //! | `settle` | writing down what was decided, in an order that survives a crash |
+//! | `publish` | the branch of the run goes out |
 //! | `watch` | leases, changes of the plan, timers |
 //! | [`state_file`] | `state.toml` |
 //! | [`journal`] | `events.jsonl` |
@@ -43,6 +44,7 @@ pub mod place;
 mod plan;
 pub mod prompting;
 mod protected;
+mod publish;
 mod recover;
 mod session;
 mod settle;
@@ -60,4 +62,4 @@ pub use dispatcher::{RunError, run};
 pub use integrate::Grounds;
 pub use overhead::Shape;
 pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};
-pub use setup::{GateRules, GateSpec, PromptStyle, Setup, VerifierSetup};
+pub use setup::{GateRules, GateSpec, PromptStyle, PublishSetup, Setup, VerifierSetup};

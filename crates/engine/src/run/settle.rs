@@ -103,6 +103,7 @@ impl Crew {
         let counts = self.counts();
         self.keep_failure(slot, settlement);
         self.move_out(slot, settlement.land || settlement.put_back);
+        self.push_settled(settlement);
         let put_back = u32::try_from(put_back).unwrap_or(u32::MAX);
         let settled = Settled { tasks, commit, head, saved, put_back, tree, counts };
         Ok(Input::Settled { slot, settled: Box::new(settled) })

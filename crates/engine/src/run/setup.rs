@@ -82,6 +82,21 @@ pub struct VerifierSetup {
     pub cassette: Option<PathBuf>,
 }
 
+/// Where the branch of a run goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishSetup {
+    /// The remote.
+    pub remote: String,
+    /// The branch that pull requests go to.
+    pub base: String,
+    /// Patterns of branches that are never pushed to.
+    pub protected: Vec<String>,
+    /// What the branch is for; may be empty.
+    pub goal: String,
+    /// The folder for the text of a pull request that a person has to open.
+    pub drafts: PathBuf,
+}
+
 /// Everything that a run needs.
 pub struct Setup {
     /// The repository.
@@ -166,4 +181,6 @@ pub struct Setup {
     pub notices: Vec<Notice>,
     /// Bytes that must be free on the disk before a task is claimed.
     pub disk_floor: u64,
+    /// Where its branch goes; `None` is nowhere.
+    pub publish: Option<PublishSetup>,
 }

@@ -7,6 +7,7 @@
 //! | `entries` | what git says about paths: entries of trees and their changes |
 //! | `scratch` | a temporary index: how trees are written without touching the person's |
 //! | `start` | what was uncommitted before the run |
+//! | `base` | which branch pull requests go to |
 //! | `candidate`, `commit` | the tree to judge, and the commit when it is green |
 //! | `checkout` | a fresh checkout of a candidate, thrown away afterwards |
 //! | `hooks` | the person's hooks, on the loop's own commits |
@@ -18,6 +19,7 @@
 //! | [`worktree`] | a worktree per branch: made, repaired and removed |
 //! | [`fake`] | version control in memory, for tests and benches |
 
+mod base;
 mod candidate;
 mod checkout;
 mod commit;
@@ -37,6 +39,7 @@ pub mod trunk;
 pub mod wip;
 pub mod worktree;
 
+pub use base::pr_base;
 pub use fake::FakeVcs;
 pub use in_place::GitVcs;
 pub use push::{Push, PushError, Pushed};

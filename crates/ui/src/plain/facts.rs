@@ -145,6 +145,11 @@ impl<W: Write> PlainReporter<W> {
                     self.named("stopping", Meaning::Warning, &reason.sentence());
                 }
             }
+            Fact::Publishing => {
+                self.named("publishing", Meaning::Faint, "the branch of the run");
+            }
+            // The summary, which follows at once, tells it.
+            Fact::Published { .. } => {}
             Fact::RunEnded { .. } => {
                 let lines = summary(&self.view, self.look());
                 self.lines(lines);

@@ -108,6 +108,9 @@ fn figures(view: &RunView, outcome: &Outcome, look: Look) -> Vec<String> {
     if let Some(last) = view.commits.last() {
         say("commits", &format!("{}, last {}", view.commit_count, last.short()));
     }
+    if let Some(made) = view.publication.as_ref().filter(|made| !made.is_warning()) {
+        say("published", &made.sentence());
+    }
     if let Some((name, _)) = &view.saved_start {
         say("saved", &format!("{name} (uncommitted before the run)"));
     }

@@ -7,6 +7,7 @@ mod after;
 mod integrate;
 mod look;
 mod people;
+mod publish;
 mod session;
 mod settle;
 #[cfg(test)]
@@ -64,6 +65,7 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
             draft.port_failed(input, *slot, *port, error, *for_good);
         }
         Input::Woken { slot } => draft.woken(input, *slot),
+        Input::Published(publication) => draft.published(input, publication),
         Input::Control(control) => draft.control(control),
         Input::Notice(notice) => draft.fact(Fact::Noticed { notice: notice.clone() }),
     }
@@ -171,6 +173,9 @@ impl Draft {
     fn finish_when_free(&mut self) {
         let Some(reason) = self.state.stop.clone() else { return };
         if self.state.ended || self.state.slots.iter().any(|slot| slot.phase != Phase::Free) {
+            return;
+        }
+        if self.publishes(&reason) {
             return;
         }
         let waiting: Vec<SlotId> = (0..self.state.slots.len() as SlotId)

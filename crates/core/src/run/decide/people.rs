@@ -28,6 +28,7 @@ impl Draft {
             }
             Control::Cancel { .. } => {
                 if self.state.cancel > before {
+                    self.stop_publishing();
                     self.cancel_slots();
                 }
             }

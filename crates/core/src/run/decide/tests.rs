@@ -6,6 +6,7 @@ mod iterations;
 mod landing;
 mod models;
 mod outcomes;
+mod publishing;
 mod verifying;
 
 use super::*;
@@ -309,7 +310,9 @@ impl World {
                 self.now = at.unwrap_or(self.now).max(self.now);
                 Input::Woken { slot }
             }
-            Effect::StopSession { .. }
+            Effect::Publish => Input::Published(publishing::opened()),
+            Effect::StopPublishing
+            | Effect::StopSession { .. }
             | Effect::Release { .. }
             | Effect::HoldTask { .. }
             | Effect::ResetTask { .. }

@@ -1,0 +1,42 @@
+//! Whether the branch of a run goes out, and where.
+
+use ralph_core::run::{Policy, Publish};
+use ralph_engine::project::Project;
+use ralph_engine::run::PublishSetup;
+use ralph_engine::run::place::RunLogs;
+use ralph_engine::vcs::pr_base;
+
+use super::{Mode, Target, Wishes, git_failed};
+use crate::config::{Config, Preset};
+use crate::error::CliError;
+
+/// What is asked for. Only work on a plan goes out; `branches` is the preset that opens pull requests.
+pub(super) fn wanted(wishes: &Wishes, config: &Config, preset: &Preset) -> Option<Publish> {
+    let auto_push = config.boolean("git.auto_push");
+    let set = config.unless_preset("git.auto_pr", Config::boolean);
+    let auto_pr = set.unwrap_or(preset.name == "branches");
+    let wanted = wishes.mode == Mode::Build && (auto_push || auto_pr);
+    wanted.then_some(Publish { auto_push, auto_pr })
+}
+
+/// Where it goes.
+pub(super) fn setup(
+    wishes: &Wishes,
+    config: &Config,
+    project: &Project,
+    policy: &Policy,
+    logs: &RunLogs,
+) -> Result<Option<PublishSetup>, CliError> {
+    if policy.publish.is_none() {
+        return Ok(None);
+    }
+    let remote = config.text("git.remote").to_owned();
+    let base = pr_base(project, config.text("git.pr_base"), &remote).map_err(git_failed)?;
+    let protected = config.list("git.protected_branches").into_iter().map(str::to_owned).collect();
+    let goal = match &wishes.target {
+        Target::All => String::new(),
+        Target::Feature(name) => format!("feature {name}"),
+        Target::Task(id) => format!("task {id}"),
+    };
+    Ok(Some(PublishSetup { remote, base, protected, goal, drafts: logs.folder.clone() }))
+}

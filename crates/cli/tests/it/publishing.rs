@@ -1,0 +1,343 @@
+//! The branch of a run goes out: to a real bare remote, which git reaches by a stand-in for ssh, and to the
+//! stand-in for GitHub on loopback.
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+
+use ralph_testkit::github::{Fault, GitHubServer, REPO, TOKEN, gh};
+use ralph_testkit::{Ran, TestEnv, send_signal};
+use serde_json::Value;
+
+use crate::looping::{
+    PATIENCE, again, arguments, build, cassette, journal, of_kind, project, runs, start, status,
+    wait_for_event, works,
+};
+
+/// A repository on the branch `feature` with one task, and its remote on the stand-in for GitHub.
+struct World {
+    env: TestEnv,
+    server: GitHubServer,
+}
+
+const PUBLISH: [&str; 2] = ["--set", "git.auto_pr=true"];
+const PUSH: [&str; 2] = ["--set", "git.auto_push=true"];
+
+impl World {
+    fn new(tasks: &[&str]) -> Self {
+        Self::on("git.example", tasks)
+    }
+
+    /// The remote is on this server, and the branch `main` is there already.
+    fn on(host: &str, tasks: &[&str]) -> Self {
+        let mut env = project(tasks);
+        let server = GitHubServer::start();
+        let remotes = env.folder().join("remotes");
+        std::fs::create_dir_all(&remotes).unwrap();
+        let bare = format!("../remotes/{REPO}.git");
+        env.git(&["init", "--quiet", "--bare", "--initial-branch=main", &bare]);
+        // What ssh would do on the other side.
+        let ssh = env.folder().join("ssh");
+        let script = format!("#!/bin/sh\ncd {} && exec sh -c \"$2\"\n", remotes.display());
+        std::fs::write(&ssh, script).unwrap();
+        std::fs::set_permissions(&ssh, PermissionsExt::from_mode(0o755)).unwrap();
+        env.set("GIT_SSH_COMMAND", ssh.to_str().unwrap()).set("GIT_SSH_VARIANT", "simple");
+        env.set("GITHUB_API_URL", &server.url()).set("GITHUB_SERVER_URL", "https://git.example");
+        env.set("GH_TOKEN", TOKEN);
+        env.git(&["branch", "--move", "main"]);
+        env.git(&["remote", "add", "origin", &bare]);
+        env.git(&["push", "--quiet", "origin", "main"]);
+        env.git(&["remote", "set-head", "origin", "main"]);
+        env.git(&["remote", "set-url", "origin", &format!("git@{host}:{REPO}.git")]);
+        env.git(&["switch", "--quiet", "-c", "feature"]);
+        Self { env, server }
+    }
+
+    fn bare(&self) -> PathBuf {
+        self.env.folder().join("remotes").join(format!("{REPO}.git"))
+    }
+
+    /// The commit of a branch at the remote.
+    fn remote_has(&self, branch: &str) -> Option<String> {
+        let bare = format!("--git-dir={}", self.bare().display());
+        let name = format!("refs/heads/{branch}");
+        let found = self.env.git(&[&bare, "for-each-ref", "--format=%(objectname)", &name]);
+        Some(found.trim().to_owned()).filter(|found| !found.is_empty())
+    }
+
+    fn branches(&self) -> usize {
+        let bare = format!("--git-dir={}", self.bare().display());
+        self.env.git(&[&bare, "for-each-ref", "refs/heads"]).lines().count()
+    }
+
+    fn head(&self) -> Option<String> {
+        Some(self.env.git(&["rev-parse", "HEAD"]).trim().to_owned())
+    }
+
+    fn hook(&self, name: &str, script: &str) {
+        let path = self.bare().join("hooks").join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+
+    /// The pull requests: title and body.
+    fn pulls(&self) -> Vec<(String, String)> {
+        let text = |pull: &Value, name: &str| pull[name].as_str().unwrap_or_default().to_owned();
+        self.server.pulls().iter().map(|pull| (text(pull, "title"), text(pull, "body"))).collect()
+    }
+
+    /// What the newest run told about publishing: nothing, or one line.
+    fn told(&self) -> Option<Value> {
+        let journal = journal(&self.env);
+        let told = of_kind(&journal, "published");
+        assert!(told.len() <= 1, "{told:?}");
+        assert_eq!(told.len(), of_kind(&journal, "publishing").len());
+        told.first().map(|told| (*told).clone())
+    }
+
+    fn end(&self) -> String {
+        self.told().map(|told| told["end"].as_str().unwrap().to_owned()).unwrap_or_default()
+    }
+}
+
+/// The run ended well; what it said.
+#[track_caller]
+fn complete(ran: Ran) -> String {
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("Complete"), "{}", ran.stderr);
+    ran.stderr
+}
+
+#[test]
+fn s4_11_a_complete_run_opens_one_pull_request_and_the_next_brings_it_up_to_date() {
+    let world = World::new(&["one"]);
+    let said = complete(build(&world.env, &[&works()], &PUBLISH));
+    let page = world.server.pulls()[0]["html_url"].as_str().unwrap().to_owned();
+    assert!(said.contains(&format!("opened {page}")), "{said}");
+    assert_eq!((world.remote_has("feature"), world.end().as_str()), (world.head(), "opened"));
+    let pulls = world.pulls();
+    let [(title, body)] = &pulls[..] else { panic!("{pulls:?}") };
+    assert_eq!(title, "feature");
+    for part in ["1 done.", "- [x] `one` one", "## Checks", "## Commits", "## Cost", "1 attempt"] {
+        assert!(body.contains(part), "{part}: {body}");
+    }
+    // Everything is done: nothing changes, and it is said.
+    let said = complete(again(&world.env, &PUBLISH));
+    assert!(said.contains(&format!("up to date: {page}")), "{said}");
+    assert!(world.env.ralph(&["status"]).success().contains(&page));
+    world.env.task(&["add", "two", "--id", "two"]);
+    let said = complete(build(&world.env, &[&works()], &PUBLISH));
+    assert!(said.contains(&format!("updated {page}")), "{said}");
+    let pulls = world.pulls();
+    assert_eq!(pulls.len(), 1, "{pulls:?}");
+    assert!(pulls[0].1.contains("2 done."), "{}", pulls[0].1);
+    assert_eq!((world.remote_has("feature"), world.branches()), (world.head(), 2));
+    let other =
+        world.server.asked().into_iter().any(|asked| asked.body.to_string().contains(TOKEN));
+    assert!(!other && !said.contains(TOKEN));
+}
+
+/// A store knows the tasks of other branches, too; they are not told twice.
+#[test]
+fn a_pull_request_tells_the_tasks_of_its_own_branch() {
+    let world = World::new(&["one"]);
+    complete(build(&world.env, &[&works()], &PUBLISH));
+    world.env.git(&["switch", "--quiet", "-c", "other", "main"]);
+    world.env.task(&["add", "two", "--id", "two"]);
+    complete(build(&world.env, &[&works()], &PUBLISH));
+    let pulls = world.pulls();
+    assert_eq!(pulls.len(), 2, "{pulls:?}");
+    assert!(pulls[1].1.contains("- [x] `two` two"), "{}", pulls[1].1);
+    assert!(!pulls[1].1.contains("`one`"), "{}", pulls[1].1);
+}
+
+#[test]
+fn the_real_gh_opens_it_too() {
+    let Some(gh) = gh() else { return };
+    let mut world = World::on("github.localhost", &["one"]);
+    let bin = world.env.folder().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(gh, bin.join("gh")).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let config = world.env.folder().join("gh-config");
+    let url = world.server.url();
+    world.env.set("PATH", &format!("{}:{path}", bin.display()));
+    world.env.set("GH_HOST", "github.localhost").set("HTTP_PROXY", &url);
+    world.env.set("GH_CONFIG_DIR", config.to_str().unwrap()).set("GITHUB_API_URL", "");
+    complete(build(&world.env, &[&works()], &PUBLISH));
+    assert_eq!((world.pulls().len(), world.end().as_str()), (1, "opened"));
+    let agent = |asked: &ralph_testkit::github::Asked| {
+        asked
+            .headers
+            .iter()
+            .any(|(name, value)| name == "user-agent" && value.contains("GitHub CLI"))
+    };
+    assert!(world.server.asked().iter().all(agent), "{:?}", world.server.asked());
+}
+
+/// Without gh and token the branch is pushed, and the person gets the command and the text.
+#[test]
+fn without_a_way_to_the_server_the_person_gets_the_command() {
+    let mut world = World::new(&["one"]);
+    world.env.set("GH_TOKEN", "");
+    let said = complete(build(&world.env, &[&works()], &PUBLISH));
+    assert_eq!((world.remote_has("feature"), world.end().as_str()), (world.head(), "by_hand"));
+    assert!(said.contains("gh pr create --repo=git.example/ada/engine --base=main"), "{said}");
+    assert!(
+        said.contains("GH_ENTERPRISE_TOKEN is not set") || said.contains("GH_TOKEN is not set")
+    );
+    let draft = runs(&world.env).pop().unwrap().join("pull-request.md");
+    assert!(std::fs::read_to_string(draft).unwrap().contains("- [x] `one` one"));
+    assert_eq!(world.pulls(), []);
+}
+
+/// Whatever refuses, the run is complete, the branch stays, and the next run tries again.
+#[test]
+fn what_refuses_a_branch_is_a_warning_with_the_command_and_is_tried_again() {
+    let world = World::new(&["one"]);
+    world.hook("pre-receive", "echo 'Not on Sundays.' >&2; exit 1");
+    let said = complete(build(&world.env, &[&works()], &PUBLISH));
+    assert!(said.contains("not published: origin refused `feature`"), "{said}");
+    assert!(said.contains("Not on Sundays") && said.contains("git push origin feature"), "{said}");
+    assert!(said.contains("ralph build"), "{said}");
+    assert_eq!((world.end().as_str(), world.remote_has("feature")), ("failed", None));
+    assert_eq!((status(&world.env, "one").as_str(), world.pulls().len()), ("done", 0));
+    std::fs::remove_file(world.bare().join("hooks/pre-receive")).unwrap();
+    world.server.fault(Fault::Answer(502, vec![], Value::Null));
+    let said = complete(again(&world.env, &PUBLISH));
+    assert!(said.contains("git.example has a problem (502)"), "{said}");
+    assert_eq!((world.end().as_str(), world.remote_has("feature")), ("failed", world.head()));
+    complete(again(&world.env, &PUBLISH));
+    assert_eq!((world.end().as_str(), world.pulls().len()), ("opened", 1));
+}
+
+#[test]
+fn a_remote_that_moved_on_is_never_forced() {
+    let world = World::new(&["one"]);
+    // Somebody else pushed to the branch.
+    world.env.git(&["commit", "--quiet", "--allow-empty", "-m", "theirs"]);
+    world.env.git(&["push", "--quiet", world.bare().to_str().unwrap(), "feature"]);
+    let theirs = world.remote_has("feature");
+    world.env.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    let said = complete(build(&world.env, &[&works()], &PUBLISH));
+    assert!(said.contains("ralph never pushes by force"), "{said}");
+    assert!(said.contains("git fetch origin"), "{said}");
+    assert_eq!((world.remote_has("feature"), world.pulls().len()), (theirs, 0));
+}
+
+#[test]
+fn a_run_without_a_remote_says_so() {
+    let world = World::new(&["one"]);
+    world.env.git(&["remote", "remove", "origin"]);
+    let all = [&PUBLISH[..], &["--set", "git.pr_base=main"]].concat();
+    let said = complete(build(&world.env, &[&works()], &all));
+    assert!(said.contains("there is no remote `origin`"), "{said}");
+    assert!(said.contains("git remote add origin URL"), "{said}");
+}
+
+#[test]
+fn a_protected_branch_is_untouched() {
+    let world = World::new(&["one", "two"]);
+    let before = world.remote_has("main");
+    world.env.git(&["switch", "--quiet", "main"]);
+    // It is where pull requests go: there is nothing to open, and that is no error.
+    let said = complete(build(&world.env, &[&works(), &works()], &PUBLISH));
+    assert!(said.contains("nothing to publish: `main` is the branch that pull requests go to"));
+    assert!(!said.contains("not published"), "{said}");
+    assert_eq!((world.end().as_str(), world.remote_has("main")), ("nothing", before.clone()));
+    // Pushed it is not either: said once, not after each iteration and at the end.
+    for task in ["three", "four"] {
+        world.env.task(&["add", task, "--id", task]);
+    }
+    let said = complete(build(&world.env, &[&works(), &works()], &PUSH));
+    let sentence = "`main` is a protected branch and is not pushed";
+    let warnings = said.split("Warnings").nth(1).unwrap();
+    assert_eq!(warnings.matches(sentence).count(), 1, "{said}");
+    let notices = journal(&world.env);
+    let notices = of_kind(&notices, "noticed");
+    let told = notices.iter().filter(|notice| notice.to_string().contains(sentence)).count();
+    assert_eq!((told, world.remote_has("main")), (1, before));
+    // Another name for it is as protected.
+    world.env.git(&["switch", "--quiet", "-c", "release/2"]);
+    world.env.task(&["add", "five", "--id", "five"]);
+    let all = [&PUBLISH[..], &["--set", "git.protected_branches=[\"release/*\"]"]].concat();
+    let said = complete(build(&world.env, &[&works()], &all));
+    assert!(said.contains("`release/2` is a protected branch"), "{said}");
+    assert_eq!((world.end().as_str(), world.branches()), ("failed", 1));
+}
+
+#[test]
+fn a_branch_without_commits_has_nothing_to_publish() {
+    let world = World::new(&["one"]);
+    world.env.ralph(&["task", "claim", "one"]).success();
+    world.env.ralph(&["task", "done", "one"]).success();
+    let said = complete(build(&world.env, &[], &PUBLISH));
+    assert!(said.contains("nothing to publish: `feature` has no commits beyond `main`"), "{said}");
+    assert_eq!((world.end().as_str(), world.branches()), ("nothing", 1));
+}
+
+#[test]
+fn s4_14_each_green_iteration_is_pushed_where_that_is_wanted() {
+    let world = World::new(&["one", "two"]);
+    let pushes = world.env.folder().join("pushes");
+    world.hook("post-receive", &format!("cat >> {}", pushes.display()));
+    complete(build(&world.env, &[&works(), &works()], &PUSH));
+    let count = || std::fs::read_to_string(&pushes).unwrap_or_default().lines().count();
+    assert_eq!((world.remote_has("feature"), count()), (world.head(), 2));
+    assert_eq!((world.end().as_str(), world.pulls().len()), ("pushed", 0));
+    // By default nothing goes out.
+    world.env.task(&["add", "three", "--id", "three"]);
+    complete(build(&world.env, &[&works()], &[]));
+    assert_eq!((world.told(), count()), (None, 2));
+    assert_ne!(world.remote_has("feature"), world.head());
+}
+
+/// The first push is refused, the second is not: one warning, and in the end all of it is there.
+#[test]
+fn a_push_that_failed_is_made_up_for_by_the_next() {
+    let world = World::new(&["one", "two", "three"]);
+    let count = world.env.folder().join("count");
+    let script = format!(
+        "echo x >> {0}; test $(wc -l < {0}) -gt 2 || {{ echo 'Later.' >&2; exit 1; }}",
+        count.display()
+    );
+    world.hook("pre-receive", &script);
+    let said = complete(build(&world.env, &[&works(), &works(), &works()], &PUSH));
+    let warnings = said.split("Warnings").nth(1).unwrap();
+    assert_eq!(warnings.matches("Later").count(), 1, "{said}");
+    assert_eq!(world.remote_has("feature"), world.head());
+}
+
+#[test]
+fn a_run_killed_while_it_publishes_is_made_up_for_by_the_next() {
+    for point in ["before-push", "after-push", "after-pr"] {
+        let mut world = World::new(&["one"]);
+        world.env.set("RALPH_TEST_CRASH", point);
+        let mut killed = start(&world.env, &[&works()], &PUBLISH);
+        assert_eq!(killed.wait().unwrap().signal(), Some(9), "{point}");
+        assert_eq!(status(&world.env, "one"), "done");
+        world.env.set("RALPH_TEST_CRASH", "");
+        complete(again(&world.env, &PUBLISH));
+        let end = if point == "after-pr" { "unchanged" } else { "opened" };
+        assert_eq!((world.end().as_str(), world.pulls().len()), (end, 1), "{point}");
+        assert_eq!((world.remote_has("feature"), world.branches()), (world.head(), 2), "{point}");
+    }
+}
+
+/// A server that never answers does not hold up somebody who wants it to end.
+#[test]
+fn a_cancellation_ends_publishing_at_once_and_the_run_is_complete() {
+    let world = World::new(&["one"]);
+    world.server.fault(Fault::Silent);
+    cassette(&world.env, &[&works()]);
+    let child = world.env.start(&arguments(&PUBLISH));
+    wait_for_event(&world.env, "publishing", |event| event["kind"] == "publishing");
+    ralph_testkit::wait_until("a request", PATIENCE, || !world.server.asked().is_empty());
+    send_signal("INT", child.id());
+    let ran = Ran::end_of(child);
+    let said = complete(ran);
+    assert!(said.contains("publishing was interrupted") && said.contains("ralph build"), "{said}");
+    assert_eq!((world.end().as_str(), status(&world.env, "one").as_str()), ("interrupted", "done"));
+    complete(again(&world.env, &PUBLISH));
+    assert_eq!((world.end().as_str(), world.pulls().len()), ("opened", 1));
+}

@@ -1,0 +1,117 @@
+//! What a complete run does with its branch, and what came of it. It changes neither the outcome of the
+//! run nor its exit code.
+
+use serde::{Deserialize, Serialize};
+
+use super::fact::Fact;
+use super::outcome::StopReason;
+use super::state::{Cancel, RunState};
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Publish {
+    /// The branch is pushed after each green iteration, and at the end.
+    pub auto_push: bool,
+    /// The branch is pushed at the end and gets a pull request.
+    pub auto_pr: bool,
+}
+
+/// How far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Publishing {
+    /// It was not begun.
+    #[default]
+    No,
+    /// It is under way.
+    UnderWay,
+    /// It is over, whatever came of it.
+    Over,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PublishEnd {
+    /// A pull request was opened.
+    Opened,
+    /// The pull request that was there was changed.
+    Updated,
+    /// The pull request that was there said all of it.
+    Unchanged,
+    /// There is a pull request that a person wrote; it stays as it is.
+    Theirs,
+    /// The branch is pushed, and no pull request was asked for.
+    Pushed,
+    /// There is nothing to publish.
+    Nothing,
+    /// The branch is pushed; a person has to open the pull request.
+    ByHand,
+    /// It did not work.
+    Failed,
+    /// Somebody cancelled.
+    Interrupted,
+}
+
+/// What came of it, with what people need to know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Publication {
+    /// In a word.
+    pub end: PublishEnd,
+    /// The branch; empty where none is checked out.
+    pub branch: String,
+    /// The page of the pull request, or the one on which a person opens it; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub page: String,
+    /// Why there is no pull request, as the middle of a sentence; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// What a person can type; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
+}
+
+impl Publication {
+    /// Whether people have to do something about it.
+    pub const fn is_warning(&self) -> bool {
+        matches!(self.end, PublishEnd::ByHand | PublishEnd::Failed | PublishEnd::Interrupted)
+    }
+
+    /// In a sentence without a full stop.
+    pub fn sentence(&self) -> String {
+        let Self { branch, page, why, .. } = self;
+        match self.end {
+            PublishEnd::Opened => format!("opened {page}"),
+            PublishEnd::Updated => format!("updated {page}"),
+            PublishEnd::Unchanged => format!("up to date: {page}"),
+            PublishEnd::Theirs => format!("{page} was written by a person and stays as it is"),
+            PublishEnd::Pushed => format!("`{branch}` is pushed"),
+            PublishEnd::Nothing => format!("nothing to publish: {why}"),
+            PublishEnd::ByHand => format!(
+                "`{branch}` is pushed, and the pull request is to be opened by hand, here or on \
+                 {page}: {why}"
+            ),
+            PublishEnd::Failed => format!("not published: {why}"),
+            PublishEnd::Interrupted => "publishing was interrupted".to_owned(),
+        }
+    }
+}
+
+impl Publishing {
+    pub(super) const fn evolve(&mut self, fact: &Fact) {
+        *self = match fact {
+            Fact::Publishing => Self::UnderWay,
+            Fact::Published { .. } => Self::Over,
+            _ => *self,
+        };
+    }
+}
+
+impl RunState {
+    /// Whether the run, which is over but for this, is to publish its branch.
+    pub(super) fn is_to_publish(&self, reason: &StopReason) -> bool {
+        self.policy.publish.is_some_and(|wanted| wanted.auto_push || wanted.auto_pr)
+            && matches!(reason, StopReason::Complete | StopReason::Marker { .. })
+            && self.publishing == Publishing::No
+            && self.cancel == Cancel::No
+    }
+}
