@@ -141,6 +141,8 @@ impl From<GitError> for CliError {
             GitError::OtherBranch { expected: Some(branch), .. } => {
                 failed.hint(format!("go back to it: git switch {branch}"))
             }
+            GitError::TooOld { floor, .. } => failed
+                .hint(format!("install git {floor} or later, for example: apt-get install git")),
             GitError::Worktree(refusal) => failed.hint(refusal.hint(quoted)),
             GitError::Project(error) => Self::from(error),
             _ => failed,

@@ -41,9 +41,9 @@ use ralph_engine::project::Project;
 use ralph_engine::run::place::{LockError, RunLogs, WorktreeLock};
 use ralph_engine::run::{self, PromptStyle, RunError, Setup, VerifierSetup, crash, state_file};
 use ralph_engine::store::SqliteStore;
-use ralph_engine::vcs::GitVcs;
 use ralph_engine::vcs::trunk::Trunk;
 use ralph_engine::vcs::worktree::{Identity, Worktrees};
+use ralph_engine::vcs::{self, GitVcs};
 use ralph_ui::tasks::{self, Kv};
 
 use crate::config::{Config, Preset};
@@ -292,6 +292,7 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
     let project = context.project()?;
     project.check_ours()?;
     project.exclude_state()?;
+    vcs::check_version().map_err(git_failed)?;
     let lock = lock(&project)?;
     let mut store = context.store()?;
     let ready = plan(wishes, context, store.as_mut())?;

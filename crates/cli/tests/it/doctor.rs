@@ -36,11 +36,16 @@ fn tools(env: &TestEnv) -> PathBuf {
 
 /// Puts a `claude` on the PATH that runs this shell script.
 fn claude(env: &TestEnv, script: &str) {
+    program(env, "claude", script);
+}
+
+/// Puts a program on the PATH that runs this shell script.
+fn program(env: &TestEnv, name: &str, script: &str) {
     // Written by another process: one that this process has just forked for another test could
     // still hold the file open, and then it cannot be run.
     let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$2" && chmod 755 "$2""#;
     let mut command = Command::new("sh");
-    command.args(["-c", write, "sh", script]).arg(tools(env).join("claude"));
+    command.args(["-c", write, "sh", script]).arg(tools(env).join(name));
     assert!(command.status().unwrap().success());
 }
 
@@ -228,6 +233,24 @@ fn no_git_at_all_is_said_and_nothing_panics() {
     let ran = env.ralph(&["doctor"]);
     assert_eq!((ran.code, line(&ran.stdout, "git").0), (1, "fail"));
     assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+}
+
+/// The floor is one, for the doctor and for runs.
+#[test]
+fn a_git_that_is_too_old_is_told_and_no_run_begins() {
+    let env = healthy();
+    let real = std::fs::read_link(tools(&env).join("git")).unwrap();
+    std::fs::remove_file(tools(&env).join("git")).unwrap();
+    for (version, state) in [("2.35.9", "fail"), ("2.36.0", "ok"), ("odd", "warn")] {
+        let told = format!("[ \"$1\" = --version ] && echo 'git version {version}' && exit");
+        program(&env, "git", &format!("{told}\nexec {} \"$@\"", real.display()));
+        assert_eq!(line(&env.ralph(&["doctor"]).stdout, "git").0, state, "{version}");
+        env.task(&["add", "T"]);
+        let ran = env.ralph(&["build", "--agent", "script", "--set", "agent.script.path=none"]);
+        let refused = ran.stderr.contains("git 2.35.9 is too old; ralph needs 2.36 or later");
+        assert_eq!(refused, state == "fail", "{}", ran.stderr);
+        assert!(!refused || ran.code == 5, "{}", ran.code);
+    }
 }
 
 #[test]

@@ -97,6 +97,14 @@ pub enum GitError {
     /// The repository is not as it was when it was found.
     #[error(transparent)]
     Project(#[from] ProjectError),
+    /// Git is too old.
+    #[error("git {found} is too old; ralph needs {floor} or later")]
+    TooOld {
+        /// What there is.
+        found: String,
+        /// What is needed.
+        floor: crate::vcs::Version,
+    },
 }
 
 fn named(commit: &Option<String>) -> &str {

@@ -17,6 +17,7 @@
 //! | [`trunk`] | the branch that work from other worktrees lands on |
 //! | `locks` | removing the locks of a git that was killed |
 //! | [`worktree`] | a worktree per branch: made, repaired and removed |
+//! | `version` | which git there is, and the oldest that will do |
 //! | [`fake`] | version control in memory, for tests and benches |
 
 mod base;
@@ -36,6 +37,7 @@ pub mod restore;
 mod scratch;
 mod start;
 pub mod trunk;
+mod version;
 pub mod wip;
 pub mod worktree;
 
@@ -43,3 +45,4 @@ pub use base::pr_base;
 pub use fake::FakeVcs;
 pub use in_place::GitVcs;
 pub use push::{Push, PushError, Pushed};
+pub use version::{FLOOR, Version, check_version, version};

@@ -3,34 +3,21 @@
 use std::path::Path;
 
 use ralph_engine::project::Project;
+use ralph_engine::vcs;
 use ralph_engine::vcs::git::{GitError, git};
 
 use super::check::Check;
 use crate::error::CliError;
 
-/// The oldest git that will do. Since 2.31 settings can be given by the environment, so that they
-/// also reach the git that a hook or a worktree command starts; it also has everything else that is
-/// used (`--no-write-fetch-head` came with 2.29). Supported systems ship 2.34 and later.
-const FLOOR: (u32, u32) = (2, 31);
-
 /// Whether there is a git that is new enough.
 pub(super) fn present() -> Check {
-    match git(Path::new("/"), &["--version"]) {
-        Ok(text) => judge(&text),
+    match vcs::version() {
+        Ok((said, Some(found))) if found >= vcs::FLOOR => Check::ok("git", said),
+        Ok((said, Some(_))) => Check::fail("git", format!("{said} is too old"))
+            .remedy(format!("install git {} or later", vcs::FLOOR)),
+        Ok((said, None)) => Check::warn("git", format!("it does not tell its version: {said}")),
         Err(error) => Check::fail("git", error.to_string())
             .remedy("install git, such as: apt-get install git"),
-    }
-}
-
-fn judge(text: &str) -> Check {
-    let version = text.trim().strip_prefix("git version ").unwrap_or(text).trim();
-    let mut numbers = version.split(['.', ' ', '-']).map_while(|part| part.parse::<u32>().ok());
-    let found = numbers.next().zip(numbers.next());
-    match found {
-        Some(found) if found >= FLOOR => Check::ok("git", version),
-        Some(_) => Check::fail("git", format!("{version} is too old"))
-            .remedy(format!("install git {}.{} or later", FLOOR.0, FLOOR.1)),
-        None => Check::warn("git", format!("it does not tell its version: {version}")),
     }
 }
 
@@ -77,27 +64,5 @@ pub(super) fn repository(project: &Project) -> Check {
         (Ok(_), Ok(branch)) => Check::ok("repository", format!("{place} on {branch}")),
         (Ok(_), Err(_)) => Check::warn("repository", format!("{place} is on no branch"))
             .remedy("commits of the loop want a branch: git switch -c NAME"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::check::State;
-    use super::*;
-
-    #[test]
-    fn the_version_of_git_is_judged() {
-        for (text, state) in [
-            ("git version 2.47.3", State::Ok),
-            ("git version 2.31.0", State::Ok),
-            ("git version 2.39.3 (Apple Git-146)", State::Ok),
-            ("git version 3.0-rc1", State::Ok),
-            ("git version 2.30.9", State::Fail),
-            ("git version 1.99.1", State::Fail),
-            ("gut", State::Warn),
-            ("", State::Warn),
-        ] {
-            assert_eq!(judge(text).state, state, "{text}");
-        }
     }
 }

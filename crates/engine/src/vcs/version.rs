@@ -1,0 +1,70 @@
+//! Which git there is, and the oldest that will do.
+
+use std::fmt;
+use std::path::Path;
+
+use super::git::{GitError, git};
+
+/// The oldest git that will do. `worktree list --porcelain -z` came with 2.36, by which a branch that is
+/// checked out elsewhere is found; the settings by the environment (2.31) and `rev-parse --end-of-options`
+/// (2.30), which keeps names from being read as options, are older.
+pub const FLOOR: Version = Version { major: 2, minor: 36 };
+
+/// The first two numbers of a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// The first one.
+    pub major: u32,
+    /// The second one.
+    pub minor: u32,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// What git says of itself, and its numbers where it tells them.
+pub fn version() -> Result<(String, Option<Version>), GitError> {
+    let text = git(Path::new("/"), &["--version"])?;
+    let said = text.trim().strip_prefix("git version ").unwrap_or(&text).trim().to_owned();
+    let found = numbers(&said);
+    Ok((said, found))
+}
+
+/// Refuses a git that is too old. One that does not tell is given a try.
+pub fn check_version() -> Result<(), GitError> {
+    match version()? {
+        (found, Some(number)) if number < FLOOR => Err(GitError::TooOld { found, floor: FLOOR }),
+        _ => Ok(()),
+    }
+}
+
+fn numbers(text: &str) -> Option<Version> {
+    let mut numbers = text.split(['.', ' ', '-']).map_while(|part| part.parse::<u32>().ok());
+    let (major, minor) = numbers.next().zip(numbers.next())?;
+    Some(Version { major, minor })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_as_gits_print_them() {
+        for (text, good) in [
+            ("2.47.3", Some(true)),
+            ("2.36.0", Some(true)),
+            ("2.39.3 (Apple Git-146)", Some(true)),
+            ("3.0-rc1", Some(true)),
+            ("2.35.9", Some(false)),
+            ("1.99.1", Some(false)),
+            ("gut", None),
+            ("", None),
+        ] {
+            assert_eq!(numbers(text).map(|found| found >= FLOOR), good, "{text}");
+        }
+        assert_eq!(FLOOR.to_string(), "2.36");
+    }
+}
