@@ -251,18 +251,18 @@ fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
 /// Removes what was left by programs that were killed while they wrote the file. Only for whoever may
 /// write it, and while nobody else does.
 pub fn sweep_halves(path: &Path) -> io::Result<()> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+    halves(path).into_iter().try_for_each(std::fs::remove_file)
+}
+
+/// What was left by programs that were killed while they wrote the file.
+pub fn halves(path: &Path) -> Vec<PathBuf> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return vec![] };
     let half = |entry: &std::ffi::OsStr| {
         let rest = entry.to_str().zip(name.to_str()).and_then(|(e, name)| e.strip_prefix(name));
         rest.is_some_and(|rest| rest.starts_with('.'))
     };
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        if half(&entry.file_name()) {
-            std::fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| half(&entry.file_name())).map(|entry| entry.path()).collect()
 }
 
 #[cfg(test)]

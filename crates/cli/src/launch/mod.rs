@@ -63,7 +63,7 @@ pub(crate) use gates::{InForce, in_force};
 pub(crate) use source::has_plan_file;
 
 /// Bytes that must be free before a task is claimed.
-const DISK_FLOOR: u64 = 64 << 20;
+pub(crate) const DISK_FLOOR: u64 = 64 << 20;
 /// How long a gate may run that does not say so.
 pub(crate) const GATE_TIMEOUT: Duration = Duration::from_secs(600);
 

@@ -82,8 +82,12 @@ impl GitHub {
         Self { place, remote }
     }
 
+    pub(super) const fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// The repository that the remote names, after what the person has git put instead of it.
-    fn address(&self) -> Result<Address, ForgeError> {
+    pub(super) fn address(&self) -> Result<Address, ForgeError> {
         let remote = self.remote.clone();
         let arguments = ["remote", "get-url", "--push", "--", &remote];
         let spec = Git::new(&self.place.folder, &arguments).spec(&self.place.environment);

@@ -14,13 +14,16 @@
 //! | `way` | which way there is from here, and a request by it |
 //! | `api` | where the API of a server is, and which token is for it |
 //! | `answer` | what an answer says, and what a refusal means |
+//! | `look` | which way there would be, for people who ask |
 //! | `hand` | what a person can type |
 
 mod answer;
 mod api;
 mod github;
 mod hand;
+mod look;
 mod way;
 
 pub use github::{GitHub, Place};
 pub(crate) use hand::quoted;
+pub use look::Looked;

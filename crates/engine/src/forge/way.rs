@@ -236,7 +236,7 @@ fn without(environment: &[(OsString, OsString)], names: &[&str]) -> Vec<(OsStrin
 }
 
 /// A program on the `PATH`. What lies in the worktree is not the person's.
-fn program(environment: &[(OsString, OsString)], name: &str) -> Option<PathBuf> {
+pub(super) fn program(environment: &[(OsString, OsString)], name: &str) -> Option<PathBuf> {
     let path = variable(environment, "PATH")?;
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
     folders.map(|folder| folder.join(name)).find(|file| {

@@ -11,6 +11,18 @@ pub fn end_leftovers(project_root: &Path) -> u32 {
     linux::end(project_root)
 }
 
+/// How many such processes there are. Ends none.
+#[cfg(target_os = "linux")]
+pub fn count_leftovers(project_root: &Path) -> usize {
+    linux::find(&crate::process::mark::project_key(project_root)).len()
+}
+
+/// How many such processes there are: without `/proc` nobody can tell.
+#[cfg(not(target_os = "linux"))]
+pub fn count_leftovers(_project_root: &Path) -> usize {
+    0
+}
+
 /// Ends the processes of sessions on this project whose ralph is dead. Without `/proc` there is no way
 /// to find them: none are ended.
 #[cfg(not(target_os = "linux"))]
@@ -65,7 +77,7 @@ mod linux {
         u32::try_from(ended.len()).unwrap_or(u32::MAX)
     }
 
-    fn find(project: &str) -> Vec<Process> {
+    pub(super) fn find(project: &str) -> Vec<Process> {
         let (boot, user) = (boot_id(), geteuid().as_raw());
         let all = Process::all();
         let spared = forebears(&all);

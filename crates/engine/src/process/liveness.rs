@@ -27,6 +27,11 @@ pub fn is_alive(process: &Liveness) -> Option<bool> {
         .then(|| process.boot_id == ME.boot_id && lives(process.pid, process.pid_started))
 }
 
+/// The user that we are.
+pub fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 /// The name of this start of the system.
 #[cfg(target_os = "linux")]
 pub(super) fn boot_id() -> &'static str {

@@ -33,8 +33,8 @@ mod supervisor;
 
 pub(crate) use capture::{Captured, capture};
 pub use editor::edit;
-pub use leftovers::end_leftovers;
-pub use liveness::{is_alive, liveness};
+pub use leftovers::{count_leftovers, end_leftovers};
+pub use liveness::{is_alive, liveness, user};
 pub(crate) use liveness::{runs, works_in};
 pub use mark::Mark;
 pub(crate) use mark::{fnv1a, project_key};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ralph_core::agent::ProcessEnd;
+use tokio::sync::watch;
 
 /// A program to run. No shell ever sees it.
 #[derive(Debug, Clone, Default)]
@@ -89,6 +90,13 @@ pub enum Stop {
     Interrupt,
     /// It ends now: it has a moment to take away its locks.
     Kill,
+}
+
+impl Stop {
+    /// Nobody ever says stop.
+    pub fn never() -> watch::Receiver<Self> {
+        watch::channel(Self::Go).1
+    }
 }
 
 /// A session that is over.

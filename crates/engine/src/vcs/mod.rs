@@ -6,6 +6,7 @@
 //! | `position` | which commit and branch are checked out, read from files |
 //! | `entries` | what git says about paths: entries of trees and their changes |
 //! | `scratch` | a temporary index: how trees are written without touching the person's |
+//! | `signing` | whether commits can be signed |
 //! | `start` | what was uncommitted before the run |
 //! | `base` | which branch pull requests go to |
 //! | `candidate`, `commit` | the tree to judge, and the commit when it is green |
@@ -35,6 +36,7 @@ mod position;
 mod push;
 pub mod restore;
 mod scratch;
+mod signing;
 mod start;
 pub mod trunk;
 mod version;
@@ -45,4 +47,5 @@ pub use base::pr_base;
 pub use fake::FakeVcs;
 pub use in_place::GitVcs;
 pub use push::{Push, PushError, Pushed};
+pub use signing::{Signing, signing};
 pub use version::{FLOOR, Version, check_version, version};

@@ -1,13 +1,19 @@
 //! Git, the identity that commits get, and the repository.
 
 use std::path::Path;
+use std::time::Duration;
 
 use ralph_engine::project::Project;
-use ralph_engine::vcs;
 use ralph_engine::vcs::git::{GitError, git};
+use ralph_engine::vcs::{self, Signing};
 
 use super::check::Check;
+use crate::config::Config;
+use crate::environment::Environment;
 use crate::error::CliError;
+
+/// How long a key may take to sign.
+const SIGNING: Duration = Duration::from_secs(20);
 
 /// Whether there is a git that is new enough.
 pub(super) fn present() -> Check {
@@ -37,6 +43,28 @@ pub(super) fn identity(folder: &Path) -> Check {
             Check::fail("identity", "nobody has set a name and an address for commits").remedy(TELL)
         }
     }
+}
+
+/// Whether what is to be signed can be.
+pub(super) fn signed(folder: &Path, config: &Config, environment: &Environment) -> Option<Check> {
+    const UNATTENDED: &str =
+        "see that it signs without asking: git commit-tree -S HEAD^{tree} -m try";
+    let key = config.text("git.worktree.signing_key");
+    let tried = vcs::signing(folder, key, &environment.all, SIGNING);
+    Some(match tried {
+        Ok(Signing::Off) => return None,
+        Ok(Signing::Works) => Check::ok("signing", "a commit can be signed without asking"),
+        Ok(Signing::Broken(why)) => {
+            let which = match key {
+                "" => "commit.gpgsign is on".to_owned(),
+                key => format!("git.worktree.signing_key is {key}"),
+            };
+            Check::fail("signing", format!("{which}, and signing does not work: {why}"))
+                .remedy(UNATTENDED)
+                .remedy("or sign nothing here: git config commit.gpgsign false")
+        }
+        Err(error) => Check::error("signing", &CliError::from(error)),
+    })
 }
 
 /// Git's answer ends with the time.

@@ -2,10 +2,14 @@
 
 mod agent;
 mod check;
+mod forge;
 mod gates;
 mod git;
+mod leftovers;
 mod notify;
+mod private;
 mod state;
+mod worktrees;
 
 use clap::Args;
 use ralph_engine::project::Project;
@@ -18,15 +22,20 @@ use crate::wire::Context;
 
 /// Check everything that the loop needs, and say how to mend it
 ///
-/// Looks at git, the repository, the settings, the store, the disk, the agent with its version and its
-/// login, its permissions, and what `ralph init` installs; then runs the gates, each within its
-/// timeout. Asks no network. Ends with exit code 1 when a line says fail.
+/// Looks at git, the keys that sign, the repository, the settings, the disk, the store, the files that are
+/// ralph's, what dead runs and worktrees left, what `ralph init` installs, the way to the server for pull
+/// requests, the agent with its version and its login, and its permissions; then runs the gates, each
+/// within its timeout. Asks no network unless told to. Ends with exit code 1 when a line says fail.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph doctor --fix")]
 pub(crate) struct DoctorArgs {
-    /// Do what is safe first: the files of `ralph init` that are missing
+    /// Do what is safe first: write what `ralph init` would, close files of ralph's to other users, remove
+    /// what is left of half-made worktrees and half-written state
     #[arg(long)]
     fix: bool,
+    /// Ask the server for pull requests, too
+    #[arg(long)]
+    online: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -50,9 +59,21 @@ pub(crate) fn cmd_doctor(args: &DoctorArgs, context: &mut Context<'_>) -> Done {
         return report.end();
     };
     report.add(git::repository(project))?;
+    let signed = git::signed(&project.worktree, &config, report.context.environment);
+    if let Some(check) = signed {
+        report.add(check)?;
+    }
     report.add(state::disk(project))?;
     report.add(state::store(project, &config))?;
+    report.add(private::look(project, &config))?;
+    for check in leftovers::look(project, &config) {
+        report.add(check)?;
+    }
+    for check in worktrees::look(project, &config) {
+        report.add(check)?;
+    }
     report.add(state::installed(project))?;
+    report.add(forge::look(project, &config, report.context, args.online))?;
     report.agents(&config)?;
     for gate in gates::all(project, &config) {
         let check = match gate {
@@ -81,6 +102,13 @@ fn fix(project: &Project, context: &mut Context<'_>) {
         if matches!(step.did, Did::Made | Did::Updated) {
             context.out.note(format!("{} {}", step.did.word(), step.path));
         }
+    }
+    let Ok(config) = context.config() else { return };
+    let mut done = leftovers::fix(project);
+    done.extend(worktrees::fix(project, &config));
+    done.extend(private::fix(project, &config));
+    for done in done {
+        context.out.note(done);
     }
 }
 

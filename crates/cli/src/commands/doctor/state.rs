@@ -9,6 +9,7 @@ use super::check::Check;
 use crate::commands::init::{Did, Mode, install};
 use crate::config::Config;
 use crate::error::CliError;
+use crate::launch::DISK_FLOOR;
 use crate::wire::{Context, config_error};
 
 const MIB: u64 = 1 << 20;
@@ -61,7 +62,8 @@ pub(super) fn disk(project: &Project) -> Check {
         format!("{} MiB free", free / MIB)
     };
     match free {
-        ..TOO_LOW => Check::fail("disk", says).remedy("free some space"),
+        ..TOO_LOW => Check::fail("disk", says)
+            .remedy(format!("free some space: a run waits below {} MiB", DISK_FLOOR / MIB)),
         TOO_LOW..LOW => Check::warn("disk", says).remedy("free some space: builds are large"),
         _ => Check::ok("disk", says),
     }

@@ -12,10 +12,12 @@
 //! | `prepare` | making a worktree, or taking up the one that is there |
 //! | `repair` | half-made, half-removed and damaged ones |
 //! | `equip` | identity, ignored files and the plan, inside a worktree |
+//! | `inspect` | how they stand, for people who ask |
 //! | `remove` | saving what is unsaved, and taking a worktree away |
 //! | `refusal` | what is refused, and what to type |
 
 mod equip;
+mod inspect;
 mod look;
 mod marker;
 mod prepare;
@@ -24,6 +26,7 @@ mod remove;
 mod repair;
 
 pub use equip::Identity;
+pub use inspect::{Condition, Inspected};
 pub use prepare::{Prepared, Wanted, Worktrees};
 pub use refusal::WorktreeRefusal;
 pub use remove::{Ours, Removed};

@@ -1,5 +1,8 @@
 //! `ralph doctor`: each line is true, and says what to do.
 
+mod leftovers;
+mod publishing;
+
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
@@ -75,7 +78,11 @@ fn a_healthy_repository_has_no_failure() {
         "repository",
         "disk",
         "store",
+        "files",
+        "runs",
+        "worktrees",
         "init",
+        "forge",
         "agent",
         "login",
         "permissions",

@@ -1,0 +1,70 @@
+//! The remote, and the way to its server.
+
+use ralph_engine::forge::{GitHub, Looked, Place};
+use ralph_engine::ports::ForgeError;
+use ralph_engine::process::Stop;
+use ralph_engine::project::Project;
+
+use super::check::Check;
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::wire::Context;
+
+/// Whether a branch could be pushed and get its pull request. Nobody is asked unless `online`.
+pub(super) fn look(
+    project: &Project,
+    config: &Config,
+    context: &Context<'_>,
+    online: bool,
+) -> Check {
+    let set = config.unless_preset("git.auto_pr", Config::boolean);
+    let wanted = config.boolean("git.auto_push") || set == Some(true);
+    let forge = forge(project, config, context.environment);
+    // What nobody asked for need not be there.
+    let lacking = |says: String| match wanted {
+        true => Check::warn("forge", says),
+        false => Check::ok("forge", format!("{says}; nothing is published unless you ask for it")),
+    };
+    let looked = match forge.look() {
+        Ok(looked) => looked,
+        Err(error @ (ForgeError::NoRemote { .. } | ForgeError::NoAddress { .. })) => {
+            return lacking(error.to_string());
+        }
+        Err(error) => return Check::fail("forge", error.to_string()),
+    };
+    if online {
+        return match forge.reach() {
+            Ok(way) => Check::ok("forge", format!("{} answers, by {way}", place(&looked))),
+            Err(error) => Check::fail("forge", error.to_string()).remedy(remedy(&looked)),
+        };
+    }
+    if !looked.may_reach() {
+        let says = format!("{}: neither gh nor a token with curl is there", place(&looked));
+        return lacking(says).remedy(remedy(&looked));
+    }
+    let by = match (looked.gh, looked.token) {
+        (true, None) => "gh, if it is logged in".to_owned(),
+        (true, Some(token)) => format!("gh, if it is logged in, else by {token}"),
+        (false, token) => token.unwrap_or_default().to_owned(),
+    };
+    Check::ok("forge", format!("{} by {by}; ask it: ralph doctor --online", place(&looked)))
+}
+
+fn place(looked: &Looked) -> String {
+    format!("{} on {}", looked.address, looked.address.host)
+}
+
+fn remedy(looked: &Looked) -> String {
+    let host = &looked.address.host;
+    format!("gh auth login --hostname {host}, or set {}", looked.wants)
+}
+
+fn forge(project: &Project, config: &Config, environment: &Environment) -> GitHub {
+    let place = Place {
+        folder: project.worktree.clone(),
+        environment: environment.all.clone(),
+        patience: Place::PATIENCE,
+        stop: Stop::never(),
+    };
+    GitHub::new(place, config.text("git.remote").to_owned())
+}

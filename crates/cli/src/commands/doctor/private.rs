@@ -1,0 +1,107 @@
+//! Who may read and write the files that are ralph's own.
+
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use ralph_engine::process::user;
+use ralph_engine::project::Project;
+
+use super::check::Check;
+use crate::config::Config;
+
+/// Files of a run beside the store and the logs.
+const FILES: [&str; 2] = ["state.toml", "run.lock"];
+/// So many names are told.
+const TOLD: usize = 3;
+
+/// A file or folder that more people may use than should, and the rights that it should have.
+struct Open {
+    path: PathBuf,
+    mode: u32,
+}
+
+/// Whether others can read what ralph keeps for its user, or change it.
+pub(super) fn look(project: &Project, config: &Config) -> Check {
+    let (open, foreign) = open(project, config);
+    let shown =
+        |path: &Path| path.strip_prefix(&project.root).unwrap_or(path).display().to_string();
+    if let Some(path) = foreign.first() {
+        return Check::fail("files", format!("{} belongs to another user", shown(path)))
+            .remedy(format!("take it over: chown -R $(id -u) {}", crate::error::quoted(path)));
+    }
+    if open.is_empty() {
+        return Check::ok("files", "what ralph keeps is its owner's alone");
+    }
+    let names: Vec<String> = open.iter().take(TOLD).map(|open| shown(&open.path)).collect();
+    let more = open.len().saturating_sub(TOLD);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Check::warn("files", format!("open to other users: {}{more}", names.join(", ")))
+        .remedy("ralph doctor --fix")
+}
+
+/// Takes the rights of others away; what was done.
+pub(super) fn fix(project: &Project, config: &Config) -> Vec<String> {
+    let (open, _) = open(project, config);
+    let close = |open: &Open| {
+        std::fs::set_permissions(&open.path, Permissions::from_mode(open.mode)).ok()?;
+        Some(format!("chmod {:o} {}", open.mode, open.path.display()))
+    };
+    open.iter().filter_map(close).collect()
+}
+
+/// What is open to others, and what is not ours at all.
+fn open(project: &Project, config: &Config) -> (Vec<Open>, Vec<PathBuf>) {
+    let store = project.resolve(config.text("store.path"));
+    let beside = |ending: &str| {
+        let mut name = store.clone().into_os_string();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let mut all = vec![store.clone(), beside("-wal"), beside("-shm"), beside("-lock")];
+    let own = project.worktree.join(".ralph");
+    all.extend(FILES.map(|name| own.join(name)));
+    // The folder itself has only the names of branches.
+    all.extend(below(&project.ralph_dir().join("worktrees")).into_iter().skip(1));
+    all.extend(below(&project.resolve(config.text("logs.dir"))));
+    let me = user();
+    let (mut found, mut foreign) = (vec![], vec![]);
+    for path in all {
+        // A link is not ours to follow.
+        let Ok(data) = path.symlink_metadata() else { continue };
+        let kind = data.file_type();
+        let mode = data.mode() & 0o7777;
+        if !(kind.is_file() || kind.is_dir()) {
+            continue;
+        }
+        if data.uid() != me {
+            foreign.push(path);
+        } else if mode & 0o077 != 0 {
+            found.push(Open { path, mode: mode & !0o077 });
+        }
+    }
+    // Features and skills in it are for all; writing there is not.
+    if let Ok(data) = own.symlink_metadata()
+        && data.is_dir()
+        && data.uid() == me
+        && data.mode() & 0o022 != 0
+    {
+        found.push(Open { path: own, mode: data.mode() & 0o7755 });
+    }
+    (found, foreign)
+}
+
+/// A folder and everything in it; links are not followed.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = vec![folder.to_owned()];
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).into_iter().flatten().flatten() {
+            found.push(entry.path());
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(entry.path());
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,75 @@
+//! How the worktrees of ours stand, for people who ask. Changes nothing.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ralph_core::branch::BranchName;
+
+use super::super::git::GitError;
+use super::look::{is_free, named_admin};
+use super::marker::Stage;
+use super::prepare::Worktrees;
+use super::repair::is_ours;
+
+/// How a worktree of ours stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Condition {
+    /// As it should be.
+    Whole,
+    /// Whoever made it was killed on the way. Nobody has worked in it.
+    HalfMade,
+    /// Its folder is gone, and git and ralph still remember it.
+    Gone,
+    /// Whoever removed it was killed on the way. What was in it is saved.
+    HalfRemoved,
+    /// Git has forgotten it, or does not know it by that place.
+    Forgotten,
+    /// There is a worktree of a person in its place.
+    Persons,
+    /// Somebody is making or removing it right now.
+    AtWork,
+}
+
+impl Condition {
+    /// Whether removing what is left of it can lose nothing.
+    pub const fn is_debris(self) -> bool {
+        matches!(self, Self::HalfMade | Self::Gone | Self::HalfRemoved)
+    }
+}
+
+/// A worktree of ours, and how it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inspected {
+    /// Its branch.
+    pub branch: BranchName,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// How it stands.
+    pub condition: Condition,
+}
+
+impl Worktrees {
+    /// Every worktree that ralph made or began to make, and how it stands.
+    pub fn inspect(&self) -> Result<Vec<Inspected>, GitError> {
+        let all = self.markers.all()?.into_iter().map(|(branch, marker)| {
+            let admin = self.admin_at(&marker.path);
+            let free = is_free(&marker.path);
+            let condition = match (marker.stage, &admin) {
+                _ if !is_ours(&marker, admin.as_ref()) => Condition::Persons,
+                (Stage::Making, _) => Condition::HalfMade,
+                (Stage::Removing, _) => Condition::HalfRemoved,
+                (Stage::Equipping | Stage::Made, _) if free => Condition::Gone,
+                (Stage::Equipping | Stage::Made, Some(admin))
+                    if named_admin(&marker.path).as_ref() == Some(&admin.folder) =>
+                {
+                    Condition::Whole
+                }
+                (Stage::Equipping | Stage::Made, _) => Condition::Forgotten,
+            };
+            let busy = condition.is_debris() && self.markers.hold(&branch, Duration::ZERO).is_err();
+            let condition = if busy { Condition::AtWork } else { condition };
+            Inspected { branch, path: marker.path, condition }
+        });
+        Ok(all.collect())
+    }
+}
