@@ -30,6 +30,18 @@ impl GitVcs {
         Ok(Candidate { tree, head, head_tree, leftovers })
     }
 
+    /// Whether the worktree is exactly what is committed. Two git processes; where they cannot tell, the
+    /// answer is no, and a candidate tells.
+    pub(super) fn is_as_committed(&self, head: &str) -> Result<bool, GitError> {
+        let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
+        if !scratch.changes_from(head)?.is_empty() {
+            return Ok(false);
+        }
+        // It names each path that it takes in, or out.
+        let added = scratch.git(&["add", "-A", "--sparse", "--verbose"]).run();
+        Ok(added.is_ok_and(|named| named.is_empty()))
+    }
+
     /// An index of our own that holds the commit overlaid by the worktree.
     pub(super) fn worktree_as_index(&self, head: Option<&str>) -> Result<Scratch<'_>, GitError> {
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;

@@ -1,6 +1,6 @@
 //! Worktrees of branches: made, taken up again, refused and removed.
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -311,6 +311,47 @@ fn removing_saves_tracked_and_untracked_work_first() {
         .map(|w| w.attempt)
         .collect();
     assert_eq!(attempts.len(), 2);
+}
+
+/// A worktree that is as committed is told by a shorter way: no kind of change may get by it.
+#[test]
+fn every_kind_of_change_is_saved_and_none_is_made_up() {
+    type Change = fn(&Path);
+    let kinds: [(&str, bool, Change); 10] = [
+        ("nothing", false, |_| {}),
+        ("touched", false, |place| std::fs::write(place.join("a.txt"), "a\n").unwrap()),
+        ("ignored", false, |place| std::fs::write(place.join("x.log"), "x\n").unwrap()),
+        ("untracked", true, |place| std::fs::write(place.join("new.txt"), "x\n").unwrap()),
+        ("changed", true, |place| std::fs::write(place.join("a.txt"), "other\n").unwrap()),
+        ("gone", true, |place| std::fs::remove_file(place.join("a.txt")).unwrap()),
+        ("executable", true, |place| {
+            std::fs::set_permissions(place.join("a.txt"), PermissionsExt::from_mode(0o755))
+                .unwrap();
+        }),
+        ("a link", true, |place| {
+            std::fs::remove_file(place.join("a.txt")).unwrap();
+            symlink("b.txt", place.join("a.txt")).unwrap();
+        }),
+        ("staged", true, |place| {
+            std::fs::write(place.join("a.txt"), "staged\n").unwrap();
+            git_in(place, &["add", "a.txt"]);
+        }),
+        ("hidden from status", true, |place| {
+            git_in(place, &["config", "--worktree", "status.showUntrackedFiles", "no"]);
+            std::fs::write(place.join("new.txt"), "x\n").unwrap();
+        }),
+    ];
+    let repo = Repo::new();
+    repo.write("a.txt", "a\n");
+    repo.write(".gitignore", "*.log\n");
+    repo.commit("files");
+    for (kind, is_work, change) in kinds {
+        let place = repo.prepare("side").unwrap().path;
+        change(&place);
+        let removed = repo.worktrees().remove(&name("side")).unwrap().unwrap();
+        assert_eq!(removed.saved.is_some(), is_work, "{kind}");
+        assert!(!place.exists(), "{kind}");
+    }
 }
 
 #[test]

@@ -150,6 +150,11 @@ impl Worktrees {
         };
         let vcs = GitVcs::new(Project::find(path)?)?;
         let position = vcs.position()?;
+        if let (Some(_), Some(head)) = (&position.branch, &position.head)
+            && vcs.is_as_committed(head)?
+        {
+            return Ok(None);
+        }
         let base = RunBase {
             head: position.head.clone(),
             branch: position.branch.clone(),
