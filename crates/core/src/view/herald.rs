@@ -91,6 +91,8 @@ pub struct Herald {
     asked: BTreeSet<TaskId>,
     /// The wait that goes on was told.
     waits: bool,
+    /// What came of publishing its branch.
+    published: Option<String>,
 }
 
 /// A message without its frame.
@@ -112,6 +114,7 @@ impl Herald {
             titles: BTreeMap::new(),
             asked: BTreeSet::new(),
             waits: false,
+            published: None,
         }
     }
 
@@ -166,14 +169,21 @@ impl Herald {
                 })
             }
             Fact::WaitStarted { wait, until, .. } => self.wait(wait, event.at, *until),
+            Fact::Published { publication } => {
+                self.published = Some(publication.sentence());
+                None
+            }
             Fact::RunEnded { outcome } => {
-                let text = outcome.sentence();
+                let said = outcome.sentence();
                 Some(Draft {
                     event: Occasion::End,
                     task: None,
                     title: format!("Run ended in {}", self.repo),
-                    spoken: format!("Run ended. {text}"),
-                    text,
+                    spoken: format!("Run ended. {said}"),
+                    text: match &self.published {
+                        Some(published) => format!("{said} Published: {published}"),
+                        None => said,
+                    },
                 })
             }
             _ => None,

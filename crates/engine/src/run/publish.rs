@@ -31,11 +31,13 @@ pub(super) struct Publisher {
     pub(super) stop: watch::Sender<Stop>,
     /// What went wrong, each told once.
     told: Mutex<HashSet<String>>,
+    /// One push at a time: two of the same branch would be in each other's way.
+    turn: Mutex<()>,
 }
 
 impl Default for Publisher {
     fn default() -> Self {
-        Self { stop: watch::Sender::new(Stop::Go), told: Mutex::default() }
+        Self { stop: watch::Sender::new(Stop::Go), told: Mutex::default(), turn: Mutex::default() }
     }
 }
 
@@ -124,6 +126,7 @@ impl Crew {
         if is_protected(branch, &setup.protected) {
             return Err(PushError::Protected { branch: branch.to_owned() });
         }
+        let _turn = self.publisher.turn.lock().unwrap_or_else(PoisonError::into_inner);
         crash::point("before-push");
         let push = Push {
             folder: &self.setup.project.worktree,

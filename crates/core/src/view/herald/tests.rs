@@ -4,7 +4,7 @@ use super::*;
 use crate::agent::Usage;
 use crate::ids::{AttemptId, QuestionId};
 use crate::policy::strategy::ModelState;
-use crate::run::{Outcome, Policy, Port, StopReason};
+use crate::run::{Outcome, Policy, Port, Publication, PublishEnd, StopReason};
 use crate::task::Counts;
 
 fn id(text: &str) -> TaskId {
@@ -191,6 +191,22 @@ fn the_end_of_a_run_is_told() {
     let end = ("end", "Run ended in shop", "Complete: every task in scope is settled.");
     assert_eq!(parts(&messages[0]), end);
     assert_eq!(messages[0].task, None);
+}
+
+#[test]
+fn the_pull_request_is_told_with_the_end_and_not_spoken() {
+    let publication = Publication {
+        end: PublishEnd::Opened,
+        branch: "login".to_owned(),
+        page: "https://github.com/ada/engine/pull/1".to_owned(),
+        why: String::new(),
+        command: String::new(),
+    };
+    let told = heard([Fact::Publishing, Fact::Published { publication }, over()]);
+    assert_eq!(told.len(), 1);
+    let (text, spoken) = (&told[0].text, &told[0].spoken);
+    assert!(text.ends_with("Published: opened https://github.com/ada/engine/pull/1"), "{text}");
+    assert!(!spoken.contains("https"), "{spoken}");
 }
 
 #[test]
