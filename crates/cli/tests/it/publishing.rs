@@ -187,7 +187,8 @@ fn without_a_way_to_the_server_the_person_gets_the_command() {
         said.contains("GH_ENTERPRISE_TOKEN is not set") || said.contains("GH_TOKEN is not set")
     );
     let draft = runs(&world.env).pop().unwrap().join("pull-request.md");
-    assert!(std::fs::read_to_string(draft).unwrap().contains("- [x] `one` one"));
+    assert!(std::fs::read_to_string(&draft).unwrap().contains("- [x] `one` one"));
+    assert_eq!(std::fs::metadata(&draft).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(world.pulls(), []);
 }
 

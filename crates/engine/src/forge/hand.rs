@@ -3,7 +3,7 @@
 use ralph_core::forge::Address;
 
 use crate::ports::{ByHand, ForgeError, PullRequest};
-use crate::project::write_atomically;
+use crate::project::write_privately;
 
 /// Leaves the text in its file and says what to do with it.
 pub(super) fn by_hand(
@@ -19,7 +19,7 @@ pub(super) fn by_hand(
     if let Some(folder) = draft.parent() {
         std::fs::create_dir_all(folder).map_err(failed)?;
     }
-    write_atomically(draft, &(wanted.words.body() + "\n")).map_err(failed)?;
+    write_privately(draft, &(wanted.words.body() + "\n")).map_err(failed)?;
     let repo = match address.host.as_str() {
         "github.com" => address.to_string(),
         host => format!("{host}/{address}"),

@@ -142,6 +142,7 @@ fn what_a_killed_run_left_is_told_and_a_living_one_is_left_alone() {
     assert!(state == "ok" && says.contains(&format!("pid {}", child.id())), "{says}");
     send_signal("KILL", child.id());
     child.wait().unwrap();
+    assert_eq!(line(&env.ralph(&["doctor"]).stdout, "files").0, "ok", "what a run writes");
     let half = env.write(".ralph/state.toml.x1Y2z3", "half");
     let text = env.ralph(&["doctor"]).stdout;
     assert!(text.contains("tasks are held by runs that are dead: one"), "{text}");
