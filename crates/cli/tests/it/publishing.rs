@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 
 use ralph_testkit::github::{Fault, GitHubServer, REPO, TOKEN, gh};
-use ralph_testkit::{Ran, TestEnv, send_signal};
+use ralph_testkit::{Ran, TestEnv, send_signal, wait_until};
 use serde_json::Value;
 
 use crate::looping::{
@@ -333,7 +333,7 @@ fn a_cancellation_ends_publishing_at_once_and_the_run_is_complete() {
     cassette(&world.env, &[&works()]);
     let child = world.env.start(&arguments(&PUBLISH));
     wait_for_event(&world.env, "publishing", |event| event["kind"] == "publishing");
-    ralph_testkit::wait_until("a request", PATIENCE, || !world.server.asked().is_empty());
+    wait_until("a request", PATIENCE, || !world.server.asked().is_empty());
     send_signal("INT", child.id());
     let ran = Ran::end_of(child);
     let said = complete(ran);
@@ -341,4 +341,26 @@ fn a_cancellation_ends_publishing_at_once_and_the_run_is_complete() {
     assert_eq!((world.end().as_str(), status(&world.env, "one").as_str()), ("interrupted", "done"));
     complete(again(&world.env, &PUBLISH));
     assert_eq!((world.end().as_str(), world.pulls().len()), ("opened", 1));
+}
+
+/// A push between iterations that never ends does not hold up somebody who wants all of it to end now.
+#[test]
+fn a_push_that_hangs_ends_with_the_run() {
+    let mut world = World::new(&["one", "two"]);
+    let reached = world.env.folder().join("reached");
+    let hangs = world.env.folder().join("hangs");
+    let script = format!("#!/bin/sh\ntouch {}\nexec sleep 600\n", reached.display());
+    std::fs::write(&hangs, script).unwrap();
+    std::fs::set_permissions(&hangs, PermissionsExt::from_mode(0o755)).unwrap();
+    world.env.set("GIT_SSH_COMMAND", hangs.to_str().unwrap());
+    let child = start(&world.env, &[&works(), &works()], &PUSH);
+    wait_until("the push", PATIENCE, || reached.exists());
+    send_signal("TERM", child.id());
+    let ran = Ran::end_of(child);
+    assert_eq!(ran.code, 130, "{}", ran.stderr);
+    assert!(ran.stderr.contains("publishing was interrupted"), "{}", ran.stderr);
+    // What was settled is settled.
+    let statuses = ["one", "two"].map(|task| status(&world.env, task));
+    assert_eq!(statuses, ["done", "pending"]);
+    assert_eq!(world.remote_has("feature"), None);
 }
