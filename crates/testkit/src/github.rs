@@ -31,6 +31,16 @@ pub fn gh() -> Option<PathBuf> {
     Some(PathBuf::from(String::from_utf8(output.stdout).unwrap().trim_end()))
 }
 
+/// Whether requests can go by `curl`. Said aloud where they cannot.
+pub fn has_curl() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|folder| folder.join("curl").is_file());
+    if !found {
+        skip("requests by curl: it is not installed");
+    }
+    found
+}
+
 /// A request that came in.
 #[derive(Debug, Clone)]
 pub struct Asked {

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 
-use ralph_testkit::github::{Fault, GitHubServer, REPO, TOKEN, gh};
+use ralph_testkit::github::{Fault, GitHubServer, REPO, TOKEN, gh, has_curl};
 use ralph_testkit::{Ran, TestEnv, send_signal, wait_until};
 use serde_json::Value;
 
@@ -110,6 +110,9 @@ fn complete(ran: Ran) -> String {
 
 #[test]
 fn s4_11_a_complete_run_opens_one_pull_request_and_the_next_brings_it_up_to_date() {
+    if !has_curl() {
+        return;
+    }
     let world = World::new(&["one"]);
     let said = complete(build(&world.env, &[&works()], &PUBLISH));
     let page = world.server.pulls()[0]["html_url"].as_str().unwrap().to_owned();
@@ -140,6 +143,9 @@ fn s4_11_a_complete_run_opens_one_pull_request_and_the_next_brings_it_up_to_date
 /// A store knows the tasks of other branches, too; they are not told twice.
 #[test]
 fn a_pull_request_tells_the_tasks_of_its_own_branch() {
+    if !has_curl() {
+        return;
+    }
     let world = World::new(&["one"]);
     complete(build(&world.env, &[&works()], &PUBLISH));
     world.env.git(&["switch", "--quiet", "-c", "other", "main"]);
@@ -195,6 +201,9 @@ fn without_a_way_to_the_server_the_person_gets_the_command() {
 /// Whatever refuses, the run is complete, the branch stays, and the next run tries again.
 #[test]
 fn what_refuses_a_branch_is_a_warning_with_the_command_and_is_tried_again() {
+    if !has_curl() {
+        return;
+    }
     let world = World::new(&["one"]);
     world.hook("pre-receive", "echo 'Not on Sundays.' >&2; exit 1");
     let said = complete(build(&world.env, &[&works()], &PUBLISH));
@@ -311,6 +320,9 @@ fn a_push_that_failed_is_made_up_for_by_the_next() {
 
 #[test]
 fn a_run_killed_while_it_publishes_is_made_up_for_by_the_next() {
+    if !has_curl() {
+        return;
+    }
     for point in ["before-push", "after-push", "after-pr"] {
         let mut world = World::new(&["one"]);
         world.env.set("RALPH_TEST_CRASH", point);
@@ -328,6 +340,9 @@ fn a_run_killed_while_it_publishes_is_made_up_for_by_the_next() {
 /// A server that never answers does not hold up somebody who wants it to end.
 #[test]
 fn a_cancellation_ends_publishing_at_once_and_the_run_is_complete() {
+    if !has_curl() {
+        return;
+    }
     let world = World::new(&["one"]);
     world.server.fault(Fault::Silent);
     cassette(&world.env, &[&works()]);

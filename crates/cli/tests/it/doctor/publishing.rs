@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use ralph_testkit::TestEnv;
-use ralph_testkit::github::{Fault, GitHubServer, REPO, TOKEN};
+use ralph_testkit::github::{Fault, GitHubServer, REPO, TOKEN, has_curl};
 use serde_json::Value;
 
 use super::{healthy, line, program};
@@ -50,6 +50,9 @@ fn the_way_to_the_server_is_told_without_asking_it() {
 
 #[test]
 fn the_server_is_asked_only_when_told_to() {
+    if !has_curl() {
+        return;
+    }
     let mut env = healthy();
     let path = std::env::var("PATH").unwrap();
     let server = GitHubServer::start();
