@@ -3,7 +3,9 @@
 //! A repository of 2,000 files. The floor is what one would type: `git worktree add` with a new branch and
 //! a name and an address of its own, and `git worktree remove`, which refuses where something is unsaved.
 //! Beside it `Worktrees::prepare` and `Worktrees::remove`: marked before git is asked, so that a crash at any
-//! moment can be mended, and unsaved work saved. They take turns; what counts is the ratio.
+//! moment can be mended, and unsaved work saved. Landing is `git rebase` and `git merge --ff-only`, and beside it
+//! what `-j N` does: the work on top of what has landed, a look whether a person's changes are in the way, the
+//! branch and its files moved so that a crash can be mended. They take turns; what counts is the ratio.
 //! All files lie in memory (`/dev/shm`).
 //!
 //! `cargo bench --bench worktrees` prints the table and fails when a figure is over its target.
@@ -24,11 +26,14 @@ use std::time::{Duration, Instant};
 
 use common::{Verdicts, figures, git, ratio};
 use ralph_core::branch::BranchName;
+use ralph_engine::ports::Vcs;
 use ralph_engine::project::Project;
+use ralph_engine::vcs::GitVcs;
+use ralph_engine::vcs::trunk::{Replayed, Trunk};
 use ralph_engine::vcs::worktree::{Identity, Wanted, Worktrees};
 
 const FILES: usize = 2_000;
-/// What making or removing one may take of the floor.
+/// What making or removing one, or landing its work, may take of the floor.
 const OF_FLOOR: f64 = 1.3;
 
 fn main() {
@@ -50,6 +55,8 @@ fn compare(rounds: usize, verdicts: &mut Verdicts) {
         ..Identity::default()
     };
     let [mut made, mut floor_made, mut removed, mut floor_removed] = [(); 4].map(|()| Vec::new());
+    let (mut landed, mut floor_landed) = (Vec::new(), Vec::new());
+    let trunk = Trunk::new(&project).unwrap();
     for round in 0..rounds {
         let (name, place) = (format!("plain-{round}"), format!(".plain/{round}"));
         floor_made.push(timed(|| plain(&repo, &name, &place, &identity)));
@@ -62,6 +69,17 @@ fn compare(rounds: usize, verdicts: &mut Verdicts) {
             carried: None,
         };
         made.push(timed(|| assert!(worktrees.prepare(&wanted).unwrap().made)));
+        let ours = worktrees.path_of(&branch).unwrap();
+        let from = trunk.tip().unwrap();
+        change(&repo.join(&place), round, "plain");
+        change(&ours, round, "ours");
+        change(&repo, round, "person");
+        floor_landed.push(timed(|| {
+            git(&repo.join(&place), &["rebase", "--quiet", "main"]);
+            git(&repo, &["merge", "--quiet", "--ff-only", &name]);
+        }));
+        let vcs = GitVcs::new(Project::find(&ours).unwrap()).unwrap();
+        landed.push(timed(|| land(&trunk, &vcs, &from)));
         floor_removed.push(timed(|| git(&repo, &["worktree", "remove", &place])));
         removed.push(timed(|| assert!(worktrees.remove(&branch).unwrap().is_some())));
     }
@@ -69,13 +87,35 @@ fn compare(rounds: usize, verdicts: &mut Verdicts) {
     println!("{rounds} of each in turns, all files in memory\n");
     println!("| | ralph | plain git | ratio of medians | target |");
     println!("|---|---|---|---|---|");
-    for (what, ours, floor) in [("make", made, floor_made), ("remove", removed, floor_removed)] {
+    for (what, ours, floor) in [
+        ("make", made, floor_made),
+        ("land", landed, floor_landed),
+        ("remove", removed, floor_removed),
+    ] {
         let (ours, floor) = (figures(ours), figures(floor));
         let times = ratio(ours.median, floor.median);
         let verdict = verdicts.judge(&format!("{what} a worktree"), times, OF_FLOOR);
         let (ours, floor) = (ours.text(), floor.text());
         println!("| {what} | {ours} | {floor} | {times:.2} | {OF_FLOOR} {verdict} |");
     }
+}
+
+/// A commit of one more file.
+fn change(worktree: &Path, round: usize, who: &str) {
+    std::fs::write(worktree.join(format!("{who}-{round}.txt")), "work\n").unwrap();
+    git(worktree, &["add", "-A"]);
+    git(worktree, &["commit", "-q", "-m", who]);
+}
+
+/// What `-j N` does with work that is good.
+fn land(trunk: &Trunk, vcs: &GitVcs, from: &str) {
+    let (head, tip) = (vcs.head().unwrap().unwrap(), trunk.tip().unwrap());
+    let Replayed::Clean { head } = trunk.replay(from, &head, &tip, None).unwrap() else {
+        panic!("nothing conflicts here");
+    };
+    vcs.move_to(&head).unwrap();
+    assert!(trunk.in_the_way(&tip, &head).unwrap().is_empty());
+    trunk.advance(&tip, &head).unwrap();
 }
 
 /// A repository with this many files in folders of a hundred.
