@@ -5,10 +5,11 @@ use std::path::Path;
 
 use super::git::{GitError, git};
 
-/// The oldest git that will do. `worktree list --porcelain -z` came with 2.36, by which a branch that is
-/// checked out elsewhere is found; the settings by the environment (2.31) and `rev-parse --end-of-options`
+/// The oldest git that will do. `merge-tree --write-tree` came with 2.38, by which work is put on top of what
+/// has landed; `worktree list --porcelain -z` (2.36), by which a branch that is checked out elsewhere is
+/// found, the settings by the environment (2.31) and `rev-parse --end-of-options`
 /// (2.30), which keeps names from being read as options, are older.
-pub const FLOOR: Version = Version { major: 2, minor: 36 };
+pub const FLOOR: Version = Version { major: 2, minor: 38 };
 
 /// The first two numbers of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,7 +56,7 @@ mod tests {
     fn versions_are_read_as_gits_print_them() {
         for (text, good) in [
             ("2.47.3", Some(true)),
-            ("2.36.0", Some(true)),
+            ("2.38.0", Some(true)),
             ("2.39.3 (Apple Git-146)", Some(true)),
             ("3.0-rc1", Some(true)),
             ("2.35.9", Some(false)),
@@ -65,6 +66,6 @@ mod tests {
         ] {
             assert_eq!(numbers(text).map(|found| found >= FLOOR), good, "{text}");
         }
-        assert_eq!(FLOOR.to_string(), "2.36");
+        assert_eq!(FLOOR.to_string(), "2.38");
     }
 }

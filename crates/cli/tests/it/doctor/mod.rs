@@ -248,13 +248,13 @@ fn a_git_that_is_too_old_is_told_and_no_run_begins() {
     let env = healthy();
     let real = std::fs::read_link(tools(&env).join("git")).unwrap();
     std::fs::remove_file(tools(&env).join("git")).unwrap();
-    for (version, state) in [("2.35.9", "fail"), ("2.36.0", "ok"), ("odd", "warn")] {
+    for (version, state) in [("2.37.9", "fail"), ("2.38.0", "ok"), ("odd", "warn")] {
         let told = format!("[ \"$1\" = --version ] && echo 'git version {version}' && exit");
         program(&env, "git", &format!("{told}\nexec {} \"$@\"", real.display()));
         assert_eq!(line(&env.ralph(&["doctor"]).stdout, "git").0, state, "{version}");
         env.task(&["add", "T"]);
         let ran = env.ralph(&["build", "--agent", "script", "--set", "agent.script.path=none"]);
-        let refused = ran.stderr.contains("git 2.35.9 is too old; ralph needs 2.36 or later");
+        let refused = ran.stderr.contains("git 2.37.9 is too old; ralph needs 2.38 or later");
         assert_eq!(refused, state == "fail", "{}", ran.stderr);
         assert!(!refused || ran.code == 5, "{}", ran.code);
     }
