@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop")]
 #![expect(clippy::disallowed_methods, reason = "tests start git and read the clock")]
 
+#[path = "vcs/bases.rs"]
+mod bases;
 #[path = "vcs/branch_names.rs"]
 mod branch_names;
 #[path = "vcs/candidates.rs"]

@@ -4,7 +4,7 @@ use ralph_core::run::{Policy, Publish};
 use ralph_engine::project::Project;
 use ralph_engine::run::PublishSetup;
 use ralph_engine::run::place::RunLogs;
-use ralph_engine::vcs::pr_base;
+use ralph_engine::vcs::base::pr_base;
 
 use super::{Mode, Target, Wishes, git_failed};
 use crate::config::{Config, Preset};
@@ -31,7 +31,10 @@ pub(super) fn setup(
         return Ok(None);
     }
     let remote = config.text("git.remote").to_owned();
-    let base = pr_base(project, config.text("git.pr_base"), &remote).map_err(git_failed)?;
+    let set = config.text("git.pr_base");
+    let found = pr_base(project, &remote, set).map_err(git_failed)?;
+    // The server may know one that is not here.
+    let base = found.map_or_else(|| set.to_owned(), |base| base.name);
     let protected = config.list("git.protected_branches").into_iter().map(str::to_owned).collect();
     let goal = match &wishes.target {
         Target::All => String::new(),

@@ -1,26 +1,67 @@
-//! Which branch pull requests go to.
+//! Which branch pull requests go to, and the commit that a branch begins at.
 
 use super::git::{Git, GitError};
 use super::position::position;
 use crate::project::Project;
 
-/// The branch that pull requests go to: the one that is configured, else the default branch of the remote,
-/// else the one that is checked out. Empty where there is none of them.
-pub fn pr_base(project: &Project, configured: &str, remote: &str) -> Result<String, GitError> {
-    if !configured.is_empty() {
-        return Ok(configured.to_owned());
+/// A branch that others are merged into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Base {
+    /// Its name as the remote has it: `main`.
+    pub name: String,
+    /// What git takes for its commit here: `main`, or `origin/main`.
+    pub commit: String,
+}
+
+/// The branch that pull requests go to: the one that is `set`, else the default branch of the remote, else
+/// the one that is checked out; `None` where none of them is there.
+pub fn pr_base(project: &Project, remote: &str, set: &str) -> Result<Option<Base>, GitError> {
+    if !set.is_empty() {
+        let commit = start_of(project, remote, set)?;
+        return Ok(commit.map(|commit| Base { name: set.to_owned(), commit }));
     }
-    let here = format!("refs/remotes/{remote}/");
-    let head = format!("{here}HEAD");
-    let asked = Git::plumbing(&project.worktree, &["symbolic-ref", "--quiet", &head]).line();
-    match asked {
-        Ok(name) => {
-            if let Some(branch) = name.strip_prefix(&here) {
-                return Ok(branch.to_owned());
+    if let Some(name) = remote_default(project, remote)? {
+        let commit = format!("{remote}/{name}");
+        return Ok(Some(Base { name, commit }));
+    }
+    Ok(position(project)?.branch.map(|name| Base { commit: name.clone(), name }))
+}
+
+/// What git takes for the commit that `base` means: the name itself, or that branch of the remote. `None`
+/// when it is neither.
+pub fn start_of(project: &Project, remote: &str, base: &str) -> Result<Option<String>, GitError> {
+    for name in [base.to_owned(), format!("{remote}/{base}")] {
+        let asked = format!("{name}^{{commit}}");
+        let asked = ["rev-parse", "--verify", "--quiet", "--end-of-options", &asked];
+        match Git::plumbing(&project.root, &asked).run() {
+            Ok(_) => return Ok(Some(name)),
+            Err(GitError::Failed { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+/// The branch that is checked out in the worktree; `None` for a detached HEAD.
+pub fn current_branch(project: &Project) -> Result<Option<String>, GitError> {
+    Ok(position(project)?.branch)
+}
+
+fn remote_default(project: &Project, remote: &str) -> Result<Option<String>, GitError> {
+    let head = format!("refs/remotes/{remote}/HEAD");
+    let asked = ["symbolic-ref", "--quiet", &head];
+    match Git::plumbing(&project.root, &asked).line() {
+        Ok(full) => {
+            let name = full.strip_prefix(&format!("refs/remotes/{remote}/")).map(str::to_owned);
+            // A default that was never fetched, or is gone, is none.
+            match name {
+                Some(name) if start_of(project, remote, &format!("{remote}/{name}"))?.is_some() => {
+                    Ok(Some(name))
+                }
+                _ => Ok(None),
             }
         }
-        Err(GitError::Failed { .. } | GitError::Odd { .. }) => {}
-        Err(error) => return Err(error),
+        Err(GitError::Failed { .. } | GitError::Odd { .. }) => Ok(None),
+        Err(error) => Err(error),
     }
-    Ok(position(project)?.branch.unwrap_or_default())
 }

@@ -14,6 +14,7 @@
 //! | `hooks` | the person's hooks, on the loop's own commits |
 //! | [`wip`] | saving unfinished work, and the list of what is saved |
 //! | [`restore`] | taking work out of the worktree, and bringing saved work back |
+//! | [`base`] | which branch pull requests go to, and where a branch begins |
 //! | `push` | pushing a branch, never by force |
 //! | [`trunk`] | the branch that work from other worktrees lands on |
 //! | `locks` | removing the locks of a git that was killed |
@@ -21,7 +22,7 @@
 //! | `version` | which git there is, and the oldest that will do |
 //! | [`fake`] | version control in memory, for tests and benches |
 
-mod base;
+pub mod base;
 mod candidate;
 mod checkout;
 mod commit;
@@ -43,7 +44,6 @@ mod version;
 pub mod wip;
 pub mod worktree;
 
-pub use base::pr_base;
 pub use fake::FakeVcs;
 pub use in_place::GitVcs;
 pub use push::{Push, PushError, Pushed};
