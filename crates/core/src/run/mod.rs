@@ -20,6 +20,7 @@ pub mod exit;
 mod fact;
 mod input;
 mod landing;
+pub mod lanes;
 mod notice;
 mod outcome;
 mod policy;

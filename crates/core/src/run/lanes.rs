@@ -1,0 +1,260 @@
+//! Several branches at once: which one may begin, and what they come to together.
+//!
+//! A lane is a run of one branch in a worktree of its own. Here is only the order: what needs what, what
+//! must not run side by side, how many run at most. Each lane is begun at most once.
+
+use std::collections::HashMap;
+
+use crate::branch::{BranchError, BranchName, check_together};
+use crate::glob;
+use crate::plan::markdown::{Group, PlanDoc};
+
+/// A branch section of a plan, as far as the order of lanes needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// The branch.
+    pub name: BranchName,
+    /// The line of its heading, from 1.
+    pub line: usize,
+    /// What it is for.
+    pub goal: String,
+    /// What it begins at, where the plan says so.
+    pub base: Option<String>,
+    /// Its place among the sections that must be complete first.
+    pub needs: Vec<usize>,
+    /// Patterns of the files that it changes; none is not known.
+    pub touches: Vec<String>,
+    /// How many tasks it has.
+    pub tasks: usize,
+    /// How many of them are ticked.
+    pub ticked: usize,
+}
+
+/// Why the sections of a plan cannot be worked off.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SectionError {
+    /// A name that cannot be that of a branch.
+    #[error("line {line}: {error}")]
+    Name {
+        /// The line of the heading.
+        line: usize,
+        /// What is wrong.
+        error: BranchError,
+    },
+    /// Names that cannot be beside each other.
+    #[error("{0}")]
+    Together(BranchError),
+    /// A branch that needs one which the plan does not have.
+    #[error("line {line}: branch {branch} needs {needs}, and the plan has no such branch")]
+    UnknownNeed {
+        /// The line of the heading.
+        line: usize,
+        /// The branch.
+        branch: String,
+        /// What it needs.
+        needs: String,
+    },
+    /// Branches that need each other.
+    #[error("line {line}: these branches need each other: {}", names.join(" → "))]
+    Circle {
+        /// The line of the first one's heading.
+        line: usize,
+        /// Each needs the next; the first is also the last.
+        names: Vec<String>,
+    },
+}
+
+/// The sections of a plan that have a task, checked against each other, and the names of those that have
+/// none.
+pub fn sections(doc: &PlanDoc) -> Result<(Vec<Section>, Vec<String>), SectionError> {
+    let tally = |group: usize| {
+        let own = || doc.items.iter().filter(|item| item.group == Some(group));
+        (own().count(), own().filter(|item| item.done).count())
+    };
+    let mut empty = Vec::new();
+    let mut kept: Vec<(&Group, BranchName, usize, usize)> = Vec::new();
+    for (at, group) in doc.groups.iter().enumerate() {
+        let name = BranchName::new(&group.title)
+            .map_err(|error| SectionError::Name { line: group.line, error })?;
+        match tally(at) {
+            (0, _) => empty.push(group.title.clone()),
+            (tasks, ticked) => kept.push((group, name, tasks, ticked)),
+        }
+    }
+    let names: Vec<BranchName> = kept.iter().map(|(_, name, ..)| name.clone()).collect();
+    check_together(&names).map_err(SectionError::Together)?;
+    let place: HashMap<&str, usize> =
+        names.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
+    let mut found = Vec::new();
+    for (group, name, tasks, ticked) in &kept {
+        let needs = group.needs.iter().filter(|need| !empty.contains(need)).map(|need| {
+            place.get(need.as_str()).copied().ok_or_else(|| SectionError::UnknownNeed {
+                line: group.line,
+                branch: group.title.clone(),
+                needs: need.clone(),
+            })
+        });
+        found.push(Section {
+            name: name.clone(),
+            line: group.line,
+            goal: group.goal.clone().unwrap_or_default(),
+            base: group.base.clone(),
+            needs: needs.collect::<Result<_, _>>()?,
+            touches: group.touches.clone(),
+            tasks: *tasks,
+            ticked: *ticked,
+        });
+    }
+    match circle(&found) {
+        Some(circle) => Err(SectionError::Circle {
+            line: found[circle[0]].line,
+            names: circle.into_iter().map(|at| found[at].name.to_string()).collect(),
+        }),
+        None => Ok((found, empty)),
+    }
+}
+
+/// Sections that need each other, the first one again at the end.
+fn circle(sections: &[Section]) -> Option<Vec<usize>> {
+    /// Whether a section is on the way that is being walked, or was walked before.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Seen {
+        Not,
+        OnTheWay,
+        Done,
+    }
+    fn walk(
+        at: usize,
+        sections: &[Section],
+        seen: &mut [Seen],
+        way: &mut Vec<usize>,
+    ) -> Option<Vec<usize>> {
+        match seen[at] {
+            Seen::Done => return None,
+            Seen::OnTheWay => {
+                let from = way.iter().position(|before| *before == at).unwrap_or(0);
+                let mut circle = way[from..].to_vec();
+                circle.push(at);
+                return Some(circle);
+            }
+            Seen::Not => {}
+        }
+        seen[at] = Seen::OnTheWay;
+        way.push(at);
+        let found = sections[at].needs.iter().find_map(|need| walk(*need, sections, seen, way));
+        way.pop();
+        seen[at] = Seen::Done;
+        found
+    }
+    let mut seen = vec![Seen::Not; sections.len()];
+    (0..sections.len()).find_map(|at| walk(at, sections, &mut seen, &mut Vec::new()))
+}
+
+/// How a lane stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Lane {
+    Waiting,
+    Running,
+    /// Whether all of it is done.
+    Ended(bool),
+    /// It never began.
+    LeftOut,
+}
+
+/// Which lane begins next.
+#[derive(Debug)]
+pub struct Schedule {
+    sections: Vec<Section>,
+    lanes: Vec<Lane>,
+    jobs: usize,
+    stopped: bool,
+}
+
+impl Schedule {
+    /// For these sections, at most `jobs` at a time; 0 is all of them.
+    pub fn new(sections: Vec<Section>, jobs: usize) -> Self {
+        let lanes = vec![Lane::Waiting; sections.len()];
+        let jobs = if jobs == 0 { sections.len().max(1) } else { jobs };
+        Self { sections, lanes, jobs, stopped: false }
+    }
+
+    /// The sections.
+    pub fn sections(&self) -> &[Section] {
+        &self.sections
+    }
+
+    /// Only this one is worked on; the others count as they stand in the plan.
+    pub fn only(&mut self, lane: usize) {
+        for (at, section) in self.sections.iter().enumerate() {
+            if at != lane {
+                let complete = section.ticked == section.tasks;
+                self.lanes[at] = if complete { Lane::Ended(true) } else { Lane::LeftOut };
+            }
+        }
+    }
+
+    /// The next lane that may begin now; it counts as running from then on. `None` while the others have
+    /// to be waited for, and when nothing is left.
+    pub fn next_lane(&mut self) -> Option<usize> {
+        if self.stopped || self.running().count() >= self.jobs {
+            return None;
+        }
+        let free = |at: &usize| {
+            self.lanes[*at] == Lane::Waiting
+                && self.sections[*at]
+                    .needs
+                    .iter()
+                    .all(|need| self.lanes[*need] == Lane::Ended(true))
+                && !self.running().any(|other| self.touch(*at, other))
+        };
+        let next = (0..self.lanes.len()).find(free)?;
+        self.lanes[next] = Lane::Running;
+        Some(next)
+    }
+
+    /// A lane has ended; `complete` when all of it is done.
+    pub fn ended(&mut self, lane: usize, complete: bool) {
+        self.lanes[lane] = Lane::Ended(complete);
+    }
+
+    /// Nothing more begins.
+    pub fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    /// Whether lanes are under way.
+    pub fn is_busy(&self) -> bool {
+        self.running().next().is_some()
+    }
+
+    /// The lanes that never began, each with the ones that it needs and that are not complete.
+    pub fn left_out(&self) -> Vec<(usize, Vec<usize>)> {
+        let waiting = (0..self.lanes.len()).filter(|at| self.lanes[*at] == Lane::Waiting);
+        let missing = |at: usize| {
+            let needs = self.sections[at].needs.iter().copied();
+            needs.filter(|need| self.lanes[*need] != Lane::Ended(true)).collect()
+        };
+        waiting.map(|at| (at, missing(at))).collect()
+    }
+
+    fn running(&self) -> impl Iterator<Item = usize> {
+        (0..self.lanes.len()).filter(|at| self.lanes[*at] == Lane::Running)
+    }
+
+    fn touch(&self, one: usize, other: usize) -> bool {
+        let (one, other) = (&self.sections[one].touches, &self.sections[other].touches);
+        glob::any_meet(one, other)
+    }
+}
+
+/// Exit codes of lanes, the one that counts first at the front.
+pub const JOINT_ORDER: [u8; 12] = [130, 1, 5, 10, 4, 3, 6, 8, 7, 2, 9, 0];
+
+/// The exit code of lanes that ended with these.
+pub fn joint_code(codes: impl IntoIterator<Item = u8>) -> u8 {
+    let rank = |code: &u8| JOINT_ORDER.iter().position(|known| known == code).unwrap_or(1);
+    codes.into_iter().min_by_key(rank).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;
