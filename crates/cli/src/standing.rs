@@ -11,13 +11,15 @@ use ralph_core::view::forecast::{Forecast, Spent, forecast};
 use ralph_core::view::report::Total;
 use ralph_core::view::{CommitView, QuestionView, RunView, words};
 use ralph_engine::clock;
+use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::{Filter, Scope, Store};
 use ralph_engine::project::Project;
 use ralph_engine::run::journal;
 use ralph_engine::run::place::{RunLogs, WorktreeLock};
 use ralph_engine::run::state_file::{self, StateFile};
 use ralph_engine::vcs::git::Git;
-use ralph_ui::status::{State, StatusPage, WaitingTask};
+use ralph_engine::vcs::worktree::Worktrees;
+use ralph_ui::status::{LaneStatus, State, StatusPage, WaitingTask};
 
 use crate::error::CliError;
 use crate::wire::Context;
@@ -111,8 +113,16 @@ pub(crate) fn page(
     let waiting = waiting(store.as_mut(), &questions)?;
     let forecast = forecast_of(run.as_ref(), counts.unresolved(), store.as_mut())?;
     let plan_file = crate::launch::has_plan_file(&project);
+    let lanes = lanes(&project, store.as_mut(), context)?;
+    let cut_off = |lane: &LaneStatus| lane.state == State::Interrupted;
+    let state = match state {
+        // Nothing was interrupted here, but in the worktrees of branches.
+        State::Stopped if run.is_none() && lanes.iter().any(cut_off) => State::Interrupted,
+        state => state,
+    };
     let mut page = StatusPage {
         state,
+        lanes,
         counts,
         forecast,
         level: run.as_ref().map(|run| run.level.clone()).filter(|level| !level.is_empty()),
@@ -129,6 +139,60 @@ pub(crate) fn page(
         .map(|(command, _)| command)
         .collect();
     Ok(page)
+}
+
+/// The branches that have worktrees of their own, and how each stands.
+fn lanes(
+    project: &Project,
+    store: &mut dyn Store,
+    context: &mut Context<'_>,
+) -> Result<Vec<LaneStatus>, CliError> {
+    // In the worktree of a branch the page is about that branch.
+    if project.worktree != project.root {
+        return Ok(vec![]);
+    }
+    let config = context.config()?;
+    let folder = project.resolve(config.text("git.worktree.dir"));
+    let places = Worktrees::new(project, &folder).places()?;
+    if places.is_empty() {
+        return Ok(vec![]);
+    }
+    let keys = PlanFile::all_known(&project.root);
+    let logs = RunLogs::all(&project.resolve(config.text("logs.dir")))?;
+    let mut found = Vec::new();
+    for (branch, path) in places {
+        let key = keys.iter().find(|key| key.ends_with(&format!("#{branch}")));
+        let Some(key) = key else { continue };
+        let counts = store.counts(&Scope::Plan(key.clone()))?;
+        let folder = path.join(".ralph");
+        let holder = WorktreeLock::holder(&folder);
+        let left = state_file::read(&folder.join("state.toml")).ok().flatten();
+        let run = left.as_ref().and_then(|left| {
+            let is_it = |logs: &&RunLogs| {
+                journal::run_of(&logs.journal()).is_some_and(|run| run == left.run)
+            };
+            let logs = logs.iter().rev().take(JOURNALS).find(is_it)?;
+            Some(RunView::of(&journal::read(&logs.journal()).ok()?))
+        });
+        found.push(LaneStatus {
+            branch: branch.to_string(),
+            state: match (holder, &left) {
+                (Some(pid), _) => State::Running { pid: pid.parse().unwrap_or_default() },
+                (None, Some(left)) if !left.finished => State::Interrupted,
+                (None, _) => State::Stopped,
+            },
+            outcome: run
+                .as_ref()
+                .and_then(|run| run.outcome.as_ref())
+                .map(|outcome| outcome.reason.name().to_owned()),
+            iterations: left.as_ref().map_or(0, |left| left.iteration),
+            done: counts.done,
+            total: counts.total(),
+            cost_micro_usd: run.as_ref().and_then(|run| run.usage.cost_micro_usd),
+            last_error: run.as_ref().and_then(last_error),
+        });
+    }
+    Ok(found)
 }
 
 /// What the rest will take: by what this run has done, else by what all runs have.

@@ -213,7 +213,14 @@ impl<'a> Context<'a> {
 
     /// New ids; the same ones again under a seed.
     pub(crate) fn ids(&self) -> Ids {
-        Ids::new(self.environment.get("RALPH_TEST_SEED").and_then(|seed| seed.parse().ok()))
+        self.ids_of(0)
+    }
+
+    /// The same for one of several who make ids at once: each number has others.
+    pub(crate) fn ids_of(&self, number: u64) -> Ids {
+        let seed: Option<u64> =
+            self.environment.get("RALPH_TEST_SEED").and_then(|seed| seed.parse().ok());
+        Ids::new(seed.map(|seed| seed.wrapping_add(number.wrapping_mul(1_000_003))))
     }
 
     /// How often a task may come back.

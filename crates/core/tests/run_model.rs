@@ -261,7 +261,7 @@ impl World {
                     taken_back: vec![],
                     absent: false,
                     marker: (dice.roll(16) == 15).then(|| "RALPH_DONE".to_owned()),
-                    day_micro_usd: 0,
+                    ..Survey::default()
                 },
             },
             Effect::Claim { slot } => {

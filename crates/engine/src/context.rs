@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use ralph_core::TaskId;
 use ralph_core::attempt::AttemptContext;
 use ralph_core::attempt::context::{
-    AnsweredQuestion, AssignedTask, EarlierAttempt, FinishedBlocker, GateFailure, ParentTask,
-    RetryInfo, Skill,
+    AnsweredQuestion, AssignedTask, BranchWork, EarlierAttempt, FinishedBlocker, GateFailure,
+    ParentTask, RetryInfo, Skill,
 };
 use ralph_core::records::{Attempt, Evidence, LogEntry, LogKind, Verdict};
 use ralph_core::run::{CLASSES, Class};
@@ -39,6 +39,8 @@ pub struct Gather<'a> {
     pub texts: &'a FeatureTexts,
     /// The markdown plan that the task stands in, where it stands in one.
     pub plan_file: Option<&'a str>,
+    /// The branch that is worked on, where the plan has branches.
+    pub branch: Option<&'a BranchWork>,
     /// The skills that were found.
     pub skills: &'a [Skill],
     /// The agent is to write down what it learns.
@@ -62,6 +64,7 @@ pub fn gather(store: &mut dyn Store, about: &Gather<'_>) -> Result<AttemptContex
     let (blockers, more_blockers) = blockers(store, &task)?;
     Ok(AttemptContext {
         plan_file: about.plan_file.map(str::to_owned),
+        branch: about.branch.cloned(),
         parent: parent.map(|parent| ParentTask {
             title: parent.title.into(),
             description: parent.description,

@@ -26,6 +26,12 @@ pub const PROGRESS_TEMPLATE: &str = include_str!("prompts/progress.md");
 /// The instructions for a checklist, where there is no `PROMPT_build.md`.
 pub const CHECKLIST_TEMPLATE: &str = include_str!("prompts/checklist.md");
 
+/// The instructions for a branch of a plan, where there is no `PROMPT_build.md`.
+pub const BRANCHES_TEMPLATE: &str = include_str!("prompts/branches.md");
+
+/// The instructions of plan mode for a plan of branches, where there is no `PROMPT_plan.md`.
+pub const PLAN_BRANCHES_TEMPLATE: &str = include_str!("prompts/plan_branches.md");
+
 /// What `ralph init` writes as `PROMPT_plan.md`, and the instructions of plan mode without it.
 pub const DEFAULT_PLAN_TEMPLATE: &str = include_str!("prompts/plan.md");
 

@@ -128,7 +128,7 @@ impl TestEnv {
         let mut command = self.clean(Command::new(&self.binary));
         let place = if self.repo().is_dir() { self.repo() } else { self.folder().to_owned() };
         command.current_dir(place).args(arguments);
-        let loops = arguments.iter().any(|argument| matches!(*argument, "build" | "run"));
+        let loops = arguments.iter().any(|argument| matches!(*argument, "build" | "run" | "loop"));
         if loops && !self.verifies {
             command.env("RALPH_LOOP_VERIFY", "false");
         }

@@ -80,6 +80,71 @@ impl DryRun {
     }
 }
 
+/// A branch that would be worked on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaneDryRun {
+    /// The branch.
+    pub branch: String,
+    /// What it is for; may be empty.
+    pub goal: String,
+    /// What it begins at.
+    pub base: String,
+    /// The branches that have to be complete first.
+    pub needs: Vec<String>,
+    /// Tasks that are done.
+    pub done: u64,
+    /// All tasks.
+    pub total: u64,
+}
+
+/// What a run would do that works on branches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LanesDryRun {
+    /// The plan.
+    pub source: String,
+    /// How many iterations each branch may have; `None` is no limit.
+    pub max_iterations: Option<u32>,
+    /// Only one.
+    pub once: bool,
+    /// How many branches would begin at once.
+    pub at_once: u64,
+    /// The branches.
+    pub lanes: Vec<LaneDryRun>,
+}
+
+impl LanesDryRun {
+    /// The lines.
+    pub fn text(&self) -> String {
+        let mut text = String::from("=== DRY RUN MODE ===\n\n");
+        let mut line = |line: String| {
+            let _ = writeln!(text, "{}", printable_line(&line));
+        };
+        line(format!("Progress file: {}", self.source));
+        let most = self.max_iterations.map_or("unlimited".to_owned(), |most| most.to_string());
+        line(format!("Max iterations: {most} for each branch"));
+        line(format!("Once mode: {}", self.once));
+        let done: u64 = self.lanes.iter().map(|lane| lane.done).sum();
+        let total: u64 = self.lanes.iter().map(|lane| lane.total).sum();
+        line(format!("Tasks: {done}/{total} complete"));
+        line(format!("Branches: {}, {} at once to begin with", self.lanes.len(), self.at_once));
+        for lane in &self.lanes {
+            line(String::new());
+            line(format!("Branch: {}", lane.branch));
+            if !lane.goal.is_empty() {
+                line(format!("  Goal: {}", lane.goal));
+            }
+            line(format!("  Base: {}", lane.base));
+            if !lane.needs.is_empty() {
+                line(format!("  Needs: {}", lane.needs.join(", ")));
+            }
+            line(format!("  Tasks: {}/{} complete", lane.done, lane.total));
+        }
+        line(String::new());
+        line("=== END DRY RUN ===".to_owned());
+        text
+    }
+}
+
 /// Words as they would be typed in a shell.
 fn command(words: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);

@@ -4,6 +4,7 @@
 //! | module | owns |
 //! |---|---|
 //! | [`plain`] | a run as lines on a terminal or in a pipe |
+//! | [`lanes`] | several runs on one screen |
 //! | [`jsonl`] | a run as lines of JSON |
 //! | [`session_log`] | a run as the readable log file |
 //! | [`logs`] | a past run, shown as it was |
@@ -19,6 +20,7 @@
 pub mod columns;
 pub mod dry_run;
 pub mod jsonl;
+pub mod lanes;
 pub mod line;
 pub mod logs;
 pub mod plain;

@@ -1,6 +1,7 @@
 //! `ralph status`: how things stand, on one page, as text and as JSON.
 
 use ralph_core::TaskId;
+use ralph_core::amounts::money;
 use ralph_core::run::Outcome;
 use ralph_core::task::Counts;
 use ralph_core::time::Timestamp;
@@ -38,6 +39,28 @@ pub struct WaitingTask {
     pub reason: String,
 }
 
+/// A branch that is worked on in a worktree of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LaneStatus {
+    /// The branch.
+    pub branch: String,
+    /// Whether a loop runs there.
+    #[serde(flatten)]
+    pub state: State,
+    /// The name of the outcome of the last run there.
+    pub outcome: Option<String>,
+    /// Iterations that it counted.
+    pub iterations: u32,
+    /// Tasks that are done.
+    pub done: u64,
+    /// All tasks of the branch.
+    pub total: u64,
+    /// Millionths of a dollar that the run cost, where that is known.
+    pub cost_micro_usd: Option<u64>,
+    /// The last error.
+    pub last_error: Option<String>,
+}
+
 /// Everything that the page tells.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StatusPage {
@@ -56,6 +79,9 @@ pub struct StatusPage {
     pub questions: Vec<QuestionView>,
     /// Tasks that wait for a person without a question, and why.
     pub waiting: Vec<WaitingTask>,
+    /// The branches that are worked on in worktrees of their own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lanes: Vec<LaneStatus>,
     /// The last error.
     pub last_error: Option<String>,
     /// The newest commits, the newest first.
@@ -97,6 +123,7 @@ impl StatusPage {
         if let Some(error) = &self.last_error {
             lines.extend(field("last error", Meaning::Bad, error, look));
         }
+        self.lanes(&mut lines, look);
         self.questions(&mut lines, look);
         self.waiting(&mut lines, look);
         if !self.commits.is_empty() {
@@ -160,7 +187,10 @@ impl StatusPage {
             },
             State::Stopped => match self.outcome() {
                 Some(outcome) => (Meaning::Heading, outcome.sentence()),
-                None => (Meaning::Heading, "nothing has run here yet".to_owned()),
+                None if self.lanes.is_empty() => {
+                    (Meaning::Heading, "nothing has run here yet".to_owned())
+                }
+                None => (Meaning::Heading, "no run is at work".to_owned()),
             },
         };
         paragraph(0, Some(meaning), &text, look)
@@ -189,6 +219,34 @@ impl StatusPage {
         match self.state {
             State::Running { .. } => duration(run.elapsed(self.now)),
             State::Stopped | State::Interrupted => brief_duration(run.elapsed(run.last_at)),
+        }
+    }
+
+    fn lanes(&self, lines: &mut Vec<String>, look: Look) {
+        if self.lanes.is_empty() {
+            return;
+        }
+        lines.extend([String::new(), look.paint(Meaning::Heading, "Branches")]);
+        for lane in &self.lanes {
+            let (meaning, state) = match (&lane.state, &lane.outcome) {
+                (State::Running { .. }, _) => (Meaning::Active, "running"),
+                (State::Interrupted, _) => (Meaning::Warning, "interrupted"),
+                (State::Stopped, Some(outcome)) => (Meaning::Faint, outcome.as_str()),
+                (State::Stopped, None) => (Meaning::Faint, "not begun"),
+            };
+            let cost = lane.cost_micro_usd.map(|cost| format!(", {}", money(cost)));
+            let line = Line::new().plain("  ").add(Meaning::Name, &lane.branch).plain("  ");
+            let line = line.add(meaning, state).plain(format!(
+                "  {} of {} tasks done, {} iterations{}",
+                lane.done,
+                lane.total,
+                lane.iterations,
+                cost.unwrap_or_default()
+            ));
+            lines.push(line.show(look));
+            if let Some(error) = &lane.last_error {
+                lines.extend(paragraph(4, Some(Meaning::Bad), error, look));
+            }
         }
     }
 

@@ -77,6 +77,24 @@ impl Look {
         self.width.is_some()
     }
 
+    /// The name of one of several runs, in a colour that it keeps.
+    pub fn paint_lane(self, lane: usize, text: impl Display) -> String {
+        const COLORS: [AnsiColor; 6] = [
+            AnsiColor::Cyan,
+            AnsiColor::Magenta,
+            AnsiColor::Yellow,
+            AnsiColor::Green,
+            AnsiColor::Blue,
+            AnsiColor::BrightRed,
+        ];
+        if self.color {
+            let style = COLORS[lane % COLORS.len()].on_default();
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_string()
+        }
+    }
+
     /// The text in the colour of its meaning.
     pub fn paint(self, meaning: Meaning, text: impl Display) -> String {
         if self.color {

@@ -14,8 +14,9 @@ use crate::wire::Context;
 
 /// Work off the plan: one agent session after the other, each judged, until everything is settled
 ///
-/// The plan is the file that is named, else progress.md, implementation_plan.md or
-/// IMPLEMENTATION_PLAN.md, else the tasks of the store.
+/// The plan is the file that is named, else IMPLEMENTATION_PLAN.md with `## Branch:` sections, progress.md,
+/// implementation_plan.md or IMPLEMENTATION_PLAN.md, else the tasks of the store. Branches are worked on side
+/// by side, each in a worktree of its own.
 ///
 /// Each session starts fresh on the first open task. What the agent says or ticks is a request: the
 /// gates run on what it left, and they decide. Work is committed when they are green; otherwise the task
@@ -37,7 +38,31 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "ID")]
     task: Option<String>,
     #[command(flatten)]
+    lanes: LaneArgs,
+    #[command(flatten)]
     options: LoopArgs,
+}
+
+/// How branches are worked on.
+#[derive(Debug, Args, Default)]
+pub(super) struct LaneArgs {
+    /// Only this branch of the plan
+    #[arg(long, value_name = "BRANCH")]
+    branch: Option<String>,
+    /// How many run side by side at most; without it, all branches of the plan
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    jobs: Option<u32>,
+    /// One branch after the other
+    #[arg(long, conflicts_with = "jobs")]
+    sequential: bool,
+}
+
+impl LaneArgs {
+    /// The wishes with what these arguments ask for.
+    pub(super) fn apply(&self, wishes: Wishes) -> Wishes {
+        let jobs = if self.sequential { Some(1) } else { self.jobs };
+        Wishes { branch: self.branch.clone(), jobs, ..wishes }
+    }
 }
 
 /// Work off a feature or a task: `ralph build`, with its target as the argument
@@ -51,14 +76,14 @@ pub(crate) struct RunArgs {
     options: LoopArgs,
 }
 
-/// What both take.
+/// What all of them take.
 #[derive(Debug, Args)]
-struct LoopArgs {
+pub(super) struct LoopArgs {
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
-    /// How the loop works: progress or checklist (a markdown plan), dag or pick (the store). Without it
-    /// the plan decides
+    /// How the loop works: branches, progress or checklist (a markdown plan), dag or pick (the store).
+    /// Without it the plan decides
     #[arg(long, value_name = "PRESET")]
     preset: Option<String>,
     /// Let a second, read-only session look at what the gates let through
@@ -74,9 +99,9 @@ struct LoopArgs {
     #[arg(long, overrides_with = "learn")]
     no_learn: bool,
     #[command(flatten)]
-    limits: LimitArgs,
+    pub(super) limits: LimitArgs,
     #[command(flatten)]
-    session: SessionArgs,
+    pub(super) session: SessionArgs,
 }
 
 /// How long a loop may go on.
@@ -155,7 +180,7 @@ pub(crate) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
             "a plan file and a feature or task cannot be worked off together",
         ));
     }
-    let wishes = Wishes { target, plan, ..Wishes::default() };
+    let wishes = args.lanes.apply(Wishes { target, plan, ..Wishes::default() });
     go(wishes, sessions, &args.options, context)
 }
 
@@ -200,7 +225,12 @@ fn named(text: &str, context: &mut Context<'_>) -> Result<Target, CliError> {
     }
 }
 
-fn go(wishes: Wishes, sessions: Option<u32>, args: &LoopArgs, context: &mut Context<'_>) -> Done {
+pub(super) fn go(
+    wishes: Wishes,
+    sessions: Option<u32>,
+    args: &LoopArgs,
+    context: &mut Context<'_>,
+) -> Done {
     let wishes = Wishes {
         preset: args.preset.clone(),
         verify: wish(args.verify, args.no_verify),

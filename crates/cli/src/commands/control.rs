@@ -1,12 +1,13 @@
 //! `ralph pause`, `resume`, `cancel`, `skip` and `retry`: wishes of a person to a running loop.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ralph_core::TaskId;
 use ralph_core::run::Control;
 use ralph_engine::clock;
 use ralph_engine::socket::client::{self, ClientError};
+use ralph_engine::vcs::worktree::Worktrees;
 use serde::Serialize;
 
 use crate::error::{CliError, Done, task_id, with_store};
@@ -102,7 +103,7 @@ struct Sent<'a> {
 }
 
 fn send(control: &Control, said: &str, json: bool, context: &mut Context<'_>) -> Done {
-    match reach(control, context)? {
+    match reach(control, None, context)? {
         true => tell(control, "run", said, json, context),
         false => {
             Err(CliError::failed("no run is active in this worktree")
@@ -120,8 +121,8 @@ fn send_or_do(
     context: &mut Context<'_>,
 ) -> Done {
     let mut store = context.reader()?;
-    store.get(task).map_err(|error| with_store(error, &mut *store))?;
-    if reach(&control, context)? {
+    let branch = store.get(task).map_err(|error| with_store(error, &mut *store))?.branch;
+    if reach(&control, branch.as_deref(), context)? {
         return tell(&control, "run", said, json, context);
     }
     let by = context.actor()?;
@@ -148,34 +149,56 @@ fn tell(
     Ok(())
 }
 
-/// Sends a control to the run of this worktree, and says whether there is one.
-fn reach(control: &Control, context: &Context<'_>) -> Result<bool, CliError> {
+/// Sends a control to the run of this worktree and to those of its branches, and says whether there is one.
+/// What is about a task of a `branch` goes to the run of that branch alone.
+fn reach(
+    control: &Control,
+    branch: Option<&str>,
+    context: &mut Context<'_>,
+) -> Result<bool, CliError> {
     if context.session_socket().is_some() {
         return Err(out_of_reach());
     }
-    let Some(socket) = control_socket(context)? else { return Ok(false) };
-    match client::control(&socket, control) {
-        Ok(()) => Ok(true),
-        // It died and had no time to say so.
-        Err(ClientError::NobodyThere(_)) => Ok(false),
-        Err(error) => Err(CliError::failed(format!("the run did not take that: {error}"))),
-    }
-}
-
-/// The control socket that the state of this worktree names, or else that of the main one: a run there
-/// has worktrees of its own.
-pub(crate) fn control_socket(context: &Context<'_>) -> Result<Option<PathBuf>, CliError> {
-    let project = context.project()?;
-    project.check_ours()?;
-    for folder in [&project.worktree, &project.root] {
-        let Ok(text) = std::fs::read_to_string(folder.join(".ralph").join("state.toml")) else {
-            continue;
-        };
-        let state: toml::Table = text.parse().unwrap_or_default();
-        match state.get("control_socket").and_then(toml::Value::as_str) {
-            Some(path) if !path.is_empty() => return Ok(Some(PathBuf::from(path))),
-            _ => {}
+    let mut reached = false;
+    for socket in control_sockets(branch, context)? {
+        match client::control(&socket, control) {
+            Ok(()) => reached = true,
+            // It died and had no time to say so.
+            Err(ClientError::NobodyThere(_)) => {}
+            Err(error) => {
+                return Err(CliError::failed(format!("the run did not take that: {error}")));
+            }
         }
     }
-    Ok(None)
+    Ok(reached)
+}
+
+/// The control sockets that the states of the worktrees name. In the worktree of a branch only its own run is
+/// meant, and that of the main one otherwise: a run there has worktrees of its own.
+fn control_sockets(
+    branch: Option<&str>,
+    context: &mut Context<'_>,
+) -> Result<Vec<PathBuf>, CliError> {
+    let project = context.project()?;
+    project.check_ours()?;
+    let own = socket_in(&project.worktree).filter(|_| project.worktree != project.root);
+    if own.is_some() {
+        return Ok(own.into_iter().collect());
+    }
+    let folder = project.resolve(context.config()?.text("git.worktree.dir"));
+    let places = Worktrees::new(&project, &folder).places()?;
+    let lane = places.iter().find(|(name, _)| branch == Some(name.as_str()));
+    if let Some(socket) = lane.and_then(|(_, path)| socket_in(path)) {
+        return Ok(vec![socket]);
+    }
+    let lanes = places.iter().filter(|_| branch.is_none()).map(|(_, path)| path);
+    Ok([&project.root].into_iter().chain(lanes).filter_map(|path| socket_in(path)).collect())
+}
+
+/// The control socket that the state of a worktree names.
+fn socket_in(worktree: &Path) -> Option<PathBuf> {
+    let text = std::fs::read_to_string(worktree.join(".ralph").join("state.toml")).ok()?;
+    let state: toml::Table = text.parse().ok()?;
+    let path = state.get("control_socket")?.as_str().filter(|path| !path.is_empty())?;
+    Some(PathBuf::from(path))
 }

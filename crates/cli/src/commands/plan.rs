@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::build::{LimitArgs, SessionArgs, refuse_inside_a_session, with};
+use super::build::{LimitArgs, LoopArgs, SessionArgs, refuse_inside_a_session, with};
 use crate::error::Done;
 use crate::launch::{self, Mode, Wishes};
 use crate::wire::Context;
@@ -28,6 +28,18 @@ pub(crate) struct PlanArgs {
 pub(crate) fn cmd_plan(args: &PlanArgs, context: &mut Context<'_>) -> Done {
     let wishes = Wishes { mode: Mode::Plan, ..Wishes::default() };
     let wishes = with(wishes, args.sessions, &args.limits, &args.session)?;
+    refuse_inside_a_session(context)?;
+    launch::launch(&wishes, context)
+}
+
+/// `ralph loop plan`: the same, for a plan of branches.
+pub(super) fn of_branches(
+    sessions: Option<u32>,
+    options: &LoopArgs,
+    context: &mut Context<'_>,
+) -> Done {
+    let wishes = Wishes { mode: Mode::Plan, branches: true, ..Wishes::default() };
+    let wishes = with(wishes, sessions, &options.limits, &options.session)?;
     refuse_inside_a_session(context)?;
     launch::launch(&wishes, context)
 }

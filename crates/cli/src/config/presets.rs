@@ -51,7 +51,25 @@ pub struct Preset {
 }
 
 /// The presets that there are.
-pub const PRESETS: [Preset; 4] = [
+pub const PRESETS: [Preset; 5] = [
+    Preset {
+        name: "branches",
+        alias: None,
+        source: "branches",
+        pick: "loop",
+        ends: &["ticked"],
+        commit: "agent+leftovers",
+        on_red: "feed",
+        on_exhausted: "never",
+        prompt: "stdin",
+        max_retries: Retries::Unlimited,
+        max_iterations: 20,
+        breaker: 3,
+        idle: 2,
+        strategy: "agent",
+        timeout: "60m",
+        verify: false,
+    },
     Preset {
         name: "progress",
         alias: None,
@@ -140,7 +158,6 @@ pub fn retry_limit(config: &Config) -> Retries {
         View::Whole(number) => Retries::AtMost(u32::try_from(number).unwrap_or(u32::MAX)),
         View::Text("unlimited") => Retries::Unlimited,
         _ => match config.text("preset") {
-            "branches" => Retries::Unlimited,
             "auto" => Retries::AtMost(3),
             name => Preset::named(name).map_or(Retries::AtMost(3), |preset| preset.max_retries),
         },

@@ -1,6 +1,7 @@
 //! Who shows a run.
 
 use std::io::{self, BufWriter, Write};
+use std::sync::{Arc, Mutex};
 
 use ralph_core::Timestamp;
 use ralph_core::agent::AgentEvent;
@@ -9,6 +10,7 @@ use ralph_core::view::Reporter;
 use ralph_engine::project::Project;
 use ralph_engine::run::place::{RunLogs, private_file};
 use ralph_ui::jsonl::JsonReporter;
+use ralph_ui::lanes::LaneWriter;
 use ralph_ui::plain::{Options, PlainReporter, Verbosity};
 use ralph_ui::session_log::SessionLog;
 
@@ -42,16 +44,27 @@ pub(super) fn reporters(
     config: &Config,
     project: &Project,
     logs: &RunLogs,
+    shared: Option<&Shared>,
     context: &Context<'_>,
 ) -> Result<Vec<Box<dyn Reporter + Send>>, CliError> {
     let shown = shown(wishes, config)?;
     let mut all: Vec<Box<dyn Reporter + Send>> = Vec::new();
-    match shown {
-        Shown::Plain => {
+    match (shown, shared) {
+        (Shown::Plain, None) => {
             let options = options(project, context);
-            all.push(Box::new(Terminal(PlainReporter::new(io::stderr(), options))));
+            all.push(Box::new(Terminal(PlainReporter::new(io::stderr(), options), 0)));
         }
-        Shown::Json => all.push(Box::new(JsonReporter::new(io::stdout()))),
+        (Shown::Plain, Some(shared)) => {
+            let mut options = options(project, context);
+            options.look.width =
+                options.look.width.map(|width| width.saturating_sub(shared.margin));
+            // There is one last line, and many who would rewrite it.
+            options.progress = false;
+            let reporter = PlainReporter::new(shared.writer(), options);
+            all.push(Box::new(Terminal(reporter, shared.margin)));
+        }
+        (Shown::Json, None) => all.push(Box::new(JsonReporter::new(io::stdout()))),
+        (Shown::Json, Some(shared)) => all.push(Box::new(JsonReporter::new(shared.writer()))),
     }
     let file = private_file(&logs.readable).map_err(|error| {
         CliError::failed(format!("{} cannot be written: {error}", logs.readable.display()))
@@ -78,8 +91,24 @@ pub(crate) fn options(project: &Project, context: &Context<'_>) -> Options {
     }
 }
 
-/// A terminal, which may change its size.
-struct Terminal<W>(PlainReporter<W>);
+/// A screen that several runs share, as one of them has it.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(super) out: Arc<Mutex<Box<dyn Write + Send>>>,
+    /// What its lines begin with.
+    pub(super) prefix: String,
+    /// How wide that is.
+    pub(super) margin: usize,
+}
+
+impl Shared {
+    pub(super) fn writer(&self) -> LaneWriter<Box<dyn Write + Send>> {
+        LaneWriter::new(&self.out, self.prefix.clone())
+    }
+}
+
+/// A terminal, which may change its size, and how much of it is taken already.
+struct Terminal<W>(PlainReporter<W>, usize);
 
 impl<W: Write> Reporter for Terminal<W> {
     fn event(&mut self, event: &RunEvent) {
@@ -92,7 +121,7 @@ impl<W: Write> Reporter for Terminal<W> {
 
     fn tick(&mut self, now: Timestamp) {
         if let Some((width, _)) = terminal_size::terminal_size_of(io::stderr()) {
-            self.0.resize(usize::from(width.0));
+            self.0.resize(usize::from(width.0).saturating_sub(self.1));
         }
         self.0.tick(now);
     }

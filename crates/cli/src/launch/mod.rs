@@ -12,6 +12,7 @@
 //! | `feature` | runs for the texts and the tasks of a feature |
 //! | `display` | who shows the run |
 //! | `notify` | who is told about it without looking |
+//! | `lanes` | a run for each branch of a plan, side by side |
 //! | `dry` | what a run would do |
 
 mod agent;
@@ -19,18 +20,20 @@ mod display;
 mod dry;
 mod feature;
 mod gates;
+mod lanes;
 mod notify;
 mod policy;
 mod prompt;
 mod publish;
 mod source;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_core::run::{Notice, Outcome, Picker, Policy, Resume};
 use ralph_core::task::RetryLimit;
+use ralph_core::view::Reporter;
 use ralph_core::{FeatureName, Lease, TaskId};
 use ralph_engine::agents::Agent;
 use ralph_engine::clock;
@@ -127,6 +130,22 @@ pub(crate) struct Wishes {
     pub(crate) prompt: Option<PathBuf>,
     pub(crate) shown: Option<Shown>,
     pub(crate) strict: bool,
+    /// The command is spelled so that it is about branches.
+    pub(crate) branches: bool,
+    /// Only this branch.
+    pub(crate) branch: Option<String>,
+    /// How many sessions run side by side at most.
+    pub(crate) jobs: Option<u32>,
+}
+
+/// Where a run works.
+pub(crate) struct Place {
+    /// The worktree.
+    pub(crate) project: Project,
+    /// The worktree that settings, prompts and gates are read from.
+    pub(crate) home: Project,
+    /// The branch that is worked on beside others.
+    pub(crate) lane: Option<lanes::Lane>,
 }
 
 /// What an agent is started for.
@@ -184,6 +203,10 @@ impl Plan {
 
 /// Runs the loop to its end.
 pub(crate) fn launch(wishes: &Wishes, context: &mut Context<'_>) -> Done {
+    if let Some(plan) = branches(wishes, context)? {
+        arm(context)?;
+        return lanes::launch(wishes, &plan, context);
+    }
     let outcome = run_to_end(wishes, context)?;
     match outcome.reason.code(&outcome.left, wishes.strict) {
         0 => Ok(()),
@@ -194,11 +217,7 @@ pub(crate) fn launch(wishes: &Wishes, context: &mut Context<'_>) -> Done {
 /// The same, for a command that goes on with what came of it. What it prints then must not get among the
 /// events of a run that are printed.
 pub(crate) fn run_to_end(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError> {
-    if let Some(point) = context.environment.get("RALPH_TEST_CRASH")
-        && !crash::arm(point)
-    {
-        return Err(CliError::usage(format!("{point} is not a point to crash at")));
-    }
+    arm(context)?;
     let outcome = start(wishes, context)?;
     if display::shown(wishes, &context.config()?)? == Shown::Json {
         context.out.leave_stdout();
@@ -206,24 +225,60 @@ pub(crate) fn run_to_end(wishes: &Wishes, context: &mut Context<'_>) -> Result<O
     Ok(outcome)
 }
 
+fn arm(context: &Context<'_>) -> Done {
+    match context.environment.get("RALPH_TEST_CRASH") {
+        Some(point) if !crash::arm(point) => {
+            Err(CliError::usage(format!("{point} is not a point to crash at")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The plan of a run that works on branches; `None` for any other run, which then must not ask for what
+/// only those have.
+fn branches(wishes: &Wishes, context: &mut Context<'_>) -> Result<Option<PlanFile>, CliError> {
+    let project = context.project()?;
+    let config = context.config()?;
+    let plan = source::of_branches(wishes, &config, &project, &context.folder())?;
+    if plan.is_some() {
+        return Ok(plan);
+    }
+    match &wishes.branch {
+        Some(branch) => Err(CliError::usage(format!(
+            "--branch {branch} is for a plan with `## Branch:` sections"
+        ))
+        .hint("have one written: ralph loop plan")),
+        None => Ok(None),
+    }
+}
+
 /// Says what a run would do, and does nothing.
 pub(crate) fn rehearse(wishes: &Wishes, context: &mut Context<'_>) -> Done {
+    if let Some(plan) = branches(wishes, context)? {
+        return lanes::rehearse(wishes, &plan, context);
+    }
     let mut store = context.reader()?;
-    let plan = plan(wishes, context, store.as_mut())?;
+    let project = context.project()?;
+    let at = Place { home: project.clone(), project, lane: None };
+    let plan = plan(wishes, &at, context, store.as_mut())?;
     let text = dry::text(&plan, wishes, context, store.as_mut())?;
     Ok(context.out.data(text)?)
 }
 
 fn plan(
     wishes: &Wishes,
+    at: &Place,
     context: &mut Context<'_>,
     store: &mut dyn Store,
 ) -> Result<Plan, CliError> {
-    let project = context.project()?;
+    let project = at.project.clone();
     let config = context.config()?;
     policy::check_level(&config)?;
-    let Source { preset, plan } =
-        source::choose(wishes, &config, &project, &context.folder(), store)?;
+    let Source { preset, plan } = match &at.lane {
+        Some(lane) => source::of_lane(lane.plan.clone())?,
+        None => source::choose(wishes, &config, &project, &context.folder(), store)?,
+    };
+    source::check_jobs(wishes, preset)?;
     let scope = scope(&wishes.target, store)?;
     let state_path = state_path(&project);
     let left = state_file::read(&state_path).map_err(|error| {
@@ -243,18 +298,11 @@ fn plan(
     };
     let roles = (&agent, verifier.as_ref());
     let policy = policy::policy(wishes, &config, preset, roles, resume.as_ref())?;
-    let prompting = prompt::prompting(
-        wishes,
-        &config,
-        &project,
-        store,
-        &scope,
-        (preset, plan.as_ref()),
-        &policy,
-    )?;
+    let prompting =
+        prompt::prompting(wishes, &config, at, store, &scope, (preset, plan.as_ref()), &policy)?;
     // Neither a plan nor a single prompt is judged by what the work is judged by.
     let gates = match wishes.mode {
-        Mode::Build => in_force(&project, &config),
+        Mode::Build => in_force(&at.home, &config),
         Mode::Plan | Mode::Prompt(_) | Mode::Feature(_) => vec![],
     };
     let mut notices = agent.notices.clone();
@@ -294,38 +342,49 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
     project.exclude_state()?;
     vcs::check_version().map_err(git_failed)?;
     let lock = lock(&project)?;
+    let at = Place { home: project.clone(), project, lane: None };
+    let (setup, reporters) = assemble(wishes, at, lock, context)?;
+    run::run(setup, reporters).map_err(run_error)
+}
+
+/// Everything that a run needs, and who shows it.
+fn assemble(
+    wishes: &Wishes,
+    at: Place,
+    lock: WorktreeLock,
+    context: &mut Context<'_>,
+) -> Result<(Setup, Vec<Box<dyn Reporter + Send>>), CliError> {
     let mut store = context.store()?;
-    let ready = plan(wishes, context, store.as_mut())?;
+    let ready = plan(wishes, &at, context, store.as_mut())?;
     drop(store);
     let folder = ready.folder();
     let hook_environment = agent::gate_environment(context.environment);
     let vcs = GitVcs::new(ready.project.clone())?.with_hooks(&hook_environment, GATE_TIMEOUT);
     // Found out after a session, it would have cost one.
     vcs.check_identity().map_err(git_failed)?;
+    vcs.check_signing().map_err(|error| {
+        git_failed(error).hint("see which keys there are: gpg --list-secret-keys")
+    })?;
     let (_, store_path) = context.store_path()?;
     let (project, config, preset) = (ready.project, ready.config, ready.preset);
     let (agent, policy) = (ready.agent, ready.policy);
-    if let Some(plan) = &ready.plan {
-        plan.sweep();
+    // Others are at work on the same files: whoever started them has tidied up.
+    if at.lane.is_none() {
+        tidy(ready.plan.as_ref(), &project, &config)?;
     }
     let logs_folder = project.resolve(config.text("logs.dir"));
-    project.exclude_folder(&logs_folder)?;
-    let keep = usize::try_from(config.whole("logs.keep_runs")).unwrap_or(usize::MAX);
-    let size = config.size("logs.keep_size").unwrap_or(u64::MAX);
-    let io = |error: std::io::Error| {
-        CliError::failed(format!("{} cannot be written: {error}", logs_folder.display()))
-    };
-    RunLogs::prune(&logs_folder, keep, size).map_err(io)?;
-    let logs = RunLogs::create(&logs_folder, clock::now()).map_err(io)?;
+    let logs =
+        RunLogs::create(&logs_folder, clock::now()).map_err(|e| no_logs(&logs_folder, &e))?;
     let grounds = grounds(&project, &config, &policy, context)?;
-    let mut ids = context.ids();
+    let mut ids = context.ids_of(at.lane.as_ref().map_or(0, |lane| lane.number));
     let bad_id = |error| CliError::failed(format!("an id could not be made: {error}"));
     let run_id = ids.run().map_err(bad_id)?;
     let agent_ids = (0..policy.slots)
         .map(|_| ids.slot_agent())
         .collect::<Result<Vec<_>, _>>()
         .map_err(bad_id)?;
-    let reporters = display::reporters(wishes, &config, &project, &logs, context)?;
+    let shared = at.lane.as_ref().map(|lane| &lane.display);
+    let reporters = display::reporters(wishes, &config, &project, &logs, shared, context)?;
     let desk = TaskDesk::new(context.environment.clone(), project.clone(), config.clone());
     let opened = store_path.clone();
     let publish = publish::setup(wishes, &config, &project, &policy, &logs)?;
@@ -336,6 +395,7 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
         agent_ids,
         resume: ready.resume,
         target: target_words(wishes, ready.plan.as_ref()),
+        purse: at.lane.as_ref().map(|lane| lane.purse.clone()),
         folder,
         about: prompt::about(wishes, &ready.prompting),
         deliverable: match &wishes.mode {
@@ -366,7 +426,7 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
         policy,
         prompting: ready.prompting,
         gates: ready.gates.into_iter().map(InForce::spec).collect(),
-        gate_rules: gates::rules(&project, &config),
+        gate_rules: gates::rules(&at.home, &config),
         lease: Lease::DEFAULT,
         open_store: Arc::new(move || {
             SqliteStore::open(&opened).map(|store| Box::new(store) as Box<dyn Store>)
@@ -386,7 +446,23 @@ fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError
         publish,
         project,
     };
-    run::run(setup, reporters).map_err(run_error)
+    Ok((setup, reporters))
+}
+
+/// Removes what earlier runs left: half-written plans, and logs that are not kept any longer.
+fn tidy(plan: Option<&PlanFile>, project: &Project, config: &Config) -> Done {
+    if let Some(plan) = plan {
+        plan.sweep();
+    }
+    let folder = project.resolve(config.text("logs.dir"));
+    project.exclude_folder(&folder)?;
+    let keep = usize::try_from(config.whole("logs.keep_runs")).unwrap_or(usize::MAX);
+    let size = config.size("logs.keep_size").unwrap_or(u64::MAX);
+    RunLogs::prune(&folder, keep, size).map(drop).map_err(|error| no_logs(&folder, &error))
+}
+
+fn no_logs(folder: &Path, error: &std::io::Error) -> CliError {
+    CliError::failed(format!("{} cannot be written: {error}", folder.display()))
 }
 
 /// What work in worktrees of its own needs, where tasks have them.
@@ -432,6 +508,7 @@ fn style(policy: &Policy, config: &Config, preset: &Preset) -> PromptStyle {
         "argument" => PromptStyle::Peek,
         _ if policy.picker == Picker::Agent => PromptStyle::Peek,
         _ if preset.source == "progress" => PromptStyle::Progress,
+        "stdin" => PromptStyle::Stdin,
         _ => PromptStyle::System,
     }
 }
@@ -441,7 +518,7 @@ fn target_words(wishes: &Wishes, plan: Option<&PlanFile>) -> String {
         return path.display().to_string();
     }
     if let Some(plan) = plan {
-        return plan.name().to_owned();
+        return plan.lane().map_or(plan.name(), |lane| &lane.branch).to_owned();
     }
     match &wishes.target {
         Target::All => "all tasks".to_owned(),

@@ -27,6 +27,13 @@ pub(crate) fn sessions_for_texts(config: &Config) -> Option<u32> {
     (most > 0).then_some(most)
 }
 
+/// How many sessions a run of this preset may have that begins anew; `None` is no limit.
+pub(super) fn sessions_of(wishes: &Wishes, config: &Config, preset: &Preset) -> Option<u32> {
+    let set = config.unless_preset("loop.max_iterations", Config::whole);
+    let set = set.map_or(preset.max_iterations, |set| u32::try_from(set).unwrap_or(u32::MAX));
+    limit(wishes, set, None)
+}
+
 /// A level of the sandbox that cannot be given is refused, not lowered.
 pub(super) fn check_level(config: &Config) -> Result<(), CliError> {
     match config.text("sandbox.level") {

@@ -1,18 +1,19 @@
 //! What prompts are made of: the template, the texts of the feature, the skills.
 
 use ralph_core::agents_md;
+use ralph_core::plan::markdown::Kind;
 use ralph_core::run::{Notice, Policy};
 use ralph_engine::context::{FeatureTexts, Skills};
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::{Scope, Store};
 use ralph_engine::project::Project;
 use ralph_engine::prompts::{
-    CHECKLIST_TEMPLATE, DEFAULT_BUILD_TEMPLATE, DEFAULT_PLAN_TEMPLATE, PROGRESS_TEMPLATE, Template,
-    TemplateError,
+    BRANCHES_TEMPLATE, CHECKLIST_TEMPLATE, DEFAULT_BUILD_TEMPLATE, DEFAULT_PLAN_TEMPLATE,
+    PLAN_BRANCHES_TEMPLATE, PROGRESS_TEMPLATE, Template, TemplateError,
 };
 use ralph_engine::run::Prompting;
 
-use super::{Mode, Wishes};
+use super::{Mode, Place, Wishes};
 use crate::commands::init::found_commands;
 use crate::config::{Config, Origin, Preset};
 use crate::error::CliError;
@@ -20,17 +21,22 @@ use crate::error::CliError;
 pub(super) fn prompting(
     wishes: &Wishes,
     config: &Config,
-    project: &Project,
+    at: &Place,
     store: &mut dyn Store,
     scope: &Scope,
     (preset, plan): (&Preset, Option<&PlanFile>),
     policy: &Policy,
 ) -> Result<Prompting, CliError> {
+    let project = &at.project;
     let feature = FeatureTexts::read(project, store, scope)
         .map_err(|error| CliError::failed(format!("Build failed: {error}")))?;
     let rules = match (&wishes.mode, preset.source) {
+        (Mode::Plan, _) if plan.is_some_and(|plan| plan.kind() == Kind::Branches) => {
+            PLAN_BRANCHES_TEMPLATE
+        }
         (Mode::Plan, _) => DEFAULT_PLAN_TEMPLATE,
         (Mode::Feature(work), _) => work.template(),
+        (Mode::Build, "branches") => BRANCHES_TEMPLATE,
         (Mode::Build, "progress") => PROGRESS_TEMPLATE,
         (Mode::Build, "checklist") => CHECKLIST_TEMPLATE,
         _ => DEFAULT_BUILD_TEMPLATE,
@@ -40,7 +46,7 @@ pub(super) fn prompting(
         Mode::Build | Mode::Plan | Mode::Prompt(_) => (None, None),
     };
     Ok(Prompting {
-        template: template(wishes, config, project, rules)?,
+        template: template(wishes, config, &at.home, rules)?,
         rules: Template::built_in(rules),
         feature,
         skill_folders: Skills::folders(project),
@@ -50,9 +56,10 @@ pub(super) fn prompting(
         retries: policy.retries,
         mode: policy.mode.clone(),
         plan_file: plan.map(|plan| plan.name().to_owned()).or(file),
+        branch: at.lane.as_ref().map(|lane| lane.work.clone()),
         known,
         bare: matches!(wishes.mode, Mode::Prompt(_)),
-        test_command: test_command(project),
+        test_command: test_command(&at.home),
         budget: usize::try_from(config.whole("prompts.budget_tokens")).unwrap_or(usize::MAX),
     })
 }
@@ -78,6 +85,9 @@ fn template(
     match found {
         // As `ralph init` wrote it, it says nothing of its own: what fits the plan is said instead.
         Some(template) if wishes.mode == Mode::Build && template.says(DEFAULT_BUILD_TEMPLATE) => {
+            Ok(Template::built_in(rules))
+        }
+        Some(template) if wishes.mode == Mode::Plan && template.says(DEFAULT_PLAN_TEMPLATE) => {
             Ok(Template::built_in(rules))
         }
         Some(template) if template.is_blank() && matches!(wishes.mode, Mode::Prompt(_)) => {

@@ -18,6 +18,8 @@ use crate::exit_codes::Exit;
 const PROGRESS: &str = "progress.md";
 /// Where a checklist is looked for; the first is what `ralph plan` writes.
 const CHECKLISTS: [&str; 2] = ["implementation_plan.md", "IMPLEMENTATION_PLAN.md"];
+/// Where a plan of branches is looked for; the first is what `ralph loop plan` writes.
+const BRANCHES: [&str; 2] = ["IMPLEMENTATION_PLAN.md", "implementation_plan.md"];
 
 /// A preset and the file that it works off.
 pub(super) struct Source {
@@ -36,7 +38,7 @@ pub(super) fn choose(
     match &wishes.mode {
         Mode::Build => build(wishes, config, project, folder, store),
         Mode::Plan => {
-            let plan = plan_to_write(project)?;
+            let plan = plan_to_write(project, wishes.branches)?;
             Ok(Source { preset: named("checklist")?, plan: Some(plan) })
         }
         Mode::Prompt(_) | Mode::Feature(_) => {
@@ -52,7 +54,7 @@ fn build(
     folder: &Path,
     store: &mut dyn Store,
 ) -> Result<Source, CliError> {
-    let asked = wishes.preset.as_deref().unwrap_or_else(|| config.text("preset"));
+    let asked = asked(wishes, config);
     let asked = (asked != "auto").then(|| named(asked)).transpose()?;
     if let Some(path) = &wishes.plan {
         let plan = given(project, folder, path)?;
@@ -64,6 +66,7 @@ fn build(
     }
     if let Some(preset) = asked {
         let file = match preset.source {
+            "branches" => return Ok(Source { preset, plan: Some(branches(project)?) }),
             "progress" => existing(project, &[PROGRESS])?,
             "checklist" => existing(project, &CHECKLISTS)?,
             _ => return Ok(Source { preset, plan: None }),
@@ -82,6 +85,79 @@ fn build(
     }
     refuse_tasks_of_a_lost_file(project, store)?;
     Ok(Source { preset: named("dag")?, plan: None })
+}
+
+/// The preset that is asked for, or `auto`.
+fn asked<'a>(wishes: &'a Wishes, config: &'a Config) -> &'a str {
+    match &wishes.preset {
+        Some(preset) => preset,
+        None if wishes.branches => "branches",
+        None => config.text("preset"),
+    }
+}
+
+/// The plan of branches; one that is not there has nothing in it.
+fn branches(project: &Project) -> Result<PlanFile, CliError> {
+    let found = existing_of(project, &BRANCHES, Kind::Branches)?;
+    let missing = || PlanFile::new(&project.worktree, Path::new(BRANCHES[0]), Kind::Branches);
+    Ok(found.unwrap_or_else(missing))
+}
+
+/// The plan of a run that works on branches; `None` for any other run.
+pub(super) fn of_branches(
+    wishes: &Wishes,
+    config: &Config,
+    project: &Project,
+    folder: &Path,
+) -> Result<Option<PlanFile>, CliError> {
+    if wishes.mode != Mode::Build {
+        return Ok(None);
+    }
+    let asked = asked(wishes, config);
+    if let Some(path) = wishes.plan.as_ref().filter(|_| matches!(asked, "auto" | "branches")) {
+        let plan = given(project, folder, path)?;
+        return Ok((plan.kind() == Kind::Branches).then_some(plan));
+    }
+    match asked {
+        "branches" => branches(project).map(Some),
+        "auto" if wishes.plan.is_none() && wishes.target == Target::All && !wishes.by_target => {
+            existing_of(project, &BRANCHES, Kind::Branches)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The first of these files that exists and is of this kind.
+fn existing_of(
+    project: &Project,
+    names: &[&str],
+    kind: Kind,
+) -> Result<Option<PlanFile>, CliError> {
+    for name in names {
+        let found = existing(project, &[name])?.filter(|plan| plan.kind() == kind);
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// One branch of a plan.
+pub(super) fn of_lane(plan: PlanFile) -> Result<Source, CliError> {
+    Ok(Source { preset: named("branches")?, plan: Some(plan) })
+}
+
+/// A checklist, a progress file and an agent that picks have one place to work in.
+pub(super) fn check_jobs(wishes: &Wishes, preset: &Preset) -> Result<(), CliError> {
+    let many = wishes.jobs.is_some_and(|jobs| jobs > 1) && wishes.mode == Mode::Build;
+    if many && !matches!(preset.name, "branches" | "dag") {
+        return Err(CliError::usage(format!(
+            "the preset {} works in one place, so its sessions cannot run side by side",
+            preset.name
+        ))
+        .hint("leave -j out, or group the tasks by branch: ralph loop plan"));
+    }
+    Ok(())
 }
 
 /// Tasks that came from a file which is gone are not worked off behind its owner's back.
@@ -178,8 +254,12 @@ fn existing(project: &Project, names: &[&str]) -> Result<Option<PlanFile>, CliEr
 
 /// The plan file that there is, whatever its kind.
 fn found(project: &Project) -> Result<Option<PlanFile>, CliError> {
-    let progress = existing(project, &[PROGRESS])?.filter(|plan| plan.kind() == Kind::Progress);
-    match progress {
+    let first = existing_of(project, &BRANCHES, Kind::Branches)?;
+    let first = match first {
+        Some(plan) => Some(plan),
+        None => existing_of(project, &[PROGRESS], Kind::Progress)?,
+    };
+    match first {
         Some(plan) => Ok(Some(plan)),
         None => existing(project, &CHECKLISTS),
     }
@@ -190,11 +270,22 @@ pub(crate) fn has_plan_file(project: &Project) -> bool {
     found(project).is_ok_and(|plan| plan.is_some())
 }
 
-/// The plan that `ralph plan` keeps: the one that is there, or else a new checklist.
-fn plan_to_write(project: &Project) -> Result<PlanFile, CliError> {
+/// The plan that `ralph plan` keeps: the one that is there, or else a new checklist. `ralph loop plan` keeps
+/// a plan of branches.
+fn plan_to_write(project: &Project, of_branches: bool) -> Result<PlanFile, CliError> {
+    if of_branches {
+        return branches(project);
+    }
     let found = found(project)?;
     let new = || PlanFile::new(&project.worktree, Path::new(CHECKLISTS[0]), Kind::Checklist);
     Ok(found.unwrap_or_else(new))
+}
+
+/// There is nothing to work off.
+pub(super) fn no_plan(plan: &PlanFile) -> CliError {
+    CliError::new(Exit::NoPlan, StopReason::NoPlan.sentence())
+        .hint(format!("{} has no `## Branch:` section with a task", plan.name()))
+        .hint("have one written: ralph loop plan")
 }
 
 fn named(name: &str) -> Result<&'static Preset, CliError> {

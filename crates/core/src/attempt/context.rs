@@ -14,6 +14,8 @@ pub struct AttemptContext {
     pub task: Option<AssignedTask>,
     /// The markdown plan that the task stands in, where it stands in one.
     pub plan_file: Option<String>,
+    /// The branch that the task is worked on, where the plan has branches.
+    pub branch: Option<BranchWork>,
     /// What the task is a part of.
     pub parent: Option<ParentTask>,
     /// What was done for it before, oldest first.
@@ -38,6 +40,15 @@ pub struct AttemptContext {
     pub skills: Vec<Skill>,
     /// The agent is to write down what it learns.
     pub learn: bool,
+}
+
+/// A branch that becomes one pull request.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BranchWork {
+    /// Its name.
+    pub name: String,
+    /// What it is for; may be empty.
+    pub goal: String,
 }
 
 /// The task of this attempt.

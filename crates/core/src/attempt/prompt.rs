@@ -314,6 +314,12 @@ fn assigned(context: &AttemptContext) -> Option<Section<'_>> {
         return context.plan_file.as_deref().map(picking);
     };
     let mut head = format!("- id: `{}`\n- title: {}", task.id, field(&task.title));
+    if let Some(branch) = &context.branch {
+        head.push_str(&format!("\n- branch: {}", field(&branch.name)));
+        if !branch.goal.is_empty() {
+            head.push_str(&format!("\n- goal of the branch: {}", field(&branch.goal)));
+        }
+    }
     let rows = [("category", &task.category), ("spec", &task.spec), ("reference", &task.reference)];
     for (name, value) in rows {
         if let Some(value) = value {

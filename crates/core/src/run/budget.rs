@@ -86,8 +86,12 @@ pub fn of_run(view: View<'_>) -> Vec<Used> {
     let read_and_written = usage.input_tokens.saturating_add(usage.output_tokens);
     let lasted = view.now.millis_since(view.state.began_at);
     let today = view.survey.map_or(0, |survey| survey.day_micro_usd);
+    let others =
+        view.survey.map_or((0, 0), |survey| (survey.others_micro_usd, survey.others_tokens));
+    let money = usage.cost_micro_usd.unwrap_or(0).saturating_add(others.0);
+    let read_and_written = read_and_written.saturating_add(others.1);
     let all = [
-        (Allowance::Money, usage.cost_micro_usd.unwrap_or(0), budget.micro_usd),
+        (Allowance::Money, money, budget.micro_usd),
         (Allowance::Tokens, read_and_written, budget.tokens),
         (Allowance::Time, lasted, budget.time_ms),
         (Allowance::Day, today, budget.day_micro_usd),

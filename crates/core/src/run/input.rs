@@ -46,6 +46,10 @@ pub struct Survey {
     pub marker: Option<String>,
     /// Millionths of a dollar that were spent today, by all runs; 0 where no budget asks.
     pub day_micro_usd: u64,
+    /// Millionths of a dollar that runs have spent which share the budget of this one.
+    pub others_micro_usd: u64,
+    /// Tokens that they have used.
+    pub others_tokens: u64,
 }
 
 /// What became of one task in the store.

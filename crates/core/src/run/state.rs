@@ -85,7 +85,7 @@ pub struct RunState {
     pub last_commit: Option<String>,
     /// When the last iteration ended.
     pub last_iteration_at: Option<Timestamp>,
-    /// Iterations in a row that left the same tree.
+    /// Iterations in a row that left the same tree, without those that were errors.
     pub idle_iterations: u32,
     /// The tree of the last iteration.
     pub last_tree: String,
@@ -482,8 +482,11 @@ impl RunState {
             } else {
                 self.failed += 1;
             }
-            self.idle_iterations =
-                if *tree == self.last_tree { self.idle_iterations + 1 } else { 0 };
+            if *tree != self.last_tree {
+                self.idle_iterations = 0;
+            } else if row.breaker != Breaker::Add {
+                self.idle_iterations += 1;
+            }
         } else {
             self.spare_iterations.push(*iteration);
         }

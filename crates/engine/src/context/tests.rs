@@ -126,6 +126,7 @@ impl Story {
             limit: THREE,
             texts: &texts,
             plan_file: None,
+            branch: None,
             skills: &[],
             learn: false,
         };
@@ -391,6 +392,7 @@ fn s1_9_spec_and_plan_are_as_they_were_at_the_start() {
         limit: THREE,
         texts: &texts,
         plan_file: Some("plan.md"),
+        branch: None,
         skills: &[],
         learn: true,
     };

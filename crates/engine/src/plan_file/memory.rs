@@ -46,7 +46,7 @@ impl Snapshot {
         let ticks: Vec<Edit> =
             ticks.filter_map(|(index, _)| self.doc.set_done(index, true)).collect();
         let text = markdown::apply(&self.text, &ticks).unwrap_or_else(|_| self.text.clone());
-        match markdown::read(self.doc.kind, &text) {
+        match self.doc.again(&text) {
             Ok(doc) => Self { text, doc, ids: self.ids.clone(), left: self.left.clone() },
             // A tick breaks nothing that could be read before.
             Err(_) => self.clone(),
@@ -65,7 +65,7 @@ struct Stored {
     v: u32,
     text: String,
     ids: Vec<TaskId>,
-    /// The name of the file.
+    /// How the store names it.
     #[serde(default)]
     name: Option<String>,
     /// A session may have changed it since, and nobody has judged that.
@@ -83,7 +83,7 @@ impl PlanFile {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' => char::from(byte).to_string(),
             other => format!("={other:02X}"),
         };
-        let name: String = self.name.bytes().map(plain).collect();
+        let name: String = self.key().bytes().map(plain).collect();
         self.state.join(format!("{name}.json"))
     }
 
@@ -91,7 +91,7 @@ impl PlanFile {
     pub(super) fn remembered(&self) -> Option<(Snapshot, bool)> {
         let bytes = std::fs::read(self.memory()).ok()?;
         let stored: Stored = serde_json::from_slice(&bytes).ok()?;
-        let doc = markdown::read(self.kind, &stored.text).ok()?;
+        let doc = self.narrowed(markdown::read(self.kind, &stored.text).ok()?);
         if stored.v != VERSION || doc.items.len() != stored.ids.len() {
             return None;
         }
@@ -99,7 +99,7 @@ impl PlanFile {
         Some((Snapshot { text, doc, ids, left }, session))
     }
 
-    /// The names of all plan files that were ever worked off in a worktree.
+    /// How the store names all plan files that were ever worked off in a worktree.
     pub fn all_known(worktree: &Path) -> Vec<String> {
         let probe = Self::new(worktree, Path::new("x"), markdown::Kind::Checklist);
         let entries = std::fs::read_dir(&probe.state).into_iter().flatten().flatten();
@@ -124,7 +124,7 @@ impl PlanFile {
             v: VERSION,
             text: look.text.clone(),
             ids: look.ids.clone(),
-            name: Some(self.name.clone()),
+            name: Some(self.key()),
             session,
             left: look.left.clone(),
         };

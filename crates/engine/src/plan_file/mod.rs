@@ -13,7 +13,9 @@
 //! | `reconcile.rs` | the file's tasks into the store, outcomes of the store into the file |
 //! | `left.rs` | tasks that left the file while a session ran |
 //! | `session.rs` | what a session asks for by the file, and what becomes of it |
+//! | `lane.rs` | one branch of the file, worked on in a worktree that has a copy of it |
 
+mod lane;
 mod left;
 mod memory;
 mod reconcile;
@@ -27,6 +29,7 @@ use std::time::Duration;
 use ralph_core::plan::PlanError;
 use ralph_core::plan::markdown::{self, Kind, PlanDoc};
 
+pub use lane::PlanLane;
 pub use left::Left;
 pub use memory::Snapshot;
 pub use reconcile::{Look, ReconcileError};
@@ -101,6 +104,8 @@ pub struct PlanFile {
     /// Where ralph keeps what it remembers of it.
     state: PathBuf,
     kind: Kind,
+    /// The branch that alone is looked at, and the copy that its sessions see.
+    lane: Option<PlanLane>,
 }
 
 impl PlanFile {
@@ -108,7 +113,7 @@ impl PlanFile {
     pub fn new(worktree: &Path, path: &Path, kind: Kind) -> Self {
         let path = worktree.join(path);
         let name = path.strip_prefix(worktree).unwrap_or(&path).display().to_string();
-        Self { path, name, state: worktree.join(".ralph").join("plans"), kind }
+        Self { path, name, state: worktree.join(".ralph").join("plans"), kind, lane: None }
     }
 
     /// The plan at `path`, of whatever kind its text is; `None` when there is no such file.
@@ -133,6 +138,14 @@ impl PlanFile {
     /// How people and the store name it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How the store names it, with the branch that alone is looked at.
+    pub fn key(&self) -> String {
+        match &self.lane {
+            Some(lane) => format!("{}#{}", self.name, lane.branch),
+            None => self.name.clone(),
+        }
     }
 
     /// The folder that it lies in.
@@ -161,7 +174,7 @@ impl PlanFile {
 
     fn parse(&self, text: String) -> Result<Read, PlanFileError> {
         match markdown::read(self.kind, &text) {
-            Ok(doc) => Ok(Read { text, doc }),
+            Ok(doc) => Ok(Read { doc: self.narrowed(doc), text }),
             Err(error) => Err(self.broken(error, text.as_bytes())),
         }
     }

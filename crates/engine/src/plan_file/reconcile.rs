@@ -140,7 +140,7 @@ impl PlanFile {
 }
 
 fn tasks_of(plan: &PlanFile, store: &mut dyn Store) -> Result<HashMap<TaskId, Task>, StoreError> {
-    let reference = Some(plan.name.clone());
+    let reference = Some(plan.key());
     let all = store.list(&Filter { reference, deleted_too: true, ..Filter::default() })?;
     Ok(all.into_iter().map(|task| (task.id.clone(), task)).collect())
 }
@@ -350,7 +350,7 @@ impl<'a> Meeting<'a> {
             description: Some(item.body.clone()),
             category: Some(words.clone().filter(|_| !is_branch)),
             spec: Some(item.spec.clone()),
-            reference: Some(Some(self.plan.name.clone())),
+            reference: Some(Some(self.plan.key())),
             parent: Some(item.parent.map(|parent| self.ids[parent].clone())),
             branch: Some(words.filter(|_| is_branch)),
             touches: Some(group.map(|group| group.touches.clone()).unwrap_or_default()),

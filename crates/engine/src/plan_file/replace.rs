@@ -5,6 +5,11 @@ use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Branches that are worked on side by side write the same file: one at a time, so that none takes back
+/// what another has just written.
+static WRITING: Mutex<()> = Mutex::new(());
 
 /// What came of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +28,7 @@ pub(super) fn replace(
     new: &[u8],
     scratch: &Path,
 ) -> io::Result<Replaced> {
+    let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
     let target = std::fs::canonicalize(path)?;
     let like = std::fs::metadata(&target)?;
     let folder = target.parent().unwrap_or(Path::new("/"));
@@ -44,6 +50,7 @@ pub(super) fn replace(
 /// Makes a file with the permissions of any new one, whole from its first moment. One that is there
 /// already stays.
 pub(super) fn create(path: &Path, bytes: &[u8], scratch: &Path) -> io::Result<()> {
+    let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = path.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(folder)?;
     let half = scratch.join(format!(".ralph-{}-{}", std::process::id(), file_name(path)));

@@ -61,12 +61,21 @@ impl PlanFile {
         said: Option<&str>,
     ) -> Result<Requested, PlanFileError> {
         let mut asked = Requested::default();
-        let read = self.read_in_peace()?;
+        let read = match &self.lane {
+            Some(lane) => self.read_copy(lane)?,
+            None => self.read_in_peace()?,
+        };
         let Some(read) = read.filter(|read| !is_emptied(start, &read.text)) else {
             let gone = format!("{} was removed or emptied during the session", self.name);
             asked.ignored.push(format!("{gone}; it is put back"));
             return Ok(asked);
         };
+        if self.lane.as_ref().is_some_and(|lane| self.meddled(lane, start, &read)) {
+            asked.ignored.push(format!(
+                "the session changed sections of {} that are not its own; that is ignored",
+                self.name
+            ));
+        }
         let ids = self.ids_in(start, &read);
         let parents = read.doc.parents();
         let mut ask = |index: usize| {
@@ -135,7 +144,7 @@ impl PlanFile {
             let Some(id) = ids[index] else { continue };
             if verdicts.done.contains(id) {
                 edits.extend(read.doc.set_done(index, true));
-            } else if item.done && !start.was_done(id) && !parents[index] {
+            } else if self.lane.is_none() && item.done && !start.was_done(id) && !parents[index] {
                 edits.extend(read.doc.set_done(index, false));
                 remarks.push(format!("the tick of \"{}\" was taken back", item.title));
             }
@@ -158,6 +167,9 @@ impl PlanFile {
         let ticks: Vec<Edit> =
             due.into_iter().filter_map(|parent| read.doc.set_done(parent, true)).collect();
         let mut read = applied(self, &read.text, &ticks)?;
+        if let Some(lane) = &self.lane {
+            read = self.with_new_boxes(lane, start, read)?;
+        }
         if let Some(book) = verdicts.book.as_ref().filter(|_| self.kind == Kind::Progress) {
             read = applied(self, &read.text, &read.doc.set_completed(&read.text, &book.completed))?;
             let attempt = read.doc.record_attempt(&read.text, &book.attempt, book.keep);

@@ -248,6 +248,18 @@ pub trait Vcs: Send + Sync {
     /// The commits that `to` has and `from` has not, oldest first.
     fn commits(&self, from: Option<&str>, to: &str) -> Result<Vec<String>, GitError>;
 
+    /// Takes a path out of what was committed on `branch` since the commit `began`, and out of what is
+    /// staged: it is as it was before. Commits that others have stay. Where commits had to be made anew,
+    /// the old ones are saved, and it is said where.
+    fn keep_out(
+        &self,
+        _path: &str,
+        _branch: &str,
+        _began: &str,
+    ) -> Result<Option<Saved>, GitError> {
+        Ok(None)
+    }
+
     /// Removes the locks that programs which are gone left since then. What may be anybody else's stays,
     /// and is named when it stands in the way.
     fn remove_dead_locks(&self, _since: Timestamp) -> Result<(), GitError> {

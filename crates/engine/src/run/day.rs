@@ -28,6 +28,8 @@ pub(super) struct Loose {
 impl Crew {
     /// The survey with what was spent today, where a budget asks for it.
     pub(super) fn with_day(&self, survey: Survey) -> Result<Survey, Failed> {
+        let (others_micro_usd, others_tokens) = self.tell_spent();
+        let survey = Survey { others_micro_usd, others_tokens, ..survey };
         if self.setup.policy.budget.day_micro_usd == 0 {
             return Ok(survey);
         }
@@ -35,6 +37,12 @@ impl Crew {
         let attempts = self.store().history(today)?;
         let day_micro_usd = spent(&attempts, &self.loose(), today);
         Ok(Survey { day_micro_usd, ..survey })
+    }
+
+    /// Tells runs that share the budget what this one has spent; what they have.
+    pub(super) fn tell_spent(&self) -> (u64, u64) {
+        let purse = self.setup.purse.as_ref();
+        purse.map_or((0, 0), |purse| purse.exchange(self.dispatcher().spent()))
     }
 }
 

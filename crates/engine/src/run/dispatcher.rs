@@ -22,6 +22,7 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
+use ralph_core::agent::Usage;
 use ralph_core::ids::RunId;
 use ralph_core::records::Spent;
 use ralph_core::run::{
@@ -288,6 +289,11 @@ impl Dispatcher {
         }
         next.news = self.unsaved || self.outcome.is_some();
         next
+    }
+
+    /// What all sessions used so far.
+    pub(super) fn spent(&self) -> Usage {
+        self.state.usage
     }
 
     /// The task that the loop works on in each slot, and its claim.

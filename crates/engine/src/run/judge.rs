@@ -37,6 +37,7 @@ impl Crew {
         let site = self.site(slot);
         site.vcs.remove_dead_locks(since)?;
         self.bring_home(&site)?;
+        self.keep_plan_out()?;
         let candidate = self.new_candidate(slot)?;
         let settled = site.settled_tree();
         let files = match candidate.tree == settled {

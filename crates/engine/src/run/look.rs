@@ -12,7 +12,7 @@ use super::crash;
 use super::crew::{Answer, Crew, Failed};
 use super::day::cost;
 use crate::clock::now;
-use crate::ports::{ClaimRequest, Store, StoreError};
+use crate::ports::{ClaimRequest, Filter, Store, StoreError};
 use crate::process::is_alive;
 
 /// How many ready tasks are looked at for one that is in nobody's way.
@@ -25,7 +25,11 @@ impl Crew {
         self.check_disk()?;
         self.looks(slot);
         self.touches(slot, vec![]);
-        let taken_back = take_back_dead_claims(self.store().as_mut(), &self.setup.agent_ids)?;
+        let taken_back = take_back_dead_claims(
+            self.store().as_mut(),
+            &self.setup.agent_ids,
+            self.setup.branch_key().as_deref(),
+        )?;
         if let Some(survey) = self.survey_elsewhere(slot, &taken_back)? {
             let survey = self.with_day(survey)?;
             crash::point("surveyed");
@@ -59,8 +63,7 @@ impl Crew {
                 .min(),
             taken_back,
             absent: counts.total() == 0 && self.setup.policy.picker == Picker::Loop,
-            marker: None,
-            day_micro_usd: 0,
+            ..Survey::default()
         };
         drop(store);
         let survey = self.with_day(survey)?;
@@ -213,10 +216,12 @@ fn in_nobodys_way(
     Ok(found)
 }
 
-/// Gives back what dead runs of this machine hold. `alive` are those that need not be asked about.
+/// Gives back what dead runs of this machine hold. `alive` are those that need not be asked about. What was
+/// worked on in the worktree of another branch is left to whoever works there: see [`is_here`].
 pub(super) fn take_back_dead_claims(
     store: &mut dyn Store,
     alive: &[AgentId],
+    branch: Option<&str>,
 ) -> Result<Vec<TaskId>, StoreError> {
     let mut taken = Vec::new();
     for agent in store.agents()? {
@@ -225,11 +230,23 @@ pub(super) fn take_back_dead_claims(
             continue;
         }
         if is_alive(liveness) == Some(false) {
+            let filter = Filter { assignee: Some(agent.id.clone()), ..Filter::default() };
+            if !store.list(&filter)?.iter().all(|task| is_here(task, branch)) {
+                continue;
+            }
             let by = Actor::Agent(agent.id.clone(), None);
             taken.extend(store.deregister_agent(&agent.id, &by, now())?);
         }
     }
     Ok(taken)
+}
+
+/// Whether what an interrupted run did about a task lies in this worktree. A task of a branch plan is worked
+/// on in the worktree of its branch, and the store names it by the plan and the branch.
+pub(super) fn is_here(task: &Task, branch: Option<&str>) -> bool {
+    let own = task.branch.as_ref().zip(task.reference.as_ref());
+    let own = own.filter(|(branch, key)| key.ends_with(&format!("#{branch}")));
+    own.map(|(_, key)| key.as_str()) == branch
 }
 
 /// What the loop needs to know of a task that it holds.

@@ -2,6 +2,7 @@
 //!
 //! | file | owns |
 //! |---|---|
+//! | [`purse`] | what runs spend that share a budget |
 //! | [`setup`] | everything a run needs, put together by the caller |
 //! | `dispatcher` | the one loop: input → decide → journal → effects |
 //! | `crew` | what effects share: ports, slots, ids |
@@ -45,6 +46,7 @@ mod plan;
 pub mod prompting;
 mod protected;
 mod publish;
+pub mod purse;
 mod recover;
 mod session;
 mod settle;

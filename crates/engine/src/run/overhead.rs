@@ -104,6 +104,7 @@ mod tests {
             test_command: "cargo test".to_owned(),
             mode: mode.to_owned(),
             plan_file: Some("implementation_plan.md".to_owned()),
+            branch: None,
             bare: false,
         }
     }

@@ -79,7 +79,7 @@ impl Crew {
         taken_back: Vec<TaskId>,
     ) -> Result<Survey, Failed> {
         let look = self.look_at_plan(slot, plan)?;
-        let scope = Scope::Plan(plan.name().to_owned());
+        let scope = Scope::Plan(plan.key());
         let mut store = self.store();
         let counts = store.counts(&scope)?;
         let peek = store.peek(&scope, 1, now())?;
@@ -110,7 +110,7 @@ impl Crew {
             marker: look
                 .is_some_and(|look| look.plan.doc.is_done())
                 .then(|| DONE_MARKER.to_owned()),
-            day_micro_usd: 0,
+            ..Survey::default()
         })
     }
 
@@ -175,6 +175,11 @@ impl Crew {
         let look = self.kit(slot).plan.clone();
         let (Some(plan), Some(look)) = (&self.setup.plan, look) else { return Ok(()) };
         let failed = |error| Failed::new(Port::Prompt, format!("{}: {error}", plan.name()), false);
+        if plan.lane().is_some() {
+            // What is ticked in the file itself is a person's word: sessions see a copy.
+            plan.show_copy(&look.plan.text)?;
+            return plan.remember(&look.plan, false).map_err(failed);
+        }
         plan.remember(&look.plan, true).map_err(failed)
     }
 
@@ -290,7 +295,7 @@ impl Crew {
             done: done.iter().map(|ending| ending.task.id.clone()).collect(),
             marker: settlement.marker.as_deref() == Some(DONE_MARKER),
             book,
-            left_waits: self.confirms(),
+            left_waits: self.confirms() && plan.lane().is_none(),
         };
         for remark in plan.settle(&look.plan, &verdicts)? {
             self.notice(remark);
@@ -302,7 +307,8 @@ impl Crew {
     /// The candidate with what was just written into the plan file, if nothing else has changed: what is
     /// committed is what was judged, and the ticks for it.
     pub(super) fn with_plan(&self, slot: SlotId, judged: Candidate) -> Result<Candidate, Failed> {
-        let Some(plan) = &self.setup.plan else { return Ok(judged) };
+        let plan = self.setup.plan.as_ref().filter(|plan| plan.lane().is_none());
+        let Some(plan) = plan else { return Ok(judged) };
         let now = self.new_candidate(slot)?;
         if now.tree == judged.tree || now.head != judged.head {
             return Ok(judged);
@@ -323,7 +329,8 @@ impl Crew {
             .map(|ending| &ending.task.id)
             .collect();
         let mut seen = look.plan.with_done(&done);
-        if self.confirms() {
+        // What left the plan of a branch was taken out by a person.
+        if self.confirms() && plan.lane().is_none() {
             let iteration = self.kit(slot).iteration;
             let by = by_file();
             let held = plan.hold_what_left(
@@ -345,6 +352,16 @@ impl Crew {
         }
     }
 
+    /// Boxes that came into the section of a branch meanwhile are tasks before it is asked whether all are
+    /// done. What fails here is told at the next look.
+    pub(super) fn take_in_new_boxes(&self) {
+        let plan = self.setup.plan.as_ref().filter(|plan| plan.lane().is_some());
+        if let Some(plan) = plan {
+            let (mut store, mut ids) = (self.store(), self.ids());
+            let _ = plan.reconcile(store.as_mut(), &mut ids, self.confirms(), &by_file(), now());
+        }
+    }
+
     /// What judges a plan that was written: it can be read, and it is of the kind that it was.
     pub(super) fn judge_written_plan(&self) -> Option<GateReport> {
         let plan = self.setup.plan.as_ref().filter(|_| self.setup.policy.mode == "plan")?;
@@ -356,6 +373,34 @@ impl Crew {
             duration_ms: 0,
             digest: found.unwrap_or_default(),
         })
+    }
+
+    /// What goes into a commit about these tasks: why they are there, as a plan of branches says it, and
+    /// what the loop says of them.
+    pub(super) fn with_why(&self, slot: SlotId, settlement: &Settlement, body: &str) -> String {
+        let kit = self.kit(slot);
+        let look = kit.plan.as_ref().filter(|look| look.plan.doc.kind == Kind::Branches);
+        let Some(look) = look else { return body.to_owned() };
+        let done = settlement.tasks.iter().filter(|ending| ending.class == Class::Done);
+        let why = done.filter_map(|ending| {
+            let at = look.plan.ids.iter().position(|id| *id == ending.task.id)?;
+            let why = look.plan.doc.items.get(at)?.body.trim();
+            (!why.is_empty()).then(|| why.to_owned())
+        });
+        let parts: Vec<String> = why.chain([body.to_owned()]).collect();
+        parts.join("\n\n")
+    }
+
+    /// Takes the plan out of what sessions committed or staged on a branch: there it is as it was.
+    pub(super) fn keep_plan_out(&self) -> Result<(), Failed> {
+        let Some(lane) = self.setup.plan.as_ref().and_then(PlanFile::lane) else { return Ok(()) };
+        if let Some(saved) = self.setup.vcs.keep_out(&lane.path, &lane.branch, &lane.began)? {
+            self.notice(format!(
+                "{} was committed and is taken out of the commits; before, they are in {}",
+                lane.path, saved.name
+            ));
+        }
+        Ok(())
     }
 
     /// Whether these paths are nothing but the plan file.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ralph_core::TaskId;
 use ralph_core::attempt::AttemptContext;
-use ralph_core::attempt::context::{AssignedTask, GateFailure, RetryInfo, Skill};
+use ralph_core::attempt::context::{AssignedTask, BranchWork, GateFailure, RetryInfo, Skill};
 use ralph_core::attempt::prompt::{PROGRESS_SIGNALS, PROMISES, Parts, Prompt, Work, verifier};
 use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, TaskBrief};
@@ -37,6 +37,8 @@ pub struct Prompting {
     pub mode: String,
     /// The markdown plan that is worked off or written.
     pub plan_file: Option<String>,
+    /// The branch that is worked on, where the plan has branches.
+    pub branch: Option<BranchWork>,
     /// Nothing is added to what the template says.
     pub bare: bool,
     /// What every session is told besides, where the run is for a feature's texts or tasks.
@@ -96,6 +98,7 @@ impl Prompting {
             limit: self.retries,
             texts: &self.feature,
             plan_file: self.plan_file.as_deref(),
+            branch: self.branch.as_ref(),
             skills: &self.skills(),
             learn: self.learn,
         };

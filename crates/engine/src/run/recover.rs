@@ -4,7 +4,7 @@ use ralph_core::records::Attempt;
 use ralph_core::run::Notice;
 
 use super::crash;
-use super::look::take_back_dead_claims;
+use super::look::{is_here, take_back_dead_claims};
 use super::setup::Setup;
 use crate::ports::{Filter, GitError, RunBase, Store};
 use crate::process::is_alive;
@@ -31,7 +31,8 @@ pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase,
         // It is committed with the work, and is none of it.
         base.settled_tree = setup.vcs.candidate(&RunBase { start: None, ..base.clone() })?.tree;
     }
-    let cut_off = cut_off(store)?;
+    let branch = setup.branch_key();
+    let cut_off = cut_off(store, branch.as_deref())?;
     super::integrate::recover(setup, store, &cut_off)?;
     for attempt in cut_off.iter().filter(|_| setup.grounds.is_none()) {
         let number = store.attempts(&attempt.task)?.len();
@@ -48,7 +49,7 @@ pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase,
         }
         crash::point("unfinished-saved");
     }
-    let taken = take_back_dead_claims(store, &[])?;
+    let taken = take_back_dead_claims(store, &[], branch.as_deref())?;
     if !taken.is_empty() {
         crash::point("claims-taken-back");
         setup.notices.push(Notice::ClaimsTakenBack { tasks: taken });
@@ -63,8 +64,8 @@ pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase,
     Ok(base)
 }
 
-/// The attempts of dead runs on tasks that they still hold.
-fn cut_off(store: &mut dyn Store) -> Result<Vec<Attempt>, RunError> {
+/// The attempts of dead runs on tasks that they still hold and worked on here.
+fn cut_off(store: &mut dyn Store, branch: Option<&str>) -> Result<Vec<Attempt>, RunError> {
     let mut found = Vec::new();
     for agent in store.agents()? {
         let dead = agent.liveness.as_ref().and_then(is_alive) == Some(false);
@@ -72,7 +73,7 @@ fn cut_off(store: &mut dyn Store) -> Result<Vec<Attempt>, RunError> {
             continue;
         }
         let filter = Filter { assignee: Some(agent.id.clone()), ..Filter::default() };
-        for task in store.list(&filter)? {
+        for task in store.list(&filter)?.into_iter().filter(|task| is_here(task, branch)) {
             let open = store.attempts(&task.id)?.into_iter().rev().find(|a| a.end.is_none());
             found.extend(open);
         }

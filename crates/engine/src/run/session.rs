@@ -328,13 +328,17 @@ impl Crew {
             PromptError::Template(error) => Failed::new(Port::Prompt, error, true),
         };
         match (self.setup.prompt, &job.task) {
-            (PromptStyle::System | PromptStyle::Progress, Some(task)) => {
+            (PromptStyle::System | PromptStyle::Progress | PromptStyle::Stdin, Some(task)) => {
                 let plan = self.kit(job.slot).plan.as_ref().map(|look| look.plan.text.clone());
                 let plan = plan.filter(|_| self.setup.prompt == PromptStyle::Progress);
                 let store = &mut *self.store();
                 let about = PromptFor { iteration: job.iteration, plan: plan.as_deref() };
                 let prompt = self.setup.prompting.prompt(store.as_mut(), &task.id, &about);
                 let prompt = prompt.map_err(failed)?;
+                if self.setup.prompt == PromptStyle::Stdin {
+                    let written = self.written(job.iteration, ".prompt.md", prompt.whole())?;
+                    return Ok(PromptBy::Stdin(written.text));
+                }
                 let system = self.written(job.iteration, ".system.md", prompt.system.clone())?;
                 let task =
                     self.written(job.iteration, ".task.md", prompt.task_file().to_owned())?;

@@ -32,6 +32,7 @@ impl Crew {
             return Err(Failed::new(Port::Git, "there is no candidate tree", true));
         };
         let site = self.site(slot);
+        self.tell_spent();
         self.write_evidence(slot, settlement, &candidate)?;
         crash::point("evidence-written");
         self.settle_plan(slot, settlement)?;
@@ -49,7 +50,8 @@ impl Crew {
             let candidate = self.with_plan(slot, candidate.clone())?;
             tree.clone_from(&candidate.tree);
             crash::point("before-commit");
-            let made = site.vcs.commit(&site.base(), &candidate, &plan.subject, &plan.body);
+            let body = self.with_why(slot, settlement, &plan.body);
+            let made = site.vcs.commit(&site.base(), &candidate, &plan.subject, &body);
             match made {
                 Ok(made) => commit = made.map(|commit| (commit, plan.subject.clone())),
                 Err(GitError::HeadMoved { .. }) => return Ok(Input::HeadMoved { slot }),
@@ -100,6 +102,7 @@ impl Crew {
             self.notice(warning);
         }
         self.plan_settled(slot, settlement);
+        self.take_in_new_boxes();
         let counts = self.counts();
         self.keep_failure(slot, settlement);
         self.move_out(slot, settlement.land || settlement.put_back);
@@ -115,7 +118,7 @@ impl Crew {
             return Some(Counts::default());
         }
         let scope = match &self.setup.plan {
-            Some(plan) => Scope::Plan(plan.name().to_owned()),
+            Some(plan) => Scope::Plan(plan.key()),
             None => self.setup.scope.clone(),
         };
         self.store().counts(&scope).ok()

@@ -20,6 +20,7 @@ use crate::run::deliverable::Deliverable;
 use crate::run::integrate::Grounds;
 use crate::run::place::{RunLogs, WorktreeLock};
 use crate::run::prompting::Prompting;
+use crate::run::purse::Purse;
 use crate::socket::Desk;
 
 /// A gate: a command that judges the work.
@@ -57,6 +58,8 @@ pub enum PromptStyle {
     System,
     /// Rules as the system prompt; the plan file and the task in a file.
     Progress,
+    /// Rules and task as one text, on its standard input.
+    Stdin,
     /// The skill's name and the look at the plan, as an argument.
     Peek,
     /// The whole prompt on its standard input.
@@ -95,6 +98,13 @@ pub struct PublishSetup {
     pub goal: String,
     /// The folder for the text of a pull request that a person has to open.
     pub drafts: PathBuf,
+}
+
+impl Setup {
+    /// How the store names the branch of a plan that is worked on here; `None` where it is no such run.
+    pub(super) fn branch_key(&self) -> Option<String> {
+        self.plan.as_ref().filter(|plan| plan.lane().is_some()).map(PlanFile::key)
+    }
 }
 
 /// Everything that a run needs.
@@ -183,4 +193,6 @@ pub struct Setup {
     pub disk_floor: u64,
     /// Where its branch goes; `None` is nowhere.
     pub publish: Option<PublishSetup>,
+    /// What it spends together with others; `None` for a run on its own.
+    pub purse: Option<Purse>,
 }

@@ -65,3 +65,21 @@ fn remote_default(project: &Project, remote: &str) -> Result<Option<String>, Git
         Err(error) => Err(error),
     }
 }
+
+/// How many commits a branch has beyond another commit.
+pub fn commits_since(project: &Project, began: &str, branch: &str) -> Result<u64, GitError> {
+    let range = format!("{began}..refs/heads/{branch}");
+    let asked = ["rev-list", "--count", "--end-of-options", &range];
+    let line = Git::plumbing(&project.root, &asked).line()?;
+    Ok(line.parse().unwrap_or(0))
+}
+
+/// Whether all commits of a branch are in another one.
+pub fn is_merged(project: &Project, branch: &str, base: &str) -> Result<bool, GitError> {
+    let branch = format!("refs/heads/{branch}");
+    match Git::plumbing(&project.root, &["merge-base", "--is-ancestor", &branch, base]).run() {
+        Ok(_) => Ok(true),
+        Err(GitError::Failed { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}

@@ -24,6 +24,11 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// As git prints it.
+    pub(super) fn new(mode: &str, id: &str) -> Self {
+        Self { mode: mode.to_owned(), id: id.to_owned() }
+    }
+
     /// Another repository: a submodule, or a clone inside the worktree. Its content is not ours to
     /// write or to remove.
     pub(super) fn is_repository(&self) -> bool {

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ralph_core::ids::RunId;
 use ralph_core::records::FileChange;
@@ -30,6 +30,7 @@ pub struct GitVcs {
     pub(super) unrefreshed: Mutex<Option<Unrefreshed>>,
     warnings: Mutex<Vec<String>>,
     pub(super) hooks: Option<Hooks>,
+    signs: OnceLock<bool>,
 }
 
 /// What a commit is made of.
@@ -58,12 +59,33 @@ impl GitVcs {
             unrefreshed: Mutex::default(),
             warnings: Mutex::default(),
             hooks: None,
+            signs: OnceLock::new(),
         })
     }
 
     /// Whether git could commit: it knows who does.
     pub fn check_identity(&self) -> Result<(), GitError> {
         self.git(&["var", "GIT_COMMITTER_IDENT"]).run().map(drop)
+    }
+
+    /// Whether the worktree of a branch was given a key of its own to sign with.
+    fn signs(&self) -> bool {
+        if self.project.worktree == self.project.root {
+            return false;
+        }
+        *self.signs.get_or_init(|| {
+            let get = ["config", "--worktree", "--type=bool", "--get", "commit.gpgsign"];
+            self.git(&get).line().is_ok_and(|set| set == "true")
+        })
+    }
+
+    /// Whether git could sign, where it is to: a key that is not there is found out before a session.
+    pub fn check_signing(&self) -> Result<(), GitError> {
+        if !self.signs() {
+            return Ok(());
+        }
+        let tree = self.git(&["mktree"]).line()?;
+        self.commit_tree(&tree, &[], "ralph: can this key sign?\n", Author::Person).map(drop)
     }
 
     pub(super) fn worktree(&self) -> &Path {
@@ -129,6 +151,10 @@ impl GitVcs {
         author: Author,
     ) -> Result<String, GitError> {
         let mut arguments = vec!["commit-tree", tree];
+        if author == Author::Person && self.signs() {
+            // The plumbing asks for no setting by itself.
+            arguments.push("-S");
+        }
         for parent in parents {
             arguments.extend(["-p", parent]);
         }
@@ -236,6 +262,10 @@ impl Vcs for GitVcs {
         arguments.push("--");
         let printed = self.git(&arguments).run()?;
         Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
+    }
+
+    fn keep_out(&self, path: &str, branch: &str, began: &str) -> Result<Option<Saved>, GitError> {
+        self.keep_path_out(path, branch, began)
     }
 
     fn remove_dead_locks(&self, since: Timestamp) -> Result<(), GitError> {

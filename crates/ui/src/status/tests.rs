@@ -17,6 +17,7 @@ fn page(until: impl Fn(&Fact) -> bool, state: State) -> StatusPage {
         forecast: run.forecast(),
         level: Some("full".into()),
         waiting: vec![],
+        lanes: vec![],
         questions: vec![QuestionView {
             id: QuestionId::new("q-5ohb2kdx").unwrap(),
             task: sample::id("t-m4xw6tfe"),
@@ -106,6 +107,7 @@ fn nothing_has_run_yet() {
         counts: Counts::default(),
         forecast: None,
         level: None,
+        lanes: vec![],
         questions: vec![],
         waiting: vec![],
         last_error: None,
@@ -168,4 +170,33 @@ fn the_rest_is_told_with_its_price_or_without() {
     let forecast = Forecast { tasks: 1, micro_usd: None, ..forecast };
     let text = StatusPage { forecast: Some(forecast), ..page }.text(WIDE);
     assert!(text.contains("about 12m 34s for 1 task; the price is not known\n"), "{text}");
+}
+
+#[test]
+fn branches_are_listed_with_how_they_stand() {
+    let mut page = page(|_| false, State::Running { pid: 7 });
+    let lane = |branch: &str, state, outcome: Option<&str>, error: Option<&str>| LaneStatus {
+        branch: branch.to_owned(),
+        state,
+        outcome: outcome.map(str::to_owned),
+        iterations: 2,
+        done: 1,
+        total: 3,
+        cost_micro_usd: Some(250_000),
+        last_error: error.map(str::to_owned),
+    };
+    page.lanes = vec![
+        lane("one", State::Running { pid: 7 }, None, None),
+        lane("two", State::Stopped, Some("Idle"), None),
+        lane("three", State::Interrupted, None, Some("the gates were red")),
+    ];
+    let text = page.text(WIDE);
+    for line in [
+        "Branches\n",
+        "  one  running  1 of 3 tasks done, 2 iterations, $0.25\n",
+        "  two  Idle  1 of 3 tasks done, 2 iterations, $0.25\n",
+        "  three  interrupted  1 of 3 tasks done, 2 iterations, $0.25\n    the gates were red\n",
+    ] {
+        assert!(text.contains(line), "{line:?} is not in {text}");
+    }
 }

@@ -48,6 +48,7 @@ fn full() -> AttemptContext {
     AttemptContext {
         task: Some(task()),
         plan_file: None,
+        branch: None,
         parent: Some(ParentTask { title: "Accounts".into(), description: "All of it.".into() }),
         blockers: vec![
             FinishedBlocker {

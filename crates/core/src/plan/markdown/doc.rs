@@ -69,6 +69,8 @@ pub struct PlanDoc {
     pub(super) progress: Progress,
     /// The line break that the text uses.
     pub(super) newline: &'static str,
+    /// The branch whose items alone are in `items`.
+    pub(super) section: Option<String>,
 }
 
 /// A task of a markdown plan.
@@ -170,7 +172,33 @@ impl PlanDoc {
     /// A plan without anything in it.
     pub(super) fn empty(kind: Kind) -> Self {
         let (items, groups) = (Vec::new(), Vec::new());
-        Self { kind, name: None, items, groups, progress: Progress::default(), newline: "\n" }
+        let (progress, newline) = (Progress::default(), "\n");
+        Self { kind, name: None, items, groups, progress, newline, section: None }
+    }
+
+    /// The plan with the items of one branch alone. Places stay those of the whole text.
+    #[must_use]
+    pub fn only(mut self, branch: &str) -> Self {
+        let group = self.groups.iter().position(|group| group.title == branch);
+        let is_in = |item: &Item| group.is_some() && item.group == group;
+        let mut place = 0..;
+        let places: Vec<Option<usize>> =
+            self.items.iter().map(|item| is_in(item).then(|| place.next()).flatten()).collect();
+        self.items.retain(is_in);
+        for item in &mut self.items {
+            item.parent = item.parent.and_then(|parent| places[parent]);
+        }
+        self.section = Some(branch.to_owned());
+        self
+    }
+
+    /// Another text of the same plan, read in the same way.
+    pub fn again(&self, text: &str) -> Result<Self, PlanError> {
+        let doc = read(self.kind, text)?;
+        Ok(match &self.section {
+            Some(branch) => doc.only(branch),
+            None => doc,
+        })
     }
 
     /// Whether an item has parts. It is then not worked on itself.

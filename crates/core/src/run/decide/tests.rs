@@ -261,6 +261,7 @@ impl World {
                     absent: self.counts().total() == 0 && self.state.policy.picker == Picker::Loop,
                     marker: None,
                     day_micro_usd: self.day + self.spent.iter().sum::<u64>(),
+                    ..Survey::default()
                 },
             },
             Effect::Claim { slot } => {

@@ -50,6 +50,9 @@ pub(super) struct Marker {
     /// The settings that ralph made in it.
     #[serde(default)]
     pub(super) keys: Vec<String>,
+    /// What prepares a new worktree has been run in it, and went well.
+    #[serde(default)]
+    pub(super) set_up: bool,
 }
 
 impl Marker {
@@ -66,6 +69,7 @@ impl Marker {
             at: now(),
             pid: std::process::id(),
             keys: vec![],
+            set_up: false,
         }
     }
 }

@@ -52,6 +52,10 @@ pub struct Prepared {
     pub new_branch: bool,
     /// The base, when the branch does not contain it: it has moved since, or the branch began elsewhere.
     pub behind: Option<String>,
+    /// The commit that ralph found the branch at, or began it at.
+    pub began: String,
+    /// Whether what prepares a new worktree has been run in it: see [`Worktrees::mark_set_up`].
+    pub set_up: bool,
     /// What was mended, and what could not be copied, in sentences.
     pub notes: Vec<String>,
 }
@@ -107,7 +111,18 @@ impl Worktrees {
         marker.stage = Stage::Made;
         self.markers.write(branch, &marker)?;
         let behind = (!self.contains(branch, &base)?).then_some(base);
-        Ok(Prepared { path, made, new_branch: made && marker.new_branch, behind, notes })
+        let new_branch = made && marker.new_branch;
+        let (began, set_up) = (marker.base, marker.set_up);
+        Ok(Prepared { path, made, new_branch, behind, began, set_up, notes })
+    }
+
+    /// What prepares a new worktree went well in that of this branch, and is not run again.
+    pub fn mark_set_up(&self, branch: &BranchName) -> Result<(), GitError> {
+        let _hold = self.markers.hold(branch, self.patience)?;
+        match self.markers.read(branch)? {
+            Some(marker) => self.markers.write(branch, &Marker { set_up: true, ..marker }),
+            None => Ok(()),
+        }
     }
 
     /// Where the worktree of a branch lies.

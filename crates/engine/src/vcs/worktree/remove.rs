@@ -50,6 +50,11 @@ impl Worktrees {
             .collect())
     }
 
+    /// Where each of them lies, without a look at what is in it.
+    pub fn places(&self) -> Result<Vec<(BranchName, PathBuf)>, GitError> {
+        Ok(self.markers.all()?.into_iter().map(|(branch, marker)| (branch, marker.path)).collect())
+    }
+
     /// Whether [`Worktrees::remove`] would be refused. Changes nothing.
     pub fn check_removable(&self, branch: &BranchName) -> Result<(), GitError> {
         match self.markers.read(branch)? {

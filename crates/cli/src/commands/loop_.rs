@@ -1,0 +1,63 @@
+//! `ralph loop`: the loop over the branches of a plan.
+
+use clap::{Args, ValueEnum};
+use ralph_engine::run::state_file;
+
+use super::build::{LaneArgs, LoopArgs, go};
+use super::plan;
+use crate::error::Done;
+use crate::launch::Wishes;
+use crate::wire::Context;
+
+/// Write a plan of branches, or build all of its branches side by side
+///
+/// `plan` writes IMPLEMENTATION_PLAN.md with a section `## Branch: name` for each pull request. `build`
+/// works on each section in a worktree of its own, all at once unless told otherwise. Without either, it
+/// goes on with what was interrupted, or builds.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  ralph loop plan\n  ralph loop build\n  ralph loop build --sequential\n  ralph loop build --branch add-login --max 5\n  ralph loop"
+)]
+pub(crate) struct LoopCommandArgs {
+    /// What to do; without it, what was interrupted goes on
+    #[arg(value_name = "MODE")]
+    mode: Option<LoopMode>,
+    /// How many sessions may count, for each branch
+    #[arg(long, value_name = "N", conflicts_with_all = ["max_iterations", "unlimited"])]
+    max: Option<u32>,
+    #[command(flatten)]
+    lanes: LaneArgs,
+    #[command(flatten)]
+    options: LoopArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LoopMode {
+    /// Write the plan
+    Plan,
+    /// Work it off
+    Build,
+}
+
+pub(crate) fn cmd_loop(args: &LoopCommandArgs, context: &mut Context<'_>) -> Done {
+    let mode = match args.mode {
+        Some(mode) => mode,
+        None => interrupted(context)?,
+    };
+    match mode {
+        LoopMode::Plan => plan::of_branches(args.max, &args.options, context),
+        LoopMode::Build => {
+            let wishes = args.lanes.apply(Wishes { branches: true, ..Wishes::default() });
+            go(wishes, args.max, &args.options, context)
+        }
+    }
+}
+
+/// What the state of this worktree says was interrupted; building when it says nothing.
+fn interrupted(context: &Context<'_>) -> Result<LoopMode, crate::error::CliError> {
+    let path = context.project()?.worktree.join(".ralph").join("state.toml");
+    // A state that cannot be read is told by the run itself.
+    let left = state_file::read(&path).ok().flatten();
+    let plans = left.is_some_and(|left| !left.finished && left.mode == "plan");
+    Ok(if plans { LoopMode::Plan } else { LoopMode::Build })
+}

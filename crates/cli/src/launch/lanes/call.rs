@@ -1,0 +1,341 @@
+//! What is checked before anything begins: the sections of the plan, the names of the branches, where
+//! each begins.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+
+use ralph_core::branch::{BranchError, check_free};
+use ralph_core::forge::is_protected;
+use ralph_core::nearest::nearest;
+use ralph_core::run::lanes::{Schedule, Section, SectionError, sections};
+use ralph_engine::plan_file::PlanFile;
+use ralph_engine::ports::Scope;
+use ralph_engine::project::Project;
+use ralph_engine::vcs::base::{current_branch, is_merged, pr_base, start_of};
+use ralph_engine::vcs::worktree::{Identity, Worktrees};
+use ralph_ui::dry_run::{LaneDryRun, LanesDryRun};
+
+use super::super::policy::sessions_of;
+use super::super::source::{no_plan, plan_error};
+use super::super::{Wishes, git_failed};
+use crate::config::{Config, Preset};
+use crate::error::{CliError, Done, quoted};
+use crate::wire::Context;
+
+/// A call that works on branches.
+pub(super) struct Call {
+    pub(super) home: Project,
+    pub(super) plan: PlanFile,
+    pub(super) sections: Vec<Section>,
+    /// Sections without a task.
+    pub(super) empty: Vec<String>,
+    /// The one that is meant, where it is only one.
+    pub(super) only: Option<usize>,
+    /// How many run side by side; 0 is all.
+    pub(super) jobs: usize,
+    pub(super) identity: Identity,
+    /// The patterns of `.worktreeinclude`.
+    pub(super) include: String,
+    /// The command that prepares a new worktree.
+    pub(super) set_up: String,
+    /// The folder of the worktrees.
+    pub(super) folder: PathBuf,
+    /// What each section says that it begins at.
+    bases: Vec<Option<String>>,
+    /// What the others begin at.
+    usual: Option<String>,
+    remote: String,
+    keep: String,
+    /// Where ralph found each branch, or began it.
+    pub(super) begun: RefCell<Vec<Option<String>>>,
+}
+
+/// Worktrees belong to the main one.
+pub(super) fn check_home(project: &Project) -> Done {
+    if project.worktree == project.root {
+        return Ok(());
+    }
+    let here = project.worktree.display();
+    Err(CliError::failed(format!(
+        "Build failed: {here} is a worktree of its own, and branches are worked off from the main one"
+    ))
+    .hint(format!("call it there: ralph -C {} loop build", quoted(&project.root))))
+}
+
+impl Call {
+    pub(super) fn read(
+        wishes: &Wishes,
+        plan: &PlanFile,
+        home: &Project,
+        config: &Config,
+    ) -> Result<Self, CliError> {
+        let read = plan.read().map_err(|error| plan_error(&error))?;
+        let Some(read) = read else { return Err(no_plan(plan)) };
+        let (sections, empty) =
+            sections(&read.doc).map_err(|error| section_error(plan, &read.text, &error))?;
+        if sections.is_empty() {
+            return Err(no_plan(plan));
+        }
+        let only = wishes.branch.as_ref().map(|name| find(&sections, name)).transpose()?;
+        let include = std::fs::read_to_string(home.worktree.join(".worktreeinclude"));
+        let mut call = Self {
+            plan: plan.clone(),
+            only,
+            jobs: wishes.jobs.map_or(0, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX)),
+            identity: identity(config),
+            include: include.unwrap_or_default(),
+            set_up: config.text("git.worktree.setup").trim().to_owned(),
+            folder: home.resolve(config.text("git.worktree.dir")),
+            bases: vec![None; sections.len()],
+            usual: None,
+            remote: config.text("git.remote").to_owned(),
+            keep: config.text("git.worktree.keep").to_owned(),
+            begun: RefCell::new(vec![None; sections.len()]),
+            home: home.clone(),
+            sections,
+            empty,
+        };
+        call.check_names(config)?;
+        call.find_bases(config)?;
+        Ok(call)
+    }
+
+    /// The sections that are to be worked on.
+    fn open(&self) -> impl Iterator<Item = usize> {
+        (0..self.sections.len()).filter(|at| {
+            let section = &self.sections[*at];
+            self.only.is_none_or(|only| only == *at) && section.ticked < section.tasks
+        })
+    }
+
+    fn check_names(&self, config: &Config) -> Done {
+        let protected: Vec<String> =
+            config.list("git.protected_branches").into_iter().map(str::to_owned).collect();
+        let current = current_branch(&self.home).map_err(git_failed)?;
+        for at in self.open() {
+            let section = &self.sections[at];
+            let mut checked = check_free(&section.name, &protected, current.as_deref());
+            if is_protected(section.name.as_str(), &protected) {
+                checked = Err(BranchError::Protected { name: section.name.to_string() });
+            }
+            checked.map_err(|error| self.refused(section, &error))?;
+        }
+        Ok(())
+    }
+
+    fn refused(&self, section: &Section, error: &BranchError) -> CliError {
+        let place = format!("{}:{}", self.plan.name(), section.line);
+        let failed = CliError::failed(format!("Build failed: {place}: {error}"));
+        match error {
+            BranchError::Current { .. } => {
+                failed.hint("switch to another branch first: git switch main")
+            }
+            _ => failed.hint("give the section another name, or change git.protected_branches"),
+        }
+    }
+
+    /// What each branch begins at. What is no commit is said before anything begins.
+    fn find_bases(&mut self, config: &Config) -> Done {
+        let usual = pr_base(&self.home, &self.remote, config.text("git.pr_base"));
+        let usual = usual.map_err(git_failed)?.map(|base| base.commit);
+        let usual = match usual {
+            Some(name) => start_of(&self.home, &self.remote, &name).map_err(git_failed)?,
+            None => None,
+        };
+        for at in self.open().collect::<Vec<_>>() {
+            let section = &self.sections[at];
+            let place = format!("{}:{}", self.plan.name(), section.line);
+            match &section.base {
+                Some(base) => {
+                    let found = start_of(&self.home, &self.remote, base).map_err(git_failed)?;
+                    self.bases[at] = Some(found.ok_or_else(|| {
+                        CliError::failed(format!(
+                            "Build failed: {place}: there is no commit {base:?} to begin branch {} from",
+                            section.name
+                        ))
+                        .hint("see what there is: git branch --all")
+                    })?);
+                }
+                None if usual.is_none() && section.needs.is_empty() => {
+                    return Err(CliError::failed(format!(
+                        "Build failed: {place}: there is nothing to begin branch {} from",
+                        section.name
+                    ))
+                    .hint("commit something first, or set git.pr_base to a branch"));
+                }
+                None => {}
+            }
+        }
+        self.usual = usual;
+        Ok(())
+    }
+
+    /// What a branch begins at: what its section says, else the first branch that it needs, else the usual.
+    pub(super) fn base_of(&self, number: usize) -> Option<String> {
+        let section = &self.sections[number];
+        let needed = || {
+            let need = section.needs.first()?;
+            let name = self.sections[*need].name.as_str();
+            start_of(&self.home, &self.remote, name).ok().flatten()
+        };
+        self.bases[number].clone().or_else(needed).or_else(|| self.usual.clone())
+    }
+
+    pub(super) fn worktrees(&self) -> Worktrees {
+        Worktrees::new(&self.home, &self.folder)
+    }
+
+    /// Where ralph found a branch, or began it, in this call.
+    pub(super) fn begun(&self, number: usize) -> Option<String> {
+        self.begun.borrow()[number].clone()
+    }
+
+    /// Why a branch never began.
+    pub(super) fn needs_words(&self, missing: &[usize]) -> String {
+        let names: Vec<&str> = missing.iter().map(|at| self.sections[*at].name.as_str()).collect();
+        format!("it needs {}, which is not complete", names.join(" and "))
+    }
+
+    /// How many tasks of a branch are done, and how many there are: as the store has them, or the plan
+    /// where nobody has worked on it.
+    pub(super) fn tally(
+        &self,
+        number: usize,
+        context: &mut Context<'_>,
+    ) -> Result<(u64, u64), CliError> {
+        let section = &self.sections[number];
+        let plan = self.plan.of_branch(section.name.as_str(), &self.home.worktree, "");
+        let counts = context.reader()?.counts(&Scope::Plan(plan.key()))?;
+        Ok(match counts.total() {
+            0 => (section.ticked as u64, section.tasks as u64),
+            total => (counts.done, total),
+        })
+    }
+
+    /// Takes away worktrees of branches that are done, clean, and part of what they began from.
+    pub(super) fn remove_merged(&self, context: &mut Context<'_>) -> Done {
+        for name in &self.empty {
+            context.out.warning(format!("the branch {name} has no task in the plan"));
+        }
+        if self.keep != "until-merged" {
+            return Ok(());
+        }
+        let worktrees = self.worktrees();
+        for ours in worktrees.ours()? {
+            let at = self.sections.iter().position(|section| section.name == ours.branch);
+            let Some(at) = at.filter(|at| self.sections[*at].ticked == self.sections[*at].tasks)
+            else {
+                continue;
+            };
+            let Some(base) = self.base_of(at) else { continue };
+            let merged = is_merged(&self.home, ours.branch.as_str(), &base)?;
+            if merged && !ours.unsaved && worktrees.check_removable(&ours.branch).is_ok() {
+                worktrees.remove(&ours.branch)?;
+                context.out.note(format!("{} is merged; its worktree is removed", ours.branch));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes away the worktree of a branch that has just been completed, where none is to stay.
+    pub(super) fn remove_finished(&self, number: usize, context: &mut Context<'_>) -> Done {
+        if self.keep != "never" {
+            return Ok(());
+        }
+        let branch = &self.sections[number].name;
+        match self.worktrees().remove(branch) {
+            Ok(Some(removed)) => {
+                if let Some(wip) = removed.saved {
+                    context
+                        .out
+                        .note(format!("{branch}: what was not committed is in {}", wip.saved.name));
+                }
+            }
+            Ok(None) => {}
+            Err(error) => context.out.warning(format!("the worktree of {branch} stays: {error}")),
+        }
+        Ok(())
+    }
+
+    /// What would be done.
+    pub(super) fn rehearsed(&self, wishes: &Wishes, config: &Config) -> String {
+        let mut order = Schedule::new(self.sections.clone(), self.jobs);
+        if let Some(only) = self.only {
+            order.only(only);
+        }
+        let at_once = std::iter::from_fn(|| order.next_lane()).count();
+        let most = Preset::named("branches").and_then(|preset| sessions_of(wishes, config, preset));
+        let meant = (0..self.sections.len()).filter(|at| self.only.is_none_or(|only| only == *at));
+        let lanes = meant.map(|at| {
+            let section = &self.sections[at];
+            let names = section.needs.iter().map(|need| self.sections[*need].name.to_string());
+            LaneDryRun {
+                branch: section.name.to_string(),
+                goal: section.goal.clone(),
+                base: match (&section.base, section.needs.first()) {
+                    (None, Some(need)) => self.sections[*need].name.to_string(),
+                    _ => self.base_of(at).unwrap_or_default(),
+                },
+                needs: names.collect(),
+                done: section.ticked as u64,
+                total: section.tasks as u64,
+            }
+        });
+        let page = LanesDryRun {
+            source: self.plan.name().to_owned(),
+            max_iterations: most,
+            once: wishes.once,
+            at_once: at_once as u64,
+            lanes: lanes.collect(),
+        };
+        page.text()
+    }
+}
+
+/// Who commits; where the home is, is told later.
+fn identity(config: &Config) -> Identity {
+    let text = |key: &str| config.text(&format!("git.worktree.{key}")).to_owned();
+    Identity {
+        name: text("name"),
+        email: text("email"),
+        signing_key: text("signing_key"),
+        ssh_key: text("ssh_key"),
+        home: None,
+    }
+}
+
+fn find(sections: &[Section], name: &str) -> Result<usize, CliError> {
+    let place = sections.iter().position(|section| section.name.as_str() == name);
+    place.ok_or_else(|| {
+        let names: Vec<&str> = sections.iter().map(|section| section.name.as_str()).collect();
+        let failed = CliError::failed(format!("Build failed: the plan has no branch {name}"));
+        match nearest(name, names.iter().copied(), 1).first() {
+            Some(near) => failed.hint(format!("did you mean {near}?")),
+            None => failed.hint(format!("it has: {}", names.join(", "))),
+        }
+    })
+}
+
+fn section_error(plan: &PlanFile, text: &str, error: &SectionError) -> CliError {
+    let failed = CliError::failed(format!("Build failed: {}: {error}", plan.name()));
+    let line = match error {
+        SectionError::Name { line, .. }
+        | SectionError::UnknownNeed { line, .. }
+        | SectionError::Circle { line, .. } => Some(*line),
+        SectionError::Together(_) => None,
+    };
+    let excerpt = line.and_then(|line| text.lines().nth(line.saturating_sub(1)));
+    let failed = match excerpt {
+        Some(line) => failed.excerpt(format!("  {}", line.trim_end())),
+        None => failed,
+    };
+    match error {
+        SectionError::Name { .. } | SectionError::Together(_) => {
+            failed.hint("give the section another name, such as: ## Branch: add-login")
+        }
+        SectionError::UnknownNeed { .. } => {
+            failed.hint("add that section, or mend the Needs: line")
+        }
+        SectionError::Circle { .. } => failed.hint("take one of the Needs: lines away"),
+    }
+}

@@ -1,0 +1,186 @@
+//! The worktree of a branch, and the run in it.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ralph_core::attempt::context::BranchWork;
+use ralph_core::branch::BranchName;
+use ralph_core::run::Notice;
+use ralph_core::view::Reporter;
+use ralph_engine::ports::GitError;
+use ralph_engine::probe::{self, Ended};
+use ralph_engine::project::{Project, write_privately};
+use ralph_engine::run::purse::Purse;
+use ralph_engine::run::{self, Setup};
+use ralph_engine::vcs::worktree::{Prepared, Wanted, Worktrees};
+
+use super::super::display::Shared;
+use super::super::{Place, Wishes, agent, assemble, git_failed, lock, run_error};
+use super::call::Call;
+use super::{End, Lane};
+use crate::error::CliError;
+use crate::exit_codes::Exit;
+use crate::wire::Context;
+
+/// How long what prepares a worktree may take.
+const SET_UP_TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// What a lane has together with the others.
+pub(super) struct Shares {
+    pub(super) purse: Purse,
+    pub(super) display: Shared,
+    /// How long the call has lasted.
+    pub(super) elapsed: Duration,
+}
+
+/// A lane that can begin.
+pub(super) struct Ready {
+    setup: Setup,
+    reporters: Vec<Box<dyn Reporter + Send>>,
+    set_up: Option<SetUp>,
+    display: Shared,
+}
+
+/// What prepares a new worktree.
+struct SetUp {
+    command: String,
+    folder: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    log: PathBuf,
+    worktrees: Worktrees,
+    branch: BranchName,
+}
+
+impl Call {
+    /// Makes the worktree of a branch, or takes it up, and puts the run in it together. `None` when all of
+    /// it is done and nothing of it is there.
+    pub(super) fn begin(
+        &self,
+        number: usize,
+        shares: &Shares,
+        wishes: &Wishes,
+        context: &mut Context<'_>,
+    ) -> Result<Option<Ready>, CliError> {
+        let section = &self.sections[number];
+        let branch = &section.name;
+        let worktrees = self.worktrees();
+        if section.ticked == section.tasks
+            && !worktrees.ours()?.iter().any(|ours| ours.branch == *branch)
+        {
+            return Ok(None);
+        }
+        let Some(base) = self.base_of(number) else {
+            return Err(CliError::failed(format!(
+                "there is nothing to begin branch {branch} from"
+            ))
+            .hint("set git.pr_base to a branch"));
+        };
+        let identity = self.identity_of(context);
+        let wanted = Wanted {
+            branch,
+            base: &base,
+            identity: &identity,
+            include: &self.include,
+            carried: Some(Path::new(self.plan.name())),
+        };
+        let prepared = worktrees.prepare(&wanted).map_err(|error| match error {
+            GitError::Worktree(_) => CliError::from(error),
+            other => git_failed(other),
+        })?;
+        self.begun.borrow_mut()[number] = Some(prepared.began.clone());
+        let project = Project::find(&prepared.path)?;
+        let lock = lock(&project)?;
+        let lane = Lane {
+            number: number as u64 + 1,
+            plan: self.plan.of_branch(branch.as_str(), &prepared.path, &prepared.began),
+            work: BranchWork { name: branch.to_string(), goal: section.goal.clone() },
+            purse: shares.purse.clone(),
+            display: shares.display.clone(),
+        };
+        let place = Place { project, home: self.home.clone(), lane: Some(lane) };
+        let (mut setup, reporters) = assemble(wishes, place, lock, context)?;
+        setup.notices.extend(told(branch, &base, &prepared));
+        let time = &mut setup.policy.budget.time_ms;
+        if *time > 0 {
+            let elapsed = u64::try_from(shares.elapsed.as_millis()).unwrap_or(u64::MAX);
+            *time = time.saturating_sub(elapsed).max(1);
+        }
+        let set_up = (!self.set_up.is_empty() && !prepared.set_up).then(|| SetUp {
+            command: self.set_up.clone(),
+            folder: prepared.path.clone(),
+            environment: agent::gate_environment(context.environment),
+            log: setup.logs.folder.join("setup.log"),
+            worktrees: self.worktrees(),
+            branch: branch.clone(),
+        });
+        Ok(Some(Ready { setup, reporters, set_up, display: shares.display.clone() }))
+    }
+
+    fn identity_of(&self, context: &Context<'_>) -> ralph_engine::vcs::worktree::Identity {
+        let mut identity = self.identity.clone();
+        identity.home.clone_from(&context.environment.home);
+        identity
+    }
+}
+
+/// What a person should know about a worktree.
+fn told(branch: &BranchName, base: &str, prepared: &Prepared) -> Vec<Notice> {
+    let mut notes = prepared.notes.clone();
+    if prepared.made && !prepared.new_branch {
+        notes.push(format!("branch {branch} was there before and is taken up as it is"));
+    }
+    if prepared.behind.is_some() {
+        notes.push(format!("{base} has commits that branch {branch} does not have"));
+    }
+    notes.into_iter().map(|text| Notice::Other { text }).collect()
+}
+
+impl Ready {
+    /// Runs the lane to its end.
+    pub(super) fn run(self) -> End {
+        let Self { setup, reporters, set_up, display } = self;
+        if let Some(end) = set_up.and_then(|set_up| set_up.run(&display)) {
+            return end;
+        }
+        match run::run(setup, reporters) {
+            Ok(outcome) => End::Ran(outcome),
+            Err(error) => {
+                let error = run_error(error);
+                failed(&display, error.exit.code(), error.message().to_owned())
+            }
+        }
+    }
+}
+
+impl SetUp {
+    /// Runs the command; the end of the lane, unless it went well.
+    fn run(self, display: &Shared) -> Option<End> {
+        let mut environment = self.environment;
+        environment.push(("RALPH_GATE".into(), "setup".into()));
+        let arguments = ["-c", self.command.as_str()];
+        let shell = Path::new("/bin/sh");
+        let ran = probe::run(shell, &arguments, &self.folder, &environment, SET_UP_TIMEOUT);
+        // It is only there to be looked at.
+        let _ = write_privately(&self.log, &ran.output);
+        let why = match ran.end {
+            Ended::Exited(0) => {
+                let marked = self.worktrees.mark_set_up(&self.branch).err();
+                let code = Exit::GitFailed.code();
+                return marked.map(|error| failed(display, code, error.to_string()));
+            }
+            Ended::Interrupted => return Some(End::Cancelled),
+            Ended::Exited(code) => format!("ended with code {code}"),
+            Ended::TimedOut => "did not end in an hour".to_owned(),
+            Ended::NotStarted(error) => format!("could not be started: {error}"),
+        };
+        let why = format!("git.worktree.setup {why}; see {}", self.log.display());
+        Some(failed(display, Exit::Error.code(), why))
+    }
+}
+
+fn failed(display: &Shared, code: u8, why: String) -> End {
+    let _ = writeln!(display.writer(), "error: {why}");
+    End::Failed { code, why }
+}

@@ -1,0 +1,295 @@
+//! A run for each branch of a plan, in a worktree of its own, side by side.
+//!
+//! Nothing here is a loop of sessions: a lane is a run like any other, with its own lock, state, socket and
+//! journal. What they share is the plan, the store, the screen, the budget and the end.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `mod` | which lane begins when, and what they come to together |
+//! | `call` | what is checked before anything begins: sections, names, bases |
+//! | `make` | the worktree of a branch, and the run in it |
+
+mod call;
+mod make;
+
+use std::io::{self, Write};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex};
+
+use ralph_core::attempt::context::BranchWork;
+use ralph_core::run::lanes::{Schedule, joint_code};
+use ralph_core::run::{Outcome, StopReason};
+use ralph_engine::clock::Stopwatch;
+use ralph_engine::plan_file::PlanFile;
+use ralph_engine::run::purse::Purse;
+use ralph_engine::vcs::base::commits_since;
+use ralph_ui::lanes::{LaneLine, prefixes, summary};
+
+use super::display::{self, Shared};
+use super::{Shown, Wishes, lock, tidy};
+use crate::error::{CliError, Done};
+use crate::exit_codes::Exit;
+use crate::wire::Context;
+use call::Call;
+
+/// A branch that is worked on beside others.
+pub(crate) struct Lane {
+    /// Its place among them.
+    pub(super) number: u64,
+    /// Its section of the plan.
+    pub(super) plan: PlanFile,
+    /// What sessions are told of it.
+    pub(super) work: BranchWork,
+    /// The budget, which all share.
+    pub(super) purse: Purse,
+    /// The screen, which all share.
+    pub(super) display: Shared,
+}
+
+/// How a lane ended.
+pub(super) enum End {
+    /// As runs do.
+    Ran(Outcome),
+    /// All of it was done before.
+    Done,
+    /// It could not begin.
+    Failed { code: u8, why: String },
+    /// A person stopped it before it began.
+    Cancelled,
+    /// What it needs is not complete.
+    Blocked { why: String },
+}
+
+impl End {
+    fn code(&self, strict: bool) -> u8 {
+        match self {
+            Self::Ran(outcome) => outcome.reason.code(&outcome.left, strict),
+            Self::Done => 0,
+            Self::Failed { code, .. } => *code,
+            Self::Cancelled => Exit::Cancelled.code(),
+            Self::Blocked { .. } => Exit::Blocked.code(),
+        }
+    }
+
+    /// Whether what builds on it may begin.
+    fn is_complete(&self) -> bool {
+        match self {
+            Self::Ran(outcome) => {
+                outcome.reason == StopReason::Complete
+                    && outcome.left.failed == 0
+                    && outcome.left.unresolved() == 0
+            }
+            Self::Done => true,
+            Self::Failed { .. } | Self::Cancelled | Self::Blocked { .. } => false,
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        match self {
+            Self::Ran(outcome) => outcome.reason == StopReason::Cancelled,
+            other => matches!(other, Self::Cancelled),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Ran(outcome) => outcome.reason.name(),
+            Self::Done => "Complete",
+            Self::Failed { .. } => "Error",
+            Self::Cancelled => "Cancelled",
+            Self::Blocked { .. } => "Blocked",
+        }
+    }
+
+    /// Why it is not complete, in a few words.
+    fn why(&self) -> Option<String> {
+        match self {
+            Self::Ran(_) if self.is_complete() => None,
+            Self::Ran(outcome) => Some(outcome.sentence()),
+            Self::Failed { why, .. } | Self::Blocked { why } => Some(why.clone()),
+            Self::Done | Self::Cancelled => None,
+        }
+    }
+}
+
+/// Works on all branches of a plan, to their ends.
+pub(super) fn launch(wishes: &Wishes, plan: &PlanFile, context: &mut Context<'_>) -> Done {
+    let home = context.project()?;
+    home.check_ours()?;
+    call::check_home(&home)?;
+    home.exclude_state()?;
+    // For the whole call: nobody else works off this plan.
+    let _lock = lock(&home)?;
+    let config = context.config()?;
+    let call = Call::read(wishes, plan, &home, &config)?;
+    tidy(Some(plan), &home, &config)?;
+    call.remove_merged(context)?;
+    let ends = run_all(&call, wishes, context)?;
+    finish(&call, &ends, wishes, context)
+}
+
+/// Says what would be done, and does nothing.
+pub(super) fn rehearse(wishes: &Wishes, plan: &PlanFile, context: &mut Context<'_>) -> Done {
+    let home = context.project()?;
+    call::check_home(&home)?;
+    let config = context.config()?;
+    let call = Call::read(wishes, plan, &home, &config)?;
+    Ok(context.out.data(call.rehearsed(wishes, &config))?)
+}
+
+fn run_all(call: &Call, wishes: &Wishes, context: &mut Context<'_>) -> Result<Vec<End>, CliError> {
+    let count = call.sections.len();
+    let mut schedule = Schedule::new(call.sections.clone(), call.jobs);
+    if let Some(only) = call.only {
+        schedule.only(only);
+    }
+    let purses = Purse::shared(count);
+    let displays = displays(call, wishes, context)?;
+    let began = Stopwatch::start();
+    let mut ends: Vec<Option<End>> = (0..count).map(|_| None).collect();
+    let (tell, told) = mpsc::channel();
+    loop {
+        while let Some(number) = schedule.next_lane() {
+            let begun = call.begin(
+                number,
+                &make::Shares {
+                    purse: purses[number].clone(),
+                    display: displays[number].clone(),
+                    elapsed: began.elapsed(),
+                },
+                wishes,
+                context,
+            );
+            let end = match begun {
+                Ok(None) => End::Done,
+                Ok(Some(ready)) => {
+                    spawn(number, ready, &tell)?;
+                    continue;
+                }
+                Err(error) => {
+                    let mut out = displays[number].writer();
+                    let _ = writeln!(out, "{}", error.render(context.out.message_look));
+                    End::Failed { code: error.exit.code(), why: error.message().to_owned() }
+                }
+            };
+            schedule.ended(number, end.is_complete());
+            ends[number] = Some(end);
+        }
+        if !schedule.is_busy() {
+            break;
+        }
+        let Ok((number, end)) = told.recv() else { break };
+        let end: End = end;
+        schedule.ended(number, end.is_complete());
+        if end.is_cancelled() {
+            schedule.stop();
+        } else if end.is_complete() {
+            call.remove_finished(number, context)?;
+        }
+        ends[number] = Some(end);
+    }
+    let cancelled = ends.iter().flatten().any(End::is_cancelled);
+    for (number, missing) in schedule.left_out() {
+        ends[number] = Some(match cancelled {
+            true => End::Cancelled,
+            false => End::Blocked { why: call.needs_words(&missing) },
+        });
+    }
+    Ok(ends.into_iter().map(|end| end.unwrap_or(End::Done)).collect())
+}
+
+/// Has a lane run on a thread of its own, which tells how it ended.
+fn spawn(number: usize, ready: make::Ready, tell: &Sender<(usize, End)>) -> Done {
+    let tell = tell.clone();
+    std::thread::Builder::new()
+        .name(format!("lane {number}"))
+        .spawn(move || {
+            let run = std::panic::AssertUnwindSafe(|| ready.run());
+            let end = std::panic::catch_unwind(run).unwrap_or_else(|_| End::Failed {
+                code: Exit::Error.code(),
+                why: "ralph itself failed in this lane".to_owned(),
+            });
+            // Nobody waits any more only when the call has ended.
+            let _ = tell.send((number, end));
+        })
+        .map(drop)
+        .map_err(|error| CliError::failed(format!("Build failed: no thread for a lane: {error}")))
+}
+
+fn displays(
+    call: &Call,
+    wishes: &Wishes,
+    context: &mut Context<'_>,
+) -> Result<Vec<Shared>, CliError> {
+    let names: Vec<&str> = call.sections.iter().map(|section| section.name.as_str()).collect();
+    let json = display::shown(wishes, &context.config()?)? == Shown::Json;
+    let out: Box<dyn Write + Send> =
+        if json { Box::new(io::stdout()) } else { Box::new(io::stderr()) };
+    let out = Arc::new(Mutex::new(out));
+    let shared = |(prefix, margin): (String, usize)| match json {
+        true => Shared { out: Arc::clone(&out), prefix: String::new(), margin: 0 },
+        false => Shared { out: Arc::clone(&out), prefix, margin },
+    };
+    Ok(prefixes(&names, context.out.message_look).into_iter().map(shared).collect())
+}
+
+/// The summary, and the exit code of all.
+fn finish(call: &Call, ends: &[End], wishes: &Wishes, context: &mut Context<'_>) -> Done {
+    let meant = |number: &usize| call.only.is_none_or(|only| only == *number);
+    let numbers: Vec<usize> = (0..ends.len()).filter(meant).collect();
+    let code = joint_code(numbers.iter().map(|number| ends[*number].code(wishes.strict)));
+    let mut lines = Vec::new();
+    for number in &numbers {
+        lines.push(lane_line(call, *number, &ends[*number], context)?);
+    }
+    if display::shown(wishes, &context.config()?)? == Shown::Json {
+        context.out.leave_stdout();
+    } else {
+        let complete = numbers.iter().filter(|number| ends[**number].is_complete()).count();
+        let joint = match (complete == numbers.len(), numbers.len()) {
+            (true, 1) => "Complete: the branch is done.".to_owned(),
+            (true, all) => format!("Complete: all {all} branches are done."),
+            (false, all) => format!("{complete} of {all} branches are done; go on: ralph loop"),
+        };
+        let text = summary(&lines, &joint, context.out.message_look).join("\n");
+        let mut out = io::stderr();
+        let _ = writeln!(out, "{text}");
+    }
+    match code {
+        0 => Ok(()),
+        code => Err(CliError::told(code)),
+    }
+}
+
+fn lane_line(
+    call: &Call,
+    number: usize,
+    end: &End,
+    context: &mut Context<'_>,
+) -> Result<LaneLine, CliError> {
+    let section = &call.sections[number];
+    let (done, total) = call.tally(number, context)?;
+    let branch = section.name.to_string();
+    let began = call.begun(number);
+    let commits = match began {
+        Some(began) => commits_since(&call.home, &began, &branch).unwrap_or(0),
+        None => 0,
+    };
+    let look = || match commits {
+        0 => None,
+        _ => Some(format!("git log {}..{branch}", call.base_of(number).unwrap_or_default())),
+    };
+    Ok(LaneLine {
+        state: end.name().to_owned(),
+        good: end.is_complete(),
+        done,
+        total,
+        commits,
+        cost_micro_usd: match end {
+            End::Ran(outcome) => outcome.usage.cost_micro_usd,
+            _ => None,
+        },
+        more: end.why().or_else(look),
+        branch,
+    })
+}

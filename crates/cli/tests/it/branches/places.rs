@@ -1,0 +1,192 @@
+//! Where branches are worked on: worktrees, state, what a killed call leaves, and who may stop it.
+
+use ralph_testkit::{send_signal, wait_until};
+
+use super::*;
+use crate::looping::{PATIENCE, touch, wait_for};
+
+/// An agent that tells that it is there, and waits.
+const WAITS: &str =
+    "works; touch $here/there.$b; until test -e $here/go; do sleep 0.02; done; done_";
+
+#[test]
+fn s4_16_s4_17_state_is_kept_for_each_worktree_and_a_killed_call_goes_on() {
+    let mut env = with_plan(TWO);
+    let here = agent(
+        &mut env,
+        "works; touch $here/there.$b.$k; test $k = 2 -a ! -e $here/go && sleep 60; done_",
+    );
+    let mut running = env.start(&["loop", "build", "--max", "9"]);
+    wait_for(&env, "agent/there.one.2");
+    wait_for(&env, "agent/there.two.2");
+    running.kill().unwrap();
+    running.wait().unwrap();
+    for branch in ["one", "two"] {
+        let state = worktree(&env, branch).join(".ralph/state.toml");
+        let state: toml::Table = std::fs::read_to_string(state).unwrap().parse().unwrap();
+        assert_eq!(state["iteration"].as_integer(), Some(1), "{state}");
+        assert_eq!(state["active"].as_bool(), Some(true));
+    }
+    assert_eq!(ticks(&env), ["Write a", "Write c"]);
+    has(&env.ralph(&["status"]).success(), "interrupted");
+    touch(&env, "agent/go");
+    let text = said(env.ralph(&["loop"]), 0);
+    assert_eq!(ticks(&env).len(), 4, "{text}");
+    // What was cut off is saved under the task that it was for, from its own worktree.
+    for branch in ["one", "two"] {
+        let last = journals(&env).into_iter().rfind(|(target, _)| target == branch).unwrap().1;
+        let resumed = &last[0]["resumed"];
+        assert_eq!(resumed["iteration"], 1, "{branch}: {resumed}");
+    }
+    let saved = env.git(&["for-each-ref", "--format=%(refname)", "refs/ralph/wip"]);
+    let mut files: Vec<String> = saved
+        .lines()
+        .map(|name| env.git(&["show", "--name-only", "--format=", "-m", "--first-parent", name]))
+        .map(|files| files.trim().to_owned())
+        .collect();
+    files.sort();
+    assert_eq!(files, ["Write-b.txt", "Write-d.txt"], "{saved}");
+    assert_eq!(note(&here, "count.one").trim(), "3");
+}
+
+#[test]
+fn a_second_call_is_refused_with_the_pid_of_the_first() {
+    let mut env = with_plan(&branches(&[("one", "")]));
+    agent(&mut env, WAITS);
+    let running = env.start(&["loop", "build"]);
+    wait_for(&env, "agent/there.one");
+    let text = build(&env, &[]).failure(1);
+    has(&text, &format!("another run is at work in this worktree (pid {})", running.id()));
+    touch(&env, "agent/go");
+    said(Ran::end_of(running), 0);
+}
+
+#[test]
+fn s4_15_cancel_reaches_every_branch_and_those_that_have_not_begun() {
+    let mut env = with_plan(&branches(&[("one", ""), ("two", ""), ("three", "")]));
+    agent(&mut env, "works; touch $here/there.$b; sleep 60");
+    let running = env.start(&["loop", "build", "-j", "2"]);
+    wait_for(&env, "agent/there.one");
+    wait_for(&env, "agent/there.two");
+    let page = env.ralph(&["status"]).success();
+    has(&page, &format!("running (pid {})", running.id()));
+    has(&page, "  one  running  0 of 1 tasks done");
+    has(&page, "  two  running  0 of 1 tasks done");
+    env.ralph(&["cancel", "--now"]).success();
+    let text = said(Ran::end_of(running), 130);
+    assert_eq!([stops(&env, "one"), stops(&env, "two")], [["cancelled"], ["cancelled"]]);
+    has(&text, "  three  Cancelled  0/1 tasks");
+    assert!(!worktree(&env, "three").exists());
+    let json: Value = serde_json::from_str(&env.ralph(&["status", "--json"]).success()).unwrap();
+    let lanes = json["lanes"].as_array().unwrap();
+    assert_eq!(lanes.len(), 2, "{json}");
+    assert!(lanes.iter().all(|lane| lane["state"] == "interrupted"), "{json}");
+}
+
+#[test]
+fn s4_15_the_second_ctrl_c_kills_in_all_branches() {
+    let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
+    agent(
+        &mut env,
+        "trap 'touch $here/asked.$b' INT TERM; works; touch $here/there.$b; while :; do sleep 0.05; done",
+    );
+    let running = env.start(&["loop", "build", "--set", "agent.grace=60s"]);
+    for branch in ["one", "two"] {
+        wait_for(&env, &format!("agent/there.{branch}"));
+    }
+    send_signal("INT", running.id());
+    for branch in ["one", "two"] {
+        wait_for(&env, &format!("agent/asked.{branch}"));
+    }
+    send_signal("INT", running.id());
+    said(Ran::end_of(running), 130);
+    assert_eq!([stops(&env, "one"), stops(&env, "two")], [["cancelled"], ["cancelled"]]);
+}
+
+#[test]
+fn a_pause_holds_every_branch_until_it_is_resumed() {
+    let mut env = with_plan(TWO);
+    let here = agent(&mut env, WAITS);
+    let running = env.start(&["loop", "build"]);
+    wait_for(&env, "agent/there.one");
+    wait_for(&env, "agent/there.two");
+    env.ralph(&["pause"]).success();
+    touch(&env, "agent/go");
+    let ended = || {
+        let done = |(_, events): &(String, Vec<Value>)| {
+            events.iter().any(|event| event["kind"] == "iteration_ended")
+        };
+        journals(&env).iter().filter(|journal| done(journal)).count()
+    };
+    wait_until("both iterations end", PATIENCE, || ended() == 2);
+    assert_eq!(note(&here, "order").lines().count(), 2);
+    env.ralph(&["resume"]).success();
+    said(Ran::end_of(running), 0);
+    assert_eq!(ticks(&env).len(), 4);
+}
+
+#[test]
+fn a_worktree_is_set_up_once_and_again_after_a_failure() {
+    let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
+    let config = "[git.worktree]\nsetup = \"echo setting-up; echo x >> ../../../agent/set-up; test -e ../../../agent/ready\"\n";
+    env.write("ralph.toml", config);
+    let here = agent(&mut env, LEAVES);
+    let text = said(build(&env, &["--branch", "one"]), 1);
+    has(&text, "git.worktree.setup ended with code 1; see ");
+    assert_eq!(note(&here, "order"), "", "no session in a worktree that is not ready");
+    let log = text.split("see ").nth(1).unwrap().lines().next().unwrap();
+    assert_eq!(std::fs::read_to_string(log).unwrap(), "setting-up\n");
+    touch(&env, "agent/ready");
+    said(build(&env, &["--branch", "one", "--max", "1"]), 0);
+    said(build(&env, &[]), 0);
+    assert_eq!(note(&here, "set-up").lines().count(), 3, "one failed, then once for each");
+}
+
+#[test]
+fn worktrees_stay_until_their_branch_is_merged_or_as_it_is_set() {
+    let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
+    agent(&mut env, COMMITS);
+    said(build(&env, &[]), 0);
+    env.git(&["commit", "--quiet", "-am", "ticks"]);
+    env.git(&["merge", "--quiet", "--no-edit", "one"]);
+    let text = said(build(&env, &[]), 0);
+    has(&text, "one is merged; its worktree is removed");
+    assert!(!worktree(&env, "one").exists() && worktree(&env, "two").exists());
+    assert_eq!(env.git(&["branch", "--list", "one"]).trim(), "one", "the branch stays");
+    for (keep, stays) in [("never", false), ("always", true)] {
+        let mut env = with_plan(&branches(&[("one", "")]));
+        agent(&mut env, COMMITS);
+        let set = format!("git.worktree.keep={keep}");
+        said(build(&env, &["--set", &set]), 0);
+        assert_eq!(worktree(&env, "one").exists(), stays, "{keep}");
+        env.git(&["merge", "--quiet", "one"]);
+        said(build(&env, &["--set", &set]), 0);
+        assert_eq!(worktree(&env, "one").exists(), stays, "{keep}");
+    }
+}
+
+#[test]
+fn what_is_dirty_in_the_main_worktree_is_left_alone_and_the_plan_on_disk_counts() {
+    let mut env = with_plan("nothing yet\n");
+    env.write(PLAN, branches(&[("one", "")]));
+    env.write("README.md", "My draft.\n");
+    env.write("scratch.txt", "mine\n");
+    agent(&mut env, COMMITS);
+    said(build(&env, &[]), 0);
+    assert_eq!(changed(&env, "one"), ["Work-on-one.txt"]);
+    assert_eq!(std::fs::read_to_string(env.repo().join("README.md")).unwrap(), "My draft.\n");
+    let status = env.git(&["status", "--porcelain"]);
+    assert_eq!(status, " M IMPLEMENTATION_PLAN.md\n M README.md\n?? scratch.txt\n");
+    has(&env.git(&["show", &format!("one:{PLAN}")]), "nothing yet");
+}
+
+#[test]
+fn from_the_worktree_of_a_branch_the_main_one_is_named() {
+    let mut env = with_plan(&branches(&[("one", "")]));
+    agent(&mut env, LEAVES);
+    said(build(&env, &[]), 0);
+    let here = worktree(&env, "one").display().to_string();
+    let text = env.ralph(&["-C", &here, "loop", "build"]).failure(1);
+    has(&text, "branches are worked off from the main one");
+    has(&text, &format!("ralph -C {} loop build", env.repo().canonicalize().unwrap().display()));
+}

@@ -1,0 +1,130 @@
+//! The plan of branches: written by `ralph loop plan`, ticked in the main worktree, seen as a copy.
+
+use super::*;
+use crate::looping::{touch, wait_for};
+
+#[test]
+fn s4_1_s4_2_loop_plan_writes_sections_and_loop_build_works_them_off() {
+    let mut env = project(&[]);
+    let text = TWO.replace('\n', "\\n");
+    let body = format!(
+        "if test $b = main; then printf '{text}' > {PLAN}; result '<promise>COMPLETE</promise>'; else {LEAVES}; fi"
+    );
+    let here = agent(&mut env, &body);
+    said(env.ralph(&["loop", "plan"]), 0);
+    assert_eq!(plan(&env), TWO);
+    let prompt = note(&here, "prompt.main.1");
+    for part in ["## Branch: add-watch-flag", "Goal:", "Base:", "Needs:", "Touches:", PLAN] {
+        has(&prompt, part);
+    }
+    assert_eq!(env.git(&["status", "--porcelain"]), "", "the plan is committed");
+    said(env.ralph(&["loop"]), 0);
+    assert_eq!(ticks(&env).len(), 4, "bare, it builds");
+}
+
+#[test]
+fn a_plan_that_is_no_plan_of_branches_goes_back_to_the_agent() {
+    let mut env = project(&[]);
+    let body = format!("if test $k = 1; then echo '- [ ] a' > {PLAN}; else printf '## Branch: a\\n- [ ] a\\n' > {PLAN}; fi
+result '<promise>COMPLETE</promise>'");
+    let here = agent(&mut env, &body);
+    said(env.ralph(&["loop", "plan"]), 0);
+    has(&plan(&env), "## Branch: a");
+    has(&note(&here, "prompt.main.2"), "branches plan");
+}
+
+#[test]
+fn a_tick_in_the_copy_is_a_request_and_red_gates_refuse_it() {
+    let mut env = with_plan(&branches(&[("one", "")]));
+    env.write("ralph.toml", "[[gate]]\nname = \"check\"\ncommand = \"test -e good.txt\"\n");
+    let body = "works; test $k = 2 && touch good.txt
+sed -i 's/- \\[ \\] Work on one/- [x] Work on one/' IMPLEMENTATION_PLAN.md
+cp ../../IMPLEMENTATION_PLAN.md $here/main.$k; cp IMPLEMENTATION_PLAN.md $here/copy.$k; result finished";
+    let here = agent(&mut env, body);
+    said(build(&env, &[]), 0);
+    assert_eq!(ticks(&env), ["Work on one"]);
+    for session in ["main.1", "main.2"] {
+        has(&note(&here, session), "- [ ] Work on one");
+    }
+    has(&note(&here, "prompt.one.2"), "check");
+    assert_eq!(note(&here, "count.one").trim(), "2");
+}
+
+#[test]
+fn what_a_person_writes_into_the_plan_meanwhile_stays_and_ticks_land_beside_it() {
+    let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
+    agent(
+        &mut env,
+        "works; touch $here/there.$b; until test -e $here/go; do sleep 0.02; done; done_",
+    );
+    let running = env.start(&["loop", "build"]);
+    wait_for(&env, "agent/there.one");
+    wait_for(&env, "agent/there.two");
+    let text = plan(&env)
+        .replace("Goal: Do one\n", "Goal: Do one, well\n\nA word by a person.\n")
+        .replace(
+            "- [ ] Work on two\n",
+            "- [ ] Work on two\n- [x] Done by hand\n- [ ] Not wanted yet\n",
+        );
+    env.write(PLAN, &text);
+    touch(&env, "agent/go");
+    said(Ran::end_of(running), 0);
+    let after = plan(&env);
+    has(&after, "A word by a person.");
+    has(&after, "- [x] Work on one\n");
+    has(&after, "- [x] Work on two\n- [x] Done by hand\n- [x] Not wanted yet\n");
+}
+
+#[test]
+fn boxes_that_a_session_adds_to_its_section_are_taken_over_and_others_ignored() {
+    let mut env = with_plan(TWO);
+    let body = "works
+test $b$k = one1 && sed -i 's/^- \\[ \\] Write b$/- [ ] Write b\\n- [x] Write e\\n  It is missing./' IMPLEMENTATION_PLAN.md
+test $b$k = one1 && sed -i 's/\\[ \\] Write c/[x] Write c/; s/Write d/Write less/' IMPLEMENTATION_PLAN.md
+done_";
+    let here = agent(&mut env, body);
+    let text = said(build(&env, &["--sequential"]), 0);
+    has(&text, "the session changed sections of IMPLEMENTATION_PLAN.md that are not its own");
+    assert_eq!(
+        note(&here, "order"),
+        "one Write a\none Write b\none Write e\ntwo Write c\ntwo Write d\n"
+    );
+    has(&plan(&env), "- [x] Write b\n- [x] Write e\n  It is missing.\n");
+    assert_eq!(text.matches("that are not its own").count(), 2, "once, and in the summary");
+}
+
+#[test]
+fn tasks_keep_their_ids_whichever_branches_are_worked_on() {
+    let mut env = with_plan(TWO);
+    agent(&mut env, LEAVES);
+    said(build(&env, &["--branch", "two", "--max", "1"]), 0);
+    let ids = |env: &TestEnv| -> Vec<(String, String, String)> {
+        let listed: Vec<Value> =
+            serde_json::from_str(&env.task(&["list", "--all", "--json"])).unwrap();
+        let word = |task: &Value, key: &str| task[key].as_str().unwrap().to_owned();
+        let mut all: Vec<_> = listed
+            .iter()
+            .map(|task| (word(task, "title"), word(task, "id"), word(task, "branch")))
+            .collect();
+        all.sort();
+        all
+    };
+    let before = ids(&env);
+    assert_eq!(before.len(), 2);
+    assert!(before.iter().all(|(_, _, branch)| branch == "two"), "{before:?}");
+    said(build(&env, &["--branch", "one"]), 0);
+    said(build(&env, &[]), 0);
+    let after = ids(&env);
+    assert_eq!(after.len(), 4);
+    assert!(before.iter().all(|task| after.contains(task)), "{before:?} {after:?}");
+}
+
+#[test]
+fn a_branch_that_is_ticked_starts_no_session_and_is_complete() {
+    let mut env = with_plan(&TWO.replace("[ ]", "[x]"));
+    let here = agent(&mut env, LEAVES);
+    let text = said(build(&env, &[]), 0);
+    has(&text, "Complete: all 2 branches are done.");
+    assert_eq!(note(&here, "order"), "");
+    assert!(!env.repo().join(".worktrees").exists());
+}

@@ -1,0 +1,184 @@
+//! A file that no commit of a branch takes up, whatever an agent commits: its copy of the plan.
+
+use std::collections::HashMap;
+
+use ralph_core::TaskId;
+use ralph_core::branch::BranchName;
+
+use super::entries::{Entry, RepoPath, index_info};
+use super::git::GitError;
+use super::in_place::GitVcs;
+use super::scratch::Scratch;
+use super::wip::{list_wip, ref_name};
+use crate::ports::Saved;
+
+impl GitVcs {
+    /// Two calls of git where nothing is to be done.
+    pub(super) fn keep_path_out(
+        &self,
+        path: &str,
+        branch: &str,
+        began: &str,
+    ) -> Result<Option<Saved>, GitError> {
+        let at = self.position()?;
+        let Some(head) = at.head.filter(|_| at.branch.as_deref() == Some(branch)) else {
+            return Ok(None);
+        };
+        let saved = match self.touching(path, branch, began, &["-1"])?.is_empty() {
+            true => None,
+            false => self.rebuild(path, branch, began, &head)?,
+        };
+        self.hide(path)?;
+        Ok(saved)
+    }
+
+    /// Commits of the branch alone since then. With a path, those that change it.
+    fn touching(
+        &self,
+        path: &str,
+        branch: &str,
+        began: &str,
+        options: &[&str],
+    ) -> Result<Vec<String>, GitError> {
+        let (without, exclude) = (format!("^{began}"), format!("--exclude={branch}"));
+        let mut arguments = vec!["rev-list", "--full-history"];
+        arguments.extend(options);
+        arguments.extend(["HEAD", &without, "--not", &exclude, "--branches", "--remotes", "--"]);
+        arguments.extend((!path.is_empty()).then_some(path));
+        let printed = self.git(&arguments).env("GIT_LITERAL_PATHSPECS", "1").run()?;
+        Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
+    }
+
+    /// Makes the commits anew without the path; the old ones are saved before the branch moves.
+    fn rebuild(
+        &self,
+        path: &str,
+        branch: &str,
+        began: &str,
+        head: &str,
+    ) -> Result<Option<Saved>, GitError> {
+        let order = ["--reverse", "--topo-order"];
+        let mut new: HashMap<String, String> = HashMap::new();
+        for id in self.touching("", branch, began, &order)? {
+            let made = self.without(path, &id, &new)?;
+            new.insert(id, made);
+        }
+        let Some(tip) = new.get(head).filter(|tip| *tip != head) else { return Ok(None) };
+        let name = self.free_name(branch)?;
+        if let Some(name) = &name {
+            self.git(&["update-ref", name, head]).run()?;
+        }
+        let logged = format!("ralph: without {path}");
+        self.git(&["update-ref", "-m", &logged, "HEAD", tip, head]).run()?;
+        Ok(name.map(|name| Saved { name, commit: head.to_owned() }))
+    }
+
+    /// A commit like this one in which the path is as in its first parent. One that changed nothing else is
+    /// that parent.
+    fn without(
+        &self,
+        path: &str,
+        id: &str,
+        new: &HashMap<String, String>,
+    ) -> Result<String, GitError> {
+        let Some(parts) = self.commit_parts(id)? else { return Ok(id.to_owned()) };
+        let parents: Vec<String> =
+            parts.parents.iter().map(|parent| new.get(parent).unwrap_or(parent).clone()).collect();
+        let found = self.entry_at(id, path)?;
+        let before = match parents.first() {
+            Some(parent) => self.entry_at(parent, path)?,
+            None => None,
+        };
+        // What a merge brings along from elsewhere belongs there.
+        let merged = parts.parents.iter().skip(1);
+        let mut brought = false;
+        for parent in merged {
+            brought |= self.entry_at(parent, path)? == found;
+        }
+        let wrong = found != before && !brought;
+        if !wrong && parents == parts.parents {
+            return Ok(id.to_owned());
+        }
+        let mut tree = parts.tree.clone();
+        if wrong {
+            let scratch = Scratch::empty(self.worktree())?;
+            scratch.git(&["read-tree", id]).run()?;
+            let key: RepoPath = path.as_bytes().to_vec();
+            scratch.set(id, [(&key, before.as_ref())].into_iter())?;
+            tree = scratch.write_tree()?;
+            if let [parent] = &parents[..]
+                && self.tree_of(Some(parent))? == tree
+            {
+                return Ok(parent.clone());
+            }
+        }
+        self.like(id, &tree, &parents)
+    }
+
+    /// A commit with the author, the dates and the words of another one. A signature would not fit.
+    fn like(&self, id: &str, tree: &str, parents: &[String]) -> Result<String, GitError> {
+        let raw = self.git(&["cat-file", "commit", id]).run()?;
+        let end = raw.windows(2).position(|pair| pair == b"\n\n").unwrap_or(raw.len());
+        let mut made = format!("tree {tree}\n").into_bytes();
+        for parent in parents {
+            made.extend(format!("parent {parent}\n").into_bytes());
+        }
+        let mut skips = false;
+        for line in raw[..end].split(|byte| *byte == b'\n') {
+            let goes_on = line.first() == Some(&b' ');
+            let dropped = [&b"tree "[..], b"parent ", b"gpgsig"];
+            skips = if goes_on { skips } else { dropped.iter().any(|word| line.starts_with(word)) };
+            if !skips {
+                made.extend_from_slice(line);
+                made.push(b'\n');
+            }
+        }
+        made.extend_from_slice(raw.get(end + 1..).unwrap_or(b"\n"));
+        self.git(&["hash-object", "-t", "commit", "-w", "--stdin"]).input(&made).line()
+    }
+
+    fn entry_at(&self, commit: &str, path: &str) -> Result<Option<Entry>, GitError> {
+        let asked = self.git(&["ls-tree", "-z", "--full-tree", commit, "--", path]);
+        let printed = asked.env("GIT_LITERAL_PATHSPECS", "1").run()?;
+        let text = String::from_utf8_lossy(&printed);
+        let words: Vec<&str> = text.split(['\t', ' ', '\0']).take(3).collect();
+        match words[..] {
+            [mode, _kind, id] => Ok(Some(Entry::new(mode, id))),
+            _ => Ok(None),
+        }
+    }
+
+    /// The index has the path as HEAD has it, and changes of the file are not looked at.
+    fn hide(&self, path: &str) -> Result<(), GitError> {
+        let asked = self.git(&["ls-files", "--stage", "-v", "-z", "--", path]);
+        let printed = asked.env("GIT_LITERAL_PATHSPECS", "1").run()?;
+        let text = String::from_utf8_lossy(&printed).into_owned();
+        let words: Vec<&str> = text.split(['\t', ' ', '\0']).take(3).collect();
+        let (skipped, staged) = match words[..] {
+            [tag, mode, id] => (tag == "S", Some(Entry::new(mode, id))),
+            _ => (true, None),
+        };
+        let committed = self.entry_at("HEAD", path)?;
+        if staged != committed {
+            let head = self.git(&["rev-parse", "HEAD"]).line()?;
+            let key: RepoPath = path.as_bytes().to_vec();
+            let lines = index_info(&head, [(&key, committed.as_ref())].into_iter());
+            self.set_index(&lines)?;
+        }
+        if committed.is_some() && (staged != committed || !skipped) {
+            self.git(&["update-index", "--skip-worktree", "--", path])
+                .env("GIT_LITERAL_PATHSPECS", "1")
+                .run()?;
+        }
+        Ok(())
+    }
+
+    /// A name for saved work of the branch that nothing has yet.
+    fn free_name(&self, branch: &str) -> Result<Option<String>, GitError> {
+        let task: Option<TaskId> = BranchName::new(branch).ok().and_then(|name| name.as_task());
+        let Some(task) = task else { return Ok(None) };
+        let saves = list_wip(&self.project)?;
+        let last = saves.iter().filter(|save| save.task == task).map(|save| save.attempt).max();
+        Ok(Some(ref_name(&task, last.unwrap_or(0) + 1)))
+    }
+}
