@@ -195,3 +195,27 @@ fn a_large_page_is_read_in_one_pass() {
     }
     assert_eq!(doc(Kind::Checklist, &deep).items.len(), 1_000);
 }
+
+proptest! {
+    /// One branch of a plan: its items alone, in order, and what is changed in it is changed in the whole text.
+    #[test]
+    fn a_branch_of_a_plan_is_a_part_of_it(text in page(), pick in any::<prop::sample::Index>()) {
+        let text = format!("## Branch: a\n- [ ] z\n  - [x] y\n\n{text}");
+        let Ok(whole) = read(Kind::Branches, &text) else { return Ok(()) };
+        let branch = pick.get(&whole.groups).title.clone();
+        let part = whole.clone().only(&branch);
+        let own = (0..whole.items.len())
+            .filter(|at| whole.group_of(*at).is_some_and(|group| group.title == branch));
+        let own: Vec<usize> = own.collect();
+        prop_assert_eq!(part.items.len(), own.len());
+        for (at, item) in part.items.iter().enumerate() {
+            let there = &whole.items[own[at]];
+            prop_assert_eq!((&item.title, item.done, &item.span), (&there.title, there.done, &there.span));
+            let parent = item.parent.map(|parent| part.items[parent].line);
+            prop_assert_eq!(parent, there.parent.map(|parent| whole.items[parent].line));
+            prop_assert_eq!(part.set_done(at, !item.done), whole.set_done(own[at], !item.done));
+        }
+        prop_assert_eq!(part.again(&text).unwrap(), part.clone());
+        prop_assert_eq!(whole.only("no such branch").items.len(), 0);
+    }
+}

@@ -307,3 +307,14 @@ fn a_lost_claim_writes_nothing_and_a_cancelled_session_counts_nothing() {
     assert_eq!((cancelled.ended_as(), cancelled.outcome().iterations), ("Cancelled", 0));
     assert_eq!(cancelled.statuses(), ["pending"]);
 }
+
+#[test]
+fn an_agent_that_fails_is_no_agent_with_nothing_to_do() {
+    let policy = Policy { idle: 2, breaker: 3, ..dag() };
+    let crash = || ends(EndClass::Crash).without_changes();
+    let world = World::run(policy.clone(), 2, &[crash(), crash(), crash()]);
+    assert_eq!((world.ended_as(), world.sessions), ("AgentFailed", 3));
+    let plays = [says("hm").without_changes(), crash(), says("hm").without_changes()];
+    let world = World::run(policy, 2, &plays);
+    assert_eq!((world.ended_as(), world.sessions), ("Idle", 3));
+}
