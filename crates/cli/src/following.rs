@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use ralph_engine::socket::client::{self, ClientError};
 
-use crate::error::CliError;
-use crate::standing::Standing;
+use crate::error::{CliError, quoted};
+use crate::standing::{self, Standing};
 use crate::wire::{Context, out_of_reach};
 
 /// How often, and how long each time, a run that has only just begun is waited for.
@@ -48,6 +48,13 @@ fn socket(context: &mut Context<'_>) -> Result<Option<PathBuf>, CliError> {
         }
         if let Some(socket) = standing.socket() {
             return Ok(Some(socket));
+        }
+        if let Some(folder) = standing::first_lane(context)? {
+            return Err(CliError::failed(
+                "several branches are worked on, each by a run of its own",
+            )
+            .hint(format!("follow one: ralph -C {} logs -f", quoted(&folder)))
+            .hint("see how all of them stand: ralph status"));
         }
         std::thread::park_timeout(MOMENT);
     }

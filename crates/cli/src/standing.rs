@@ -141,6 +141,15 @@ pub(crate) fn page(
     Ok(page)
 }
 
+/// The worktree of the first branch that is being worked on.
+pub(crate) fn first_lane(context: &mut Context<'_>) -> Result<Option<PathBuf>, CliError> {
+    let project = context.project()?;
+    let folder = project.resolve(context.config()?.text("git.worktree.dir"));
+    let places = Worktrees::new(&project, &folder).places()?;
+    let mut at_work = places.into_iter().map(|(_, path)| path);
+    Ok(at_work.find(|path| WorktreeLock::holder(&path.join(".ralph")).is_some()))
+}
+
 /// The branches that have worktrees of their own, and how each stands.
 fn lanes(
     project: &Project,

@@ -1,8 +1,8 @@
 //! One branch of a plan, worked on in a worktree of its own.
 //!
 //! The file of the main worktree is the truth. Each session sees a copy of it in its worktree; what it
-//! ticks there is a request, and new boxes in its own section are taken over. What stands in the file
-//! itself is a person's word at any time, for no session works there.
+//! ticks there is a request, and new boxes in its own section are taken over. In the file itself the same
+//! holds as for any plan: a tick that came into the section while a session ran was judged by nobody.
 
 use std::path::{Path, PathBuf};
 

@@ -144,7 +144,7 @@ impl PlanFile {
             let Some(id) = ids[index] else { continue };
             if verdicts.done.contains(id) {
                 edits.extend(read.doc.set_done(index, true));
-            } else if self.lane.is_none() && item.done && !start.was_done(id) && !parents[index] {
+            } else if item.done && !start.was_done(id) && !parents[index] {
                 edits.extend(read.doc.set_done(index, false));
                 remarks.push(format!("the tick of \"{}\" was taken back", item.title));
             }

@@ -5,6 +5,7 @@
 //! | [`purse`] | what runs spend that share a budget |
 //! | [`setup`] | everything a run needs, put together by the caller |
 //! | `dispatcher` | the one loop: input → decide → journal → effects |
+//! | [`interrupts`] | signals between several runs |
 //! | `crew` | what effects share: ports, slots, ids |
 //! | `effects` | each effect as a task of its own whose answer is an input |
 //! | `look` | survey, claim, peek |
@@ -37,6 +38,7 @@ mod display;
 mod effects;
 mod gate;
 mod integrate;
+pub mod interrupts;
 pub mod journal;
 mod judge;
 mod look;

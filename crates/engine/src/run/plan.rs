@@ -175,11 +175,7 @@ impl Crew {
         let look = self.kit(slot).plan.clone();
         let (Some(plan), Some(look)) = (&self.setup.plan, look) else { return Ok(()) };
         let failed = |error| Failed::new(Port::Prompt, format!("{}: {error}", plan.name()), false);
-        if plan.lane().is_some() {
-            // What is ticked in the file itself is a person's word: sessions see a copy.
-            plan.show_copy(&look.plan.text)?;
-            return plan.remember(&look.plan, false).map_err(failed);
-        }
+        plan.show_copy(&look.plan.text)?;
         plan.remember(&look.plan, true).map_err(failed)
     }
 
@@ -295,7 +291,7 @@ impl Crew {
             done: done.iter().map(|ending| ending.task.id.clone()).collect(),
             marker: settlement.marker.as_deref() == Some(DONE_MARKER),
             book,
-            left_waits: self.confirms() && plan.lane().is_none(),
+            left_waits: self.confirms(),
         };
         for remark in plan.settle(&look.plan, &verdicts)? {
             self.notice(remark);
@@ -329,8 +325,7 @@ impl Crew {
             .map(|ending| &ending.task.id)
             .collect();
         let mut seen = look.plan.with_done(&done);
-        // What left the plan of a branch was taken out by a person.
-        if self.confirms() && plan.lane().is_none() {
+        if self.confirms() {
             let iteration = self.kit(slot).iteration;
             let by = by_file();
             let held = plan.hold_what_left(

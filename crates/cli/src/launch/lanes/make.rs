@@ -12,6 +12,7 @@ use ralph_core::view::Reporter;
 use ralph_engine::ports::GitError;
 use ralph_engine::probe::{self, Ended};
 use ralph_engine::project::{Project, write_privately};
+use ralph_engine::run::interrupts::Interrupts;
 use ralph_engine::run::purse::Purse;
 use ralph_engine::run::{self, Setup};
 use ralph_engine::vcs::worktree::{Prepared, Wanted, Worktrees};
@@ -33,6 +34,8 @@ pub(super) struct Shares {
     pub(super) display: Shared,
     /// How long the call has lasted.
     pub(super) elapsed: Duration,
+    /// Whether the call was told to stop.
+    pub(super) interrupts: Interrupts,
 }
 
 /// A lane that can begin.
@@ -41,6 +44,7 @@ pub(super) struct Ready {
     reporters: Vec<Box<dyn Reporter + Send>>,
     set_up: Option<SetUp>,
     display: Shared,
+    interrupts: Interrupts,
 }
 
 /// What prepares a new worktree.
@@ -115,7 +119,8 @@ impl Call {
             worktrees: self.worktrees(),
             branch: branch.clone(),
         });
-        Ok(Some(Ready { setup, reporters, set_up, display: shares.display.clone() }))
+        let (display, interrupts) = (shares.display.clone(), shares.interrupts.clone());
+        Ok(Some(Ready { setup, reporters, set_up, display, interrupts }))
     }
 
     fn identity_of(&self, context: &Context<'_>) -> ralph_engine::vcs::worktree::Identity {
@@ -140,9 +145,13 @@ fn told(branch: &BranchName, base: &str, prepared: &Prepared) -> Vec<Notice> {
 impl Ready {
     /// Runs the lane to its end.
     pub(super) fn run(self) -> End {
-        let Self { setup, reporters, set_up, display } = self;
+        let Self { setup, reporters, set_up, display, interrupts } = self;
         if let Some(end) = set_up.and_then(|set_up| set_up.run(&display)) {
             return end;
+        }
+        // From here on the run hears for itself.
+        if interrupts.heard() {
+            return End::Cancelled;
         }
         match run::run(setup, reporters) {
             Ok(outcome) => End::Ran(outcome),

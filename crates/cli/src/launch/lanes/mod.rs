@@ -21,6 +21,7 @@ use ralph_core::run::lanes::{Schedule, joint_code};
 use ralph_core::run::{Outcome, StopReason};
 use ralph_engine::clock::Stopwatch;
 use ralph_engine::plan_file::PlanFile;
+use ralph_engine::run::interrupts::Interrupts;
 use ralph_engine::run::purse::Purse;
 use ralph_engine::vcs::base::commits_since;
 use ralph_ui::lanes::{LaneLine, prefixes, summary};
@@ -124,7 +125,8 @@ pub(super) fn launch(wishes: &Wishes, plan: &PlanFile, context: &mut Context<'_>
     let call = Call::read(wishes, plan, &home, &config)?;
     tidy(Some(plan), &home, &config)?;
     call.remove_merged(context)?;
-    let ends = run_all(&call, wishes, context)?;
+    let interrupts = Interrupts::listen().map_err(CliError::from)?;
+    let ends = run_all(&call, &interrupts, wishes, context)?;
     finish(&call, &ends, wishes, context)
 }
 
@@ -137,7 +139,12 @@ pub(super) fn rehearse(wishes: &Wishes, plan: &PlanFile, context: &mut Context<'
     Ok(context.out.data(call.rehearsed(wishes, &config))?)
 }
 
-fn run_all(call: &Call, wishes: &Wishes, context: &mut Context<'_>) -> Result<Vec<End>, CliError> {
+fn run_all(
+    call: &Call,
+    interrupts: &Interrupts,
+    wishes: &Wishes,
+    context: &mut Context<'_>,
+) -> Result<Vec<End>, CliError> {
     let count = call.sections.len();
     let mut schedule = Schedule::new(call.sections.clone(), call.jobs);
     if let Some(only) = call.only {
@@ -149,6 +156,9 @@ fn run_all(call: &Call, wishes: &Wishes, context: &mut Context<'_>) -> Result<Ve
     let mut ends: Vec<Option<End>> = (0..count).map(|_| None).collect();
     let (tell, told) = mpsc::channel();
     loop {
+        if interrupts.heard() {
+            schedule.stop();
+        }
         while let Some(number) = schedule.next_lane() {
             let begun = call.begin(
                 number,
@@ -156,6 +166,7 @@ fn run_all(call: &Call, wishes: &Wishes, context: &mut Context<'_>) -> Result<Ve
                     purse: purses[number].clone(),
                     display: displays[number].clone(),
                     elapsed: began.elapsed(),
+                    interrupts: interrupts.clone(),
                 },
                 wishes,
                 context,
@@ -188,7 +199,7 @@ fn run_all(call: &Call, wishes: &Wishes, context: &mut Context<'_>) -> Result<Ve
         }
         ends[number] = Some(end);
     }
-    let cancelled = ends.iter().flatten().any(End::is_cancelled);
+    let cancelled = interrupts.heard() || ends.iter().flatten().any(End::is_cancelled);
     for (number, missing) in schedule.left_out() {
         ends[number] = Some(match cancelled {
             true => End::Cancelled,

@@ -3,6 +3,7 @@
 mod bad_input;
 mod commits;
 mod ends;
+mod killed;
 mod places;
 mod plan;
 mod side_by_side;

@@ -68,6 +68,9 @@ fn s4_15_cancel_reaches_every_branch_and_those_that_have_not_begun() {
     let running = env.start(&["loop", "build", "-j", "2"]);
     wait_for(&env, "agent/there.one");
     wait_for(&env, "agent/there.two");
+    let text = env.ralph(&["logs", "-f"]).failure(1);
+    has(&text, "several branches are worked on");
+    has(&text, "logs -f");
     let page = env.ralph(&["status"]).success();
     has(&page, &format!("running (pid {})", running.id()));
     has(&page, "  one  running  0 of 1 tasks done");

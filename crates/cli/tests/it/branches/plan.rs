@@ -76,6 +76,18 @@ fn what_a_person_writes_into_the_plan_meanwhile_stays_and_ticks_land_beside_it()
 }
 
 #[test]
+fn a_tick_that_nobody_judged_is_taken_back_wherever_a_session_sets_it() {
+    let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
+    env.write("ralph.toml", "[[gate]]\nname = \"check\"\ncommand = \"false\"\n");
+    let body = "works
+sed -i 's/\\[ \\] Work on one/[x] Work on one/' ../../IMPLEMENTATION_PLAN.md IMPLEMENTATION_PLAN.md; result ok";
+    agent(&mut env, body);
+    let text = said(build(&env, &["--branch", "one", "--max", "1"]), 0);
+    has(&text, "the tick of \"Work on one\" was taken back");
+    has(&plan(&env), "- [ ] Work on one");
+}
+
+#[test]
 fn boxes_that_a_session_adds_to_its_section_are_taken_over_and_others_ignored() {
     let mut env = with_plan(TWO);
     let body = "works

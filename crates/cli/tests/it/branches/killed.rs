@@ -1,0 +1,60 @@
+//! A call that is cut off at any point goes on, and nothing is lost or done twice.
+
+use super::*;
+
+/// Where the process is killed, in the order of a lane.
+const POINTS: [&str; 9] = [
+    "worktree-added",
+    "worktree-filled",
+    "run-started",
+    "session-started",
+    "candidate-made",
+    "plan-written",
+    "after-commit",
+    "task-settled",
+    "state-written",
+];
+
+/// Kills a call at a point, and calls again until it ends by itself.
+fn survives(point: &str) {
+    let mut env = with_plan(TWO);
+    agent(
+        &mut env,
+        "works; sed -i \"s/\\[ \\] $title/[x] $title/\" IMPLEMENTATION_PLAN.md; git add -A
+git add -f IMPLEMENTATION_PLAN.md; git commit -qm \"$title\"; echo left >> \"left-$b\"; done_",
+    );
+    env.set("RALPH_TEST_CRASH", point);
+    let ran = build(&env, &[]);
+    assert_ne!(ran.code, 0, "{point} was not reached: {}", ran.stderr);
+    env.set("RALPH_TEST_CRASH", "");
+    let text = said(env.ralph(&["loop"]), 0);
+    assert_eq!(ticks(&env), ["Write a", "Write b", "Write c", "Write d"], "{point}: {text}");
+    for branch in ["one", "two"] {
+        has_not(&changed(&env, branch).join(" "), PLAN);
+        let tasks = subjects(&env, branch);
+        for title in if branch == "one" { ["Write a", "Write b"] } else { ["Write c", "Write d"] } {
+            assert!(tasks.iter().any(|subject| subject.contains(title)), "{point}: {tasks:?}");
+        }
+        let here = worktree(&env, branch).display().to_string();
+        assert_eq!(env.git(&["-C", &here, "status", "--porcelain"]), "", "{point}");
+    }
+    let done = env.task(&["list", "--all", "--json"]);
+    let done: Vec<Value> = serde_json::from_str(&done).unwrap();
+    assert_eq!(done.len(), 4, "{point}: each task once");
+    assert!(done.iter().all(|task| task["status"] == "done"), "{point}");
+}
+
+#[test]
+fn s4_17_a_call_that_is_killed_while_worktrees_are_made_goes_on() {
+    POINTS[..3].iter().for_each(|point| survives(point));
+}
+
+#[test]
+fn s4_17_a_call_that_is_killed_in_the_middle_of_sessions_goes_on() {
+    POINTS[3..6].iter().for_each(|point| survives(point));
+}
+
+#[test]
+fn s4_17_a_call_that_is_killed_while_it_settles_goes_on() {
+    POINTS[6..].iter().for_each(|point| survives(point));
+}
