@@ -17,6 +17,8 @@ mod commits;
 mod fakes;
 #[path = "vcs/hooks.rs"]
 mod hooks;
+#[path = "vcs/keeping_out.rs"]
+mod keeping_out;
 #[path = "vcs/kit.rs"]
 mod kit;
 #[cfg(target_os = "linux")]
