@@ -1,10 +1,12 @@
 //! The only place that builds things: finds the project, loads the config, opens the store.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use ralph_core::AgentId;
+use ralph_core::run::Notice;
 use ralph_core::task::{Actor, RetryLimit};
 use ralph_engine::entropy::Ids;
 use ralph_engine::ports::Store;
@@ -25,6 +27,8 @@ pub(crate) struct Context<'a> {
     pub(crate) out: Output,
     project: OnceCell<Project>,
     config: OnceCell<Config>,
+    /// What is strange about the programs of agents, asked once each.
+    pub(crate) odd_agents: RefCell<HashMap<PathBuf, Vec<Notice>>>,
     /// The command is carried out for a session of a run: on whose behalf, and what it was given.
     seated: Option<Seated>,
 }
@@ -39,7 +43,8 @@ impl<'a> Context<'a> {
     pub(crate) fn new(environment: &'a Environment, global: &'a GlobalArgs) -> Self {
         let out = Output::new(environment, global.color, global.quiet);
         let (project, config) = (OnceCell::new(), OnceCell::new());
-        Self { environment, global, out, project, config, seated: None }
+        let odd_agents = RefCell::default();
+        Self { environment, global, out, project, config, odd_agents, seated: None }
     }
 
     /// For a call from inside a session. Project and settings are those of the run: what the agent made
@@ -57,6 +62,7 @@ impl<'a> Context<'a> {
             out,
             project: project.into(),
             config: config.into(),
+            odd_agents: RefCell::default(),
             seated: Some(Seated { actor, stdin }),
         }
     }

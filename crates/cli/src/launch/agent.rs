@@ -114,7 +114,12 @@ pub(super) fn find(name: &str, config: &Config, context: &Context<'_>) -> Result
             ))
             .hint("check everything that a run needs: ralph doctor"));
     };
-    let notices = version_notice(profile, &executable, &context.folder(), environment);
+    // Each branch of a plan asks anew, and an agent takes its time to tell.
+    let mut known = context.odd_agents.borrow_mut();
+    let notices = known
+        .entry(executable.clone())
+        .or_insert_with(|| version_notice(profile, &executable, &context.folder(), environment));
+    let notices = notices.clone();
     let args = config.list(&format!("agent.{name}.args"));
     Ok(Found {
         profile,

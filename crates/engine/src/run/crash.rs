@@ -47,6 +47,8 @@ pub const LANDING_POINTS: &[&str] =
     &["integrating", "integrated", "landing-noted", "landing-written", "landed"];
 /// The points on the way of a branch to its remote and to its pull request.
 pub const PUBLISH_POINTS: &[&str] = &["before-push", "after-push", "after-pr"];
+/// The points of a run on a branch that no other run passes.
+pub const BRANCH_POINTS: &[&str] = &["worktree-set-up", "commits-saved"];
 
 struct Armed {
     point: String,
@@ -67,7 +69,7 @@ pub fn arm(text: &str) -> bool {
 }
 
 fn is_point(name: &str) -> bool {
-    [POINTS, WORKTREE_POINTS, LANDING_POINTS, PUBLISH_POINTS]
+    [POINTS, WORKTREE_POINTS, LANDING_POINTS, PUBLISH_POINTS, BRANCH_POINTS]
         .iter()
         .any(|points| points.contains(&name))
 }

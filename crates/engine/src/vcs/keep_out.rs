@@ -11,6 +11,7 @@ use super::in_place::GitVcs;
 use super::scratch::Scratch;
 use super::wip::{list_wip, ref_name};
 use crate::ports::Saved;
+use crate::run::crash;
 
 impl GitVcs {
     /// Two calls of git where nothing is to be done.
@@ -68,6 +69,7 @@ impl GitVcs {
         if let Some(name) = &name {
             self.git(&["update-ref", name, head]).run()?;
         }
+        crash::point("commits-saved");
         let logged = format!("ralph: without {path}");
         self.git(&["update-ref", "-m", &logged, "HEAD", tip, head]).run()?;
         Ok(name.map(|name| Saved { name, commit: head.to_owned() }))

@@ -3,11 +3,12 @@
 use super::*;
 
 /// Where the process is killed, in the order of a lane.
-const POINTS: [&str; 9] = [
+const POINTS: [&str; 10] = [
     "worktree-added",
     "worktree-filled",
     "run-started",
     "session-started",
+    "commits-saved",
     "candidate-made",
     "plan-written",
     "after-commit",
@@ -21,7 +22,7 @@ fn survives(point: &str) {
     agent(
         &mut env,
         "works; sed -i \"s/\\[ \\] $title/[x] $title/\" IMPLEMENTATION_PLAN.md; git add -A
-git add -f IMPLEMENTATION_PLAN.md; git commit -qm \"$title\"; echo left >> \"left-$b\"; done_",
+git update-index --no-skip-worktree IMPLEMENTATION_PLAN.md; git add -f IMPLEMENTATION_PLAN.md; git commit -qm \"$title\"; echo left >> \"left-$b\"; done_",
     );
     env.set("RALPH_TEST_CRASH", point);
     let ran = build(&env, &[]);
@@ -51,10 +52,24 @@ fn s4_17_a_call_that_is_killed_while_worktrees_are_made_goes_on() {
 
 #[test]
 fn s4_17_a_call_that_is_killed_in_the_middle_of_sessions_goes_on() {
-    POINTS[3..6].iter().for_each(|point| survives(point));
+    POINTS[3..7].iter().for_each(|point| survives(point));
 }
 
 #[test]
 fn s4_17_a_call_that_is_killed_while_it_settles_goes_on() {
-    POINTS[6..].iter().for_each(|point| survives(point));
+    POINTS[7..].iter().for_each(|point| survives(point));
+}
+
+#[test]
+fn a_worktree_whose_setup_was_cut_off_is_set_up_again() {
+    let mut env = with_plan(&branches(&[("one", "")]));
+    env.write("ralph.toml", "[git.worktree]\nsetup = \"echo x >> ../../../agent/set-up\"\n");
+    let here = agent(&mut env, LEAVES);
+    env.set("RALPH_TEST_CRASH", "worktree-set-up");
+    assert_ne!(build(&env, &[]).code, 0);
+    env.set("RALPH_TEST_CRASH", "");
+    said(build(&env, &["--max", "1"]), 0);
+    said(build(&env, &[]), 0);
+    assert_eq!(note(&here, "set-up").lines().count(), 2);
+    assert_eq!(ticks(&env), ["Work on one"]);
 }

@@ -1,6 +1,7 @@
 //! `ralph loop` over the branches of a plan: the real binary, real git, and an agent that behaves by branch.
 
 mod bad_input;
+mod claude;
 mod commits;
 mod ends;
 mod killed;

@@ -1,5 +1,7 @@
 //! The plan of branches: written by `ralph loop plan`, ticked in the main worktree, seen as a copy.
 
+use std::io::Write;
+
 use super::*;
 use crate::looping::{touch, wait_for};
 
@@ -139,4 +141,41 @@ fn a_branch_that_is_ticked_starts_no_session_and_is_complete() {
     has(&text, "Complete: all 2 branches are done.");
     assert_eq!(note(&here, "order"), "");
     assert!(!env.repo().join(".worktrees").exists());
+}
+
+#[test]
+fn a_plan_in_a_folder_is_worked_off_by_its_name() {
+    let mut env = project(&[]);
+    env.write("docs/next.md", branches(&[("one", ""), ("two", "")]));
+    agent(&mut env, "works; cp docs/next.md $here/copy.$b; ralph task done $id; result finished");
+    said(env.ralph(&["build", "docs/next.md"]), 0);
+    let text = std::fs::read_to_string(env.repo().join("docs/next.md")).unwrap();
+    has(&text, "- [x] Work on one");
+    has(&text, "- [x] Work on two");
+    assert_eq!(changed(&env, "one"), ["Work-on-one.txt"], "the plan is not committed");
+}
+
+#[test]
+fn many_branches_and_a_person_write_one_plan_and_every_tick_lands() {
+    let names: Vec<String> = (1..=6).map(|n| format!("b{n}")).collect();
+    let sections = names.iter().map(|name| {
+        format!("## Branch: {name}\nGoal: x\n\n- [ ] First of {name}\n- [ ] Second of {name}\n\n")
+    });
+    let mut env = with_plan(&sections.collect::<String>());
+    agent(&mut env, LEAVES);
+    let mut running = env.start(&["loop", "build"]);
+    let mut written = 0;
+    while running.try_wait().unwrap().is_none() {
+        let file = std::fs::OpenOptions::new().append(true).open(env.repo().join(PLAN));
+        writeln!(file.unwrap(), "Remark {written}.").unwrap();
+        written += 1;
+        std::thread::park_timeout(std::time::Duration::from_millis(20));
+    }
+    said(Ran::end_of(running), 0);
+    let after = plan(&env);
+    for name in &names {
+        has(&after, &format!("- [x] First of {name}\n- [x] Second of {name}\n"));
+    }
+    has(&after, "Remark 0.\n");
+    has(&after, &format!("Remark {}.\n", written - 1));
 }

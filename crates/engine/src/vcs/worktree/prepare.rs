@@ -118,6 +118,7 @@ impl Worktrees {
 
     /// What prepares a new worktree went well in that of this branch, and is not run again.
     pub fn mark_set_up(&self, branch: &BranchName) -> Result<(), GitError> {
+        crash::point("worktree-set-up");
         let _hold = self.markers.hold(branch, self.patience)?;
         match self.markers.read(branch)? {
             Some(marker) => self.markers.write(branch, &Marker { set_up: true, ..marker }),
