@@ -245,6 +245,7 @@ fn setup(repo: &Path, program: &Path) -> Setup {
         ids,
         notices: vec![],
         purse: None,
+        paused: false,
         disk_floor: 0,
         publish: None,
         project,

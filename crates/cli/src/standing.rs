@@ -143,11 +143,21 @@ pub(crate) fn page(
 
 /// The worktree of the first branch that is being worked on.
 pub(crate) fn first_lane(context: &mut Context<'_>) -> Result<Option<PathBuf>, CliError> {
+    let at_work = |path: &PathBuf| WorktreeLock::holder(&path.join(".ralph")).is_some();
+    Ok(lane_places(context)?.into_iter().find(at_work))
+}
+
+/// The worktree of the first branch that was worked on.
+pub(crate) fn first_place(context: &mut Context<'_>) -> Result<Option<PathBuf>, CliError> {
+    let has_run = |path: &PathBuf| path.join(".ralph").join("state.toml").exists();
+    Ok(lane_places(context)?.into_iter().find(has_run))
+}
+
+fn lane_places(context: &mut Context<'_>) -> Result<Vec<PathBuf>, CliError> {
     let project = context.project()?;
     let folder = project.resolve(context.config()?.text("git.worktree.dir"));
     let places = Worktrees::new(&project, &folder).places()?;
-    let mut at_work = places.into_iter().map(|(_, path)| path);
-    Ok(at_work.find(|path| WorktreeLock::holder(&path.join(".ralph")).is_some()))
+    Ok(places.into_iter().map(|(_, path)| path).collect())
 }
 
 /// The branches that have worktrees of their own, and how each stands.

@@ -16,10 +16,10 @@ use ralph_engine::run::place::VERIFIER_LOG;
 use ralph_ui::logs::{self, Part, Shown};
 use ralph_ui::plain::{Options, PlainReporter};
 
-use crate::error::{CliError, Done};
+use crate::error::{CliError, Done, quoted};
 use crate::following;
 use crate::launch;
-use crate::standing::Standing;
+use crate::standing::{self, Standing};
 use crate::wire::Context;
 
 /// How often a running session is looked at for new words.
@@ -66,8 +66,12 @@ pub(crate) fn cmd_logs(args: &LogsArgs, context: &mut Context<'_>) -> Done {
     let standing = Standing::look(context)?;
     let journal = standing.journal()?;
     let Some(logs) = standing.logs.filter(|_| !journal.is_empty()) else {
-        return Err(CliError::failed("there is nothing to show: no run has left a log here")
-            .hint("start one: ralph build"));
+        let nothing = CliError::failed("there is nothing to show: no run has left a log here");
+        return Err(match standing::first_place(context)? {
+            Some(folder) => nothing
+                .hint(format!("see what was done on a branch: ralph -C {} logs", quoted(&folder))),
+            None => nothing.hint("start one: ralph build"),
+        });
     };
     let part = match args.iteration {
         None => Part::Whole,

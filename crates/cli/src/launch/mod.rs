@@ -396,6 +396,7 @@ fn assemble(
         resume: ready.resume,
         target: target_words(wishes, ready.plan.as_ref()),
         purse: at.lane.as_ref().map(|lane| lane.purse.clone()),
+        paused: false,
         folder,
         about: prompt::about(wishes, &ready.prompting),
         deliverable: match &wishes.mode {

@@ -147,6 +147,9 @@ async fn run_inside(
 
     let mut signals = Signals::new().map_err(io("signals"))?;
     crew.take(&begin);
+    if crew.setup.paused {
+        crew.take(&Input::Control(Control::Pause));
+    }
     crash::point("run-started");
     let outcome = loop {
         // Looked at first: what is saved then is the end, too.

@@ -193,6 +193,8 @@ pub struct Setup {
     pub disk_floor: u64,
     /// Where its branch goes; `None` is nowhere.
     pub publish: Option<PublishSetup>,
+    /// It begins paused, and waits for a person to let it go on.
+    pub paused: bool,
     /// What it spends together with others; `None` for a run on its own.
     pub purse: Option<Purse>,
 }

@@ -69,7 +69,7 @@ impl GitVcs {
     }
 
     /// Whether the worktree of a branch was given a key of its own to sign with.
-    fn signs(&self) -> bool {
+    pub(super) fn signs(&self) -> bool {
         if self.project.worktree == self.project.root {
             return false;
         }

@@ -20,6 +20,7 @@ use ralph_engine::vcs::worktree::{Prepared, Wanted, Worktrees};
 use super::super::display::Shared;
 use super::super::{Place, Wishes, agent, assemble, git_failed, lock, run_error};
 use super::call::Call;
+use super::paused::Paused;
 use super::{End, Lane};
 use crate::error::CliError;
 use crate::exit_codes::Exit;
@@ -36,6 +37,8 @@ pub(super) struct Shares {
     pub(super) elapsed: Duration,
     /// Whether the call was told to stop.
     pub(super) interrupts: Interrupts,
+    /// Whether a person paused the lanes that run.
+    pub(super) paused: Paused,
 }
 
 /// A lane that can begin.
@@ -70,9 +73,8 @@ impl Call {
         let section = &self.sections[number];
         let branch = &section.name;
         let worktrees = self.worktrees();
-        if section.ticked == section.tasks
-            && !worktrees.ours()?.iter().any(|ours| ours.branch == *branch)
-        {
+        let is_there = worktrees.places()?.iter().any(|(name, _)| name == branch);
+        if section.ticked == section.tasks && !is_there {
             return Ok(None);
         }
         let Some(base) = self.base_of(number) else {
@@ -104,7 +106,9 @@ impl Call {
             display: shares.display.clone(),
         };
         let place = Place { project, home: self.home.clone(), lane: Some(lane) };
-        let (mut setup, reporters) = assemble(wishes, place, lock, context)?;
+        let (mut setup, mut reporters) = assemble(wishes, place, lock, context)?;
+        setup.paused = shares.paused.is_set();
+        reporters.insert(0, Box::new(shares.paused.clone()));
         setup.notices.extend(told(branch, &base, &prepared));
         let time = &mut setup.policy.budget.time_ms;
         if *time > 0 {

@@ -8,9 +8,11 @@
 //! | `mod` | which lane begins when, and what they come to together |
 //! | `call` | what is checked before anything begins: sections, names, bases |
 //! | `make` | the worktree of a branch, and the run in it |
+//! | `paused` | lanes that begin while the others are paused |
 
 mod call;
 mod make;
+mod paused;
 
 use std::io::{self, Write};
 use std::sync::mpsc::{self, Sender};
@@ -32,6 +34,7 @@ use crate::error::{CliError, Done};
 use crate::exit_codes::Exit;
 use crate::wire::Context;
 use call::Call;
+use paused::Paused;
 
 /// A branch that is worked on beside others.
 pub(crate) struct Lane {
@@ -153,6 +156,7 @@ fn run_all(
     let purses = Purse::shared(count);
     let displays = displays(call, wishes, context)?;
     let began = Stopwatch::start();
+    let paused = Paused::default();
     let mut ends: Vec<Option<End>> = (0..count).map(|_| None).collect();
     let (tell, told) = mpsc::channel();
     loop {
@@ -167,6 +171,7 @@ fn run_all(
                     display: displays[number].clone(),
                     elapsed: began.elapsed(),
                     interrupts: interrupts.clone(),
+                    paused: paused.clone(),
                 },
                 wishes,
                 context,

@@ -119,3 +119,32 @@ fn a_branch_that_was_there_is_taken_up_and_its_commits_stay() {
     assert_eq!(subjects(&env, "one"), ["a person's plan", "Work on one"]);
     has(&env.git(&["show", &format!("one:{PLAN}")]), "Mine");
 }
+
+#[test]
+fn s4_8_commits_are_signed_with_the_key_of_the_worktree() {
+    let mut env = with_plan(TWO);
+    let key = env.folder().join("key").display().to_string();
+    let made = std::process::Command::new("ssh-keygen")
+        .args(["-q", "-t", "ed25519", "-N", "", "-f", &key])
+        .status();
+    if !made.is_ok_and(|made| made.success()) {
+        return ralph_testkit::skip("signing: there is no ssh-keygen");
+    }
+    env.git(&["config", "gpg.format", "ssh"]);
+    // The first session commits with the plan, the second leaves its work to the loop.
+    agent(
+        &mut env,
+        "test $k = 2 && { works; done_; exit; }
+works; git update-index --no-skip-worktree IMPLEMENTATION_PLAN.md; echo >> IMPLEMENTATION_PLAN.md
+git add -A; git commit -qm mine; done_",
+    );
+    let set = format!("git.worktree.signing_key={key}");
+    let text = said(build(&env, &["--branch", "one", "--set", &set]), 0);
+    let commits = env.git(&["rev-list", "main..one"]);
+    assert_eq!(commits.lines().count(), 2, "{text}");
+    for commit in commits.lines() {
+        has(&env.git(&["cat-file", "commit", commit]), "gpgsig -----BEGIN SSH SIGNATURE-----");
+    }
+    assert_eq!(env.git(&["log", "-1", "--format=%an %s", "one~1"]), "Tester mine\n");
+    assert_eq!(changed(&env, "one"), ["Write-a.txt", "Write-b.txt"]);
+}

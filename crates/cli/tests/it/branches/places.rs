@@ -193,3 +193,41 @@ fn from_the_worktree_of_a_branch_the_main_one_is_named() {
     has(&text, "branches are worked off from the main one");
     has(&text, &format!("ralph -C {} loop build", env.repo().canonicalize().unwrap().display()));
 }
+
+#[test]
+fn a_branch_that_begins_while_the_others_are_paused_waits_too() {
+    let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
+    let here = agent(&mut env, WAITS);
+    let running = env.start(&["loop", "build", "--sequential"]);
+    wait_for(&env, "agent/there.one");
+    env.ralph(&["pause"]).success();
+    touch(&env, "agent/go");
+    let paused = |(target, events): &(String, Vec<Value>)| {
+        target == "two" && events.iter().any(|event| event["kind"] == "wait_started")
+    };
+    wait_until("two waits", PATIENCE, || journals(&env).iter().any(paused));
+    has_not(&note(&here, "order"), "two");
+    env.ralph(&["resume"]).success();
+    said(Ran::end_of(running), 0);
+    assert_eq!(ticks(&env).len(), 2);
+}
+
+#[test]
+fn a_task_that_is_skipped_is_ended_on_its_branch_and_the_other_goes_on() {
+    let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
+    agent(
+        &mut env,
+        "works; echo $id > $here/id.$b; touch $here/there.$b
+test $b = one && sleep 60; until test -e $here/go; do sleep 0.02; done; done_",
+    );
+    let running = env.start(&["loop", "build"]);
+    wait_for(&env, "agent/there.one");
+    wait_for(&env, "agent/there.two");
+    let id = note(&env.folder().join("agent"), "id.one");
+    env.ralph(&["skip", id.trim()]).success();
+    touch(&env, "agent/go");
+    said(Ran::end_of(running), 7);
+    assert_eq!([stops(&env, "one"), stops(&env, "two")], [["blocked"], ["complete"]]);
+    let text = env.ralph(&["logs"]).failure(1);
+    has(&text, "see what was done on a branch: ralph -C ");
+}
