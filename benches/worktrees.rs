@@ -110,7 +110,7 @@ fn change(worktree: &Path, round: usize, who: &str) {
 /// What `-j N` does with work that is good.
 fn land(trunk: &Trunk, vcs: &GitVcs, from: &str) {
     let (head, tip) = (vcs.head().unwrap().unwrap(), trunk.tip().unwrap());
-    let Replayed::Clean { head } = trunk.replay(from, &head, &tip, None).unwrap() else {
+    let Replayed::Clean { head } = trunk.replay(vcs, from, &head, &tip, None).unwrap() else {
         panic!("nothing conflicts here");
     };
     vcs.move_to(&head).unwrap();

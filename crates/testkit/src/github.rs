@@ -242,7 +242,8 @@ impl State {
             |error: Value| (422, json!({ "message": "Validation Failed", "errors": [error] }));
         let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
         let (head, base) = (text("head"), text("base"));
-        if base != "main" {
+        // The branches that the repository there has beside those that are pushed.
+        if !["main", "develop"].contains(&base.as_str()) {
             return invalid(
                 json!({ "resource": "PullRequest", "field": "base", "code": "invalid" }),
             );

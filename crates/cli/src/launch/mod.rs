@@ -10,6 +10,7 @@
 //! | `publish` | where the branch of a run goes |
 //! | `source` | the plan file or the store, and the preset that goes with it |
 //! | `feature` | runs for the texts and the tasks of a feature |
+//! | `worktrees` | where tasks of the store work that run side by side |
 //! | `display` | who shows the run |
 //! | `notify` | who is told about it without looking |
 //! | `lanes` | a run for each branch of a plan, side by side |
@@ -26,6 +27,7 @@ mod policy;
 mod prompt;
 mod publish;
 mod source;
+mod worktrees;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,8 +46,6 @@ use ralph_engine::project::Project;
 use ralph_engine::run::place::{LockError, RunLogs, WorktreeLock};
 use ralph_engine::run::{self, PromptStyle, RunError, Setup, VerifierSetup, crash, state_file};
 use ralph_engine::store::SqliteStore;
-use ralph_engine::vcs::trunk::Trunk;
-use ralph_engine::vcs::worktree::{Identity, Worktrees};
 use ralph_engine::vcs::{self, GitVcs};
 use ralph_ui::tasks::{self, Kv};
 
@@ -375,7 +375,7 @@ fn assemble(
     let logs_folder = project.resolve(config.text("logs.dir"));
     let logs =
         RunLogs::create(&logs_folder, clock::now()).map_err(|e| no_logs(&logs_folder, &e))?;
-    let grounds = grounds(&project, &config, &policy, context)?;
+    let grounds = worktrees::grounds(&project, &config, &policy, context)?;
     let mut ids = context.ids_of(at.lane.as_ref().map_or(0, |lane| lane.number));
     let bad_id = |error| CliError::failed(format!("an id could not be made: {error}"));
     let run_id = ids.run().map_err(bad_id)?;
@@ -387,7 +387,7 @@ fn assemble(
     let reporters = display::reporters(wishes, &config, &project, &logs, shared, context)?;
     let desk = TaskDesk::new(context.environment.clone(), project.clone(), config.clone());
     let opened = store_path.clone();
-    let publish = publish::setup(wishes, &config, &project, &policy, &logs)?;
+    let publish = publish::setup(wishes, &config, &project, &policy, &logs, at.lane.as_ref())?;
     let setup = Setup {
         vcs: Arc::new(vcs),
         lock,
@@ -464,34 +464,6 @@ fn tidy(plan: Option<&PlanFile>, project: &Project, config: &Config) -> Done {
 
 fn no_logs(folder: &Path, error: &std::io::Error) -> CliError {
     CliError::failed(format!("{} cannot be written: {error}", folder.display()))
-}
-
-/// What work in worktrees of its own needs, where tasks have them.
-fn grounds(
-    project: &Project,
-    config: &Config,
-    policy: &Policy,
-    context: &Context<'_>,
-) -> Result<Option<run::Grounds>, CliError> {
-    if !policy.integrates {
-        return Ok(None);
-    }
-    let folder = project.resolve(config.text("git.worktree.dir"));
-    let text = |key: &str| config.text(key).to_owned();
-    Ok(Some(run::Grounds {
-        trunk: Trunk::new(project).map_err(git_failed)?,
-        worktrees: Worktrees::new(project, &folder),
-        identity: Identity {
-            name: text("git.worktree.name"),
-            email: text("git.worktree.email"),
-            signing_key: text("git.worktree.signing_key"),
-            ssh_key: text("git.worktree.ssh_key"),
-            home: context.environment.home.clone(),
-        },
-        include: gates::rules(project, config).include,
-        hooks: (agent::gate_environment(context.environment), GATE_TIMEOUT),
-        keep: config.text("git.worktree.keep") == "always",
-    }))
 }
 
 /// The look at the plan as `ralph task peek` prints it.

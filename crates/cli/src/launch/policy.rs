@@ -68,6 +68,7 @@ pub(super) fn policy(
     let unit = if in_file && picker == Picker::Agent { Unit::Iteration } else { Unit::Task };
     let ends = ends(config, preset);
     let jobs = u32::try_from(config.whole("loop.jobs")).unwrap_or(u32::MAX);
+    let jobs = wishes.jobs.unwrap_or(jobs);
     let apart = text("loop.works_in", "place") == "worktree";
     let integrates = !in_file && picker == Picker::Loop && (jobs > 1 || apart);
     let jobs = if integrates { jobs } else { 1 };

@@ -6,6 +6,7 @@ use ralph_engine::run::PublishSetup;
 use ralph_engine::run::place::RunLogs;
 use ralph_engine::vcs::base::pr_base;
 
+use super::lanes::Lane;
 use super::{Mode, Target, Wishes, git_failed};
 use crate::config::{Config, Preset};
 use crate::error::CliError;
@@ -26,6 +27,7 @@ pub(super) fn setup(
     project: &Project,
     policy: &Policy,
     logs: &RunLogs,
+    lane: Option<&Lane>,
 ) -> Result<Option<PublishSetup>, CliError> {
     if policy.publish.is_none() {
         return Ok(None);
@@ -36,7 +38,13 @@ pub(super) fn setup(
     // The server may know one that is not here.
     let base = found.map_or_else(|| set.to_owned(), |base| base.name);
     let protected = config.list("git.protected_branches").into_iter().map(str::to_owned).collect();
+    let base = match lane.and_then(|lane| lane.base.as_deref()) {
+        // Where the section of a branch says that it begins is where it goes back to.
+        Some(begins) => begins.strip_prefix(&format!("{remote}/")).unwrap_or(begins).to_owned(),
+        None => base,
+    };
     let goal = match &wishes.target {
+        _ if lane.is_some() => lane.map(|lane| lane.work.goal.clone()).unwrap_or_default(),
         Target::All => String::new(),
         Target::Feature(name) => format!("feature {name}"),
         Target::Task(id) => format!("task {id}"),

@@ -20,6 +20,30 @@ struct World {
     server: GitHubServer,
 }
 
+/// Gives the repository, which is on its first branch, a remote on this server: real git behind a stand-in
+/// for ssh, and the stand-in for GitHub.
+pub(crate) fn remote(env: &mut TestEnv, host: &str) -> GitHubServer {
+    let server = GitHubServer::start();
+    let remotes = env.folder().join("remotes");
+    std::fs::create_dir_all(&remotes).unwrap();
+    let bare = format!("../remotes/{REPO}.git");
+    env.git(&["init", "--quiet", "--bare", "--initial-branch=main", &bare]);
+    // What ssh would do on the other side.
+    let ssh = env.folder().join("ssh");
+    let script = format!("#!/bin/sh\ncd {} && exec sh -c \"$2\"\n", remotes.display());
+    std::fs::write(&ssh, script).unwrap();
+    std::fs::set_permissions(&ssh, PermissionsExt::from_mode(0o755)).unwrap();
+    env.set("GIT_SSH_COMMAND", ssh.to_str().unwrap()).set("GIT_SSH_VARIANT", "simple");
+    env.set("GITHUB_API_URL", &server.url()).set("GITHUB_SERVER_URL", "https://git.example");
+    env.set("GH_TOKEN", TOKEN);
+    env.git(&["branch", "--move", "main"]);
+    env.git(&["remote", "add", "origin", &bare]);
+    env.git(&["push", "--quiet", "origin", "main"]);
+    env.git(&["remote", "set-head", "origin", "main"]);
+    env.git(&["remote", "set-url", "origin", &format!("git@{host}:{REPO}.git")]);
+    server
+}
+
 const PUBLISH: [&str; 2] = ["--set", "git.auto_pr=true"];
 const PUSH: [&str; 2] = ["--set", "git.auto_push=true"];
 
@@ -31,24 +55,7 @@ impl World {
     /// The remote is on this server, and the branch `main` is there already.
     fn on(host: &str, tasks: &[&str]) -> Self {
         let mut env = project(tasks);
-        let server = GitHubServer::start();
-        let remotes = env.folder().join("remotes");
-        std::fs::create_dir_all(&remotes).unwrap();
-        let bare = format!("../remotes/{REPO}.git");
-        env.git(&["init", "--quiet", "--bare", "--initial-branch=main", &bare]);
-        // What ssh would do on the other side.
-        let ssh = env.folder().join("ssh");
-        let script = format!("#!/bin/sh\ncd {} && exec sh -c \"$2\"\n", remotes.display());
-        std::fs::write(&ssh, script).unwrap();
-        std::fs::set_permissions(&ssh, PermissionsExt::from_mode(0o755)).unwrap();
-        env.set("GIT_SSH_COMMAND", ssh.to_str().unwrap()).set("GIT_SSH_VARIANT", "simple");
-        env.set("GITHUB_API_URL", &server.url()).set("GITHUB_SERVER_URL", "https://git.example");
-        env.set("GH_TOKEN", TOKEN);
-        env.git(&["branch", "--move", "main"]);
-        env.git(&["remote", "add", "origin", &bare]);
-        env.git(&["push", "--quiet", "origin", "main"]);
-        env.git(&["remote", "set-head", "origin", "main"]);
-        env.git(&["remote", "set-url", "origin", &format!("git@{host}:{REPO}.git")]);
+        let server = remote(&mut env, host);
         env.git(&["switch", "--quiet", "-c", "feature"]);
         Self { env, server }
     }

@@ -20,6 +20,7 @@ use super::RunError;
 use super::crash;
 use super::crew::{Answer, Crew, Failed};
 use super::place::WorktreeLock;
+use super::set_up::{SetUpError, set_up};
 use super::setup::Setup;
 use super::site::Site;
 use super::surroundings::Surroundings;
@@ -45,6 +46,8 @@ pub struct Grounds {
     pub identity: Identity,
     /// The patterns of a `.worktreeinclude`.
     pub include: String,
+    /// The command that prepares a new worktree; may be empty.
+    pub set_up: String,
     /// What the person's hooks find in their environment, and how long they may take.
     pub hooks: (Vec<(OsString, OsString)>, Duration),
     /// Worktrees stay when the work in them has landed.
@@ -80,9 +83,23 @@ impl Grounds {
         };
         let prepared = self.worktrees.prepare(&wanted)?;
         let project = Project::find(&prepared.path).map_err(GitError::from)?;
+        if !self.set_up.is_empty() && !prepared.set_up {
+            let log = setup.logs.folder.join(format!("setup-{}.log", branch.file_name()));
+            let (worktrees, place) = (&self.worktrees, &prepared.path);
+            set_up(worktrees, &branch, &self.set_up, place, &self.hooks.0, &log).map_err(
+                |error| {
+                    // Told to stop, the run stops anyway.
+                    let for_good = matches!(error, SetUpError::Failed { .. });
+                    Failed::new(Port::Prompt, error, for_good)
+                },
+            )?;
+        }
         let lock = WorktreeLock::take(&project.worktree.join(".ralph"))
             .map_err(|error| Failed::new(Port::Git, error, false))?;
         let vcs = GitVcs::new(project.clone())?.with_hooks(&self.hooks.0, self.hooks.1);
+        if prepared.made {
+            vcs.check_signing()?;
+        }
         vcs.sweep_own_locks()?;
         vcs.come_home(branch.as_str())?;
         let head = vcs.head()?.unwrap_or_else(|| tip.clone());
@@ -172,7 +189,8 @@ impl Crew {
         let from = site.base().head.unwrap_or_else(|| tip.clone());
         let onto = Some(tip.clone());
         let words = commit.map(|plan| (plan.subject.as_str(), plan.body.as_str()));
-        let new = match grounds.trunk.replay(&from, &head, &tip, words)? {
+        let own = GitVcs::new(site.project.clone())?;
+        let new = match grounds.trunk.replay(&own, &from, &head, &tip, words)? {
             Replayed::Clean { head } => head,
             Replayed::Conflict { files, text } => {
                 let report = self.conflict(grounds, (&from, &tip), &files, &text)?;
@@ -185,7 +203,7 @@ impl Crew {
             if let Some(saved) = self.save_left(slot, &site)? {
                 self.notice(format!("what was left unjudged is saved under {}", saved.name));
             }
-            GitVcs::new(site.project.clone())?.move_to(&new)?;
+            own.move_to(&new)?;
         }
         site.stands_on(&tip, &grounds.trunk.tree(&tip)?);
         crash::point("integrated");

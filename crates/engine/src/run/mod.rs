@@ -17,6 +17,7 @@
 //! | `judge` | the candidate tree, and where it is judged |
 //! | `site` | where a slot works: the person's worktree, or one of its task's own |
 //! | `integrate` | work from a worktree of its own onto the branch of the run |
+//! | `set_up` | what prepares a new worktree, once |
 //! | `gate` | one gate: its process, its output, its report |
 //! | `baseline` | what the gates said before the first session |
 //! | `protected` | files that sessions should leave alone |
@@ -51,6 +52,7 @@ mod publish;
 pub mod purse;
 mod recover;
 mod session;
+mod set_up;
 mod settle;
 pub mod setup;
 mod site;
@@ -66,4 +68,5 @@ pub use dispatcher::{RunError, run};
 pub use integrate::Grounds;
 pub use overhead::Shape;
 pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};
+pub use set_up::{SetUpError, set_up};
 pub use setup::{GateRules, GateSpec, PromptStyle, PublishSetup, Setup, VerifierSetup};

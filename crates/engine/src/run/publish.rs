@@ -176,7 +176,7 @@ impl Crew {
     ) -> Result<Words, StoreError> {
         let mut store = self.store();
         let scope = match &self.setup.plan {
-            Some(plan) => Scope::Plan(plan.name().to_owned()),
+            Some(plan) => Scope::Plan(plan.key()),
             None => self.setup.scope.clone(),
         };
         let mut attempts: BTreeMap<TaskId, Vec<Attempt>> = BTreeMap::new();

@@ -114,60 +114,8 @@ impl GitVcs {
                 return Ok(parent.clone());
             }
         }
-        self.like(id, &tree, &parents)
-    }
-
-    /// A commit with the author, the dates and the words of another one. Its signature would not fit: it is
-    /// signed anew where commits are signed here.
-    fn like(&self, id: &str, tree: &str, parents: &[String]) -> Result<String, GitError> {
         let raw = self.git(&["cat-file", "commit", id]).run()?;
-        let end = raw.windows(2).position(|pair| pair == b"\n\n").unwrap_or(raw.len());
-        let mut made = format!("tree {tree}\n").into_bytes();
-        for parent in parents {
-            made.extend(format!("parent {parent}\n").into_bytes());
-        }
-        let mut skips = false;
-        for line in raw[..end].split(|byte| *byte == b'\n') {
-            let goes_on = line.first() == Some(&b' ');
-            let dropped = [&b"tree "[..], b"parent ", b"gpgsig"];
-            skips = if goes_on { skips } else { dropped.iter().any(|word| line.starts_with(word)) };
-            if !skips {
-                made.extend_from_slice(line);
-                made.push(b'\n');
-            }
-        }
-        let words = raw.get(end + 2..).unwrap_or_default();
-        if self.signs() {
-            return self.signed_like(&raw[..end], tree, parents, words);
-        }
-        made.push(b'\n');
-        made.extend_from_slice(words);
-        self.git(&["hash-object", "-t", "commit", "-w", "--stdin"]).input(&made).line()
-    }
-
-    /// The same, made by git itself: nothing else can sign.
-    fn signed_like(
-        &self,
-        head: &[u8],
-        tree: &str,
-        parents: &[String],
-        words: &[u8],
-    ) -> Result<String, GitError> {
-        let mut arguments = vec!["commit-tree", "-S", tree];
-        for parent in parents {
-            arguments.extend(["-p", parent]);
-        }
-        let mut call = self.git(&arguments).input(words);
-        let head = String::from_utf8_lossy(head);
-        for (who, variable) in [("author ", "AUTHOR"), ("committer ", "COMMITTER")] {
-            let line = head.lines().find_map(|line| line.strip_prefix(who));
-            let Some((name, rest)) = line.and_then(|line| line.split_once(" <")) else { continue };
-            let Some((email, date)) = rest.split_once("> ") else { continue };
-            for (key, value) in [("NAME", name), ("EMAIL", email), ("DATE", date)] {
-                call = call.env(&format!("GIT_{variable}_{key}"), value);
-            }
-        }
-        call.line()
+        self.like(&raw, &tree, &parents, None)
     }
 
     fn entry_at(&self, commit: &str, path: &str) -> Result<Option<Entry>, GitError> {

@@ -17,6 +17,7 @@
 //! | [`base`] | which branch pull requests go to, and where a branch begins |
 //! | `push` | pushing a branch, never by force |
 //! | [`trunk`] | the branch that work from other worktrees lands on |
+//! | `like` | commits made anew: another tree or other parents, the same author |
 //! | `keep_out` | a file that no commit takes up, whatever an agent commits |
 //! | `locks` | removing the locks of a git that was killed |
 //! | [`worktree`] | a worktree per branch: made, repaired and removed |
@@ -33,6 +34,7 @@ pub mod git;
 mod hooks;
 mod in_place;
 mod keep_out;
+mod like;
 mod locks;
 mod patch;
 mod position;

@@ -115,9 +115,10 @@ impl Trunk {
 
     /// Makes what lies between `from` and `head` one commit on top of `onto`: only its last tree was
     /// judged, and every commit of the branch is to be one that was. A commit that is alone keeps its
-    /// words, several are told in `words`. No ref and no file changes.
+    /// words, several are told in `words`. Signed as `by` does it. No ref and no file changes.
     pub fn replay(
         &self,
+        by: &GitVcs,
         from: &str,
         head: &str,
         onto: &str,
@@ -150,9 +151,7 @@ impl Trunk {
             Some(words) => Some(in_one(words, &self.messages(from, head)?)),
             None => None,
         };
-        let text = on_top(&raw, &tree, onto, told.as_deref());
-        let head =
-            self.vcs.git(&["hash-object", "-t", "commit", "-w", "--stdin"]).input(&text).line()?;
+        let head = by.like(&raw, &tree, &[onto.to_owned()], told.as_deref())?;
         self.vcs.remember_tree(&head, &tree);
         Ok(Replayed::Clean { head })
     }
@@ -367,47 +366,9 @@ fn in_one((subject, body): (&str, &str), all: &[String]) -> String {
     format!("{}\n", parts.collect::<Vec<_>>().join("\n\n")).replace('\0', "")
 }
 
-/// A commit with another tree and another parent: who made it and when stay, and what it says unless it
-/// is to say something else. A signature would be wrong.
-fn on_top(raw: &[u8], tree: &str, parent: &str, words: Option<&str>) -> Vec<u8> {
-    let split = raw.windows(2).position(|pair| pair == b"\n\n").unwrap_or(raw.len());
-    let (head, rest) = raw.split_at(split);
-    let mut text = format!("tree {tree}\nparent {parent}").into_bytes();
-    let mut dropped = false;
-    for line in head.split(|byte| *byte == b'\n') {
-        let goes_on = line.starts_with(b" ");
-        let out = [&b"tree "[..], b"parent ", b"gpgsig", b"mergetag "];
-        dropped = if goes_on { dropped } else { out.iter().any(|name| line.starts_with(name)) };
-        if !dropped {
-            text.push(b'\n');
-            text.extend_from_slice(line);
-        }
-    }
-    match words {
-        Some(words) => text.extend_from_slice(format!("\n\n{words}").as_bytes()),
-        None => text.extend_from_slice(rest),
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_commit_keeps_its_author_and_its_words_and_loses_its_signature() {
-        let raw =
-            b"tree aa\nparent bb\nparent cc\nauthor A <a@x> 1 +0000\ncommitter C <c@x> 2 +0100\n\
-            gpgsig -----BEGIN\n line\n -----END\nencoding latin1\n\nsubject\n\nbody\n";
-        let text = String::from_utf8(on_top(raw, "tt", "pp", None)).unwrap();
-        assert_eq!(
-            text,
-            "tree tt\nparent pp\nauthor A <a@x> 1 +0000\ncommitter C <c@x> 2 +0100\n\
-             encoding latin1\n\nsubject\n\nbody\n"
-        );
-        let text = String::from_utf8(on_top(raw, "tt", "pp", Some("other\n"))).unwrap();
-        assert!(text.ends_with("encoding latin1\n\nother\n"), "{text}");
-    }
 
     #[test]
     fn several_commits_are_told_in_one() {

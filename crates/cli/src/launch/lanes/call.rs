@@ -17,6 +17,7 @@ use ralph_ui::dry_run::{LaneDryRun, LanesDryRun};
 
 use super::super::policy::sessions_of;
 use super::super::source::{no_plan, plan_error};
+use super::super::worktrees::identity;
 use super::super::{Wishes, git_failed};
 use crate::config::{Config, Preset};
 use crate::error::{CliError, Done, quoted};
@@ -289,18 +290,6 @@ impl Call {
             lanes: lanes.collect(),
         };
         page.text()
-    }
-}
-
-/// Who commits; where the home is, is told later.
-fn identity(config: &Config) -> Identity {
-    let text = |key: &str| config.text(&format!("git.worktree.{key}")).to_owned();
-    Identity {
-        name: text("name"),
-        email: text("email"),
-        signing_key: text("signing_key"),
-        ssh_key: text("ssh_key"),
-        home: None,
     }
 }
 

@@ -3,18 +3,20 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use ralph_core::Timestamp;
+use ralph_core::agent::AgentEvent;
 use ralph_core::attempt::context::BranchWork;
 use ralph_core::branch::BranchName;
-use ralph_core::run::Notice;
+use ralph_core::run::{Fact, Notice, Publication, RunEvent, SlotId};
 use ralph_core::view::Reporter;
 use ralph_engine::ports::GitError;
-use ralph_engine::probe::{self, Ended};
-use ralph_engine::project::{Project, write_privately};
+use ralph_engine::project::Project;
 use ralph_engine::run::interrupts::Interrupts;
 use ralph_engine::run::purse::Purse;
-use ralph_engine::run::{self, Setup};
+use ralph_engine::run::{self, SetUpError, Setup};
 use ralph_engine::vcs::worktree::{Prepared, Wanted, Worktrees};
 
 use super::super::display::Shared;
@@ -25,9 +27,6 @@ use super::{End, Lane};
 use crate::error::CliError;
 use crate::exit_codes::Exit;
 use crate::wire::Context;
-
-/// How long what prepares a worktree may take.
-const SET_UP_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// What a lane has together with the others.
 pub(super) struct Shares {
@@ -46,8 +45,33 @@ pub(super) struct Ready {
     setup: Setup,
     reporters: Vec<Box<dyn Reporter + Send>>,
     set_up: Option<SetUp>,
+    published: Published,
     display: Shared,
     interrupts: Interrupts,
+}
+
+/// Hears what became of the branch of a lane.
+#[derive(Debug, Clone, Default)]
+struct Published(Arc<Mutex<Option<Publication>>>);
+
+impl Published {
+    fn take(&self) -> Option<Publication> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Reporter for Published {
+    fn event(&mut self, event: &RunEvent) {
+        if let Fact::Published { publication } = &event.fact {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(publication.clone());
+        }
+    }
+
+    fn agent(&mut self, _slot: SlotId, _event: &AgentEvent) {}
+
+    fn tick(&mut self, _now: Timestamp) {}
+
+    fn finish(&mut self) {}
 }
 
 /// What prepares a new worktree.
@@ -101,6 +125,7 @@ impl Call {
         let lane = Lane {
             number: number as u64 + 1,
             plan: self.plan.of_branch(branch.as_str(), &prepared.path, &prepared.began),
+            base: section.base.clone(),
             work: BranchWork { name: branch.to_string(), goal: section.goal.clone() },
             purse: shares.purse.clone(),
             display: shares.display.clone(),
@@ -124,7 +149,10 @@ impl Call {
             branch: branch.clone(),
         });
         let (display, interrupts) = (shares.display.clone(), shares.interrupts.clone());
-        Ok(Some(Ready { setup, reporters, set_up, display, interrupts }))
+        let published = Published::default();
+        let mut reporters = reporters;
+        reporters.push(Box::new(published.clone()));
+        Ok(Some(Ready { setup, reporters, set_up, published, display, interrupts }))
     }
 
     fn identity_of(&self, context: &Context<'_>) -> ralph_engine::vcs::worktree::Identity {
@@ -149,7 +177,7 @@ fn told(branch: &BranchName, base: &str, prepared: &Prepared) -> Vec<Notice> {
 impl Ready {
     /// Runs the lane to its end.
     pub(super) fn run(self) -> End {
-        let Self { setup, reporters, set_up, display, interrupts } = self;
+        let Self { setup, reporters, set_up, display, interrupts, published } = self;
         if let Some(end) = set_up.and_then(|set_up| set_up.run(&display)) {
             return end;
         }
@@ -158,7 +186,7 @@ impl Ready {
             return End::Cancelled;
         }
         match run::run(setup, reporters) {
-            Ok(outcome) => End::Ran(outcome),
+            Ok(outcome) => End::Ran(Box::new(outcome), published.take()),
             Err(error) => {
                 let error = run_error(error);
                 failed(&display, error.exit.code(), error.message().to_owned())
@@ -170,26 +198,18 @@ impl Ready {
 impl SetUp {
     /// Runs the command; the end of the lane, unless it went well.
     fn run(self, display: &Shared) -> Option<End> {
-        let mut environment = self.environment;
-        environment.push(("RALPH_GATE".into(), "setup".into()));
-        let arguments = ["-c", self.command.as_str()];
-        let shell = Path::new("/bin/sh");
-        let ran = probe::run(shell, &arguments, &self.folder, &environment, SET_UP_TIMEOUT);
-        // It is only there to be looked at.
-        let _ = write_privately(&self.log, &ran.output);
-        let why = match ran.end {
-            Ended::Exited(0) => {
-                let marked = self.worktrees.mark_set_up(&self.branch).err();
-                let code = Exit::GitFailed.code();
-                return marked.map(|error| failed(display, code, error.to_string()));
+        let Self { command, folder, environment, log, worktrees, branch } = self;
+        let ran = run::set_up(&worktrees, &branch, &command, &folder, &environment, &log);
+        match ran {
+            Ok(()) => None,
+            Err(SetUpError::Interrupted) => Some(End::Cancelled),
+            Err(error @ SetUpError::Failed { .. }) => {
+                Some(failed(display, Exit::Error.code(), error.to_string()))
             }
-            Ended::Interrupted => return Some(End::Cancelled),
-            Ended::Exited(code) => format!("ended with code {code}"),
-            Ended::TimedOut => "did not end in an hour".to_owned(),
-            Ended::NotStarted(error) => format!("could not be started: {error}"),
-        };
-        let why = format!("git.worktree.setup {why}; see {}", self.log.display());
-        Some(failed(display, Exit::Error.code(), why))
+            Err(error @ SetUpError::Git(_)) => {
+                Some(failed(display, Exit::GitFailed.code(), error.to_string()))
+            }
+        }
     }
 }
 

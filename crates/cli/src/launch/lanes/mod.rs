@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 
 use ralph_core::attempt::context::BranchWork;
 use ralph_core::run::lanes::{Schedule, joint_code};
-use ralph_core::run::{Outcome, StopReason};
+use ralph_core::run::{Outcome, Publication, StopReason};
 use ralph_engine::clock::Stopwatch;
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::run::interrupts::Interrupts;
@@ -42,6 +42,8 @@ pub(crate) struct Lane {
     pub(super) number: u64,
     /// Its section of the plan.
     pub(super) plan: PlanFile,
+    /// Where its section says that it begins.
+    pub(super) base: Option<String>,
     /// What sessions are told of it.
     pub(super) work: BranchWork,
     /// The budget, which all share.
@@ -52,8 +54,8 @@ pub(crate) struct Lane {
 
 /// How a lane ended.
 pub(super) enum End {
-    /// As runs do.
-    Ran(Outcome),
+    /// As runs do, and what became of its branch.
+    Ran(Box<Outcome>, Option<Publication>),
     /// All of it was done before.
     Done,
     /// It could not begin.
@@ -67,7 +69,7 @@ pub(super) enum End {
 impl End {
     fn code(&self, strict: bool) -> u8 {
         match self {
-            Self::Ran(outcome) => outcome.reason.code(&outcome.left, strict),
+            Self::Ran(outcome, _) => outcome.reason.code(&outcome.left, strict),
             Self::Done => 0,
             Self::Failed { code, .. } => *code,
             Self::Cancelled => Exit::Cancelled.code(),
@@ -78,7 +80,7 @@ impl End {
     /// Whether what builds on it may begin.
     fn is_complete(&self) -> bool {
         match self {
-            Self::Ran(outcome) => {
+            Self::Ran(outcome, _) => {
                 outcome.reason == StopReason::Complete
                     && outcome.left.failed == 0
                     && outcome.left.unresolved() == 0
@@ -90,14 +92,14 @@ impl End {
 
     fn is_cancelled(&self) -> bool {
         match self {
-            Self::Ran(outcome) => outcome.reason == StopReason::Cancelled,
+            Self::Ran(outcome, _) => outcome.reason == StopReason::Cancelled,
             other => matches!(other, Self::Cancelled),
         }
     }
 
     fn name(&self) -> &'static str {
         match self {
-            Self::Ran(outcome) => outcome.reason.name(),
+            Self::Ran(outcome, _) => outcome.reason.name(),
             Self::Done => "Complete",
             Self::Failed { .. } => "Error",
             Self::Cancelled => "Cancelled",
@@ -108,10 +110,21 @@ impl End {
     /// Why it is not complete, in a few words.
     fn why(&self) -> Option<String> {
         match self {
-            Self::Ran(_) if self.is_complete() => None,
-            Self::Ran(outcome) => Some(outcome.sentence()),
+            Self::Ran(..) if self.is_complete() => None,
+            Self::Ran(outcome, _) => Some(outcome.sentence()),
             Self::Failed { why, .. } | Self::Blocked { why } => Some(why.clone()),
             Self::Done | Self::Cancelled => None,
+        }
+    }
+}
+
+impl End {
+    /// What became of its branch, where that was asked for.
+    fn published(&self) -> Option<String> {
+        let Self::Ran(_, Some(publication)) = self else { return None };
+        match publication.command.as_str() {
+            "" => Some(publication.sentence()),
+            command => Some(format!("{}: {command}", publication.sentence())),
         }
     }
 }
@@ -302,10 +315,10 @@ fn lane_line(
         total,
         commits,
         cost_micro_usd: match end {
-            End::Ran(outcome) => outcome.usage.cost_micro_usd,
+            End::Ran(outcome, _) => outcome.usage.cost_micro_usd,
             _ => None,
         },
-        more: end.why().or_else(look),
+        more: end.why().or_else(|| end.published()).or_else(look),
         branch,
     })
 }

@@ -7,6 +7,7 @@ mod ends;
 mod killed;
 mod places;
 mod plan;
+mod pull_requests;
 mod side_by_side;
 
 use std::os::unix::fs::PermissionsExt;

@@ -252,7 +252,7 @@ fn a_random_plan_that_is_killed_again_and_again_comes_to_a_good_end() {
         let mut dice = Dice(seed ^ 0xABCD);
         loop {
             let said = std::fs::File::create(world.env.folder().join("said.txt")).unwrap();
-            let mut command = world.env.command(&["build", "--set", "loop.jobs=4", "--unlimited"]);
+            let mut command = world.env.command(&["build", "-j", "4", "--unlimited"]);
             command.stdout(said.try_clone().unwrap()).stderr(said);
             let mut run = command.spawn().unwrap();
             let after = std::time::Duration::from_millis(200 + dice.roll(1500));

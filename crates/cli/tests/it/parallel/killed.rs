@@ -30,7 +30,7 @@ fn world() -> World {
 /// Whether a run was killed at the point.
 fn build(world: &World, crash: Option<&str>) -> bool {
     let said = std::fs::File::create(world.env.folder().join("said.txt")).unwrap();
-    let mut command = world.env.command(&["build", "--set", "loop.jobs=3"]);
+    let mut command = world.env.command(&["build", "-j", "3"]);
     command.stdout(said.try_clone().unwrap()).stderr(said);
     if let Some(point) = crash {
         command.env("RALPH_TEST_CRASH", point);

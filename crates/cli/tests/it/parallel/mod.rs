@@ -54,14 +54,14 @@ impl World {
     }
 
     fn build(&self, jobs: u32, extra: &[&str]) -> Ran {
-        let jobs = format!("loop.jobs={jobs}");
-        let mut arguments = vec!["build", "--set", &jobs];
+        let jobs = jobs.to_string();
+        let mut arguments = vec!["build", "-j", &jobs];
         arguments.extend(extra);
         self.env.ralph(&arguments)
     }
 
     fn start(&self, jobs: u32) -> Child {
-        self.env.start(&["build", "--set", &format!("loop.jobs={jobs}")])
+        self.env.start(&["build", "-j", &jobs.to_string()])
     }
 
     /// What git prints, without the end of its last line.

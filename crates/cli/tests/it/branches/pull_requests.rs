@@ -1,0 +1,152 @@
+//! Each finished branch gets its pull request: real git, a bare remote, the stand-in for GitHub.
+
+use std::collections::BTreeSet;
+
+use ralph_testkit::claude::ClaudeEnv;
+use ralph_testkit::github::{GitHubServer, REPO, has_curl};
+use ralph_testkit::model_server::{Script, Turn};
+use ralph_testkit::times;
+
+use super::*;
+use crate::RALPH;
+use crate::publishing::remote;
+
+fn pulls(server: &GitHubServer) -> Vec<(String, String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut all: Vec<_> = server
+        .pulls()
+        .iter()
+        .map(|pull| (text(&pull["head"]["ref"]), text(&pull["base"]["ref"]), text(&pull["title"])))
+        .collect();
+    all.sort();
+    all
+}
+
+/// Where the remote really lies.
+fn bare(env: &TestEnv) -> String {
+    let path = env.folder().join("remotes").join(format!("{REPO}.git"));
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn s4_3_s4_11_each_finished_branch_gets_one_pull_request() {
+    if !has_curl() {
+        return;
+    }
+    let mut env = with_plan(TWO);
+    agent(&mut env, COMMITS);
+    let server = remote(&mut env, "git.example");
+    let text = said(build(&env, &[]), 0);
+    let titles = ["one: The first thing", "two: The second thing"];
+    let found = pulls(&server);
+    assert_eq!(found.iter().map(|pull| pull.2.as_str()).collect::<Vec<_>>(), titles, "{text}");
+    assert!(found.iter().all(|pull| pull.1 == "main"), "{found:?}");
+    for pull in server.pulls() {
+        let page = pull["html_url"].as_str().unwrap();
+        has(&text, &format!("opened {page}"));
+        let body = pull["body"].as_str().unwrap();
+        assert!(body.contains("2 done."), "{body}");
+    }
+    for branch in ["one", "two"] {
+        let there = env.git(&["ls-remote", "origin", &format!("refs/heads/{branch}")]);
+        let here = env.git(&["rev-parse", branch]);
+        assert!(there.starts_with(here.trim()), "{branch}: {there}");
+        let files = env.git(&["diff", "--name-only", &format!("main...{branch}")]);
+        assert!(!files.contains(PLAN), "{files}");
+    }
+    let main = env.git(&["ls-remote", "origin", "refs/heads/main"]);
+    assert!(main.starts_with(env.git(&["rev-parse", "main"]).trim()), "main is as it was");
+    // Again: nothing is left to do, and there is no second pull request.
+    said(build(&env, &[]), 0);
+    assert_eq!(pulls(&server).len(), 2);
+}
+
+#[test]
+fn s4_11_without_a_way_to_the_server_the_command_to_type_is_told() {
+    let mut env = with_plan(TWO);
+    agent(&mut env, COMMITS);
+    let text = said(build(&env, &["--branch", "one"]), 0);
+    has(&text, "not published: there is no remote `origin`");
+    has(&text, "Complete: the branch is done.");
+}
+
+/// A branch whose section says where it begins goes back there.
+#[test]
+fn s4_3_a_pull_request_goes_to_where_its_section_says() {
+    if !has_curl() {
+        return;
+    }
+    let mut env = with_plan(&branches(&[("fix", "Base: develop")]));
+    agent(&mut env, COMMITS);
+    env.git(&["branch", "develop"]);
+    let server = remote(&mut env, "git.example");
+    env.git(&["push", "--quiet", &bare(&env), "develop"]);
+    said(build(&env, &[]), 0);
+    assert_eq!(pulls(&server), [("fix".into(), "develop".into(), "fix: Do fix".into())]);
+}
+
+/// Eight branches of five tasks in a full campaign, all at once, with the real Claude Code.
+#[test]
+fn s4_5_s4_8_s4_11_many_branches_with_the_real_agent_and_a_pull_request_each() {
+    let (lanes, tasks) = if times(0, 1) == 0 { (3, 2) } else { (8, 5) };
+    if !has_curl() {
+        return;
+    }
+    let work = "test -n \"$RALPH_TASK_ID\" && echo $RALPH_TASK_ID > $RALPH_TASK_ID.txt && \
+        git add -A && git commit -qm \"work $RALPH_TASK_ID\"";
+    let script = Script::answering(move |request| match request.tool_results().is_empty() {
+        true => Turn::bash(work),
+        false => Turn::text("<task-done>{id}</task-done>"),
+    });
+    let Some(mut env) = ClaudeEnv::new(RALPH, script) else { return };
+    let mut plan = String::from("# Plan\n\n");
+    for lane in 0..lanes {
+        plan.push_str(&format!("## Branch: lane-{lane}\nGoal: Lane {lane}\n\n"));
+        for task in 0..tasks {
+            plan.push_str(&format!("- [ ] Part {task} of lane {lane}\n"));
+        }
+        plan.push('\n');
+    }
+    env.write(PLAN, &plan);
+    env.write("ralph.toml", "[git.worktree]\nname = \"ralph-bot\"\nemail = \"bot@example.org\"\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "--quiet", "-m", "plan"]);
+    let server = remote(&mut env, "git.example");
+    let text = said(env.ralph(&["loop", "build"]), 0);
+    has(&text, &format!("Complete: all {lanes} branches are done."));
+    let found = pulls(&server);
+    assert_eq!(found.len(), lanes, "{found:?}\n{text}");
+    let mut all = BTreeSet::new();
+    for (lane, (head, base, title)) in found.iter().enumerate() {
+        let branch = format!("lane-{lane}");
+        assert_eq!((head, base.as_str()), (&branch, "main"));
+        assert_eq!(title, &format!("{branch}: Lane {lane}"));
+        let log = env.git(&["log", "--format=%an <%ae> %s", &format!("main..{branch}")]);
+        assert_eq!(log.lines().count(), tasks, "{log}");
+        for line in log.lines() {
+            assert!(line.starts_with("ralph-bot <bot@example.org> work t-"), "{line}");
+        }
+        let files = changed(&env, &branch);
+        assert_eq!(files.len(), tasks, "{files:?}");
+        all.extend(files);
+        let there = env.git(&["ls-remote", "origin", &format!("refs/heads/{branch}")]);
+        assert!(there.starts_with(env.git(&["rev-parse", &branch]).trim()));
+        assert_eq!(
+            env.git(&["-C", worktree(&env, &branch).to_str().unwrap(), "status", "--porcelain"]),
+            ""
+        );
+    }
+    assert_eq!(all.len(), lanes * tasks, "each task once");
+    assert_eq!(ticks(&env).len(), lanes * tasks);
+    // Nothing is left behind but the worktrees, which wait for the branches to be merged.
+    assert_eq!(env.git(&["status", "--porcelain", "--", ":!IMPLEMENTATION_PLAN.md"]), "");
+    env.git(&["fsck", "--strict", "--no-dangling"]);
+    for lane in 0..lanes {
+        env.git(&["merge", "--quiet", "--no-edit", &format!("lane-{lane}")]);
+    }
+    env.git(&["push", "--quiet", &bare(&env), "main"]);
+    env.git(&["fetch", "--quiet", &bare(&env), "main:refs/remotes/origin/main"]);
+    said(env.ralph(&["loop", "build"]), 0);
+    assert!(!env.repo().join(".worktrees").exists(), "merged branches have no worktree");
+    assert_eq!(pulls(&server).len(), lanes);
+}

@@ -1,0 +1,58 @@
+//! What prepares a new worktree, once: a command of the person's.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ralph_core::branch::BranchName;
+
+use crate::ports::GitError;
+use crate::probe::{self, Ended};
+use crate::project::write_privately;
+use crate::vcs::worktree::Worktrees;
+
+/// How long it may take.
+const TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// Why a worktree is not prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum SetUpError {
+    /// We were told to stop.
+    #[error("it was interrupted")]
+    Interrupted,
+    /// The command failed.
+    #[error("git.worktree.setup {how}; see {}", log.display())]
+    Failed {
+        /// How it ended.
+        how: String,
+        /// Where what it printed lies.
+        log: PathBuf,
+    },
+    /// It went well, and that could not be written down.
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+/// Runs the command in the worktree of a branch, and remembers when it went well.
+pub fn set_up(
+    worktrees: &Worktrees,
+    branch: &BranchName,
+    command: &str,
+    folder: &Path,
+    environment: &[(OsString, OsString)],
+    log: &Path,
+) -> Result<(), SetUpError> {
+    let mut environment = environment.to_vec();
+    environment.push(("RALPH_GATE".into(), "setup".into()));
+    let ran = probe::run(Path::new("/bin/sh"), &["-c", command], folder, &environment, TIMEOUT);
+    // It is only there to be looked at.
+    let _ = write_privately(log, &ran.output);
+    let how = match ran.end {
+        Ended::Exited(0) => return Ok(worktrees.mark_set_up(branch)?),
+        Ended::Interrupted => return Err(SetUpError::Interrupted),
+        Ended::Exited(code) => format!("ended with code {code}"),
+        Ended::TimedOut => "did not end in an hour".to_owned(),
+        Ended::NotStarted(error) => format!("could not be started: {error}"),
+    };
+    Err(SetUpError::Failed { how, log: log.to_owned() })
+}
