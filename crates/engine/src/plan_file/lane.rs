@@ -5,6 +5,7 @@
 //! holds as for any plan: a tick that came into the section while a session ran was judged by nobody.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ralph_core::plan::markdown::{self, Edit, Item, PlanDoc, apply, identify};
 
@@ -26,7 +27,16 @@ pub struct PlanLane {
     pub began: String,
 }
 
+/// Branches that are worked on side by side take turns at the file: what one has read stays as it is until
+/// it has written.
+static TURN: Mutex<()> = Mutex::new(());
+
 impl PlanFile {
+    /// Waits for the turn of a branch; a plan that one run alone works off has no others to wait for.
+    pub(super) fn turn(&self) -> Option<MutexGuard<'static, ()>> {
+        self.lane.as_ref().map(|_| TURN.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// The same plan, of which only this branch is looked at. `worktree` is where it is worked on.
     #[must_use]
     pub fn of_branch(&self, branch: &str, worktree: &Path, began: &str) -> Self {

@@ -22,7 +22,7 @@ use crate::entropy::Ids;
 use crate::ports::{DeleteWhich, Filter, Store, StoreError, SyncMode};
 
 /// How often a file that changes under us is read again.
-const TRIES: u32 = 8;
+const TRIES: u32 = 20;
 
 /// Why the two could not be brought together.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +91,7 @@ impl PlanFile {
         now: Timestamp,
     ) -> Result<Option<Look>, ReconcileError> {
         let failed = |source| PlanFileError::Unwritable { path: self.path.clone(), source };
+        let _turn = self.turn();
         for _ in 0..TRIES {
             let Some(read) = self.read_in_peace()? else { return Ok(None) };
             let before = self.remembered();

@@ -9,7 +9,7 @@ use super::replace::Replaced;
 use super::{PlanFile, PlanFileError, Read};
 
 /// How often a file that changes under us is read again.
-const TRIES: u32 = 8;
+const TRIES: u32 = 20;
 
 /// The word in the Status section of a progress file that says that the plan is done.
 pub const DONE_MARKER: &str = "RALPH_DONE";
@@ -108,6 +108,7 @@ impl PlanFile {
         verdicts: &Verdicts,
     ) -> Result<Vec<String>, PlanFileError> {
         let mut remarks = Vec::new();
+        let _turn = self.turn();
         for _ in 0..TRIES {
             let read = match self.read_in_peace()? {
                 Some(read) if is_emptied(start, &read.text) => {

@@ -169,7 +169,8 @@ fn many_branches_and_a_person_write_one_plan_and_every_tick_lands() {
         let file = std::fs::OpenOptions::new().append(true).open(env.repo().join(PLAN));
         writeln!(file.unwrap(), "Remark {written}.").unwrap();
         written += 1;
-        std::thread::park_timeout(std::time::Duration::from_millis(20));
+        // As fast as a person saves, and faster.
+        std::thread::park_timeout(std::time::Duration::from_millis(200));
     }
     said(Ran::end_of(running), 0);
     let after = plan(&env);
