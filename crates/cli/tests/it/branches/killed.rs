@@ -2,20 +2,6 @@
 
 use super::*;
 
-/// Where the process is killed, in the order of a lane.
-const POINTS: [&str; 10] = [
-    "worktree-added",
-    "worktree-filled",
-    "run-started",
-    "session-started",
-    "commits-saved",
-    "candidate-made",
-    "plan-written",
-    "after-commit",
-    "task-settled",
-    "state-written",
-];
-
 /// Kills a call at a point, and calls again until it ends by itself.
 fn survives(point: &str) {
     let mut env = with_plan(TWO);
@@ -47,17 +33,27 @@ git update-index --no-skip-worktree IMPLEMENTATION_PLAN.md; git add -f IMPLEMENT
 
 #[test]
 fn s4_17_a_call_that_is_killed_while_worktrees_are_made_goes_on() {
-    POINTS[..3].iter().for_each(|point| survives(point));
+    ["worktree-added", "worktree-filled"].into_iter().for_each(survives);
+}
+
+#[test]
+fn s4_17_a_call_that_is_killed_as_runs_begin_goes_on() {
+    ["run-started", "session-started"].into_iter().for_each(survives);
 }
 
 #[test]
 fn s4_17_a_call_that_is_killed_in_the_middle_of_sessions_goes_on() {
-    POINTS[3..7].iter().for_each(|point| survives(point));
+    ["commits-saved", "candidate-made"].into_iter().for_each(survives);
 }
 
 #[test]
 fn s4_17_a_call_that_is_killed_while_it_settles_goes_on() {
-    POINTS[7..].iter().for_each(|point| survives(point));
+    ["plan-written", "after-commit"].into_iter().for_each(survives);
+}
+
+#[test]
+fn s4_17_a_call_that_is_killed_after_it_settled_goes_on() {
+    ["task-settled", "state-written"].into_iter().for_each(survives);
 }
 
 #[test]
