@@ -69,7 +69,8 @@ fn the_demo_shows_the_whole_loop_and_leaves_nothing() {
     assert!(section("\nEarlier attempts ").contains("\n   1  red  "), "{page}");
     assert_eq!(text.matches("\n✓ done     ").count(), 3);
     assert!(!text.contains('\u{1b}'), "colours without a terminal");
-    assert!(took < Duration::from_secs(10), "it took {took:?}");
+    // A second where nothing else runs; other tests write to the same disk.
+    assert!(took < Duration::from_secs(30), "it took {took:?}");
     let left: Vec<_> = std::fs::read_dir(env.folder().join("tmp")).unwrap().collect();
     assert!(left.is_empty(), "{left:?}");
     assert!(std::fs::read_dir(env.home()).unwrap().next().is_none(), "the home was written to");
