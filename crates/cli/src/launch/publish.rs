@@ -4,7 +4,7 @@ use ralph_core::run::{Policy, Publish};
 use ralph_engine::project::Project;
 use ralph_engine::run::PublishSetup;
 use ralph_engine::run::place::RunLogs;
-use ralph_engine::vcs::base::pr_base;
+use ralph_engine::vcs::base::{branch_named, pr_base};
 
 use super::lanes::Lane;
 use super::{Mode, Target, Wishes, git_failed};
@@ -38,11 +38,10 @@ pub(super) fn setup(
     // The server may know one that is not here.
     let base = found.map_or_else(|| set.to_owned(), |base| base.name);
     let protected = config.list("git.protected_branches").into_iter().map(str::to_owned).collect();
-    let base = match lane.and_then(|lane| lane.base.as_deref()) {
-        // Where the section of a branch says that it begins is where it goes back to.
-        Some(begins) => begins.strip_prefix(&format!("{remote}/")).unwrap_or(begins).to_owned(),
-        None => base,
-    };
+    // Where the section of a branch says that it begins is where it goes back to, if that is a branch.
+    let begins = lane.and_then(|lane| lane.base.as_deref());
+    let begins = begins.map(|begins| branch_named(project, &remote, begins)).transpose();
+    let base = begins.map_err(git_failed)?.flatten().unwrap_or(base);
     let goal = match &wishes.target {
         _ if lane.is_some() => lane.map(|lane| lane.work.goal.clone()).unwrap_or_default(),
         Target::All => String::new(),

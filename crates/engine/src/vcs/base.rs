@@ -42,6 +42,22 @@ pub fn start_of(project: &Project, remote: &str, base: &str) -> Result<Option<St
     Ok(None)
 }
 
+/// The name of the branch that `base` means, here or at the remote; `None` where it is a tag or a commit.
+pub fn branch_named(
+    project: &Project,
+    remote: &str,
+    base: &str,
+) -> Result<Option<String>, GitError> {
+    let name = base.strip_prefix(&format!("{remote}/")).unwrap_or(base);
+    for full in [format!("refs/heads/{name}"), format!("refs/remotes/{remote}/{name}")] {
+        if Git::plumbing(&project.root, &["show-ref", "--quiet", "--verify", &full]).yes_or_no()?.0
+        {
+            return Ok(Some(name.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
 /// The branch that is checked out in the worktree; `None` for a detached HEAD.
 pub fn current_branch(project: &Project) -> Result<Option<String>, GitError> {
     Ok(position(project)?.branch)

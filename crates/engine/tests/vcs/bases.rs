@@ -1,7 +1,7 @@
 //! The branch that pull requests go to, and where a branch begins.
 
 use ralph_engine::project::Project;
-use ralph_engine::vcs::base::{Base, pr_base, start_of};
+use ralph_engine::vcs::base::{Base, branch_named, pr_base, start_of};
 
 use crate::kit::Repo;
 
@@ -35,6 +35,21 @@ fn a_base_is_a_commit_and_never_an_option() {
     let found = |base: &str| start_of(&project, "origin", base).unwrap();
     assert_eq!(found("HEAD~0").as_deref(), Some("HEAD~0"));
     for none in ["", "--all", "-x", "main:a.txt", "main^{tree}", "no such", "../main"] {
+        assert_eq!(found(none), None, "{none}");
+    }
+}
+
+#[test]
+fn a_tag_or_a_commit_is_no_branch_to_go_back_to() {
+    let repo = Repo::new();
+    let project = Project::find(repo.place()).unwrap();
+    repo.git(&["tag", "v1"]);
+    repo.git(&["update-ref", "refs/remotes/origin/far", "main"]);
+    let found = |base: &str| branch_named(&project, "origin", base).unwrap();
+    assert_eq!(found("main").as_deref(), Some("main"));
+    assert_eq!(found("far").as_deref(), Some("far"));
+    assert_eq!(found("origin/far").as_deref(), Some("far"));
+    for none in ["v1", "HEAD", "HEAD~0", "--all", "", "nowhere"] {
         assert_eq!(found(none), None, "{none}");
     }
 }
