@@ -235,6 +235,10 @@ fn refusal(verb: &str, output: &Output) -> GitError {
 }
 
 fn lock_in(said: &str) -> Option<PathBuf> {
+    if let Some((_, rest)) = said.split_once("could not lock config file ") {
+        let (path, why) = rest.split_once(": ")?;
+        return why.starts_with("File exists").then(|| PathBuf::from(format!("{path}.lock")));
+    }
     let (_, rest) = said.split_once("Unable to create '")?;
     let (path, rest) = rest.split_once("': ")?;
     (path.ends_with(".lock") && rest.starts_with("File exists")).then(|| PathBuf::from(path))
@@ -246,6 +250,9 @@ mod tests {
 
     #[test]
     fn a_lock_is_found_in_what_git_says() {
+        let said = "error: could not lock config file .git/config: File exists";
+        assert_eq!(lock_in(said), Some(PathBuf::from(".git/config.lock")));
+        assert_eq!(lock_in("error: could not lock config file x: Permission denied"), None);
         let said = "fatal: Unable to create '/r/.git/index.lock': File exists.\n\nAnother git";
         assert_eq!(lock_in(said), Some(PathBuf::from("/r/.git/index.lock")));
         let said = "fatal: Unable to create '/r/.git/index.lock': Permission denied";

@@ -48,7 +48,8 @@ impl Admin {
             let file = folder.join(OsStr::from_bytes(&bytes[..=end]));
             Some(plain(file.parent()?))
         });
-        let (locked, token) = (text("locked"), text(TOKEN));
+        let locked = text("locked");
+        let token = text(TOKEN).filter(|token| !token.is_empty());
         Some(Self { folder: folder.to_owned(), name, worktree, locked, token })
     }
 }

@@ -11,7 +11,7 @@ use super::equip::{self, Identity};
 use super::look::{self, Admin, TOKEN, admins};
 use super::marker::{Hold, Marker, Markers, Stage};
 use super::refusal::WorktreeRefusal;
-use crate::project::Project;
+use crate::project::{Project, write_privately};
 use crate::run::crash;
 
 /// How long somebody else may be at work on the same branch.
@@ -255,8 +255,12 @@ impl Worktrees {
 
     /// Writes into git's folder whose worktree it is.
     pub(super) fn own(&self, admin: &Admin, marker: &Marker) -> Result<(), GitError> {
+        if admin.token.as_ref() == Some(&marker.token) {
+            return Ok(());
+        }
+        // Whole or not at all: half a token would be somebody else's.
         let path = admin.folder.join(TOKEN);
-        std::fs::write(&path, format!("{}\n", marker.token))
+        write_privately(&path, &format!("{}\n", marker.token))
             .map_err(|source| GitError::File { path, source })
     }
 
