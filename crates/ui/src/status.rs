@@ -8,6 +8,7 @@ use ralph_core::time::Timestamp;
 use ralph_core::view::forecast::Forecast;
 use ralph_core::view::{CommitView, QuestionView, RunView, SlotView, words};
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
 use crate::line::{Line, field, paragraph};
 use crate::plain::start::plan;
@@ -227,20 +228,30 @@ impl StatusPage {
             return;
         }
         lines.extend([String::new(), look.paint(Meaning::Heading, "Branches")]);
+        let word = |lane: &LaneStatus| match (&lane.state, &lane.outcome) {
+            (State::Running { .. }, _) => (Meaning::Active, "running".to_owned()),
+            (State::Interrupted, _) => (Meaning::Warning, "interrupted".to_owned()),
+            (State::Stopped, Some(outcome)) => (Meaning::Faint, outcome.clone()),
+            (State::Stopped, None) => (Meaning::Faint, "not begun".to_owned()),
+        };
+        let widest = |text: &dyn Fn(&LaneStatus) -> usize| self.lanes.iter().map(text).max();
+        let name = widest(&|lane| lane.branch.width()).unwrap_or(0);
+        let second = widest(&|lane| word(lane).1.width()).unwrap_or(0);
+        let gap = |width: usize, text: &str| " ".repeat(2 + width.saturating_sub(text.width()));
         for lane in &self.lanes {
-            let (meaning, state) = match (&lane.state, &lane.outcome) {
-                (State::Running { .. }, _) => (Meaning::Active, "running"),
-                (State::Interrupted, _) => (Meaning::Warning, "interrupted"),
-                (State::Stopped, Some(outcome)) => (Meaning::Faint, outcome.as_str()),
-                (State::Stopped, None) => (Meaning::Faint, "not begun"),
-            };
+            let (meaning, state) = word(lane);
             let cost = lane.cost_micro_usd.map(|cost| format!(", {}", money(cost)));
-            let line = Line::new().plain("  ").add(Meaning::Name, &lane.branch).plain("  ");
-            let line = line.add(meaning, state).plain(format!(
-                "  {} of {} tasks done, {} iterations{}",
+            let iterations = match lane.iterations {
+                1 => "1 iteration".to_owned(),
+                many => format!("{many} iterations"),
+            };
+            let line = Line::new().plain("  ").add(Meaning::Name, &lane.branch);
+            let line = line.plain(gap(name, &lane.branch)).add(meaning, &state);
+            let line = line.plain(format!(
+                "{}{} of {} tasks done, {iterations}{}",
+                gap(second, &state),
                 lane.done,
                 lane.total,
-                lane.iterations,
                 cost.unwrap_or_default()
             ));
             lines.push(line.show(look));

@@ -387,7 +387,7 @@ fn assemble(
     let reporters = display::reporters(wishes, &config, &project, &logs, shared, context)?;
     let desk = TaskDesk::new(context.environment.clone(), project.clone(), config.clone());
     let opened = store_path.clone();
-    let publish = publish::setup(wishes, &config, &project, &policy, &logs, at.lane.as_ref())?;
+    let publish = publish::setup(wishes, &config, &at.home, &policy, &logs, at.lane.as_ref())?;
     let setup = Setup {
         vcs: Arc::new(vcs),
         lock,

@@ -20,7 +20,8 @@ pub(super) fn wanted(wishes: &Wishes, config: &Config, preset: &Preset) -> Optio
     wanted.then_some(Publish { auto_push, auto_pr })
 }
 
-/// Where it goes.
+/// Where it goes. `project` is where the person works: a branch in a worktree of its own is not what pull
+/// requests go to.
 pub(super) fn setup(
     wishes: &Wishes,
     config: &Config,

@@ -193,8 +193,8 @@ fn branches_are_listed_with_how_they_stand() {
     let text = page.text(WIDE);
     for line in [
         "Branches\n",
-        "  one  running  1 of 3 tasks done, 2 iterations, $0.25\n",
-        "  two  Idle  1 of 3 tasks done, 2 iterations, $0.25\n",
+        "  one    running      1 of 3 tasks done, 2 iterations, $0.25\n",
+        "  two    Idle         1 of 3 tasks done, 2 iterations, $0.25\n",
         "  three  interrupted  1 of 3 tasks done, 2 iterations, $0.25\n    the gates were red\n",
     ] {
         assert!(text.contains(line), "{line:?} is not in {text}");
