@@ -90,6 +90,8 @@ pub(super) struct SlotKit {
     pub(super) stop: watch::Sender<Stop>,
     /// The first line of the commit that was made for it before it lands.
     pub(super) subject: Option<String>,
+    /// What its session left is not on its branch, and where it is saved.
+    pub(super) astray: Option<String>,
     /// It was brought onto what has landed since.
     pub(super) rebased: bool,
     /// The tree that is being judged.
@@ -172,6 +174,7 @@ impl Crew {
             Mutex::new(SlotKit {
                 site: None,
                 subject: None,
+                astray: None,
                 rebased: false,
                 stop: watch::Sender::new(Stop::Go),
                 candidate: None,

@@ -29,7 +29,7 @@ use crate::ports::{Candidate, GitError, RunBase, Saved, Store, StoreError, Vcs};
 use crate::project::Project;
 use crate::vcs::GitVcs;
 use crate::vcs::trunk::{Replayed, Trunk};
-use crate::vcs::worktree::{Identity, Wanted, Worktrees};
+use crate::vcs::worktree::{Identity, Wanted, WorktreeRefusal, Worktrees};
 
 /// What the names of tasks' branches begin with.
 const PREFIX: &str = "ralph/";
@@ -71,8 +71,8 @@ pub(super) fn branch_of(task: &TaskId) -> Result<BranchName, GitError> {
 
 impl Grounds {
     /// Makes the worktree of a task, or takes up the one that is there.
-    fn site_of(&self, setup: &Setup, task: &TaskId) -> Result<(Site, Vec<String>), Failed> {
-        let branch = branch_of(task)?;
+    fn site_of(&self, setup: &Setup, task: &TaskBrief) -> Result<(Site, Vec<String>), Failed> {
+        let branch = branch_of(&task.id)?;
         let tip = self.trunk.tip()?;
         let wanted = Wanted {
             branch: &branch,
@@ -81,7 +81,14 @@ impl Grounds {
             include: &self.include,
             carried: None,
         };
-        let prepared = self.worktrees.prepare(&wanted)?;
+        let mut prepared = self.worktrees.prepare(&wanted);
+        if let Err(GitError::Worktree(WorktreeRefusal::Switched { path, .. })) = &prepared {
+            // The run was killed while a session was on a branch of its own.
+            let vcs = GitVcs::new(Project::find(path).map_err(GitError::from)?)?;
+            go_home(&vcs, branch.as_str(), &task.id, task.attempt_number)?;
+            prepared = self.worktrees.prepare(&wanted);
+        }
+        let prepared = prepared?;
         let project = Project::find(&prepared.path).map_err(GitError::from)?;
         if !self.set_up.is_empty() && !prepared.set_up {
             let log = setup.logs.folder.join(format!("setup-{}.log", branch.file_name()));
@@ -101,7 +108,6 @@ impl Grounds {
             vcs.check_signing()?;
         }
         vcs.sweep_own_locks()?;
-        vcs.come_home(branch.as_str())?;
         let head = vcs.head()?.unwrap_or_else(|| tip.clone());
         let mut from = self.trunk.fork(&head, &tip)?.unwrap_or_else(|| tip.clone());
         let mut base = RunBase {
@@ -137,7 +143,7 @@ impl Crew {
     /// The slot goes to the worktree of its task.
     pub(super) fn move_in(&self, slot: SlotId, task: Option<&TaskBrief>) -> Result<(), Failed> {
         let (Some(grounds), Some(task)) = (&self.setup.grounds, task) else { return Ok(()) };
-        let (site, notes) = grounds.site_of(&self.setup, &task.id)?;
+        let (site, notes) = grounds.site_of(&self.setup, task)?;
         for note in notes {
             self.notice(note);
         }
@@ -147,20 +153,36 @@ impl Crew {
         kit.changes = None;
         kit.weakened = None;
         kit.subject = None;
+        kit.astray = None;
         Ok(())
     }
 
     /// A session may have gone to another branch in the worktree of its task. What it did there is the
     /// work all the same.
-    pub(super) fn bring_home(&self, site: &Site) -> Result<(), Failed> {
-        if self.setup.grounds.is_none() {
+    pub(super) fn bring_home(&self, slot: SlotId, site: &Site) -> Result<(), Failed> {
+        let task = self.setup.grounds.as_ref().and_then(|_| self.task_of(slot));
+        let (Some((task, attempt)), Some(branch)) = (task, site.base().branch) else {
             return Ok(());
-        }
-        if let Some(branch) = site.base().branch {
-            let vcs = GitVcs::new(site.project.clone())?;
-            vcs.come_home(&branch)?;
+        };
+        let vcs = GitVcs::new(site.project.clone())?;
+        if let Some(saved) = go_home(&vcs, &branch, &task, attempt)? {
+            self.kit(slot).astray = Some(format!(
+                "the work is not on branch {branch} and does not come from it; it is saved under {}",
+                saved.name
+            ));
         }
         Ok(())
+    }
+
+    /// The report of the judge that refuses work which is not where it belongs.
+    pub(super) fn judge_place(&self, slot: SlotId) -> Option<GateReport> {
+        self.kit(slot).astray.clone().map(|digest| GateReport {
+            name: MERGE.to_owned(),
+            verdict: Verdict::Fail,
+            exit_code: Some(1),
+            duration_ms: 0,
+            digest,
+        })
     }
 
     /// Commits what is left, and brings the work onto what has landed.
@@ -334,6 +356,24 @@ impl Crew {
     }
 }
 
+/// Goes back to the branch of a task, with the work where it came from there. Any other work is saved, and
+/// the worktree is as the branch is.
+fn go_home(
+    vcs: &GitVcs,
+    branch: &str,
+    task: &TaskId,
+    attempt: u32,
+) -> Result<Option<Saved>, GitError> {
+    match vcs.come_home(branch) {
+        Err(GitError::OtherBranch { .. }) => {
+            let saved = vcs.save_since(&format!("refs/heads/{branch}"), task, attempt)?;
+            vcs.switch_to(branch)?;
+            Ok(saved)
+        }
+        other => other.map(|()| None),
+    }
+}
+
 fn in_the_way(grounds: &Grounds, tip: &str, head: &str) -> Result<Option<Landing>, Failed> {
     let files = grounds.trunk.in_the_way(tip, head)?;
     Ok((!files.is_empty()).then_some(Landing::InTheWay { files }))
@@ -443,7 +483,30 @@ fn sweep(grounds: &Grounds, store: &mut dyn Store) -> Result<Vec<String>, RunErr
             told.push(format!("the worktree of {task} could not be removed: {error}"));
         }
     }
+    if !grounds.keep {
+        sweep_branches(grounds, store)?;
+    }
     Ok(told)
+}
+
+/// Removes the branches of tasks that are over and have no worktree any more: a run was killed between the
+/// two. Only where all that they lead to has landed or is saved.
+fn sweep_branches(grounds: &Grounds, store: &mut dyn Store) -> Result<(), RunError> {
+    for (branch, head) in grounds.trunk.branches(PREFIX)? {
+        let (Some(task), Ok(branch)) = (task_named(&branch), BranchName::new(&branch)) else {
+            continue;
+        };
+        let over = match store.get(&task) {
+            Ok(task) => matches!(task.status, Status::Done | Status::Failed | Status::Deleted),
+            // It may be anybody's.
+            Err(StoreError::Refused(_)) => false,
+            Err(error) => return Err(error.into()),
+        };
+        if over && !grounds.worktrees.is_ours(&branch)? && grounds.trunk.keeps(&task, &head)? {
+            grounds.worktrees.delete_branch(&branch)?;
+        }
+    }
+    Ok(())
 }
 
 /// The task whose branch has this name.

@@ -36,7 +36,7 @@ impl Crew {
         let since = self.kit(slot).since;
         let site = self.site(slot);
         site.vcs.remove_dead_locks(since)?;
-        self.bring_home(&site)?;
+        self.bring_home(slot, &site)?;
         self.keep_plan_out()?;
         let candidate = self.new_candidate(slot)?;
         let settled = site.settled_tree();

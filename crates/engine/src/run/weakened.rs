@@ -24,6 +24,9 @@ impl Crew {
         slot: SlotId,
         candidate: &Candidate,
     ) -> Result<Option<GateReport>, Failed> {
+        if let Some(refused) = self.judge_place(slot) {
+            return Ok(Some(refused));
+        }
         self.check_tests(slot, candidate)?;
         self.check_protected(slot, candidate)
     }

@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use ralph_core::TaskId;
 use serde::{Deserialize, Serialize};
 
 use super::entries::{Change, RAW, os_path, parse_changes};
@@ -111,6 +112,28 @@ impl Trunk {
             return Ok(false);
         };
         Ok(commit.tree == tree && self.fork(&commit.id, &self.tip()?)? == Some(commit.id))
+    }
+
+    /// The branches whose names begin so, each with its newest commit.
+    pub fn branches(&self, prefix: &str) -> Result<Vec<(String, String)>, GitError> {
+        let format = "--format=%(objectname) %(refname:lstrip=2)";
+        let printed =
+            self.vcs.git(&["for-each-ref", format, &format!("refs/heads/{prefix}")]).run()?;
+        let text = String::from_utf8_lossy(&printed);
+        let pairs = text.lines().filter_map(|line| line.split_once(' '));
+        Ok(pairs.map(|(id, name)| (name.to_owned(), id.to_owned())).collect())
+    }
+
+    /// Whether a commit has landed, or is part of what is saved of a task.
+    pub fn keeps(&self, task: &TaskId, commit: &str) -> Result<bool, GitError> {
+        let saves = self.vcs.saves()?.into_iter().filter(|save| save.task == *task);
+        let places = saves.map(|save| save.saved.commit).chain([self.tip()?]);
+        for place in places {
+            if self.vcs.git(&["merge-base", "--is-ancestor", commit, &place]).yes_or_no()?.0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Makes what lies between `from` and `head` one commit on top of `onto`: only its last tree was
@@ -319,6 +342,12 @@ impl GitVcs {
     /// Makes the worktree and its branch this commit. What is not committed there is gone: save it first.
     pub fn move_to(&self, commit: &str) -> Result<(), GitError> {
         self.git(&["reset", "--quiet", "--hard", commit]).run().map(drop)
+    }
+
+    /// Makes the worktree what a branch is. What is not committed there is gone: save it first.
+    pub(crate) fn switch_to(&self, branch: &str) -> Result<(), GitError> {
+        self.git(&["symbolic-ref", "HEAD", &format!("refs/heads/{branch}")]).run()?;
+        self.move_to("HEAD")
     }
 
     /// Goes back to a branch with what is checked out, if that came from it. No file changes.

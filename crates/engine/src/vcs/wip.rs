@@ -116,6 +116,10 @@ impl GitVcs {
         task: &TaskId,
         attempt: u32,
     ) -> Result<Option<Saved>, GitError> {
+        let Some(from) = self.commit_parts(from)?.map(|commit| commit.id) else {
+            return Ok(None);
+        };
+        let from = from.as_str();
         let position = self.position()?;
         let base = RunBase {
             head: position.head.clone(),

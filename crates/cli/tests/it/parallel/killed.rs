@@ -93,3 +93,35 @@ fn work_that_had_landed_is_not_done_again() {
     world.git(&["merge-base", "--is-ancestor", &landed, "HEAD"]);
     check(&world, "landed");
 }
+
+/// A run may be killed after the worktree of a task has gone and before its branch has.
+#[test]
+fn a_branch_that_is_left_over_goes_and_nobody_elses_does() {
+    let world = world();
+    build(&world, None);
+    check(&world, "first");
+    world.git(&["branch", "ralph/a"]);
+    world.git(&["branch", "ralph/mine"]);
+    let tree = world.git(&["rev-parse", "HEAD^{tree}"]);
+    let lone = world.git(&["commit-tree", &tree, "-m", "nowhere else"]);
+    world.git(&["branch", "ralph/b", &lone]);
+    world.env.task(&["add", "e", "--id", "e"]);
+    build(&world, None);
+    let left = world.git(&["branch", "--list", "--format=%(refname:short)", "ralph/*"]);
+    assert_eq!(left, "ralph/b\nralph/mine", "what has landed goes, what is nowhere else stays");
+}
+
+/// The run is killed while the session is on a branch of its own.
+#[test]
+fn a_session_that_was_elsewhere_when_the_run_was_killed_is_brought_back() {
+    let world = World::new(&["a"]);
+    world.plan(
+        "a.1",
+        "git switch --quiet -c mine; echo a >a.txt; git add -A; git commit --quiet -m mine",
+    );
+    world.plan("a", "test -e a.txt || text=nothing");
+    assert!(build(&world, Some("session-ended")));
+    build(&world, None);
+    assert_eq!(world.committed("a.txt"), "a");
+    world.check_tidy();
+}

@@ -142,6 +142,19 @@ fn a_task_lands_as_one_commit_that_tells_what_is_in_it() {
 }
 
 #[test]
+fn work_that_begins_elsewhere_is_saved_and_the_task_comes_back() {
+    let world = World::new(&["a"]);
+    world.plan("a.1", "git checkout --quiet --orphan other\necho lone >lone.txt\ngit add -A\ngit commit --quiet -m lone");
+    world.plan("a", "test -e lone.txt || echo a >a.txt");
+    let ran = world.build(2, &[]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(classes(&world.env), ["red", "done"], "{}", ran.stderr);
+    assert_eq!(world.git(&["show", "refs/ralph/wip/a/1:lone.txt"]), "lone");
+    assert_eq!(world.committed("a.txt"), "a");
+    world.check_tidy();
+}
+
+#[test]
 fn what_is_given_up_is_saved_and_taken_away() {
     let world = World::new(&["a", "b"]);
     world.plan(
