@@ -19,7 +19,7 @@ use super::super::policy::sessions_of;
 use super::super::source::{no_plan, plan_error};
 use super::super::worktrees::identity;
 use super::super::{Wishes, git_failed};
-use crate::config::{Config, Preset};
+use crate::config::{Config, Origin, Preset};
 use crate::error::{CliError, Done, quoted};
 use crate::wire::Context;
 
@@ -82,7 +82,7 @@ impl Call {
         let mut call = Self {
             plan: plan.clone(),
             only,
-            jobs: wishes.jobs.map_or(0, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX)),
+            jobs: jobs(wishes, config),
             identity: identity(config),
             include: include.unwrap_or_default(),
             set_up: config.text("git.worktree.setup").trim().to_owned(),
@@ -291,6 +291,13 @@ impl Call {
         };
         page.text()
     }
+}
+
+/// How many branches are worked on at once; 0 is all of them, unless somebody says otherwise.
+fn jobs(wishes: &Wishes, config: &Config) -> usize {
+    let set = (*config.origin("loop.jobs") != Origin::Default).then(|| config.whole("loop.jobs"));
+    let wanted = wishes.jobs.map(u64::from).or(set);
+    wanted.map_or(0, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX))
 }
 
 fn find(sections: &[Section], name: &str) -> Result<usize, CliError> {

@@ -58,6 +58,14 @@ fn s4_5_s4_10_sessions_of_two_branches_meet() {
 }
 
 #[test]
+fn s4_5_a_set_number_of_jobs_holds_for_branches_too() {
+    let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
+    agent(&mut env, LEAVES);
+    said(build(&env, &["--set", "loop.jobs=1"]), 0);
+    one_after_the_other(&env, "one", "two");
+}
+
+#[test]
 fn s4_5_sequential_is_one_branch_at_a_time_still_in_worktrees() {
     for arguments in [&["--sequential"][..], &["-j", "1"]] {
         let mut env = with_plan(TWO);
