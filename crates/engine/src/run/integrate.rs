@@ -237,17 +237,17 @@ impl Crew {
             head_tree: tree.clone(),
             leftovers: false,
         };
-        let same = from == tip;
-        let mut kit = self.kit(slot);
-        kit.candidate = Some(candidate);
-        if !same {
-            kit.changes = None;
-            kit.rebased = true;
-        }
-        let landing = match same {
+        // By the tree, and not by where it stands: asked again after a failure, it may stand there already.
+        let landing = match tree == judged.tree {
             true => Landing::Straight,
             false => Landing::Rebased,
         };
+        let mut kit = self.kit(slot);
+        kit.candidate = Some(candidate);
+        if landing == Landing::Rebased {
+            kit.changes = None;
+            kit.rebased = true;
+        }
         let landing = obstacle.unwrap_or(landing);
         Ok(Input::Integrated { slot, onto, tree, landing })
     }
