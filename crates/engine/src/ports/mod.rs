@@ -2,10 +2,12 @@
 //! do; the conformance suites in `tests/` hold every implementation to it.
 
 mod forge;
+mod jail;
 mod store;
 mod vcs;
 
 pub use forge::{ByHand, Forge, ForgeError, Link, Published, PullRequest};
+pub use jail::{Bind, Jail};
 pub use store::{
     ClaimRequest, Claimed, DeleteWhich, Filter, Peek, Result, Scope, Store, StoreError, SyncMode,
     SyncReport,

@@ -1,0 +1,50 @@
+//! What the loop asks of the box for programs of its own that look at what sessions wrote: git on their
+//! files, and the person's hooks.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::process::CommandSpec;
+
+/// A place that is shown in a box.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bind {
+    /// What is shown.
+    pub from: PathBuf,
+    /// Where.
+    pub to: PathBuf,
+    /// Whether it may be changed there.
+    pub writable: bool,
+}
+
+impl Bind {
+    /// Shown where it is, to be read.
+    pub fn readable(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        Self { from: path.clone(), to: path, writable: false }
+    }
+
+    /// Shown where it is, to be changed.
+    pub fn writable(path: impl Into<PathBuf>) -> Self {
+        Self { writable: true, ..Self::readable(path) }
+    }
+
+    /// Shown elsewhere, to be read.
+    pub fn at(self, to: impl Into<PathBuf>) -> Self {
+        Self { to: to.into(), ..self }
+    }
+}
+
+/// A box for programs of the loop.
+///
+/// # Contract
+/// - The program has no network, sees the system read-only, an empty `/tmp` and `/run`, and nothing of the
+///   store, the secrets of the person, or other worktrees; it dies with whoever started it.
+/// - `binds` come on top, in this order: a later one lies over an earlier one. Those that are not there
+///   are an error of the program's start.
+/// - This program is there as `/run/ralph/bin/ralph`, and `/usr/bin/git` as ever.
+/// - The environment is what the command says.
+pub trait Jail: Send + Sync + fmt::Debug {
+    /// The command that runs this one in a box.
+    fn wrap(&self, command: CommandSpec, binds: &[Bind]) -> CommandSpec;
+}
