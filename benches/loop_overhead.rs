@@ -203,6 +203,8 @@ fn setup(repo: &Path, program: &Path) -> Setup {
         cassette: None,
         agent_environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
         gate_environment: vec![],
+        boxed_environment: vec![],
+        sandbox: Arc::new(ralph_engine::sandbox::Sandbox::none()),
         watch: Watch { timeout: Some(Duration::from_secs(3600)), ..Watch::default() },
         verifier: None,
         prompt: PromptStyle::System,

@@ -10,10 +10,14 @@ mod exit_codes;
 mod following;
 mod launch;
 mod output;
+mod stage;
 mod standing;
 mod wire;
 
 fn main() -> std::process::ExitCode {
     let environment = environment::Environment::read();
-    app::run(&environment).into()
+    match stage::run(&environment) {
+        Some(code) => code,
+        None => app::run(&environment).into(),
+    }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Context<'a> {
     config: OnceCell<Config>,
     /// What is strange about the programs of agents, asked once each.
     pub(crate) odd_agents: RefCell<HashMap<PathBuf, Vec<Notice>>>,
+    /// The box of a run, tried once for all of its branches.
+    pub(crate) boxed: RefCell<Option<crate::launch::Boxed>>,
     /// The command is carried out for a session of a run: on whose behalf, and what it was given.
     seated: Option<Seated>,
 }
@@ -44,7 +46,8 @@ impl<'a> Context<'a> {
         let out = Output::new(environment, global.color, global.quiet);
         let (project, config) = (OnceCell::new(), OnceCell::new());
         let odd_agents = RefCell::default();
-        Self { environment, global, out, project, config, odd_agents, seated: None }
+        let boxed = RefCell::default();
+        Self { environment, global, out, project, config, odd_agents, boxed, seated: None }
     }
 
     /// For a call from inside a session. Project and settings are those of the run: what the agent made
@@ -63,6 +66,7 @@ impl<'a> Context<'a> {
             project: project.into(),
             config: config.into(),
             odd_agents: RefCell::default(),
+            boxed: RefCell::default(),
             seated: Some(Seated { actor, stdin }),
         }
     }

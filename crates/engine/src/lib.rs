@@ -16,6 +16,7 @@
 //! | [`notify`] | messages to people who are not looking |
 //! | [`socket`] | requests from inside sessions, wishes of people |
 //! | [`forge`] | pull requests on a server |
+//! | [`sandbox`] | the box that everything runs in which others wrote |
 //! | [`vcs`] | git, by one constructor |
 //! | [`probe`] | one short run of a program, for `ralph doctor` |
 //! | [`disk`] | how much room there is |
@@ -39,6 +40,7 @@ pub mod process;
 pub mod project;
 pub mod prompts;
 pub mod run;
+pub mod sandbox;
 pub mod socket;
 pub mod store;
 pub mod vcs;

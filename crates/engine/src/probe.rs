@@ -63,6 +63,11 @@ pub fn run_to_end(
     run_until(program, arguments, folder, environment, timeout, std::future::pending())
 }
 
+/// The same for a command that is put together already.
+pub(crate) fn run_spec(spec: &CommandSpec, timeout: Duration) -> Probe {
+    run_spec_until(spec, timeout, told_to_stop())
+}
+
 fn run_until(
     program: &Path,
     arguments: &[&str],
@@ -71,14 +76,6 @@ fn run_until(
     timeout: Duration,
     told: impl Future<Output = ()> + Send + 'static,
 ) -> Probe {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = match runtime {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            let end = Ended::NotStarted(error.to_string());
-            return Probe { end, output: String::new(), took: Duration::ZERO };
-        }
-    };
     let spec = CommandSpec {
         program: program.into(),
         args: arguments.iter().map(Into::into).collect(),
@@ -86,7 +83,22 @@ fn run_until(
         env: environment.to_vec(),
         stdin: vec![],
     };
-    runtime.block_on(attend(&spec, timeout, told))
+    run_spec_until(&spec, timeout, told)
+}
+
+fn run_spec_until(
+    spec: &CommandSpec,
+    timeout: Duration,
+    told: impl Future<Output = ()> + Send + 'static,
+) -> Probe {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(attend(spec, timeout, told)),
+        Err(error) => {
+            let end = Ended::NotStarted(error.to_string());
+            Probe { end, output: String::new(), took: Duration::ZERO }
+        }
+    }
 }
 
 async fn attend(

@@ -21,6 +21,7 @@ pub struct TestEnv {
     binary: PathBuf,
     variables: Vec<(String, String)>,
     verifies: bool,
+    level: &'static str,
 }
 
 impl TestEnv {
@@ -36,14 +37,20 @@ impl TestEnv {
     pub fn without_repository(binary: impl Into<PathBuf>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("home")).unwrap();
-        Self { folder, binary: binary.into(), variables: vec![], verifies: false }
+        Self { folder, binary: binary.into(), variables: vec![], verifies: false, level: "none" }
     }
 
     /// An empty repository in memory, where the machine has such a place: for tests that are many and ask
     /// nothing of the disk. What ralph itself writes to temporary folders lies there too.
     pub fn in_memory(binary: impl Into<PathBuf>) -> Self {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-        let mut env = Self { folder, binary: binary.into(), variables: vec![], verifies: false };
+        let mut env = Self {
+            folder,
+            binary: binary.into(),
+            variables: vec![],
+            verifies: false,
+            level: "none",
+        };
         for name in ["home", "tmp", "repo"] {
             std::fs::create_dir(env.folder().join(name)).unwrap();
         }
@@ -84,6 +91,13 @@ impl TestEnv {
     /// asks for it: most tests are about something else.
     pub fn with_verifier(&mut self) -> &mut Self {
         self.verifies = true;
+        self
+    }
+
+    /// The level of the box that runs ask for. Otherwise they have none: most tests are about something
+    /// else, and their agents leave notes beside the repository.
+    pub fn with_box(&mut self, level: &'static str) -> &mut Self {
+        self.level = level;
         self
     }
 
@@ -129,6 +143,10 @@ impl TestEnv {
         let place = if self.repo().is_dir() { self.repo() } else { self.folder().to_owned() };
         command.current_dir(place).args(arguments);
         let loops = arguments.iter().any(|argument| matches!(*argument, "build" | "run" | "loop"));
+        let works = ["plan", "prompt", "feature"];
+        if loops || arguments.iter().any(|argument| works.contains(argument)) {
+            command.env("RALPH_SANDBOX_LEVEL", self.level);
+        }
         if loops && !self.verifies {
             command.env("RALPH_LOOP_VERIFY", "false");
         }

@@ -10,7 +10,7 @@ use ralph_engine::probe::{self, Ended};
 
 use super::profile;
 use crate::config::Config;
-use crate::environment::Environment;
+use crate::environment::{Environment, LOGINS};
 use crate::error::CliError;
 use crate::wire::Context;
 
@@ -223,6 +223,21 @@ pub(super) fn environment(environment: &Environment, config: &Config) -> Vec<(Os
     };
     let all = environment.all.iter();
     all.filter(|(name, _)| name.to_str().is_some_and(wanted)).cloned().collect()
+}
+
+/// What a gate finds in a box: as a session, without its logins.
+pub(super) fn boxed_environment(
+    environment: &Environment,
+    config: &Config,
+) -> Vec<(OsString, OsString)> {
+    let also = config.list("agent.env");
+    let mut all = self::environment(environment, config);
+    all.retain(|(name, _)| {
+        let name = name.to_string_lossy();
+        let login = LOGINS.contains(&name.as_ref()) || name.starts_with("ANTHROPIC_");
+        also.contains(&name.as_ref()) || !login
+    });
+    all
 }
 
 /// What a gate finds: the user's own environment, for it is the user's own command.

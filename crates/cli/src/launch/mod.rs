@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `policy` | preset, settings and options to one `Policy` |
 //! | `agent` | which program the agent is, and what it finds in its environment |
+//! | `boxes` | the box that all of it runs in |
 //! | `gates` | which gates are in force |
 //! | `prompt` | template, feature texts, skills |
 //! | `publish` | where the branch of a run goes |
@@ -17,6 +18,7 @@
 //! | `dry` | what a run would do |
 
 mod agent;
+mod boxes;
 mod display;
 mod dry;
 mod feature;
@@ -56,6 +58,7 @@ use crate::exit_codes::Exit;
 use crate::wire::Context;
 
 pub(crate) use agent::{Found, find_program};
+pub(crate) use boxes::Boxed;
 pub(crate) use display::{Shown, options as display_options};
 pub(crate) use feature::{FeatureWork, Stage};
 pub(crate) use notify::wished as wished_notifiers;
@@ -273,7 +276,6 @@ fn plan(
 ) -> Result<Plan, CliError> {
     let project = at.project.clone();
     let config = context.config()?;
-    policy::check_level(&config)?;
     let Source { preset, plan } = match &at.lane {
         Some(lane) => source::of_lane(lane.plan.clone())?,
         None => source::choose(wishes, &config, &project, &context.folder(), store)?,
@@ -311,10 +313,6 @@ fn plan(
             notices.push(notice.clone());
         }
     }
-    notices.push(Notice::Level {
-        level: "none".to_owned(),
-        text: "the agent is held only by the list of its allowed tools".to_owned(),
-    });
     if gates.is_empty() && verifier.is_none() && wishes.mode == Mode::Build {
         notices.push(Notice::Ungated);
     }
@@ -357,6 +355,8 @@ fn assemble(
     let mut store = context.store()?;
     let ready = plan(wishes, &at, context, store.as_mut())?;
     drop(store);
+    let agents: Vec<&Found> = std::iter::once(&ready.agent).chain(&ready.verifier).collect();
+    let boxed = boxes::of_run(&ready.project, &ready.config, &agents, context)?;
     let folder = ready.folder();
     let hook_environment = agent::gate_environment(context.environment);
     let vcs = GitVcs::new(ready.project.clone())?.with_hooks(&hook_environment, GATE_TIMEOUT);
@@ -421,6 +421,8 @@ fn assemble(
         }),
         agent_environment: agent::environment(context.environment, &config),
         gate_environment: agent::gate_environment(context.environment),
+        boxed_environment: agent::boxed_environment(context.environment, &config),
+        sandbox: boxed.sandbox,
         watch: watch(wishes, &config, preset),
         prompt: style(&policy, &config, preset),
         plan: ready.plan,
@@ -442,7 +444,7 @@ fn assemble(
         desk: Arc::new(desk),
         peek_text: Arc::new(peek_text),
         ids,
-        notices: ready.notices,
+        notices: boxed.notices.into_iter().chain(ready.notices).collect(),
         disk_floor: DISK_FLOOR,
         publish,
         project,

@@ -11,7 +11,6 @@ use ralph_engine::plan_file::DONE_MARKER;
 use super::{Found, Mode, Wishes};
 use crate::config::{self, Config, Preset, Retries, View};
 use crate::error::CliError;
-use crate::exit_codes::Exit;
 
 /// How often a failing store or git is tried again.
 const PORT_RETRIES: u32 = 4;
@@ -32,18 +31,6 @@ pub(super) fn sessions_of(wishes: &Wishes, config: &Config, preset: &Preset) -> 
     let set = config.unless_preset("loop.max_iterations", Config::whole);
     let set = set.map_or(preset.max_iterations, |set| u32::try_from(set).unwrap_or(u32::MAX));
     limit(wishes, set, None)
-}
-
-/// A level of the sandbox that cannot be given is refused, not lowered.
-pub(super) fn check_level(config: &Config) -> Result<(), CliError> {
-    match config.text("sandbox.level") {
-        "auto" | "none" => Ok(()),
-        level => Err(CliError::new(
-            Exit::SandboxUnavailable,
-            format!("the sandbox level {level} cannot be given here"),
-        )
-        .hint("run without a sandbox, with the agent's tools limited: --set sandbox.level=none")),
-    }
 }
 
 pub(super) fn policy(

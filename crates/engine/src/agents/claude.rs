@@ -24,6 +24,7 @@ use std::path::Path;
 
 use super::{Agent, Decoder, Permissions, PromptBy, SessionSpec, Written, set, set_default};
 use crate::process::CommandSpec;
+use crate::sandbox::AgentState;
 
 /// The longest text that goes by argument, in bytes.
 const MAX_ARGUMENT: usize = 100 << 10;
@@ -121,6 +122,29 @@ impl Agent for Claude {
         let is_version = word.contains('.')
             && word.split('.').all(|part| part.starts_with(|c: char| c.is_ascii_digit()));
         is_version.then(|| word.to_owned())
+    }
+
+    fn state(&self) -> AgentState {
+        AgentState {
+            folder: ".claude",
+            variable: "CLAUDE_CONFIG_DIR",
+            settings: &[
+                "settings.json",
+                "settings.local.json",
+                "remote-settings.json",
+                "CLAUDE.md",
+                "commands",
+                "agents",
+                "skills",
+                "plugins",
+                "hooks",
+                "output-styles",
+                "rules",
+            ],
+            logins: &[".credentials.json"],
+            beside: ".claude.json",
+            endpoint: ("ANTHROPIC_BASE_URL", "api.anthropic.com"),
+        }
     }
 
     fn oldest(&self) -> Option<&'static str> {

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use ralph_core::agent::{AgentEvent, ProcessEnd, SessionEnd};
 
 use crate::process::{CommandSpec, Heard};
+use crate::sandbox::AgentState;
 
 pub mod claude;
 pub mod script;
@@ -40,6 +41,10 @@ pub trait Agent: Send + Sync {
     fn decoder(&self) -> Box<dyn Decoder>;
     /// The version in what `--version` printed.
     fn version(&self, printed: &str) -> Option<String>;
+    /// What it keeps in the person's home.
+    fn state(&self) -> AgentState {
+        AgentState::default()
+    }
     /// The oldest version known to work.
     fn oldest(&self) -> Option<&'static str>;
 }

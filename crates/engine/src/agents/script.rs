@@ -25,6 +25,12 @@ use super::{Agent, Decoder, PromptBy, SessionSpec};
 use crate::process::{CommandSpec, Heard};
 
 /// The command of ralph that plays.
+/// The file that says which session of a cassette comes next.
+pub fn cursor_of(cassette: &std::path::Path) -> std::path::PathBuf {
+    cursor::path_of(cassette)
+}
+
+/// The hidden command.
 pub const COMMAND: &str = "__script-agent";
 
 /// The profile.

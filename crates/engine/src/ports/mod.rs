@@ -12,4 +12,4 @@ pub use store::{
     ClaimRequest, Claimed, DeleteWhich, Filter, Peek, Result, Scope, Store, StoreError, SyncMode,
     SyncReport,
 };
-pub use vcs::{Candidate, Checkout, GitError, RunBase, Saved, Vcs};
+pub use vcs::{Candidate, Checkout, GitError, RunBase, Saved, Shown, Vcs};

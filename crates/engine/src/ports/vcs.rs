@@ -1,6 +1,7 @@
 //! What the loop asks of version control: the tree to judge, the commit when it is green, and a safe
 //! place for work that is not.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,7 @@ use ralph_core::ids::RunId;
 use ralph_core::records::FileChange;
 use ralph_core::{TaskId, Timestamp};
 
+use crate::ports::Bind;
 use crate::project::ProjectError;
 use crate::vcs::worktree::WorktreeRefusal;
 
@@ -151,6 +153,17 @@ pub struct Saved {
     pub commit: String,
 }
 
+/// What a box has to show so that git works in it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Shown {
+    /// Places, in this order.
+    pub binds: Vec<Bind>,
+    /// Files of the worktree that have programs run outside of the box: only to be read.
+    pub read_only: Vec<PathBuf>,
+    /// Variables.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
 /// A folder with exactly the files of a tree. It goes away with this value.
 #[derive(Debug)]
 pub struct Checkout {
@@ -264,6 +277,11 @@ pub trait Vcs: Send + Sync {
     /// and is named when it stands in the way.
     fn remove_dead_locks(&self, _since: Timestamp) -> Result<(), GitError> {
         Ok(())
+    }
+
+    /// What a box has to show so that git works in it: nothing where sessions work on the real directory.
+    fn shown(&self) -> Result<Shown, GitError> {
+        Ok(Shown::default())
     }
 
     /// What went wrong without stopping anything, in sentences, since it was last asked.

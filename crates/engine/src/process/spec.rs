@@ -99,6 +99,21 @@ impl Stop {
     }
 }
 
+impl Ended {
+    /// A program that never ran.
+    pub fn never_ran(error: String) -> Self {
+        Self {
+            end: ProcessEnd::NotStarted { error },
+            stderr_tail: String::new(),
+            stdout_bytes: 0,
+            cut_lines: 0,
+            ended_leftovers: 0,
+            duration: Duration::ZERO,
+            raw_error: None,
+        }
+    }
+}
+
 /// A session that is over.
 #[derive(Debug, Clone)]
 pub struct Ended {

@@ -201,7 +201,7 @@ fn begin(setup: &Setup, base: &crate::ports::RunBase, earlier: Spent) -> Input {
         agent_ids: setup.agent_ids.clone(),
         target: setup.target.clone(),
         gates: setup.gates.iter().map(|gate| gate.name.clone()).collect(),
-        level: "none".to_owned(),
+        level: setup.sandbox.level().to_string(),
         head: base.head.clone(),
         settled_tree: base.settled_tree.clone(),
         resumed: setup.resume.clone(),

@@ -13,7 +13,8 @@ use super::crew::Crew;
 use super::place::private_file;
 use super::setup::GateSpec;
 use crate::agents::set;
-use crate::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
+use crate::process::{CommandSpec, Ended, Heard, Listener, Mark, Stop, Watch, supervise};
+use crate::sandbox::Kind;
 
 /// How much of a gate's output is looked at: this much of the beginning and of the end.
 const KEPT: usize = 4 << 20;
@@ -53,7 +54,7 @@ impl Crew {
         let iteration = self.kit(slot).iteration;
         let stop = self.kit(slot).stop.subscribe();
         let wanted = stop.clone();
-        let mut env = self.setup.gate_environment.clone();
+        let mut env = self.setup.judge_environment().to_vec();
         set(&mut env, "RALPH_GATE", &gate.name);
         let command = CommandSpec {
             program: "/bin/sh".into(),
@@ -70,7 +71,20 @@ impl Crew {
         };
         let mark = Mark::new(&self.setup.project.root, u64::from(iteration));
         let mut output = GateOutput { file: private_file(log).ok(), ..GateOutput::default() };
-        let ended = supervise(&command, &watch, &mark, &mut output, None, stop).await;
+        let wrapped = self.guest(&self.site(slot), Kind::Judge).map(|mut guest| {
+            if place != guest.worktree {
+                guest.writable = vec![place.to_owned()];
+            }
+            self.setup.sandbox.wrap(command, &guest)
+        });
+        let ended = match wrapped {
+            Ok(Ok(boxed)) => {
+                let ended = supervise(&boxed.command, &watch, &mark, &mut output, None, stop).await;
+                boxed.told(ended)
+            }
+            Ok(Err(error)) => Ended::never_ran(format!("the box could not be made: {error}")),
+            Err(failed) => Ended::never_ran(failed.error),
+        };
         let (verdict, exit_code, note) = judged(&ended.end);
         let text = output.text();
         let digest = match verdict {

@@ -93,7 +93,9 @@ impl Grounds {
         if !self.set_up.is_empty() && !prepared.set_up {
             let log = setup.logs.folder.join(format!("setup-{}.log", branch.file_name()));
             let (worktrees, place) = (&self.worktrees, &prepared.path);
-            set_up(worktrees, &branch, &self.set_up, place, &self.hooks.0, &log).map_err(
+            let boxed = (setup.sandbox.as_ref(), GitVcs::new(project.clone())?.shown()?);
+            let environment = setup.judge_environment();
+            set_up(worktrees, &branch, &self.set_up, place, environment, boxed, &log).map_err(
                 |error| {
                     // Told to stop, the run stops anyway.
                     let for_good = matches!(error, SetUpError::Failed { .. });

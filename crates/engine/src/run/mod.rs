@@ -30,6 +30,7 @@
 //! | [`crash`] | points at which tests kill the process |
 
 mod baseline;
+mod boxed;
 pub mod crash;
 mod crew;
 mod day;

@@ -16,6 +16,7 @@ use ralph_core::records::Attempt;
 use ralph_core::run::{Effect, Input, Port, Request, SessionReport, SlotId, TaskBrief};
 use tokio::sync::watch;
 
+use super::boxed::session_binds;
 use super::crash;
 use super::crew::{Crew, Failed, input};
 use super::display::Display;
@@ -24,11 +25,12 @@ use super::look::brief;
 use super::place::private_file;
 use super::prompting::{IterationRetry, PromptError, PromptFor};
 use super::setup::PromptStyle;
-use crate::agents::{Agent, Decoder, Permissions, PromptBy, SessionSpec, Written};
+use crate::agents::{Agent, Decoder, PromptBy, SessionSpec, Written};
 use crate::clock::now;
 use crate::plan_file::DONE_MARKER;
 use crate::ports::Filter;
-use crate::process::{Heard, Listener, Mark, Stop, supervise};
+use crate::process::{Ended, Heard, Listener, Mark, Stop, supervise};
+use crate::sandbox::{Guest, Kind};
 use crate::socket::{Seat, SessionSocket};
 
 /// How much of a final text the journal keeps.
@@ -78,7 +80,7 @@ impl Crew {
 
     /// Runs a session to its end and tells the loop.
     async fn session(self: Arc<Self>, prepared: Prepared, stop: watch::Receiver<Stop>) {
-        let Prepared { job, spec, log, raw, socket } = prepared;
+        let Prepared { job, spec, guest, log, raw, socket } = prepared;
         let slot = job.slot;
         let context_full = Arc::new(AtomicBool::new(false));
         let ender = {
@@ -91,7 +93,7 @@ impl Crew {
                 crew.kit(slot).stop.send_modify(|now| *now = interrupt.max(*now));
             })
         };
-        let played = self.play(slot, self.setup.agent, &spec, &log, raw, stop).await;
+        let played = self.play(slot, self.setup.agent, (&spec, &guest), &log, raw, stop).await;
         ender.abort();
         crash::point("session-ended");
         let Played { mut end, process, duration_ms, leftovers } = played;
@@ -132,12 +134,12 @@ impl Crew {
         &self,
         slot: SlotId,
         agent: &dyn Agent,
-        spec: &SessionSpec,
+        (spec, guest): (&SessionSpec, &Guest),
         log: &Path,
         mut raw: Option<File>,
         stop: watch::Receiver<Stop>,
     ) -> Played {
-        let command = agent.command(spec);
+        let command = self.setup.sandbox.wrap(agent.command(spec), guest);
         let iteration = self.kit(slot).iteration;
         let mark = Mark::new(&self.setup.project.root, u64::from(iteration));
         let mut ear = Ear {
@@ -149,7 +151,14 @@ impl Crew {
         };
         let interrupts = stop.clone();
         let raw_writer = raw.as_mut().map(|raw| raw as &mut (dyn Write + Send));
-        let ended = supervise(&command, &self.setup.watch, &mark, &mut ear, raw_writer, stop).await;
+        let ended = match command {
+            Ok(boxed) => {
+                let watch = &self.setup.watch;
+                let ended = supervise(&boxed.command, watch, &mark, &mut ear, raw_writer, stop);
+                boxed.told(ended.await)
+            }
+            Err(error) => Ended::never_ran(format!("the box could not be made: {error}")),
+        };
         if let Some(error) = &ended.raw_error {
             self.notice(format!("the raw log {} is not whole: {error}", log.display()));
         }
@@ -245,7 +254,7 @@ impl Crew {
             agent: self.agent_id(job.slot).clone(),
             generation: task.generation,
             model: job.model.clone(),
-            sandbox: Some("none".to_owned()),
+            sandbox: Some(self.setup.sandbox.level().to_string()),
             started_at,
             end: None,
         }
@@ -268,7 +277,7 @@ impl Crew {
             requests: self.new_requests(),
         };
         let (number, desk) = (self.next_session(), Arc::clone(&self.setup.desk));
-        let socket = SessionSocket::open(&self.sockets, number, seat, desk, &self.setup.ralph)
+        let socket = SessionSocket::open(&self.sockets, number, seat, desk, &self.ralph_inside())
             .map_err(|error| Failed::new(Port::Prompt, error, false))?;
         let environment = self.session_environment(&socket);
         let log = self.setup.logs.raw(job.iteration);
@@ -294,17 +303,23 @@ impl Crew {
             environment,
             prompt,
             model: job.model.clone(),
-            permissions: Permissions::Tools(self.setup.tools.clone()),
+            permissions: self.permissions(&self.setup.tools),
             cassette: self.setup.cassette.clone(),
             session: None,
         };
-        Ok(Prepared { job, spec, log, raw, socket })
+        let site = self.site(job.slot);
+        let mut guest = self.guest(&site, Kind::Session)?;
+        guest.binds.extend(session_binds(&spec, &socket)?);
+        Ok(Prepared { job, spec, guest, log, raw, socket })
     }
 
     /// What a session finds: what the settings say, its socket, and ralph before all other programs.
     pub(super) fn session_environment(&self, socket: &SessionSocket) -> Vec<(OsString, OsString)> {
         let mut environment = self.setup.agent_environment.clone();
         environment.extend(socket.environment());
+        if self.setup.sandbox.mounts() {
+            return environment;
+        }
         match self.sockets.bin(&self.setup.ralph) {
             Ok(folder) => first_on_path(&mut environment, &folder),
             Err(error) => self.notice(format!("sessions may not find ralph: {error}")),
@@ -399,6 +414,7 @@ pub(super) struct Played {
 struct Prepared {
     job: Job,
     spec: SessionSpec,
+    guest: Guest,
     log: PathBuf,
     raw: Option<File>,
     socket: SessionSocket,

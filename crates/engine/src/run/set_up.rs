@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use ralph_core::branch::BranchName;
 
-use crate::ports::GitError;
+use crate::ports::{GitError, Shown};
 use crate::probe::{self, Ended};
+use crate::process::CommandSpec;
 use crate::project::write_privately;
+use crate::sandbox::{Guest, Kind, Sandbox};
 use crate::vcs::worktree::Worktrees;
 
 /// How long it may take.
@@ -40,11 +42,26 @@ pub fn set_up(
     command: &str,
     folder: &Path,
     environment: &[(OsString, OsString)],
+    (sandbox, shown): (&Sandbox, Shown),
     log: &Path,
 ) -> Result<(), SetUpError> {
-    let mut environment = environment.to_vec();
-    environment.push(("RALPH_GATE".into(), "setup".into()));
-    let ran = probe::run(Path::new("/bin/sh"), &["-c", command], folder, &environment, TIMEOUT);
+    let mut env = environment.to_vec();
+    env.push(("RALPH_GATE".into(), "setup".into()));
+    let command = CommandSpec {
+        program: "/bin/sh".into(),
+        args: vec!["-c".into(), command.into()],
+        folder: folder.to_owned(),
+        env,
+        stdin: vec![],
+    };
+    let mut guest = Guest::in_worktree(Kind::Judge, folder);
+    guest.binds = shown.binds;
+    guest.read_only = shown.read_only;
+    guest.environment = shown.environment;
+    let failed = |how: String| SetUpError::Failed { how, log: log.to_owned() };
+    let boxed = sandbox.wrap(command, &guest);
+    let boxed = boxed.map_err(|error| failed(format!("could not be boxed: {error}")))?;
+    let ran = probe::run_spec(&boxed.command, TIMEOUT);
     // It is only there to be looked at.
     let _ = write_privately(log, &ran.output);
     let how = match ran.end {
@@ -54,5 +71,5 @@ pub fn set_up(
         Ended::TimedOut => "did not end in an hour".to_owned(),
         Ended::NotStarted(error) => format!("could not be started: {error}"),
     };
-    Err(SetUpError::Failed { how, log: log.to_owned() })
+    Err(failed(how))
 }

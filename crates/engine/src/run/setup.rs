@@ -21,6 +21,7 @@ use crate::run::integrate::Grounds;
 use crate::run::place::{RunLogs, WorktreeLock};
 use crate::run::prompting::Prompting;
 use crate::run::purse::Purse;
+use crate::sandbox::Sandbox;
 use crate::socket::Desk;
 
 /// A gate: a command that judges the work.
@@ -101,6 +102,14 @@ pub struct PublishSetup {
 }
 
 impl Setup {
+    /// What gates and setup commands find in their environment.
+    pub fn judge_environment(&self) -> &[(OsString, OsString)] {
+        match self.sandbox.holds() {
+            true => &self.boxed_environment,
+            false => &self.gate_environment,
+        }
+    }
+
     /// How the store names the branch of a plan that is worked on here; `None` where it is no such run.
     pub(super) fn branch_key(&self) -> Option<String> {
         self.plan.as_ref().filter(|plan| plan.lane().is_some()).map(PlanFile::key)
@@ -147,8 +156,12 @@ pub struct Setup {
     pub cassette: Option<PathBuf>,
     /// The environment of sessions, without what the loop adds.
     pub agent_environment: Vec<(OsString, OsString)>,
-    /// The environment of gates.
+    /// The environment of gates where there is no box, and of what acts for the person.
     pub gate_environment: Vec<(OsString, OsString)>,
+    /// The environment of gates in a box: no login is in it.
+    pub boxed_environment: Vec<(OsString, OsString)>,
+    /// The box.
+    pub sandbox: Arc<Sandbox>,
     /// The watchdogs of sessions.
     pub watch: Watch,
     /// Who verifies; `None` is nobody.

@@ -10,13 +10,15 @@ use ralph_core::agent::{EndClass, ProcessEnd, SessionEnd, Verdict};
 use ralph_core::attempt::prompt::Work;
 use ralph_core::run::{Input, Port, SlotId, TaskBrief, VerifierReport};
 
+use super::boxed::session_binds;
 use super::crash;
 use super::crew::{Answer, Crew, Failed};
 use super::judge::drop_aside;
 use super::session::{Played, shortened};
 use super::setup::VerifierSetup;
-use crate::agents::{Permissions, PromptBy, SessionSpec};
+use crate::agents::{PromptBy, SessionSpec};
 use crate::ports::{Candidate, Checkout};
+use crate::sandbox::Kind;
 use crate::socket::{Requests, Seat, SessionSocket};
 
 /// What a verifier may use: nothing that writes files by itself.
@@ -151,7 +153,7 @@ impl Crew {
             requests,
         };
         let (number, desk) = (self.next_session(), Arc::clone(&self.setup.desk));
-        let socket = SessionSocket::open(&self.sockets, number, seat, desk, &self.setup.ralph)
+        let socket = SessionSocket::open(&self.sockets, number, seat, desk, &self.ralph_inside())
             .map_err(|error| Failed::new(Port::Prompt, error, false))?;
         let spec = SessionSpec {
             executable: verifier.executable.clone(),
@@ -160,14 +162,17 @@ impl Crew {
             environment: self.session_environment(&socket),
             prompt,
             model,
-            permissions: Permissions::Tools(TOOLS.map(str::to_owned).to_vec()),
+            permissions: self.permissions(&TOOLS.map(str::to_owned)),
             cassette: verifier.cassette.clone(),
             session: None,
         };
+        let mut guest = self.guest(&self.site(slot), Kind::Session)?;
+        guest.writable = vec![folder.to_owned()];
+        guest.binds.extend(session_binds(&spec, &socket)?);
         let iteration = self.kit(slot).iteration;
         let log = self.setup.logs.verifier_raw(iteration);
         let (raw, stop) = (self.raw_log(&log), self.kit(slot).stop.subscribe());
         self.take(&Input::SessionStarted { slot, log: log.display().to_string() });
-        Ok(self.play(slot, verifier.agent, &spec, &log, raw, stop).await)
+        Ok(self.play(slot, verifier.agent, (&spec, &guest), &log, raw, stop).await)
     }
 }

@@ -128,6 +128,9 @@ impl Demo<'_, '_> {
             runtime_dir: Some(self.folder.to_owned()),
             ..self.context.environment.clone()
         };
+        // What tools of the sessions would keep for another time.
+        environment.all.retain(|(name, _)| name != "XDG_CACHE_HOME");
+        environment.all.push(("XDG_CACHE_HOME".into(), self.folder.join("cache").into()));
         environment.arguments.extend(arguments.iter().map(Into::into));
         environment.arguments.push(format!("--color={}", color(self.context.out.look)).into());
         match app::run(&environment) {

@@ -12,15 +12,16 @@ use ralph_core::attempt::context::BranchWork;
 use ralph_core::branch::BranchName;
 use ralph_core::run::{Fact, Notice, Publication, RunEvent, SlotId};
 use ralph_core::view::Reporter;
-use ralph_engine::ports::GitError;
+use ralph_engine::ports::{GitError, Shown};
 use ralph_engine::project::Project;
 use ralph_engine::run::interrupts::Interrupts;
 use ralph_engine::run::purse::Purse;
 use ralph_engine::run::{self, SetUpError, Setup};
+use ralph_engine::sandbox::Sandbox;
 use ralph_engine::vcs::worktree::{Prepared, Wanted, Worktrees};
 
 use super::super::display::Shared;
-use super::super::{Place, Wishes, agent, assemble, git_failed, lock, run_error};
+use super::super::{Place, Wishes, assemble, git_failed, lock, run_error};
 use super::call::Call;
 use super::paused::Paused;
 use super::{End, Lane};
@@ -79,6 +80,8 @@ struct SetUp {
     command: String,
     folder: PathBuf,
     environment: Vec<(OsString, OsString)>,
+    sandbox: Arc<Sandbox>,
+    shown: Shown,
     log: PathBuf,
     worktrees: Worktrees,
     branch: BranchName,
@@ -140,10 +143,13 @@ impl Call {
             let elapsed = u64::try_from(shares.elapsed.as_millis()).unwrap_or(u64::MAX);
             *time = time.saturating_sub(elapsed).max(1);
         }
+        let shown = setup.vcs.shown()?;
         let set_up = (!self.set_up.is_empty() && !prepared.set_up).then(|| SetUp {
             command: self.set_up.clone(),
             folder: prepared.path.clone(),
-            environment: agent::gate_environment(context.environment),
+            environment: setup.judge_environment().to_vec(),
+            sandbox: Arc::clone(&setup.sandbox),
+            shown,
             log: setup.logs.folder.join("setup.log"),
             worktrees: self.worktrees(),
             branch: branch.clone(),
@@ -198,8 +204,9 @@ impl Ready {
 impl SetUp {
     /// Runs the command; the end of the lane, unless it went well.
     fn run(self, display: &Shared) -> Option<End> {
-        let Self { command, folder, environment, log, worktrees, branch } = self;
-        let ran = run::set_up(&worktrees, &branch, &command, &folder, &environment, &log);
+        let Self { command, folder, environment, sandbox, shown, log, worktrees, branch } = self;
+        let boxed = (sandbox.as_ref(), shown);
+        let ran = run::set_up(&worktrees, &branch, &command, &folder, &environment, boxed, &log);
         match ran {
             Ok(()) => None,
             Err(SetUpError::Interrupted) => Some(End::Cancelled),

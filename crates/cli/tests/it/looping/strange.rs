@@ -297,10 +297,9 @@ fn an_identity_that_is_lost_during_a_session_costs_no_work() {
 fn a_level_of_the_sandbox_that_cannot_be_given() {
     let env = project(&["a"]);
     cassette(&env, &[&works()]);
-    for level in ["full", "landlock", "seatbelt"] {
-        let set = format!("sandbox.level={level}");
-        refused(&env, &arguments(&["--set", &set]), 10, &[level, "sandbox.level=none"]);
-    }
+    let elsewhere = if cfg!(target_os = "macos") { "full" } else { "seatbelt" };
+    let set = format!("sandbox.level={elsewhere}");
+    refused(&env, &arguments(&["--set", &set]), 10, &[elsewhere, "sandbox.level=none"]);
     assert_eq!(status(&env, "a"), "pending");
 }
 

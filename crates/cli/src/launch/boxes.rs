@@ -1,0 +1,149 @@
+//! The box of a run: which level the settings ask for, and what every box of it shows and hides.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ralph_core::run::Notice;
+use ralph_engine::project::Project;
+use ralph_engine::sandbox::{self, Caches, House, Level, Limits, Sandbox, Unavailable, Wanted};
+
+use super::{Found, agent};
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::exit_codes::Exit;
+use crate::wire::Context;
+
+/// A box that was tried, and what people are told of it.
+#[derive(Clone)]
+pub(crate) struct Boxed {
+    pub(crate) sandbox: Arc<Sandbox>,
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// The level that the settings ask for.
+pub(crate) fn wanted(config: &Config) -> Wanted {
+    Wanted::named(config.text("sandbox.level")).unwrap_or(Wanted::Auto)
+}
+
+/// The box of a run with these agents; what cannot be given is refused, not lowered.
+pub(super) fn of_run(
+    project: &Project,
+    config: &Config,
+    agents: &[&Found],
+    context: &Context<'_>,
+) -> Result<Boxed, CliError> {
+    if let Some(boxed) = &*context.boxed.borrow() {
+        return Ok(boxed.clone());
+    }
+    let house = house(project, config, agents, context);
+    let caches = house.caches.clone();
+    let environment = context.environment;
+    let choice =
+        sandbox::choose(wanted(config), house, &environment.search_path).map_err(refused)?;
+    let mut text = choice.text;
+    if let Some(next) = &choice.next {
+        text.push_str(&format!("; {}", better(next)));
+    }
+    let level = choice.sandbox.level();
+    let mut notices = vec![Notice::Level { level: level.to_string(), text }];
+    if level != Level::None {
+        let left_out = caches.prepare(environment.home.as_deref(), &environment.all);
+        let left_out = left_out.map_err(|error| {
+            let folder = caches.folder().display();
+            CliError::new(Exit::SandboxUnavailable, format!("{folder} cannot be written: {error}"))
+        })?;
+        notices.extend(left_out.into_iter().map(|text| Notice::Other { text }));
+    }
+    let boxed = Boxed { sandbox: Arc::new(choice.sandbox), notices };
+    *context.boxed.borrow_mut() = Some(boxed.clone());
+    Ok(boxed)
+}
+
+/// How a better level is had.
+pub(crate) fn better(next: &Unavailable) -> String {
+    let Unavailable { level, why, remedies, .. } = next;
+    match remedies.first() {
+        Some(remedy) => format!("for the level {level}: {remedy}"),
+        None => format!("not the level {level}: {why}"),
+    }
+}
+
+fn refused(error: Unavailable) -> CliError {
+    let mut told = CliError::new(Exit::SandboxUnavailable, error.to_string());
+    for remedy in &error.remedies {
+        told = told.hint(remedy.clone());
+    }
+    told.hint("use the best level that works here: --set sandbox.level=auto")
+        .hint("run without a box, with the agent's tools limited: --set sandbox.level=none")
+}
+
+/// What is the same for all boxes of a run.
+pub(crate) fn house(
+    project: &Project,
+    config: &Config,
+    agents: &[&Found],
+    context: &Context<'_>,
+) -> House {
+    let environment = context.environment;
+    let paths = |key: &str| {
+        let expand = |text: &str| match (text.strip_prefix("~/"), &environment.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => project.resolve(text),
+        };
+        config.list(key).into_iter().map(expand).collect::<Vec<_>>()
+    };
+    let mut hidden = vec![project.resolve(config.text("logs.dir"))];
+    let store = project.resolve(config.text("store.path"));
+    for rest in ["", "-wal", "-shm", "-lock"] {
+        let mut name = OsString::from(&store);
+        name.push(rest);
+        hidden.push(name.into());
+    }
+    hidden.extend(environment.user_config.clone());
+    let ralph = agent::own_program(environment);
+    let mut programs: Vec<PathBuf> =
+        agents.iter().map(|agent| PathBuf::from(&agent.executable)).collect();
+    programs.push(ralph.clone());
+    House {
+        homes: homes(environment),
+        environment: environment.all.clone(),
+        caches: Caches::of(&cache_home(environment, project), &project.root),
+        ralph,
+        programs,
+        hidden,
+        writable: paths("sandbox.writable"),
+        readable: paths("sandbox.readable"),
+        limits: Limits {
+            processes: config.whole("sandbox.limits.processes"),
+            memory: config.size("sandbox.limits.memory"),
+            file_size: config.size("sandbox.limits.file_size"),
+        },
+        agents: agents.iter().map(|agent| agent.profile.state()).collect(),
+        project: project.clone(),
+    }
+}
+
+/// The person's folder for caches.
+fn cache_home(environment: &Environment, project: &Project) -> PathBuf {
+    let set = environment.all.iter().find(|(name, _)| name == "XDG_CACHE_HOME");
+    let set = set.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute());
+    let home = || Some(environment.home.as_ref()?.join(".cache"));
+    set.or_else(home).unwrap_or_else(|| project.ralph_dir().join("cache"))
+}
+
+/// The home that the environment names, and the one that the system knows of.
+fn homes(environment: &Environment) -> Vec<PathBuf> {
+    let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let uid = ralph_engine::process::user().to_string();
+    let of_system = known.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        (fields.get(2) == Some(&uid.as_str())).then(|| fields.get(5).map(PathBuf::from))?
+    });
+    let mut all: Vec<PathBuf> = environment.home.iter().cloned().chain(of_system).collect();
+    all.retain(|path| path.is_absolute() && path != Path::new("/"));
+    let mut all: Vec<PathBuf> = all.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    all.dedup();
+    all
+}

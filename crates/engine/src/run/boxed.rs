@@ -1,0 +1,63 @@
+//! What the boxes of a run show: the guest for each session and gate.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::path::PathBuf;
+
+use ralph_core::run::Port;
+
+use super::crew::{Crew, Failed};
+use super::site::Site;
+use crate::agents::{Permissions, PromptBy, SessionSpec, script};
+use crate::ports::Bind;
+use crate::sandbox::{Guest, Kind};
+use crate::socket::SessionSocket;
+
+impl Crew {
+    /// A guest that works at a site.
+    pub(super) fn guest(&self, site: &Site, kind: Kind) -> Result<Guest, Failed> {
+        let mut guest = Guest::in_worktree(kind, &site.project.worktree);
+        if self.setup.sandbox.mounts() {
+            let shown = site.vcs.shown()?;
+            guest.binds.extend(shown.binds);
+            guest.read_only.extend(shown.read_only);
+            guest.environment.extend(shown.environment);
+        }
+        Ok(guest)
+    }
+
+    /// Where a session finds this program.
+    pub(super) fn ralph_inside(&self) -> PathBuf {
+        match self.setup.sandbox.mounts() {
+            true => self.setup.sandbox.ralph(),
+            false => self.setup.ralph.clone(),
+        }
+    }
+
+    /// What an agent may do: everything, but only in a box.
+    pub(super) fn permissions(&self, tools: &[String]) -> Permissions {
+        match self.setup.sandbox.holds() {
+            true => Permissions::Boxed,
+            false => Permissions::Tools(tools.to_vec()),
+        }
+    }
+}
+
+/// The files of a session that its box has to show.
+pub(super) fn session_binds(
+    spec: &SessionSpec,
+    socket: &SessionSocket,
+) -> Result<Vec<Bind>, Failed> {
+    let mut binds = vec![Bind::readable(socket.folder())];
+    if let PromptBy::System { system, task } = &spec.prompt {
+        binds.extend([Bind::readable(&system.file), Bind::readable(&task.file)]);
+    }
+    if let Some(cassette) = &spec.cassette {
+        let cursor = script::cursor_of(cassette);
+        let made: io::Result<_> =
+            OpenOptions::new().create(true).truncate(false).write(true).open(&cursor);
+        made.map_err(|error| Failed::new(Port::Prompt, error, false))?;
+        binds.extend([Bind::readable(cassette), Bind::writable(cursor)]);
+    }
+    Ok(binds)
+}

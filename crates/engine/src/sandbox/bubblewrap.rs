@@ -1,0 +1,44 @@
+//! A room as arguments of `bwrap`.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::house::{Mount, Room};
+
+/// The uid and gid that boxed programs of root have: some agents refuse to do anything as root.
+const NOBODY_SPECIAL: &str = "1000";
+
+/// The arguments before the program.
+pub(super) fn arguments(room: &Room, folder: &Path, is_root: bool) -> Vec<OsString> {
+    let mut all: Vec<OsString> = Vec::new();
+    let mut say = |words: &[&str]| all.extend(words.iter().map(OsString::from));
+    say(&[
+        "--unshare-user",
+        "--unshare-pid",
+        "--unshare-ipc",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+    ]);
+    if !room.shares_network {
+        say(&["--unshare-net"]);
+    }
+    if is_root {
+        say(&["--uid", NOBODY_SPECIAL, "--gid", NOBODY_SPECIAL]);
+    }
+    say(&["--die-with-parent", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev"]);
+    say(&["--proc", "/proc"]);
+    for mount in &room.mounts {
+        match mount {
+            Mount::Empty(path) => all.extend(["--tmpfs".into(), path.into()]),
+            Mount::Nothing(path) => {
+                all.extend(["--ro-bind".into(), "/dev/null".into(), path.into()]);
+            }
+            Mount::Show(bind) => {
+                let how = if bind.writable { "--bind" } else { "--ro-bind" };
+                all.extend([how.into(), (&bind.from).into(), (&bind.to).into()]);
+            }
+        }
+    }
+    all.extend(["--chdir".into(), folder.into(), "--".into()]);
+    all
+}

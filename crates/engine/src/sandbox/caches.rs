@@ -1,0 +1,187 @@
+//! The folders that tools write in: one set for each project, below the person's folder for caches, so
+//! that nothing that a session puts there is used outside of its box.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use crate::process::project_key;
+
+/// How much of one cache of the person's is taken over at most.
+const MOST: u64 = 512 << 20;
+/// Says that a folder was seeded.
+const SEEDED: &str = ".seeded";
+
+/// Variables by which tools are told where their cache is, and the folder of each.
+const VARIABLES: [(&str, &str); 9] = [
+    ("XDG_CACHE_HOME", "xdg"),
+    ("CARGO_HOME", "cargo"),
+    ("npm_config_cache", "npm"),
+    ("YARN_CACHE_FOLDER", "yarn"),
+    ("PIP_CACHE_DIR", "pip"),
+    ("GOCACHE", "go-build"),
+    ("GOMODCACHE", "go-mod"),
+    ("GRADLE_USER_HOME", "gradle"),
+    ("UV_CACHE_DIR", "uv"),
+];
+
+/// What is taken over: the variable that names the person's folder, where it is otherwise below the home,
+/// what of it, and the folder that it goes to.
+const SEEDS: [(&str, &str, &str, &str); 8] = [
+    ("CARGO_HOME", ".cargo", "registry/index", "cargo"),
+    ("CARGO_HOME", ".cargo", "registry/cache", "cargo"),
+    ("CARGO_HOME", ".cargo", "git/db", "cargo"),
+    ("npm_config_cache", ".npm", "_cacache", "npm"),
+    ("PIP_CACHE_DIR", ".cache/pip", "", "pip"),
+    ("GOMODCACHE", "go/pkg/mod", "cache/download", "go-mod"),
+    ("UV_CACHE_DIR", ".cache/uv", "", "uv"),
+    ("YARN_CACHE_FOLDER", ".cache/yarn", "", "yarn"),
+];
+
+/// Settings that are taken over anew each time: where packages come from.
+const SETTINGS: [(&str, &str, &str, &str); 2] =
+    [("CARGO_HOME", ".cargo", "config.toml", "cargo"), ("CARGO_HOME", ".cargo", "config", "cargo")];
+
+/// The caches of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caches {
+    folder: PathBuf,
+}
+
+impl Caches {
+    /// Those of the project at `root`, below the person's folder for caches.
+    pub fn of(cache_home: &Path, root: &Path) -> Self {
+        let name = root.file_name().unwrap_or_default().to_string_lossy();
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+        let name: String = name.chars().take(40).map(plain).collect();
+        let folder = cache_home.join("ralph").join(format!("{name}-{}", project_key(root)));
+        Self { folder }
+    }
+
+    /// Where they lie.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder of one.
+    pub fn of_name(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Makes the folders, and takes over what the person has, once. What is too large, or cannot be read,
+    /// is left out and named.
+    pub fn prepare(
+        &self,
+        home: Option<&Path>,
+        environment: &[(OsString, OsString)],
+    ) -> io::Result<Vec<String>> {
+        let make =
+            |path: &Path| std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+        make(&self.folder)?;
+        for (_, name) in VARIABLES {
+            make(&self.folder.join(name))?;
+        }
+        let source = |variable: &str, below: &str| {
+            let set = environment.iter().find(|(name, _)| name == variable);
+            let set = set.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute());
+            set.or_else(|| Some(home?.join(below)))
+        };
+        for (variable, below, file, to) in SETTINGS {
+            let Some(from) = source(variable, below).map(|folder| folder.join(file)) else {
+                continue;
+            };
+            if from.is_file() {
+                std::fs::copy(&from, self.folder.join(to).join(file))?;
+            }
+        }
+        let done = self.folder.join(SEEDED);
+        if done.exists() {
+            return Ok(vec![]);
+        }
+        let mut left_out = Vec::new();
+        for (variable, below, part, to) in SEEDS {
+            let Some(from) = source(variable, below).map(|folder| folder.join(part)) else {
+                continue;
+            };
+            if !from.is_dir() || from.starts_with(&self.folder) {
+                continue;
+            }
+            match size(&from, MOST) {
+                Some(_) => copy_all(&from, &self.folder.join(to).join(part))?,
+                None => left_out.push(format!(
+                    "{} is larger than {} MiB and was not copied for sessions",
+                    from.display(),
+                    MOST >> 20
+                )),
+            }
+        }
+        std::fs::write(done, "")?;
+        Ok(left_out)
+    }
+
+    /// What tools are told.
+    pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
+        let one = |(variable, name): &(&str, &str)| {
+            (OsString::from(*variable), self.folder.join(name).into_os_string())
+        };
+        VARIABLES.iter().map(one).collect()
+    }
+}
+
+/// How large a folder is; `None` if more than that.
+fn size(folder: &Path, most: u64) -> Option<u64> {
+    let mut all = 0;
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(found) = entry.metadata() else { continue };
+        all += match found.is_dir() {
+            true => size(&entry.path(), most.saturating_sub(all))?,
+            false => found.len(),
+        };
+        if all > most {
+            return None;
+        }
+    }
+    Some(all)
+}
+
+/// Copies files and folders, not links: a link into the person's cache would lead out of the box.
+fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
+        if kind.is_dir() {
+            copy_all(&entry.path(), &target)?;
+        } else if kind.is_file() && std::fs::copy(entry.path(), target).is_err() {
+            // Whoever needs it fetches it.
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caches_are_seeded_once_and_settings_each_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        let index = home.join(".cargo/registry/index/x");
+        std::fs::create_dir_all(&index).unwrap();
+        std::fs::write(index.join("a"), "1").unwrap();
+        std::fs::write(home.join(".cargo/config.toml"), "one").unwrap();
+        std::fs::write(home.join(".cargo/credentials.toml"), "secret").unwrap();
+        let caches = Caches::of(&folder.path().join("cache"), folder.path());
+        assert!(caches.prepare(Some(&home), &[]).unwrap().is_empty());
+        let own = caches.of_name("cargo");
+        assert_eq!(std::fs::read_to_string(own.join("registry/index/x/a")).unwrap(), "1");
+        assert!(!own.join("credentials.toml").exists());
+        std::fs::write(index.join("b"), "2").unwrap();
+        std::fs::write(home.join(".cargo/config.toml"), "two").unwrap();
+        caches.prepare(Some(&home), &[]).unwrap();
+        assert!(!own.join("registry/index/x/b").exists());
+        assert_eq!(std::fs::read_to_string(own.join("config.toml")).unwrap(), "two");
+    }
+}

@@ -1,0 +1,92 @@
+//! Limits on everything in a box together, where the system lets us set them: as root, or where a control
+//! group was handed over to us. Elsewhere the limits are those of single processes.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::stages::Limits;
+
+/// Where control groups are mounted.
+const MOUNTED: &str = "/sys/fs/cgroup";
+
+/// The groups of one box. Removed when this is dropped; that needs everybody in them to be gone.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    folders: Vec<PathBuf>,
+    /// Memory is limited here and not in each process.
+    pub(super) limits_memory: bool,
+}
+
+impl Groups {
+    /// Makes them. What cannot be limited this way is left to others.
+    pub(super) fn make(name: &str, limits: &Limits) -> Self {
+        let mut groups = Self::default();
+        let limit = |most: u64| (most > 0).then(|| most.to_string());
+        let processes = limit(limits.processes);
+        let memory = limits.memory.and_then(limit);
+        let second = Path::new(MOUNTED);
+        if second.join("cgroup.controllers").is_file() {
+            let own = own_second(second);
+            let settings = [("pids.max", processes.clone()), ("memory.max", memory.clone())];
+            if groups.add(&own.join(name), &settings).is_ok() {
+                groups.limits_memory = memory.is_some();
+            }
+            return groups;
+        }
+        for (controller, file, value) in
+            [("pids", "pids.max", processes), ("memory", "memory.limit_in_bytes", memory.clone())]
+        {
+            let Some(value) = value else { continue };
+            let folder = second.join(controller).join(name);
+            let made = groups.add(&folder, &[(file, Some(value))]).is_ok();
+            groups.limits_memory |= made && controller == "memory";
+        }
+        groups
+    }
+
+    fn add(&mut self, folder: &Path, settings: &[(&str, Option<String>)]) -> io::Result<()> {
+        std::fs::create_dir(folder)?;
+        for (file, value) in settings {
+            let Some(value) = value else { continue };
+            if let Err(error) = std::fs::write(folder.join(file), value) {
+                let _ = std::fs::remove_dir(folder);
+                return Err(error);
+            }
+        }
+        self.folders.push(folder.to_owned());
+        Ok(())
+    }
+
+    /// The files that a process joins them by.
+    pub(super) fn doors(&self) -> Vec<PathBuf> {
+        self.folders.iter().map(|folder| folder.join("cgroup.procs")).collect()
+    }
+}
+
+impl Drop for Groups {
+    fn drop(&mut self) {
+        for folder in &self.folders {
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
+}
+
+/// Our own group in the second version: groups are made below it.
+fn own_second(mounted: &Path) -> PathBuf {
+    let text = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = text.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+    mounted.join(own)
+}
+
+/// Removes the groups that killed runs left: those whose names begin so and that nobody is in.
+pub(super) fn sweep(prefix: &str) {
+    let mounted = Path::new(MOUNTED);
+    for place in [own_second(mounted), mounted.join("pids"), mounted.join("memory")] {
+        for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(prefix) {
+                // One that somebody is in refuses.
+                let _ = std::fs::remove_dir(entry.path());
+            }
+        }
+    }
+}

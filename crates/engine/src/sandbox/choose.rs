@@ -1,0 +1,158 @@
+//! Which level works here, and how to get the next one.
+
+use std::path::{Path, PathBuf};
+
+use super::house::{House, Sandbox};
+use super::level::{Level, Wanted};
+
+/// The box of a run, and what people are told of it.
+#[derive(Debug)]
+pub struct Choice {
+    /// The box.
+    pub sandbox: Sandbox,
+    /// What it holds, in a sentence.
+    pub text: String,
+    /// Why it is not the best, and what to type.
+    pub next: Option<Unavailable>,
+}
+
+/// A level that cannot be given.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the sandbox level {level} cannot be given here: {why}")]
+pub struct Unavailable {
+    /// The level.
+    pub level: Level,
+    /// Why.
+    pub why: String,
+    /// What to type, each alone or in this order.
+    pub remedies: Vec<String>,
+    /// The package that is missing, where that is all.
+    pub package: Option<&'static str>,
+}
+
+/// What is said of a level.
+fn words(level: Level) -> &'static str {
+    match level {
+        Level::Full => {
+            "writes only in the worktree, temporary files and caches; secrets, the store and other \
+             worktrees are out of sight; a git directory of its own"
+        }
+        Level::Seatbelt => {
+            "writes only in the worktree, temporary files and caches; secrets unreadable"
+        }
+        Level::Landlock => {
+            "writes only in the worktree, the git directory, temporary files and caches; secrets, the \
+             store and other worktrees unreadable"
+        }
+        Level::None => "the agent is held only by the list of its allowed tools",
+    }
+}
+
+/// The box that was asked for, or why there is none.
+pub fn choose(wanted: Wanted, house: House, search: &[PathBuf]) -> Result<Choice, Unavailable> {
+    let levels: Vec<Level> = match wanted {
+        Wanted::Exactly(Level::None) => return Ok(none(None)),
+        Wanted::Exactly(level) => vec![level],
+        Wanted::Auto if cfg!(target_os = "macos") => vec![Level::Seatbelt],
+        Wanted::Auto => vec![Level::Full, Level::Landlock],
+    };
+    let mut first = None;
+    for level in levels {
+        match made(level, &house, search) {
+            Ok(sandbox) => {
+                let text = words(level).to_owned();
+                return Ok(Choice { sandbox, text, next: first });
+            }
+            Err(why) if wanted != Wanted::Auto => return Err(why),
+            Err(why) => first = first.or(Some(why)),
+        }
+    }
+    Ok(none(first))
+}
+
+fn none(next: Option<Unavailable>) -> Choice {
+    Choice { sandbox: Sandbox::none(), text: words(Level::None).to_owned(), next }
+}
+
+#[cfg(target_os = "linux")]
+fn made(level: Level, house: &House, search: &[PathBuf]) -> Result<Sandbox, Unavailable> {
+    let refused =
+        |why: String, remedies: Vec<String>, package| Unavailable { level, why, remedies, package };
+    let bwrap = match level {
+        Level::Full => find_bwrap(search, &house.project.root).ok_or_else(|| {
+            let why = "bubblewrap is not installed".to_owned();
+            refused(why, vec![install()], Some("bubblewrap"))
+        })?,
+        Level::Seatbelt => {
+            return Err(refused("it is for macOS".to_owned(), vec![], None));
+        }
+        Level::Landlock | Level::None => PathBuf::new(),
+    };
+    if level == Level::Landlock && super::inside::landlock_version() == 0 {
+        let why = "this kernel has no Landlock, or it is switched off".to_owned();
+        return Err(refused(why, vec![], None));
+    }
+    super::cgroup::sweep("ralph-");
+    let sandbox = Sandbox::new(level, house.clone(), bwrap);
+    match super::self_test::run(&sandbox, house) {
+        Ok(()) => Ok(sandbox),
+        Err(why) => {
+            let remedies = if level == Level::Full { namespaces() } else { vec![] };
+            Err(refused(why, remedies, None))
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn made(level: Level, house: &House, _: &[PathBuf]) -> Result<Sandbox, Unavailable> {
+    let works = level == Level::Seatbelt && Path::new(super::seatbelt::PROGRAM).exists();
+    match works {
+        true => Ok(Sandbox::new(level, house.clone(), PathBuf::new())),
+        false => Err(Unavailable {
+            level,
+            why: "this system has no such box".to_owned(),
+            remedies: vec![],
+            package: None,
+        }),
+    }
+}
+
+/// The program, never from the repository that it is to hold.
+fn find_bwrap(search: &[PathBuf], root: &Path) -> Option<PathBuf> {
+    let usual = ["/usr/bin", "/usr/local/bin", "/bin", "/run/current-system/sw/bin"];
+    let places = usual.iter().map(PathBuf::from).chain(search.iter().cloned());
+    let found = places.filter(|place| place.is_absolute()).map(|place| place.join("bwrap"));
+    found.filter_map(|path| path.canonicalize().ok()).find(|path| !path.starts_with(root))
+}
+
+/// How bubblewrap is installed here.
+fn install() -> String {
+    let managers = [
+        ("/usr/bin/apt-get", "sudo apt-get install -y bubblewrap"),
+        ("/usr/bin/dnf", "sudo dnf install -y bubblewrap"),
+        ("/usr/bin/pacman", "sudo pacman -S bubblewrap"),
+        ("/sbin/apk", "sudo apk add bubblewrap"),
+        ("/usr/bin/zypper", "sudo zypper install bubblewrap"),
+    ];
+    let here = managers.iter().find(|(program, _)| Path::new(program).exists());
+    here.map_or("install the package bubblewrap of your system", |(_, command)| command).to_owned()
+}
+
+/// What keeps an ordinary user from making namespaces, as far as the system tells.
+fn namespaces() -> Vec<String> {
+    let set = |name: &str| {
+        let path = Path::new("/proc/sys").join(name.replace('.', "/"));
+        std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+    };
+    let mut remedies = Vec::new();
+    if set("kernel.apparmor_restrict_unprivileged_userns").as_deref() == Some("1") {
+        remedies.push("sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0".to_owned());
+    }
+    if set("kernel.unprivileged_userns_clone").as_deref() == Some("0") {
+        remedies.push("sudo sysctl -w kernel.unprivileged_userns_clone=1".to_owned());
+    }
+    if set("user.max_user_namespaces").as_deref() == Some("0") {
+        remedies.push("sudo sysctl -w user.max_user_namespaces=15000".to_owned());
+    }
+    remedies
+}

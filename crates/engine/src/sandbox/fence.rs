@@ -1,0 +1,99 @@
+//! Landlock: what a process and all that come of it may still do to files, whatever else lets them.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, RestrictionStatus,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+};
+
+/// What is asked for; an older system gives what it has.
+const BEST: ABI = ABI::V6;
+
+/// Fences this process in: it writes only in these places, and does not read what is hidden. Signals and
+/// abstract sockets stay within.
+pub(super) fn apply(writable: &[PathBuf], hidden: &[PathBuf]) -> io::Result<()> {
+    let failed = |error: &dyn std::fmt::Display| io::Error::other(format!("Landlock: {error}"));
+    let ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(BEST))
+        .and_then(|ruleset| ruleset.scope(Scope::from_all(BEST)))
+        .and_then(Ruleset::create)
+        .map_err(|error| failed(&error))?;
+    let mut ruleset = ruleset;
+    for path in readable(hidden) {
+        ruleset = allow(ruleset, &path, AccessFs::from_read(BEST))?;
+    }
+    for path in writable {
+        ruleset = allow(ruleset, path, AccessFs::from_all(BEST))?;
+    }
+    let RestrictionStatus { ruleset, .. } =
+        ruleset.restrict_self().map_err(|error| failed(&error))?;
+    match ruleset {
+        RulesetStatus::NotEnforced => Err(io::Error::other("this system has no Landlock")),
+        _ => Ok(()),
+    }
+}
+
+fn allow(
+    ruleset: RulesetCreated,
+    path: &Path,
+    access: landlock::BitFlags<AccessFs>,
+) -> io::Result<RulesetCreated> {
+    // What cannot be opened cannot be allowed, and stays out of reach.
+    let Ok(place) = PathFd::new(path) else { return Ok(ruleset) };
+    let access = match path.is_dir() {
+        true => access,
+        false => access & AccessFs::from_file(BEST),
+    };
+    ruleset
+        .add_rule(PathBeneath::new(place, access))
+        .map_err(|error| io::Error::other(format!("Landlock: {}: {error}", path.display())))
+}
+
+/// Everything but what is hidden. Rules only ever add: so instead of the root, all that lies beside the
+/// way to what is hidden.
+fn readable(hidden: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let mut all = BTreeSet::new();
+    let hidden: Vec<PathBuf> = hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    beside(Path::new("/"), &hidden, &mut all);
+    all
+}
+
+fn beside(folder: &Path, hidden: &[PathBuf], all: &mut BTreeSet<PathBuf>) {
+    if !hidden.iter().any(|path| path.starts_with(folder)) {
+        all.insert(folder.to_owned());
+        return;
+    }
+    if hidden.iter().any(|path| path == folder) {
+        return;
+    }
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        // A link is judged by where it leads.
+        if !path.is_symlink() {
+            beside(&path, hidden, all);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_beside_the_hidden_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        for path in ["a/secret/x", "a/open", "b"] {
+            std::fs::create_dir_all(folder.join(path)).unwrap();
+        }
+        let mut all = BTreeSet::new();
+        beside(&folder, &[folder.join("a/secret")], &mut all);
+        let left: Vec<_> =
+            all.iter().map(|p| p.strip_prefix(&folder).unwrap().to_owned()).collect();
+        assert_eq!(left, [PathBuf::from("a/open"), PathBuf::from("b")]);
+    }
+}

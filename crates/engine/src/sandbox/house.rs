@@ -1,0 +1,566 @@
+//! What is the same for all boxes of a run, and the room that each guest gets.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use ralph_core::agent::ProcessEnd;
+
+use super::caches::Caches;
+use super::level::Level;
+use super::stages::{FAILED, Inner, Limits, Outer, SAYS};
+use super::state::{AgentState, OwnState};
+use super::{bubblewrap, seatbelt, secrets};
+use crate::ports::{Bind, Jail};
+use crate::process::{CommandSpec, Ended};
+use crate::project::Project;
+
+/// Where a box has ralph, first on the `PATH`.
+pub(super) const BIN: &str = "/run/ralph/bin";
+/// Folders that are empty in a box.
+const EMPTY: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
+/// What of `/run` programs need that are installed elsewhere than usual.
+const OF_RUN: [&str; 4] =
+    ["/run/current-system", "/run/opengl-driver", "/run/wrappers", "/run/systemd/resolve"];
+/// Variables that lead to what a box does not show.
+const LEADS_OUT: [&str; 8] = [
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "GPG_TTY",
+    "GPG_AGENT_INFO",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "XDG_RUNTIME_DIR",
+    "DOCKER_HOST",
+    "WAYLAND_DISPLAY",
+];
+
+/// What a boxed program is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// An agent at work, or one that verifies.
+    Session,
+    /// A gate or a setup command.
+    Judge,
+    /// A program of the loop's own that looks at what sessions wrote.
+    Helper,
+}
+
+/// A program that is to be boxed.
+#[derive(Debug, Clone)]
+pub struct Guest {
+    /// What it is.
+    pub kind: Kind,
+    /// The worktree that it is about.
+    pub worktree: PathBuf,
+    /// What it may change: the worktree, or a checkout of it. The worktree is not shown otherwise.
+    pub writable: Vec<PathBuf>,
+    /// What else it is shown, a later one over an earlier one.
+    pub binds: Vec<Bind>,
+    /// What of the above it may only read. What is not there is left out.
+    pub read_only: Vec<PathBuf>,
+    /// What else it finds in its environment.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+impl Guest {
+    /// A guest that works in a worktree.
+    pub fn in_worktree(kind: Kind, worktree: &Path) -> Self {
+        Self {
+            kind,
+            worktree: worktree.to_owned(),
+            writable: vec![worktree.to_owned()],
+            binds: vec![],
+            read_only: vec![],
+            environment: vec![],
+        }
+    }
+}
+
+/// What is the same for all boxes of a run.
+#[derive(Debug, Clone)]
+pub struct House {
+    /// The repository.
+    pub project: Project,
+    /// The person's home, and the one that the system knows of where that is another.
+    pub homes: Vec<PathBuf>,
+    /// The environment that the run was started with.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Where tools write.
+    pub caches: Caches,
+    /// This program.
+    pub ralph: PathBuf,
+    /// Programs that must be found wherever they lie.
+    pub programs: Vec<PathBuf>,
+    /// Ralph's own files outside of `.ralph`.
+    pub hidden: Vec<PathBuf>,
+    /// What the person lets sessions change.
+    pub writable: Vec<PathBuf>,
+    /// What the person lets sessions read although it is hidden otherwise.
+    pub readable: Vec<PathBuf>,
+    /// What everything in a box may use.
+    pub limits: Limits,
+    /// The agents of the run.
+    pub agents: Vec<AgentState>,
+}
+
+/// One mount, in the order in which they are made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Mount {
+    /// A folder with nothing in it.
+    Empty(PathBuf),
+    /// A file with nothing in it.
+    Nothing(PathBuf),
+    /// Something of the machine.
+    Show(Bind),
+}
+
+/// What a box shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Room {
+    pub(super) mounts: Vec<Mount>,
+    /// Where its guest may write.
+    pub(super) writable: Vec<PathBuf>,
+    /// What its guest may not read.
+    pub(super) hidden: Vec<PathBuf>,
+    pub(super) shares_network: bool,
+}
+
+impl Room {
+    fn is_hidden(&self, path: &Path) -> bool {
+        let covers = |mount: &Mount| match mount {
+            Mount::Empty(place) | Mount::Nothing(place) => path.starts_with(place),
+            Mount::Show(_) => false,
+        };
+        let shows = |mount: &Mount| match mount {
+            Mount::Show(bind) => path.starts_with(&bind.to),
+            Mount::Empty(_) | Mount::Nothing(_) => false,
+        };
+        let last = self.mounts.iter().rposition(|mount| covers(mount) || shows(mount));
+        last.is_some_and(|last| covers(&self.mounts[last]))
+    }
+
+    fn show(&mut self, bind: Bind) {
+        if bind.writable {
+            self.writable.push(bind.to.clone());
+        }
+        self.mounts.push(Mount::Show(bind));
+    }
+
+    /// Hides what is there, unless it is out of sight already.
+    fn hide(&mut self, path: &Path) {
+        self.hidden.push(path.to_owned());
+        if self.is_hidden(path) {
+            return;
+        }
+        match path.symlink_metadata() {
+            Ok(found) if found.is_dir() => self.mounts.push(Mount::Empty(path.to_owned())),
+            Ok(found) if !found.is_symlink() => self.mounts.push(Mount::Nothing(path.to_owned())),
+            _ => {}
+        }
+    }
+}
+
+impl House {
+    /// The room for a guest.
+    pub fn room(&self, guest: &Guest) -> Room {
+        let mut room = Room { shares_network: guest.kind != Kind::Helper, ..Room::default() };
+        for path in EMPTY {
+            room.mounts.push(Mount::Empty(path.into()));
+        }
+        room.writable.extend(EMPTY.into_iter().chain(["/dev", "/proc"]).map(PathBuf::from));
+        self.show_system(&mut room);
+        self.show_worktree(guest, &mut room);
+        for path in self.other_worktrees(guest) {
+            room.hide(&path);
+        }
+        self.hide_own(guest, &mut room);
+        for path in secrets::present(&self.homes, &self.readable) {
+            room.hide(&path);
+        }
+        if room.shares_network {
+            for path in secrets::sockets() {
+                room.hide(&path);
+            }
+        }
+        if guest.kind != Kind::Helper {
+            room.show(Bind::writable(self.caches.folder()));
+            // Those of the agents are for sessions: a login is in them.
+            room.hide(&self.caches.of_name("agents"));
+        }
+        if guest.kind == Kind::Session {
+            self.states().iter().flat_map(OwnState::binds).for_each(|bind| room.show(bind));
+        }
+        room.show(Bind::readable(&self.ralph).at(Path::new(BIN).join("ralph")));
+        for path in self.readable.iter().filter(|path| path.exists()) {
+            room.show(Bind::readable(path));
+        }
+        if guest.kind != Kind::Helper {
+            for path in self.writable.iter().filter(|path| path.exists()) {
+                room.show(Bind::writable(path));
+            }
+        }
+        for bind in &guest.binds {
+            room.show(bind.clone());
+        }
+        for path in guest.read_only.iter().filter(|path| path.exists()) {
+            room.show(Bind::readable(path));
+        }
+        room
+    }
+
+    /// What programs need that lies where a box has nothing.
+    fn show_system(&self, room: &mut Room) {
+        let resolver = Path::new("/etc/resolv.conf").canonicalize().ok();
+        let of_run = OF_RUN.iter().map(PathBuf::from).filter(|path| path.exists());
+        for path in of_run.chain(resolver).chain(self.homes.iter().cloned()) {
+            if room.is_hidden(&path) && path.exists() {
+                room.show(Bind::readable(path));
+            }
+        }
+        for program in &self.programs {
+            let real = program.canonicalize().ok();
+            for file in [Some(program.clone()), real].into_iter().flatten() {
+                let Some(folder) = file.parent() else { continue };
+                if room.is_hidden(folder) {
+                    room.show(Bind::readable(folder));
+                }
+            }
+        }
+    }
+
+    fn show_worktree(&self, guest: &Guest, room: &mut Room) {
+        let root = &self.project.root;
+        let holds_home = self.homes.iter().any(|home| home.starts_with(root));
+        if !guest.writable.contains(root) && !holds_home {
+            room.hide(root);
+        }
+        if !guest.writable.contains(&guest.worktree) && !holds_home {
+            room.hide(&guest.worktree);
+        }
+        for path in &guest.writable {
+            room.show(Bind::writable(path));
+        }
+    }
+
+    /// The other checkouts of the repository, wherever they lie.
+    fn other_worktrees(&self, guest: &Guest) -> Vec<PathBuf> {
+        let list = std::fs::read_dir(self.project.git_dir.join("worktrees"));
+        let named = list.into_iter().flatten().flatten().filter_map(|entry| {
+            let file = std::fs::read_to_string(entry.path().join("gitdir")).ok()?;
+            PathBuf::from(file.trim_end()).parent()?.canonicalize().ok()
+        });
+        let root = std::iter::once(self.project.root.clone());
+        let ours = |path: &PathBuf| guest.writable.iter().any(|own| own.starts_with(path));
+        named.chain(root).filter(|path| !ours(path)).collect()
+    }
+
+    /// Ralph's own files. Of `.ralph` there is left what belongs to the project.
+    fn hide_own(&self, guest: &Guest, room: &mut Room) {
+        let mut places = vec![self.project.ralph_dir()];
+        places.extend(guest.writable.iter().map(|path| path.join(".ralph")));
+        places.dedup();
+        for place in places.into_iter().filter(|place| place.is_dir()) {
+            room.hide(&place);
+            let writable = guest.kind == Kind::Session;
+            for name in OF_PROJECT {
+                let path = place.join(name);
+                if path.is_dir() && !path.is_symlink() {
+                    room.show(Bind { writable, ..Bind::readable(path) });
+                }
+            }
+        }
+        for path in &self.hidden {
+            room.hide(path);
+        }
+    }
+
+    fn states(&self) -> Vec<OwnState> {
+        let home = self.homes.first().map(PathBuf::as_path);
+        let own = |agent: &AgentState| {
+            OwnState::new(*agent, self.caches.folder(), home, &self.environment)
+        };
+        let mut all: Vec<OwnState> = self.agents.iter().filter_map(own).collect();
+        all.dedup();
+        all
+    }
+}
+
+/// Folders in `.ralph` that belong to the project and not to ralph.
+pub(super) const OF_PROJECT: [&str; 3] = ["skills", "features", "prompts"];
+
+/// The box of a run.
+#[derive(Debug)]
+pub struct Sandbox {
+    level: Level,
+    house: Option<House>,
+    bwrap: PathBuf,
+    is_root: bool,
+    number: AtomicU32,
+}
+
+/// A command that runs in a box, and what has to be there as long.
+#[derive(Debug)]
+pub struct Wrapped {
+    /// The command.
+    pub command: CommandSpec,
+    boxed: bool,
+    states: Vec<OwnState>,
+    #[cfg(target_os = "linux")]
+    _groups: super::cgroup::Groups,
+    _profile: Option<seatbelt::ProfileFile>,
+}
+
+impl Sandbox {
+    /// No box.
+    pub fn none() -> Self {
+        Self {
+            level: Level::None,
+            house: None,
+            bwrap: PathBuf::new(),
+            is_root: false,
+            number: AtomicU32::new(0),
+        }
+    }
+
+    pub(super) fn new(level: Level, house: House, bwrap: PathBuf) -> Self {
+        let is_root = rustix::process::getuid().is_root();
+        Self { level, house: Some(house), bwrap, is_root, number: AtomicU32::new(0) }
+    }
+
+    /// The same for another house.
+    pub(super) fn like(&self, house: House) -> Self {
+        Self::new(self.level, house, self.bwrap.clone())
+    }
+
+    /// Its level.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Whether the agent may do everything that it likes.
+    pub fn holds(&self) -> bool {
+        self.level != Level::None
+    }
+
+    /// Whether files can be shown in other places, so that a session gets a git directory of its own.
+    pub fn mounts(&self) -> bool {
+        self.level == Level::Full
+    }
+
+    /// Where ralph is found in a box.
+    pub fn ralph(&self) -> PathBuf {
+        match (&self.house, self.level) {
+            (_, Level::Full) => Path::new(BIN).join("ralph"),
+            (Some(house), _) => house.ralph.clone(),
+            (None, _) => PathBuf::new(),
+        }
+    }
+
+    /// The command that runs this one in a box.
+    pub fn wrap(&self, command: CommandSpec, guest: &Guest) -> io::Result<Wrapped> {
+        let mut wrapped = Wrapped {
+            command,
+            boxed: false,
+            states: vec![],
+            #[cfg(target_os = "linux")]
+            _groups: super::cgroup::Groups::default(),
+            _profile: None,
+        };
+        let Some(house) = self.house.as_ref().filter(|_| self.holds()) else { return Ok(wrapped) };
+        wrapped.boxed = true;
+        if guest.kind == Kind::Session {
+            self.make_folders(guest)?;
+            wrapped.states = house.states();
+            wrapped.states.iter().try_for_each(OwnState::copy_in)?;
+        }
+        let room = house.room(guest);
+        self.set_environment(house, guest, &mut wrapped.command.env);
+        match self.level {
+            Level::None => {}
+            Level::Seatbelt => {
+                let profile = seatbelt::ProfileFile::write(house, guest, &room)?;
+                wrapped.command = profile.wrap(std::mem::take(&mut wrapped.command));
+                wrapped._profile = Some(profile);
+            }
+            #[cfg(target_os = "linux")]
+            Level::Full | Level::Landlock => {
+                let limits =
+                    if guest.kind == Kind::Helper { Limits::default() } else { house.limits };
+                let number = self.number.fetch_add(1, Ordering::Relaxed);
+                let name = format!("ralph-{}-{number}", std::process::id());
+                let groups = super::cgroup::Groups::make(&name, &limits);
+                self.add_stages(house, &room, limits, &groups, &mut wrapped.command);
+                wrapped._groups = groups;
+            }
+            #[cfg(not(target_os = "linux"))]
+            Level::Full | Level::Landlock => {
+                return Err(io::Error::other("this level is for Linux"));
+            }
+        }
+        Ok(wrapped)
+    }
+
+    /// The folders that a session may write in must be there to be shown.
+    fn make_folders(&self, guest: &Guest) -> io::Result<()> {
+        for name in ["skills", "features"] {
+            std::fs::create_dir_all(guest.worktree.join(".ralph").join(name))?;
+        }
+        Ok(())
+    }
+
+    fn set_environment(
+        &self,
+        house: &House,
+        guest: &Guest,
+        environment: &mut Vec<(OsString, OsString)>,
+    ) {
+        environment.retain(|(name, _)| !LEADS_OUT.iter().any(|out| name == out));
+        let mut set = |name: OsString, value: OsString| {
+            environment.retain(|(known, _)| *known != name);
+            environment.push((name, value));
+        };
+        for name in ["TMPDIR", "CLAUDE_CODE_TMPDIR"] {
+            set(name.into(), self.temp(house).into_os_string());
+        }
+        if guest.kind != Kind::Helper {
+            house.caches.environment().into_iter().for_each(|(name, value)| set(name, value));
+        }
+        if guest.kind == Kind::Session {
+            house.states().iter().map(OwnState::environment).for_each(|(n, v)| set(n, v));
+        }
+        guest.environment.iter().for_each(|(name, value)| set(name.clone(), value.clone()));
+        if self.level == Level::Full
+            && let Some((_, path)) = environment.iter_mut().find(|(name, _)| name == "PATH")
+        {
+            let all = std::iter::once(PathBuf::from(BIN)).chain(std::env::split_paths(path));
+            if let Ok(joined) = std::env::join_paths(all) {
+                *path = joined;
+            }
+        }
+    }
+
+    /// Where a boxed program has its temporary files.
+    fn temp(&self, house: &House) -> PathBuf {
+        match self.level {
+            Level::Full => PathBuf::from("/tmp"),
+            // Sockets of runs lie in the one that all share.
+            _ => house.caches.of_name("tmp"),
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn add_stages(
+        &self,
+        house: &House,
+        room: &Room,
+        limits: Limits,
+        groups: &super::cgroup::Groups,
+        command: &mut CommandSpec,
+    ) {
+        let mut own = limits;
+        if groups.limits_memory {
+            own.memory = None;
+        }
+        let mut program = vec![std::mem::take(&mut command.program)];
+        program.append(&mut command.args);
+        let (writable, hidden) = match self.level {
+            Level::Full => (room.writable.clone(), vec![]),
+            _ => {
+                let shared = EMPTY.map(Path::new);
+                let own = room.writable.iter().filter(|path| !shared.contains(&path.as_path()));
+                let writable = own.cloned().chain([self.temp(house)]).collect();
+                (writable, room.hidden.clone())
+            }
+        };
+        let inner = Inner {
+            limits: own,
+            writable,
+            hidden,
+            seccomp: true,
+            command: program,
+            ..Inner::default()
+        };
+        let mut inside: Vec<OsString> = vec![self.ralph().into()];
+        inside.extend(inner.arguments());
+        let all = match self.level {
+            Level::Full => {
+                let mut all: Vec<OsString> = vec![self.bwrap.clone().into()];
+                all.extend(bubblewrap::arguments(room, &command.folder, self.is_root));
+                all.extend(inside);
+                all
+            }
+            _ => inside,
+        };
+        let outer = Outer { groups: groups.doors(), command: all };
+        command.program = house.ralph.clone().into();
+        command.args = outer.arguments();
+        if self.level == Level::Full {
+            // The folder of the program need not be there outside.
+            command.folder = PathBuf::from("/");
+        }
+    }
+}
+
+impl Wrapped {
+    /// How the program itself ended: what is around it tells it in its own way.
+    pub fn told(&self, mut ended: Ended) -> Ended {
+        if !self.boxed {
+            return ended;
+        }
+        let says = |prefix: &str| {
+            let line = ended.stderr_tail.lines().find(|line| line.starts_with(prefix))?;
+            Some(line[prefix.len()..].to_owned())
+        };
+        ended.end = match ended.end {
+            ProcessEnd::Exited { code: FAILED } if says(SAYS).is_some() => {
+                ProcessEnd::NotStarted { error: says(SAYS).unwrap_or_default() }
+            }
+            ProcessEnd::Exited { code: 1 }
+                if ended.stdout_bytes == 0 && says("bwrap: ").is_some() =>
+            {
+                let why = says("bwrap: ").unwrap_or_default();
+                ProcessEnd::NotStarted { error: format!("the box could not be made: {why}") }
+            }
+            ProcessEnd::Exited { code: code @ 129..=159 } => {
+                ProcessEnd::Signalled { signal: code - 128 }
+            }
+            end => end,
+        };
+        ended
+    }
+}
+
+impl Drop for Wrapped {
+    fn drop(&mut self) {
+        for state in &self.states {
+            // What cannot be taken back is asked for again by the agent itself.
+            let _ = state.take_back();
+        }
+    }
+}
+
+/// The box for helpers of the loop.
+impl Jail for Sandbox {
+    fn wrap(&self, mut command: CommandSpec, binds: &[Bind]) -> CommandSpec {
+        let Some(house) = self.house.as_ref().filter(|_| self.mounts()) else { return command };
+        let guest = Guest {
+            kind: Kind::Helper,
+            worktree: house.project.root.clone(),
+            writable: vec![],
+            binds: binds.to_vec(),
+            read_only: vec![],
+            environment: vec![],
+        };
+        self.set_environment(house, &guest, &mut command.env);
+        #[cfg(target_os = "linux")]
+        self.add_stages(
+            house,
+            &house.room(&guest),
+            Limits::default(),
+            &super::cgroup::Groups::default(),
+            &mut command,
+        );
+        command
+    }
+}

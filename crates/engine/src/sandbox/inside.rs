@@ -1,0 +1,94 @@
+//! The stages of ralph around a boxed program.
+
+#![expect(unsafe_code, reason = "two calls of the C library that nobody wraps")]
+
+use std::convert::Infallible;
+use std::ffi::{OsString, c_int, c_long};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use rustix::process::{Resource, Rlimit, Signal, setrlimit};
+
+use super::stages::{Inner, Limits, Outer};
+use super::{fence, seccomp};
+
+unsafe extern "C" {
+    fn signal(number: c_int, handler: usize) -> usize;
+    fn syscall(number: c_long, ...) -> c_long;
+}
+
+/// `landlock_create_ruleset`, the same number on every architecture, and its flag that asks for the version.
+const LANDLOCK: (c_long, u32) = (444, 1);
+
+const SIG_DFL: usize = 0;
+const SIG_IGN: usize = 1;
+
+/// Those that are meant for the program and not for what is around it.
+const FOR_THE_PROGRAM: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
+
+/// Which version of Landlock the system has; 0 is none.
+pub(super) fn landlock_version() -> i64 {
+    // SAFETY: with this flag the kernel takes neither attributes nor a size, and answers with a number.
+    let version = unsafe { syscall(LANDLOCK.0, std::ptr::null::<u8>(), 0_usize, LANDLOCK.1) };
+    version.max(0)
+}
+
+fn set_signals(handler: usize) {
+    for number in FOR_THE_PROGRAM {
+        // SAFETY: neither needs a handler, and nothing here waits for them.
+        unsafe { signal(number.as_raw(), handler) };
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a stage becomes its program, and starts none")]
+fn become_program(command: &[OsString]) -> io::Result<Infallible> {
+    let Some((program, arguments)) = command.split_first() else {
+        return Err(io::Error::other("there is nothing to run"));
+    };
+    let error = Command::new(program).args(arguments).exec();
+    Err(io::Error::new(error.kind(), format!("{}: {error}", program.to_string_lossy())))
+}
+
+/// Joins its groups and becomes what makes the box. Returns only when that failed.
+pub fn outer(outer: &Outer) -> io::Result<Infallible> {
+    for group in &outer.groups {
+        let mut file = OpenOptions::new().write(true).open(group)?;
+        file.write_all(b"0")?;
+    }
+    set_signals(SIG_IGN);
+    become_program(&outer.command)
+}
+
+/// Limits itself and becomes the program. Returns only when that failed.
+pub fn inner(inner: &Inner) -> io::Result<Infallible> {
+    limit(&inner.limits);
+    rustix::thread::set_no_new_privs(true)?;
+    if !inner.writable.is_empty() || !inner.hidden.is_empty() {
+        fence::apply(&inner.writable, &inner.hidden)?;
+    }
+    if inner.seccomp {
+        seccomp::apply()?;
+    }
+    set_signals(SIG_DFL);
+    become_program(&inner.command)
+}
+
+fn limit(limits: &Limits) {
+    let set = |resource, most: u64| {
+        let limit = Rlimit { current: Some(most), maximum: Some(most) };
+        // One that is lower already stays.
+        let _ = setrlimit(resource, limit);
+    };
+    set(Resource::Core, 0);
+    if limits.processes > 0 {
+        set(Resource::Nproc, limits.processes);
+    }
+    if let Some(memory) = limits.memory {
+        set(Resource::Data, memory);
+    }
+    if let Some(size) = limits.file_size {
+        set(Resource::Fsize, size);
+    }
+}

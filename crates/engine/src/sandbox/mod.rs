@@ -1,0 +1,48 @@
+//! The box that sessions, gates, the verifier, setup commands and the loop's own git run in.
+//!
+//! There is one door: [`Sandbox::wrap`] makes of a command the command that runs it in a box. What a box
+//! shows is a [`Room`], plain data; each level makes of it what it can.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `level` | the levels by name |
+//! | `house` | what is the same for all boxes of a run, and the room for each guest |
+//! | `secrets` | what no box shows |
+//! | `caches` | the folders that tools write in, and what they are seeded with |
+//! | `state` | the files of an agent: shown, copied in, and taken back |
+//! | `bubblewrap` | a room as arguments of `bwrap` |
+//! | `stages` | what the two stages of ralph around a boxed program are told |
+//! | `inside` | the stage in the box: limits, Landlock, seccomp (Linux) |
+//! | `seccomp` | the system calls that no boxed program needs (Linux) |
+//! | `fence` | Landlock (Linux) |
+//! | `cgroup` | limits on everything in a box together (Linux, where they can be set) |
+//! | `seatbelt` | the profile for `sandbox-exec` (macOS) |
+//! | `self_test` | forbidden acts, really tried |
+//! | `choose` | which level works here, and how to get the next one |
+//! | [`net`] | what a box may reach |
+
+mod bubblewrap;
+mod caches;
+#[cfg(target_os = "linux")]
+mod cgroup;
+mod choose;
+#[cfg(target_os = "linux")]
+mod fence;
+mod house;
+#[cfg(target_os = "linux")]
+pub mod inside;
+mod level;
+pub mod seatbelt;
+#[cfg(target_os = "linux")]
+mod seccomp;
+mod secrets;
+pub mod self_test;
+pub mod stages;
+mod state;
+
+pub use caches::Caches;
+pub use choose::{Choice, Unavailable, choose};
+pub use house::{Guest, House, Kind, Room, Sandbox};
+pub use level::{Level, Wanted};
+pub use stages::Limits;
+pub use state::AgentState;

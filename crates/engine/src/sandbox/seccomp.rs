@@ -1,0 +1,132 @@
+//! The system calls that no boxed program needs: those by which one looks into other processes, changes
+//! the machine, or makes rooms of its own in which it may do more.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+
+/// `EPERM`, as a box of any kind answers.
+const REFUSED: u32 = 1;
+/// `ENOSYS`: whoever asks goes on with an older way.
+const UNKNOWN: u32 = 38;
+
+/// Numbers of `x86_64`, then of `aarch64`; `None` where there is no such call.
+const NEVER: &[(&str, Option<i64>, Option<i64>)] = &[
+    ("ptrace", Some(101), Some(117)),
+    ("process_vm_readv", Some(310), Some(270)),
+    ("process_vm_writev", Some(311), Some(271)),
+    ("process_madvise", Some(440), Some(440)),
+    ("pidfd_getfd", Some(438), Some(438)),
+    ("kcmp", Some(312), Some(272)),
+    ("io_uring_setup", Some(425), Some(425)),
+    ("io_uring_enter", Some(426), Some(426)),
+    ("io_uring_register", Some(427), Some(427)),
+    ("bpf", Some(321), Some(280)),
+    ("perf_event_open", Some(298), Some(241)),
+    ("userfaultfd", Some(323), Some(282)),
+    ("add_key", Some(248), Some(217)),
+    ("request_key", Some(249), Some(218)),
+    ("keyctl", Some(250), Some(219)),
+    ("mount", Some(165), Some(40)),
+    ("umount2", Some(166), Some(39)),
+    ("pivot_root", Some(155), Some(41)),
+    ("chroot", Some(161), Some(51)),
+    ("open_tree", Some(428), Some(428)),
+    ("move_mount", Some(429), Some(429)),
+    ("fsopen", Some(430), Some(430)),
+    ("fsconfig", Some(431), Some(431)),
+    ("fsmount", Some(432), Some(432)),
+    ("fspick", Some(433), Some(433)),
+    ("mount_setattr", Some(442), Some(442)),
+    ("open_by_handle_at", Some(304), Some(265)),
+    ("setns", Some(308), Some(268)),
+    ("init_module", Some(175), Some(105)),
+    ("finit_module", Some(313), Some(273)),
+    ("delete_module", Some(176), Some(106)),
+    ("kexec_load", Some(246), Some(104)),
+    ("kexec_file_load", Some(320), Some(294)),
+    ("reboot", Some(169), Some(142)),
+    ("swapon", Some(167), Some(224)),
+    ("swapoff", Some(168), Some(225)),
+    ("acct", Some(163), Some(89)),
+    ("quotactl", Some(179), Some(60)),
+    ("settimeofday", Some(164), Some(170)),
+    ("clock_settime", Some(227), Some(112)),
+    ("clock_adjtime", Some(305), Some(266)),
+    ("adjtimex", Some(159), Some(171)),
+    ("sethostname", Some(170), Some(161)),
+    ("setdomainname", Some(171), Some(162)),
+    ("syslog", Some(103), Some(116)),
+    ("vhangup", Some(153), Some(58)),
+    ("iopl", Some(172), None),
+    ("ioperm", Some(173), None),
+    ("fanotify_init", Some(300), Some(262)),
+    ("lookup_dcookie", Some(212), Some(18)),
+    ("move_pages", Some(279), Some(239)),
+    ("migrate_pages", Some(256), Some(238)),
+];
+
+/// Namespaces of any kind but those of time: in a user namespace of one's own one is root.
+const NEW_NAMESPACES: u64 = 0x7e02_0000;
+/// Puts letters into the input of a terminal.
+const TIOCSTI: u64 = 0x5412;
+/// The same for the console.
+const TIOCLINUX: u64 = 0x541c;
+
+const fn number(call: &(&str, Option<i64>, Option<i64>)) -> Option<i64> {
+    if cfg!(target_arch = "x86_64") { call.1 } else { call.2 }
+}
+
+/// Refuses them from now on, to this process and all that come of it.
+pub(super) fn apply() -> io::Result<()> {
+    let arch = if cfg!(target_arch = "x86_64") {
+        TargetArch::x86_64
+    } else if cfg!(target_arch = "aarch64") {
+        TargetArch::aarch64
+    } else {
+        return Err(io::Error::other("there is no filter of system calls for this processor"));
+    };
+    let failed = |error: &dyn std::fmt::Display| io::Error::other(format!("seccomp: {error}"));
+    for (rules, answer) in [(refused()?, REFUSED), (unknown(), UNKNOWN)] {
+        let filter =
+            SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(answer), arch)
+                .map_err(|error| failed(&error))?;
+        let program: BpfProgram = filter.try_into().map_err(|error| failed(&error))?;
+        seccompiler::apply_filter(&program).map_err(|error| failed(&error))?;
+    }
+    Ok(())
+}
+
+fn refused() -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+        NEVER.iter().filter_map(|call| Some((number(call)?, vec![]))).collect();
+    let failed = |error: seccompiler::BackendError| io::Error::other(format!("seccomp: {error}"));
+    let rule = |argument, length, op, value| {
+        SeccompCondition::new(argument, length, op, value)
+            .and_then(|condition| SeccompRule::new(vec![condition]))
+            .map_err(failed)
+    };
+    // One condition for each kind: a mask of all would only fit all at once.
+    let (clone, unshare, ioctl) =
+        if cfg!(target_arch = "x86_64") { (56, 272, 16) } else { (220, 97, 29) };
+    for call in [clone, unshare] {
+        let mut kinds = Vec::new();
+        for bit in (0..64).map(|shift| 1_u64 << shift).filter(|bit| NEW_NAMESPACES & bit != 0) {
+            kinds.push(rule(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(bit), bit)?);
+        }
+        rules.insert(call, kinds);
+    }
+    let letters = [TIOCSTI, TIOCLINUX]
+        .map(|request| rule(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, request));
+    rules.insert(ioctl, letters.into_iter().collect::<io::Result<_>>()?);
+    Ok(rules)
+}
+
+/// `clone3` hides its flags in memory, where no filter can look.
+fn unknown() -> BTreeMap<i64, Vec<SeccompRule>> {
+    BTreeMap::from([(435, vec![])])
+}

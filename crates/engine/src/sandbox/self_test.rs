@@ -1,0 +1,148 @@
+//! Forbidden acts, really tried: that a box could be made says nothing about what it holds.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::{Pid, test_kill_process};
+
+use super::house::{Guest, House, Kind, Sandbox};
+use super::stages::TRIES;
+use crate::ports::Bind;
+use crate::probe::Ended;
+use crate::process::CommandSpec;
+
+/// How long it may take: a slow machine is no reason to go without a box.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What is tried. All but the last must be refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tries {
+    /// A folder in which nothing may be written.
+    pub outside: PathBuf,
+    /// A file that must not be readable.
+    pub secret: PathBuf,
+    /// A process that must not be reachable.
+    pub pid: i32,
+    /// The abstract socket that must not be reachable; empty where the system cannot fence that.
+    pub socket: String,
+    /// A folder in which a file can be written.
+    pub allowed: PathBuf,
+}
+
+impl Tries {
+    /// As arguments of ralph.
+    pub fn arguments(&self) -> Vec<OsString> {
+        vec![
+            TRIES.into(),
+            self.outside.clone().into(),
+            self.secret.clone().into(),
+            self.pid.to_string().into(),
+            self.socket.clone().into(),
+            self.allowed.clone().into(),
+        ]
+    }
+
+    /// Reads them again, without the name of the command.
+    pub fn read(arguments: &[OsString]) -> Option<Self> {
+        let [outside, secret, pid, socket, allowed] = arguments else { return None };
+        Some(Self {
+            outside: outside.into(),
+            secret: secret.into(),
+            pid: pid.to_str()?.parse().ok()?,
+            socket: socket.to_str()?.to_owned(),
+            allowed: allowed.into(),
+        })
+    }
+
+    /// Tries everything, and says what went otherwise than it must.
+    pub fn go(&self) -> Vec<&'static str> {
+        let mut wrong = Vec::new();
+        let mut forbid = |worked: bool, what| wrong.extend(worked.then_some(what));
+        forbid(fs::write(self.outside.join("written"), "x").is_ok(), "it can write outside");
+        let touched = fs::File::open(&self.outside)
+            .and_then(|folder| folder.set_modified(std::time::UNIX_EPOCH));
+        // Landlock lets times and modes be changed; a box of mounts does not.
+        drop(touched);
+        forbid(
+            fs::read(&self.secret).is_ok_and(|text| !text.is_empty()),
+            "it can read what is hidden",
+        );
+        let reached = Pid::from_raw(self.pid).is_some_and(|pid| test_kill_process(pid).is_ok());
+        forbid(reached, "it can signal processes outside");
+        if !self.socket.is_empty() {
+            let address = SocketAddr::from_abstract_name(self.socket.as_bytes());
+            let reached = address.and_then(|address| UnixStream::connect_addr(&address)).is_ok();
+            forbid(reached, "it can reach sockets outside");
+        }
+        let allowed = fs::write(self.allowed.join("self-test"), "x").is_ok();
+        let _ = fs::remove_file(self.allowed.join("self-test"));
+        forbid(!allowed, "it cannot write where it must");
+        wrong
+    }
+}
+
+/// Why a box is not to be trusted, or cannot be made.
+pub(super) fn run(sandbox: &Sandbox, house: &House) -> Result<(), String> {
+    let text = |error: io::Error| format!("the self-test cannot be prepared: {error}");
+    let place = house.caches.folder().parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(place).map_err(text)?;
+    let folder = tempfile::Builder::new().prefix("self-test-").tempdir_in(place).map_err(text)?;
+    let (outside, hidden) = (folder.path().join("outside"), folder.path().join("hidden"));
+    fs::create_dir(&outside).map_err(text)?;
+    fs::create_dir(&hidden).map_err(text)?;
+    let secret = hidden.join("secret");
+    fs::write(&secret, "canary").map_err(text)?;
+    let name = format!("ralph-self-test-{}", std::process::id());
+    let listener = SocketAddr::from_abstract_name(name.as_bytes())
+        .and_then(|address| UnixListener::bind_addr(&address));
+    let allowed = house.caches.of_name("self-test");
+    fs::create_dir_all(&allowed).map_err(text)?;
+    let tries = Tries {
+        outside,
+        secret,
+        pid: rustix::process::getpid().as_raw_nonzero().get(),
+        socket: if listener.is_ok() && has_scopes() { name } else { String::new() },
+        allowed,
+    };
+    let mut house = house.clone();
+    house.hidden.push(hidden);
+    let command = CommandSpec {
+        program: sandbox.ralph().into(),
+        args: tries.arguments(),
+        folder: "/".into(),
+        env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+        stdin: vec![],
+    };
+    let guest = Guest {
+        kind: Kind::Judge,
+        worktree: house.project.root.clone(),
+        writable: vec![],
+        binds: vec![Bind::readable(&tries.outside)],
+        read_only: vec![],
+        environment: vec![],
+    };
+    let tested = Sandbox::like(sandbox, house);
+    let wrapped = tested.wrap(command, &guest).map_err(text)?;
+    let ran = crate::probe::run_spec(&wrapped.command, PATIENCE);
+    let _ = fs::remove_dir(&tries.allowed);
+    match ran.end {
+        Ended::Exited(0) => Ok(()),
+        Ended::TimedOut => Err("the self-test did not end".to_owned()),
+        Ended::Interrupted => Err("the self-test was interrupted".to_owned()),
+        Ended::NotStarted(error) => Err(error),
+        Ended::Exited(_) => Err(match ran.output.trim() {
+            "" => "the self-test failed without a word".to_owned(),
+            said => said.lines().last().unwrap_or(said).to_owned(),
+        }),
+    }
+}
+
+/// Whether Landlock can fence abstract sockets and signals: from its sixth version.
+fn has_scopes() -> bool {
+    super::inside::landlock_version() >= 6
+}

@@ -1,0 +1,209 @@
+//! The two stages of ralph around a boxed program, as arguments of hidden commands.
+//!
+//! ```text
+//!   keeper ── ralph __box ⇒ bwrap ── bwrap (pid 1) ── ralph __inside ⇒ program
+//!             joins cgroups,                          limits, Landlock,
+//!             ignores INT, TERM, HUP                  seccomp, signals as ever
+//! ```
+//!
+//! The first stage becomes `bwrap`, which must survive the signals that are meant for the program: it dies
+//! only by KILL, and with it everything in the box. The second becomes the program, unless the box has a
+//! network of its own: then it stays beside the program and carries its connections to the proxy.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// The hidden command of the first stage.
+pub const OUTER: &str = "__box";
+/// The hidden command of the second stage.
+pub const INNER: &str = "__inside";
+/// The hidden command that tries what is forbidden.
+pub const TRIES: &str = "__box-test";
+/// The exit code of a stage that could not go on, as `env` and `nohup` have it.
+pub const FAILED: i32 = 125;
+/// How a stage begins its last words.
+pub const SAYS: &str = "ralph: the box: ";
+
+/// What everything in a box may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Limits {
+    /// Processes and threads; 0 is no limit.
+    pub processes: u64,
+    /// Bytes of memory; `None` is no limit.
+    pub memory: Option<u64>,
+    /// Bytes of one file; `None` is no limit.
+    pub file_size: Option<u64>,
+}
+
+/// What the first stage is told.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outer {
+    /// Files of control groups that it writes its pid into.
+    pub groups: Vec<PathBuf>,
+    /// What it becomes.
+    pub command: Vec<OsString>,
+}
+
+/// What the second stage is told.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Inner {
+    /// Limits of a process.
+    pub limits: Limits,
+    /// Where the program may write; nothing at all is no Landlock.
+    pub writable: Vec<PathBuf>,
+    /// What it may not even read. Only where nothing can be mounted.
+    pub hidden: Vec<PathBuf>,
+    /// The socket of the proxy, where the box has a network of its own.
+    pub proxy: Option<PathBuf>,
+    /// Ports of the loopback that lead to the same ports outside, by the proxy.
+    pub ports: Vec<u16>,
+    /// The system calls that nobody needs are refused.
+    pub seccomp: bool,
+    /// What it becomes.
+    pub command: Vec<OsString>,
+}
+
+impl Outer {
+    /// As arguments of ralph.
+    pub fn arguments(&self) -> Vec<OsString> {
+        let mut all = vec![OUTER.into()];
+        for group in &self.groups {
+            all.extend(["--group".into(), group.into()]);
+        }
+        all.push("--".into());
+        all.extend(self.command.iter().cloned());
+        all
+    }
+
+    /// Reads them again, without the name of the command.
+    pub fn read(arguments: &[OsString]) -> Option<Self> {
+        let mut read = Self::default();
+        read.command = options(arguments, |name, value| match name {
+            "--group" => {
+                read.groups.push(value.into());
+                true
+            }
+            _ => false,
+        })?;
+        Some(read)
+    }
+}
+
+impl Inner {
+    /// As arguments of ralph.
+    pub fn arguments(&self) -> Vec<OsString> {
+        let mut all: Vec<OsString> = vec![INNER.into()];
+        let mut say = |name: &str, value: OsString| all.extend([name.into(), value]);
+        if self.limits.processes > 0 {
+            say("--processes", self.limits.processes.to_string().into());
+        }
+        if let Some(memory) = self.limits.memory {
+            say("--memory", memory.to_string().into());
+        }
+        if let Some(size) = self.limits.file_size {
+            say("--file-size", size.to_string().into());
+        }
+        for path in &self.writable {
+            say("--writable", path.into());
+        }
+        for path in &self.hidden {
+            say("--hidden", path.into());
+        }
+        if let Some(proxy) = &self.proxy {
+            say("--proxy", proxy.into());
+        }
+        for port in &self.ports {
+            say("--port", port.to_string().into());
+        }
+        if self.seccomp {
+            say("--seccomp", "on".into());
+        }
+        all.push("--".into());
+        all.extend(self.command.iter().cloned());
+        all
+    }
+
+    /// Reads them again, without the name of the command.
+    pub fn read(arguments: &[OsString]) -> Option<Self> {
+        let mut read = Self::default();
+        read.command = options(arguments, |name, value| {
+            let number = || value.to_str().and_then(|text| text.parse::<u64>().ok());
+            match name {
+                "--processes" => number().map(|n| read.limits.processes = n).is_some(),
+                "--memory" => number().map(|n| read.limits.memory = Some(n)).is_some(),
+                "--file-size" => number().map(|n| read.limits.file_size = Some(n)).is_some(),
+                "--writable" => {
+                    read.writable.push(value.into());
+                    true
+                }
+                "--hidden" => {
+                    read.hidden.push(value.into());
+                    true
+                }
+                "--proxy" => {
+                    read.proxy = Some(value.into());
+                    true
+                }
+                "--port" => {
+                    let port = number().and_then(|n| u16::try_from(n).ok());
+                    port.map(|port| read.ports.push(port)).is_some()
+                }
+                "--seccomp" => {
+                    read.seccomp = value == "on";
+                    true
+                }
+                _ => false,
+            }
+        })?;
+        Some(read)
+    }
+}
+
+/// Takes options with a value each up to `--`; what follows is the command, which there must be.
+fn options(
+    arguments: &[OsString],
+    mut take: impl FnMut(&str, &OsStr) -> bool,
+) -> Option<Vec<OsString>> {
+    let mut rest = arguments.iter();
+    loop {
+        let name = rest.next()?.to_str()?;
+        if name == "--" {
+            let command: Vec<OsString> = rest.cloned().collect();
+            return (!command.is_empty()).then_some(command);
+        }
+        if !take(name, rest.next()?) {
+            return None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_stage_is_told_is_read_back() {
+        let outer = Outer { groups: vec!["/a b".into()], command: vec!["x".into(), "--".into()] };
+        assert_eq!(Outer::read(&outer.arguments()[1..]), Some(outer));
+        let inner = Inner {
+            limits: Limits { processes: 7, memory: Some(8), file_size: Some(9) },
+            writable: vec!["/w".into(), "--".into()],
+            hidden: vec!["/h".into()],
+            proxy: Some("/p".into()),
+            ports: vec![1, 65535],
+            seccomp: true,
+            command: vec!["x".into(), "--seccomp".into()],
+        };
+        assert_eq!(Inner::read(&inner.arguments()[1..]), Some(inner));
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for wrong in
+            [&["--"][..], &[], &["--port", "70000", "--", "x"], &["--what", "1", "--", "x"]]
+        {
+            let words: Vec<OsString> = wrong.iter().map(Into::into).collect();
+            assert_eq!(Inner::read(&words), None, "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The files of an agent. A session works with a folder of its own: the person's settings lie in it to be
+//! read, its login is copied in and, when the agent has renewed it, taken back. So nothing that a session
+//! leaves there (a hook, a command, a setting) is ever run outside of a box.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::ports::Bind;
+use crate::project::write_privately;
+
+/// A login is at most so long.
+const LONGEST: u64 = 256 << 10;
+
+/// What an agent keeps in the person's home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AgentState {
+    /// The folder below the home.
+    pub folder: &'static str,
+    /// The variable that names another one.
+    pub variable: &'static str,
+    /// What the person has set: shown, to be read.
+    pub settings: &'static [&'static str],
+    /// Logins in that folder: copied in, and taken back when they are newer.
+    pub logins: &'static [&'static str],
+    /// A file beside the folder, which belongs into it where the variable is set.
+    pub beside: &'static str,
+    /// Where the agent reaches its model, unless a variable says otherwise: the variable and the host.
+    pub endpoint: (&'static str, &'static str),
+}
+
+/// The state of one agent for one project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OwnState {
+    what: AgentState,
+    /// The person's folder.
+    real: PathBuf,
+    /// The sessions' folder.
+    own: PathBuf,
+}
+
+impl OwnState {
+    /// `None` for an agent that keeps nothing.
+    pub(super) fn new(
+        what: AgentState,
+        caches: &Path,
+        home: Option<&Path>,
+        environment: &[(OsString, OsString)],
+    ) -> Option<Self> {
+        if what.folder.is_empty() {
+            return None;
+        }
+        let set = environment.iter().find(|(name, _)| name == what.variable);
+        let set = set.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute());
+        let real = set.or_else(|| Some(home?.join(what.folder)))?;
+        let own = caches.join("agents").join(what.folder.trim_start_matches('.'));
+        Some(Self { what, real, own })
+    }
+
+    /// Makes the folder, and copies into it what the agent needs to be logged in.
+    pub(super) fn copy_in(&self) -> io::Result<()> {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.own)?;
+        for (from, to) in self.copied() {
+            if is_newer(&from, &to)
+                && let Some(text) = read_plainly(&from)
+            {
+                write_privately(&to, &text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a login back that was renewed.
+    pub(super) fn take_back(&self) -> io::Result<()> {
+        for name in self.what.logins {
+            let (real, own) = (self.real.join(name), self.own.join(name));
+            let renewed = real.is_file() && is_newer(&own, &real);
+            let Some(text) = renewed.then(|| read_plainly(&own)).flatten() else { continue };
+            let is_login = serde_json::from_str::<serde_json::Map<_, _>>(&text).is_ok();
+            if is_login && read_plainly(&real).as_ref() != Some(&text) {
+                write_privately(&real, &text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn copied(&self) -> impl Iterator<Item = (PathBuf, PathBuf)> {
+        let logins =
+            self.what.logins.iter().map(|name| (self.real.join(name), self.own.join(name)));
+        let beside = Some(self.what.beside).filter(|name| !name.is_empty());
+        let beside = beside.and_then(|name| {
+            let inside = self.real.join(name);
+            let from = if inside.exists() { inside } else { self.real.parent()?.join(name) };
+            Some((from, self.own.join(name)))
+        });
+        logins.chain(beside)
+    }
+
+    /// What a box shows.
+    pub(super) fn binds(&self) -> Vec<Bind> {
+        let mut all = vec![Bind::writable(&self.own)];
+        let settings = self.what.settings.iter().map(|name| (self.real.join(name), name));
+        let there = settings.filter(|(path, _)| path.exists());
+        all.extend(there.map(|(path, name)| Bind::readable(path).at(self.own.join(name))));
+        all
+    }
+
+    /// What the agent is told.
+    pub(super) fn environment(&self) -> (OsString, OsString) {
+        (self.what.variable.into(), self.own.clone().into_os_string())
+    }
+}
+
+fn is_newer(one: &Path, other: &Path) -> bool {
+    let changed =
+        |path: &Path| path.symlink_metadata().ok().map(|found| (found.mtime(), found.mtime_nsec()));
+    changed(one).is_some() && changed(one) > changed(other)
+}
+
+/// The text of a file that a session may have replaced by anything.
+fn read_plainly(path: &Path) -> Option<String> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let file: File = OpenOptions::new()
+        .read(true)
+        .custom_flags(i32::try_from(flags.bits()).ok()?)
+        .open(path)
+        .ok()?;
+    let found = file.metadata().ok()?;
+    if !found.is_file() || found.len() > LONGEST {
+        return None;
+    }
+    let mut text = String::new();
+    file.take(LONGEST).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHAT: AgentState = AgentState {
+        folder: ".agent",
+        variable: "AGENT_HOME",
+        settings: &["settings.json", "commands"],
+        logins: &["login.json"],
+        beside: ".agent.json",
+        endpoint: ("", ""),
+    };
+
+    #[test]
+    fn a_login_goes_in_and_comes_back_and_nothing_else_does() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        let real = home.join(".agent");
+        std::fs::create_dir_all(&real).unwrap();
+        std::fs::write(real.join("login.json"), "{\"a\":1}").unwrap();
+        std::fs::write(real.join("settings.json"), "{}").unwrap();
+        std::fs::write(home.join(".agent.json"), "{\"b\":1}").unwrap();
+        let state = OwnState::new(WHAT, &home.join("cache"), Some(home), &[]).unwrap();
+        state.copy_in().unwrap();
+        let own = home.join("cache/agents/agent");
+        assert_eq!(std::fs::read_to_string(own.join("login.json")).unwrap(), "{\"a\":1}");
+        assert_eq!(std::fs::read_to_string(own.join(".agent.json")).unwrap(), "{\"b\":1}");
+        assert_eq!(state.binds().len(), 2);
+        std::fs::write(own.join("login.json"), "{\"a\":2}").unwrap();
+        std::fs::write(own.join("settings.local.json"), "evil").unwrap();
+        state.take_back().unwrap();
+        assert_eq!(std::fs::read_to_string(real.join("login.json")).unwrap(), "{\"a\":2}");
+        assert!(!real.join("settings.local.json").exists());
+    }
+
+    #[test]
+    fn what_is_no_login_is_not_taken_back() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        std::fs::create_dir_all(home.join(".agent")).unwrap();
+        let real = home.join(".agent/login.json");
+        std::fs::write(&real, "{}").unwrap();
+        let state = OwnState::new(WHAT, &home.join("cache"), Some(home), &[]).unwrap();
+        state.copy_in().unwrap();
+        let own = home.join("cache/agents/agent/login.json");
+        std::fs::write(&own, "no JSON").unwrap();
+        state.take_back().unwrap();
+        std::fs::remove_file(&own).unwrap();
+        std::fs::write(home.join("other"), "{\"stolen\":1}").unwrap();
+        std::os::unix::fs::symlink(home.join("other"), &own).unwrap();
+        state.take_back().unwrap();
+        assert_eq!(std::fs::read_to_string(&real).unwrap(), "{}");
+    }
+}
