@@ -23,10 +23,18 @@ const NOT_SETTINGS: [&str; 6] = [
     "RALPH_SCOPE_BRANCH",
 ];
 
-/// The levels of the sandbox from weak to strong. Two of them are equally strong on different
-/// systems.
-const LEVELS: [(&str, u8); 5] =
-    [("none", 0), ("landlock", 1), ("auto", 2), ("seatbelt", 3), ("full", 3)];
+/// The levels of the sandbox from weak to strong, two of them equally strong on different systems; and
+/// what a network lets through.
+const LEVELS: [(&str, u8); 8] = [
+    ("none", 0),
+    ("landlock", 1),
+    ("auto", 2),
+    ("seatbelt", 3),
+    ("full", 3),
+    ("allow-all", 0),
+    ("allowlist", 1),
+    ("deny", 2),
+];
 
 /// Everything the configuration is made from, already read.
 #[derive(Debug, Clone, Default)]
@@ -83,16 +91,7 @@ impl Config {
         warnings.extend(read.warnings);
         for found in read.values {
             if owner == Owner::Repo && found.setting.reach == Reach::RaiseOnly {
-                let now = self.text(&found.key).to_owned();
-                let View::Text(wanted) = found.value.view() else {
-                    continue;
-                };
-                if rank(wanted) < rank(&now) {
-                    let message = format!(
-                        "`{} = \"{wanted}\"` is ignored: the repo's file may only raise it from \
-                         \"{now}\"; to lower it, use your own config file or --set",
-                        found.key
-                    );
+                if let Some(message) = self.loosened(&found.key, &found.value) {
                     warnings.push(Warning { message, place: Some(found.place) });
                     continue;
                 }
@@ -103,6 +102,34 @@ impl Config {
             self.gates = Some((gates, origin(place)));
         }
         Ok(())
+    }
+
+    /// Why a value of the repo's file does not count: it is looser than what holds so far.
+    fn loosened(&self, key: &str, value: &Value) -> Option<String> {
+        const REMEDY: &str = "to lower it, use your own config file or --set";
+        let (wanted, now) = (value.view(), self.view(key));
+        if key == "sandbox.network.allowed" {
+            // The repo may name hosts only where it is the repo that closed the rest.
+            let own = [key, "sandbox.network.policy"].map(|key| self.held.get(key));
+            let own = own.iter().flatten().any(|(_, origin)| matches!(origin, Origin::User(_)));
+            return own.then(|| {
+                format!("`{key}` is ignored: your own config says what may be reached; {REMEDY}")
+            });
+        }
+        let looser = match (&wanted, &now) {
+            (View::Text(wanted), View::Text(now)) if key.starts_with("sandbox.limits.") => {
+                let size = |text: &str| super::value::size(text).unwrap_or(u64::MAX);
+                size(wanted) > size(now)
+            }
+            (View::Text(wanted), View::Text(now)) => rank(wanted) < rank(now),
+            (View::Whole(wanted), View::Whole(now)) => wanted > now,
+            _ => false,
+        };
+        looser.then(|| {
+            format!(
+                "`{key} = {wanted}` is ignored: the repo's file may only raise it from {now}; {REMEDY}"
+            )
+        })
     }
 
     fn lay_env(

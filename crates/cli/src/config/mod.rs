@@ -13,6 +13,7 @@
 //! | `resolved` | the result: every value, and where it comes from |
 //! | `presets` | values that the preset decides |
 //! | `show` | `ralph config show` |
+//! | `write` | one setting written into a file of the person's |
 //! | `reference` | the JSON Schema and the reference page |
 //!
 //! Nothing here reads a file or the environment: everything comes in as [`Sources`].
@@ -29,6 +30,7 @@ mod resolved;
 mod settings;
 mod show;
 mod value;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -43,3 +45,4 @@ pub use resolved::{Config, Entry, Origin};
 pub use settings::{AGENTS, DEFAULTS, Reach, SETTINGS, Setting};
 pub use show::show;
 pub use value::{Lit, View, duration};
+pub(crate) use write::with_text;

@@ -39,7 +39,7 @@ pub enum Reach {
     UserOnly,
     /// The repo's file may only name a path beneath the repo.
     BeneathRepo,
-    /// The repo's file may raise it but not lower it.
+    /// The repo's file may make it stricter but not looser.
     RaiseOnly,
 }
 
@@ -177,12 +177,12 @@ pub static SETTINGS: &[Setting] = &[
     guarded("sandbox.writable", PATHS, NONE, Reach::UserOnly),
     guarded("sandbox.readable", PATHS, NONE, Reach::UserOnly),
 
-    row("sandbox.network.policy", NETWORK, Lit::Text("allow-all")),
-    row("sandbox.network.allowed", TEXTS, NONE),
+    guarded("sandbox.network.policy", NETWORK, Lit::Text("allow-all"), Reach::RaiseOnly),
+    guarded("sandbox.network.allowed", TEXTS, NONE, Reach::RaiseOnly),
 
-    row("sandbox.limits.processes", FROM_ONE, Lit::Whole(4096)),
-    row("sandbox.limits.memory", Kind::Size, EMPTY),
-    row("sandbox.limits.file_size", Kind::Size, EMPTY),
+    guarded("sandbox.limits.processes", FROM_ONE, Lit::Whole(4096), Reach::RaiseOnly),
+    guarded("sandbox.limits.memory", Kind::Size, EMPTY, Reach::RaiseOnly),
+    guarded("sandbox.limits.file_size", Kind::Size, EMPTY, Reach::RaiseOnly),
 
     guarded("store.path", Kind::Path, Lit::Text(".ralph/progress.db"), Reach::BeneathRepo),
 

@@ -27,6 +27,14 @@ pub(crate) fn wanted(config: &Config) -> Wanted {
     Wanted::named(config.text("sandbox.level")).unwrap_or(Wanted::Auto)
 }
 
+/// The level that a run would have, without trying it.
+pub(super) fn foreseen(config: &Config) -> Level {
+    match wanted(config) {
+        Wanted::Exactly(level) => level,
+        Wanted::Auto => sandbox::likely(),
+    }
+}
+
 /// The box of a run with these agents; what cannot be given is refused, not lowered.
 pub(super) fn of_run(
     project: &Project,
@@ -61,8 +69,25 @@ pub(super) fn of_run(
     Ok(boxed)
 }
 
+/// What a person who begins is told of the box.
+pub(crate) fn offer(project: &Project, context: &mut Context<'_>) -> Result<Vec<String>, CliError> {
+    let config = context.config()?;
+    let house = house(project, &config, &[], context);
+    Ok(match sandbox::choose(wanted(&config), house, &context.environment.search_path) {
+        Ok(choice) => {
+            let level = choice.sandbox.level();
+            let mut lines = vec![format!("the box of sessions here: {level}")];
+            lines.extend(choice.next.as_ref().map(|next| {
+                format!("a better one can be had: {} (or: ralph doctor --fix)", better(next))
+            }));
+            lines
+        }
+        Err(error) => vec![format!("{error}; see: ralph doctor")],
+    })
+}
+
 /// How a better level is had.
-pub(crate) fn better(next: &Unavailable) -> String {
+fn better(next: &Unavailable) -> String {
     let Unavailable { level, why, remedies, .. } = next;
     match remedies.first() {
         Some(remedy) => format!("for the level {level}: {remedy}"),

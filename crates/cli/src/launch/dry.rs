@@ -10,10 +10,11 @@ use ralph_engine::clock;
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::Store;
 use ralph_engine::run::{IterationRetry, PromptError, PromptFor, Shape};
+use ralph_engine::sandbox::Level;
 use ralph_ui::dry_run::DryRun;
 
 use super::source::plan_error;
-use super::{Plan, Wishes, agent, peek_text};
+use super::{Plan, Wishes, agent, boxes, peek_text};
 use crate::error::CliError;
 use crate::exit_codes::Exit;
 use crate::wire::Context;
@@ -59,12 +60,13 @@ pub(super) fn text(
         environment: agent::environment(context.environment, &plan.config),
         prompt,
         model: None,
-        permissions: Permissions::Tools(match &wishes.tools {
-            Some(tools) => tools.clone(),
-            None => {
-                plan.config.list("agent.allowed_tools").into_iter().map(str::to_owned).collect()
-            }
-        }),
+        permissions: match (boxes::foreseen(&plan.config), &wishes.tools) {
+            (Level::None, Some(tools)) => Permissions::Tools(tools.clone()),
+            (Level::None, None) => Permissions::Tools(
+                plan.config.list("agent.allowed_tools").into_iter().map(str::to_owned).collect(),
+            ),
+            _ => Permissions::Boxed,
+        },
         cassette: plan.agent.cassette.clone(),
         session: None,
     };
@@ -84,7 +86,7 @@ pub(super) fn text(
         own_tokens: own.min(size) as u64,
         gates: plan.gates.iter().map(|gate| format!("{}: {}", gate.name, gate.command)).collect(),
         verifier: plan.policy.verify.as_ref().map(ToString::to_string),
-        level: "none".to_owned(),
+        level: boxes::foreseen(&plan.config).to_string(),
     };
     Ok(page.text())
 }

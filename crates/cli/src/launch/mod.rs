@@ -58,7 +58,7 @@ use crate::exit_codes::Exit;
 use crate::wire::Context;
 
 pub(crate) use agent::{Found, find_program};
-pub(crate) use boxes::Boxed;
+pub(crate) use boxes::{Boxed, house, offer as box_offer, wanted as wanted_level};
 pub(crate) use display::{Shown, options as display_options};
 pub(crate) use feature::{FeatureWork, Stage};
 pub(crate) use notify::wished as wished_notifiers;

@@ -70,6 +70,21 @@ pub fn choose(wanted: Wanted, house: House, search: &[PathBuf]) -> Result<Choice
     Ok(none(first))
 }
 
+/// The level that `auto` most likely comes to here. Nothing is tried.
+pub fn likely() -> Level {
+    if cfg!(target_os = "macos") {
+        return Level::Seatbelt;
+    }
+    if find_bwrap(&[], Path::new("/nowhere")).is_some() {
+        return Level::Full;
+    }
+    #[cfg(target_os = "linux")]
+    if super::inside::landlock_version() > 0 {
+        return Level::Landlock;
+    }
+    Level::None
+}
+
 fn none(next: Option<Unavailable>) -> Choice {
     Choice { sandbox: Sandbox::none(), text: words(Level::None).to_owned(), next }
 }

@@ -41,7 +41,7 @@ pub mod stages;
 mod state;
 
 pub use caches::Caches;
-pub use choose::{Choice, Unavailable, choose};
+pub use choose::{Choice, Unavailable, choose, likely};
 pub use house::{Guest, House, Kind, Room, Sandbox};
 pub use level::{Level, Wanted};
 pub use stages::Limits;

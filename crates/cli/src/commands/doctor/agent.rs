@@ -236,18 +236,6 @@ pub(super) fn permissions(config: &Config) -> Check {
     Check::ok("permissions", format!("allowed tools: {list}"))
 }
 
-/// Which box the agent gets. There is none, and that is said.
-pub(super) fn sandbox(config: &Config) -> Check {
-    const RISK: &str = "sessions act with all your rights";
-    match config.text("sandbox.level") {
-        "none" => Check::ok("sandbox", format!("none, as the settings say: {RISK}")),
-        "auto" => Check::warn("sandbox", format!("none is built into this version: {RISK}"))
-            .remedy("use a machine or a container that you can lose, or accept it: sandbox.level = \"none\" in your own config"),
-        level => Check::fail("sandbox", format!("{level} is asked for, and this version has no box"))
-            .remedy("--set sandbox.level=none, or set it in your own config"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::check::State;

@@ -8,6 +8,7 @@ mod git;
 mod leftovers;
 mod notify;
 mod private;
+mod sandbox;
 mod state;
 mod worktrees;
 
@@ -24,13 +25,14 @@ use crate::wire::Context;
 ///
 /// Looks at git, the keys that sign, the repository, the settings, the disk, the store, the files that are
 /// ralph's, what dead runs and worktrees left, what `ralph init` installs, the way to the server for pull
-/// requests, the agent with its version and its login, and its permissions; then runs the gates, each
+/// requests, the agent with its version and its login, its permissions and the box; then runs the gates, each
 /// within its timeout. Asks no network unless told to. Ends with exit code 1 when a line says fail.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph doctor --fix")]
 pub(crate) struct DoctorArgs {
     /// Do what is safe first: write what `ralph init` would, close files of ralph's to other users, remove
-    /// what is left of half-made worktrees and half-written state
+    /// what is left of half-made worktrees and half-written state, install what the box needs (as root) and
+    /// write a better level of it into your own config
     #[arg(long)]
     fix: bool,
     /// Ask the server for pull requests, too
@@ -58,6 +60,7 @@ pub(crate) fn cmd_doctor(args: &DoctorArgs, context: &mut Context<'_>) -> Done {
         report.agents(&config)?;
         return report.end();
     };
+    let boxed = sandbox::look(project, &config, report.context);
     report.add(git::repository(project))?;
     let signed = git::signed(&project.worktree, &config, report.context.environment);
     if let Some(check) = signed {
@@ -75,6 +78,7 @@ pub(crate) fn cmd_doctor(args: &DoctorArgs, context: &mut Context<'_>) -> Done {
     report.add(state::installed(project))?;
     report.add(forge::look(project, &config, report.context, args.online))?;
     report.agents(&config)?;
+    report.add(boxed)?;
     for gate in gates::all(project, &config) {
         let check = match gate {
             Ok(gate) => {
@@ -107,6 +111,7 @@ fn fix(project: &Project, context: &mut Context<'_>) {
     let mut done = leftovers::fix(project);
     done.extend(worktrees::fix(project, &config));
     done.extend(private::fix(project, &config));
+    done.extend(sandbox::fix(project, &config, context));
     for done in done {
         context.out.note(done);
     }
@@ -139,7 +144,6 @@ impl Report<'_, '_> {
             }
         }
         self.add(agent::permissions(config))?;
-        self.add(agent::sandbox(config))?;
         for check in notify::channels(config, self.context) {
             self.add(check)?;
         }

@@ -15,6 +15,7 @@ use ralph_ui::style::Meaning;
 pub(crate) use install::{Did, Mode, Step, UNTOUCHED_GO, found_commands, install, is_as_written};
 
 use crate::error::{CliError, Done};
+use crate::launch;
 use crate::wire::Context;
 
 /// Prepare a repository: settings, prompt, test command, agent skills and hooks
@@ -74,6 +75,9 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
             "{files} could not be written; the rest is in place"
         ))
         .hint("mend what is named above, then run it again: ralph init"));
+    }
+    for line in launch::box_offer(&project, context)? {
+        context.out.note(line);
     }
     context.out.note("next: ralph doctor");
     Ok(())

@@ -179,6 +179,31 @@ fn the_repo_only_raises_the_level() {
 }
 
 #[test]
+fn the_repo_only_closes_the_network_and_lowers_limits() {
+    let both = |own: &str, repos: &str, key: &str| {
+        let own = user(&format!("[sandbox]\n{own}")).user;
+        let loaded = loaded(Sources { user: own, ..repo(&format!("[sandbox]\n{repos}")) });
+        (loaded.config.view(key).to_string(), loaded.warnings.len())
+    };
+    let (policy, allowed) = ("sandbox.network.policy", "sandbox.network.allowed");
+    let (processes, memory) = ("sandbox.limits.processes", "sandbox.limits.memory");
+    for (own, repos, key, now, warned) in [
+        ("", "network.policy = 'deny'", policy, "\"deny\"", 0),
+        ("network.policy = 'deny'", "network.policy = 'allow-all'", policy, "\"deny\"", 1),
+        ("network.policy = 'allowlist'", "network.policy = 'deny'", policy, "\"deny\"", 0),
+        ("network.policy = 'allowlist'", "network.allowed = ['evil.org']", allowed, "[]", 1),
+        ("", "network.allowed = ['a.org']", allowed, "[\"a.org\"]", 0),
+        ("", "limits.processes = 9000", processes, "4096", 1),
+        ("", "limits.processes = 100", processes, "100", 0),
+        ("limits.memory = '1GiB'", "limits.memory = ''", memory, "\"1GiB\"", 1),
+        ("limits.memory = '1GiB'", "limits.memory = '2GiB'", memory, "\"1GiB\"", 1),
+        ("", "limits.memory = '2GiB'", memory, "\"2GiB\"", 0),
+    ] {
+        assert_eq!(both(own, repos, key), (now.to_owned(), warned), "{own} and {repos}");
+    }
+}
+
+#[test]
 fn gates_of_the_repo_replace_the_users() {
     let own = user("[[gate]]\nname = 'own'\ncommand = 'true'").user;
     let text = "[[gate]]\nname = 'test'\ncommand = 'make'\ntimeout = '10m'\n\

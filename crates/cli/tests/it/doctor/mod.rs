@@ -278,7 +278,10 @@ fn settings_store_and_sandbox_are_judged() {
     assert!(line(&text, "settings").0 == "fail" && text.contains("ralph.toml:2:15"), "{text}");
     env.write("ralph.toml", "[loop]\nmax_retrys = 1\n");
     assert_eq!(line(&env.ralph(&["doctor"]).stdout, "settings").0, "warn");
-    env.write("ralph.toml", "[sandbox]\nlevel = \"full\"\n[agent]\nallowed_tools = [\"Read\"]\n");
+    env.write(
+        "ralph.toml",
+        "[sandbox]\nlevel = \"seatbelt\"\n[agent]\nallowed_tools = [\"Read\"]\n",
+    );
     let text = env.ralph(&["doctor"]).stdout;
     assert_eq!(line(&text, "sandbox").0, "fail");
     assert_eq!(line(&text, "permissions").0, "warn");
@@ -286,6 +289,26 @@ fn settings_store_and_sandbox_are_judged() {
     let text = env.ralph(&["doctor", "--fix"]).stdout;
     assert!(line(&text, "store").0 == "fail" && text.contains("mv "), "{text}");
     assert!(!env.repo().join("PROMPT_build.md").exists(), "nothing is written beside another tool");
+}
+
+#[test]
+fn a_better_box_is_offered_and_written_into_the_persons_own_file() {
+    let env = healthy();
+    let own = env.home().join(".config/ralph/config.toml");
+    std::fs::create_dir_all(own.parent().unwrap()).unwrap();
+    std::fs::write(&own, "# mine\n[sandbox]\nlevel = \"none\" # for now\n").unwrap();
+    let text = env.ralph(&["doctor"]).stdout;
+    assert_eq!(line(&text, "sandbox").0, "ok");
+    if !text.contains("works here") {
+        ralph_testkit::skip("a better box: none works here");
+        return;
+    }
+    let ran = env.ralph(&["doctor", "--fix"]);
+    assert!(ran.stderr.contains("wrote sandbox.level"), "{}", ran.stderr);
+    let now = std::fs::read_to_string(&own).unwrap();
+    assert!(now.starts_with("# mine\n") && now.contains("# for now"), "{now}");
+    assert!(now.contains("level = \"full\"") || now.contains("level = \"landlock\""), "{now}");
+    assert!(env.ralph(&["doctor"]).stdout.contains("writes only in"), "{now}");
 }
 
 #[test]
