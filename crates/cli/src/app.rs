@@ -92,6 +92,8 @@ enum Command {
     Help(commands::help::HelpArgs),
     #[command(name = ralph_engine::agents::script::COMMAND, hide = true)]
     ScriptAgent(commands::script_agent::ScriptAgentArgs),
+    #[command(name = ralph_engine::vcs::look::COMMAND, hide = true)]
+    Look(commands::look::LookArgs),
     #[command(name = "__crash-points", hide = true)]
     CrashPoints(commands::crash_points::CrashPointsArgs),
 }
@@ -170,6 +172,7 @@ fn dispatch(command: Option<Command>, context: &mut Context<'_>) -> Result<(), C
         Some(Command::ScriptAgent(args)) => {
             commands::script_agent::cmd_script_agent(&args, context)
         }
+        Some(Command::Look(args)) => commands::look::cmd_look(&args, context),
         Some(Command::CrashPoints(args)) => {
             commands::crash_points::cmd_crash_points(&args, context)
         }

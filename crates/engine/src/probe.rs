@@ -68,6 +68,11 @@ pub(crate) fn run_spec(spec: &CommandSpec, timeout: Duration) -> Probe {
     run_spec_until(spec, timeout, told_to_stop())
 }
 
+/// The same, but it goes on when we are told to stop.
+pub(crate) fn finish(spec: &CommandSpec, timeout: Duration) -> Probe {
+    run_spec_until(spec, timeout, std::future::pending())
+}
+
 fn run_until(
     program: &Path,
     arguments: &[&str],

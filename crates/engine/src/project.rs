@@ -158,13 +158,14 @@ impl Project {
 
     /// The exclude file, its text, and the lines it lacks.
     fn excluded(&self) -> Result<(PathBuf, String, Vec<&'static str>), ProjectError> {
-        const LINES: [&str; 7] = [
+        const LINES: [&str; 8] = [
             "/.ralph/progress.db*",
             "/.ralph/state.toml*",
             "/.ralph/run.lock",
             "/.ralph/logs/",
             "/.ralph/plans/",
             "/.ralph/worktrees/",
+            "/.ralph/box/",
             "/.worktrees/",
         ];
         let path = self.git_dir.join("info").join("exclude");

@@ -5,6 +5,9 @@
 
 #[path = "vcs/bases.rs"]
 mod bases;
+#[cfg(target_os = "linux")]
+#[path = "vcs/boxed/mod.rs"]
+mod boxed;
 #[path = "vcs/branch_names.rs"]
 mod branch_names;
 #[path = "vcs/candidates.rs"]

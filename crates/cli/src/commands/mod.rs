@@ -16,6 +16,7 @@ pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod logs;
+pub(crate) mod look;
 pub(crate) mod loop_;
 pub(crate) mod man;
 pub(crate) mod overview;

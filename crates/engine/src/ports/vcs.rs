@@ -78,6 +78,14 @@ pub enum GitError {
         /// Its name.
         hook: String,
     },
+    /// Something of ours that runs in a box failed.
+    #[error("{what} failed: {message}")]
+    Boxed {
+        /// What it was.
+        what: &'static str,
+        /// What it said.
+        message: String,
+    },
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     File {
@@ -142,6 +150,9 @@ pub struct Candidate {
     pub head_tree: String,
     /// Whether there is something that is not committed.
     pub leftovers: bool,
+    /// The newest commit that sessions made on top of `head` in a git directory of their own: nothing of it
+    /// is on the branch before it is green.
+    pub taken: Option<String>,
 }
 
 /// Work that is safe.
@@ -214,6 +225,23 @@ pub trait Vcs: Send + Sync {
         body: &str,
     ) -> Result<Option<String>, GitError>;
 
+    /// Moves the branch to what sessions committed in a git directory of their own, if they did, where the
+    /// loop commits nothing itself. Returns the commit.
+    fn land(&self, _base: &RunBase, _candidate: &Candidate) -> Result<Option<String>, GitError> {
+        Ok(None)
+    }
+
+    /// A session has ended: where the branch is the loop's own, what it committed in a git directory of its
+    /// own is on that branch from now on.
+    fn take_over(&self) -> Result<(), GitError> {
+        Ok(())
+    }
+
+    /// A text of a session in which commits go by the names that they have now.
+    fn renamed(&self, text: &str) -> String {
+        text.to_owned()
+    }
+
     /// The commit that is checked out. Cheap enough to be asked at any time.
     fn head(&self) -> Result<Option<String>, GitError>;
 
@@ -280,6 +308,7 @@ pub trait Vcs: Send + Sync {
     }
 
     /// What a box has to show so that git works in it: nothing where sessions work on the real directory.
+    /// Otherwise a git directory of their own: the same one for all until the work in it is settled.
     fn shown(&self) -> Result<Shown, GitError> {
         Ok(Shown::default())
     }

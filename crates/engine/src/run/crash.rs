@@ -50,6 +50,10 @@ pub const PUBLISH_POINTS: &[&str] = &["before-push", "after-push", "after-pr"];
 /// The points of a run on a branch that no other run passes.
 pub const BRANCH_POINTS: &[&str] = &["worktree-set-up", "commits-saved"];
 
+/// The points at which a git directory of a session's own is about to be settled.
+pub const BOX_POINTS: &[&str] =
+    &["commits-taken", "commits-mirrored", "commits-landed", "box-removed"];
+
 struct Armed {
     point: String,
     left: AtomicU32,
@@ -69,7 +73,7 @@ pub fn arm(text: &str) -> bool {
 }
 
 fn is_point(name: &str) -> bool {
-    [POINTS, WORKTREE_POINTS, LANDING_POINTS, PUBLISH_POINTS, BRANCH_POINTS]
+    [POINTS, WORKTREE_POINTS, LANDING_POINTS, PUBLISH_POINTS, BRANCH_POINTS, BOX_POINTS]
         .iter()
         .any(|points| points.contains(&name))
 }

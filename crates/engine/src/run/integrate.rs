@@ -238,6 +238,7 @@ impl Crew {
             head: Some(new),
             head_tree: tree.clone(),
             leftovers: false,
+            taken: None,
         };
         // By the tree, and not by where it stands: asked again after a failure, it may stand there already.
         let landing = match tree == judged.tree {
@@ -263,6 +264,7 @@ impl Crew {
             head: Some(commit.to_owned()),
             head_tree: judged.tree.clone(),
             leftovers: false,
+            taken: None,
         });
     }
 

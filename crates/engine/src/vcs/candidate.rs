@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use super::boxed::Boxed;
 use super::entries::{Change, folders_above};
 use super::git::GitError;
 use super::in_place::GitVcs;
@@ -16,6 +17,9 @@ use crate::ports::{Candidate, RunBase};
 impl GitVcs {
     pub(super) fn write_candidate(&self, base: &RunBase) -> Result<Candidate, GitError> {
         self.catch_up();
+        if let Some(boxed) = &self.boxed {
+            return self.seen_candidate(boxed, base);
+        }
         let head = self.position()?.head;
         let head_tree = self.tree_of(head.as_deref())?;
         let scratch = self.worktree_as_index(head.as_deref())?;
@@ -27,12 +31,48 @@ impl GitVcs {
         }
         let tree = scratch.write_tree()?;
         let leftovers = tree != head_tree;
-        Ok(Candidate { tree, head, head_tree, leftovers })
+        Ok(Candidate { tree, head, head_tree, leftovers, taken: None })
+    }
+
+    /// The same by a look from inside a box. What sessions committed is below the work, and `head` is what
+    /// the person has all the same.
+    fn seen_candidate(&self, boxed: &Boxed, base: &RunBase) -> Result<Candidate, GitError> {
+        self.mirror()?;
+        let head = self.position()?.head;
+        let head_tree = self.tree_of(head.as_deref())?;
+        let seen = self.see(boxed)?;
+        let taken = self.beyond(head.as_deref(), &seen)?;
+        let mut tree = seen.tree;
+        let start = self.start_of(base)?;
+        if !start.is_clean() {
+            let below = self.tree_of(taken.as_deref().or(head.as_deref()))?;
+            let changes = self.diff(&below, &tree)?;
+            let kept = untouched(&start, &changes);
+            if !kept.is_empty() {
+                let scratch = Scratch::empty(self.worktree())?;
+                scratch.git(&["read-tree", &tree]).run()?;
+                scratch.set(&tree, kept.iter().map(|c| (&c.path, c.from.as_ref())))?;
+                tree = scratch.write_tree()?;
+            }
+        }
+        let leftovers = tree != head_tree;
+        Ok(Candidate { tree, head, head_tree, leftovers, taken })
+    }
+
+    /// The tree of the worktree overlaid on what is checked out.
+    pub(super) fn worktree_tree(&self, head: Option<&str>) -> Result<String, GitError> {
+        match &self.boxed {
+            Some(boxed) => Ok(self.see(boxed)?.tree),
+            None => self.worktree_as_index(head)?.write_tree(),
+        }
     }
 
     /// Whether the worktree is exactly what is committed. Two git processes; where they cannot tell, the
     /// answer is no, and a candidate tells.
     pub(super) fn is_as_committed(&self, head: &str) -> Result<bool, GitError> {
+        if let Some(boxed) = &self.boxed {
+            return Ok(self.see(boxed)?.tree == self.tree_of(Some(head))?);
+        }
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
         if !scratch.changes_from(head)?.is_empty() {
             return Ok(false);

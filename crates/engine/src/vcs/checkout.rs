@@ -10,11 +10,12 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::boxed::is_no;
 use super::entries::os_path;
 use super::git::{Git, GitError};
 use super::in_place::GitVcs;
 use super::scratch;
-use crate::ports::{Candidate, Checkout};
+use crate::ports::{Bind, Candidate, Checkout};
 use crate::process::{fnv1a, project_key};
 
 impl GitVcs {
@@ -30,7 +31,8 @@ impl GitVcs {
         let name = self.worktree().file_name().unwrap_or_else(|| "checkout".as_ref());
         let folder = held.path().join(name);
         self.write_git_dir(&folder.join(".git"), candidate)?;
-        Git::checkout(&folder, &["read-tree", "--reset", "-u", &candidate.tree]).run()?;
+        let call = Git::checkout(&folder, &["read-tree", "--reset", "-u", &candidate.tree]);
+        self.run_on(call, vec![Bind::writable(held.path())])?;
         for path in self.included(include)? {
             let (from, to) = (self.worktree().join(&path), folder.join(&path));
             copy(&from, &to).map_err(|source| GitError::File { path: from, source })?;
@@ -80,22 +82,37 @@ impl GitVcs {
         let mut file = tempfile::NamedTempFile::new().map_err(file_error)?;
         io::Write::write_all(&mut file, patterns.as_bytes()).map_err(file_error)?;
         let from = format!("--exclude-from={}", file.path().display());
-        let fitting = self.git(&["ls-files", "--others", "--ignored", "-z", &from]).run()?;
+        let call = self.git(&["ls-files", "--others", "--ignored", "-z", &from]);
+        let shown = || vec![Bind::readable(self.worktree()), Bind::readable(file.path())];
+        let mut fitting = self.run_on(call, shown())?;
+        // What comes out of a box ends with its line.
+        fitting.truncate(fitting.iter().rposition(|byte| *byte == 0).map_or(0, |end| end + 1));
         if fitting.is_empty() {
             return Ok(vec![]);
         }
-        let ignored = match self.git(&["check-ignore", "-z", "--stdin"]).input(&fitting).run() {
+        let call = self.git(&["check-ignore", "-z", "--stdin"]).input(&fitting);
+        let ignored = match self.run_on(call, shown()) {
             Ok(ignored) => ignored,
             // It says no when it finds none.
             Err(GitError::Failed { message, .. }) if message.starts_with("exit status") => vec![],
+            Err(error) if is_no(&error) => vec![],
             Err(error) => return Err(error),
         };
         let is_ours =
             |path: &[u8]| path.starts_with(b".ralph/") || path.starts_with(b".worktrees/");
-        let paths = ignored.split(|byte| *byte == 0);
+        let end = ignored.iter().rposition(|byte| *byte == 0).unwrap_or(0);
+        let paths = ignored[..end].split(|byte| *byte == 0);
         // A folder is another repository.
         let wanted = paths.filter(|path| !path.is_empty() && !path.ends_with(b"/"));
         Ok(wanted.filter(|path| !is_ours(path)).map(os_path).collect())
+    }
+
+    /// Runs a git that reads or writes files of sessions: in a box with these places, where there is one.
+    pub(super) fn run_on(&self, call: Git<'_>, places: Vec<Bind>) -> Result<Vec<u8>, GitError> {
+        match &self.boxed {
+            None => call.run(),
+            Some(boxed) => self.boxed_git(boxed, &call, places),
+        }
     }
 
     pub(super) fn included_contents(&self, patterns: &str) -> Result<Vec<(String, u64)>, GitError> {

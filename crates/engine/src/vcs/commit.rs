@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::entries::{Change, RAW, index_info, parse_changes, zeros};
+use super::entries::{Change, RAW, index_info, parse_changes};
 use super::git::GitError;
 use super::in_place::{Author, GitVcs, lock};
 use super::position::Position;
@@ -26,12 +26,16 @@ impl GitVcs {
         body: &str,
     ) -> Result<Option<String>, GitError> {
         let at = self.on_branch(base)?;
-        if !candidate.leftovers {
+        if !candidate.leftovers && candidate.taken.is_none() {
             return Ok(None);
         }
-        let moved = |found| GitError::HeadMoved { expected: candidate.head.clone(), found };
         if at.head != candidate.head {
-            return Err(moved(at.head));
+            return Err(GitError::HeadMoved { expected: candidate.head.clone(), found: at.head });
+        }
+        let below = candidate.taken.as_deref().or(candidate.head.as_deref());
+        if candidate.taken.is_some() && self.tree_of(below)? == candidate.tree {
+            // All of it is committed, and by the session.
+            return self.land_taken(base, candidate).map(|_| None);
         }
         let hooks = self.hooks_folder()?;
         let mut message = message(subject, body);
@@ -39,25 +43,26 @@ impl GitVcs {
             self.pre_commit(folder, base, candidate)?;
             message = self.message_by_hooks(folder, message)?;
         }
-        let changes = self.diff(&candidate.head_tree, &candidate.tree)?;
-        let parents: Vec<&str> = candidate.head.as_deref().into_iter().collect();
+        let parents: Vec<&str> = below.into_iter().collect();
         let id = self.commit_tree(&candidate.tree, &parents, &message, Author::Person)?;
-        let before = candidate.head.clone().unwrap_or_else(|| zeros(&id));
         let logged = format!("ralph: {}", message.lines().next().unwrap_or_default());
-        if let Err(error) = self.git(&["update-ref", "-m", &logged, "HEAD", &id, &before]).run() {
-            // Git compares and moves in one step; ask it who was faster.
-            let found = self.position()?.head;
-            return Err(if found == candidate.head { error } else { moved(found) });
-        }
-        self.remember_tree(&id, &candidate.tree);
-        if let Err(error) = self.refresh_index(&id, &changes) {
-            self.warn(format!("{id} is committed, but the index does not know it yet: {error}"));
-            *lock(&self.unrefreshed) = Some(Unrefreshed { commit: id.clone(), changes });
+        self.move_branch(candidate, &id, &candidate.tree, &logged)?;
+        // Before the last hook: it is to find the commit.
+        if let Some(boxed) = &self.boxed {
+            self.let_go_settled(boxed);
         }
         if let Some(folder) = &hooks {
             self.post_commit(folder);
         }
         Ok(Some(id))
+    }
+
+    /// Brings what was committed into the person's index, now or as soon as nobody else holds it.
+    pub(super) fn bring_into_index(&self, id: &str, changes: Vec<Change>) {
+        if let Err(error) = self.refresh_index(id, &changes) {
+            self.warn(format!("{id} is committed, but the index does not know it yet: {error}"));
+            *lock(&self.unrefreshed) = Some(Unrefreshed { commit: id.to_owned(), changes });
+        }
     }
 
     /// What is checked out, which must be the branch of the run: also where the agent has committed
@@ -81,6 +86,10 @@ impl GitVcs {
             return Ok(());
         }
         self.git(&["update-index", "-z", "--index-info"]).input(lines).run()?;
+        if self.boxed.is_some() {
+            // It would read files of the worktree, and only for the times of them.
+            return Ok(());
+        }
         // So that scripts which only compare times do not see changes; the content is right already.
         let _ = self.git(&["update-index", "-q", "--refresh"]).run();
         Ok(())

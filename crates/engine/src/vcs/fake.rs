@@ -165,7 +165,7 @@ impl State {
         let head_tree = self.write(committed);
         let tree = self.write(files);
         let leftovers = tree != head_tree;
-        Candidate { tree, head: self.head.clone(), head_tree, leftovers }
+        Candidate { tree, head: self.head.clone(), head_tree, leftovers, taken: None }
     }
 }
 

@@ -4,21 +4,29 @@
 //! git that will do, and because one that hangs must not hang the loop.
 
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt;
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use super::boxed::is_no;
 use super::git::{ELSEWHERE, GitError};
 use super::in_place::GitVcs;
 use super::scratch::Scratch;
-use crate::ports::{Candidate, RunBase};
+use crate::ports::{Bind, Candidate, RunBase};
 use crate::probe::{self, Ended};
+use crate::process::CommandSpec;
 
 /// How often in a row the hook may change what is to be committed.
 const MAX_CHANGES: u32 = 2;
 /// How much of a hook's output an error shows: the end of it.
 const SHOWN: usize = 2_000;
+
+/// The longest message that a hook may leave.
+const MOST_WORDS: u64 = 1 << 20;
+/// Where the person's hooks are in a box.
+const HOOKS: &str = "/run/ralph/hooks";
 
 /// What hooks are run with.
 #[derive(Debug)]
@@ -71,9 +79,11 @@ impl GitVcs {
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
         scratch.git(&["read-tree", "--reset", &candidate.tree]).run()?;
         // It says no where a file differs, which is what it was asked to find out.
-        let _ = scratch.git(&["update-index", "-q", "--refresh"]).run();
-        let refused = match self.run_hook(hooks, &hook, &[], Some(&scratch.path())) {
-            Ok(()) if scratch.write_tree()? == candidate.tree => {
+        let places = vec![Bind::readable(self.worktree()), Bind::writable(scratch.folder())];
+        let _ = self.run_on(scratch.git(&["update-index", "-q", "--refresh"]), places);
+        let ran = self.run_hook(hooks, &hook, &[], Some(&scratch.path()), scratch.folder());
+        let refused = match ran {
+            Ok(()) if self.is_still(&scratch, &candidate.tree)? => {
                 hooks.changes.store(0, Ordering::Relaxed);
                 return Ok(());
             }
@@ -91,6 +101,17 @@ impl GitVcs {
         }
     }
 
+    /// Whether an index that a hook was given still holds this tree.
+    fn is_still(&self, scratch: &Scratch<'_>, tree: &str) -> Result<bool, GitError> {
+        let Some(boxed) = &self.boxed else { return Ok(scratch.write_tree()? == tree) };
+        let call = scratch.git(&["diff-index", "--cached", "--quiet", tree, "--"]);
+        match self.boxed_git(boxed, &call, vec![Bind::readable(scratch.folder())]) {
+            Ok(_) => Ok(true),
+            Err(error) if is_no(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The message as `prepare-commit-msg` and `commit-msg` leave it.
     pub(super) fn message_by_hooks(
         &self,
@@ -103,17 +124,22 @@ impl GitVcs {
         if prepare.is_none() && check.is_none() {
             return Ok(message);
         }
-        let path = self.project.own_git_dir()?.join("COMMIT_EDITMSG");
+        // Hooks in a box do not reach git's own folder.
+        let scratch = Scratch::empty(self.worktree())?;
+        let path = match &self.boxed {
+            None => self.project.own_git_dir()?.join("COMMIT_EDITMSG"),
+            Some(_) => scratch.folder().join("COMMIT_EDITMSG"),
+        };
         let file_error = |source| GitError::File { path: path.clone(), source };
         std::fs::write(&path, &message).map_err(file_error)?;
         let name = path.as_os_str().to_string_lossy().into_owned();
         if let Some(hook) = prepare {
-            self.run_hook(hooks, &hook, &[&name, "message"], None)?;
+            self.run_hook(hooks, &hook, &[&name, "message"], None, scratch.folder())?;
         }
         if let Some(hook) = check {
-            self.run_hook(hooks, &hook, &[&name], None)?;
+            self.run_hook(hooks, &hook, &[&name], None, scratch.folder())?;
         }
-        let left = std::fs::read(&path).map_err(file_error)?;
+        let left = read_plain(&path).map_err(file_error)?;
         let left = self.git(&["stripspace"]).input(&left).run()?;
         match String::from_utf8_lossy(&left).into_owned() {
             text if text.trim().is_empty() => Err(GitError::Hook {
@@ -129,7 +155,9 @@ impl GitVcs {
         let (Some(hooks), Some(hook)) = (&self.hooks, executable(folder, "post-commit")) else {
             return;
         };
-        if let Err(error) = self.run_hook(hooks, &hook, &[], None) {
+        let ran = Scratch::empty(self.worktree())
+            .and_then(|scratch| self.run_hook(hooks, &hook, &[], None, scratch.folder()));
+        if let Err(error) = ran {
             self.warn(format!("the commit is made, but {error}"));
         }
     }
@@ -140,6 +168,7 @@ impl GitVcs {
         hook: &Path,
         arguments: &[&str],
         index: Option<&Path>,
+        scratch: &Path,
     ) -> Result<(), GitError> {
         let mut environment = hooks.environment.clone();
         let mut set = |name: &str, value: OsString| {
@@ -152,7 +181,19 @@ impl GitVcs {
         if let Some(index) = index {
             set("GIT_INDEX_FILE", index.into());
         }
-        let ran = probe::run_to_end(hook, arguments, self.worktree(), &environment, hooks.timeout);
+        let ran = match self.lend_private()? {
+            None => {
+                probe::run_to_end(hook, arguments, self.worktree(), &environment, hooks.timeout)
+            }
+            Some(lent) => {
+                for (name, value) in &lent.environment {
+                    environment.retain(|(known, _)| known != name);
+                    environment.push((name.clone(), value.clone()));
+                }
+                let spec = self.hook_in_box(hook, arguments, environment, scratch, lent.binds);
+                probe::finish(&spec, hooks.timeout)
+            }
+        };
         let why = match ran.end {
             Ended::Exited(0) => return Ok(()),
             Ended::Exited(code) => format!("exit code {code}"),
@@ -166,6 +207,58 @@ impl GitVcs {
         let hook = hook.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Err(GitError::Hook { hook, message })
     }
+}
+
+impl GitVcs {
+    /// A hook in a box: the worktree is its to change, and git's own folder is that of the session.
+    fn hook_in_box(
+        &self,
+        hook: &Path,
+        arguments: &[&str],
+        env: Vec<(OsString, OsString)>,
+        scratch: &Path,
+        git: Vec<Bind>,
+    ) -> CommandSpec {
+        let mut binds = vec![Bind::writable(self.worktree())];
+        binds.extend(git);
+        binds.push(Bind::writable(scratch));
+        let mut program = hook.as_os_str().to_owned();
+        let folder = hook.parent().and_then(|folder| folder.canonicalize().ok());
+        // What a session could have put in its place is not the person's hook.
+        if let (Some(folder), Some(name)) = (folder, hook.file_name())
+            && (!folder.starts_with(self.worktree()) || self.is_in_git_dir(&folder))
+        {
+            program = Path::new(HOOKS).join(name).into_os_string();
+            binds.push(Bind::readable(folder).at(HOOKS));
+        }
+        let args = arguments.iter().map(Into::into).collect();
+        let folder = self.worktree().to_owned();
+        let spec = CommandSpec { program, args, folder, env, stdin: vec![] };
+        match &self.boxed {
+            Some(boxed) => boxed.boxes.jail.wrap(spec, &binds),
+            None => spec,
+        }
+    }
+}
+
+impl GitVcs {
+    fn is_in_git_dir(&self, folder: &Path) -> bool {
+        self.boxed.as_ref().is_some_and(|boxed| folder.starts_with(boxed.private.common()))
+    }
+}
+
+/// What a file holds that a program may have put something else in place of.
+fn read_plain(path: &Path) -> io::Result<Vec<u8>> {
+    use io::Read;
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no file any more"));
+    }
+    let mut text = Vec::new();
+    file.take(MOST_WORDS).read_to_end(&mut text)?;
+    Ok(text)
 }
 
 /// The hook, if git would run it.

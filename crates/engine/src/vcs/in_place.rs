@@ -1,5 +1,5 @@
-//! Git in the worktree that the person is in. The agent's own commits land on the branch at once;
-//! what it leaves uncommitted is committed, saved or put back here.
+//! Git in the worktree that the person is in. Without a box the agent's own commits land on the branch at
+//! once; with one they land when they are green. What it leaves uncommitted is committed, saved or put back.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,14 @@ use ralph_core::ids::RunId;
 use ralph_core::records::FileChange;
 use ralph_core::{TaskId, Timestamp};
 
+use super::boxed::Boxed;
 use super::commit::Unrefreshed;
 use super::entries::{COUNTED, Change, RAW, parse_changes, parse_counted};
 use super::git::{Git, GitError};
 use super::hooks::Hooks;
 use super::position::{Position, position};
 use super::start::Start;
-use crate::ports::{Candidate, Checkout, RunBase, Saved, Vcs};
+use crate::ports::{Candidate, Checkout, RunBase, Saved, Shown, Vcs};
 use crate::project::Project;
 
 /// Version control by git, in place.
@@ -31,6 +32,10 @@ pub struct GitVcs {
     warnings: Mutex<Vec<String>>,
     pub(super) hooks: Option<Hooks>,
     signs: OnceLock<bool>,
+    /// What sessions wrote is looked at in a box.
+    pub(super) boxed: Option<Boxed>,
+    /// Commits that were made anew: their old names, and their new ones.
+    pub(super) renames: Mutex<Vec<(String, String)>>,
 }
 
 /// What a commit is made of.
@@ -60,6 +65,8 @@ impl GitVcs {
             warnings: Mutex::default(),
             hooks: None,
             signs: OnceLock::new(),
+            boxed: None,
+            renames: Mutex::default(),
         })
     }
 
@@ -204,6 +211,22 @@ impl Vcs for GitVcs {
         body: &str,
     ) -> Result<Option<String>, GitError> {
         self.commit_leftovers(base, candidate, subject, body)
+    }
+
+    fn land(&self, base: &RunBase, candidate: &Candidate) -> Result<Option<String>, GitError> {
+        self.land_taken(base, candidate)
+    }
+
+    fn shown(&self) -> Result<Shown, GitError> {
+        Ok(self.lend_private()?.unwrap_or_default())
+    }
+
+    fn take_over(&self) -> Result<(), GitError> {
+        self.mirror()
+    }
+
+    fn renamed(&self, text: &str) -> String {
+        self.with_new_names(text)
     }
 
     fn head(&self) -> Result<Option<String>, GitError> {

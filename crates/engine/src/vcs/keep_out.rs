@@ -155,7 +155,7 @@ impl GitVcs {
     }
 
     /// A name for saved work of the branch that nothing has yet.
-    fn free_name(&self, branch: &str) -> Result<Option<String>, GitError> {
+    pub(super) fn free_name(&self, branch: &str) -> Result<Option<String>, GitError> {
         let task: Option<TaskId> = BranchName::new(branch).ok().and_then(|name| name.as_task());
         let Some(task) = task else { return Ok(None) };
         let saves = list_wip(&self.project)?;

@@ -15,6 +15,10 @@
 //! | [`wip`] | saving unfinished work, and the list of what is saved |
 //! | [`restore`] | taking work out of the worktree, and bringing saved work back |
 //! | [`base`] | which branch pull requests go to, and where a branch begins |
+//! | [`private`] | the git directory that a session gets in a box |
+//! | `boxed` | programs of ours in a box, and how what sessions left comes out of it |
+//! | [`look`] | a look at sessions' files, from inside a box |
+//! | `taken` | what sessions committed, on the person's branch or on the loop's own |
 //! | `push` | pushing a branch, never by force |
 //! | [`trunk`] | the branch that work from other worktrees lands on |
 //! | `like` | commits made anew: another tree or other parents, the same author |
@@ -25,6 +29,7 @@
 //! | [`fake`] | version control in memory, for tests and benches |
 
 pub mod base;
+mod boxed;
 mod candidate;
 mod checkout;
 mod commit;
@@ -36,20 +41,25 @@ mod in_place;
 mod keep_out;
 mod like;
 mod locks;
+pub mod look;
 mod patch;
 mod position;
+pub mod private;
 mod push;
 pub mod restore;
 mod scratch;
 mod signing;
 mod start;
+mod taken;
 pub mod trunk;
 mod version;
 pub mod wip;
 pub mod worktree;
 
+pub use boxed::Boxes;
 pub use fake::FakeVcs;
 pub use in_place::GitVcs;
+pub use private::Private;
 pub use push::{Push, PushError, Pushed};
 pub use signing::{Signing, signing};
 pub use version::{FLOOR, Version, check_version, version};

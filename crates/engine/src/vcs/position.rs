@@ -25,22 +25,28 @@ impl Position {
 
 /// Reads what is checked out in the worktree.
 pub(super) fn position(project: &Project) -> Result<Position, GitError> {
-    let own = project.own_git_dir()?;
+    match read_position(&project.own_git_dir()?, &project.git_dir)? {
+        Some(at) => Ok(at),
+        None => ask(&project.worktree),
+    }
+}
+
+/// The same from a git directory of a worktree and the one that it shares; `None` when the files do not
+/// tell.
+pub(super) fn read_position(own: &Path, common: &Path) -> Result<Option<Position>, GitError> {
     let text = read(&own.join("HEAD"))?.unwrap_or_default();
     let Some(name) = text.strip_prefix("ref:").map(str::trim) else {
-        return match object_id(text.trim()) {
-            Some(id) => Ok(Position { branch: None, head: Some(id) }),
-            None => ask(&project.worktree),
-        };
+        let id = object_id(text.trim());
+        return Ok(id.map(|id| Position { branch: None, head: Some(id) }));
     };
     // Where refs are not files (reftable), HEAD holds a name that no ref can have.
     if name.ends_with(".invalid") {
-        return ask(&project.worktree);
+        return Ok(None);
     }
     let branch = Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned());
-    match resolve(&project.git_dir, name, 5) {
-        Ok(head) => Ok(Position { branch, head }),
-        Err(Unclear) => ask(&project.worktree),
+    match resolve(common, name, 5) {
+        Ok(head) => Ok(Some(Position { branch, head })),
+        Err(Unclear) => Ok(None),
     }
 }
 
@@ -49,6 +55,9 @@ struct Unclear;
 
 fn resolve(common: &Path, name: &str, depth: u8) -> Result<Option<String>, Unclear> {
     let depth = depth.checked_sub(1).ok_or(Unclear)?;
+    if !name.starts_with("refs/") || name.split('/').any(|part| part == "..") {
+        return Err(Unclear);
+    }
     // A loose ref wins over a packed one.
     if let Some(text) = read(&common.join(name)).map_err(|_| Unclear)? {
         return match text.strip_prefix("ref:") {

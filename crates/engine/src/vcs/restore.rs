@@ -13,7 +13,7 @@ use super::git::GitError;
 use super::in_place::GitVcs;
 use super::scratch::Scratch;
 use super::wip::Wip;
-use crate::ports::{Candidate, RunBase};
+use crate::ports::{Bind, Candidate, RunBase};
 use crate::project::Project;
 
 /// Saved work that is in the worktree again.
@@ -93,6 +93,9 @@ impl GitVcs {
         candidate: &Candidate,
     ) -> Result<Vec<PathBuf>, GitError> {
         if !candidate.leftovers {
+            if let Some(boxed) = &self.boxed {
+                self.let_go_settled(boxed);
+            }
             return Ok(Vec::new());
         }
         self.catch_up();
@@ -102,7 +105,7 @@ impl GitVcs {
         let leftovers = self.diff(&candidate.head_tree, &candidate.tree)?;
         let leftovers: HashMap<_, _> = leftovers.into_iter().map(|c| (c.path, c.to)).collect();
         // What is no longer as the candidate has it was edited or committed meanwhile.
-        let now = self.worktree_as_index(head.as_deref())?.changes_from(&head_tree)?;
+        let now = self.diff(&head_tree, &self.worktree_tree(head.as_deref())?)?;
         let ours = now.into_iter().filter(|change| leftovers.get(&change.path) == Some(&change.to));
         let mut moves = Vec::new();
         let mut staged = HashMap::new();
@@ -118,6 +121,9 @@ impl GitVcs {
         }
         let moved = self.carry_out(moves)?;
         self.unstage(&head_tree, &moved, &staged)?;
+        if let Some(boxed) = &self.boxed {
+            self.let_go_settled(boxed);
+        }
         Ok(moved.iter().map(|path| os_path(path)).collect())
     }
 
@@ -146,8 +152,7 @@ impl GitVcs {
         let base_tree = self.tree_of(save.parents.first().map(String::as_str))?;
         let head = self.position()?.head;
         let head_tree = self.tree_of(head.as_deref())?;
-        let scratch = self.worktree_as_index(head.as_deref())?;
-        let tree = scratch.write_tree()?;
+        let tree = self.worktree_tree(head.as_deref())?;
         let by_path = |changes: Vec<Change>| -> HashMap<RepoPath, Change> {
             changes.into_iter().map(|change| (change.path.clone(), change)).collect()
         };
@@ -262,8 +267,9 @@ impl GitVcs {
         }
         let scratch = Scratch::empty(self.worktree())?;
         scratch.set("", entries)?;
-        scratch.git(&["checkout-index", "--all", "--force", "--quiet"]).run()?;
-        Ok(())
+        let call = scratch.git(&["checkout-index", "--all", "--force", "--quiet"]);
+        let places = [self.worktree(), scratch.folder()].map(Bind::writable);
+        self.run_on(call, places.into()).map(drop)
     }
 
     /// Removes a file and the folders that are empty without it.

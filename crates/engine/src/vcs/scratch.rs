@@ -11,7 +11,9 @@ use crate::process::{project_key, runs};
 /// An index of our own. It goes away with its folder.
 pub(super) struct Scratch<'a> {
     worktree: &'a Path,
-    folder: tempfile::TempDir,
+    index: PathBuf,
+    /// `None` for one that is not ours to remove.
+    folder: Option<tempfile::TempDir>,
 }
 
 impl<'a> Scratch<'a> {
@@ -21,7 +23,17 @@ impl<'a> Scratch<'a> {
         let folder = tempfile::Builder::new().prefix(&prefix).tempdir();
         let folder =
             folder.map_err(|source| GitError::File { path: "temporary".into(), source })?;
-        Ok(Self { worktree, folder })
+        Ok(Self { worktree, index: folder.path().join("index"), folder: Some(folder) })
+    }
+
+    /// An index that stays.
+    pub(super) fn at(worktree: &'a Path, index: &Path) -> Self {
+        Self { worktree, index: index.to_owned(), folder: None }
+    }
+
+    /// The folder that it lies in, for a box.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.as_ref().map_or(self.worktree, tempfile::TempDir::path)
     }
 
     /// A copy of the person's index: what git knows about unchanged files saves reading them again.
@@ -38,7 +50,7 @@ impl<'a> Scratch<'a> {
 
     /// Where it lies.
     pub(super) fn path(&self) -> PathBuf {
-        self.folder.path().join("index")
+        self.index.clone()
     }
 
     /// Git on this index.
@@ -137,7 +149,7 @@ pub(super) fn sweep_folders(prefix: &str) {
 
 /// Copies an index with its time. Git trusts what it knows of a file only if the index is younger
 /// than the file: a copy that looked younger than it is would hide changes.
-fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
     let mut source = File::open(from)?;
     let modified = source.metadata()?.modified()?;
     let mut copy = File::create_new(to)?;
@@ -186,7 +198,7 @@ mod tests {
         };
         let (dead, alive) = (make(u32::MAX), make(std::process::id()));
         sweep(worktree.path());
-        assert!(!dead.exists() && alive.exists() && mine.folder.path().exists());
+        assert!(!dead.exists() && alive.exists() && mine.folder().exists());
         std::fs::remove_dir_all(alive).unwrap();
     }
 

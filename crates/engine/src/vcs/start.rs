@@ -59,6 +59,7 @@ impl GitVcs {
         self.project.exclude_state()?;
         scratch::sweep(self.worktree());
         checkout::sweep(self.worktree());
+        self.begin_boxed(run, resumes.is_some())?;
         let Position { branch, head } = self.position()?;
         let head_tree = self.tree_of(head.as_deref())?;
         let Some((before, settled)) = resumes else {
@@ -78,7 +79,7 @@ impl GitVcs {
         Ok(RunBase { head, branch, start, settled_tree })
     }
 
-    fn is_ancestor(&self, older: &str, newer: &str) -> Result<bool, GitError> {
+    pub(super) fn is_ancestor(&self, older: &str, newer: &str) -> Result<bool, GitError> {
         match self.git(&["merge-base", "--is-ancestor", older, newer]).run() {
             Ok(_) => Ok(true),
             // Not an ancestor, or no commit of this repository at all.
@@ -101,10 +102,15 @@ impl GitVcs {
             Some(_) => scratch.write_tree().ok().filter(|tree| tree != head_tree),
             None => None,
         };
-        for left_out in scratch.overlay(head)? {
-            self.warn(left_out);
-        }
-        let tree = scratch.write_tree()?;
+        let tree = match &self.boxed {
+            Some(boxed) => self.see(boxed)?.tree,
+            None => {
+                for left_out in scratch.overlay(head)? {
+                    self.warn(left_out);
+                }
+                scratch.write_tree()?
+            }
+        };
         if tree == head_tree && staged.is_none() {
             return Ok(None);
         }

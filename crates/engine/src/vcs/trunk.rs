@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::entries::{Change, RAW, os_path, parse_changes};
 use super::git::GitError;
 use super::in_place::{Author, GitVcs};
-use crate::ports::{Candidate, RunBase, Vcs};
+use super::scratch::Scratch;
+use crate::ports::{Bind, Candidate, RunBase, Vcs};
 use crate::project::{Project, sweep_halves, write_privately};
 use crate::run::crash;
 
@@ -315,6 +316,7 @@ impl Trunk {
             head: Some(from.to_owned()),
             head_tree: self.tree(from)?,
             leftovers: true,
+            taken: None,
         };
         let base = RunBase {
             head: Some(from.to_owned()),
@@ -341,7 +343,17 @@ impl Trunk {
 impl GitVcs {
     /// Makes the worktree and its branch this commit. What is not committed there is gone: save it first.
     pub fn move_to(&self, commit: &str) -> Result<(), GitError> {
-        self.git(&["reset", "--quiet", "--hard", commit]).run().map(drop)
+        if self.boxed.is_none() {
+            return self.git(&["reset", "--quiet", "--hard", commit]).run().map(drop);
+        }
+        // Outside the branch and the index, and in a box the files: those that are known now, and only they.
+        let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
+        let id = self.git(&["rev-parse", "--verify", &format!("{commit}^{{commit}}")]).line()?;
+        let call = scratch.git(&["read-tree", "--reset", "-u", &id]);
+        let places = [self.worktree(), scratch.folder()].map(Bind::writable);
+        self.run_on(call, places.into())?;
+        self.git(&["read-tree", "--reset", &id]).run()?;
+        self.git(&["update-ref", "-m", "ralph: moved", "HEAD", &id]).run().map(drop)
     }
 
     /// Makes the worktree what a branch is. What is not committed there is gone: save it first.

@@ -1,7 +1,8 @@
 //! Unfinished work: saved under `refs/ralph/wip/<task>/<attempt>`, and the list of what is saved.
 //!
 //! The first parent of a save is the commit that the session started from, so the difference between
-//! the two is the work. A second parent is what was saved under the same name before.
+//! the two is the work. Other parents are what was saved under the same name before, and what sessions
+//! committed in a git directory of their own.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -78,7 +79,7 @@ impl GitVcs {
         attempt: u32,
     ) -> Result<Option<Saved>, GitError> {
         let candidate = self.write_candidate(base)?;
-        if !candidate.leftovers {
+        if !candidate.leftovers && candidate.taken.is_none() {
             return Ok(None);
         }
         let name = ref_name(task, attempt);
@@ -86,7 +87,8 @@ impl GitVcs {
         let mut parents: Vec<String> = candidate.head.into_iter().collect();
         if let Some(before) = before {
             let base = self.tree_of(before.parents.first().map(String::as_str))?;
-            if before.tree == candidate.tree && base == candidate.head_tree {
+            let kept = candidate.taken.iter().all(|taken| before.parents.contains(taken));
+            if before.tree == candidate.tree && base == candidate.head_tree && kept {
                 return Ok(Some(Saved { name, commit: before.id }));
             }
             if parents.is_empty() {
@@ -101,6 +103,8 @@ impl GitVcs {
             }
             parents.push(before.id);
         }
+        // What sessions committed stays reachable, too.
+        parents.extend(candidate.taken);
         let message = saved_words(task, attempt);
         let parents: Vec<&str> = parents.iter().map(String::as_str).collect();
         let commit = self.commit_tree(&candidate.tree, &parents, &message, Author::Ralph)?;
@@ -116,6 +120,7 @@ impl GitVcs {
         task: &TaskId,
         attempt: u32,
     ) -> Result<Option<Saved>, GitError> {
+        self.mirror()?;
         let Some(from) = self.commit_parts(from)?.map(|commit| commit.id) else {
             return Ok(None);
         };

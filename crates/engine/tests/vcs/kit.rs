@@ -103,6 +103,18 @@ impl Repo {
         self.git(&["rev-parse", "HEAD"])
     }
 
+    /// The same where the settings say that commits are signed.
+    pub(crate) fn commit_unsigned(&self, message: &str) {
+        self.git(&["add", "-A"]);
+        self.git(&["-c", "commit.gpgsign=false", "commit", "--quiet", "-m", message]);
+    }
+
+    /// The same past all hooks.
+    pub(crate) fn commit_without_hooks(&self, message: &str) {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "--quiet", "--no-verify", "-m", message]);
+    }
+
     pub(crate) fn vcs(&self) -> GitVcs {
         GitVcs::new(Project::find(&self.place).unwrap()).unwrap()
     }

@@ -30,3 +30,4 @@ pub use inspect::{Condition, Inspected};
 pub use prepare::{Prepared, Wanted, Worktrees};
 pub use refusal::WorktreeRefusal;
 pub use remove::{Ours, Removed};
+pub(super) use repair::remove_tree;

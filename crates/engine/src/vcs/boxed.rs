@@ -1,0 +1,406 @@
+//! Version control where sessions are in a box: programs of ours that look at their files run in one too,
+//! and what sessions committed comes out as a pack that git has checked.
+//!
+//! Outside, git only receives that pack, and works on objects, refs and the person's index. No file of a
+//! session's git directory is read outside, and no file of a worktree by git.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ralph_core::TaskId;
+use ralph_core::agent::ProcessEnd;
+use ralph_core::ids::RunId;
+
+use super::git::{Git, GitError};
+use super::in_place::{Author, GitVcs};
+use super::look::{COMMAND, LOOKED, Look, Seen};
+use super::position::Position;
+use super::private::{PRIVATE, Private};
+use super::scratch::Scratch;
+use super::wip::ref_name;
+use crate::ports::{Bind, Jail, Shown};
+use crate::process::{CommandSpec, Stop, capture};
+use crate::run::crash;
+
+/// This program, in every box.
+const RALPH: &str = "/run/ralph/bin/ralph";
+/// Where programs are found when nobody says.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// How long a look, or a fetch, may take.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// How programs of the loop are boxed.
+#[derive(Debug, Clone)]
+pub struct Boxes {
+    /// The box.
+    pub jail: Arc<dyn Jail>,
+    /// What programs outside of it find in their environment: that of the person.
+    pub environment: Vec<(OsString, OsString)>,
+    /// How long one may take.
+    pub patience: Duration,
+}
+
+impl Boxes {
+    /// Boxes of this kind.
+    pub fn new(jail: Arc<dyn Jail>, environment: Vec<(OsString, OsString)>) -> Self {
+        Self { jail, environment, patience: PATIENCE }
+    }
+}
+
+/// The boxes of a worktree.
+#[derive(Debug)]
+pub(super) struct Boxed {
+    pub(super) boxes: Boxes,
+    pub(super) private: Private,
+}
+
+impl GitVcs {
+    /// Sessions of this worktree are in a box: each gets a git directory of its own, and everything that
+    /// looks at their files runs boxed.
+    pub fn boxed(mut self, boxes: &Boxes) -> Result<Self, GitError> {
+        let private = Private::of(&self.project)?;
+        self.boxed = Some(Boxed { boxes: boxes.clone(), private });
+        Ok(self)
+    }
+
+    /// A run begins. What another left in a git directory of its own is taken up if the run goes on with it,
+    /// and saved otherwise. A ref keeps what the new one will stand on from being collected.
+    pub(super) fn begin_boxed(&self, run: &RunId, resumes: bool) -> Result<(), GitError> {
+        let Some(boxed) = &self.boxed else { return Ok(()) };
+        self.mirror()?;
+        let at = self.position()?;
+        if !(resumes && boxed.private.fits(&at)) {
+            self.let_go(boxed)?;
+        }
+        let Some(head) = &at.head else { return Ok(()) };
+        let name = format!("refs/ralph/base/{run}");
+        self.git(&["update-ref", &name, head]).run()?;
+        if let Some(before) = boxed.private.note_base(&name)? {
+            self.git(&["update-ref", "-d", &before]).run()?;
+        }
+        Ok(())
+    }
+
+    /// What the next session gets. Made anew where somebody has moved the branch since: what was committed
+    /// in the old one is saved.
+    pub(super) fn lend_private(&self) -> Result<Option<Shown>, GitError> {
+        let Some(boxed) = &self.boxed else { return Ok(None) };
+        let at = self.position()?;
+        // One that no session had yet may be older than what a person has done since.
+        if !(boxed.private.was_lent() && boxed.private.fits(&at)) {
+            self.let_go(boxed)?;
+            boxed.private.ensure(&at)?;
+            boxed.private.mark_lent()?;
+        }
+        boxed.private.lent().map(Some)
+    }
+
+    /// Looks at the worktree and at what sessions committed, and takes both into the repository. Where the
+    /// commits are not sound the files are taken alone.
+    pub(super) fn see(&self, boxed: &Boxed) -> Result<Seen, GitError> {
+        let at = self.position()?;
+        boxed.private.ensure(&at)?;
+        let mut refused = None;
+        if boxed.private.was_lent() {
+            match self.look_and_take(boxed, &at, true) {
+                Ok(seen) if seen.refused.is_none() => return Ok(seen),
+                Ok(seen) => refused = seen.refused,
+                Err(error) => refused = Some(error.to_string()),
+            }
+        }
+        let mut seen = self.look_and_take(boxed, &at, false)?;
+        if let Some(why) = &refused {
+            self.warn(format!("what the session committed is not taken, only its files: {why}"));
+        }
+        seen.refused = refused;
+        Ok(seen)
+    }
+
+    fn look_and_take(&self, boxed: &Boxed, at: &Position, seeing: bool) -> Result<Seen, GitError> {
+        let mut binds = vec![Bind::readable(self.worktree())];
+        binds.extend(boxed.private.look_binds(seeing)?);
+        let asked = Look {
+            worktree: self.worktree().to_owned(),
+            index: boxed.private.look_index(),
+            head: at.head.clone(),
+            private: seeing.then(|| (PathBuf::from(PRIVATE), boxed.private.own_in_look())),
+            sparse: self.is_sparse()?,
+        };
+        let asked = serde_json::to_string(&asked).map_err(|error| odd(&error))?;
+        let spec = CommandSpec {
+            program: RALPH.into(),
+            args: vec![COMMAND.into(), asked.into()],
+            folder: self.worktree().to_owned(),
+            env: inside(&boxed.boxes),
+            stdin: vec![],
+        };
+        let printed = run("the look at the worktree", boxed, &spec, &binds)?;
+        let line = printed.split(|byte| *byte == b'\n').find(|line| line.starts_with(b"{"));
+        let seen: Seen =
+            serde_json::from_slice(line.unwrap_or_default()).map_err(|error| odd(&error))?;
+        for left_out in &seen.left_out {
+            self.warn(left_out.clone());
+        }
+        let ids = [Some(&seen.tree), Some(&seen.commit), seen.head.as_ref()];
+        if !ids.into_iter().flatten().all(|id| is_id(id)) {
+            return Err(odd(&"names of objects that are none"));
+        }
+        if !self.knows(&[Some(&seen.tree), seen.head.as_ref()])? {
+            self.fetch(boxed, seeing)?;
+            crash::point("commits-taken");
+        }
+        Ok(seen)
+    }
+
+    fn is_sparse(&self) -> Result<bool, GitError> {
+        let asked = ["config", "--type=bool", "--get", "core.sparseCheckout"];
+        let (is_set, printed) = self.git(&asked).yes_or_no()?;
+        Ok(is_set && printed.starts_with(b"true"))
+    }
+
+    /// Whether the repository has all of these.
+    fn knows(&self, ids: &[Option<&String>]) -> Result<bool, GitError> {
+        let asked: String = ids.iter().flatten().map(|id| format!("{id}\n")).collect();
+        let told = self.git(&["cat-file", "--batch-check"]).input(asked.as_bytes()).run()?;
+        Ok(!String::from_utf8_lossy(&told).lines().any(|line| line.ends_with(" missing")))
+    }
+
+    /// Brings what a look has found into the repository. The other end runs in a box; what comes out of it
+    /// is checked object by object.
+    fn fetch(&self, boxed: &Boxed, seeing: bool) -> Result<(), GitError> {
+        let binds = boxed.private.look_binds(seeing)?;
+        let common = boxed.private.common();
+        let serve = CommandSpec {
+            program: "git".into(),
+            args: ["upload-pack".into(), common.as_os_str().to_owned()].into(),
+            folder: "/".into(),
+            env: inside(&boxed.boxes),
+            stdin: vec![],
+        };
+        let scratch = Scratch::empty(self.worktree())?;
+        let script = scratch.folder().join("serve");
+        let written = write_script(&script, &boxed.boxes.jail.wrap(serve, &binds));
+        written.map_err(|source| GitError::File { path: script.clone(), source })?;
+        let mut serve = b"--upload-pack=".to_vec();
+        quote(&mut serve, script.as_os_str());
+        let serve = String::from_utf8_lossy(&serve).into_owned();
+        let from = boxed.private.look_folder();
+        let (from, to) = (from.to_string_lossy(), taken_ref(&boxed.private));
+        let what = format!("+{LOOKED}:{to}");
+        let arguments = [
+            "-c",
+            "fetch.fsckObjects=true",
+            "-c",
+            "protocol.file.allow=always",
+            "-c",
+            "fetch.unpackLimit=100",
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-prune",
+            "--no-write-fetch-head",
+            "--no-recurse-submodules",
+            "--no-auto-gc",
+            "--no-show-forced-updates",
+            &serve,
+            &from,
+            &what,
+        ];
+        let call = Git::plumbing(self.worktree(), &arguments);
+        let spec = call.spec(&boxed.boxes.environment);
+        finish("the fetch of what the session left", boxed.boxes.patience, &spec).map(drop)
+    }
+
+    /// Runs git in a box. `binds` come first, our own directory behind them.
+    pub(super) fn boxed_git(
+        &self,
+        boxed: &Boxed,
+        call: &Git<'_>,
+        mut binds: Vec<Bind>,
+    ) -> Result<Vec<u8>, GitError> {
+        boxed.private.ensure(&self.position()?)?;
+        binds.extend(boxed.private.look_binds(false)?);
+        let spec = call.spec(&inside(&boxed.boxes));
+        run("git", boxed, &spec, &binds)
+    }
+
+    /// The session's directory goes. What it committed, and nothing leads to, is saved first.
+    pub(super) fn let_go(&self, boxed: &Boxed) -> Result<(), GitError> {
+        if boxed.private.was_lent() {
+            let seen = self.see(boxed)?;
+            if let Some(why) = seen.refused {
+                let aside = boxed.private.set_aside()?;
+                let aside = aside.display();
+                self.warn(format!("the session's git directory is kept in {aside}: {why}"));
+                return Ok(());
+            }
+            if let Some(head) = &seen.head {
+                self.save_commits(head)?;
+            }
+        }
+        boxed.private.remove()?;
+        crash::point("box-removed");
+        Ok(())
+    }
+
+    /// Saves commits that nothing of the person's and no save leads to.
+    fn save_commits(&self, head: &str) -> Result<(), GitError> {
+        let at = self.position()?;
+        if let Some(real) = &at.head
+            && self.is_ancestor(head, real)?
+        {
+            return Ok(());
+        }
+        let contains = format!("--contains={head}");
+        let places = ["refs/ralph/wip/", "refs/heads/", "refs/tags/", "refs/remotes/"];
+        let mut asked = vec!["for-each-ref", "--count=1", "--format=%(refname)", &contains];
+        asked.extend(places);
+        if !self.git(&asked).run()?.is_empty() {
+            return Ok(());
+        }
+        let branch = at.branch.as_deref().unwrap_or("main");
+        let name = match self.free_name(branch)? {
+            Some(name) => name,
+            None => ref_name(&nameless(), 1),
+        };
+        let fork = match &at.head {
+            Some(real) => self.git(&["merge-base", real, head]).line().ok().or(Some(real.clone())),
+            None => None,
+        };
+        let parents: Vec<&str> = fork.as_deref().into_iter().chain([head]).collect();
+        let words = "ralph: commits of a session that are not on the branch\n";
+        let tree = self.tree_of(Some(head))?;
+        let commit = self.commit_tree(&tree, &parents, words, Author::Ralph)?;
+        self.git(&["update-ref", &name, &commit]).run()?;
+        self.warn(format!(
+            "what a session committed does not come from what is checked out now; it is saved under {name}"
+        ));
+        Ok(())
+    }
+
+    /// The commit that sessions made on top of what is checked out for the person.
+    pub(super) fn beyond(
+        &self,
+        head: Option<&str>,
+        seen: &Seen,
+    ) -> Result<Option<String>, GitError> {
+        let Some(found) = seen.head.as_ref().filter(|_| seen.refused.is_none()) else {
+            return Ok(None);
+        };
+        match head {
+            Some(head) if head == found || !self.is_ancestor(head, found)? => Ok(None),
+            _ => Ok(Some(found.clone())),
+        }
+    }
+}
+
+/// A task that stands for work which belongs to none.
+fn nameless() -> TaskId {
+    #[expect(clippy::expect_used, reason = "a constant that is an id")]
+    TaskId::new("main").expect("main is an id")
+}
+
+/// The ref that holds what was taken last.
+fn taken_ref(private: &Private) -> String {
+    format!("refs/ralph/taken/{}", private.name())
+}
+
+fn is_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn odd(answer: &dyn std::fmt::Display) -> GitError {
+    GitError::Odd { verb: "look".to_owned(), answer: answer.to_string() }
+}
+
+/// The environment of programs in a box.
+fn inside(boxes: &Boxes) -> Vec<(OsString, OsString)> {
+    let path = boxes.environment.iter().find(|(name, _)| name == "PATH");
+    let path = path.map_or_else(|| PATH.into(), |(_, value)| value.clone());
+    let mut environment = vec![("PATH".into(), path), ("HOME".into(), "/tmp".into())];
+    environment.push(("LC_ALL".into(), "C".into()));
+    environment.extend(Private::environment());
+    environment
+}
+
+/// How the end of a program that said nothing is told.
+fn exit_words(code: i32) -> String {
+    format!("exit code {code}")
+}
+
+/// Whether a program said no, and nothing else.
+pub(super) fn is_no(error: &GitError) -> bool {
+    matches!(error, GitError::Boxed { message, .. } if *message == exit_words(1))
+}
+
+/// Runs a program in a box and returns what it printed.
+fn run(
+    what: &'static str,
+    boxed: &Boxed,
+    spec: &CommandSpec,
+    binds: &[Bind],
+) -> Result<Vec<u8>, GitError> {
+    finish(what, boxed.boxes.patience, &boxed.boxes.jail.wrap(spec.clone(), binds))
+}
+
+/// Runs a program to its end and returns what it printed.
+fn finish(what: &'static str, limit: Duration, spec: &CommandSpec) -> Result<Vec<u8>, GitError> {
+    // A thread of its own: this may be asked where a runtime is at work.
+    let ran =
+        std::thread::scope(|scope| scope.spawn(|| capture(spec, limit, Stop::never())).join().ok());
+    let Some(ran) = ran else {
+        return Err(GitError::Boxed { what, message: "it broke".to_owned() });
+    };
+    let message = match ran.end {
+        ProcessEnd::Exited { code: 0 } => return Ok(ran.stdout),
+        ProcessEnd::NotStarted { error } => {
+            return Err(GitError::NotStarted(io::Error::other(error)));
+        }
+        ProcessEnd::TimedOut { .. } => format!("no end after {} s", limit.as_secs()),
+        ProcessEnd::Exited { code } if ran.stderr.trim().is_empty() => exit_words(code),
+        end => match ran.stderr.trim() {
+            "" => format!("{end:?}"),
+            said => said.to_owned(),
+        },
+    };
+    Err(GitError::Boxed { what, message })
+}
+
+/// A script that runs a command, for a git that takes nothing else.
+fn write_script(path: &PathBuf, spec: &CommandSpec) -> io::Result<()> {
+    let mut text = b"#!/bin/sh\ncd ".to_vec();
+    quote(&mut text, spec.folder.as_os_str());
+    text.extend(b" && exec env -i");
+    for (name, value) in &spec.env {
+        text.push(b' ');
+        let mut pair = name.clone();
+        pair.push("=");
+        pair.push(value);
+        quote(&mut text, &pair);
+    }
+    for word in std::iter::once(&spec.program).chain(&spec.args) {
+        text.push(b' ');
+        quote(&mut text, word);
+    }
+    text.push(b'\n');
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.write(true).create_new(true).mode(0o700).open(path)?;
+    file.write_all(&text)
+}
+
+/// A word for a shell.
+fn quote(text: &mut Vec<u8>, word: &OsStr) {
+    text.push(b'\'');
+    for byte in word.as_bytes() {
+        match byte {
+            b'\'' => text.extend(b"'\\''"),
+            _ => text.push(*byte),
+        }
+    }
+    text.push(b'\'');
+}

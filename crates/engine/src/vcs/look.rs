@@ -1,0 +1,164 @@
+//! A look at the files of a worktree and at what a session committed, made inside a box: the only place where
+//! git reads what a session wrote. Whoever asked is outside and gets ids.
+//!
+//! The session's directory is read by hand as far as that goes, because its settings are not ours: only where
+//! refs are not files is git asked. The files are looked at by our own directory, which no session sees.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::git::{Git, GitError};
+use super::position::{Position, read_position};
+use super::scratch::{Scratch, copy_with_time};
+
+/// The ref in our own directory under which a look leaves what it found.
+pub(super) const LOOKED: &str = "refs/ralph/look";
+/// The name of the command that makes a look.
+pub const COMMAND: &str = "__look";
+/// The longest file with the name of a commit in it.
+const NAME_FILE: u64 = 64 << 10;
+/// So many files of a session's directory are looked at.
+const MOST_FILES: u32 = 2_000_000;
+
+/// What is to be looked at.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Look {
+    /// The worktree.
+    pub worktree: PathBuf,
+    /// Our index of it, which this changes.
+    pub index: PathBuf,
+    /// The commit that is checked out for the person.
+    pub head: Option<String>,
+    /// The session's git directory, and that of its worktree alone; `None` when no session had one, or
+    /// nothing in it is to be believed.
+    pub private: Option<(PathBuf, PathBuf)>,
+    /// Whether some files of the tree are not in the worktree: only the session's index knows which.
+    pub sparse: bool,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Seen {
+    /// The commit that the session stands on, overlaid by its files.
+    pub tree: String,
+    /// That commit.
+    pub head: Option<String>,
+    /// The branch that the session is on.
+    pub branch: Option<String>,
+    /// A commit of the tree on top of that commit: it leads to all that was found.
+    pub commit: String,
+    /// What could not be taken in, in sentences.
+    pub left_out: Vec<String>,
+    /// Why nothing that the session committed was looked at.
+    pub refused: Option<String>,
+}
+
+/// Looks.
+pub fn look(asked: &Look) -> Result<Seen, GitError> {
+    let person = || Position { branch: None, head: asked.head.clone() };
+    let (at, refused) = match &asked.private {
+        None => (person(), None),
+        Some((common, own)) => match committed(asked, common, own) {
+            Ok(at) => (at, None),
+            Err(why) => (person(), Some(why)),
+        },
+    };
+    if asked.sparse
+        && refused.is_none()
+        && let Some((_, own)) = &asked.private
+    {
+        let _ = std::fs::remove_file(&asked.index);
+        copy_with_time(&own.join("index"), &asked.index)
+            .map_err(|source| GitError::File { path: own.join("index"), source })?;
+    }
+    let scratch = Scratch::at(&asked.worktree, &asked.index);
+    let left_out = scratch.overlay(at.head.as_deref())?;
+    let tree = scratch.write_tree()?;
+    let mut arguments = vec!["commit-tree", &tree];
+    if asked.private.is_some() && refused.is_none() {
+        arguments.extend(at.head.iter().flat_map(|head| ["-p", head.as_str()]));
+    }
+    // The same is found under the same name.
+    let when = "1700000000 +0000";
+    let call = Git::plumbing(&asked.worktree, &arguments).input(b"ralph: taken\n").as_ralph();
+    let call = call.env("GIT_AUTHOR_DATE", when).env("GIT_COMMITTER_DATE", when);
+    let commit = call.line()?;
+    Git::plumbing(&asked.worktree, &["update-ref", LOOKED, &commit]).run()?;
+    Ok(Seen { tree, head: at.head, branch: at.branch, commit, left_out, refused })
+}
+
+/// What a session stands on in its own directory, or why that is not believed.
+fn committed(asked: &Look, common: &Path, own: &Path) -> Result<Position, String> {
+    let mut left = MOST_FILES;
+    for (folder, name) in [
+        (common, "HEAD"),
+        (common, "packed-refs"),
+        (common, "refs"),
+        (common, "reftable"),
+        (common, "objects"),
+        (common, "config"),
+        (own, "HEAD"),
+        (own, "index"),
+        (own, "commondir"),
+        (own, "reftable"),
+    ] {
+        check_plain(&folder.join(name), &mut left)?;
+    }
+    check_short(&own.join("HEAD"))?;
+    let at = match read_position(own, common).map_err(|error| error.to_string())? {
+        Some(at) => at,
+        None => ask(&asked.worktree, own).map_err(|error| error.to_string())?,
+    };
+    if let Some(head) = &at.head {
+        let kind = Git::plumbing(&asked.worktree, &["cat-file", "-t", head]).line();
+        match kind {
+            Ok(kind) if kind == "commit" => {}
+            Ok(kind) => return Err(format!("its HEAD is a {kind} and no commit")),
+            Err(error) => return Err(format!("its HEAD leads nowhere: {error}")),
+        }
+    }
+    Ok(at)
+}
+
+/// Where refs are not files, only git can tell.
+fn ask(worktree: &Path, own: &Path) -> Result<Position, GitError> {
+    let quiet = |arguments: &[&str]| {
+        let (found, printed) =
+            Git::plumbing(worktree, arguments).env("GIT_DIR", own).yes_or_no()?;
+        let text = String::from_utf8_lossy(&printed).trim_end().to_owned();
+        Ok::<_, GitError>(found.then_some(text))
+    };
+    let branch = quiet(&["symbolic-ref", "-q", "HEAD"])?;
+    let branch = branch.map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned());
+    Ok(Position { branch, head: quiet(&["rev-parse", "-q", "--verify", "HEAD"])? })
+}
+
+/// Nothing that git reads there leads elsewhere or never ends.
+fn check_plain(path: &Path, left: &mut u32) -> Result<(), String> {
+    let found = match path.symlink_metadata() {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(format!("{}: {error}", path.display())),
+    };
+    *left = left.checked_sub(1).ok_or("it has too many files")?;
+    if found.is_dir() {
+        let entries = path.read_dir().map_err(|error| format!("{}: {error}", path.display()))?;
+        for entry in entries.flatten() {
+            check_plain(&entry.path(), left)?;
+        }
+        return Ok(());
+    }
+    match found.is_file() {
+        true => Ok(()),
+        false => Err(format!("its {} is neither a file nor a folder", path.display())),
+    }
+}
+
+fn check_short(path: &Path) -> Result<(), String> {
+    match path.metadata() {
+        Ok(found) if found.len() > NAME_FILE => Err(format!("its {} is long", path.display())),
+        _ => Ok(()),
+    }
+}

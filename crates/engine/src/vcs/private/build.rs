@@ -1,0 +1,257 @@
+//! Making the two directories from the real one.
+
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::super::entries::os_path;
+use super::super::git::{Git, GitError};
+use super::super::scratch::copy_with_time;
+use super::settings::{self, Setting};
+use super::{OBJECTS, PRIVATE, Private, private_folder};
+
+/// The person's list of ignored files, and of attributes, as they are named in the directories.
+const LISTS: [(&str, &str, &str); 2] = [
+    ("core.excludesfile", "ralph-ignore", "ignore"),
+    ("core.attributesfile", "ralph-attributes", "attributes"),
+];
+
+/// Where a directory names the objects of others.
+const ALTERNATES: &str = "objects/info/alternates";
+
+impl Private {
+    /// Fills `git` and `look`.
+    pub(super) fn build(&self, git: &Path, look: &Path) -> Result<(), GitError> {
+        let in_force = settings::in_force(&self.project.worktree)?;
+        let lists = self.lists(&in_force);
+        let more = self.own_settings(&lists)?;
+        let config = settings::text_of(&in_force, &more);
+        let made = || -> io::Result<()> {
+            for directory in [git, look] {
+                private_folder(directory)?;
+                std::fs::write(directory.join("config"), &config)?;
+                for (_, name, text) in &lists {
+                    std::fs::write(directory.join(name), text)?;
+                }
+                self.copy_shared(directory)?;
+                self.copy_own(directory)?;
+            }
+            self.copy_refs(git)?;
+            copy_tree(&self.common.join("hooks"), &git.join("hooks"), &|_| true)?;
+            std::fs::write(git.join(ALTERNATES), self.alternate_lines())
+        };
+        made().map_err(|source| GitError::File { path: git.to_owned(), source })
+    }
+
+    /// The person's lists, whatever their home is in a box.
+    fn lists(&self, in_force: &[Setting]) -> Vec<(&'static str, &'static str, Vec<u8>)> {
+        let read = |(key, name, standard): (&'static str, &'static str, &str)| {
+            let asked = format!("--get {key}");
+            let asked: Vec<&str> = asked.split(' ').collect();
+            let mut call = vec!["config", "--type=path"];
+            call.extend(asked);
+            let path = match settings::value_of(in_force, key) {
+                Some(b"") => return None,
+                Some(_) => PathBuf::from(Git::new(&self.project.worktree, &call).line().ok()?),
+                None => self.standard_list(standard)?,
+            };
+            let text = std::fs::read(self.project.worktree.join(path)).ok()?;
+            Some((key, name, text))
+        };
+        LISTS.into_iter().filter_map(read).collect()
+    }
+
+    /// Where git looks for a list that no setting names.
+    fn standard_list(&self, name: &str) -> Option<PathBuf> {
+        // Git itself knows where the home is.
+        let asked = format!("--default=~/.config/git/{name}");
+        let call = ["config", "--type=path", &asked, "--get", "ralph.unset"];
+        let home = Git::new(&self.project.worktree, &call).line().ok().map(PathBuf::from);
+        home.filter(|path| path.is_file())
+    }
+
+    /// What the directories say beyond what is in force: who commits, and nothing in the background.
+    fn own_settings(
+        &self,
+        lists: &[(&'static str, &'static str, Vec<u8>)],
+    ) -> Result<Vec<Setting>, GitError> {
+        let mut more =
+            vec![Setting::new("gc.auto", "0"), Setting::new("maintenance.auto", "false")];
+        // Where nobody is known, sessions are told so by git.
+        if let Ok(line) = Git::new(&self.project.worktree, &["var", "GIT_AUTHOR_IDENT"]).line()
+            && let Some((name, rest)) = line.split_once(" <")
+            && let Some((email, _)) = rest.split_once('>')
+        {
+            more.push(Setting::new("user.name", name));
+            more.push(Setting::new("user.email", email));
+        }
+        for (key, name, _) in lists {
+            more.push(Setting::new(key, self.common.join(name)));
+        }
+        Ok(more)
+    }
+
+    /// What all worktrees share and both directories have.
+    fn copy_shared(&self, to: &Path) -> io::Result<()> {
+        for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags", "info"] {
+            let is_file = self.common.join(folder).is_file();
+            let place = if is_file { to.join("refs") } else { to.join(folder) };
+            private_folder(&place)?;
+        }
+        copy_file(&self.common.join("HEAD"), &to.join("HEAD"))?;
+        copy_file(&self.common.join("shallow"), &to.join("shallow"))?;
+        copy_tree(&self.common.join("info"), &to.join("info"), &|_| true)?;
+        copy_tree(&self.common.join("reftable"), &to.join("reftable"), &|_| true)?;
+        if to.join("reftable").is_dir() {
+            copy_tree(&self.common.join("refs"), &to.join("refs"), &|_| true)?;
+        }
+        for modules in self.modules() {
+            private_folder(&to.join(modules.strip_prefix(&self.common).unwrap_or(&modules)))?;
+        }
+        Ok(())
+    }
+
+    /// HEAD and index of this worktree, and for a linked one what leads from and to it.
+    fn copy_own(&self, to: &Path) -> io::Result<()> {
+        let inside = self.own.strip_prefix(&self.common).unwrap_or(Path::new(""));
+        let to = to.join(inside);
+        private_folder(&to)?;
+        if self.is_linked() {
+            for name in ["HEAD", "commondir", "gitdir", "ralph"] {
+                copy_file(&self.own.join(name), &to.join(name))?;
+            }
+            for name in ["info", "reftable", "refs"] {
+                copy_tree(&self.own.join(name), &to.join(name), &|_| true)?;
+            }
+        }
+        match copy_with_time(&self.own.join("index"), &to.join("index")) {
+            // A repository in which nothing was ever added has no index.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => other?,
+        }
+        for entry in std::fs::read_dir(&self.own)?.flatten() {
+            if entry.file_name().as_bytes().starts_with(b"sharedindex.") {
+                copy_file(&entry.path(), &to.join(entry.file_name()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refs, without ours and without what the person has put aside.
+    fn copy_refs(&self, to: &Path) -> io::Result<()> {
+        if to.join("reftable").is_dir() {
+            return Ok(());
+        }
+        let hidden = |name: &Path| name == Path::new("ralph") || name == Path::new("stash");
+        copy_tree(&self.common.join("refs"), &to.join("refs"), &|name| !hidden(name))?;
+        let packed = match std::fs::read(self.common.join("packed-refs")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other?,
+        };
+        std::fs::write(to.join("packed-refs"), without_ours(&packed))
+    }
+
+    /// The folders that the real objects lead on to, absolute.
+    pub(super) fn alternates(&self) -> Vec<PathBuf> {
+        let mut found: Vec<PathBuf> = Vec::new();
+        let mut next = vec![self.common.join("objects")];
+        while let Some(objects) = next.pop() {
+            let text = std::fs::read(objects.join("info/alternates")).unwrap_or_default();
+            for line in text.split(|byte| *byte == b'\n') {
+                if line.is_empty() || line.starts_with(b"#") {
+                    continue;
+                }
+                let Ok(place) = objects.join(os_path(line)).canonicalize() else { continue };
+                if !found.contains(&place) {
+                    found.push(place.clone());
+                    next.push(place);
+                }
+            }
+        }
+        found
+    }
+
+    /// Our own directory finds what a session committed, or does not.
+    pub(super) fn set_seeing(&self, look: &Path, seeing: bool) -> Result<(), GitError> {
+        let mut lines = self.alternate_lines();
+        if seeing {
+            lines.extend(format!("{PRIVATE}/objects\n").into_bytes());
+        }
+        let path = look.join(ALTERNATES);
+        std::fs::write(&path, lines).map_err(|source| GitError::File { path, source })
+    }
+
+    fn alternate_lines(&self) -> Vec<u8> {
+        let mut lines = format!("{OBJECTS}\n").into_bytes();
+        for place in self.alternates() {
+            lines.extend(place.as_os_str().as_bytes());
+            lines.push(b'\n');
+        }
+        lines
+    }
+}
+
+fn without_ours(packed: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::new();
+    let mut drops = false;
+    for line in packed.split_inclusive(|byte| *byte == b'\n') {
+        // A line that begins so belongs to the one above.
+        if !line.starts_with(b"^") {
+            let name = line.iter().position(|byte| *byte == b' ').map(|end| &line[end + 1..]);
+            drops = name.is_some_and(|name| {
+                name.starts_with(b"refs/ralph/") || name.trim_ascii_end() == b"refs/stash"
+            });
+        }
+        if !drops {
+            kept.extend(line);
+        }
+    }
+    kept
+}
+
+/// Copies a file with its permissions, if it is there.
+fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
+    match std::fs::copy(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+/// Copies files, folders and links below a folder, if it is there; at its top only those that are wanted.
+fn copy_tree(from: &Path, to: &Path, wanted: &dyn Fn(&Path) -> bool) -> io::Result<()> {
+    let entries = match std::fs::read_dir(from) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other?,
+    };
+    private_folder(to)?;
+    for entry in entries {
+        let entry = entry?;
+        if !wanted(Path::new(&entry.file_name())) {
+            continue;
+        }
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            copy_tree(&from, &to, &|_| true)?;
+        } else if kind.is_symlink() {
+            let _ = std::fs::remove_file(&to);
+            std::os::unix::fs::symlink(std::fs::read_link(&from)?, &to)?;
+        } else if kind.is_file() && from.extension() != Some("lock".as_ref()) {
+            copy_file(&from, &to)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_refs_lose_ours_with_what_belongs_to_them() {
+        let packed = b"# pack-refs with: peeled\naa refs/heads/main\nbb refs/ralph/wip/x/1\n^cc\n\
+                       dd refs/stash\nee refs/tags/v\n^ff\n";
+        let kept = String::from_utf8(without_ours(packed)).unwrap();
+        assert_eq!(kept, "# pack-refs with: peeled\naa refs/heads/main\nee refs/tags/v\n^ff\n");
+    }
+}

@@ -1,0 +1,295 @@
+//! The git directory that a session gets in a box: it lies over the real one, so that nothing that a session
+//! does to refs, settings, hooks and objects reaches the person's repository.
+//!
+//! Two directories are made from the real one. `git` is the session's: once it was lent, nobody but programs
+//! in a box reads what is in it. `look` is ours: no session sees it, and by it the loop's own programs look
+//! at the files that sessions wrote. Both find the real objects at [`OBJECTS`].
+//!
+//! They are made beside their place and renamed into it, and renamed before they are removed: a kill leaves
+//! a whole one or none.
+
+mod build;
+mod settings;
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::git::GitError;
+use super::position::Position;
+use super::worktree::remove_tree;
+use crate::ports::{Bind, Shown};
+use crate::process::fnv1a;
+use crate::project::{Project, write_privately};
+
+/// Where the real objects are in a box.
+pub(super) const OBJECTS: &str = "/run/ralph/objects";
+/// Where the session's git directory is while we look at it.
+pub(super) const PRIVATE: &str = "/run/ralph/private";
+/// Folders of ours within the box folder of a worktree.
+const GIT: &str = "git";
+const LOOK: &str = "look";
+/// The file that says what both were made from.
+const MADE: &str = "made.json";
+/// The file that says that a session had it.
+const LENT: &str = "lent";
+
+/// The private git directory of a worktree.
+#[derive(Debug, Clone)]
+pub struct Private {
+    project: Project,
+    /// The real directory that all worktrees share, without links.
+    common: PathBuf,
+    /// The real directory of this worktree alone, without links.
+    own: PathBuf,
+    name: String,
+    folder: PathBuf,
+}
+
+/// What a private directory was made from.
+#[derive(Debug, Serialize, Deserialize, PartialEq, Eq)]
+struct Made {
+    head: Option<String>,
+    branch: Option<String>,
+}
+
+impl From<&Position> for Made {
+    fn from(at: &Position) -> Self {
+        Self { head: at.head.clone(), branch: at.branch.clone() }
+    }
+}
+
+impl Private {
+    /// That of the worktree of a project.
+    pub fn of(project: &Project) -> Result<Self, GitError> {
+        let real = |path: PathBuf| {
+            path.canonicalize().map_err(|source| GitError::File { path: path.clone(), source })
+        };
+        let common = real(project.git_dir.clone())?;
+        let own = real(project.own_git_dir()?)?;
+        let name = match own.file_name() {
+            Some(id) if own != common => name_of(&id.to_string_lossy()),
+            _ => "main".to_owned(),
+        };
+        let folder = project.ralph_dir().join("box").join(&name);
+        Ok(Self { project: project.clone(), common, own, name, folder })
+    }
+
+    /// A short name of the worktree, for refs and folders.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it is that of a linked worktree, whose branch is the loop's own.
+    pub(super) fn is_linked(&self) -> bool {
+        self.own != self.common
+    }
+
+    /// Whether there is a whole one.
+    pub fn is_there(&self) -> bool {
+        self.folder.join(MADE).is_file()
+    }
+
+    /// Whether a session had it.
+    pub(super) fn was_lent(&self) -> bool {
+        self.is_there() && self.folder.join(LENT).is_file()
+    }
+
+    /// Whether it was made from what is checked out now.
+    pub(super) fn fits(&self, at: &Position) -> bool {
+        let text = std::fs::read(self.folder.join(MADE)).unwrap_or_default();
+        serde_json::from_slice::<Made>(&text).is_ok_and(|made| made == Made::from(at))
+    }
+
+    /// Makes it from what is checked out, unless there is one.
+    pub(super) fn ensure(&self, at: &Position) -> Result<(), GitError> {
+        if self.is_there() {
+            return Ok(());
+        }
+        self.sweep()?;
+        let new = self.beside("new");
+        let failed = |source| GitError::File { path: new.clone(), source };
+        private_folder(&new).map_err(failed)?;
+        self.build(&new.join(GIT), &new.join(LOOK))?;
+        let made = serde_json::to_vec(&Made::from(at)).map_err(io::Error::other);
+        made.and_then(|made| std::fs::write(new.join(MADE), made)).map_err(failed)?;
+        std::fs::rename(&new, &self.folder).map_err(failed)
+    }
+
+    /// A session is about to get it.
+    pub(super) fn mark_lent(&self) -> Result<(), GitError> {
+        let path = self.folder.join(LENT);
+        std::fs::write(&path, "").map_err(|source| GitError::File { path, source })
+    }
+
+    /// Removes it: what was in it is in the real repository now.
+    pub(super) fn remove(&self) -> Result<(), GitError> {
+        let old = self.beside("old");
+        match std::fs::rename(&self.folder, &old) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(source) => Err(GitError::File { path: self.folder.clone(), source }),
+            Ok(()) => remove_tree(&old),
+        }
+    }
+
+    /// Puts it out of the way, with all that is in it, and says where it is now.
+    pub(super) fn set_aside(&self) -> Result<PathBuf, GitError> {
+        let aside = (1..).map(|n| self.beside_as(&format!("refused-{n}")));
+        let aside = aside.into_iter().find(|path| path.symlink_metadata().is_err());
+        let aside = aside.unwrap_or_else(|| self.beside("refused"));
+        std::fs::rename(&self.folder, &aside)
+            .map_err(|source| GitError::File { path: self.folder.clone(), source })?;
+        Ok(aside)
+    }
+
+    /// Remembers the ref that keeps what the directory stands on, and returns the one of the run before.
+    pub(super) fn note_base(&self, name: &str) -> Result<Option<String>, GitError> {
+        let path = self.beside_as("base");
+        let before = std::fs::read_to_string(&path).ok();
+        write_privately(&path, name).map_err(|source| GitError::File { path, source })?;
+        Ok(before.filter(|before| before != name && before.starts_with("refs/ralph/base/")))
+    }
+
+    /// Removes what killed runs left half made or half removed.
+    fn sweep(&self) -> Result<(), GitError> {
+        let Some(all) = self.folder.parent() else { return Ok(()) };
+        for entry in std::fs::read_dir(all).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let rest = name.to_str().and_then(|name| name.strip_prefix(self.name.as_str()));
+            let half = |rest: &str| rest.starts_with(".new-") || rest.starts_with(".old-");
+            if rest.is_some_and(half) {
+                remove_tree(&entry.path())?;
+            }
+        }
+        // Without its note it is not whole.
+        remove_tree(&self.folder)
+    }
+
+    fn beside(&self, what: &str) -> PathBuf {
+        self.beside_as(&format!("{what}-{}", std::process::id()))
+    }
+
+    fn beside_as(&self, what: &str) -> PathBuf {
+        self.folder.with_file_name(format!("{}.{what}", self.name))
+    }
+
+    /// What a box needs in which a session, or anything that it wrote, uses git.
+    pub fn binds(&self) -> Vec<Bind> {
+        self.with_objects(Bind::writable(self.folder.join(GIT)).at(&self.common))
+    }
+
+    /// What a box needs in which the loop's own git looks at files. `seeing`: also at what a session
+    /// committed.
+    pub(super) fn look_binds(&self, seeing: bool) -> Result<Vec<Bind>, GitError> {
+        let look = self.folder.join(LOOK);
+        self.set_seeing(&look, seeing)?;
+        let mut binds = self.with_objects(Bind::writable(look).at(&self.common));
+        if seeing {
+            binds.push(Bind::readable(self.folder.join(GIT)).at(PRIVATE));
+        }
+        Ok(binds)
+    }
+
+    fn with_objects(&self, directory: Bind) -> Vec<Bind> {
+        let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
+        let mut binds = vec![directory];
+        binds.push(Bind::readable(real(self.common.join("objects"))).at(OBJECTS));
+        binds.extend(self.alternates().into_iter().map(Bind::readable));
+        for modules in self.modules() {
+            binds.push(Bind::readable(real(modules.clone())).at(modules));
+        }
+        binds
+    }
+
+    /// The folders of submodules' own git directories, as far as there are any.
+    fn modules(&self) -> Vec<PathBuf> {
+        let mut places = vec![self.common.join("modules")];
+        if self.is_linked() {
+            places.push(self.own.join("modules"));
+        }
+        places.retain(|place| place.is_dir());
+        places
+    }
+
+    /// What git finds in its environment in a box: no settings but those of the directory, which belongs
+    /// to whoever the box says.
+    pub fn environment() -> Vec<(OsString, OsString)> {
+        let set = |name: &str, value: &str| (name.into(), value.into());
+        vec![
+            set("GIT_CONFIG_GLOBAL", "/dev/null"),
+            set("GIT_CONFIG_NOSYSTEM", "1"),
+            set("GIT_CONFIG_COUNT", "1"),
+            set("GIT_CONFIG_KEY_0", "safe.directory"),
+            set("GIT_CONFIG_VALUE_0", "*"),
+        ]
+    }
+
+    /// Files in the worktree by which a session could have programs run outside: it may only read them.
+    pub fn protected_files(&self) -> Result<Vec<PathBuf>, GitError> {
+        settings::deciding_files(&self.project.worktree, &self.common)
+    }
+
+    /// All that a session needs.
+    pub(super) fn lent(&self) -> Result<Shown, GitError> {
+        Ok(Shown {
+            binds: self.binds(),
+            environment: Self::environment(),
+            read_only: self.protected_files()?,
+        })
+    }
+
+    /// The index that our own looks write, where it is in a box.
+    pub(super) fn look_index(&self) -> PathBuf {
+        self.own.join("index")
+    }
+
+    /// Where our own directory lies, for a fetch.
+    pub(super) fn look_folder(&self) -> PathBuf {
+        self.folder.join(LOOK)
+    }
+
+    /// The real directory that all worktrees share, which is where ours is in a box.
+    pub(super) fn common(&self) -> &Path {
+        &self.common
+    }
+
+    /// The session's directory of this worktree alone, where it is while we look.
+    pub(super) fn own_in_look(&self) -> PathBuf {
+        let inside = self.own.strip_prefix(&self.common).unwrap_or(Path::new(""));
+        Path::new(PRIVATE).join(inside)
+    }
+}
+
+/// A folder that nobody else may enter, and those above it.
+fn private_folder(path: &Path) -> io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// The name that git gave to a worktree, as a part of a ref and of a path.
+fn name_of(id: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let short: String = id.chars().map(|c| if plain(c) { c } else { '_' }).take(40).collect();
+    match short == id {
+        true => format!("wt-{id}"),
+        false => format!("wt-{short}-{:08x}", fnv1a(id.as_bytes()) as u32),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_safe_and_differ() {
+        assert_eq!(name_of("feature"), "wt-feature");
+        let names = ["a.b", "a_b", "a/b", "main", &"x".repeat(300), "..", "ä"].map(name_of);
+        for name in &names {
+            assert!(name.len() < 60 && !name.contains(['.', '/']), "{name}");
+            assert_eq!(names.iter().filter(|other| *other == name).count(), 1);
+        }
+        assert_ne!(name_of("main"), "main");
+    }
+}

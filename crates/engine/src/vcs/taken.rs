@@ -1,0 +1,146 @@
+//! What sessions committed in a git directory of their own becomes part of the repository: in place when it
+//! is green, in a worktree whose branch is the loop's own at once.
+
+use std::collections::HashMap;
+
+use super::boxed::Boxed;
+use super::entries::zeros;
+use super::git::GitError;
+use super::in_place::{GitVcs, lock};
+use crate::ports::{Candidate, RunBase};
+use crate::run::crash;
+
+/// The fewest letters by which a commit is named.
+const SHORTEST: usize = 7;
+
+impl GitVcs {
+    /// Moves the branch to what sessions committed, and brings the paths into the person's index.
+    pub(super) fn land_taken(
+        &self,
+        base: &RunBase,
+        candidate: &Candidate,
+    ) -> Result<Option<String>, GitError> {
+        let (Some(boxed), Some(taken)) = (&self.boxed, &candidate.taken) else { return Ok(None) };
+        let at = self.on_branch(base)?;
+        if at.head.as_ref() != Some(taken) {
+            if at.head != candidate.head {
+                let expected = candidate.head.clone();
+                return Err(GitError::HeadMoved { expected, found: at.head });
+            }
+            let tree = self.tree_of(Some(taken))?;
+            self.move_branch(candidate, taken, &tree, "ralph: what a session committed")?;
+        }
+        self.let_go_settled(boxed);
+        Ok(Some(taken.clone()))
+    }
+
+    /// Moves the branch from where the candidate found it, and the person's index with it.
+    pub(super) fn move_branch(
+        &self,
+        candidate: &Candidate,
+        id: &str,
+        tree: &str,
+        logged: &str,
+    ) -> Result<(), GitError> {
+        let changes = self.diff(&candidate.head_tree, tree)?;
+        let before = candidate.head.clone().unwrap_or_else(|| zeros(id));
+        if let Err(error) = self.git(&["update-ref", "-m", logged, "HEAD", id, &before]).run() {
+            // Git compares and moves in one step; ask it who was faster.
+            let found = self.position()?.head;
+            let expected = candidate.head.clone();
+            return Err(match found == expected {
+                true => error,
+                false => GitError::HeadMoved { expected, found },
+            });
+        }
+        if self.boxed.is_some() {
+            crash::point("commits-landed");
+        }
+        self.remember_tree(id, tree);
+        self.bring_into_index(id, changes);
+        Ok(())
+    }
+
+    /// The work is settled: the session's directory has nothing more to say. That it is still there stops
+    /// nothing.
+    pub(super) fn let_go_settled(&self, boxed: &Boxed) {
+        if let Err(error) = self.let_go(boxed) {
+            self.warn(format!("the git directory of the session could not be removed: {error}"));
+        }
+    }
+
+    /// In a worktree whose branch is the loop's own: HEAD, branch and index become what the session made of
+    /// its own. Where the session is on another branch, HEAD is at its commit and on none.
+    pub(super) fn mirror(&self) -> Result<(), GitError> {
+        let Some(boxed) = &self.boxed else { return Ok(()) };
+        if !boxed.private.is_linked() || !boxed.private.was_lent() {
+            return Ok(());
+        }
+        let at = self.position()?;
+        if boxed.private.fits(&at) {
+            let seen = self.see(boxed)?;
+            let elsewhere = seen.branch != at.branch;
+            if seen.refused.is_none()
+                && let Some(head) = seen.head
+                && (elsewhere || at.head.as_ref() != Some(&head))
+            {
+                let head = self.signed(at.head.as_deref(), &head)?;
+                // Before HEAD: what is seen in between is the work as if it were staged, and seen again it
+                // is moved again.
+                self.git(&["read-tree", "--reset", &head]).run()?;
+                crash::point("commits-mirrored");
+                let before = at.head.clone().unwrap_or_else(|| zeros(&head));
+                let mut arguments = vec!["update-ref", "-m", "ralph: what a session committed"];
+                arguments.extend(elsewhere.then_some("--no-deref"));
+                arguments.extend(["HEAD", &head, &before]);
+                self.git(&arguments).run()?;
+                crash::point("commits-landed");
+            }
+        }
+        self.let_go(boxed)
+    }
+
+    /// The same commits signed, where this worktree has a key: in a box nothing is.
+    fn signed(&self, from: Option<&str>, head: &str) -> Result<String, GitError> {
+        if !self.signs() {
+            return Ok(head.to_owned());
+        }
+        let without = from.map(|from| format!("^{from}"));
+        let mut arguments = vec!["rev-list", "--reverse", "--topo-order", head];
+        arguments.extend(without.as_deref());
+        arguments.push("--");
+        let listed = self.git(&arguments).run()?;
+        let mut new: HashMap<String, String> = HashMap::new();
+        for id in String::from_utf8_lossy(&listed).lines() {
+            let Some(parts) = self.commit_parts(id)? else { continue };
+            let parents: Vec<String> =
+                parts.parents.iter().map(|old| new.get(old).unwrap_or(old).clone()).collect();
+            let raw = self.git(&["cat-file", "commit", id]).run()?;
+            let made = self.like(&raw, &parts.tree, &parents, None)?;
+            lock(&self.renames).push((id.to_owned(), made.clone()));
+            new.insert(id.to_owned(), made);
+        }
+        Ok(new.get(head).cloned().unwrap_or_else(|| head.to_owned()))
+    }
+
+    /// A text in which commits that were made anew go by their new names.
+    pub(super) fn with_new_names(&self, text: &str) -> String {
+        let renames = lock(&self.renames);
+        if renames.is_empty() {
+            return text.to_owned();
+        }
+        let mut told = String::new();
+        let mut rest = text;
+        while let Some(start) = rest.find(|c: char| c.is_ascii_alphanumeric()) {
+            let (before, from) = rest.split_at(start);
+            let end = from.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(from.len());
+            let (word, after) = from.split_at(end);
+            let named = |(old, _): &&(String, String)| old.starts_with(&word.to_ascii_lowercase());
+            let new = renames.iter().find(named).filter(|_| word.len() >= SHORTEST);
+            told.push_str(before);
+            told.push_str(new.and_then(|(_, new)| new.get(..word.len())).unwrap_or(word));
+            rest = after;
+        }
+        told + rest
+    }
+}
