@@ -22,6 +22,7 @@
 //! | [`policy`] | which model, how long to wait |
 //! | [`run`] | the loop: what an input means, what is remembered, when it stops |
 //! | [`view`] | a run as people see it, and what every display of one does |
+//! | [`net`] | what may leave a box |
 //! | [`nearest`] | "did you mean" |
 
 pub mod agent;
@@ -33,6 +34,7 @@ pub mod forge;
 pub mod glob;
 pub mod ids;
 pub mod nearest;
+pub mod net;
 pub mod plan;
 pub mod policy;
 pub mod records;

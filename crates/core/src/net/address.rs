@@ -1,0 +1,127 @@
+//! Addresses that no name may lead to: this machine, its network, and what answers only from inside.
+
+use core::fmt;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// What is special about an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// This machine.
+    Loopback,
+    /// This link; services of a cloud with its keys answer there.
+    LinkLocal,
+    /// A service of a cloud that hands out keys.
+    Metadata,
+    /// No address at all.
+    Unspecified,
+    /// Everybody who listens.
+    Multicast,
+    /// Everybody on the link.
+    Broadcast,
+    /// The network of a home or a company.
+    Private,
+    /// The network of a provider, and of some VPNs.
+    Shared,
+    /// Not given out to anybody.
+    Reserved,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Loopback => "an address of this machine",
+            Self::LinkLocal => "a link-local address",
+            Self::Metadata => "a metadata service",
+            Self::Unspecified => "no address at all",
+            Self::Multicast => "a multicast address",
+            Self::Broadcast => "a broadcast address",
+            Self::Private => "an address of a private network",
+            Self::Shared => "an address of a shared network",
+            Self::Reserved => "a reserved address",
+        })
+    }
+}
+
+/// The metadata service of most clouds.
+const METADATA: Ipv4Addr = Ipv4Addr::new(169, 254, 169, 254);
+/// The same over IPv6, on EC2.
+const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+/// The same on Alibaba Cloud, in the shared range.
+const METADATA_SHARED: Ipv4Addr = Ipv4Addr::new(100, 100, 100, 200);
+/// What Azure talks with its machines by. It is in no special range.
+const WIRE_SERVER: Ipv4Addr = Ipv4Addr::new(168, 63, 129, 16);
+
+/// What is special about an address, in whatever form it is written; `None` for a public one.
+pub fn forbidden(address: IpAddr) -> Option<Kind> {
+    match address {
+        IpAddr::V4(address) => forbidden_v4(address),
+        IpAddr::V6(address) => forbidden_v6(address),
+    }
+}
+
+fn forbidden_v4(address: Ipv4Addr) -> Option<Kind> {
+    let [a, b, c, _] = address.octets();
+    match (a, b, c) {
+        _ if [METADATA, METADATA_SHARED, WIRE_SERVER].contains(&address) => Some(Kind::Metadata),
+        (0, ..) => Some(Kind::Unspecified),
+        (127, ..) => Some(Kind::Loopback),
+        (169, 254, _) => Some(Kind::LinkLocal),
+        (10, ..) | (172, 16..=31, _) | (192, 168, _) => Some(Kind::Private),
+        (100, 64..=127, _) => Some(Kind::Shared),
+        (192, 0, 0) => Some(Kind::Reserved),
+        (224..=239, ..) => Some(Kind::Multicast),
+        (255, 255, 255) if address == Ipv4Addr::BROADCAST => Some(Kind::Broadcast),
+        (240..=255, ..) => Some(Kind::Reserved),
+        _ => None,
+    }
+}
+
+fn forbidden_v6(address: Ipv6Addr) -> Option<Kind> {
+    let s = address.segments();
+    if address == METADATA_V6 {
+        return Some(Kind::Metadata);
+    }
+    if address.is_unspecified() {
+        return Some(Kind::Unspecified);
+    }
+    if address.is_loopback() {
+        return Some(Kind::Loopback);
+    }
+    match s[0] {
+        0xfe80..=0xfebf => return Some(Kind::LinkLocal),
+        // Site-local: given up, and still routed inside some networks. Unique local.
+        0xfec0..=0xfeff | 0xfc00..=0xfdff => return Some(Kind::Private),
+        0xff00..=0xffff => return Some(Kind::Multicast),
+        _ => {}
+    }
+    // The local prefix of NAT64: who runs it decides where the IPv4 address stands.
+    if s[..3] == [0x64, 0xff9b, 1] {
+        return Some(Kind::Private);
+    }
+    embedded(s).into_iter().flatten().find_map(forbidden_v4)
+}
+
+/// The IPv4 addresses that an address of IPv6 may stand for.
+fn embedded(s: [u16; 8]) -> [Option<Ipv4Addr>; 3] {
+    let v4 = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
+    let last = v4(s[6], s[7]);
+    match s {
+        // Mapped, compatible and translated addresses.
+        [0, 0, 0, 0, 0, 0xffff, ..] | [0, 0, 0, 0, 0, 0, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => {
+            [Some(last), None, None]
+        }
+        // NAT64.
+        [0x64, 0xff9b, 0, 0, 0, 0, ..] => [Some(last), None, None],
+        // 6to4, which may carry an ISATAP address too.
+        [0x2002, high, low, ..] => [Some(v4(high, low)), isatap(s), None],
+        // Teredo: the server, and the client with its bits turned round.
+        [0x2001, 0, high, low, ..] => [Some(v4(high, low)), Some(v4(!s[6], !s[7])), None],
+        _ => [isatap(s), None, None],
+    }
+}
+
+/// The IPv4 address in an interface of ISATAP, under any prefix.
+fn isatap(s: [u16; 8]) -> Option<Ipv4Addr> {
+    let is_one = matches!(s[4], 0 | 0x200) && s[5] == 0x5efe;
+    is_one.then(|| Ipv4Addr::from((u32::from(s[6]) << 16) | u32::from(s[7])))
+}
