@@ -159,7 +159,7 @@ fn split(text: &str) -> Option<(&str, Option<u16>)> {
 }
 
 /// A port as it is written: digits and nothing else, and not zero.
-pub(super) fn read_port(text: &str) -> Option<u16> {
+fn read_port(text: &str) -> Option<u16> {
     let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|port| is_plain && *port != 0)
 }

@@ -32,6 +32,7 @@ mod house;
 #[cfg(target_os = "linux")]
 pub mod inside;
 mod level;
+pub mod net;
 pub mod seatbelt;
 #[cfg(target_os = "linux")]
 mod seccomp;

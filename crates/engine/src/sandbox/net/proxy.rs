@@ -1,0 +1,171 @@
+//! The proxy: accepting, limits, the end, and what was refused.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use ralph_core::net::{Host, Refused, Rules};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{sleep, timeout};
+
+use super::connection::{Incoming, serve};
+use super::http;
+use super::resolver::Resolver;
+
+/// How many refusals are kept; the rest is counted.
+const KEPT: usize = 100;
+/// How many connections may wait for one of the others to end. Those beyond wait in the system.
+const WAITING: usize = 64;
+/// Before the next try to accept where the system has no room for another connection: it tells nobody
+/// when it has.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How much a client may take.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Bytes of the head of a request.
+    pub head_bytes: usize,
+    /// Time for it.
+    pub head: Duration,
+    /// Time for looking a name up, and for connecting, each.
+    pub dial: Duration,
+    /// Connections at once. They may be idle for as long as they like.
+    pub connections: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            head_bytes: 16 << 10,
+            head: Duration::from_secs(10),
+            dial: Duration::from_secs(20),
+            connections: 256,
+        }
+    }
+}
+
+/// A proxy on a unix socket that lets through what the rules allow. It speaks HTTP (`CONNECT`, and
+/// requests for `http://`) and SOCKS 5. Ends with its value, and ends every connection with it.
+#[derive(Debug)]
+pub struct Proxy {
+    socket: PathBuf,
+    shared: Arc<Shared>,
+    accepting: AbortHandle,
+}
+
+/// What all connections know.
+pub(super) struct Shared {
+    pub(super) rules: Rules,
+    pub(super) resolver: Box<dyn Resolver>,
+    pub(super) limits: Limits,
+    refusals: Mutex<Refusals>,
+}
+
+#[derive(Debug, Default)]
+struct Refusals {
+    count: u64,
+    kept: Vec<(String, u16, String)>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("rules", &self.rules).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// Remembers that something was refused.
+    pub(super) fn refused(&self, host: &Host, port: u16, why: &Refused) {
+        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        refusals.count += 1;
+        let refusal = (host.to_string(), port, why.to_string());
+        if refusals.kept.len() < KEPT && !refusals.kept.contains(&refusal) {
+            refusals.kept.push(refusal);
+        }
+    }
+}
+
+impl Proxy {
+    /// Starts on a socket that is not there yet, in the runtime of the caller.
+    pub fn start(rules: Rules, socket: &Path, resolver: impl Resolver) -> io::Result<Self> {
+        Self::start_with(rules, socket, resolver, Limits::default())
+    }
+
+    /// The same with other limits.
+    pub fn start_with(
+        rules: Rules,
+        socket: &Path,
+        resolver: impl Resolver,
+        limits: Limits,
+    ) -> io::Result<Self> {
+        let runtime = Handle::try_current().map_err(io::Error::other)?;
+        let listener = UnixListener::bind(socket)?;
+        // From here on the file is ours to remove.
+        let shared = Arc::new(Shared {
+            rules,
+            resolver: Box::new(resolver),
+            limits,
+            refusals: Mutex::default(),
+        });
+        let accepting = runtime.spawn(accept(listener, Arc::clone(&shared))).abort_handle();
+        let proxy = Self { socket: socket.to_owned(), shared, accepting };
+        fs::set_permissions(socket, Permissions::from_mode(0o600))?;
+        Ok(proxy)
+    }
+
+    /// What was refused, in the order in which it came: host, port, and one sentence why. Each is told once,
+    /// and no more than a hundred are kept.
+    pub fn refusals(&self) -> Vec<(String, u16, String)> {
+        self.shared.refusals.lock().unwrap_or_else(PoisonError::into_inner).kept.clone()
+    }
+
+    /// How often something was refused, in all.
+    pub fn refused(&self) -> u64 {
+        self.shared.refusals.lock().unwrap_or_else(PoisonError::into_inner).count
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.accepting.abort();
+        // It may be gone with its folder.
+        let _ = fs::remove_file(&self.socket);
+    }
+}
+
+/// Accepts until it is aborted. All connections are its own, so they end with it.
+async fn accept(listener: UnixListener, shared: Arc<Shared>) {
+    let most = shared.limits.connections;
+    let slots = Arc::new(Semaphore::new(most));
+    let mut connections = JoinSet::new();
+    loop {
+        while connections.try_join_next().is_some() {}
+        if connections.len() >= most + WAITING {
+            connections.join_next().await;
+            continue;
+        }
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                connections.spawn(attend(stream, Arc::clone(&shared), Arc::clone(&slots)));
+            }
+            Err(_) => sleep(PAUSE).await,
+        }
+    }
+}
+
+/// Serves a client when it is its turn.
+async fn attend(stream: UnixStream, shared: Arc<Shared>, slots: Arc<Semaphore>) {
+    let Ok(Ok(_slot)) = timeout(shared.limits.head, slots.acquire()).await else {
+        let most = shared.limits.connections;
+        let sentence = format!("{most} connections are open, and no more may be at once");
+        let answer = http::answer("503 Service Unavailable", &sentence);
+        return Incoming::new(stream).part(&answer).await;
+    };
+    serve(stream, &shared).await;
+}

@@ -1,0 +1,125 @@
+//! Names to addresses. ralph is linked so that it cannot ask the C library itself, so a program of the
+//! system does: it knows the hosts file, the name servers and what a VPN changed.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::time::Duration;
+
+use ralph_core::agent::ProcessEnd;
+use tokio::sync::Semaphore;
+
+use crate::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
+
+/// How long a look-up may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Between asking the program to end and killing it.
+const GRACE: Duration = Duration::from_secs(1);
+/// Look-ups at once: each is a process.
+const AT_ONCE: usize = 8;
+/// The most addresses that are taken from an answer.
+const MOST: usize = 16;
+
+/// What a look-up comes to.
+pub type Addresses<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
+
+/// Looks names up. Asked once for each connection; what it says is checked and then dialled, so an answer
+/// that changes changes nothing.
+pub trait Resolver: Send + Sync + 'static {
+    /// The addresses of a name in the order in which they are to be tried; none where it has none.
+    fn resolve<'a>(&'a self, name: &'a str) -> Addresses<'a>;
+}
+
+/// `getent ahosts NAME`.
+#[derive(Debug)]
+pub struct Getent {
+    environment: Vec<(OsString, OsString)>,
+    turns: Semaphore,
+}
+
+impl Getent {
+    /// `environment` is the whole one of the program; its `PATH` says where the program is.
+    pub fn new(environment: Vec<(OsString, OsString)>) -> Self {
+        Self { environment, turns: Semaphore::new(AT_ONCE) }
+    }
+
+    async fn ask(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        let _turn = self.turns.acquire().await.map_err(io::Error::other)?;
+        let spec = CommandSpec {
+            program: "getent".into(),
+            args: vec!["ahosts".into(), name.into()],
+            folder: PathBuf::from("/"),
+            env: self.environment.clone(),
+            stdin: vec![],
+        };
+        let watch = Watch {
+            timeout: Some(PATIENCE),
+            silence: None,
+            after_result: None,
+            grace: GRACE,
+            drain: GRACE,
+            line_cap: 4096,
+        };
+        let mark = Mark::new(&spec.folder, 0);
+        let mut heard = Answers(vec![]);
+        let ended = supervise(&spec, &watch, &mark, &mut heard, None, Stop::never()).await;
+        match ended.end {
+            ProcessEnd::Exited { code: 0 } => Ok(heard.0),
+            // The name is not known.
+            ProcessEnd::Exited { code: 2 } => Ok(vec![]),
+            ProcessEnd::NotStarted { error } => Err(io::Error::other(error)),
+            ProcessEnd::TimedOut { .. } => Err(io::ErrorKind::TimedOut.into()),
+            ended => Err(io::Error::other(format!("getent: {ended:?}"))),
+        }
+    }
+}
+
+impl Resolver for Getent {
+    fn resolve<'a>(&'a self, name: &'a str) -> Addresses<'a> {
+        Box::pin(self.ask(name))
+    }
+}
+
+/// The first word of each line, each address once. One with a zone (`fe80::1%eth0`) is nobody's that a box
+/// may reach.
+struct Answers(Vec<IpAddr>);
+
+impl Listener for Answers {
+    fn stdout(&mut self, line: &[u8], _cut: bool) -> Heard {
+        let word = std::str::from_utf8(line).unwrap_or_default().split_whitespace().next();
+        let address = word.and_then(|word| word.parse::<IpAddr>().ok());
+        if let Some(address) = address
+            && self.0.len() < MOST
+            && !self.0.contains(&address)
+        {
+            self.0.push(address);
+        }
+        Heard::Going
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_of_the_program_is_read() {
+        let mut answers = Answers(vec![]);
+        for line in [
+            "2606:4700::1111 STREAM one.example",
+            "2606:4700::1111 DGRAM  ",
+            "1.1.1.1         STREAM ",
+            "fe80::1%eth0    STREAM ",
+            "",
+            "garbage",
+        ] {
+            answers.stdout(line.as_bytes(), false);
+        }
+        answers.stdout(b"\xff\xfe", false);
+        let expected: [IpAddr; 2] =
+            ["2606:4700::1111".parse().unwrap(), "1.1.1.1".parse().unwrap()];
+        assert_eq!(answers.0, expected);
+    }
+}
