@@ -1,7 +1,7 @@
 //! What is allowed works: tunnels, requests and SOCKS, both ways, to the last byte.
 
 use std::io::{Read, Write};
-use std::net::{Ipv6Addr, Shutdown, TcpListener};
+use std::net::{Ipv6Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc;
 
 use ralph_engine::sandbox::net::Proxy;
@@ -62,6 +62,29 @@ fn an_end_is_passed_on_and_the_other_side_goes_on() {
     client.write_all(b"your part").unwrap();
     client.shutdown(Shutdown::Write).unwrap();
     assert_eq!(heard.recv_timeout(SOON).unwrap(), "your part");
+}
+
+#[test]
+fn a_bridge_passes_ends_on_too() {
+    let counting = server(|mut stream| {
+        let bytes = all(&mut stream);
+        write!(stream, "{} bytes", bytes.len()).unwrap();
+    });
+    let world = World::new(&[&counting.to_string()]);
+    let mut client = TcpStream::connect(("127.0.0.1", world.bridge())).unwrap();
+    client.set_read_timeout(Some(SOON)).unwrap();
+    write!(client, "CONNECT {counting} HTTP/1.1\r\n\r\n").unwrap();
+    assert!(head(&mut client).starts_with("HTTP/1.1 200 "));
+    client.write_all(&[b'x'; 12345]).unwrap();
+    client.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(all(&mut client), "12345 bytes");
+    // Without a proxy a client just ends.
+    let mut world = world;
+    let port = world.bridge();
+    world.end();
+    let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    client.set_read_timeout(Some(SOON)).unwrap();
+    assert_eq!(all(&mut client), "");
 }
 
 #[test]

@@ -4,10 +4,11 @@ use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use ralph_core::net::{Host, Refused, Rules};
+use rustix::process::{Resource, getrlimit};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -25,6 +26,18 @@ const WAITING: usize = 64;
 /// Before the next try to accept where the system has no room for another connection: it tells nobody
 /// when it has.
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// The connections that all proxies of this process may have at once. Each takes two of its files, and
+/// whoever is in a box must not leave the loop without any.
+static ROOM: LazyLock<Semaphore> =
+    LazyLock::new(|| Semaphore::new(room(getrlimit(Resource::Nofile).current)));
+
+/// Connections for half of the files that a process may have open.
+fn room(files: Option<u64>) -> usize {
+    let connections =
+        files.map_or(usize::MAX, |files| usize::try_from(files / 4).unwrap_or(usize::MAX));
+    connections.clamp(16, 4096)
+}
 
 /// How much a client may take.
 #[derive(Debug, Clone)]
@@ -161,11 +174,26 @@ async fn accept(listener: UnixListener, shared: Arc<Shared>) {
 
 /// Serves a client when it is its turn.
 async fn attend(stream: UnixStream, shared: Arc<Shared>, slots: Arc<Semaphore>) {
-    let Ok(Ok(_slot)) = timeout(shared.limits.head, slots.acquire()).await else {
-        let most = shared.limits.connections;
-        let sentence = format!("{most} connections are open, and no more may be at once");
-        let answer = http::answer("503 Service Unavailable", &sentence);
+    let turn = async { (slots.acquire().await, ROOM.acquire().await) };
+    let Ok((Ok(_slot), Ok(_room))) = timeout(shared.limits.head, turn).await else {
+        let sentence = "as many connections are open as may be at once";
+        let answer = http::answer("503 Service Unavailable", sentence);
         return Incoming::new(stream).part(&answer).await;
     };
     serve(stream, &shared).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_leave_the_loop_half_of_its_files() {
+        for (files, expected) in
+            [(Some(1024), 256), (Some(256), 64), (Some(0), 16), (Some(1 << 20), 4096), (None, 4096)]
+        {
+            assert_eq!(room(files), expected, "{files:?}");
+        }
+        assert_eq!(room(Some(1024)), Limits::default().connections);
+    }
 }
