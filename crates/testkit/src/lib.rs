@@ -209,7 +209,8 @@ pub struct Ran {
 }
 
 impl Ran {
-    fn of(arguments: &[&str], output: Output) -> Self {
+    /// What came of a call.
+    pub fn of(arguments: &[&str], output: Output) -> Self {
         use std::os::unix::process::ExitStatusExt;
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
         Self {

@@ -4,9 +4,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ralph_core::net::{Endpoint, Policy};
 use ralph_core::run::Notice;
 use ralph_engine::project::Project;
-use ralph_engine::sandbox::{self, Caches, House, Level, Limits, Sandbox, Unavailable, Wanted};
+use ralph_engine::sandbox::{
+    self, Caches, House, Level, Limits, Network, Sandbox, Unavailable, Wanted,
+};
 
 use super::{Found, agent};
 use crate::config::Config;
@@ -45,7 +48,7 @@ pub(super) fn of_run(
     if let Some(boxed) = &*context.boxed.borrow() {
         return Ok(boxed.clone());
     }
-    let house = house(project, config, agents, context);
+    let house = house(project, config, agents, context)?;
     let caches = house.caches.clone();
     let environment = context.environment;
     let choice =
@@ -56,6 +59,10 @@ pub(super) fn of_run(
     }
     let level = choice.sandbox.level();
     let mut notices = vec![Notice::Level { level: level.to_string(), text }];
+    if level == Level::None && config.text("sandbox.network.policy") != "allow-all" {
+        let text = "there is no box, so sandbox.network limits nothing".to_owned();
+        notices.push(Notice::Other { text });
+    }
     if level != Level::None {
         let left_out = caches.prepare(environment.home.as_deref(), &environment.all);
         let left_out = left_out.map_err(|error| {
@@ -72,7 +79,7 @@ pub(super) fn of_run(
 /// What a person who begins is told of the box.
 pub(crate) fn offer(project: &Project, context: &mut Context<'_>) -> Result<Vec<String>, CliError> {
     let config = context.config()?;
-    let house = house(project, &config, &[], context);
+    let house = house(project, &config, &[], context)?;
     Ok(match sandbox::choose(wanted(&config), house, &context.environment.search_path) {
         Ok(choice) => {
             let level = choice.sandbox.level();
@@ -110,7 +117,7 @@ pub(crate) fn house(
     config: &Config,
     agents: &[&Found],
     context: &Context<'_>,
-) -> House {
+) -> Result<House, CliError> {
     let environment = context.environment;
     let paths = |key: &str| {
         let expand = |text: &str| match (text.strip_prefix("~/"), &environment.home) {
@@ -131,7 +138,7 @@ pub(crate) fn house(
     let mut programs: Vec<PathBuf> =
         agents.iter().map(|agent| PathBuf::from(&agent.executable)).collect();
     programs.push(ralph.clone());
-    House {
+    Ok(House {
         homes: homes(environment),
         environment: environment.all.clone(),
         caches: Caches::of(&cache_home(environment, project), &project.root),
@@ -145,9 +152,25 @@ pub(crate) fn house(
             memory: config.size("sandbox.limits.memory"),
             file_size: config.size("sandbox.limits.file_size"),
         },
+        network: network(config)?,
         agents: agents.iter().map(|agent| agent.profile.state()).collect(),
         project: project.clone(),
-    }
+    })
+}
+
+/// What boxes may reach.
+fn network(config: &Config) -> Result<Network, CliError> {
+    let policy = match config.text("sandbox.network.policy") {
+        "deny" => Policy::Deny,
+        "allowlist" => Policy::Allowlist,
+        _ => Policy::AllowAll,
+    };
+    let entries = config.list("sandbox.network.allowed").into_iter().map(str::parse::<Endpoint>);
+    let allowed = entries.collect::<Result<_, _>>().map_err(|error| {
+        CliError::failed(format!("sandbox.network.allowed: {error}"))
+            .hint("write hosts such as example.com, *.example.com or localhost:8080")
+    })?;
+    Ok(Network { policy, allowed })
 }
 
 /// The person's folder for caches.

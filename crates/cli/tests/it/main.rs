@@ -6,6 +6,7 @@
 mod acceptance;
 mod acceptance_page;
 mod bad_input;
+mod boxed;
 mod branches;
 mod claude_code;
 mod cleaning;

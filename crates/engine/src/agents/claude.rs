@@ -143,7 +143,10 @@ impl Agent for Claude {
             ],
             logins: &[".credentials.json"],
             beside: ".claude.json",
-            endpoint: ("ANTHROPIC_BASE_URL", "api.anthropic.com"),
+            endpoint: (
+                "ANTHROPIC_BASE_URL",
+                &["api.anthropic.com", "console.anthropic.com", "platform.claude.com"],
+            ),
         }
     }
 

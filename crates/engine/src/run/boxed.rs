@@ -10,8 +10,11 @@ use super::crew::{Crew, Failed};
 use super::site::Site;
 use crate::agents::{Permissions, PromptBy, SessionSpec, script};
 use crate::ports::Bind;
-use crate::sandbox::{Guest, Kind};
+use crate::sandbox::{Guest, Kind, Wrapped};
 use crate::socket::SessionSocket;
+
+/// How many refused connections of a program are told one by one.
+const TOLD: usize = 5;
 
 impl Crew {
     /// A guest that works at a site.
@@ -24,6 +27,17 @@ impl Crew {
             guest.environment.extend(shown.environment);
         }
         Ok(guest)
+    }
+
+    /// Tells people what the network refused: who wonders why something fails should not have to guess.
+    pub(super) fn tell_refusals(&self, boxed: &Wrapped) {
+        let refused = boxed.refusals();
+        for why in refused.iter().take(TOLD) {
+            self.notice(format!("the box refused a connection: {why}"));
+        }
+        if refused.len() > TOLD {
+            self.notice(format!("{} more connections were refused", refused.len() - TOLD));
+        }
     }
 
     /// Where a session finds this program.

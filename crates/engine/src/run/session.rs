@@ -155,7 +155,9 @@ impl Crew {
             Ok(boxed) => {
                 let watch = &self.setup.watch;
                 let ended = supervise(&boxed.command, watch, &mark, &mut ear, raw_writer, stop);
-                boxed.told(ended.await)
+                let ended = boxed.told(ended.await);
+                self.tell_refusals(&boxed);
+                ended
             }
             Err(error) => Ended::never_ran(format!("the box could not be made: {error}")),
         };

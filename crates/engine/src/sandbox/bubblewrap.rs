@@ -8,8 +8,14 @@ use super::house::{Mount, Room};
 /// The uid and gid that boxed programs of root have: some agents refuse to do anything as root.
 const NOBODY_SPECIAL: &str = "1000";
 
-/// The arguments before the program.
-pub(super) fn arguments(room: &Room, folder: &Path, is_root: bool) -> Vec<OsString> {
+/// The arguments before the program. `nothing` is an empty file: a device in its place could not even be
+/// opened, and programs take that for an error.
+pub(super) fn arguments(
+    room: &Room,
+    folder: &Path,
+    nothing: &Path,
+    is_root: bool,
+) -> Vec<OsString> {
     let mut all: Vec<OsString> = Vec::new();
     let mut say = |words: &[&str]| all.extend(words.iter().map(OsString::from));
     say(&[
@@ -31,7 +37,7 @@ pub(super) fn arguments(room: &Room, folder: &Path, is_root: bool) -> Vec<OsStri
         match mount {
             Mount::Empty(path) => all.extend(["--tmpfs".into(), path.into()]),
             Mount::Nothing(path) => {
-                all.extend(["--ro-bind".into(), "/dev/null".into(), path.into()]);
+                all.extend(["--ro-bind".into(), nothing.into(), path.into()]);
             }
             Mount::Show(bind) => {
                 let how = if bind.writable { "--bind" } else { "--ro-bind" };

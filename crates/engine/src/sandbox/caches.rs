@@ -10,6 +10,8 @@ use crate::process::project_key;
 
 /// How much of one cache of the person's is taken over at most.
 const MOST: u64 = 512 << 20;
+/// The name of the file with nothing in it.
+const NOTHING: &str = ".nothing";
 /// Says that a folder was seeded.
 const SEEDED: &str = ".seeded";
 
@@ -69,6 +71,17 @@ impl Caches {
         self.folder.join(name)
     }
 
+    /// A file with nothing in it, shown in the place of those that are hidden.
+    pub(super) fn nothing(&self) -> PathBuf {
+        self.folder.join(NOTHING)
+    }
+
+    /// Makes the folder itself, and the file with nothing in it.
+    pub(super) fn make(&self) -> io::Result<()> {
+        make(&self.folder)?;
+        std::fs::write(self.nothing(), "")
+    }
+
     /// Makes the folders, and takes over what the person has, once. What is too large, or cannot be read,
     /// is left out and named.
     pub fn prepare(
@@ -76,9 +89,7 @@ impl Caches {
         home: Option<&Path>,
         environment: &[(OsString, OsString)],
     ) -> io::Result<Vec<String>> {
-        let make =
-            |path: &Path| std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
-        make(&self.folder)?;
+        self.make()?;
         for (_, name) in VARIABLES {
             make(&self.folder.join(name))?;
         }
@@ -127,6 +138,10 @@ impl Caches {
         };
         VARIABLES.iter().map(one).collect()
     }
+}
+
+fn make(path: &Path) -> io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 /// How large a folder is; `None` if more than that.

@@ -58,6 +58,15 @@ pub fn choose(wanted: Wanted, house: House, search: &[PathBuf]) -> Result<Choice
     };
     let mut first = None;
     for level in levels {
+        // What cannot be closed is not left open in silence.
+        if level != Level::Full && !house.network.is_open() {
+            return Err(first.unwrap_or_else(|| Unavailable {
+                level,
+                why: "sandbox.network.policy needs the level full".to_owned(),
+                remedies: vec![],
+                package: None,
+            }));
+        }
         match made(level, &house, search) {
             Ok(sandbox) => {
                 let text = words(level).to_owned();
@@ -108,6 +117,7 @@ fn made(level: Level, house: &House, search: &[PathBuf]) -> Result<Sandbox, Unav
         return Err(refused(why, vec![], None));
     }
     super::cgroup::sweep("ralph-");
+    super::wire::sweep();
     let sandbox = Sandbox::new(level, house.clone(), bwrap);
     match super::self_test::run(&sandbox, house) {
         Ok(()) => Ok(sandbox),

@@ -11,6 +11,7 @@ use super::caches::Caches;
 use super::level::Level;
 use super::stages::{FAILED, Inner, Limits, Outer, SAYS};
 use super::state::{AgentState, OwnState};
+use super::wire::{Line, Network};
 use super::{bubblewrap, seatbelt, secrets};
 use crate::ports::{Bind, Jail};
 use crate::process::{CommandSpec, Ended};
@@ -100,6 +101,8 @@ pub struct House {
     pub readable: Vec<PathBuf>,
     /// What everything in a box may use.
     pub limits: Limits,
+    /// What it may reach.
+    pub network: Network,
     /// The agents of the run.
     pub agents: Vec<AgentState>,
 }
@@ -164,7 +167,8 @@ impl Room {
 impl House {
     /// The room for a guest.
     pub fn room(&self, guest: &Guest) -> Room {
-        let mut room = Room { shares_network: guest.kind != Kind::Helper, ..Room::default() };
+        let shares_network = guest.kind != Kind::Helper && self.network.is_open();
+        let mut room = Room { shares_network, ..Room::default() };
         for path in EMPTY {
             room.mounts.push(Mount::Empty(path.into()));
         }
@@ -178,10 +182,9 @@ impl House {
         for path in secrets::present(&self.homes, &self.readable) {
             room.hide(&path);
         }
-        if room.shares_network {
-            for path in secrets::sockets() {
-                room.hide(&path);
-            }
+        // A socket with a name is reached from any network.
+        for path in secrets::sockets() {
+            room.hide(&path);
         }
         if guest.kind != Kind::Helper {
             room.show(Bind::writable(self.caches.folder()));
@@ -306,6 +309,7 @@ pub struct Wrapped {
     pub command: CommandSpec,
     boxed: bool,
     states: Vec<OwnState>,
+    line: Option<Line>,
     #[cfg(target_os = "linux")]
     _groups: super::cgroup::Groups,
     _profile: Option<seatbelt::ProfileFile>,
@@ -363,6 +367,7 @@ impl Sandbox {
             command,
             boxed: false,
             states: vec![],
+            line: None,
             #[cfg(target_os = "linux")]
             _groups: super::cgroup::Groups::default(),
             _profile: None,
@@ -374,7 +379,13 @@ impl Sandbox {
             wrapped.states = house.states();
             wrapped.states.iter().try_for_each(OwnState::copy_in)?;
         }
-        let room = house.room(guest);
+        let mut room = house.room(guest);
+        if !room.shares_network && guest.kind != Kind::Helper {
+            let rules = house.network.rules(guest.kind, &house.agents, &wrapped.command.env);
+            let line = Line::lay(rules, &house.environment)?;
+            room.show(Bind::readable(line.folder()));
+            wrapped.line = Some(line);
+        }
         self.set_environment(house, guest, &mut wrapped.command.env);
         match self.level {
             Level::None => {}
@@ -390,7 +401,8 @@ impl Sandbox {
                 let number = self.number.fetch_add(1, Ordering::Relaxed);
                 let name = format!("ralph-{}-{number}", std::process::id());
                 let groups = super::cgroup::Groups::make(&name, &limits);
-                self.add_stages(house, &room, limits, &groups, &mut wrapped.command);
+                let line = wrapped.line.as_ref();
+                self.add_stages(house, (&room, line), limits, &groups, &mut wrapped.command);
                 wrapped._groups = groups;
             }
             #[cfg(not(target_os = "linux"))]
@@ -453,7 +465,7 @@ impl Sandbox {
     fn add_stages(
         &self,
         house: &House,
-        room: &Room,
+        (room, line): (&Room, Option<&Line>),
         limits: Limits,
         groups: &super::cgroup::Groups,
         command: &mut CommandSpec,
@@ -474,19 +486,21 @@ impl Sandbox {
             }
         };
         let inner = Inner {
+            proxy: line.map(Line::socket),
+            ports: line.map(|line| line.ports.clone()).unwrap_or_default(),
             limits: own,
             writable,
             hidden,
             seccomp: true,
             command: program,
-            ..Inner::default()
         };
         let mut inside: Vec<OsString> = vec![self.ralph().into()];
         inside.extend(inner.arguments());
         let all = match self.level {
             Level::Full => {
+                let nothing = house.caches.nothing();
                 let mut all: Vec<OsString> = vec![self.bwrap.clone().into()];
-                all.extend(bubblewrap::arguments(room, &command.folder, self.is_root));
+                all.extend(bubblewrap::arguments(room, &command.folder, &nothing, self.is_root));
                 all.extend(inside);
                 all
             }
@@ -503,6 +517,11 @@ impl Sandbox {
 }
 
 impl Wrapped {
+    /// What the network refused the program, each in a sentence.
+    pub fn refusals(&self) -> Vec<String> {
+        self.line.as_ref().map(Line::refusals).unwrap_or_default()
+    }
+
     /// How the program itself ended: what is around it tells it in its own way.
     pub fn told(&self, mut ended: Ended) -> Ended {
         if !self.boxed {
@@ -556,7 +575,7 @@ impl Jail for Sandbox {
         #[cfg(target_os = "linux")]
         self.add_stages(
             house,
-            &house.room(&guest),
+            (&house.room(&guest), None),
             Limits::default(),
             &super::cgroup::Groups::default(),
             &mut command,

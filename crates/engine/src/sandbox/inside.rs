@@ -6,11 +6,13 @@ use std::convert::Infallible;
 use std::ffi::{OsString, c_int, c_long};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::Command;
 
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 
+use super::net::bridge;
 use super::stages::{Inner, Limits, Outer};
 use super::{fence, seccomp};
 
@@ -61,8 +63,12 @@ pub fn outer(outer: &Outer) -> io::Result<Infallible> {
     become_program(&outer.command)
 }
 
-/// Limits itself and becomes the program. Returns only when that failed.
+/// Limits itself and becomes the program, or stays beside it and carries its connections out. Returns only
+/// when that failed.
 pub fn inner(inner: &Inner) -> io::Result<Infallible> {
+    if let Some(socket) = &inner.proxy {
+        return carry(inner, socket);
+    }
     limit(&inner.limits);
     rustix::thread::set_no_new_privs(true)?;
     if !inner.writable.is_empty() || !inner.hidden.is_empty() {
@@ -73,6 +79,21 @@ pub fn inner(inner: &Inner) -> io::Result<Infallible> {
     }
     set_signals(SIG_DFL);
     become_program(&inner.command)
+}
+
+/// Starts the program by a stage of its own, and serves it until it ends; then everything in the box ends.
+#[expect(clippy::disallowed_methods, reason = "the one program of the box, which ends with it")]
+fn carry(inner: &Inner, socket: &Path) -> io::Result<Infallible> {
+    let bridge = bridge::listen(&inner.ports)?;
+    let variables = bridge::variables(bridge.port());
+    let alone = Inner { proxy: None, ports: vec![], ..inner.clone() };
+    let mut program =
+        Command::new("/proc/self/exe").args(alone.arguments()).envs(variables).spawn()?;
+    let socket = socket.to_owned();
+    std::thread::spawn(move || bridge.serve(&socket));
+    let status = program.wait()?;
+    let code = status.code().or(status.signal().map(|signal| 128 + signal));
+    std::process::exit(code.unwrap_or(1))
 }
 
 fn limit(limits: &Limits) {

@@ -19,6 +19,7 @@
 //! | `seatbelt` | the profile for `sandbox-exec` (macOS) |
 //! | `self_test` | forbidden acts, really tried |
 //! | `choose` | which level works here, and how to get the next one |
+//! | `wire` | the network of a guest |
 //! | [`net`] | what a box may reach |
 
 mod bubblewrap;
@@ -40,10 +41,12 @@ mod secrets;
 pub mod self_test;
 pub mod stages;
 mod state;
+mod wire;
 
 pub use caches::Caches;
 pub use choose::{Choice, Unavailable, choose, likely};
-pub use house::{Guest, House, Kind, Room, Sandbox};
+pub use house::{Guest, House, Kind, Room, Sandbox, Wrapped};
 pub use level::{Level, Wanted};
 pub use stages::Limits;
 pub use state::AgentState;
+pub use wire::Network;

@@ -89,6 +89,7 @@ impl Tries {
 /// Why a box is not to be trusted, or cannot be made.
 pub(super) fn run(sandbox: &Sandbox, house: &House) -> Result<(), String> {
     let text = |error: io::Error| format!("the self-test cannot be prepared: {error}");
+    house.caches.make().map_err(text)?;
     let place = house.caches.folder().parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(place).map_err(text)?;
     let folder = tempfile::Builder::new().prefix("self-test-").tempdir_in(place).map_err(text)?;

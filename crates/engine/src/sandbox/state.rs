@@ -27,8 +27,8 @@ pub struct AgentState {
     pub logins: &'static [&'static str],
     /// A file beside the folder, which belongs into it where the variable is set.
     pub beside: &'static str,
-    /// Where the agent reaches its model, unless a variable says otherwise: the variable and the host.
-    pub endpoint: (&'static str, &'static str),
+    /// Where the agent reaches its model and its login, unless a variable says otherwise.
+    pub endpoint: (&'static str, &'static [&'static str]),
 }
 
 /// The state of one agent for one project.
@@ -146,7 +146,7 @@ mod tests {
         settings: &["settings.json", "commands"],
         logins: &["login.json"],
         beside: ".agent.json",
-        endpoint: ("", ""),
+        endpoint: ("", &[]),
     };
 
     #[test]

@@ -25,7 +25,12 @@ fn choose(
     config: &Config,
     context: &Context<'_>,
 ) -> Result<Choice, Unavailable> {
-    let house = launch::house(project, config, &[], context);
+    let house = launch::house(project, config, &[], context).map_err(|error| Unavailable {
+        level: Level::Full,
+        why: error.message().to_owned(),
+        remedies: vec![],
+        package: None,
+    })?;
     sandbox::choose(wanted, house, &context.environment.search_path)
 }
 

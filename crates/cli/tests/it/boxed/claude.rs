@@ -1,0 +1,105 @@
+//! The real agent does a whole task in the box, with no network but its model.
+
+use std::path::{Path, PathBuf};
+
+use ralph_testkit::claude::{ClaudeEnv, claude};
+use ralph_testkit::model_server::{Script, Turn};
+use serde_json::{Value, json};
+
+use super::{as_ordinary_user, changed, files, has_boxes};
+use crate::RALPH;
+
+const TRIES: &str = "echo hello > hello.txt; git add . && git commit --quiet -m 'Greet the world'; \
+    curl -sSf -m 5 http://example.com/ >/dev/null 2>&1 && echo NET; \
+    curl -sSf -m 5 --noproxy '*' http://1.1.1.1/ >/dev/null 2>&1 && echo DIRECT; \
+    cat ~/.ssh/id_ed25519 2>/dev/null; touch ~/planted /etc/planted ../planted 2>/dev/null && echo OUT; \
+    ls .ralph; id -u; env | grep -c SECRET_OF_THE_PERSON; true";
+
+fn env(binary: &Path) -> Option<ClaudeEnv> {
+    let script =
+        Script::new().session([Turn::bash(TRIES), Turn::text("Done. <task-done>{id}</task-done>")]);
+    let mut env = ClaudeEnv::new(binary, script)?;
+    env.with_box("full");
+    env.set("RALPH_SANDBOX_NETWORK_POLICY", "deny").set("SECRET_OF_THE_PERSON", "hunter2");
+    std::fs::create_dir(env.home().join(".ssh")).unwrap();
+    std::fs::write(env.home().join(".ssh/id_ed25519"), "PRIVATE KEY").unwrap();
+    env.write("ralph.toml", "[[gate]]\nname = \"check\"\ncommand = \"grep hello hello.txt\"\n");
+    env.git(&["add", "."]);
+    env.git(&["commit", "--quiet", "--message", "gate"]);
+    env.task(&["add", "Greet the world", "--id", "a", "-d", "Say hello in hello.txt."]);
+    Some(env)
+}
+
+fn check(env: &ClaudeEnv, ran: &ralph_testkit::Ran, outside: &[PathBuf]) {
+    assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+    assert!(outside.is_empty(), "changed: {outside:?}");
+    let shown: Value = serde_json::from_str(&env.task(&["show", "a", "--json"])).unwrap();
+    assert_eq!(
+        (&shown["status"], &shown["attempts"][0]["sandbox"]),
+        (&json!("done"), &json!("full"))
+    );
+    let sessions = env.sessions_seen();
+    let said = &sessions[0].last().unwrap().tool_results()[0].0;
+    for word in ["NET", "DIRECT", "PRIVATE KEY", "OUT", "progress.db", "state.toml"] {
+        assert!(!said.contains(word), "{word}: {said}");
+    }
+    assert!(said.contains("skills") && said.trim_end().ends_with('0'), "{said}");
+    let told = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(told.contains("box        full"), "{told}");
+    assert!(told.contains("example.com:80"), "what was refused is told: {told}");
+}
+
+/// What may change: the repository, the caches of the box, temporary files.
+fn places(env: &ClaudeEnv) -> Vec<PathBuf> {
+    vec![env.repo(), env.home().join(".cache/ralph"), env.folder().join("tmp")]
+}
+
+#[test]
+fn s1_25_the_real_agent_does_a_task_in_the_box_and_nothing_else_changes() {
+    if !has_boxes("Claude Code in the box") {
+        return;
+    }
+    let Some(env) = env(Path::new(RALPH)) else { return };
+    let before = files(env.folder(), &places(&env));
+    let ran = env.build(&[]);
+    let mut outside = changed(&before, &files(env.folder(), &places(&env)));
+    outside.retain(|path| !path.ends_with(".cache"));
+    check(&env, &ran, &outside);
+    assert_eq!(env.git(&["log", "-1", "--format=%s"]), "Greet the world\n");
+    assert_eq!(env.git(&["status", "--short"]), "");
+}
+
+#[test]
+fn s1_25_an_ordinary_user_has_the_same_box() {
+    if !has_boxes("Claude Code in the box, as an ordinary user") {
+        return;
+    }
+    let Some(executable) = claude() else { return };
+    let bin = tempfile::tempdir().unwrap();
+    make_readable(bin.path());
+    let ralph = bin.path().join("ralph");
+    copy(Path::new(RALPH), &ralph);
+    let Some(env) = env(&ralph) else { return };
+    let own = env.folder().join("bin/claude");
+    std::fs::remove_file(&own).unwrap();
+    copy(&executable, &bin.path().join("claude"));
+    std::os::unix::fs::symlink(bin.path().join("claude"), &own).unwrap();
+    make_readable(env.folder());
+    let Some(ran) = as_ordinary_user(&env, &["build"]) else { return };
+    check(&env, &ran, &[]);
+    let listed = std::fs::read_dir(env.home()).unwrap().flatten().map(|entry| entry.file_name());
+    let mut listed: Vec<_> = listed.map(|name| name.into_string().unwrap()).collect();
+    listed.sort();
+    assert_eq!(listed, [".cache", ".gitconfig", ".ssh"]);
+}
+
+fn make_readable(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn copy(from: &Path, to: &Path) {
+    if std::fs::hard_link(from, to).is_err() {
+        std::fs::copy(from, to).unwrap();
+    }
+}

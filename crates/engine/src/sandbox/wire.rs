@@ -1,0 +1,179 @@
+//! The network of a guest: its own, with a proxy at its only end, unless the person lets it have the
+//! machine's.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{OnceLock, PoisonError};
+
+use ralph_core::net::{Endpoint, Host, Policy, Rules};
+use tokio::runtime::Runtime;
+
+use super::house::Kind;
+use super::net::{Getent, Proxy};
+use super::state::AgentState;
+
+/// What the folders of proxies are named, before the pid.
+const PREFIX: &str = "ralph-net-";
+/// Paths of sockets are short: not below a `TMPDIR` of the person's.
+const PLACE: &str = "/tmp";
+
+/// What the settings say of the network.
+#[derive(Debug, Clone, Default)]
+pub struct Network {
+    /// What is let through.
+    pub policy: Policy,
+    /// The hosts that are listed.
+    pub allowed: Vec<Endpoint>,
+}
+
+impl Network {
+    /// The network of the machine.
+    pub fn of_machine() -> Self {
+        Self { policy: Policy::AllowAll, allowed: vec![] }
+    }
+
+    /// Nothing stands between.
+    pub(super) fn is_open(&self) -> bool {
+        self.policy == Policy::AllowAll
+    }
+
+    /// The rules for a guest: an agent reaches its model, whatever else is closed.
+    pub(super) fn rules(
+        &self,
+        kind: Kind,
+        agents: &[AgentState],
+        environment: &[(OsString, OsString)],
+    ) -> Rules {
+        let needed = match kind {
+            Kind::Session => {
+                agents.iter().flat_map(|agent| endpoints(agent, environment)).collect()
+            }
+            Kind::Judge | Kind::Helper => vec![],
+        };
+        Rules::new(self.policy, self.allowed.clone(), needed)
+    }
+}
+
+/// Where an agent reaches its model.
+fn endpoints(agent: &AgentState, environment: &[(OsString, OsString)]) -> Vec<Endpoint> {
+    let (variable, hosts) = agent.endpoint;
+    let set = environment.iter().find(|(name, _)| name == OsStr::new(variable));
+    let set = set.and_then(|(_, value)| value.to_str()).filter(|text| !text.is_empty());
+    match set {
+        Some(url) => of_url(url).into_iter().collect(),
+        None => hosts
+            .iter()
+            .filter_map(|host| Some(Endpoint::new(Host::parse(host).ok()?, 443)))
+            .collect(),
+    }
+}
+
+/// The host and the port of an address such as `http://127.0.0.1:8080/v1`.
+fn of_url(url: &str) -> Option<Endpoint> {
+    let (scheme, rest) = url.split_once("://")?;
+    let usual = if scheme.eq_ignore_ascii_case("http") { 80 } else { 443 };
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
+    let (host, port) = match place.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
+        _ => (place, usual),
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    Some(Endpoint::new(Host::parse(host).ok()?, port))
+}
+
+/// A proxy for one guest, and the folder with its socket.
+#[derive(Debug)]
+pub(super) struct Line {
+    proxy: Proxy,
+    folder: tempfile::TempDir,
+    /// Ports of the loopback that lead to the same ports outside.
+    pub(super) ports: Vec<u16>,
+}
+
+impl Line {
+    /// Starts it on the runtime of the box.
+    pub(super) fn lay(rules: Rules, environment: &[(OsString, OsString)]) -> io::Result<Self> {
+        let runtime = runtime()?;
+        let prefix = format!("{PREFIX}{}-", std::process::id());
+        let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(PLACE)?;
+        let ports = rules.loopback_ports();
+        let _inside = runtime.enter();
+        let resolver = Getent::new(environment.to_vec());
+        let proxy = Proxy::start(rules, &folder.path().join("proxy"), resolver)?;
+        Ok(Self { proxy, folder, ports })
+    }
+
+    /// The folder that a box shows.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The socket in it.
+    pub(super) fn socket(&self) -> PathBuf {
+        self.folder.path().join("proxy")
+    }
+
+    /// What was refused, each in a sentence.
+    pub(super) fn refusals(&self) -> Vec<String> {
+        self.proxy.refusals().into_iter().map(|(_, _, why)| why).collect()
+    }
+}
+
+/// Proxies must outlive the runtime of whoever asks for one, and a run may have several.
+fn runtime() -> io::Result<&'static Runtime> {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    static MAKING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _one = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(made) = RUNTIME.get() {
+        return Ok(made);
+    }
+    let made =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    Ok(RUNTIME.get_or_init(|| made))
+}
+
+/// Removes the folders of proxies whose process is gone.
+pub(super) fn sweep() {
+    for entry in std::fs::read_dir(PLACE).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let rest = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+        let pid = rest.and_then(|rest| rest.split('-').next()?.parse().ok());
+        if pid.is_some_and(|pid| !crate::process::runs(pid)) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_is_found_in_its_address() {
+        for (url, host, port) in [
+            ("http://127.0.0.1:8080/v1", "127.0.0.1", 8080),
+            ("https://proxy.example.com", "proxy.example.com", 443),
+            ("http://u:p@h.example.com/x:9", "h.example.com", 80),
+            ("https://[::1]:9/x", "::1", 9),
+            ("https://[::1]/x", "::1", 443),
+        ] {
+            let host = Host::parse(host).unwrap();
+            assert_eq!(of_url(url), Some(Endpoint::new(host, port)), "{url}");
+        }
+        for wrong in ["", "example.com", "http://", "http://h:port"] {
+            assert_eq!(of_url(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_gate_does_not_reach_the_model() {
+        let network = Network { policy: Policy::Deny, allowed: vec![] };
+        let agent = AgentState { endpoint: ("URL", &["api.example.com"]), ..AgentState::default() };
+        let host = Host::parse("api.example.com").unwrap();
+        let rules = |kind| network.rules(kind, &[agent], &[]);
+        assert!(rules(Kind::Session).may_ask(&host, 443).is_ok());
+        assert!(rules(Kind::Judge).may_ask(&host, 443).is_err());
+    }
+}
