@@ -99,16 +99,38 @@ async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Whether the machine would talk to itself: it then takes the same address for both ends. Nothing is
-/// sent for this.
+/// Whether an address is one of this machine. Nothing is sent to find out.
 fn is_own(address: IpAddr) -> bool {
-    let any: IpAddr = match address {
-        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    // Kept for documents, so they are nobody's.
+    let (any, nobodys): (IpAddr, IpAddr) = match address {
+        IpAddr::V4(_) => (Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into()),
+        IpAddr::V6(_) => {
+            (Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into())
+        }
     };
+    // Only an address of its own can be listened at, unless the machine is told to allow any.
+    let can_listen = |address| UdpSocket::bind((address, 0)).is_ok();
+    if can_listen(address) && !can_listen(nobodys) {
+        return true;
+    }
+    // Who talks to himself has the same address at both ends.
     let local = UdpSocket::bind((any, 0)).and_then(|socket| {
         socket.connect((address, 9))?;
         socket.local_addr()
     });
     local.is_ok_and(|local| local.ip() == address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_knows_its_own_addresses() {
+        for (text, expected) in
+            [("127.0.0.1", true), ("127.0.0.9", true), ("192.0.2.77", false), ("1.1.1.1", false)]
+        {
+            assert_eq!(is_own(text.parse().unwrap()), expected, "{text}");
+        }
+    }
 }
