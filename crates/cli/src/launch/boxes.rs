@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use ralph_core::net::{Endpoint, Policy};
 use ralph_core::run::Notice;
+use ralph_engine::ports::Jail;
 use ralph_engine::project::Project;
 use ralph_engine::sandbox::{
     self, Caches, House, Level, Limits, Network, Sandbox, Unavailable, Wanted,
 };
+use ralph_engine::vcs::Boxes;
 
 use super::{Found, agent};
 use crate::config::Config;
@@ -23,6 +25,14 @@ use crate::wire::Context;
 pub(crate) struct Boxed {
     pub(crate) sandbox: Arc<Sandbox>,
     pub(crate) notices: Vec<Notice>,
+}
+
+impl Boxed {
+    /// How git that looks at sessions' files is boxed, where they can have a git directory of their own.
+    pub(super) fn of_git(&self, context: &Context<'_>) -> Option<Boxes> {
+        let jail: Arc<dyn Jail> = Arc::<Sandbox>::clone(&self.sandbox);
+        self.sandbox.mounts().then(|| Boxes::new(jail, context.environment.all.clone()))
+    }
 }
 
 /// The level that the settings ask for.

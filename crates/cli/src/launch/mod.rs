@@ -359,7 +359,11 @@ fn assemble(
     let boxed = boxes::of_run(&ready.project, &ready.config, &agents, context)?;
     let folder = ready.folder();
     let hook_environment = agent::gate_environment(context.environment);
-    let vcs = GitVcs::new(ready.project.clone())?.with_hooks(&hook_environment, GATE_TIMEOUT);
+    let boxes = boxed.of_git(context);
+    let mut vcs = GitVcs::new(ready.project.clone())?.with_hooks(&hook_environment, GATE_TIMEOUT);
+    if let Some(boxes) = &boxes {
+        vcs = vcs.boxed(boxes)?;
+    }
     // Found out after a session, it would have cost one.
     vcs.check_identity().map_err(git_failed)?;
     vcs.check_signing().map_err(|error| {
@@ -375,7 +379,7 @@ fn assemble(
     let logs_folder = project.resolve(config.text("logs.dir"));
     let logs =
         RunLogs::create(&logs_folder, clock::now()).map_err(|e| no_logs(&logs_folder, &e))?;
-    let grounds = worktrees::grounds(&project, &config, &policy, context)?;
+    let grounds = worktrees::grounds(&project, &config, &policy, boxes, context)?;
     let mut ids = context.ids_of(at.lane.as_ref().map_or(0, |lane| lane.number));
     let bad_id = |error| CliError::failed(format!("an id could not be made: {error}"));
     let run_id = ids.run().map_err(bad_id)?;

@@ -3,6 +3,7 @@
 use ralph_core::run::Policy;
 use ralph_engine::project::Project;
 use ralph_engine::run::Grounds;
+use ralph_engine::vcs::Boxes;
 use ralph_engine::vcs::trunk::Trunk;
 use ralph_engine::vcs::worktree::{Identity, Worktrees};
 
@@ -28,6 +29,7 @@ pub(super) fn grounds(
     project: &Project,
     config: &Config,
     policy: &Policy,
+    boxes: Option<Boxes>,
     context: &Context<'_>,
 ) -> Result<Option<Grounds>, CliError> {
     if !policy.integrates {
@@ -37,7 +39,7 @@ pub(super) fn grounds(
     let home = context.environment.home.clone();
     Ok(Some(Grounds {
         trunk: Trunk::new(project).map_err(git_failed)?,
-        worktrees: Worktrees::new(project, &folder),
+        worktrees: Worktrees::new(project, &folder).boxed(boxes),
         identity: Identity { home, ..identity(config) },
         set_up: config.text("git.worktree.setup").trim().to_owned(),
         include: gates::rules(project, config).include,

@@ -84,7 +84,7 @@ impl Grounds {
         let mut prepared = self.worktrees.prepare(&wanted);
         if let Err(GitError::Worktree(WorktreeRefusal::Switched { path, .. })) = &prepared {
             // The run was killed while a session was on a branch of its own.
-            let vcs = GitVcs::new(Project::find(path).map_err(GitError::from)?)?;
+            let vcs = self.worktrees.vcs(Project::find(path).map_err(GitError::from)?)?;
             go_home(&vcs, branch.as_str(), &task.id, task.attempt_number)?;
             prepared = self.worktrees.prepare(&wanted);
         }
@@ -93,7 +93,7 @@ impl Grounds {
         if !self.set_up.is_empty() && !prepared.set_up {
             let log = setup.logs.folder.join(format!("setup-{}.log", branch.file_name()));
             let (worktrees, place) = (&self.worktrees, &prepared.path);
-            let boxed = (setup.sandbox.as_ref(), GitVcs::new(project.clone())?.shown()?);
+            let boxed = (setup.sandbox.as_ref(), self.worktrees.vcs(project.clone())?.shown()?);
             let environment = setup.judge_environment();
             set_up(worktrees, &branch, &self.set_up, place, environment, boxed, &log).map_err(
                 |error| {
@@ -105,11 +105,12 @@ impl Grounds {
         }
         let lock = WorktreeLock::take(&project.worktree.join(".ralph"))
             .map_err(|error| Failed::new(Port::Git, error, false))?;
-        let vcs = GitVcs::new(project.clone())?.with_hooks(&self.hooks.0, self.hooks.1);
+        let vcs = self.worktrees.vcs(project.clone())?.with_hooks(&self.hooks.0, self.hooks.1);
         if prepared.made {
             vcs.check_signing()?;
         }
         vcs.sweep_own_locks()?;
+        vcs.take_over()?;
         let head = vcs.head()?.unwrap_or_else(|| tip.clone());
         let mut from = self.trunk.fork(&head, &tip)?.unwrap_or_else(|| tip.clone());
         let mut base = RunBase {
@@ -162,11 +163,11 @@ impl Crew {
     /// A session may have gone to another branch in the worktree of its task. What it did there is the
     /// work all the same.
     pub(super) fn bring_home(&self, slot: SlotId, site: &Site) -> Result<(), Failed> {
-        let task = self.setup.grounds.as_ref().and_then(|_| self.task_of(slot));
-        let (Some((task, attempt)), Some(branch)) = (task, site.base().branch) else {
+        let Some(grounds) = &self.setup.grounds else { return Ok(()) };
+        let (Some((task, attempt)), Some(branch)) = (self.task_of(slot), site.base().branch) else {
             return Ok(());
         };
-        let vcs = GitVcs::new(site.project.clone())?;
+        let vcs = grounds.worktrees.vcs(site.project.clone())?;
         if let Some(saved) = go_home(&vcs, &branch, &task, attempt)? {
             self.kit(slot).astray = Some(format!(
                 "the work is not on branch {branch} and does not come from it; it is saved under {}",
@@ -213,7 +214,7 @@ impl Crew {
         let from = site.base().head.unwrap_or_else(|| tip.clone());
         let onto = Some(tip.clone());
         let words = commit.map(|plan| (plan.subject.as_str(), plan.body.as_str()));
-        let own = GitVcs::new(site.project.clone())?;
+        let own = grounds.worktrees.vcs(site.project.clone())?;
         let new = match grounds.trunk.replay(&own, &from, &head, &tip, words)? {
             Replayed::Clean { head } => head,
             Replayed::Conflict { files, text } => {
@@ -328,7 +329,7 @@ impl Crew {
         else {
             return Ok(None);
         };
-        let vcs = GitVcs::new(site.project.clone())?;
+        let vcs = grounds.worktrees.vcs(site.project.clone())?;
         let tip = grounds.trunk.tip()?;
         let from = site.base().head.unwrap_or_else(|| tip.clone());
         let saved = vcs.save_since(&from, &task, attempt)?;
@@ -452,7 +453,8 @@ fn save_unfinished(
         return Ok(None);
     }
     let number = u32::try_from(store.attempts(&attempt.task)?.len()).unwrap_or(u32::MAX);
-    let vcs = GitVcs::new(Project::find(&path).map_err(GitError::from)?)?;
+    let vcs = grounds.worktrees.vcs(Project::find(&path).map_err(GitError::from)?)?;
+    vcs.take_over()?;
     let tip = grounds.trunk.tip()?;
     let head = vcs.head()?.unwrap_or_else(|| tip.clone());
     let from = grounds.trunk.fork(&head, &tip)?.unwrap_or(tip);
@@ -476,7 +478,9 @@ fn sweep(grounds: &Grounds, store: &mut dyn Store) -> Result<Vec<String>, RunErr
         let cleared = (|| {
             if ours.path.join(".git").exists() {
                 let number = u32::try_from(store.attempts(&task)?.len().max(1)).unwrap_or(u32::MAX);
-                let vcs = GitVcs::new(Project::find(&ours.path).map_err(GitError::from)?)?;
+                let project = Project::find(&ours.path).map_err(GitError::from)?;
+                let vcs = grounds.worktrees.vcs(project)?;
+                vcs.take_over()?;
                 let head = vcs.head()?.unwrap_or_else(|| tip.clone());
                 let from = grounds.trunk.fork(&head, &tip)?.unwrap_or_else(|| tip.clone());
                 vcs.save_since(&from, &task, number)?;

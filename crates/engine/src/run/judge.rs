@@ -36,6 +36,7 @@ impl Crew {
         let since = self.kit(slot).since;
         let site = self.site(slot);
         site.vcs.remove_dead_locks(since)?;
+        site.vcs.take_over()?;
         self.bring_home(slot, &site)?;
         self.keep_plan_out()?;
         let candidate = self.new_candidate(slot)?;

@@ -39,12 +39,17 @@ impl Crew {
         crash::point("plan-written");
         let mut commit = None;
         let mut tree = candidate.tree.clone();
-        if settlement.commit.is_none()
-            && settlement.class == Class::Done
-            && let Err(error) = site.vcs.check_branch(&site.base())
-        {
-            self.save(slot, settlement.tasks.first().map(|ending| &ending.task.id));
-            return Err(error.into());
+        if settlement.commit.is_none() && settlement.class == Class::Done {
+            let base = site.base();
+            let landed = site.vcs.check_branch(&base);
+            match landed.and_then(|()| site.vcs.land(&base, &candidate)) {
+                Ok(_) => {}
+                Err(GitError::HeadMoved { .. }) => return Ok(Input::HeadMoved { slot }),
+                Err(error) => {
+                    self.save(slot, settlement.tasks.first().map(|ending| &ending.task.id));
+                    return Err(error.into());
+                }
+            }
         }
         if let Some(plan) = &settlement.commit {
             let candidate = self.with_plan(slot, candidate.clone())?;
@@ -236,7 +241,8 @@ impl Crew {
         let written = match &ending.action {
             None => Ok(None),
             Some(TaskAction::Done { result }) => {
-                let result = result.clone().or_else(|| {
+                let vcs = &self.site(slot).vcs;
+                let result = result.as_deref().map(|text| vcs.renamed(text)).or_else(|| {
                     head.map(|commit| serde_json::json!({ "commit": commit }).to_string())
                 });
                 store.done(id, result.as_deref(), &by, at).map(|()| Some(Status::Done))

@@ -17,7 +17,7 @@ use ralph_core::agent::ProcessEnd;
 use ralph_core::ids::RunId;
 
 use super::git::{Git, GitError};
-use super::in_place::{Author, GitVcs};
+use super::in_place::{Author, GitVcs, lock};
 use super::look::{COMMAND, LOOKED, Look, Seen};
 use super::position::Position;
 use super::private::{PRIVATE, Private};
@@ -122,6 +122,8 @@ impl GitVcs {
     }
 
     fn look_and_take(&self, boxed: &Boxed, at: &Position, seeing: bool) -> Result<Seen, GitError> {
+        let turn = boxed.private.turn();
+        let _held = lock(&turn);
         let mut binds = vec![Bind::readable(self.worktree())];
         binds.extend(boxed.private.look_binds(seeing)?);
         let asked = Look {
@@ -224,6 +226,8 @@ impl GitVcs {
         mut binds: Vec<Bind>,
     ) -> Result<Vec<u8>, GitError> {
         boxed.private.ensure(&self.position()?)?;
+        let turn = boxed.private.turn();
+        let _held = lock(&turn);
         binds.extend(boxed.private.look_binds(false)?);
         let spec = call.spec(&inside(&boxed.boxes));
         run("git", boxed, &spec, &binds)

@@ -220,6 +220,10 @@ impl GitVcs {
         git: Vec<Bind>,
     ) -> CommandSpec {
         let mut binds = vec![Bind::writable(self.worktree())];
+        let own = self.worktree().join(".ralph");
+        if own.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            binds.push(Bind::readable(own));
+        }
         binds.extend(git);
         binds.push(Bind::writable(scratch));
         let mut program = hook.as_os_str().to_owned();

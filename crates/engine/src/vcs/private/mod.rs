@@ -11,10 +11,12 @@
 mod build;
 mod settings;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -104,8 +106,17 @@ impl Private {
         serde_json::from_slice::<Made>(&text).is_ok_and(|made| made == Made::from(at))
     }
 
+    /// Held while it is made, used or removed: runs side by side use that of the person's worktree.
+    pub(super) fn turn(&self) -> Arc<Mutex<()>> {
+        static TURNS: Mutex<BTreeMap<PathBuf, Arc<Mutex<()>>>> = Mutex::new(BTreeMap::new());
+        let mut turns = TURNS.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(turns.entry(self.folder.clone()).or_default())
+    }
+
     /// Makes it from what is checked out, unless there is one.
     pub(super) fn ensure(&self, at: &Position) -> Result<(), GitError> {
+        let turn = self.turn();
+        let _held = turn.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_there() {
             return Ok(());
         }
@@ -127,6 +138,8 @@ impl Private {
 
     /// Removes it: what was in it is in the real repository now.
     pub(super) fn remove(&self) -> Result<(), GitError> {
+        let turn = self.turn();
+        let _held = turn.lock().unwrap_or_else(PoisonError::into_inner);
         let old = self.beside("old");
         match std::fs::rename(&self.folder, &old) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -149,6 +162,9 @@ impl Private {
     pub(super) fn note_base(&self, name: &str) -> Result<Option<String>, GitError> {
         let path = self.beside_as("base");
         let before = std::fs::read_to_string(&path).ok();
+        let folder = self.folder.parent().unwrap_or(&self.folder);
+        private_folder(folder)
+            .map_err(|source| GitError::File { path: folder.to_owned(), source })?;
         write_privately(&path, name).map_err(|source| GitError::File { path, source })?;
         Ok(before.filter(|before| before != name && before.starts_with("refs/ralph/base/")))
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ralph_core::branch::{BranchName, check_beside};
 
+use super::super::boxed::Boxes;
 use super::super::git::{Git, GitError};
 use super::super::in_place::GitVcs;
 use super::equip::{self, Identity};
@@ -24,6 +25,7 @@ pub struct Worktrees {
     pub(super) folder: PathBuf,
     pub(super) markers: Markers,
     pub(super) patience: Duration,
+    boxes: Option<Boxes>,
 }
 
 /// What is to be there.
@@ -64,7 +66,7 @@ impl Worktrees {
     /// Those of the repository, in `folder`.
     pub fn new(project: &Project, folder: &Path) -> Self {
         let (project, folder) = (project.clone(), folder.to_owned());
-        Self { markers: Markers::of(&project), project, folder, patience: PATIENCE }
+        Self { markers: Markers::of(&project), project, folder, patience: PATIENCE, boxes: None }
     }
 
     /// The same, with less patience for others at work on the same branch.
@@ -72,6 +74,26 @@ impl Worktrees {
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
+    }
+
+    /// The same where sessions are in boxes.
+    #[must_use]
+    pub fn boxed(mut self, boxes: Option<Boxes>) -> Self {
+        self.boxes = boxes;
+        self
+    }
+
+    pub(super) fn is_boxed(&self) -> bool {
+        self.boxes.is_some()
+    }
+
+    /// Version control in a worktree of the repository.
+    pub fn vcs(&self, project: Project) -> Result<GitVcs, GitError> {
+        let vcs = GitVcs::new(project)?;
+        match &self.boxes {
+            Some(boxes) => vcs.boxed(boxes),
+            None => Ok(vcs),
+        }
     }
 
     /// Makes the worktree of a branch, or takes up what is there of it. Killed at any moment, the next
@@ -102,7 +124,7 @@ impl Worktrees {
         let fresh = marker.stage == Stage::Equipping;
         marker.keys = equip::set_identity(&path, wanted.identity, &marker.keys)?;
         crash::point("worktree-named");
-        let from = GitVcs::new(self.project.clone())?;
+        let from = self.vcs(self.project.clone())?;
         notes.extend(from.copy_included(wanted.include, &path)?);
         if let Some(file) = wanted.carried {
             equip::carry(&self.project, file, &path, wanted.identity, fresh)?;

@@ -44,7 +44,7 @@ impl Worktrees {
         Ok(all
             .into_iter()
             .map(|(branch, marker)| {
-                let unsaved = marker.stage == Stage::Made && is_dirty(&marker.path);
+                let unsaved = marker.stage == Stage::Made && self.is_dirty(&marker.path);
                 Ours { branch, path: marker.path, unsaved }
             })
             .collect())
@@ -153,7 +153,8 @@ impl Worktrees {
         let Some(task) = branch.as_task() else {
             return Err(not_saved("its name cannot be that of saved work".to_owned()).into());
         };
-        let vcs = GitVcs::new(Project::find(path)?)?;
+        let vcs = self.vcs(Project::find(path)?)?;
+        vcs.take_over()?;
         let position = vcs.position()?;
         if let (Some(_), Some(head)) = (&position.branch, &position.head)
             && vcs.is_as_committed(head)?
@@ -222,8 +223,23 @@ impl GitVcs {
     }
 }
 
-fn is_dirty(worktree: &Path) -> bool {
-    let status = ["status", "--porcelain", "--untracked-files=normal", "--no-renames"];
-    named_admin(worktree).is_some()
-        && Git::plumbing(worktree, &status).run().is_ok_and(|printed| !printed.is_empty())
+impl Worktrees {
+    fn is_dirty(&self, worktree: &Path) -> bool {
+        if named_admin(worktree).is_none() {
+            return false;
+        }
+        if self.is_boxed() {
+            let clean = || {
+                let vcs = self.vcs(Project::find(worktree)?)?;
+                vcs.take_over()?;
+                match vcs.position()?.head {
+                    Some(head) => vcs.is_as_committed(&head),
+                    None => Ok::<_, GitError>(false),
+                }
+            };
+            return clean().is_ok_and(|clean| !clean);
+        }
+        let status = ["status", "--porcelain", "--untracked-files=normal", "--no-renames"];
+        Git::plumbing(worktree, &status).run().is_ok_and(|printed| !printed.is_empty())
+    }
 }

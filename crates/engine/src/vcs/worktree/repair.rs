@@ -92,14 +92,16 @@ impl Worktrees {
         notes: &mut Vec<String>,
     ) -> Result<Option<Marker>, GitError> {
         let project = Project::find(path)?;
+        use crate::ports::Vcs;
+        let vcs = self.vcs(project.clone())?;
+        // A killed run may have left commits of its session in a directory of their own.
+        vcs.take_over()?;
         let found = position(&project)?.branch;
         if found.as_deref() != Some(branch.as_str()) {
             let found = found.map_or("a detached HEAD".to_owned(), |name| format!("branch {name}"));
             let (path, branch) = (path.to_owned(), branch.to_string());
             return Err(WorktreeRefusal::Switched { path, branch, found }.into());
         }
-        use crate::ports::Vcs;
-        let vcs = GitVcs::new(project)?;
         vcs.remove_dead_locks(marker.at)?;
         notes.extend(vcs.warnings());
         self.own(admin, marker)?;
