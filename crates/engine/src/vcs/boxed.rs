@@ -73,6 +73,7 @@ impl GitVcs {
     pub(super) fn begin_boxed(&self, run: &RunId, resumes: bool) -> Result<(), GitError> {
         let Some(boxed) = &self.boxed else { return Ok(()) };
         self.mirror()?;
+        self.finish_landing(boxed)?;
         let at = self.position()?;
         if !(resumes && boxed.private.fits(&at)) {
             self.let_go(boxed)?;
@@ -247,9 +248,22 @@ impl GitVcs {
                 self.save_commits(head)?;
             }
         }
-        boxed.private.remove()?;
+        self.forget_box(boxed)?;
         crash::point("box-removed");
         Ok(())
+    }
+
+    /// Removes what is there of a session's directory, and the ref that held what was taken from it.
+    fn forget_box(&self, boxed: &Boxed) -> Result<(), GitError> {
+        if boxed.private.is_there() {
+            self.git(&["update-ref", "-d", &taken_ref(&boxed.private)]).run()?;
+        }
+        boxed.private.remove()
+    }
+
+    /// The worktree goes, and all that it had is saved.
+    pub(super) fn forget_own_box(&self) -> Result<(), GitError> {
+        self.boxed.as_ref().map_or(Ok(()), |boxed| self.forget_box(boxed))
     }
 
     /// Saves commits that nothing of the person's and no save leads to.

@@ -75,6 +75,12 @@ impl GitVcs {
         }
     }
 
+    /// The same for what another run had committed, as far as nobody has changed it since.
+    pub(super) fn bring_in_missed(&self, commit: String, changes: Vec<Change>) {
+        *lock(&self.unrefreshed) = Some(Unrefreshed { commit, changes });
+        self.catch_up();
+    }
+
     fn refresh_index(&self, like: &str, changes: &[Change]) -> Result<(), GitError> {
         let lines = index_info(like, changes.iter().map(|c| (&c.path, c.to.as_ref())));
         self.set_index(&lines)

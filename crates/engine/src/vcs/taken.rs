@@ -7,6 +7,7 @@ use super::boxed::Boxed;
 use super::entries::zeros;
 use super::git::GitError;
 use super::in_place::{GitVcs, lock};
+use super::private::Landing;
 use crate::ports::{Candidate, RunBase};
 use crate::run::crash;
 
@@ -43,6 +44,10 @@ impl GitVcs {
         logged: &str,
     ) -> Result<(), GitError> {
         let changes = self.diff(&candidate.head_tree, tree)?;
+        if let Some(boxed) = &self.boxed {
+            let landing = Landing { from: candidate.head_tree.clone(), to: id.to_owned() };
+            boxed.private.note_landing(&landing)?;
+        }
         let before = candidate.head.clone().unwrap_or_else(|| zeros(id));
         if let Err(error) = self.git(&["update-ref", "-m", logged, "HEAD", id, &before]).run() {
             // Git compares and moves in one step; ask it who was faster.
@@ -58,7 +63,20 @@ impl GitVcs {
         }
         self.remember_tree(id, tree);
         self.bring_into_index(id, changes);
-        Ok(())
+        match &self.boxed {
+            Some(boxed) => boxed.private.forget_landing(),
+            None => Ok(()),
+        }
+    }
+
+    /// A run that was killed had moved the branch and not yet the person's index.
+    pub(super) fn finish_landing(&self, boxed: &Boxed) -> Result<(), GitError> {
+        let Some(Landing { from, to }) = boxed.private.landing() else { return Ok(()) };
+        if self.position()?.head.as_ref() == Some(&to) {
+            let changes = self.diff(&from, &to)?;
+            self.bring_in_missed(to, changes);
+        }
+        boxed.private.forget_landing()
     }
 
     /// The work is settled: the session's directory has nothing more to say. That it is still there stops

@@ -75,6 +75,8 @@ impl Worktrees {
         let admin = self.may_go(branch, &marker)?;
         let path = marker.path.clone();
         let mut saved = None;
+        let own = Project::find(&path).ok().filter(|own| own.worktree == path);
+        let own = own.map(|own| self.vcs(own)).transpose()?;
         match marker.stage {
             Stage::Making => self.clear_half(branch, &marker)?,
             Stage::Equipping | Stage::Made | Stage::Removing if !is_free(&path) => {
@@ -91,6 +93,9 @@ impl Worktrees {
             _ => {}
         }
         crash::point("worktree-moved");
+        if let Some(own) = own {
+            own.forget_own_box()?;
+        }
         if let Some(admin) = &admin {
             self.forget_admin(admin)?;
         }

@@ -2,6 +2,7 @@
 //! repository only as commits that were looked at, and nothing of theirs runs outside.
 
 mod hostile;
+mod kills;
 mod kinds;
 mod linked;
 mod places;
