@@ -34,6 +34,7 @@ use ralph_core::agent::ProcessEnd;
 use ralph_core::ids::RunId;
 use ralph_core::policy::strategy::{Strategy, TierNames};
 use ralph_core::records::FileChange;
+use ralph_core::redact::Secrets;
 use ralph_core::run::{Budget, Claims, Picker, Policy, StopReason};
 use ralph_core::task::RetryLimit;
 use ralph_core::view::Reporter;
@@ -249,6 +250,7 @@ fn setup(repo: &Path, program: &Path) -> Setup {
         purse: None,
         paused: false,
         disk_floor: 0,
+        secrets: Secrets::default(),
         publish: None,
         project,
     }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use ralph_core::redact::Secrets;
+
 use crate::commands;
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -132,7 +134,7 @@ pub(crate) fn run(environment: &Environment) -> Exit {
         Err(error) if error.is_told => error.exit,
         Err(error) => {
             let text = error.render(context.out.message_look);
-            context.out.error(text);
+            context.out.error(Secrets::new(environment.secrets()).redact(&text));
             error.exit
         }
     }

@@ -2,6 +2,7 @@
 //! seat, with what they print sent back.
 
 use clap::Parser;
+use ralph_core::redact::Secrets;
 use ralph_core::task::Actor;
 use ralph_engine::project::Project;
 use ralph_engine::socket::{Call, Desk, Reply, Seat};
@@ -22,6 +23,7 @@ pub(crate) struct TaskDesk {
     environment: Environment,
     project: Project,
     config: Config,
+    secrets: Secrets,
 }
 
 /// The words of a call.
@@ -36,7 +38,8 @@ struct Words {
 
 impl TaskDesk {
     pub(crate) fn new(environment: Environment, project: Project, config: Config) -> Self {
-        Self { environment, project, config }
+        let secrets = Secrets::new(environment.secrets());
+        Self { environment, project, config, secrets }
     }
 
     fn carry_out(&self, seat: &Seat, call: &Call) -> Result<Reply, clap::Error> {
@@ -98,6 +101,9 @@ fn tell(error: &CliError, context: &mut Context<'_>) -> Exit {
 
 impl Desk for TaskDesk {
     fn answer(&self, seat: &Seat, call: &Call) -> Reply {
+        let clean = |text: &String| self.secrets.redact_exact(text).into_owned();
+        let argv = call.argv.iter().map(clean).collect();
+        let call = &Call { argv, stdin: clean(&call.stdin), ..call.clone() };
         self.carry_out(seat, call).unwrap_or_else(|error| {
             let rendered = error.render();
             let text =

@@ -1,9 +1,11 @@
 //! The environment, read once. Nothing else in the binary asks the system for a variable.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use ralph_core::AgentId;
+use ralph_core::redact::is_secret_name;
 
 /// What the environment says.
 #[derive(Debug, Clone, Default)]
@@ -88,6 +90,14 @@ impl Environment {
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let found = self.ralph.iter().find(|(known, _)| known == name)?;
         (!found.1.is_empty()).then_some(found.1.as_str())
+    }
+
+    /// The values of the variables that hold secrets, by their names.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &[u8]> {
+        let named = |(name, value): &(OsString, OsString)| {
+            is_secret_name(&name.to_string_lossy(), value.as_bytes())
+        };
+        self.all.iter().filter(move |pair| named(pair)).map(|(_, value)| value.as_bytes())
     }
 
     /// The name under which a person acts: `hand-` and the login name.

@@ -18,6 +18,7 @@
 //! | [`task`] | a task, its status machine, the ready rule, cascades, cycles, claims |
 //! | [`plan`] | the formats that tasks are brought in and out by |
 //! | [`records`] | what is kept beside tasks: log, attempts, evidence, agents, questions, features |
+//! | [`redact`] | secrets in what programs print |
 //! | [`attempt`] | what an agent is told, and what the next one is told about it |
 //! | [`policy`] | which model, how long to wait |
 //! | [`run`] | the loop: what an input means, what is remembered, when it stops |
@@ -38,6 +39,7 @@ pub mod net;
 pub mod plan;
 pub mod policy;
 pub mod records;
+pub mod redact;
 pub mod run;
 pub mod task;
 pub mod text;

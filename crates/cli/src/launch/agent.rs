@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ralph_core::redact::Secrets;
 use ralph_core::run::Notice;
 use ralph_engine::agents::Agent;
 use ralph_engine::probe::{self, Ended};
@@ -244,6 +245,12 @@ pub(super) fn boxed_environment(
 pub(super) fn gate_environment(environment: &Environment) -> Vec<(OsString, OsString)> {
     let ours = |name: &OsStr| name.to_str().is_some_and(|name| name.starts_with("RALPH_"));
     environment.all.iter().filter(|(name, _)| !ours(name)).cloned().collect()
+}
+
+/// What must not be written down or shown: secrets of the environment, and addresses that are secret.
+pub(super) fn secrets(environment: &Environment, config: &Config) -> Secrets {
+    let address = config.text("notify.webhook").as_bytes();
+    Secrets::new(environment.secrets().chain([address]))
 }
 
 /// This program, to be started again.

@@ -450,6 +450,7 @@ fn assemble(
         ids,
         notices: boxed.notices.into_iter().chain(ready.notices).collect(),
         disk_floor: DISK_FLOOR,
+        secrets: agent::secrets(context.environment, &config),
         publish,
         project,
     };

@@ -17,6 +17,7 @@ mod people;
 mod picking;
 mod places;
 mod protected;
+mod secrets;
 mod shown;
 mod skills;
 mod store;

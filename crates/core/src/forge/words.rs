@@ -5,6 +5,7 @@ use super::marked::{BEGIN, END};
 use crate::amounts::{money, tokens};
 use crate::ids::TaskId;
 use crate::records::{Evidence, Verdict};
+use crate::redact::Secrets;
 use crate::time::duration;
 use crate::view::report::Total;
 
@@ -70,6 +71,19 @@ pub struct Words {
 }
 
 impl Words {
+    /// The same without secrets.
+    #[must_use]
+    pub fn redacted(mut self, secrets: &Secrets) -> Self {
+        secrets.clean(&mut self.goal);
+        for task in &mut self.tasks {
+            secrets.clean(&mut task.title);
+            secrets.clean(&mut task.reason);
+        }
+        self.evidence.iter_mut().for_each(|found| secrets.clean(&mut found.digest));
+        self.commits.iter_mut().for_each(|commit| secrets.clean(&mut commit.subject));
+        self
+    }
+
     /// The title: one line, `<branch>: <goal>`.
     pub fn title(&self) -> String {
         let title = match self.goal.trim() {

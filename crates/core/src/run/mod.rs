@@ -25,6 +25,7 @@ mod notice;
 mod outcome;
 mod policy;
 mod publish;
+mod redacted;
 mod slot;
 mod state;
 mod verifier;

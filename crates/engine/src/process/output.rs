@@ -100,6 +100,9 @@ impl Tail {
             // The cut may go through a character; its rest would be shown as damage.
             let rest = bytes.iter().take(3).take_while(|byte| *byte & 0xC0 == 0x80).count();
             bytes = &bytes[rest..];
+            // It may go through a secret, too, which nobody would know by its end.
+            let line = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            bytes = &bytes[line..];
         }
         String::from_utf8_lossy(bytes).into_owned()
     }
@@ -169,6 +172,8 @@ mod tests {
         let text = tail.text();
         assert!(text.len() <= TAIL && text.len() > TAIL - 4);
         assert!(text.ends_with("äöend") && !text.contains('\u{FFFD}'));
+        tail.feed(b"\nlast");
+        assert_eq!(tail.text(), "last", "what is left of a line says nothing");
     }
 
     proptest! {

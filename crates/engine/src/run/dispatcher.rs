@@ -25,6 +25,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use ralph_core::agent::Usage;
 use ralph_core::ids::RunId;
 use ralph_core::records::Spent;
+use ralph_core::redact::Secrets;
 use ralph_core::run::{
     Control, Effect, Fact, Input, Notice, Outcome, RunEvent, RunState, SlotId, TaskBrief, decide,
 };
@@ -125,13 +126,14 @@ async fn run_inside(
         pid_started: me.pid_started,
         control_socket: Some(control.path().to_owned()),
     };
-    let (display, display_thread) = Display::start(reporters);
+    let (display, display_thread) = Display::start(reporters, setup.secrets.clone());
 
     let earlier = spent_before(store.as_mut())?;
     let begin = begin(&setup, &base, earlier);
     let dispatcher = Dispatcher {
         state: RunState::new(setup.policy.clone()),
         run: setup.run.clone(),
+        secrets: setup.secrets.clone(),
         seq: 0,
         display: display.clone(),
         feed,
@@ -247,6 +249,7 @@ fn save(crew: &Crew, file: &Writer) {
 pub(super) struct Dispatcher {
     state: RunState,
     run: RunId,
+    secrets: Secrets,
     seq: u64,
     display: Display,
     feed: Feed,
@@ -268,6 +271,7 @@ pub(super) struct Next {
 impl Dispatcher {
     /// Takes one input. Nothing comes of it once the run has ended.
     pub(super) fn step(&mut self, input: &Input) -> Next {
+        let input = &input.redacted(&self.secrets);
         let mut next = Next { effects: vec![], news: false, journal_error: None };
         if self.outcome.is_some() {
             return next;

@@ -2,11 +2,13 @@
 //! always delivered; what an agent says meanwhile is dropped when the displays do not keep up, and then
 //! for a while: nobody reads so fast, and showing it takes time from whoever produces it.
 
+use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ralph_core::agent::AgentEvent;
+use ralph_core::redact::{Kind, Secrets, Stream};
 use ralph_core::run::{RunEvent, SlotId};
 use ralph_core::view::Reporter;
 
@@ -34,9 +36,12 @@ pub(super) struct Display {
 pub(super) struct DisplayThread(JoinHandle<()>);
 
 impl Display {
-    pub(super) fn start(reporters: Vec<Box<dyn Reporter + Send>>) -> (Self, DisplayThread) {
+    pub(super) fn start(
+        reporters: Vec<Box<dyn Reporter + Send>>,
+        secrets: Secrets,
+    ) -> (Self, DisplayThread) {
         let (sender, items) = sync_channel(QUEUE);
-        let thread = std::thread::spawn(move || show(&items, reporters));
+        let thread = std::thread::spawn(move || show(&items, reporters, &secrets));
         (Self { items: sender, rests: None }, DisplayThread(thread))
     }
 
@@ -68,7 +73,8 @@ impl DisplayThread {
     }
 }
 
-fn show(items: &Receiver<Item>, mut reporters: Vec<Box<dyn Reporter + Send>>) {
+fn show(items: &Receiver<Item>, mut reporters: Vec<Box<dyn Reporter + Send>>, secrets: &Secrets) {
+    let mut words = Words::default();
     loop {
         match items.recv_timeout(Duration::from_secs(1)) {
             Ok(Item::Events(events)) => {
@@ -78,7 +84,8 @@ fn show(items: &Receiver<Item>, mut reporters: Vec<Box<dyn Reporter + Send>>) {
                     }
                 }
             }
-            Ok(Item::Agent(slot, event)) => {
+            Ok(Item::Agent(slot, mut event)) => {
+                words.clean(slot, &mut event, secrets);
                 for reporter in &mut reporters {
                     reporter.agent(slot, &event);
                 }
@@ -94,6 +101,39 @@ fn show(items: &Receiver<Item>, mut reporters: Vec<Box<dyn Reporter + Send>>) {
                 }
                 return;
             }
+        }
+    }
+}
+
+/// What each agent said last: a private key may come as many words.
+#[derive(Default)]
+struct Words(HashMap<SlotId, Stream>);
+
+impl Words {
+    /// Takes the secrets out of what an agent says.
+    fn clean(&mut self, slot: SlotId, event: &mut AgentEvent, secrets: &Secrets) {
+        match event {
+            AgentEvent::Text { text } | AgentEvent::Thinking { text } => {
+                let stream = self.0.entry(slot).or_insert_with(|| secrets.stream(Kind::Text));
+                let mut out = Vec::with_capacity(text.len());
+                stream.feed(text.as_bytes(), &mut out);
+                stream.pause(&mut out);
+                *text = String::from_utf8(out)
+                    .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+            }
+            AgentEvent::ToolStarted { name, input, .. } => {
+                secrets.clean(name);
+                secrets.clean(input);
+            }
+            AgentEvent::ToolEnded { text, .. }
+            | AgentEvent::Denied { tool: text }
+            | AgentEvent::Retrying { error: text, .. }
+            | AgentEvent::Unknown { kind: text } => secrets.clean(text),
+            AgentEvent::Started { model, version } => {
+                model.iter_mut().chain(version).for_each(|text| secrets.clean(text));
+            }
+            AgentEvent::Message { model } => secrets.clean(model),
+            AgentEvent::Result { .. } => {}
         }
     }
 }

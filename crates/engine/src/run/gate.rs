@@ -7,6 +7,7 @@ use std::path::Path;
 use ralph_core::agent::ProcessEnd;
 use ralph_core::attempt::digest::{self, Digest};
 use ralph_core::records::Verdict;
+use ralph_core::redact::{Kind, Secrets, Stream};
 use ralph_core::run::{GateReport, SlotId};
 
 use super::crew::Crew;
@@ -14,7 +15,7 @@ use super::place::private_file;
 use super::setup::GateSpec;
 use crate::agents::set;
 use crate::process::{CommandSpec, Ended, Heard, Listener, Mark, Stop, Watch, supervise};
-use crate::sandbox::Kind;
+use crate::sandbox;
 
 /// How much of a gate's output is looked at: this much of the beginning and of the end.
 const KEPT: usize = 4 << 20;
@@ -70,8 +71,8 @@ impl Crew {
             ..self.setup.watch.clone()
         };
         let mark = Mark::new(&self.setup.project.root, u64::from(iteration));
-        let mut output = GateOutput { file: private_file(log).ok(), ..GateOutput::default() };
-        let wrapped = self.guest(&self.site(slot), Kind::Judge).map(|mut guest| {
+        let mut output = GateOutput::new(private_file(log).ok(), &self.setup.secrets);
+        let wrapped = self.guest(&self.site(slot), sandbox::Kind::Judge).map(|mut guest| {
             if place != guest.worktree {
                 guest.writable = vec![place.to_owned()];
             }
@@ -86,6 +87,7 @@ impl Crew {
             Ok(Err(error)) => Ended::never_ran(format!("the box could not be made: {error}")),
             Err(failed) => Ended::never_ran(failed.error),
         };
+        output.finish();
         let (verdict, exit_code, note) = judged(&ended.end);
         let text = output.text();
         let digest = match verdict {
@@ -144,10 +146,13 @@ pub(super) fn file_name(name: &str) -> String {
     name.chars().take(40).map(plain).collect()
 }
 
-/// What a gate prints: written into a file, the beginning and the end kept to be looked at.
-#[derive(Default)]
+/// What a gate prints, without secrets: written into a file, the beginning and the end kept to be
+/// looked at.
 struct GateOutput {
     file: Option<std::fs::File>,
+    stdout: Stream,
+    stderr: Stream,
+    clean: Vec<u8>,
     bytes: u64,
     first: Vec<u8>,
     last: VecDeque<u8>,
@@ -155,17 +160,50 @@ struct GateOutput {
 }
 
 impl GateOutput {
-    fn take(&mut self, line: &[u8]) {
-        self.write(line);
-        self.bytes += line.len() as u64 + 1;
-        let line = &line[..line.len().min(KEPT)];
+    fn new(file: Option<std::fs::File>, secrets: &Secrets) -> Self {
+        Self {
+            file,
+            stdout: secrets.stream(Kind::Text),
+            stderr: secrets.stream(Kind::Text),
+            clean: vec![],
+            bytes: 0,
+            first: vec![],
+            last: VecDeque::new(),
+            skipped: false,
+        }
+    }
+
+    /// Takes a line of one of the two outputs.
+    fn line(&mut self, line: &[u8], cut: bool, of: fn(&mut Self) -> &mut Stream) {
+        let mut clean = std::mem::take(&mut self.clean);
+        clean.clear();
+        let stream = of(self);
+        stream.feed(line, &mut clean);
+        if cut {
+            // The rest of a secret may have been cut off with the rest of the line.
+            stream.skip();
+        }
+        stream.feed(b"\n", &mut clean);
+        self.take(&clean);
+        self.clean = clean;
+    }
+
+    /// Takes what was held back of both.
+    fn finish(&mut self) {
+        let mut clean = vec![];
+        self.stdout.finish(&mut clean);
+        self.stderr.finish(&mut clean);
+        self.take(&clean);
+    }
+
+    fn take(&mut self, text: &[u8]) {
+        self.write(text);
+        self.bytes += text.len() as u64;
         if self.first.len() < KEPT {
-            self.first.extend_from_slice(line);
-            self.first.push(b'\n');
+            self.first.extend_from_slice(&text[..text.len().min(KEPT)]);
             return;
         }
-        self.last.extend(line);
-        self.last.push_back(b'\n');
+        self.last.extend(&text[text.len().saturating_sub(KEPT)..]);
         if self.last.len() > KEPT {
             self.skipped = true;
             let surplus = self.last.len() - KEPT;
@@ -173,13 +211,12 @@ impl GateOutput {
         }
     }
 
-    fn write(&mut self, line: &[u8]) {
+    fn write(&mut self, text: &[u8]) {
         let Some(file) = &mut self.file else { return };
-        let fits = self.bytes + line.len() as u64 <= WRITTEN;
-        let whole =
-            if fits { [line, b"\n"].concat() } else { b"[the rest is left out]\n".to_vec() };
+        let fits = self.bytes + text.len() as u64 <= WRITTEN;
+        let text = if fits { text } else { b"[the rest is left out]\n" };
         // A full disk must not make a gate red.
-        if file.write_all(&whole).is_err() || !fits {
+        if file.write_all(text).is_err() || !fits {
             self.file = None;
         }
     }
@@ -205,12 +242,12 @@ impl GateOutput {
 }
 
 impl Listener for GateOutput {
-    fn stdout(&mut self, line: &[u8], _cut: bool) -> Heard {
-        self.take(line);
+    fn stdout(&mut self, line: &[u8], cut: bool) -> Heard {
+        self.line(line, cut, |output| &mut output.stdout);
         Heard::Going
     }
 
     fn stderr(&mut self, line: &[u8]) {
-        self.take(line);
+        self.line(line, false, |output| &mut output.stderr);
     }
 }

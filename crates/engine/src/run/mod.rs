@@ -31,6 +31,7 @@
 
 mod baseline;
 mod boxed;
+mod clean;
 pub mod crash;
 mod crew;
 mod day;

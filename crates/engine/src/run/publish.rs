@@ -109,6 +109,7 @@ impl Crew {
         }
         self.push(setup, branch)?;
         let words = self.words(setup, branch, commits.unwrap_or_default())?;
+        let words = words.redacted(&self.setup.secrets);
         let place = Place {
             folder: self.setup.project.worktree.clone(),
             environment: self.setup.gate_environment.clone(),

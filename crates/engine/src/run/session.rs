@@ -17,6 +17,7 @@ use ralph_core::run::{Effect, Input, Port, Request, SessionReport, SlotId, TaskB
 use tokio::sync::watch;
 
 use super::boxed::session_binds;
+use super::clean::CleanFile;
 use super::crash;
 use super::crew::{Crew, Failed, input};
 use super::display::Display;
@@ -105,7 +106,8 @@ impl Crew {
         let proposals = socket.requests().proposals();
         self.kit(slot).proposals = proposals;
         self.kit(slot).usage = end.usage;
-        self.kit(slot).said = last_bytes(end.text.trim(), KEPT_WORDS);
+        self.kit(slot).said =
+            last_bytes(self.setup.secrets.redact(end.text.trim()).trim(), KEPT_WORDS);
         let mut signals = match end.class {
             EndClass::Completed => Signals::read(&end.text),
             _ => Signals::default(),
@@ -114,7 +116,7 @@ impl Crew {
         let answer = held.map(|held| {
             let report = SessionReport {
                 signals,
-                end: shortened(end),
+                end: self.shortened(end),
                 process,
                 requests,
                 notes,
@@ -136,7 +138,7 @@ impl Crew {
         agent: &dyn Agent,
         (spec, guest): (&SessionSpec, &Guest),
         log: &Path,
-        mut raw: Option<File>,
+        raw: Option<File>,
         stop: watch::Receiver<Stop>,
     ) -> Played {
         let command = self.setup.sandbox.wrap(agent.command(spec), guest);
@@ -150,6 +152,7 @@ impl Crew {
             has_result: false,
         };
         let interrupts = stop.clone();
+        let mut raw = raw.map(|file| CleanFile::new(file, &self.setup.secrets));
         let raw_writer = raw.as_mut().map(|raw| raw as &mut (dyn Write + Send));
         let ended = match command {
             Ok(boxed) => {
@@ -161,7 +164,8 @@ impl Crew {
             }
             Err(error) => Ended::never_ran(format!("the box could not be made: {error}")),
         };
-        if let Some(error) = &ended.raw_error {
+        let unwritten = raw.and_then(|mut raw| raw.finish().err()).map(|error| error.to_string());
+        if let Some(error) = ended.raw_error.as_ref().or(unwritten.as_ref()) {
             self.notice(format!("the raw log {} is not whole: {error}", log.display()));
         }
         // What was interrupted may finish: then its result counts like any other.
@@ -339,6 +343,15 @@ impl Crew {
             .ok()
     }
 
+    /// The end with a text that fits into a journal line. Secrets go first: a cut may go through one.
+    pub(super) fn shortened(&self, mut end: SessionEnd) -> SessionEnd {
+        self.setup.secrets.clean(&mut end.text);
+        if end.text.len() > KEPT_TEXT {
+            end.text = last_bytes(&end.text, KEPT_TEXT);
+        }
+        end
+    }
+
     fn prompt(&self, job: &Job) -> Result<PromptBy, Failed> {
         let failed = |error| match error {
             PromptError::Store(error) => Failed::from(error),
@@ -390,6 +403,7 @@ impl Crew {
         let file = self.setup.logs.iteration(iteration, rest);
         let failed =
             |error| Failed::new(Port::Prompt, format!("{}: {error}", file.display()), false);
+        let text = self.setup.secrets.redact_exact(&text).into_owned();
         let mut options = OpenOptions::new();
         options.create_new(true).write(true).mode(0o600);
         let opened = options.open(&file).or_else(|error| {
@@ -456,14 +470,6 @@ fn first_on_path(environment: &mut [(OsString, OsString)], folder: &Path) {
     if let Ok(joined) = std::env::join_paths(all) {
         *path = joined;
     }
-}
-
-/// The end with a text that fits into a journal line.
-pub(super) fn shortened(mut end: SessionEnd) -> SessionEnd {
-    if end.text.len() > KEPT_TEXT {
-        end.text = last_bytes(&end.text, KEPT_TEXT);
-    }
-    end
 }
 
 /// The end of a text, with a mark where something is missing.

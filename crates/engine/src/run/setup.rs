@@ -8,6 +8,7 @@ use std::time::Duration;
 use ralph_core::AgentId;
 use ralph_core::Lease;
 use ralph_core::ids::RunId;
+use ralph_core::redact::Secrets;
 use ralph_core::run::{Notice, Policy, Resume};
 
 use crate::agents::Agent;
@@ -204,6 +205,8 @@ pub struct Setup {
     pub notices: Vec<Notice>,
     /// Bytes that must be free on the disk before a task is claimed.
     pub disk_floor: u64,
+    /// What must not be written down or shown.
+    pub secrets: Secrets,
     /// Where its branch goes; `None` is nowhere.
     pub publish: Option<PublishSetup>,
     /// It begins paused, and waits for a person to let it go on.

@@ -14,7 +14,7 @@ use super::boxed::session_binds;
 use super::crash;
 use super::crew::{Answer, Crew, Failed};
 use super::judge::drop_aside;
-use super::session::{Played, shortened};
+use super::session::Played;
 use super::setup::VerifierSetup;
 use crate::agents::{PromptBy, SessionSpec};
 use crate::ports::{Candidate, Checkout};
@@ -75,7 +75,7 @@ impl Crew {
                 EndClass::Completed => Verdict::read(&end.text),
                 _ => None,
             },
-            end: shortened(end),
+            end: self.shortened(end),
             process,
             duration_ms,
         };

@@ -1,0 +1,267 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const VALUE: &str = "hunter2-Hunter3/hunter4+\"x";
+
+fn secrets() -> Secrets {
+    Secrets::new([VALUE, "short", "zebra-zebra-1234"])
+}
+
+fn whole(secrets: &Secrets, kind: Kind, text: &[u8]) -> Vec<u8> {
+    in_pieces(secrets, kind, &[text])
+}
+
+fn in_pieces(secrets: &Secrets, kind: Kind, pieces: &[&[u8]]) -> Vec<u8> {
+    let (mut stream, mut out) = (secrets.stream(kind), vec![]);
+    for piece in pieces {
+        stream.feed(piece, &mut out);
+        assert!(stream.held() <= 600, "{}", stream.held());
+    }
+    stream.finish(&mut out);
+    out
+}
+
+#[test]
+fn exact_values_go_in_every_form() {
+    let secrets = secrets();
+    let json = serde_json::to_string(VALUE).unwrap();
+    for (text, expected) in [
+        (format!("key={VALUE}."), "key=[redacted].".to_owned()),
+        (format!("{{\"k\":{json}}}"), "{\"k\":\"[redacted]\"}".to_owned()),
+        ("?k=hunter2-Hunter3%2Fhunter4%2B%22x&a".to_owned(), "?k=[redacted]&a".to_owned()),
+        ("a short word".to_owned(), "a short word".to_owned()),
+        ("zebra-zebra-1234zebra-zebra-1234".to_owned(), "[redacted][redacted]".to_owned()),
+    ] {
+        assert_eq!(secrets.redact(&text), expected);
+    }
+    // base64 of "user:" and the value: what is left says nothing of it.
+    let basic = secrets.redact("dXNlcjpodW50ZXIyLUh1bnRlcjMvaHVudGVyNCsieA==");
+    assert!(
+        basic.starts_with("dXNlcj") && basic.ends_with("==") && basic.contains(MARK),
+        "{basic}"
+    );
+    assert!(basic.len() < 26, "{basic}");
+}
+
+#[test]
+fn a_value_that_was_cut_is_found_by_its_beginning() {
+    let secrets = secrets();
+    assert_eq!(secrets.redact("it is hunter2-Hunter3/"), "it is [redacted]");
+    assert_eq!(secrets.redact("it is hunter2-Hunter3/…"), "it is [redacted]…");
+    assert_eq!(secrets.redact("(hunter2-Hunter3/…) so"), "([redacted]…) so");
+    assert_eq!(secrets.redact("it is hunter2-"), "it is hunter2-", "too little to tell");
+    assert_eq!(secrets.redact("zebra-zebra-12 and on"), "zebra-zebra-12 and on");
+}
+
+#[test]
+fn keys_are_known_by_their_looks() {
+    let secrets = Secrets::default();
+    for key in [
+        "sk-ant-api03-AbCdEf123456789012345678901234567890-xyz_AA",
+        "sk-proj-abcdefghijklmnop1234567890",
+        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+        "github_pat_11ABCDEFG0abcdefghijkl_mnop",
+        "AKIAIOSFODNN7EXAMPLE",
+        "xoxb-123456789012-abcdef",
+        "glpat-abcdefghij1234567890",
+    ] {
+        for (before, after) in [("", ""), ("k=", "\n"), ("\"", "\""), ("\\n", "\\n"), ("(", ")")] {
+            let text = format!("{before}{key}{after}");
+            assert_eq!(secrets.redact(&text), format!("{before}{MARK}{after}"));
+        }
+    }
+    assert_eq!(
+        secrets.redact("Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.e30.abc123_-x"),
+        "Authorization: Bearer [redacted]"
+    );
+    assert_eq!(
+        secrets.redact("to https://ada:pass1@h.org:443/x and postgres://u:p@h/db"),
+        "to https://ada:[redacted]@h.org:443/x and postgres://u:[redacted]@h/db"
+    );
+}
+
+const PEM: &str = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIEpAIBAAKCAQEA7y+/=\nabcDEF123==\n-----END RSA PRIVATE KEY-----";
+
+#[test]
+fn a_private_key_goes_with_all_of_its_lines() {
+    let secrets = Secrets::default();
+    assert_eq!(secrets.redact(&format!("a\n{PEM}\nb: c\n")), "a\n[redacted]\nb: c\n");
+    let indented = PEM.replace('\n', "\n    ");
+    assert_eq!(secrets.redact(&format!("{indented} end")), "[redacted] end");
+    let numbered = PEM.replace('\n', "\n     7→");
+    assert_eq!(secrets.redact(&format!("     6→{numbered}\nx")), "     6→[redacted]\nx");
+    // As text in JSON, and cut off in it: what follows stays whole.
+    for text in [PEM.to_owned(), PEM[..60].to_owned(), format!("{} \"q\"", &PEM[..70])] {
+        let json = serde_json::json!({ "a": text, "b": { "c": text } }).to_string();
+        let out = String::from_utf8(whole(&secrets, Kind::Json, json.as_bytes())).unwrap();
+        let read: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert!(read["a"].as_str().unwrap().starts_with(MARK), "{out}");
+        assert!(!out.contains("MIIE"), "{out}");
+    }
+    let quoted = format!("{{\"a\":\"{}\\\"b\\\"\"}}", PEM[..31].replace('\n', "\\n"));
+    let out = whole(&secrets, Kind::Json, quoted.as_bytes());
+    assert_eq!(String::from_utf8(out).unwrap(), r#"{"a":"[redacted]\"b\""}"#);
+    let talk = "the line -----BEGIN PRIVATE KEY----- begins it, and -----END PRIVATE KEY----- ends";
+    assert!(secrets.redact(talk).contains(" begins it, and "));
+}
+
+#[test]
+fn what_only_looks_a_little_like_a_key_stays() {
+    let secrets = secrets();
+    for text in [
+        "task-implement-the-parser-of-version-2-thoroughly",
+        "commit 0443eb7c0f1d8a2b3c4d5e6f708192a3b4c5d6e7",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+        "Bearer authentication is not the Bearer token-authentication-scheme-of-mine",
+        "https://h.org:8080/@scope/name and http://[::1]:80/a@b",
+        "sk-loading-indicator-of-the-page-two-2",
+        "AKIA is a prefix, AKIAIOSFODNN7example is not, nor xAKIAIOSFODNN7EXAMPLE",
+        "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+        "std::task::Poll -> ://",
+    ] {
+        assert!(matches!(secrets.redact(text), Cow::Borrowed(_)), "{}", secrets.redact(text));
+    }
+}
+
+#[test]
+fn prompts_keep_what_only_looks_like_a_key() {
+    let text = format!("{VALUE} and ghp_abcdefghijklmnopqrstuvwxyz0123456789");
+    let expected = "[redacted] and ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    assert_eq!(secrets().redact_exact(&text), expected);
+}
+
+#[test]
+fn the_names_of_variables_tell_secrets() {
+    for (name, value, is) in [
+        ("ANTHROPIC_API_KEY", "x", true),
+        ("ANTHROPIC_AUTH_TOKEN", "x", true),
+        ("AWS_SECRET_ACCESS_KEY", "/x", true),
+        ("GH_TOKEN", "x", true),
+        ("npm_config_//registry.npmjs.org/:_authToken", "x", true),
+        ("PGPASSWORD", "x", true),
+        ("GOOGLE_APPLICATION_CREDENTIALS", "/home/ada/key.json", false),
+        ("GOOGLE_CREDENTIALS", "{}", true),
+        ("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "32000", false),
+        ("FEATURE_TOKEN", "disabled", false),
+        ("AWS_ACCESS_KEY_ID", "x", false),
+        ("SSH_AUTH_SOCK", "/tmp/x", false),
+        ("PATH", "x", false),
+        ("KEYBOARD", "x", false),
+    ] {
+        assert_eq!(is_secret_name(name, value.as_bytes()), is, "{name}={value}");
+    }
+}
+
+#[test]
+fn the_mark_tears_no_escape_apart() {
+    let secrets = Secrets::new(["nextSecret-1", "00e9secret-2", "\\secret-3-x"]);
+    for line in [
+        r#"{"a":"x\nextSecret-1"}"#,
+        r#"{"a":"x\\nextSecret-1"}"#,
+        r#"{"a":"x\u00e9secret-2"}"#,
+        r#"{"a":"\\secret-3-x\\\\secret-3-x"}"#,
+    ] {
+        for cut in 0..line.len() {
+            let (a, b) = line.as_bytes().split_at(cut);
+            let out = in_pieces(&secrets, Kind::Json, &[a, b]);
+            let read: Result<serde_json::Value, _> = serde_json::from_slice(&out);
+            assert!(read.is_ok(), "{}", String::from_utf8_lossy(&out));
+            assert!(out.windows(MARK.len()).any(|part| part == MARK.as_bytes()));
+        }
+    }
+}
+
+#[test]
+fn nothing_is_held_back_that_cannot_become_a_secret() {
+    let (secrets, mut out) = (secrets(), vec![]);
+    let mut stream = secrets.stream(Kind::Json);
+    stream.feed(b"{\"type\":\"x\"}\n", &mut out);
+    assert_eq!(stream.held(), 0);
+    stream.feed(b"abc hunter2-H", &mut out);
+    assert_eq!(stream.held(), 9);
+    stream.skip();
+    stream.feed(b"\nnext", &mut out);
+    stream.finish(&mut out);
+    assert_eq!(out, b"{\"type\":\"x\"}\nabc \nnext");
+}
+
+/// Pieces of text that are, contain or resemble secrets.
+fn part() -> impl Strategy<Value = Vec<u8>> {
+    let words = [
+        VALUE,
+        "zebra-zebra-1234",
+        "zebra-zebra-",
+        "hunter2-",
+        "sk-",
+        "sk-ant-api03-AbCdEf123456789012345678901234567890",
+        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+        "AKIAIOSFODNN7EXAMPLE",
+        "Bearer ",
+        "abcdef0123456789abcdef",
+        "://",
+        "ada:pass@",
+        PEM,
+        "-----BEGIN ",
+        "PRIVATE KEY-----",
+        "-----END",
+        "\n",
+        "\\n",
+        "\\",
+        "\"",
+        "…",
+        " ",
+        "@",
+        ":",
+        "x",
+    ];
+    prop_oneof![
+        4 => prop::sample::select(words.to_vec()).prop_map(|word| word.as_bytes().to_vec()),
+        1 => prop::collection::vec(any::<u8>(), 0..20),
+    ]
+}
+
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(part(), 0..12).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #[test]
+    fn pieces_do_not_matter(
+        bytes in bytes(),
+        cuts in prop::collection::vec(0usize..400, 0..12),
+        json in any::<bool>(),
+    ) {
+        let (secrets, kind) = (secrets(), if json { Kind::Json } else { Kind::Text });
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|at| at.min(bytes.len())).collect();
+        cuts.extend([0, bytes.len()]);
+        cuts.sort_unstable();
+        let pieces: Vec<&[u8]> = cuts.windows(2).map(|two| &bytes[two[0]..two[1]]).collect();
+        let out = in_pieces(&secrets, kind, &pieces);
+        prop_assert_eq!(&out, &whole(&secrets, kind, &bytes));
+        for secret in [VALUE, "zebra-zebra-1234"] {
+            prop_assert!(!out.windows(secret.len()).any(|part| part == secret.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn text_without_secrets_is_not_changed(text in "[a-zA-Z0-9 .,/\\\\\"\n{}\\[\\]=+_-]{0,400}") {
+        // What has neither a value nor a beginning of a shape in it.
+        let beginnings = SHAPES.iter().map(|shape| shape.prefix).chain([&b"hunter"[..], b"zebra"]);
+        let mut none = beginnings.map(|part| !text.contains(str::from_utf8(part).unwrap()));
+        prop_assume!(none.all(|none| none));
+        prop_assert!(matches!(secrets().redact(&text), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn lines_of_json_stay_json(texts in prop::collection::vec(bytes(), 0..4)) {
+        let texts: Vec<String> =
+            texts.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect();
+        let line = serde_json::json!({ "a": texts, "b": { "c": 1 } }).to_string();
+        let out = whole(&secrets(), Kind::Json, line.as_bytes());
+        let read: Result<serde_json::Value, _> = serde_json::from_slice(&out);
+        prop_assert!(read.is_ok(), "{}", String::from_utf8_lossy(&out));
+    }
+}

@@ -1,0 +1,200 @@
+//! Inputs without secrets. Whatever the loop remembers, writes down or shows comes in by an input, so
+//! this is the one place where the texts of others are cleaned. Names that the loop decides by (ids of
+//! tasks, trees, branches, paths) stay as they are.
+
+use super::fact::{Fact, GateReport, Request, SessionReport, TaskBrief, Wish};
+use super::input::Input;
+use super::notice::Notice;
+use super::verifier::VerifierReport;
+use crate::agent::{ProcessEnd, SessionEnd, Signals, Verdict};
+use crate::redact::Secrets;
+
+impl Input {
+    /// The same without secrets.
+    #[must_use]
+    pub fn redacted(&self, secrets: &Secrets) -> Self {
+        let mut input = self.clone();
+        input.clean(secrets);
+        input
+    }
+
+    fn clean(&mut self, secrets: &Secrets) {
+        match self {
+            Self::Begin { started, notices } => {
+                if let Fact::RunStarted { target, .. } = &mut **started {
+                    secrets.clean(target);
+                }
+                notices.iter_mut().for_each(|notice| notice.clean(secrets));
+            }
+            Self::Claimed { task, .. } => task.clean(secrets),
+            Self::Peeked { about, .. } => {
+                if let Some(about) = about {
+                    secrets.clean(&mut about.title);
+                }
+            }
+            Self::SessionEnded { report, .. } => report.clean(secrets),
+            Self::Judged { gates, .. } => gates.iter_mut().for_each(|gate| gate.clean(secrets)),
+            Self::Verified { report, .. } => report.clean(secrets),
+            Self::Settled { settled, .. } => {
+                if let Some((_, subject)) = &mut settled.commit {
+                    secrets.clean(subject);
+                }
+            }
+            Self::PortFailed { error, .. } => secrets.clean(error),
+            Self::Published(publication) => {
+                for text in [&mut publication.page, &mut publication.why, &mut publication.command]
+                {
+                    secrets.clean(text);
+                }
+            }
+            Self::Notice(notice) => notice.clean(secrets),
+            Self::Surveyed { .. }
+            | Self::NothingToClaim { .. }
+            | Self::SessionStarted { .. }
+            | Self::CandidateMade { .. }
+            | Self::Integrated { .. }
+            | Self::HeadMoved { .. }
+            | Self::ClaimLost { .. }
+            | Self::Woken { .. }
+            | Self::Control(_) => {}
+        }
+    }
+}
+
+impl TaskBrief {
+    fn clean(&mut self, secrets: &Secrets) {
+        secrets.clean(&mut self.title);
+    }
+}
+
+impl GateReport {
+    fn clean(&mut self, secrets: &Secrets) {
+        secrets.clean(&mut self.digest);
+    }
+}
+
+impl SessionReport {
+    fn clean(&mut self, secrets: &Secrets) {
+        clean_end(&mut self.end, &mut self.process, secrets);
+        self.held.iter_mut().for_each(|task| task.clean(secrets));
+        self.requests.iter_mut().for_each(|request| request.clean(secrets));
+        self.notes.iter_mut().for_each(|note| secrets.clean(note));
+        let Signals { done, failed, reason, promises, next_model: _, question } = &mut self.signals;
+        // What names a task of the session is its name, whatever it looks like.
+        let held = &self.held;
+        let named = done.iter_mut().chain(failed);
+        let strange = named.filter(|name| !held.iter().any(|task| task.id.as_str() == *name));
+        let texts = strange.chain(promises).chain(reason).chain(question);
+        texts.for_each(|text| secrets.clean(text));
+    }
+}
+
+impl VerifierReport {
+    fn clean(&mut self, secrets: &Secrets) {
+        clean_end(&mut self.end, &mut self.process, secrets);
+        if let Some(Verdict::Fail(why)) = &mut self.verdict {
+            secrets.clean(why);
+        }
+    }
+}
+
+fn clean_end(end: &mut SessionEnd, process: &mut ProcessEnd, secrets: &Secrets) {
+    secrets.clean(&mut end.text);
+    secrets.clean(&mut end.detail);
+    end.denied.iter_mut().for_each(|tool| secrets.clean(tool));
+    if let ProcessEnd::NotStarted { error } = process {
+        secrets.clean(error);
+    }
+}
+
+impl Request {
+    fn clean(&mut self, secrets: &Secrets) {
+        match &mut self.wish {
+            Wish::Done { result } => result.iter_mut().for_each(|result| secrets.clean(result)),
+            Wish::Fail { reason: text, .. } | Wish::Left { reason: text } | Wish::Ask { text } => {
+                secrets.clean(text);
+            }
+        }
+    }
+}
+
+impl Notice {
+    fn clean(&mut self, secrets: &Secrets) {
+        match self {
+            Self::Level { text, .. } | Self::Promise { text } | Self::Other { text } => {
+                secrets.clean(text);
+            }
+            Self::WrongId { named: texts, .. }
+            | Self::Denied { tools: texts }
+            | Self::Baseline { failing: texts, .. }
+            | Self::TestsWeakened { found: texts, .. } => {
+                texts.iter_mut().for_each(|text| secrets.clean(text));
+            }
+            Self::Ungated
+            | Self::DirtyStart { .. }
+            | Self::LeftoversEnded { .. }
+            | Self::ClaimsTakenBack { .. }
+            | Self::Trusted { .. }
+            | Self::Protected { .. }
+            | Self::BudgetNear { .. }
+            | Self::Unpriced => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::EndClass;
+    use crate::ids::{AttemptId, TaskId};
+    use crate::task::Generation;
+
+    #[test]
+    fn texts_are_cleaned_and_names_of_tasks_stay() {
+        let key = "pipeline-1";
+        let secrets = Secrets::new([key]);
+        let brief = TaskBrief {
+            id: TaskId::new(key).unwrap(),
+            title: format!("use {key}"),
+            generation: Generation::default(),
+            retry_count: 0,
+            returns: 0,
+            spec: None,
+            attempt: AttemptId::new("a-1").unwrap(),
+            attempt_number: 1,
+            spent_micro_usd: 0,
+            failed: None,
+        };
+        let signals = Signals {
+            done: vec![key.to_owned(), format!("{key}-x")],
+            reason: Some(format!("{key}!")),
+            ..Signals::default()
+        };
+        let report = SessionReport {
+            end: SessionEnd { text: key.to_owned(), ..SessionEnd::of(EndClass::Completed, key) },
+            process: ProcessEnd::NotStarted { error: key.to_owned() },
+            signals,
+            requests: vec![Request {
+                task: TaskId::new(key).unwrap(),
+                wish: Wish::Done { result: Some(format!("{{\"k\":\"{key}\"}}")) },
+            }],
+            held: vec![brief],
+            notes: vec![key.to_owned()],
+            duration_ms: 0,
+            leftovers: 0,
+        };
+        let input = Input::SessionEnded { slot: 0, report: Box::new(report) };
+        let Input::SessionEnded { report, .. } = input.redacted(&secrets) else { unreachable!() };
+        assert_eq!(report.signals.done, [key, "[redacted]-x"]);
+        assert_eq!(report.signals.reason.as_deref(), Some("[redacted]!"));
+        assert_eq!((&*report.end.text, &*report.end.detail), ("[redacted]", "[redacted]"));
+        assert_eq!(report.held[0].title, "use [redacted]");
+        assert_eq!((report.held[0].id.as_str(), report.requests[0].task.as_str()), (key, key));
+        assert_eq!(
+            report.requests[0].wish,
+            Wish::Done { result: Some("{\"k\":\"[redacted]\"}".into()) }
+        );
+        assert_eq!(report.notes, ["[redacted]"]);
+        assert_eq!(report.process, ProcessEnd::NotStarted { error: "[redacted]".to_owned() });
+    }
+}
