@@ -1,10 +1,12 @@
 //! The command line: what there is and who does it.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use ralph_core::redact::Secrets;
+use ralph_core::text::printable;
 
 use crate::commands;
 use crate::environment::Environment;
@@ -110,14 +112,14 @@ pub(crate) fn run(environment: &Environment) -> Exit {
     let matches = match command_line().try_get_matches_from(&environment.arguments) {
         Ok(matches) => matches,
         Err(error) => {
-            let _ = error.print();
+            misread(&error, environment);
             return if error.use_stderr() { Exit::Usage } else { Exit::Success };
         }
     };
     let app = match App::from_arg_matches(&matches) {
         Ok(app) => app,
         Err(error) => {
-            let _ = error.print();
+            misread(&error, environment);
             return Exit::Usage;
         }
     };
@@ -138,6 +140,19 @@ pub(crate) fn run(environment: &Environment) -> Exit {
             error.exit
         }
     }
+}
+
+/// Tells what is wrong with the arguments, or the help that they ask for.
+fn misread(error: &clap::Error, environment: &Environment) {
+    let text = error.render().to_string();
+    let shown = printable(&text);
+    let secrets = Secrets::new(environment.secrets());
+    let clean = secrets.redact(&shown);
+    let _ = match clean == text {
+        true => error.print(),
+        // Arguments may come from a script, and its arguments from anybody.
+        false => io::stderr().write_all(clean.as_bytes()),
+    };
 }
 
 fn dispatch(command: Option<Command>, context: &mut Context<'_>) -> Result<(), CliError> {

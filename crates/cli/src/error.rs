@@ -4,6 +4,7 @@ use std::io;
 
 use ralph_core::nearest::nearest;
 use ralph_core::task::Refusal;
+use ralph_core::text::printable;
 use ralph_core::{FeatureName, TaskId};
 use ralph_engine::ports::{GitError, Scope, Store, StoreError};
 use ralph_engine::project::ProjectError;
@@ -85,12 +86,14 @@ impl CliError {
 
     /// The whole text.
     pub(crate) fn render(&self, look: Look) -> String {
-        let mut text = format!("{} {}", look.paint(Meaning::Bad, "error:"), self.message);
+        let message = printable(&self.message);
+        let mut text = format!("{} {message}", look.paint(Meaning::Bad, "error:"));
         if let Some(excerpt) = &self.excerpt {
             text.push('\n');
             text.push_str(excerpt.trim_end());
         }
         for hint in &self.hints {
+            let hint = printable(hint);
             text.push_str(&format!("\n  {} {hint}", look.paint(Meaning::Name, "hint:")));
         }
         text

@@ -266,7 +266,7 @@ pub(crate) fn config_error(error: &config::ConfigError) -> CliError {
 }
 
 fn read_if_there(path: &Path) -> Result<Option<String>, CliError> {
-    match std::fs::read(path) {
+    match ralph_engine::project::read_small(path) {
         Ok(bytes) => String::from_utf8(bytes)
             .map(Some)
             .map_err(|_| CliError::failed(format!("{} is not UTF-8 text", path.display()))),

@@ -53,7 +53,7 @@ impl Feed {
     /// stays; a line that broke off is closed.
     pub fn open(path: &Path) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
+            crate::project::private_folder(folder)?;
         }
         let mut file =
             OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;

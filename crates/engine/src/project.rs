@@ -4,6 +4,7 @@
 //! git alone takes longer than that.
 
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
 /// Why there is no project here.
@@ -222,31 +223,60 @@ fn io_error(path: &Path, source: io::Error) -> ProjectError {
 /// Writes a whole file or nothing: a temporary file beside it, synced, then renamed over it. Its name is
 /// that of the file, a dot and something more.
 pub fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
-    replace(path, text, 0o644)
+    std::fs::create_dir_all(path.parent().unwrap_or_else(|| Path::new(".")))?;
+    let mode = std::fs::metadata(path).map_or(0o644, |before| before.permissions().mode() & 0o7777);
+    replace(path, text, mode)
 }
 
 /// The same for a file that only its owner may read.
 pub fn write_privately(path: &Path, text: &str) -> io::Result<()> {
+    private_folder(path.parent().unwrap_or_else(|| Path::new(".")))?;
     replace(path, text, 0o600)
+}
+
+/// Makes a folder that only its owner may enter, and those above it. What is there stays as it is.
+pub fn private_folder(path: &Path) -> io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     use std::io::Write;
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
-    std::fs::create_dir_all(folder)?;
     let mut prefix = path.file_name().unwrap_or_default().to_owned();
     prefix.push(".");
     let mut file = tempfile::Builder::new().prefix(&prefix).tempfile_in(folder)?;
     file.write_all(text.as_bytes())?;
-    if let Ok(before) = std::fs::metadata(path) {
-        file.as_file().set_permissions(before.permissions())?;
-    } else {
-        use std::os::unix::fs::PermissionsExt;
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(mode))?;
-    }
+    file.as_file().set_permissions(std::fs::Permissions::from_mode(mode))?;
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())
+}
+
+/// The largest file that is read as settings or instructions of a repository.
+const LARGEST: u64 = 16 << 20;
+
+/// Reads a small file that a repository has. It may be anything: what is no file, a pipe or a device
+/// that never ends, is not waited for, and what is too large is not read.
+pub fn read_small(path: &Path) -> io::Result<Vec<u8>> {
+    use std::io::Read;
+    let flags = rustix::fs::OFlags::NONBLOCK.bits();
+    let flags = i32::try_from(flags).unwrap_or_default();
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    if found.len() > LARGEST {
+        return Err(io::Error::other(format!("it is larger than {} MiB", LARGEST >> 20)));
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The same as text; a file that is not there, or is no text, says nothing.
+pub fn read_small_text(path: &Path) -> String {
+    read_small(path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }
 
 /// Removes what was left by programs that were killed while they wrote the file. Only for whoever may

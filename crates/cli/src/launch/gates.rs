@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ralph_core::agents_md;
-use ralph_engine::project::Project;
+use ralph_engine::project::{Project, read_small_text};
 use ralph_engine::run::{GateRules, GateSpec};
 
 use super::GATE_TIMEOUT;
@@ -31,7 +31,7 @@ pub(super) fn rules(project: &Project, config: &Config) -> GateRules {
     GateRules {
         clean: config.boolean("gates.clean"),
         setup: config.text("git.worktree.setup").to_owned(),
-        include: std::fs::read_to_string(include).unwrap_or_default(),
+        include: read_small_text(&include),
         baseline: config.boolean("gates.baseline"),
         protected: config.list("gates.protected").into_iter().map(str::to_owned).collect(),
         reject: config.text("gates.on_protected") == "reject",
@@ -54,7 +54,7 @@ pub(crate) fn in_force(project: &Project, config: &Config) -> Vec<InForce> {
     let test = |command: String, from: String| {
         vec![InForce { name: "test".to_owned(), command, timeout: GATE_TIMEOUT, from }]
     };
-    let text = std::fs::read_to_string(project.worktree.join("AGENTS.md")).unwrap_or_default();
+    let text = read_small_text(&project.worktree.join("AGENTS.md"));
     match agents_md::test_command(&text) {
         Some(command) if command.is_empty() => vec![],
         Some(command) => test(command, "AGENTS.md".to_owned()),

@@ -6,7 +6,7 @@ use ralph_core::run::{Notice, Policy};
 use ralph_engine::context::{FeatureTexts, Skills};
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::{Scope, Store};
-use ralph_engine::project::Project;
+use ralph_engine::project::{Project, read_small_text};
 use ralph_engine::prompts::{
     BRANCHES_TEMPLATE, CHECKLIST_TEMPLATE, DEFAULT_BUILD_TEMPLATE, DEFAULT_PLAN_TEMPLATE,
     PLAN_BRANCHES_TEMPLATE, PROGRESS_TEMPLATE, Template, TemplateError,
@@ -124,7 +124,7 @@ pub(super) fn about(wishes: &Wishes, prompting: &Prompting) -> Option<String> {
 
 /// The command of `AGENTS.md`, or else the one that the project shows.
 fn test_command(project: &Project) -> String {
-    let text = std::fs::read_to_string(project.worktree.join("AGENTS.md")).unwrap_or_default();
+    let text = read_small_text(&project.worktree.join("AGENTS.md"));
     let shown = || found_commands(project).into_iter().next().map(|found| found.command);
     agents_md::test_command(&text).or_else(shown).unwrap_or_default()
 }

@@ -6,11 +6,13 @@ mod baseline;
 mod budgets;
 mod clean;
 mod ends;
+mod escapes;
 mod evidence;
 mod gates;
 mod git_hooks;
 mod graph;
 mod learning;
+mod modes;
 #[cfg(target_os = "linux")]
 mod notifying;
 mod people;

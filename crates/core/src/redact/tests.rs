@@ -1,3 +1,5 @@
+//! What is found, what stays, and that pieces do not matter.
+
 use proptest::prelude::*;
 
 use super::*;

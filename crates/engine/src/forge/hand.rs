@@ -16,9 +16,6 @@ pub(super) fn by_hand(
         what: draft.display().to_string(),
         said: error.to_string(),
     };
-    if let Some(folder) = draft.parent() {
-        std::fs::create_dir_all(folder).map_err(failed)?;
-    }
     write_privately(draft, &(wanted.words.body() + "\n")).map_err(failed)?;
     let repo = match address.host.as_str() {
         "github.com" => address.to_string(),

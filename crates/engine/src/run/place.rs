@@ -11,6 +11,7 @@ use ralph_core::Timestamp;
 
 use crate::clock::Stopwatch;
 use crate::process::runs;
+use crate::project::private_folder;
 
 /// How the file with a verifier's raw output ends.
 pub const VERIFIER_LOG: &str = ".verifier.ndjson";
@@ -59,7 +60,7 @@ impl WorktreeLock {
     pub fn take(folder: &Path) -> Result<Self, LockError> {
         let path = folder.join("run.lock");
         let failed = |source| LockError::Io { path: path.clone(), source };
-        std::fs::create_dir_all(folder).map_err(failed)?;
+        private_folder(folder).map_err(failed)?;
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -121,7 +122,7 @@ pub struct RunLogs {
 impl RunLogs {
     /// Makes the folder of a run that starts now. Two runs in one second get two folders.
     pub fn create(logs: &Path, now: Timestamp) -> io::Result<Self> {
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(logs)?;
+        private_folder(logs)?;
         let stamp = now.compact();
         for again in 1..1000 {
             let name = match again {

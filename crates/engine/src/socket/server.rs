@@ -1,6 +1,7 @@
 //! Accepting, reading one line, answering. Nothing that the other side does or leaves out holds up
 //! anybody else.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,6 +82,9 @@ where
 {
     let listener =
         UnixListener::bind(path).map_err(|source| SocketError { path: path.to_owned(), source })?;
+    // Nobody else may enter its folder either; but its mode says so, too.
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+        .map_err(|source| SocketError { path: path.to_owned(), source })?;
     let (stop, stopped) = oneshot::channel();
     Ok(Server { task: tokio::spawn(accept(listener, handle, stopped)), stop: Some(stop) })
 }

@@ -268,7 +268,7 @@ pub(super) fn shrink_log(path: &Path, connection: &Connection) {
 
 fn create_private(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
+        crate::project::private_folder(folder)?;
     }
     let new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     match new {
