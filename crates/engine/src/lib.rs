@@ -31,6 +31,9 @@ pub mod entropy;
 pub mod features;
 pub mod feed;
 pub mod forge;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod interview;
 pub mod notify;
 pub mod plan_file;
@@ -44,3 +47,6 @@ pub mod sandbox;
 pub mod socket;
 pub mod store;
 pub mod vcs;
+
+#[cfg(test)]
+extern crate self as ralph_engine;

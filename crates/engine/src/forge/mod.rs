@@ -27,3 +27,14 @@ mod way;
 pub use github::{GitHub, Place};
 pub(crate) use hand::quoted;
 pub use look::Looked;
+
+/// Reads an answer, and what a refusal means.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn fuzz(bytes: &[u8]) {
+    use ralph_core::forge::Address;
+    let Some(address) = Address::of("https://h.org/ada/engine.git") else { return };
+    let about = answer::About { address: &address, branch: "b", base: "main" };
+    if let Some(Err(error)) = answer::Answer::read(bytes).map(|answer| answer.good(&about)) {
+        assert!(error.to_string().len() < 2_000, "a refusal is a sentence");
+    }
+}

@@ -40,3 +40,9 @@ pub use mark::Mark;
 pub(crate) use mark::{fnv1a, project_key};
 pub use spec::{CommandSpec, Ended, Heard, Listener, Stop, Watch};
 pub use supervisor::supervise;
+
+/// Reads what a process has in its environment as our mark.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn fuzz(bytes: &[u8]) {
+    let _ = mark::Origin::parse(&String::from_utf8_lossy(bytes));
+}

@@ -63,3 +63,14 @@ pub use private::Private;
 pub use push::{Push, PushError, Pushed};
 pub use signing::{Signing, signing};
 pub use version::{FLOOR, Version, check_version, version};
+
+/// Everything that reads what git prints, for the fuzzers.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn fuzz(bytes: &[u8]) {
+    let _ = entries::parse_changes("diff", bytes);
+    let _ = entries::parse_counted("diff", bytes);
+    for line in String::from_utf8_lossy(bytes).lines() {
+        wip::fuzz(line);
+        version::fuzz(line);
+    }
+}

@@ -42,6 +42,12 @@ pub fn check_version() -> Result<(), GitError> {
     }
 }
 
+/// Reads a line as that with the version.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) fn fuzz(line: &str) {
+    let _ = numbers(line);
+}
+
 fn numbers(text: &str) -> Option<Version> {
     let mut numbers = text.split(['.', ' ', '-']).map_while(|part| part.parse::<u32>().ok());
     let (major, minor) = numbers.next().zip(numbers.next())?;

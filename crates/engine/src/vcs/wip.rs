@@ -51,6 +51,18 @@ pub fn ref_name(task: &TaskId, attempt: u32) -> String {
 }
 
 /// The task and the attempt of a ref; `None` when ralph did not name it.
+/// The same for tests of the parser.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn task_of(name: &str) -> Option<(TaskId, u32)> {
+    parse_ref(name)
+}
+
+/// Reads a line as those of saved work.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) fn fuzz(line: &str) {
+    let _ = (parse_ref(line), parse_save(line));
+}
+
 fn parse_ref(name: &str) -> Option<(TaskId, u32)> {
     let (escaped, attempt) = name.strip_prefix(WIP)?.split_once('/')?;
     let mut parts = escaped.split('=');
