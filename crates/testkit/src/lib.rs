@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop")]
 
 pub mod claude;
+pub mod faults;
 pub mod github;
 pub mod model_server;
 
@@ -274,14 +275,46 @@ pub fn send_signal(name: &str, pid: u32) {
     assert!(status.unwrap().success(), "no process {pid} to send {name} to");
 }
 
+/// How long a campaign is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Times {
+    /// As in a normal run of the tests.
+    Short,
+    /// As under `./check --full`.
+    Full,
+    /// So many tries of each.
+    Number(usize),
+}
+
+impl Times {
+    /// `short`, `full` or a number.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "short" => Some(Self::Short),
+            "full" => Some(Self::Full),
+            number => Some(Self::Number(number.parse().ok().filter(|times| *times > 0)?)),
+        }
+    }
+
+    /// What `./check` asks for.
+    pub fn from_environment() -> Self {
+        let wanted = std::env::var("RALPH_CAMPAIGN").unwrap_or_default();
+        Self::parse(&wanted).unwrap_or(Self::Short)
+    }
+
+    /// How often a campaign goes round that is so long in each.
+    pub fn of(self, short: usize, full: usize) -> usize {
+        match self {
+            Self::Short => short,
+            Self::Full => full,
+            Self::Number(times) => times,
+        }
+    }
+}
+
 /// How often a campaign goes round: `short` in a normal run, `full` under `./check --full`.
 pub fn times(short: usize, full: usize) -> usize {
-    let wanted = std::env::var("RALPH_CAMPAIGN").unwrap_or_default();
-    match wanted.parse() {
-        Ok(times) => times,
-        Err(_) if wanted == "full" => full,
-        Err(_) => short,
-    }
+    Times::from_environment().of(short, full)
 }
 
 /// A namespace of our own, where anybody may mount: `unshare` and a shell script. `None`, said aloud,

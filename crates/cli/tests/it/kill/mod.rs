@@ -1,10 +1,12 @@
 //! A run is killed at every step and at random moments. The next `ralph build` goes on by itself: nothing
-//! is lost, nothing is done twice, nothing is left behind.
+//! is lost, nothing is done twice, nothing is left behind. The campaigns are rows of the fault campaign.
 
 mod points;
-mod random;
-mod signals;
+mod rows;
 mod survivors;
-mod tally;
 
-mod world;
+use ralph_testkit::faults::Setting;
+
+fn setting() -> Setting {
+    Setting::of_test(crate::RALPH)
+}

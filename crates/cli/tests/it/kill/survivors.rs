@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use ralph_core::task::Status;
 use ralph_engine::clock::Stopwatch;
+use ralph_testkit::faults::World;
 use ralph_testkit::{send_signal, wait_until};
 
-use super::world::World;
+use super::setting;
 
 const SOON: Duration = Duration::from_secs(20);
 
@@ -18,7 +19,7 @@ fn lives(pid: &str) -> bool {
 
 /// A run whose session is stuck and has hidden a process.
 fn stuck() -> (World, std::process::Child) {
-    let world = World::with(&["stuck"]);
+    let world = World::with(&setting(), &["stuck"]);
     let run = world.start(None);
     let marker = world.env.folder().join("stuck");
     wait_until("the session is stuck", SOON, || marker.exists());
@@ -65,7 +66,7 @@ fn a_second_run_in_a_worktree_is_refused_until_the_first_is_dead() {
 #[cfg(target_os = "linux")]
 #[test]
 fn locks_that_a_killed_session_left_in_git_are_in_nobodys_way() {
-    let world = World::with(&["locked"]);
+    let world = World::with(&setting(), &["locked"]);
     let run = world.build(None);
     assert_eq!(run.end.code(), Some(0), "{}", world.said());
     assert_eq!(world.statuses()["locked"], Status::Done);

@@ -3,8 +3,11 @@
 case "$1" in --version) echo "2.1.325 (Claude Code)" && exit 0 ;; esac
 world=${0%/bin/claude}
 
-say() {
+begin() {
   echo '{"type":"system","subtype":"init","cwd":"/","session_id":"s-1","tools":[],"mcp_servers":[],"model":"claude-fake","permissionMode":"default","claude_code_version":"2.1.325","uuid":"u-1"}'
+}
+say() {
+  begin
   echo '{"duration_ms":7,"num_turns":1,"is_error":false,"result":"'"$1"'","type":"result","subtype":"success","stop_reason":"end_turn","terminal_reason":"completed","total_cost_usd":0.001,"session_id":"s-1","usage":{"input_tokens":3,"output_tokens":5},"permission_denials":[],"uuid":"u-2"}'
 }
 case "$*" in *"You are the verifier of a loop"*) say "<verify-pass/>" && exit 0 ;; esac
@@ -16,8 +19,7 @@ echo $$ >"$world/agent.pid"
 if [ "$id" != plain ]; then
   mkdir -p scratch
   file=scratch/$id-$$.txt
-  echo "$id $$" >"$file"
-  echo "$file" >>"$world/ledger"
+  echo "$id $$" >"$file" && echo "$file" >>"$world/ledger"
   sleep 0.01
 fi
 
@@ -51,6 +53,15 @@ case "$id" in
     fi
     echo stuck >stuck.txt
     ;;
+  # The first session begins and says nothing any more.
+  silent)
+    if [ ! -e "$world/silent" ]; then
+      touch "$world/silent"
+      begin
+      exec sleep 60
+    fi
+    echo silent >silent.txt
+    ;;
   # The first session is killed as if its git was in the middle of a commit.
   locked)
     if [ ! -e "$world/locked" ]; then
@@ -60,5 +71,7 @@ case "$id" in
     echo locked >locked.txt
     git add locked.txt && git commit --quiet -m "own work" -- locked.txt
     ;;
+  # Anything else is one file.
+  *) echo "$id" >"$id.txt" ;;
 esac
 say "$text"

@@ -19,9 +19,9 @@ use ralph_engine::ports::{Filter, Store};
 use ralph_engine::run::place::RunLogs;
 use ralph_engine::run::{journal, state_file};
 use ralph_engine::store::SqliteStore;
-use ralph_testkit::TestEnv;
 
-use crate::RALPH;
+use super::Setting;
+use crate::TestEnv;
 
 /// The plan, in its order, and what becomes of each task.
 const PLAN: [(&str, Status); 5] = [
@@ -33,31 +33,41 @@ const PLAN: [(&str, Status); 5] = [
 ];
 /// The exit code of the whole plan: a question remains.
 pub(super) const BLOCKED: i32 = 7;
-/// What done tasks have committed.
-const COMMITTED: [(&str, &str); 3] =
-    [("src/write.txt", "write\n"), ("red.txt", "right\n"), ("own.txt", "own\n")];
 /// What the person had not committed, and never does.
 const PERSONAL: [(&str, &str); 2] =
     [("notes.txt", "first\nnot committed\n"), ("mine.txt", "mine\n")];
 /// What may lie in `.ralph/`.
 const OWN: [&str; 4] = ["logs", "progress.db", "run.lock", "state.toml"];
 
-pub(super) struct World {
-    pub(super) env: TestEnv,
+/// A run that takes longer than this hangs.
+const HANGS: Duration = Duration::from_secs(150);
+
+/// A repository with a plan.
+pub struct World {
+    /// Where it lies.
+    pub env: TestEnv,
+    /// The call of ralph.
+    arguments: Vec<String>,
+    tasks: Vec<String>,
 }
 
 /// A run that has ended.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Built {
-    pub(super) end: ExitStatus,
-    pub(super) took: Duration,
+pub struct Built {
+    /// How it ended.
+    pub end: ExitStatus,
+    /// How long it took.
+    pub took: Duration,
     /// From its start to its first event; `None` when it did not get that far.
-    pub(super) began: Option<Duration>,
+    pub began: Option<Duration>,
+    /// It did not end by itself in any reasonable time, and was killed.
+    pub hung: bool,
 }
 
 impl Built {
-    pub(super) fn was_killed(&self) -> bool {
-        self.end.signal() == Some(9)
+    /// Whether it was killed.
+    pub fn was_killed(&self) -> bool {
+        self.end.signal() == Some(9) && !self.hung
     }
 }
 
@@ -67,29 +77,37 @@ pub(super) struct Findings {
     pub(super) lost: Vec<String>,
     pub(super) duplicated: Vec<String>,
     pub(super) orphaned: Vec<String>,
+    pub(super) hung: Vec<String>,
     pub(super) wrong: Vec<String>,
 }
 
 impl Findings {
     pub(super) fn all(&self) -> impl Iterator<Item = &String> {
-        self.lost.iter().chain(&self.duplicated).chain(&self.orphaned).chain(&self.wrong)
+        let first = self.lost.iter().chain(&self.duplicated).chain(&self.orphaned);
+        first.chain(&self.hung).chain(&self.wrong)
     }
 }
 
 impl World {
     /// A fresh one whose plan begins with its `by`-th task. What its sessions call done is verified.
-    pub(super) fn turned(by: usize) -> Self {
+    pub fn turned(setting: &Setting, by: usize) -> Self {
         let mut tasks = PLAN.map(|(id, _)| id);
         tasks.rotate_left(by % PLAN.len());
-        let mut world = Self::with(&tasks);
+        let mut world = Self::with(setting, &tasks);
         world.env.with_verifier();
         world
     }
 
-    /// One with other tasks.
-    pub(super) fn with(tasks: &[&str]) -> Self {
-        let mut env = TestEnv::without_repository(RALPH);
-        let status = Command::new("cp").arg("-R").args([template(), &env.repo()]).status();
+    /// One with other tasks. Those that are not of the plan above are done when `TASK.txt` says so.
+    pub fn with(setting: &Setting, tasks: &[&str]) -> Self {
+        Self::within(TestEnv::without_repository(&setting.ralph), setting, tasks)
+    }
+
+    /// The same in an environment that has no repository yet, or an empty folder for it.
+    pub(super) fn within(mut env: TestEnv, setting: &Setting, tasks: &[&str]) -> Self {
+        let _ = std::fs::create_dir(env.repo());
+        let from = template().join(".");
+        let status = Command::new("cp").arg("-R").args([&from, &env.repo()]).status();
         assert!(status.unwrap().success());
         for folder in ["bin", "tmp", "run"] {
             std::fs::create_dir(env.folder().join(folder)).unwrap();
@@ -107,37 +125,87 @@ impl World {
         let plan: String =
             tasks.iter().map(|id| format!("{{\"id\":\"{id}\",\"t\":\"Task {id}\"}}\n")).collect();
         env.ralph_with(&["task", "plan-sync"], plan).success();
-        Self { env }
+        let arguments = vec![
+            "build".to_owned(),
+            "--set".to_owned(),
+            format!("sandbox.level={}", setting.level),
+        ];
+        Self { env, arguments, tasks: tasks.iter().map(|&id| id.to_owned()).collect() }
+    }
+
+    /// Gives every later run these arguments too.
+    pub(super) fn and(mut self, arguments: &[&str]) -> Self {
+        self.arguments.extend(arguments.iter().map(|&argument| argument.to_owned()));
+        self
+    }
+
+    /// What becomes of each task.
+    fn wanted(&self) -> Vec<(&str, Status)> {
+        let of = |id: &str| PLAN.iter().find(|(known, _)| *known == id).map(|(_, status)| *status);
+        self.tasks.iter().map(|id| (id.as_str(), of(id).unwrap_or(Status::Done))).collect()
+    }
+
+    /// What is committed in the end.
+    fn committed(&self) -> Vec<(String, String)> {
+        let done = self.wanted().into_iter().filter(|(_, status)| *status == Status::Done);
+        let of = |id: &str| match id {
+            "write" => ("src/write.txt".to_owned(), "write\n".to_owned()),
+            "red" => ("red.txt".to_owned(), "right\n".to_owned()),
+            id => (format!("{id}.txt"), format!("{id}\n")),
+        };
+        done.map(|(id, _)| of(id)).collect()
+    }
+
+    /// The call of `ralph build`, not started.
+    pub(super) fn command(&self) -> Command {
+        let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
+        self.env.command(&arguments)
     }
 
     /// `ralph build`, told to a file: what a killed run leaves must not hold a pipe of ours.
-    pub(super) fn start(&self, crash: Option<&str>) -> Child {
-        let said = self.env.folder().join("said.txt");
-        let said = || -> File { OpenOptions::new().create(true).append(true).open(&said).unwrap() };
-        let mut command = self.env.command(&["build"]);
-        command.stdout(said()).stderr(said());
+    pub fn start(&self, crash: Option<&str>) -> Child {
+        let mut command = self.command();
+        self.tell(&mut command, "said.txt");
         if let Some(crash) = crash {
             command.env("RALPH_TEST_CRASH", crash);
         }
         command.spawn().unwrap()
     }
 
+    /// Has a call say what it says to a file of the world.
+    pub(super) fn tell(&self, command: &mut Command, file: &str) {
+        let said = self.env.folder().join(file);
+        let said = || -> File { OpenOptions::new().create(true).append(true).open(&said).unwrap() };
+        command.stdout(said()).stderr(said());
+    }
+
     /// Builds to the end, or to the armed point.
-    pub(super) fn build(&self, crash: Option<&str>) -> Built {
+    pub fn build(&self, crash: Option<&str>) -> Built {
         self.build_disturbed(crash, |_| {})
     }
 
     /// The same; `disturb` may do something to the process.
-    pub(super) fn build_disturbed(
-        &self,
-        crash: Option<&str>,
-        disturb: impl FnOnce(&mut Child),
-    ) -> Built {
+    pub fn build_disturbed(&self, crash: Option<&str>, disturb: impl FnOnce(&mut Child)) -> Built {
         let (at, clock) = (now(), Stopwatch::start());
         let mut child = self.start(crash);
         disturb(&mut child);
-        let end = child.wait().unwrap();
-        Built { end, took: clock.elapsed(), began: self.began_since(at) }
+        self.ended(child, at, clock)
+    }
+
+    /// Waits for a run that was started then.
+    pub(super) fn ended(&self, mut child: Child, at: Timestamp, clock: Stopwatch) -> Built {
+        let mut hung = false;
+        let end = loop {
+            if let Some(end) = child.try_wait().unwrap() {
+                break end;
+            }
+            if clock.elapsed() > HANGS {
+                hung = true;
+                let _ = child.kill();
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        Built { end, took: clock.elapsed(), began: self.began_since(at), hung }
     }
 
     /// How long after `at` the last run told its first event.
@@ -151,12 +219,13 @@ impl World {
         RunLogs::all(&self.env.repo().join(".ralph/logs")).unwrap()
     }
 
-    fn journals(&self) -> Vec<Vec<RunEvent>> {
+    /// The journals of all runs.
+    pub(super) fn journals(&self) -> Vec<Vec<RunEvent>> {
         self.logs().iter().filter_map(|run| journal::read(&run.journal()).ok()).collect()
     }
 
     /// What the runs said.
-    pub(super) fn said(&self) -> String {
+    pub fn said(&self) -> String {
         std::fs::read_to_string(self.env.folder().join("said.txt")).unwrap_or_default()
     }
 
@@ -168,13 +237,14 @@ impl World {
         SqliteStore::open(&self.env.store()).unwrap()
     }
 
-    pub(super) fn statuses(&self) -> BTreeMap<String, Status> {
+    /// The plan.
+    pub fn statuses(&self) -> BTreeMap<String, Status> {
         let tasks = self.store().list(&Filter::default()).unwrap();
         tasks.into_iter().map(|task| (task.id.to_string(), task.status)).collect()
     }
 
     /// Tasks that somebody holds.
-    pub(super) fn claimed(&self) -> Vec<String> {
+    pub fn claimed(&self) -> Vec<String> {
         let tasks = self.store().list(&Filter::default()).unwrap();
         let claimed = tasks.iter().filter(|task| task.claim.is_some());
         claimed.map(|task| task.id.to_string()).collect()
@@ -183,7 +253,11 @@ impl World {
     /// Looks at everything after the last build.
     pub(super) fn check(&self, last: &Built) -> Findings {
         let mut found = Findings::default();
-        if last.end.code() != Some(BLOCKED) {
+        let code = if self.tasks.iter().any(|id| id == "ask") { BLOCKED } else { 0 };
+        if last.hung {
+            found.hung.push(format!("the last build was killed after {:?}", last.took));
+        }
+        if last.end.code() != Some(code) {
             found.wrong.push(format!("the last build ended with {}", last.end));
         }
         self.check_tasks(&mut found);
@@ -203,7 +277,7 @@ impl World {
                 *told.entry(task.to_string()).or_default() += 1;
             }
         }
-        for (id, wanted) in PLAN {
+        for (id, wanted) in self.wanted() {
             let status = statuses.get(id).copied();
             if status != Some(wanted) {
                 found.lost.push(format!("{id} is {status:?} and not {wanted}"));
@@ -236,8 +310,8 @@ impl World {
         let git = |arguments: &[&str]| self.env.git(arguments);
         let head: HashSet<String> =
             git(&["ls-tree", "-r", "--name-only", "HEAD"]).lines().map(str::to_owned).collect();
-        for (file, text) in COMMITTED {
-            let there = head.contains(file) && git(&["show", &format!("HEAD:{file}")]) == text;
+        for (file, text) in self.committed() {
+            let there = head.contains(&file) && git(&["show", &format!("HEAD:{file}")]) == text;
             if !there {
                 found.lost.push(format!("{file} is not as it should be in HEAD"));
             }
@@ -250,7 +324,10 @@ impl World {
         let kept: HashSet<&str> =
             kept.lines().filter_map(|line| Some(line.split_once(' ')?.1)).collect();
         let ledger = std::fs::read_to_string(self.env.folder().join("ledger")).unwrap_or_default();
-        for file in ledger.lines().chain(["fail.txt", "ask.txt"]) {
+        let half =
+            ["fail", "ask"].into_iter().filter(|id| self.tasks.iter().any(|task| task == id));
+        let half: Vec<String> = half.map(|id| format!("{id}.txt")).collect();
+        for file in ledger.lines().chain(half.iter().map(String::as_str)) {
             if !kept.contains(file) && !self.file(file).exists() {
                 found.lost.push(format!("{file} is neither in the worktree nor saved"));
             }
@@ -303,7 +380,7 @@ impl World {
     }
 
     /// Processes of sessions of this world that live.
-    pub(super) fn processes(&self) -> Vec<u32> {
+    pub fn processes(&self) -> Vec<u32> {
         let all = names(Path::new("/proc"));
         let all = all.iter().filter_map(|name| name.parse().ok());
         all.filter(|pid| self.is_of_session(*pid)).collect()
@@ -327,7 +404,8 @@ impl World {
 fn template() -> &'static PathBuf {
     static TEMPLATE: OnceLock<(TestEnv, PathBuf)> = OnceLock::new();
     let make = || {
-        let env = TestEnv::new(RALPH);
+        // Nothing here calls ralph.
+        let env = TestEnv::new("ralph");
         for name in ["user.name", "user.email"] {
             env.git(&["config", name, "tester"]);
         }

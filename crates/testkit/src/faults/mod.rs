@@ -1,0 +1,129 @@
+//! The fault campaign: ralph is disturbed in every way that the list names, again and again, and what must
+//! hold afterwards is counted. The program `faults` runs it and makes the table; the tests of the suite are
+//! short runs of the same rows.
+
+mod agents;
+mod database;
+mod disk;
+mod kills;
+mod mounts;
+mod signals;
+mod table;
+mod tally;
+mod world;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+pub use mounts::inside;
+pub use table::{Place, Record, page, read, sums};
+pub use tally::Tally;
+pub use world::{Built, World};
+
+use crate::Times;
+
+/// How a campaign is run.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    /// The ralph to test.
+    pub ralph: PathBuf,
+    /// The level of the box, as `sandbox.level` takes it.
+    pub level: String,
+    /// What chance hangs on.
+    pub seed: u64,
+    /// How long it is.
+    pub times: Times,
+    /// Calls this very program again, for a row that needs mounts of its own; see [`inside`].
+    pub again: Vec<OsString>,
+}
+
+impl Setting {
+    /// What a test of the suite runs with.
+    pub fn of_test(ralph: &str) -> Self {
+        Self {
+            ralph: ralph.into(),
+            level: "none".to_owned(),
+            seed: 0,
+            times: Times::from_environment(),
+            again: vec![],
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        let Self { ralph, level, seed, times, .. } = self;
+        let times = match times {
+            Times::Short => "short".to_owned(),
+            Times::Full => "full".to_owned(),
+            Times::Number(number) => number.to_string(),
+        };
+        json!({"ralph": ralph, "level": level, "seed": seed, "times": times})
+    }
+
+    fn from_json(value: &Value) -> Self {
+        let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
+        Self {
+            ralph: text("ralph").into(),
+            level: text("level"),
+            seed: value["seed"].as_u64().unwrap_or_default(),
+            times: Times::parse(&text("times")).unwrap_or(Times::Short),
+            again: vec![],
+        }
+    }
+
+    /// Chance for one try of one row.
+    fn random(&self, row: u64, number: usize) -> fastrand::Rng {
+        let seed = self.seed.wrapping_mul(1_000_003).wrapping_add(row * 1_000_000 + number as u64);
+        fastrand::Rng::with_seed(seed)
+    }
+}
+
+/// A fault, and the campaign against it.
+pub struct Row {
+    /// As it is named on the command line.
+    pub name: &'static str,
+    /// What is done to ralph.
+    pub fault: &'static str,
+    /// Does it.
+    pub run: fn(&Setting) -> Tally,
+}
+
+/// Every row, in the order of the table.
+pub const ROWS: &[Row] = &[
+    Row { name: "killed", fault: "kill -9 of ralph at random moments", run: kills::at_random },
+    Row { name: "points", fault: "kill -9 of ralph at every crash point", run: kills::at_points },
+    Row { name: "agent-killed", fault: "kill -9 of the agent", run: kills::of_agents },
+    Row { name: "int", fault: "INT", run: |setting| signals::stopped_by(setting, &["INT"]) },
+    Row { name: "int-twice", fault: "INT twice", run: |s| signals::stopped_by(s, &["INT", "INT"]) },
+    Row { name: "term", fault: "TERM", run: |setting| signals::stopped_by(setting, &["TERM"]) },
+    Row { name: "hup", fault: "HUP", run: |setting| signals::stopped_by(setting, &["HUP"]) },
+    Row {
+        name: "ignores-term",
+        fault: "an agent that ignores TERM, and its grandchild in a session of its own that holds the pipe",
+        run: agents::that_ignore_term,
+    },
+    Row { name: "silent", fault: "an agent that says nothing any more", run: agents::that_hang },
+    Row { name: "disk-full", fault: "a full disk at every stage of a run", run: disk::full },
+    Row {
+        name: "read-only",
+        fault: "a database that may not be written",
+        run: database::read_only,
+    },
+    Row { name: "locked", fault: "a database that somebody holds", run: database::locked },
+];
+
+/// The row of that name.
+pub fn row(name: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.name == name)
+}
+
+/// Runs a row as a test of the suite: prints its figures, and stops the test when one of them is bad.
+///
+/// # Panics
+///
+/// When there is no such row, or it did not hold.
+pub fn hold(name: &str, setting: &Setting) {
+    let row = row(name).unwrap_or_else(|| panic!("there is no row {name}"));
+    (row.run)(setting).close(name);
+}
