@@ -393,6 +393,8 @@ pub(super) fn recover(
 ) -> Result<(), RunError> {
     let Some(grounds) = &setup.grounds else { return Ok(()) };
     let mut told = Vec::new();
+    // Before any worktree goes: what is left of it is named after its place.
+    grounds.worktrees.sweep_temporary()?;
     for attempt in cut_off {
         let task = &attempt.task;
         if has_landed(grounds, store, attempt)? {

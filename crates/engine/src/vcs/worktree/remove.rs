@@ -7,6 +7,7 @@ use ralph_core::branch::BranchName;
 use super::super::git::{Git, GitError};
 use super::super::in_place::{Author, GitVcs};
 use super::super::wip::{Wip, list_wip, ref_name};
+use super::super::{checkout, scratch};
 use super::look::{Admin, is_free, named_admin};
 use super::marker::{Marker, Stage};
 use super::prepare::Worktrees;
@@ -53,6 +54,15 @@ impl Worktrees {
     /// Where each of them lies, without a look at what is in it.
     pub fn places(&self) -> Result<Vec<(BranchName, PathBuf)>, GitError> {
         Ok(self.markers.all()?.into_iter().map(|(branch, marker)| (branch, marker.path)).collect())
+    }
+
+    /// Removes the temporary files that killed processes left of their work in any of them.
+    pub fn sweep_temporary(&self) -> Result<(), GitError> {
+        for (_, path) in self.places()? {
+            scratch::sweep(&path);
+            checkout::sweep(&path);
+        }
+        Ok(())
     }
 
     /// Whether [`Worktrees::remove`] would be refused. Changes nothing.
