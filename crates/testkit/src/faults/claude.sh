@@ -42,6 +42,12 @@ case "$id" in
     git add own.txt
     git diff --cached --quiet -- own.txt || git commit --quiet -m "own work" -- own.txt
     ;;
+  # Two that change one file.
+  top) sed -i 's/^top.*/top changed/' shared.txt && echo top >top.txt ;;
+  bottom)
+    sed -i 's/^bottom.*/bottom changed/' shared.txt && echo bottom >bottom.txt
+    git add -A && { git diff --cached --quiet || git commit --quiet -m "own work"; }
+    ;;
   # The first session never ends, whatever it is told, and hides a process; the next one works.
   stuck)
     if [ ! -e "$world/stuck" ]; then
@@ -61,6 +67,13 @@ case "$id" in
       exec sleep 60
     fi
     echo silent >silent.txt
+    ;;
+  # One line that is longer than anybody's memory.
+  loud)
+    begin
+    head -c "$(cat "$world/megabytes")M" /dev/zero | tr '\0' x
+    echo
+    echo loud >loud.txt
     ;;
   # The first session is killed as if its git was in the middle of a commit.
   locked)

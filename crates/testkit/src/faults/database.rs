@@ -76,7 +76,7 @@ pub(super) fn locked(setting: &Setting) -> Tally {
     let (tries, hold) = match setting.times {
         crate::Times::Short => (2, 3),
         crate::Times::Full => (12, 61),
-        crate::Times::Number(number) => (number, 61),
+        crate::Times::Number(number) => (number.min(24), 61),
     };
     let hold = Duration::from_secs(hold);
     let whole = undisturbed(setting);

@@ -64,7 +64,7 @@ const AT_ONCE: usize = 12;
 /// The disk fills up during a session, and the pages that are left run out at any later stage.
 pub(super) fn full(setting: &Setting) -> Tally {
     elsewhere("disk-full", setting, |setting| {
-        campaign_of(AT_ONCE, setting.times.of(12, 4 * STEPS), |number, tally| {
+        campaign_of(AT_ONCE, setting.times.of(8, 4 * STEPS), |number, tally| {
             let mut random = setting.random(4, number);
             let env = TestEnv::without_repository(&setting.ralph);
             let disk = Disk::on(&env.repo());

@@ -4,6 +4,8 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use ralph_engine::run::crash::{BRANCH_POINTS, LANDING_POINTS, PUBLISH_POINTS, WORKTREE_POINTS};
+
 use super::Setting;
 use super::tally::{Tally, campaign, moment, undisturbed};
 use super::world::World;
@@ -102,6 +104,34 @@ pub(super) fn at_points(setting: &Setting) -> Tally {
         let turn = number.wrapping_add(setting.seed as usize);
         kill_at(setting, &points[number / each], number % each + 1, turn, tally);
     });
+    tally.note(format!("{} points", points.len()));
+    let others: Vec<&str> = BRANCH_POINTS.iter().chain(PUBLISH_POINTS).copied().collect();
+    tally.note(format!("not passed by these runs: {}", others.join(", ")));
+    tally
+}
+
+/// Points that only a run with several worktrees passes, killed there so often.
+pub(super) fn at_landing(setting: &Setting) -> Tally {
+    let points: Vec<&str> = LANDING_POINTS.iter().chain(WORKTREE_POINTS).copied().collect();
+    let each = setting.times.of(1, EACH).min(EACH);
+    let mut tally = campaign(points.len() * each, |number, tally| {
+        let armed = format!("{}:{}", points[number / each], number % each + 1);
+        let mut tasks = ["top", "bottom", "write", "fail", "n1"];
+        tasks.rotate_left(number.wrapping_add(setting.seed as usize) % 5);
+        let world = World::with(setting, &tasks).and(&["-j", "3"]);
+        let mut run = world.build(Some(&armed));
+        if run.was_killed() {
+            tally.tried();
+            run = world.build(None);
+            tally.went_on(&run);
+        } else {
+            tally.note(format!("not passed: {armed}"));
+        }
+        tally.check(&armed, &world, &run);
+    });
+    if tally.tried + 2 < points.len() {
+        tally.complaints.push("most points were not passed".to_owned());
+    }
     tally.note(format!("{} points", points.len()));
     tally
 }

@@ -3,11 +3,17 @@
 //! short runs of the same rows.
 
 mod agents;
+mod clock;
 mod database;
 mod disk;
+mod edits;
+mod halves;
 mod kills;
 mod mounts;
+mod others;
+mod outside;
 mod signals;
+mod stalled;
 mod table;
 mod tally;
 mod world;
@@ -93,6 +99,11 @@ pub struct Row {
 pub const ROWS: &[Row] = &[
     Row { name: "killed", fault: "kill -9 of ralph at random moments", run: kills::at_random },
     Row { name: "points", fault: "kill -9 of ralph at every crash point", run: kills::at_points },
+    Row {
+        name: "landing",
+        fault: "kill -9 of ralph at every point of worktrees and landings, with `-j 3`",
+        run: kills::at_landing,
+    },
     Row { name: "agent-killed", fault: "kill -9 of the agent", run: kills::of_agents },
     Row { name: "int", fault: "INT", run: |setting| signals::stopped_by(setting, &["INT"]) },
     Row { name: "int-twice", fault: "INT twice", run: |s| signals::stopped_by(s, &["INT", "INT"]) },
@@ -111,6 +122,21 @@ pub const ROWS: &[Row] = &[
         run: database::read_only,
     },
     Row { name: "locked", fault: "a database that somebody holds", run: database::locked },
+    Row { name: "two", fault: "several ralphs on one repository at once", run: others::at_once },
+    Row { name: "clock", fault: "a clock that leaps by an hour", run: clock::leaps },
+    Row {
+        name: "stalled",
+        fault: "a run that is stopped past its lease",
+        run: stalled::past_lease,
+    },
+    Row { name: "halves", fault: "stale locks and half-written files", run: halves::left_behind },
+    Row { name: "edited", fault: "a plan that changes during the run", run: edits::of_plan },
+    Row {
+        name: "long-line",
+        fault: "an agent that prints a line without end",
+        run: outside::long_lines,
+    },
+    Row { name: "network", fault: "a network that is cut", run: outside::cut_network },
 ];
 
 /// The row of that name.

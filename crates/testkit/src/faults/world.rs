@@ -139,6 +139,11 @@ impl World {
         self
     }
 
+    /// Tasks that came to the plan later.
+    pub(super) fn expect(&mut self, tasks: &[String]) {
+        self.tasks.extend_from_slice(tasks);
+    }
+
     /// What becomes of each task.
     fn wanted(&self) -> Vec<(&str, Status)> {
         let of = |id: &str| PLAN.iter().find(|(known, _)| *known == id).map(|(_, status)| *status);
@@ -153,7 +158,12 @@ impl World {
             "red" => ("red.txt".to_owned(), "right\n".to_owned()),
             id => (format!("{id}.txt"), format!("{id}\n")),
         };
-        done.map(|(id, _)| of(id)).collect()
+        let mut all: Vec<(String, String)> = done.map(|(id, _)| of(id)).collect();
+        if self.tasks.iter().any(|id| id == "top") {
+            let shared = "top changed\n\n\n\nbottom changed\n";
+            all.push(("shared.txt".to_owned(), shared.to_owned()));
+        }
+        all
     }
 
     /// The call of `ralph build`, not started.
@@ -361,13 +371,19 @@ impl World {
             other => found.wrong.push(format!("state.toml is {other:?}")),
         }
         for name in names(&self.file(".ralph")) {
-            if !OWN.contains(&name.as_str()) && !name.starts_with("progress.db-") {
+            let markers = name == "worktrees" && names(&self.file(".ralph/worktrees")).is_empty();
+            if !OWN.contains(&name.as_str()) && !name.starts_with("progress.db-") && !markers {
                 found.wrong.push(format!(".ralph/{name} was left"));
             }
         }
         for lock in locks(&self.file(".git")) {
             found.orphaned.push(lock.display().to_string());
         }
+        if self.file(".worktrees").exists() || !names(&self.file(".git/worktrees")).is_empty() {
+            found.orphaned.push("worktrees".to_owned());
+        }
+        let branches = self.env.git(&["branch", "--list", "--format=%(refname:short)", "ralph/*"]);
+        found.orphaned.extend(branches.lines().map(|branch| format!("the branch {branch}")));
         // The lock that all runs of the user share stays.
         for name in names(&self.env.folder().join("run/ralph")) {
             if name != "lock" {
@@ -411,6 +427,7 @@ fn template() -> &'static PathBuf {
         }
         std::fs::remove_dir_all(env.repo().join(".git/hooks")).unwrap();
         env.write("notes.txt", "first\n");
+        env.write("shared.txt", "top\n\n\n\nbottom\n");
         let gate = "[[gate]]\nname = \"right\"\ncommand = \"! grep -q wrong red.txt\"\n";
         env.write("ralph.toml", gate);
         env.git(&["add", "-A"]);

@@ -1,6 +1,6 @@
 //! Short runs of the rows of the fault campaign.
 
-use ralph_testkit::faults::{Setting, hold, inside};
+use ralph_testkit::faults::{ROWS, Setting, hold, inside};
 
 use super::setting;
 
@@ -49,6 +49,51 @@ fn a_database_that_may_not_be_written_starts_no_agent() {
 #[test]
 fn an_outcome_waits_for_a_database_that_somebody_holds() {
     hold("locked", &setting());
+}
+
+#[test]
+fn several_runs_on_one_repository_are_refused_or_share_it() {
+    hold("two", &setting());
+}
+
+#[test]
+fn a_clock_that_leaps_loses_nothing_and_gives_nothing_twice() {
+    hold("clock", &setting());
+}
+
+#[test]
+fn a_run_that_was_stopped_past_its_lease_comes_too_late() {
+    hold("stalled", &setting());
+}
+
+#[test]
+fn stale_locks_and_half_files_are_put_right_and_a_persons_lock_stays() {
+    hold("halves", &setting());
+}
+
+#[test]
+fn a_plan_that_changes_during_the_run_is_worked_off() {
+    hold("edited", &setting());
+}
+
+#[test]
+fn a_line_without_end_takes_little_memory() {
+    hold("long-line", &setting());
+}
+
+#[test]
+fn a_network_that_is_cut_costs_no_retry() {
+    hold("network", &setting());
+}
+
+#[test]
+fn every_row_has_a_test_and_a_line_on_its_page() {
+    let tests = [include_str!("rows.rs"), include_str!("../parallel/killed.rs")].concat();
+    let page = include_str!("../../../../../docs/faults.md");
+    for row in ROWS {
+        assert!(tests.contains(&format!("\"{}\"", row.name)), "{} has no test", row.name);
+        assert!(page.contains(&format!("`{}`", row.name)), "{} is not told", row.name);
+    }
 }
 
 /// Rows that need mounts of their own call this program again.

@@ -2,8 +2,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use ralph_engine::run::crash::{LANDING_POINTS, WORKTREE_POINTS};
-use ralph_testkit::times;
+use ralph_testkit::faults::{Setting, hold};
 
 use super::World;
 use crate::looping::status;
@@ -57,22 +56,7 @@ fn check(world: &World, what: &str) {
 
 #[test]
 fn a_run_killed_anywhere_on_the_way_to_the_branch_goes_on_by_itself() {
-    let points: Vec<&str> = LANDING_POINTS.iter().chain(WORKTREE_POINTS).copied().collect();
-    let mut kills = 0;
-    for point in &points {
-        for nth in 1..=times(1, 4) {
-            let armed = format!("{point}:{nth}");
-            let world = world();
-            if !build(&world, Some(&armed)) {
-                // Passed less often than that, by this luck.
-                continue;
-            }
-            kills += 1;
-            build(&world, None);
-            check(&world, &armed);
-        }
-    }
-    assert!(kills >= points.len() - 2, "{kills} kills at {} points", points.len());
+    hold("landing", &Setting::of_test(crate::RALPH));
 }
 
 #[test]
