@@ -118,6 +118,7 @@ fn parse(mut words: impl Iterator<Item = String>, beside: PathBuf) -> Result<Opt
 /// Runs the rows. Whether all was survived.
 fn run(call: &Call) -> io::Result<bool> {
     let (mut records, mut held) = (vec![], true);
+    let place = Place::here();
     for row in &call.rows {
         say(&mut io::stderr(), &format!("{}: {}\n", row.name, row.fault));
         let clock = Stopwatch::start();
@@ -133,7 +134,7 @@ fn run(call: &Call) -> io::Result<bool> {
             text += &format!("{}: NOT survived\n", row.name);
         }
         say(&mut io::stderr(), &text);
-        let record = Record::new(row.name, tally, &call.setting, &Place::here(), now());
+        let record = Record::new(row.name, tally, &call.setting, &place, now());
         add(&call.results, &record)?;
         records.push(record);
     }

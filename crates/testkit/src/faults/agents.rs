@@ -54,9 +54,9 @@ pub(super) fn that_ignore_term(setting: &Setting) -> Tally {
         let what = format!("stuck session {number}");
         let (at, clock) = (now(), Stopwatch::start());
         let child = world.start(None);
-        let marker = world.env.folder().join("stuck");
+        let marker = world.note("stuck");
         wait_until("the session is stuck", SOON, || marker.exists());
-        let hidden = std::fs::read_to_string(world.env.folder().join("hidden.pid")).unwrap();
+        let hidden = std::fs::read_to_string(world.note("hidden.pid")).unwrap();
         tally.tried();
         let mut since = Stopwatch::start();
         if by_person {

@@ -2,6 +2,8 @@
 # Stands in for Claude Code: what it does hangs on the task alone, and every task can be begun again.
 case "$1" in --version) echo "2.1.325 (Claude Code)" && exit 0 ;; esac
 world=${0%/bin/claude}
+# The one folder beside the repository that a session may write to.
+notes=$world/notes
 
 begin() {
   echo '{"type":"system","subtype":"init","cwd":"/","session_id":"s-1","tools":[],"mcp_servers":[],"model":"claude-fake","permissionMode":"default","claude_code_version":"2.1.325","uuid":"u-1"}'
@@ -13,13 +15,13 @@ say() {
 case "$*" in *"You are the verifier of a loop"*) say "<verify-pass/>" && exit 0 ;; esac
 
 id=$RALPH_TASK_ID
-echo $$ >"$world/agent.pid"
+echo $$ >"$notes/agent.pid"
 
 # Every session but one leaves a file that only it makes. What is in the ledger must never get lost.
 if [ "$id" != plain ]; then
   mkdir -p scratch
   file=scratch/$id-$$.txt
-  echo "$id $$" >"$file" && echo "$file" >>"$world/ledger"
+  echo "$id $$" >"$file" && echo "$file" >>"$notes/ledger"
   sleep 0.01
 fi
 
@@ -50,19 +52,19 @@ case "$id" in
     ;;
   # The first session never ends, whatever it is told, and hides a process; the next one works.
   stuck)
-    if [ ! -e "$world/stuck" ]; then
+    if [ ! -e "$notes/stuck" ]; then
       trap '' TERM INT HUP
-      setsid sh -c 'trap "" TERM INT HUP; echo $$ >"$1"; exec sleep 60' sh "$world/hidden.pid" &
-      while [ ! -s "$world/hidden.pid" ]; do sleep 0.01; done
-      touch "$world/stuck"
+      setsid sh -c 'trap "" TERM INT HUP; echo $$ >"$1"; exec sleep 60' sh "$notes/hidden.pid" &
+      while [ ! -s "$notes/hidden.pid" ]; do sleep 0.01; done
+      touch "$notes/stuck"
       sleep 60
     fi
     echo stuck >stuck.txt
     ;;
   # The first session begins and says nothing any more.
   silent)
-    if [ ! -e "$world/silent" ]; then
-      touch "$world/silent"
+    if [ ! -e "$notes/silent" ]; then
+      touch "$notes/silent"
       begin
       exec sleep 60
     fi
@@ -77,8 +79,8 @@ case "$id" in
     ;;
   # The first session is killed as if its git was in the middle of a commit.
   locked)
-    if [ ! -e "$world/locked" ]; then
-      touch "$world/locked" .git/index.lock .git/HEAD.lock .git/packed-refs.lock
+    if [ ! -e "$notes/locked" ]; then
+      touch "$notes/locked" .git/index.lock .git/HEAD.lock .git/packed-refs.lock
       kill -KILL $$
     fi
     echo locked >locked.txt

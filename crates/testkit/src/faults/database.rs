@@ -60,7 +60,7 @@ pub(super) fn read_only(setting: &Setting) -> Tally {
             if !said.contains("error: ") || !said.contains("hint: ") || said.contains("panicked") {
                 tally.complaint(&what, &world, "it does not say what to do");
             }
-            if world.env.folder().join("agent.pid").exists() {
+            if world.note("agent.pid").exists() {
                 tally.complaint(&what, &world, "an agent was started");
             }
             drop(read_only);

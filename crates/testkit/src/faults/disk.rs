@@ -76,7 +76,7 @@ pub(super) fn full(setting: &Setting) -> Tally {
             let (at, clock) = (now(), Stopwatch::start());
             let mut child = world.start(None);
             let sessions = || {
-                let ledger = std::fs::read_to_string(world.env.folder().join("ledger"));
+                let ledger = std::fs::read_to_string(world.note("ledger"));
                 ledger.unwrap_or_default().lines().count()
             };
             while sessions() < session && child.try_wait().unwrap().is_none() {

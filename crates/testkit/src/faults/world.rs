@@ -49,6 +49,7 @@ pub struct World {
     /// The call of ralph.
     arguments: Vec<String>,
     tasks: Vec<String>,
+    boxed: bool,
 }
 
 /// A run that has ended.
@@ -109,7 +110,7 @@ impl World {
         let from = template().join(".");
         let status = Command::new("cp").arg("-R").args([&from, &env.repo()]).status();
         assert!(status.unwrap().success());
-        for folder in ["bin", "tmp", "run"] {
+        for folder in ["bin", "tmp", "run", "notes"] {
             std::fs::create_dir(env.folder().join(folder)).unwrap();
         }
         let agent = env.folder().join("bin/claude");
@@ -125,12 +126,17 @@ impl World {
         let plan: String =
             tasks.iter().map(|id| format!("{{\"id\":\"{id}\",\"t\":\"Task {id}\"}}\n")).collect();
         env.ralph_with(&["task", "plan-sync"], plan).success();
-        let arguments = vec![
+        let boxed = setting.level != "none";
+        let mut arguments = vec![
             "build".to_owned(),
             "--set".to_owned(),
             format!("sandbox.level={}", setting.level),
         ];
-        Self { env, arguments, tasks: tasks.iter().map(|&id| id.to_owned()).collect() }
+        if boxed {
+            let notes = format!("sandbox.writable=[{:?}]", env.folder().join("notes"));
+            arguments.extend(["--set".to_owned(), notes]);
+        }
+        Self { env, arguments, tasks: tasks.iter().map(|&id| id.to_owned()).collect(), boxed }
     }
 
     /// Gives every later run these arguments too.
@@ -239,6 +245,11 @@ impl World {
         std::fs::read_to_string(self.env.folder().join("said.txt")).unwrap_or_default()
     }
 
+    /// What sessions leave beside the repository.
+    pub fn note(&self, name: &str) -> PathBuf {
+        self.env.folder().join("notes").join(name)
+    }
+
     fn file(&self, name: &str) -> PathBuf {
         self.env.repo().join(name)
     }
@@ -333,7 +344,7 @@ impl World {
         let kept = git(&["rev-list", "--objects", "--all"]);
         let kept: HashSet<&str> =
             kept.lines().filter_map(|line| Some(line.split_once(' ')?.1)).collect();
-        let ledger = std::fs::read_to_string(self.env.folder().join("ledger")).unwrap_or_default();
+        let ledger = std::fs::read_to_string(self.note("ledger")).unwrap_or_default();
         let half =
             ["fail", "ask"].into_iter().filter(|id| self.tasks.iter().any(|task| task == id));
         let half: Vec<String> = half.map(|id| format!("{id}.txt")).collect();
@@ -411,7 +422,15 @@ impl World {
 
     /// The process of the session that runs now.
     pub(super) fn agent(&self) -> Option<u32> {
-        let text = std::fs::read_to_string(self.env.folder().join("agent.pid")).ok()?;
+        if self.boxed {
+            // In a box it may have another number.
+            return self.processes().into_iter().find(|pid| {
+                let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+                let line = String::from_utf8_lossy(&line);
+                line.starts_with("/bin/sh\0") && line.contains("/bin/claude\0")
+            });
+        }
+        let text = std::fs::read_to_string(self.note("agent.pid")).ok()?;
         text.trim().parse().ok().filter(|pid| self.is_of_session(*pid))
     }
 }

@@ -21,7 +21,7 @@ fn lives(pid: &str) -> bool {
 fn stuck() -> (World, std::process::Child) {
     let world = World::with(&setting(), &["stuck"]);
     let run = world.start(None);
-    let marker = world.env.folder().join("stuck");
+    let marker = world.note("stuck");
     wait_until("the session is stuck", SOON, || marker.exists());
     (world, run)
 }
@@ -33,7 +33,7 @@ fn the_next_build_ends_what_a_killed_run_left_alive() {
         return;
     }
     let (world, mut run) = stuck();
-    let hidden = std::fs::read_to_string(world.env.folder().join("hidden.pid")).unwrap();
+    let hidden = std::fs::read_to_string(world.note("hidden.pid")).unwrap();
     run.kill().unwrap();
     run.wait().unwrap();
     assert!(lives(&hidden), "what has a session of its own outlives the run");
