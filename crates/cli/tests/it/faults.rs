@@ -1,6 +1,7 @@
 //! Disks fill up, folders are read-only, files belong to somebody else, processes die: a clear error
 //! or a wait, nothing damaged, and it works again afterwards.
 
+use std::io::Read;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -112,6 +113,24 @@ fn a_locked_store_is_waited_for() {
     assert!(output.status.success(), "{said}");
     assert!(said.contains("waiting for another process"), "{said}");
     assert!(start.elapsed() < hold + Duration::from_secs(2));
+    assert!(env.task(&["list"]).contains("Second"));
+}
+
+/// A process may be stopped in the very moment in which it has the lock of the writers for itself.
+#[test]
+fn a_writer_that_is_stopped_with_the_lock_is_waited_for() {
+    let env = env();
+    env.task(&["add", "First", "--id", "a"]);
+    let lock = std::fs::File::open(env.repo().join(".ralph/progress.db-lock")).unwrap();
+    lock.lock().unwrap();
+    let mut child = env.start(&["task", "add", "Second", "--id", "b"]);
+    let mut said = child.stderr.take().unwrap();
+    let mut first = [0; 64];
+    let length = said.read(&mut first).unwrap();
+    let first = String::from_utf8_lossy(&first[..length]).into_owned();
+    assert!(first.contains("waiting for another process"), "{first}");
+    lock.unlock().unwrap();
+    assert!(child.wait().unwrap().success());
     assert!(env.task(&["list"]).contains("Second"));
 }
 

@@ -94,7 +94,7 @@ pub(super) fn full(setting: &Setting) -> Tally {
             };
             let full = Stopwatch::start();
             while child.try_wait().unwrap().is_none() && !waits() && full.elapsed() < SOON {
-                std::thread::sleep(Duration::from_millis(5));
+                std::thread::sleep(Duration::from_millis(50));
             }
             std::fs::remove_file(&ballast).unwrap();
             let mut run = world.ended(child, at, clock);

@@ -83,7 +83,7 @@ pub(super) fn lose_claim(
     }
     let since = Stopwatch::start();
     while child.try_wait().unwrap().is_none() && ends(&world) == seen && since.elapsed() < SOON {
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(20));
     }
     let after = store.get(&id).unwrap();
     let holder = after.claim.as_ref().map(|claim| &claim.agent);
@@ -96,11 +96,13 @@ pub(super) fn lose_claim(
         tally.complaint(&what, &world, &text);
     }
     world.env.task(&["reset", &task]);
-    let mut run = world.ended(child, at, clock);
-    if run.end.code() != Some(BLOCKED) {
-        run = world.build(None);
-        tally.went_on(&run);
+    let first = world.ended(child, at, clock);
+    if first.end.code() != Some(BLOCKED) {
+        tally.complaint(&what, &world, &format!("it ended with {}", first.end));
     }
+    // The first may have ended while the task was somebody else's.
+    let run = world.build(None);
+    tally.went_on(&run);
     tally.check(&what, &world, &run);
 }
 

@@ -91,6 +91,8 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 /// set knows that the last writer did not leave by the door.
 pub(super) struct Guard(File);
 
+/// How often the lock is asked for before we sleep.
+const YIELDS: u32 = 50;
 const WRITING: &[u8] = b"1";
 const LEFT: &[u8] = b"0";
 
@@ -112,9 +114,29 @@ impl Guard {
             Err(TryLockError::WouldBlock) => false,
             Err(TryLockError::Error(error)) => return Err(error),
         };
-        file.lock_shared()?;
+        Self::share(&file)?;
         file.write_all_at(WRITING, 0)?;
         Ok((Self(file), cut_off))
+    }
+
+    /// Takes the lock, shared. Others have it for themselves only for a moment, unless they were stopped in
+    /// that moment: then it is waited for as the database is.
+    fn share(file: &File) -> io::Result<()> {
+        for _ in 0..YIELDS {
+            match file.try_lock_shared() {
+                Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+                Err(TryLockError::Error(error)) => return Err(error),
+                Ok(()) => return Ok(()),
+            }
+        }
+        let mut times = 0;
+        loop {
+            match file.try_lock_shared() {
+                Err(TryLockError::WouldBlock) if busy(times) => times += 1,
+                Err(error) => return Err(error.into()),
+                Ok(()) => return Ok(()),
+            }
+        }
     }
 }
 
@@ -287,6 +309,7 @@ fn io_failure(path: &Path, error: &io::Error) -> StoreError {
     let path = path.to_owned();
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::DiskFull { path },
+        io::ErrorKind::WouldBlock => StoreError::Locked { path, waited: waited() },
         _ => StoreError::NotWritable { path, detail: error.to_string() },
     }
 }
