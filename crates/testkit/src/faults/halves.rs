@@ -37,7 +37,11 @@ const DAMAGES: [(&str, Damage); 9] = [
             let _ = std::fs::write(run.journal(), &bytes[..bytes.len() - cut]);
         }
     }),
+    // Without these and a state file nothing tells of the run, and a lock may be a person's.
     ("no logs", |world, _| {
+        if !world.env.repo().join(".ralph/state.toml").exists() {
+            return;
+        }
         let _ = std::fs::remove_dir_all(world.env.repo().join(".ralph/logs"));
     }),
     ("a lock of a run that names nobody", |world, random| {

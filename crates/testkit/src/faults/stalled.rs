@@ -58,7 +58,7 @@ pub(super) fn lose_claim(
         if stop {
             send_signal("STOP", child.id());
         }
-        held = world.claimed().into_iter().next();
+        held = claimed(&world);
         held = held.filter(|_| shift_leases(&world, Duration::from_secs(3600), false));
         held = held.filter(|task| {
             let claim = ["task", "claim", task, "--agent", OTHER];
@@ -104,6 +104,17 @@ pub(super) fn lose_claim(
     let run = world.build(None);
     tally.went_on(&run);
     tally.check(&what, &world, &run);
+}
+
+/// A task that somebody holds; `None` also when the run was stopped with a lock of the store, and nobody
+/// could claim anything.
+fn claimed(world: &World) -> Option<String> {
+    let lock = std::fs::File::open(world.env.repo().join(".ralph/progress.db-lock")).ok()?;
+    lock.try_lock_shared().ok()?;
+    let connection = Connection::open(world.env.store()).unwrap();
+    connection.busy_timeout(Duration::from_millis(500)).unwrap();
+    let first = "SELECT id FROM tasks WHERE agent IS NOT NULL LIMIT 1";
+    connection.query_row(first, [], |row| row.get(0)).ok()
 }
 
 /// How many claims were lost and iterations ended so far.
