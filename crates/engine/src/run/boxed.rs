@@ -30,7 +30,11 @@ impl Crew {
     }
 
     /// Tells people what the network refused: who wonders why something fails should not have to guess.
-    pub(super) fn tell_refusals(&self, boxed: &Wrapped) {
+    /// Before that it puts right what the program did to the settings of git.
+    pub(super) fn close(&self, boxed: &Wrapped) {
+        for told in boxed.put_right() {
+            self.notice(told);
+        }
         let refused = boxed.refusals();
         for why in refused.iter().take(TOLD) {
             self.notice(format!("the box refused a connection: {why}"));

@@ -81,7 +81,7 @@ impl Crew {
         let ended = match wrapped {
             Ok(Ok(boxed)) => {
                 let ended = supervise(&boxed.command, &watch, &mark, &mut output, None, stop).await;
-                self.tell_refusals(&boxed);
+                self.close(&boxed);
                 boxed.told(ended)
             }
             Ok(Err(error)) => Ended::never_ran(format!("the box could not be made: {error}")),

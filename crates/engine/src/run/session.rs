@@ -159,7 +159,7 @@ impl Crew {
                 let watch = &self.setup.watch;
                 let ended = supervise(&boxed.command, watch, &mark, &mut ear, raw_writer, stop);
                 let ended = boxed.told(ended.await);
-                self.tell_refusals(&boxed);
+                self.close(&boxed);
                 ended
             }
             Err(error) => Ended::never_ran(format!("the box could not be made: {error}")),

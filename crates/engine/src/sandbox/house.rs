@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use ralph_core::agent::ProcessEnd;
 
 use super::caches::Caches;
+use super::guard::Guard;
 use super::level::Level;
 use super::stages::{FAILED, Inner, Limits, Outer, SAYS};
 use super::state::{AgentState, OwnState};
@@ -292,6 +293,9 @@ impl House {
 /// Folders in `.ralph` that belong to the project and not to ralph.
 pub(super) const OF_PROJECT: [&str; 3] = ["skills", "features", "prompts"];
 
+/// Where settings of git are kept that were found instead of the right ones.
+const FOUND: &str = "box/found";
+
 /// The box of a run.
 #[derive(Debug)]
 pub struct Sandbox {
@@ -310,6 +314,7 @@ pub struct Wrapped {
     boxed: bool,
     states: Vec<OwnState>,
     line: Option<Line>,
+    guard: Option<Guard>,
     #[cfg(target_os = "linux")]
     _groups: super::cgroup::Groups,
     _profile: Option<seatbelt::ProfileFile>,
@@ -368,12 +373,17 @@ impl Sandbox {
             boxed: false,
             states: vec![],
             line: None,
+            guard: None,
             #[cfg(target_os = "linux")]
             _groups: super::cgroup::Groups::default(),
             _profile: None,
         };
         let Some(house) = self.house.as_ref().filter(|_| self.holds()) else { return Ok(wrapped) };
         wrapped.boxed = true;
+        if !self.mounts() {
+            let project = Project { worktree: guest.worktree.clone(), ..house.project.clone() };
+            wrapped.guard = Some(Guard::of(&project, &house.project.ralph_dir().join(FOUND)));
+        }
         if guest.kind == Kind::Session {
             self.make_folders(guest)?;
             wrapped.states = house.states();
@@ -517,6 +527,17 @@ impl Sandbox {
 }
 
 impl Wrapped {
+    /// Puts the settings of git back that the program changed, where it had the real ones. To be called before
+    /// any git runs outside.
+    pub fn put_right(&self) -> Vec<String> {
+        let put_back = self.guard.as_ref().map(Guard::restore);
+        match put_back {
+            None => vec![],
+            Some(Ok(told)) => told,
+            Some(Err(error)) => vec![format!("settings of git could not be put back: {error}")],
+        }
+    }
+
     /// What the network refused the program, each in a sentence.
     pub fn refusals(&self) -> Vec<String> {
         self.line.as_ref().map(Line::refusals).unwrap_or_default()

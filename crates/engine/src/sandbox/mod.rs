@@ -16,6 +16,7 @@
 //! | `seccomp` | the system calls that no boxed program needs (Linux) |
 //! | `fence` | Landlock (Linux) |
 //! | `cgroup` | limits on everything in a box together (Linux, where they can be set) |
+//! | `guard` | settings of git, put back where nothing can be mounted |
 //! | `seatbelt` | the profile for `sandbox-exec` (macOS) |
 //! | `self_test` | forbidden acts, really tried |
 //! | `choose` | which level works here, and how to get the next one |
@@ -29,6 +30,7 @@ mod cgroup;
 mod choose;
 #[cfg(target_os = "linux")]
 mod fence;
+mod guard;
 mod house;
 #[cfg(target_os = "linux")]
 pub mod inside;
@@ -45,6 +47,7 @@ mod wire;
 
 pub use caches::Caches;
 pub use choose::{Choice, Unavailable, choose, likely};
+pub use guard::Guard;
 pub use house::{Guest, House, Kind, Room, Sandbox, Wrapped};
 pub use level::{Level, Wanted};
 pub use stages::Limits;

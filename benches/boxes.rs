@@ -1,0 +1,162 @@
+//! What the box costs a session at its start.
+//!
+//! A repository of 2,000 files and a person's home. `/bin/true` is run to its end by the supervisor: as it is,
+//! and in a box of each level, as sessions are: the git directory of its own is made, the agent's files are
+//! copied in, the stages are gone through. They take turns; what counts is the difference of the medians in
+//! one run.
+//!
+//! `cargo bench --bench boxes` prints the table and fails when a figure is over its target.
+//! `-- --quick` takes fewer turns.
+
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures time and starts programs")]
+#![expect(clippy::disallowed_macros, reason = "a benchmark prints its table")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a benchmark that cannot run should stop"
+)]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use common::{RALPH, figures, git};
+use ralph_core::agent::ProcessEnd;
+use ralph_engine::agents::{Agent, claude};
+use ralph_engine::ports::{Jail, Shown, Vcs};
+use ralph_engine::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
+use ralph_engine::project::Project;
+use ralph_engine::sandbox::{
+    Caches, Guest, House, Kind, Level, Limits, Network, Sandbox, Wanted, choose,
+};
+use ralph_engine::vcs::{Boxes, GitVcs};
+
+const FILES: usize = 2_000;
+/// What the box may cost at the start of a session.
+const TARGET: Duration = Duration::from_millis(50);
+
+struct Deaf;
+
+impl Listener for Deaf {
+    fn stdout(&mut self, _: &[u8], _: bool) -> Heard {
+        Heard::Going
+    }
+}
+
+fn main() {
+    let quick = std::env::args().any(|argument| argument == "--quick");
+    let rounds = if quick { 10 } else { 50 };
+    let folder = common::folder();
+    let (repo, home) = (folder.path().join("repo"), folder.path().join("home"));
+    files(&repo);
+    for place in [".ssh", ".claude/projects", ".config/gh", ".cache", ".cargo/registry"] {
+        std::fs::create_dir_all(home.join(place)).unwrap();
+    }
+    std::fs::write(home.join(".claude/settings.json"), "{}").unwrap();
+    let project = Project::find(&repo).unwrap();
+    let levels = [Level::Full, Level::Landlock];
+    let boxes: Vec<(Level, Arc<Sandbox>)> =
+        levels.into_iter().map(|level| (level, Arc::new(made(level, &project, &home)))).collect();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let mut plain = Vec::new();
+    let mut boxed: Vec<Vec<Duration>> = vec![Vec::new(); boxes.len()];
+    let mut private = Vec::new();
+    for _ in 0..rounds {
+        let started = Instant::now();
+        runtime.block_on(run(&Sandbox::none(), &repo, Shown::default()));
+        plain.push(started.elapsed());
+        for (number, (level, sandbox)) in boxes.iter().enumerate() {
+            let jail: Arc<dyn Jail> = Arc::<Sandbox>::clone(sandbox);
+            let started = Instant::now();
+            let mut shown = Shown::default();
+            if *level == Level::Full {
+                let vcs = GitVcs::new(project.clone()).unwrap();
+                let vcs = vcs.boxed(&Boxes::new(jail, std::env::vars_os().collect())).unwrap();
+                shown = vcs.shown().unwrap();
+                private.push(started.elapsed());
+            }
+            runtime.block_on(run(sandbox, &repo, shown));
+            boxed[number].push(started.elapsed());
+            let _ = std::fs::remove_dir_all(repo.join(".ralph/box"));
+        }
+    }
+    let floor = figures(plain);
+    println!("start of a session (/bin/true), {rounds} rounds, {FILES} files\n");
+    println!("  none      median {:6.1} ms", ms(floor.median));
+    let mut over = false;
+    for ((level, _), samples) in boxes.iter().zip(boxed) {
+        let found = figures(samples);
+        let cost = found.median.saturating_sub(floor.median);
+        let bad = cost > TARGET;
+        over |= bad;
+        println!(
+            "  {level:<9} median {:6.1} ms  costs {:5.1} ms (best {:5.1}), target {} ms{}",
+            ms(found.median),
+            ms(cost),
+            ms(found.min.saturating_sub(floor.min)),
+            TARGET.as_millis(),
+            if bad { "  OVER" } else { "" }
+        );
+    }
+    println!(
+        "  of which the git directory of its own: median {:.1} ms",
+        ms(figures(private).median)
+    );
+    if over {
+        std::process::exit(1);
+    }
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+fn made(level: Level, project: &Project, home: &Path) -> Sandbox {
+    let house = House {
+        project: project.clone(),
+        homes: vec![home.to_owned()],
+        environment: vec![],
+        caches: Caches::of(&home.join(".cache"), &project.root),
+        ralph: PathBuf::from(RALPH),
+        programs: vec![],
+        hidden: vec![],
+        writable: vec![],
+        readable: vec![],
+        limits: Limits { processes: 4096, ..Limits::default() },
+        network: Network::of_machine(),
+        agents: vec![claude::Claude.state()],
+    };
+    house.caches.prepare(Some(home), &[]).unwrap();
+    choose(Wanted::Exactly(level), house, &[]).expect("the level works here").sandbox
+}
+
+async fn run(sandbox: &Sandbox, repo: &Path, shown: Shown) {
+    let mut guest = Guest::in_worktree(Kind::Session, repo);
+    guest.binds = shown.binds;
+    guest.environment = shown.environment;
+    let command = CommandSpec {
+        program: "/bin/true".into(),
+        folder: repo.to_owned(),
+        env: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        ..CommandSpec::default()
+    };
+    let wrapped = sandbox.wrap(command, &guest).unwrap();
+    let mark = Mark::new(repo, 1);
+    let watch = Watch::default();
+    let ended = supervise(&wrapped.command, &watch, &mark, &mut Deaf, None, Stop::never()).await;
+    let ended = wrapped.told(ended);
+    assert_eq!(ended.end, ProcessEnd::Exited { code: 0 }, "{}", ended.stderr_tail);
+}
+
+fn files(repo: &Path) {
+    common::repository(repo, 0);
+    for number in 0..FILES {
+        let place = repo.join(format!("src/{}", number % 40));
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::write(place.join(format!("{number}.txt")), format!("{number}\n")).unwrap();
+    }
+    git(repo, &["add", "."]);
+    git(repo, &["commit", "-q", "-m", "files"]);
+}

@@ -1,0 +1,157 @@
+//! Settings of git that have programs run, put back after whoever worked on the real directory.
+//!
+//! Landlock allows folders and cannot except a file in them: a session that may commit can also write
+//! `.git/config` and hooks. So they are remembered before and compared after, and what is different is put
+//! back before any git runs outside. What was found is kept, for it may be a person's.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::project::Project;
+
+/// Files of the common directory.
+const COMMON: [&str; 3] = ["config", "info/attributes", "objects/info/alternates"];
+/// Files of the directory of one worktree.
+const OWN: [&str; 3] = ["config.worktree", "commondir", "gitdir"];
+/// Larger than any of them is.
+const MOST: u64 = 4 << 20;
+
+/// How one of them was: its mode and its bytes.
+type Kept = (u32, Vec<u8>);
+
+/// They as they were.
+#[derive(Debug)]
+pub struct Guard {
+    folder: PathBuf,
+    hooks: PathBuf,
+    files: BTreeMap<PathBuf, Option<Kept>>,
+}
+
+impl Guard {
+    /// Remembers them. What was found instead later is kept in `folder`.
+    pub fn of(project: &Project, folder: &Path) -> Self {
+        let common = &project.git_dir;
+        let own = project.own_git_dir().unwrap_or_else(|_| common.clone());
+        let hooks = common.join("hooks");
+        let mut files: BTreeMap<PathBuf, Option<Kept>> = BTreeMap::new();
+        let named = COMMON.iter().map(|name| common.join(name));
+        for path in named.chain(OWN.iter().map(|name| own.join(name))).chain(entries(&hooks)) {
+            let kept = read(&path);
+            files.insert(path, kept);
+        }
+        Self { folder: folder.to_owned(), hooks, files }
+    }
+
+    /// Puts back what is different, and says so.
+    pub fn restore(&self) -> io::Result<Vec<String>> {
+        let mut told = Vec::new();
+        if self.hooks.is_symlink() {
+            fs::remove_file(&self.hooks)?;
+            told.push(format!("{} led elsewhere and is a folder again", self.hooks.display()));
+        }
+        let new = entries(&self.hooks).into_iter().filter(|path| !self.files.contains_key(path));
+        let gone: Vec<(PathBuf, &Option<Kept>)> = new.map(|path| (path, &None)).collect();
+        let known = self.files.iter().map(|(path, kept)| (path.clone(), kept));
+        for (path, kept) in known.chain(gone) {
+            let is_there = path.symlink_metadata().is_ok();
+            let found = read(&path);
+            if found == *kept && is_there == kept.is_some() {
+                continue;
+            }
+            let aside = self.put_aside(&path, found.as_ref())?;
+            remove(&path)?;
+            if let Some((mode, bytes)) = kept {
+                write(&path, *mode, bytes)?;
+            }
+            told.push(format!(
+                "{} was changed during a session and is as it was before{aside}",
+                path.display()
+            ));
+        }
+        Ok(told)
+    }
+
+    fn put_aside(&self, path: &Path, found: Option<&Kept>) -> io::Result<String> {
+        let Some((_, bytes)) = found else { return Ok(String::new()) };
+        fs::create_dir_all(&self.folder)?;
+        let name = path.file_name().unwrap_or_default();
+        let kept = self.folder.join(name);
+        remove(&kept)?;
+        write(&kept, 0o600, bytes)?;
+        Ok(format!("; what was found is {}", kept.display()))
+    }
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let list = fs::read_dir(folder).into_iter().flatten().flatten();
+    list.map(|entry| entry.path()).collect()
+}
+
+/// A plain file, whatever else somebody may have put in its place.
+fn read(path: &Path) -> Option<Kept> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).ok()?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let about = file.metadata().ok().filter(|about| about.is_file())?;
+    let mut bytes = Vec::new();
+    file.take(MOST).read_to_end(&mut bytes).ok()?;
+    Some((about.permissions().mode() & 0o777, bytes))
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(_) => Ok(()),
+    }
+}
+
+fn write(path: &Path, mode: u32, bytes: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(path, bytes)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_session_did_to_git_is_undone_and_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = folder.path().join(".git");
+        fs::create_dir_all(git.join("hooks")).unwrap();
+        fs::create_dir_all(git.join("info")).unwrap();
+        fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(git.join("config"), "[core]\n").unwrap();
+        fs::write(git.join("hooks/pre-commit"), "#!/bin/sh\n").unwrap();
+        fs::write(git.join("hooks/commit-msg"), "#!/bin/sh\n").unwrap();
+        let project = Project {
+            worktree: folder.path().to_owned(),
+            root: folder.path().to_owned(),
+            git_dir: git.clone(),
+        };
+        let guard = Guard::of(&project, &folder.path().join("aside"));
+        assert!(guard.restore().unwrap().is_empty());
+        fs::write(git.join("config"), "[core]\nfsmonitor = evil\n").unwrap();
+        fs::write(git.join("hooks/post-commit"), "evil").unwrap();
+        fs::remove_file(git.join("hooks/pre-commit")).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", git.join("hooks/pre-commit")).unwrap();
+        fs::create_dir(git.join("config.worktree")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, git.join("info/attributes"), 0o600.into()).unwrap();
+        let told = guard.restore().unwrap();
+        assert_eq!(told.len(), 5, "{told:?}");
+        assert_eq!(fs::read_to_string(git.join("config")).unwrap(), "[core]\n");
+        assert_eq!(fs::read_to_string(git.join("hooks/pre-commit")).unwrap(), "#!/bin/sh\n");
+        assert!(!git.join("hooks/post-commit").exists() && !git.join("config.worktree").exists());
+        assert!(!git.join("info/attributes").exists());
+        let aside = fs::read_to_string(folder.path().join("aside/config")).unwrap();
+        assert!(aside.contains("fsmonitor"));
+        assert!(guard.restore().unwrap().is_empty());
+    }
+}
