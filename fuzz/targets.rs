@@ -190,7 +190,7 @@ fn digests(bytes: &[u8]) {
         assert!(shown.len() <= most, "{} of {most}", shown.len());
         let mark = fingerprint::fingerprint("gate", &shown);
         assert_eq!(mark, fingerprint::fingerprint("gate", &shown));
-        assert!(mark.len() < 200);
+        assert!(mark.len() < 300, "{}", mark.len());
     }
 }
 

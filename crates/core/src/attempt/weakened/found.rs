@@ -479,7 +479,9 @@ fn header(head: &str, bare: &str, language: Language) -> Option<(String, bool, O
     if !(opens.ends_with("do") || opens.contains(" do ") || opens.contains('{')) {
         return None;
     }
-    let rest = bare[first.len()..].trim_start_matches([' ', '(']);
+    // Something that is no word may stand before it.
+    let (_, rest) = bare.split_once(first)?;
+    let rest = rest.trim_start_matches([' ', '(']);
     let name = quoted(rest).unwrap_or_else(|| rest.split_whitespace().collect());
     Some((name, is_group, prefix))
 }

@@ -368,3 +368,11 @@ proptest! {
         }
     }
 }
+
+/// Found by a fuzzer: the line was cut in the middle of a character.
+#[test]
+fn what_stands_before_a_word_is_no_part_of_it() {
+    let text = "\u{FFFD}it 'a' do\n  expect(x).to eq 1\nend\n";
+    let file = |before, after| ChangedFile { path: "a_spec.rb", before, after };
+    assert_eq!(find(&[file(Some(text), Some(text))]), []);
+}
