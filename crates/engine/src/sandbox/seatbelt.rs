@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::house::{Guest, House, Room};
+use super::house::{EMPTY, Guest, House, Mount, Room};
 use crate::process::CommandSpec;
 
 /// The program that puts another one behind a profile.
@@ -32,8 +32,8 @@ const GROUND: &str = r#"(version 1)
   (regex #"^/dev/(tty|fd|ptmx|pty).*"))
 "#;
 
-/// Files of the git directory that have programs run, or say where others are: read-only.
-const GIT_SETTINGS: [&str; 8] = [
+/// Files of the git directory that have programs run, say where others are, or are the refs of others.
+const GIT_SETTINGS: [&str; 9] = [
     "config",
     "config.worktree",
     "hooks",
@@ -41,6 +41,7 @@ const GIT_SETTINGS: [&str; 8] = [
     "commondir",
     "gitdir",
     "packed-refs",
+    "refs",
     "objects/info",
 ];
 
@@ -49,52 +50,62 @@ pub fn profile(house: &House, guest: &Guest, room: &Room) -> String {
     let mut text = GROUND.to_owned();
     if room.shares_network {
         text.push_str("(allow network*)\n(allow system-socket)\n");
-    } else {
-        text.push_str("(allow network* (remote unix-socket))\n");
     }
-    let mut say = |verdict: &str, what: &str, paths: &[PathBuf]| {
-        if paths.is_empty() {
-            return;
-        }
-        text.push_str(&format!("({verdict} {what}"));
-        for path in paths {
-            text.push_str(&format!("\n  (subpath {})", quoted(path)));
-        }
-        text.push_str(")\n");
-    };
-    let temporary = ["/private/tmp", "/private/var/folders", "/private/var/tmp"].map(PathBuf::from);
-    say("allow", "file-write*", &temporary);
-    say("allow", "file-write*", &room.writable);
-    let of_git = own_git(house, guest);
-    say("allow", "file-write*", &of_git);
-    let settings: Vec<PathBuf> = of_git
-        .iter()
-        .chain([&house.project.git_dir])
-        .flat_map(|folder| GIT_SETTINGS.map(|name| folder.join(name)))
-        .collect();
-    say("deny", "file-write*", &settings);
-    say("deny", "file-write-unlink", &settings);
-    say("deny", "file-write*", &guest.read_only);
-    say("deny", "file-read* file-write*", &room.hidden);
+    text.push_str("(allow file-write* (subpath (param \"PROJECT_DIR\")))\n");
     text.push_str(
-        "(allow file-write* (subpath (param \"PROJECT_DIR\")))\n\
-         (allow file-write* (subpath (string-append (param \"ROOT_GIT_DIR\") \"/objects\")))\n\
-         (deny file-write* (subpath (string-append (param \"ROOT_GIT_DIR\") \"/hooks\")))\n\
-         (deny file-write* (literal (string-append (param \"ROOT_GIT_DIR\") \"/config\")))\n\
-         (deny file-read* (subpath (string-append (param \"HOME\") \"/.ssh\")))\n",
+        "(allow file-write* (subpath (string-append (param \"ROOT_GIT_DIR\") \"/objects\")))\n",
     );
+    let mut say = |verdict: &str, what: &str, how: &str, path: &Path| {
+        text.push_str(&format!("({verdict} {what} ({how} {}))\n", quoted(path)));
+    };
+    for path in ["/private/tmp", "/private/var/folders", "/private/var/tmp"] {
+        say("allow", "file-write*", "subpath", Path::new(path));
+    }
+    // In the order of the mounts that there cannot be: a later one lies over an earlier one.
+    for mount in room.mounts.iter().skip(EMPTY.len()) {
+        match mount {
+            Mount::Empty(path) | Mount::Nothing(path) => {
+                say("deny", "file-read* file-write*", "subpath", path);
+            }
+            Mount::Show(bind) if bind.from == bind.to => {
+                say("allow", "file-read*", "subpath", &bind.to);
+                let verdict = if bind.writable { "allow" } else { "deny" };
+                say(verdict, "file-write*", "subpath", &bind.to);
+            }
+            Mount::Show(_) => {}
+        }
+    }
+    let (common, own) = (&house.project.git_dir, own_git(house, guest));
+    for path in [common.join("logs"), own.clone()] {
+        say("allow", "file-write*", "subpath", &path);
+    }
+    for folder in [common, &own] {
+        for name in GIT_SETTINGS {
+            say("deny", "file-write*", "subpath", &folder.join(name));
+        }
+    }
+    for path in own_ref(common, &own) {
+        say("allow", "file-write*", "literal", &path);
+    }
+    text.push_str("(deny file-read* (subpath (string-append (param \"HOME\") \"/.ssh\")))\n");
     text
 }
 
-/// What git writes when somebody commits in this worktree: objects, its own refs, HEAD and index.
-fn own_git(house: &House, guest: &Guest) -> Vec<PathBuf> {
-    let common = &house.project.git_dir;
+/// The git directory of the worktree alone.
+fn own_git(house: &House, guest: &Guest) -> PathBuf {
     let project =
         crate::project::Project { worktree: guest.worktree.clone(), ..house.project.clone() };
-    let own = project.own_git_dir().unwrap_or_else(|_| common.clone());
-    let mut all = vec![common.join("objects"), common.join("refs/heads"), common.join("logs"), own];
-    all.dedup();
-    all
+    project.own_git_dir().unwrap_or_else(|_| house.project.git_dir.clone())
+}
+
+/// The one ref that a commit in this worktree moves, and its lock.
+fn own_ref(common: &Path, own: &Path) -> Vec<PathBuf> {
+    let head = std::fs::read_to_string(own.join("HEAD")).unwrap_or_default();
+    let Some(name) = head.strip_prefix("ref:").map(str::trim) else { return vec![] };
+    let path = common.join(name);
+    let mut lock = path.clone().into_os_string();
+    lock.push(".lock");
+    vec![path, lock.into()]
 }
 
 /// A path as the profile takes it.
@@ -135,5 +146,99 @@ impl ProfileFile {
         args.push(std::mem::take(&mut command.program));
         args.append(&mut command.args);
         CommandSpec { program: PROGRAM.into(), args, ..command }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Caches, Kind, Limits, Network};
+    use super::*;
+    use crate::project::Project;
+
+    fn made() -> (tempfile::TempDir, House, Guest) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("a \"b\"");
+        std::fs::create_dir_all(root.join(".git")).unwrap();
+        std::fs::create_dir_all(root.join(".ralph/skills")).unwrap();
+        std::fs::create_dir_all(folder.path().join("home/.ssh")).unwrap();
+        std::fs::write(root.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        let project =
+            Project { worktree: root.clone(), root: root.clone(), git_dir: root.join(".git") };
+        let house = House {
+            project,
+            homes: vec![folder.path().join("home")],
+            environment: vec![],
+            caches: Caches::of(&folder.path().join("home/.cache"), &root),
+            ralph: "/usr/local/bin/ralph".into(),
+            programs: vec![],
+            hidden: vec![root.join("secret.db")],
+            writable: vec![],
+            readable: vec![],
+            limits: Limits::default(),
+            network: Network::of_machine(),
+            agents: vec![],
+        };
+        let guest = Guest::in_worktree(Kind::Session, &root);
+        (folder, house, guest)
+    }
+
+    /// The last rule that a path lies under decides: its verdict on writing.
+    fn may_write(profile: &str, path: &Path) -> bool {
+        let covers = |line: &&str| {
+            path.ancestors().enumerate().any(|(above, place)| {
+                let how = if above == 0 { "(" } else { "(subpath " };
+                line.contains("file-write*")
+                    && line.contains(&format!("{}))", quoted(place)))
+                    && line.contains(how)
+            })
+        };
+        profile.lines().rfind(covers).is_some_and(|line| line.starts_with("(allow"))
+    }
+
+    #[test]
+    fn a_profile_denies_what_it_does_not_allow() {
+        let (_folder, house, guest) = made();
+        let text = profile(&house, &guest, &house.room(&guest));
+        assert!(text.starts_with("(version 1)\n(deny default)\n"));
+        let count = |letter| text.matches(letter).count();
+        assert_eq!(count('('), count(')'), "{text}");
+        for name in ["PROJECT_DIR", "HOME", "ROOT_GIT_DIR"] {
+            assert!(text.contains(&format!("(param \"{name}\")")), "{name}: {text}");
+        }
+        let git = &house.project.git_dir;
+        for name in ["config", "hooks", "commondir", "refs", "packed-refs"] {
+            assert!(!may_write(&text, &git.join(name)), "{name}: {text}");
+        }
+        assert!(may_write(&text, &git.join("refs/heads/main")), "{text}");
+        assert!(may_write(&text, &house.project.root), "{text}");
+        assert!(!may_write(&text, &house.project.root.join("secret.db")), "{text}");
+        assert!(!may_write(&text, &house.project.root.join(".ralph")), "{text}");
+        assert!(may_write(&text, &house.project.root.join(".ralph/skills")), "{text}");
+        assert!(text.contains("a \\\"b\\\""), "quotes are escaped: {text}");
+    }
+
+    #[test]
+    fn a_profile_is_given_by_its_parameters_and_goes_with_the_session() {
+        let (_folder, house, guest) = made();
+        let file = ProfileFile::write(&house, &guest, &house.room(&guest)).unwrap();
+        let path = file.file.path().to_owned();
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        let command = CommandSpec {
+            program: "claude".into(),
+            args: vec!["--print".into()],
+            ..CommandSpec::default()
+        };
+        let wrapped = file.wrap(command);
+        let words: Vec<String> =
+            wrapped.args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        assert_eq!(wrapped.program, PROGRAM);
+        assert_eq!(words[..2], ["-f".to_owned(), path.display().to_string()]);
+        let root = house.project.root.display();
+        assert_eq!(words[2..4], ["-D".to_owned(), format!("PROJECT_DIR={root}")]);
+        assert!(words[5].starts_with("HOME=") && words[7].ends_with(".git"), "{words:?}");
+        assert_eq!(words[8..], ["claude", "--print"]);
+        drop(file);
+        assert!(!path.exists());
     }
 }
