@@ -15,6 +15,8 @@ mod learning;
 mod modes;
 #[cfg(target_os = "linux")]
 mod notifying;
+#[cfg(target_os = "linux")]
+mod own_git;
 mod people;
 mod picking;
 mod places;

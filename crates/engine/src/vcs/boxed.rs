@@ -127,11 +127,16 @@ impl GitVcs {
         let _held = lock(&turn);
         let mut binds = vec![Bind::readable(self.worktree())];
         binds.extend(boxed.private.look_binds(seeing)?);
+        if seeing {
+            let refs = self.git(&["for-each-ref", "--format=%(objectname)"]).run()?;
+            boxed.private.note_known(&refs)?;
+        }
         let asked = Look {
             worktree: self.worktree().to_owned(),
             index: boxed.private.look_index(),
             head: at.head.clone(),
             private: seeing.then(|| (PathBuf::from(PRIVATE), boxed.private.own_in_look())),
+            known: boxed.private.known_in_look(),
             sparse: self.is_sparse()?,
         };
         let asked = serde_json::to_string(&asked).map_err(|error| odd(&error))?;
@@ -150,10 +155,11 @@ impl GitVcs {
             self.warn(left_out.clone());
         }
         let ids = [Some(&seen.tree), Some(&seen.commit), seen.head.as_ref()];
-        if !ids.into_iter().flatten().all(|id| is_id(id)) {
+        if !ids.into_iter().flatten().chain(&seen.others).all(|id| is_id(id)) {
             return Err(odd(&"names of objects that are none"));
         }
-        if !self.knows(&[Some(&seen.tree), seen.head.as_ref()])? {
+        let parts = std::iter::once(&seen.tree).chain(&seen.head).chain(&seen.others);
+        if !self.knows(parts)? {
             self.fetch(boxed, seeing)?;
             crash::point("commits-taken");
         }
@@ -167,8 +173,8 @@ impl GitVcs {
     }
 
     /// Whether the repository has all of these.
-    fn knows(&self, ids: &[Option<&String>]) -> Result<bool, GitError> {
-        let asked: String = ids.iter().flatten().map(|id| format!("{id}\n")).collect();
+    fn knows<'a>(&self, ids: impl Iterator<Item = &'a String>) -> Result<bool, GitError> {
+        let asked: String = ids.map(|id| format!("{id}\n")).collect();
         let told = self.git(&["cat-file", "--batch-check"]).input(asked.as_bytes()).run()?;
         Ok(!String::from_utf8_lossy(&told).lines().any(|line| line.ends_with(" missing")))
     }
@@ -244,8 +250,8 @@ impl GitVcs {
                 self.warn(format!("the session's git directory is kept in {aside}: {why}"));
                 return Ok(());
             }
-            if let Some(head) = &seen.head {
-                self.save_commits(head)?;
+            for commit in seen.head.iter().chain(&seen.others) {
+                self.save_commits(commit)?;
             }
         }
         self.forget_box(boxed)?;

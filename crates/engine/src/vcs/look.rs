@@ -4,6 +4,7 @@
 //! The session's directory is read by hand as far as that goes, because its settings are not ours: only where
 //! refs are not files is git asked. The files are looked at by our own directory, which no session sees.
 
+use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +20,8 @@ pub(super) const LOOKED: &str = "refs/ralph/look";
 pub const COMMAND: &str = "__look";
 /// The longest file with the name of a commit in it.
 const NAME_FILE: u64 = 64 << 10;
+/// So many other refs of a session are followed.
+const MOST_OTHERS: usize = 256;
 /// So many files of a session's directory are looked at.
 const MOST_FILES: u32 = 2_000_000;
 
@@ -34,6 +37,8 @@ pub struct Look {
     /// The session's git directory, and that of its worktree alone; `None` when no session had one, or
     /// nothing in it is to be believed.
     pub private: Option<(PathBuf, PathBuf)>,
+    /// A file with what the person's refs lead to, a line each.
+    pub known: PathBuf,
     /// Whether some files of the tree are not in the worktree: only the session's index knows which.
     pub sparse: bool,
 }
@@ -47,7 +52,9 @@ pub struct Seen {
     pub head: Option<String>,
     /// The branch that the session is on.
     pub branch: Option<String>,
-    /// A commit of the tree on top of that commit: it leads to all that was found.
+    /// What else the session's refs lead to and the person's do not.
+    pub others: Vec<String>,
+    /// A commit of the tree on top of that commit and of the others: it leads to all that was found.
     pub commit: String,
     /// What could not be taken in, in sentences.
     pub left_out: Vec<String>,
@@ -76,9 +83,12 @@ pub fn look(asked: &Look) -> Result<Seen, GitError> {
     let scratch = Scratch::at(&asked.worktree, &asked.index);
     let left_out = scratch.overlay(at.head.as_deref())?;
     let tree = scratch.write_tree()?;
+    let mut others = Vec::new();
     let mut arguments = vec!["commit-tree", &tree];
-    if asked.private.is_some() && refused.is_none() {
-        arguments.extend(at.head.iter().flat_map(|head| ["-p", head.as_str()]));
+    if let (Some((common, _)), None) = (&asked.private, &refused) {
+        others = others_in(asked, common, at.head.as_ref())?;
+        let parents = at.head.iter().chain(&others);
+        arguments.extend(parents.flat_map(|id| ["-p", id.as_str()]));
     }
     // The same is found under the same name.
     let when = "1700000000 +0000";
@@ -86,7 +96,48 @@ pub fn look(asked: &Look) -> Result<Seen, GitError> {
     let call = call.env("GIT_AUTHOR_DATE", when).env("GIT_COMMITTER_DATE", when);
     let commit = call.line()?;
     Git::plumbing(&asked.worktree, &["update-ref", LOOKED, &commit]).run()?;
-    Ok(Seen { tree, head: at.head, branch: at.branch, commit, left_out, refused })
+    let Position { branch, head } = at;
+    Ok(Seen { tree, head, branch, others, commit, left_out, refused })
+}
+
+/// Commits that refs of the session lead to beside its HEAD, as far as refs are files.
+fn others_in(asked: &Look, common: &Path, head: Option<&String>) -> Result<Vec<String>, GitError> {
+    let known = std::fs::read_to_string(&asked.known).unwrap_or_default();
+    let known: HashSet<&str> = known.lines().collect();
+    let mut found = BTreeSet::new();
+    let mut folders = vec![common.join("refs")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && entry.file_name() != "ralph" => {
+                    folders.push(entry.path());
+                }
+                Ok(kind) if kind.is_file() && check_short(&entry.path()).is_ok() => {
+                    found.extend(std::fs::read_to_string(entry.path()));
+                }
+                _ => {}
+            }
+        }
+    }
+    let packed = std::fs::read_to_string(common.join("packed-refs")).unwrap_or_default();
+    let packed = packed.lines().filter_map(|line| line.split_once(' '));
+    found.extend(
+        packed.filter(|(_, name)| !name.starts_with("refs/ralph/")).map(|(id, _)| id.to_owned()),
+    );
+    let is_new = |id: &&str| {
+        let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_id && !known.contains(id) && head.map(String::as_str) != Some(id)
+    };
+    let new: BTreeSet<&str> = found.iter().map(|id| id.trim()).filter(is_new).collect();
+    let wanted: String = new.iter().take(MOST_OTHERS).map(|id| format!("{id}\n")).collect();
+    if wanted.is_empty() {
+        return Ok(vec![]);
+    }
+    let call = Git::plumbing(&asked.worktree, &["cat-file", "--batch-check"]);
+    let told = call.input(wanted.as_bytes()).run()?;
+    let told = String::from_utf8_lossy(&told).into_owned();
+    let commits = told.lines().filter_map(|line| line.split_once(" commit "));
+    Ok(commits.map(|(id, _)| id.to_owned()).collect())
 }
 
 /// What a session stands on in its own directory, or why that is not believed.

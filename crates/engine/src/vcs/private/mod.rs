@@ -36,6 +36,8 @@ const GIT: &str = "git";
 const LOOK: &str = "look";
 /// The file that says what both were made from.
 const MADE: &str = "made.json";
+/// The file in ours that says what the person's refs lead to.
+const KNOWN: &str = "ralph-known";
 /// The file that says that a session had it.
 const LENT: &str = "lent";
 
@@ -294,6 +296,17 @@ impl Private {
     /// The index that our own looks write, where it is in a box.
     pub(super) fn look_index(&self) -> PathBuf {
         self.own.join("index")
+    }
+
+    /// Writes down for a look what the person's refs lead to.
+    pub(super) fn note_known(&self, ids: &[u8]) -> Result<(), GitError> {
+        let path = self.folder.join(LOOK).join(KNOWN);
+        std::fs::write(&path, ids).map_err(|source| GitError::File { path, source })
+    }
+
+    /// Where that is in a box.
+    pub(super) fn known_in_look(&self) -> PathBuf {
+        self.common.join(KNOWN)
     }
 
     /// Where our own directory lies, for a fetch.

@@ -244,3 +244,26 @@ fn the_next_run_goes_on_with_what_an_interrupted_one_left_or_saves_it() {
     assert!(kept.contains("refs/ralph/wip/main/1"), "{kept}");
     assert!(!world.repo.exists(".ralph/box/main/lent"));
 }
+
+#[test]
+fn commits_that_a_session_leaves_on_other_branches_and_in_its_stash_are_saved() {
+    if no_boxes() {
+        return;
+    }
+    let world = World::new(Repo::new());
+    let said = world.session(
+        "git switch -qc tried; echo t > t.txt; git add -A; git commit -qm tried; git rev-parse HEAD;
+         git pack-refs --all; git switch -q main; git switch -qc again; echo s > s.txt; git add -A;
+         git commit -qm again; git rev-parse HEAD; git switch -q main; echo x > a.txt; git stash -q;
+         git rev-parse stash; echo 1 > one.txt; git add -A; git commit -qm one",
+    );
+    let candidate = world.vcs.candidate(&world.base).unwrap();
+    assert_eq!(world.repo.beyond_head(&candidate), ["A one.txt"]);
+    world.vcs.commit(&world.base, &candidate, "subject", "").unwrap();
+    assert_eq!(world.repo.git(&["log", "--format=%s"]), "one\nfirst");
+    for id in said.lines() {
+        let kept = world.repo.git(&["for-each-ref", "--contains", id, "--format=%(refname)"]);
+        assert!(kept.contains("refs/ralph/wip/main/"), "{id}: {kept}");
+    }
+    assert_eq!(world.repo.git(&["branch", "--format=%(refname:short)"]), "main");
+}
