@@ -242,7 +242,8 @@ impl GitVcs {
 
     /// The session's directory goes. What it committed, and nothing leads to, is saved first.
     pub(super) fn let_go(&self, boxed: &Boxed) -> Result<(), GitError> {
-        if boxed.private.was_lent() {
+        let was_lent = boxed.private.was_lent();
+        if was_lent {
             let seen = self.see(boxed)?;
             if let Some(why) = seen.refused {
                 let aside = boxed.private.set_aside()?;
@@ -255,7 +256,9 @@ impl GitVcs {
             }
         }
         self.forget_box(boxed)?;
-        crash::point("box-removed");
+        if was_lent {
+            crash::point("box-removed");
+        }
         Ok(())
     }
 

@@ -52,12 +52,12 @@ fn green_commits_land_and_the_repository_is_untouched_otherwise() {
 #[test]
 fn red_commits_are_where_the_next_session_starts_and_not_on_the_branch() {
     let Some(env) = boxed(&["a"], "test -f two.txt") else { return };
-    let ran = build(&env, &[&commits("one.txt", "left.txt")], &["1"]);
-    assert_ne!(ran.code, 0, "{}", ran.stdout);
-    assert_eq!(subjects(&env), "gate\nfirst\n");
-    let own = "git log -1 --format=%s | grep -q one.txt && test -f left.txt";
-    let next = session(&[sh(own), commits("two.txt", "")]);
-    build(&env, &[&next], &[]).success();
+    let seen = "{ git log --format=%s; ls left.txt; } > seen.txt";
+    let next = session(&[sh(seen), commits("two.txt", "")]);
+    build(&env, &[&commits("one.txt", "left.txt"), &next], &[]).success();
+    assert_eq!(classes(&env), ["red", "done"]);
+    let seen = std::fs::read_to_string(env.repo().join("seen.txt")).unwrap();
+    assert_eq!(seen, "by the agent: one.txt\ngate\nfirst\nleft.txt\n");
     let told = subjects(&env);
     assert!(told.contains("by the agent: two.txt\nby the agent: one.txt\ngate\n"), "{told}");
     assert_eq!(env.git(&["status", "--porcelain"]), "");
@@ -72,7 +72,7 @@ fn what_is_given_up_is_saved_with_its_commits_and_goes_back() {
         first => first.to_owned(),
     });
     let sessions: Vec<&str> = sessions.iter().map(String::as_str).collect();
-    build(&env, &sessions, &["--set", "loop.retries=1"]);
+    build(&env, &sessions, &["--set", "loop.max_retries=1"]);
     assert_eq!(subjects(&env), "gate\nfirst\n");
     assert_eq!(env.git(&["status", "--porcelain"]), "");
     let saved = env.git(&["log", "--format=%s", "--glob=refs/ralph/wip/*"]);
