@@ -34,8 +34,9 @@ impl GitVcs {
         let call = Git::checkout(&folder, &["read-tree", "--reset", "-u", &candidate.tree]);
         self.run_on(call, vec![Bind::writable(held.path())])?;
         for path in self.included(include)? {
-            let (from, to) = (self.worktree().join(&path), folder.join(&path));
-            copy(&from, &to).map_err(|source| GitError::File { path: from, source })?;
+            let from = self.worktree().join(&path);
+            copy_inside(&from, &folder, &path)
+                .map_err(|source| GitError::File { path: from, source })?;
         }
         Ok(Checkout::new(held, folder))
     }
