@@ -41,6 +41,14 @@ impl TestEnv {
         Self { folder, binary: binary.into(), variables: vec![], verifies: false, level: "none" }
     }
 
+    /// A home and no repository, below this folder and not where temporary files lie.
+    pub fn below(binary: impl Into<PathBuf>, place: &Path) -> Self {
+        std::fs::create_dir_all(place).unwrap();
+        let folder = tempfile::tempdir_in(place).unwrap();
+        std::fs::create_dir(folder.path().join("home")).unwrap();
+        Self { folder, binary: binary.into(), variables: vec![], verifies: false, level: "none" }
+    }
+
     /// An empty repository in memory, where the machine has such a place: for tests that are many and ask
     /// nothing of the disk. What ralph itself writes to temporary folders lies there too.
     pub fn in_memory(binary: impl Into<PathBuf>) -> Self {

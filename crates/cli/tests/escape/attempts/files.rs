@@ -1,0 +1,203 @@
+//! Files: to change what lies outside, and to read what is secret.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::UNIX_EPOCH;
+
+use super::calls::{address, c_path, call};
+use super::{Aim, Attempt, harmful, held, lets, no};
+
+pub(super) const ALL: &[Attempt] = &[
+    held("write_beside", "a new file beside the repository", |aim| {
+        fs::write(aim.outside("new"), "x")
+    }),
+    held("overwrite", "a file outside written over", |aim| write_over(&aim.outside("file"))),
+    held("truncate", "a file outside cut off", |aim| {
+        let path = c_path(&aim.outside("file"));
+        call((76, 45), [address(&path), 0, 0, 0, 0]).map(drop)
+    }),
+    held("make_folder", "a folder outside", |aim| fs::create_dir(aim.outside("folder"))),
+    held("remove", "a file outside removed", |aim| fs::remove_file(aim.outside("doomed"))),
+    held("make_pipe", "a named pipe outside", |aim| {
+        let path = c_path(&aim.outside("pipe"));
+        let here = -100;
+        call((259, 33), [here, address(&path), 0o010_644, 0, 0]).map(drop)
+    }),
+    held("rename_over", "a file of its own put over one outside", |aim| {
+        fs::write("own.txt", "x")?;
+        fs::rename("own.txt", aim.outside("file"))
+    }),
+    held("rename_in", "a file outside taken into the worktree", |aim| {
+        fs::rename(aim.outside("doomed"), "taken.txt")
+    }),
+    held("link_in", "a second name in the worktree for a file outside", |aim| {
+        fs::hard_link(aim.outside("file"), "linked.txt")?;
+        write_over(Path::new("linked.txt"))
+    }),
+    held("link_secret", "a second name for a key", |aim| {
+        fs::hard_link(aim.home(".ssh/id_ed25519"), "linked.key")?;
+        finds_secret(aim, Path::new("linked.key"))
+    }),
+    held("write_by_symlink", "a file outside written by a symbolic link", |aim| {
+        symlink(aim.outside("file"), "leads.out")?;
+        write_over(Path::new("leads.out"))
+    }),
+    held("read_by_symlink", "a key read by a symbolic link", |aim| {
+        symlink(aim.home(".ssh"), "leads.home")?;
+        finds_secret(aim, Path::new("leads.home/id_ed25519"))
+    }),
+    held("symlink_race", "a folder that turns into a symbolic link while it is written in", race),
+    lets("chmod", "the mode of a file outside", |aim| {
+        fs::set_permissions(aim.outside("file"), fs::Permissions::from_mode(0o606))
+    }),
+    lets("chown", "the owner of a file outside", |aim| {
+        use std::os::unix::fs::MetadataExt;
+        let found = fs::metadata(aim.outside("file"))?;
+        // Its own owner: so nothing changes where it works.
+        std::os::unix::fs::chown(aim.outside("file"), Some(found.uid()), Some(found.gid()))
+    }),
+    lets("utime", "the time of a file outside", |aim| {
+        File::open(aim.outside("timed"))?.set_modified(UNIX_EPOCH)
+    }),
+    lets("xattr", "an attribute of a file outside", |aim| {
+        let (path, name) = (c_path(&aim.outside("timed")), c_path(Path::new("user.escaped")));
+        let value = c_path(Path::new("x"));
+        call((188, 5), [address(&path), address(&name), address(&value), 1, 0]).map(drop)
+    }),
+    held("read_ssh_key", "a key in ~/.ssh", |aim| finds_secret(aim, &aim.home(".ssh/id_ed25519"))),
+    held("read_aws", "~/.aws/credentials", |aim| finds_secret(aim, &aim.home(".aws/credentials"))),
+    held("read_netrc", "~/.netrc", |aim| finds_secret(aim, &aim.home(".netrc"))),
+    held("read_gh", "the login of gh", |aim| finds_secret(aim, &aim.home(".config/gh/hosts.yml"))),
+    held("read_cargo_login", "the login of cargo", |aim| {
+        finds_secret(aim, &aim.home(".cargo/credentials.toml"))
+    }),
+    held("read_npmrc", "~/.npmrc", |aim| finds_secret(aim, &aim.home(".npmrc"))),
+    held("read_git_credentials", "~/.git-credentials", |aim| {
+        finds_secret(aim, &aim.home(".git-credentials"))
+    }),
+    held("read_history", "the history of the shell", |aim| {
+        finds_secret(aim, &aim.home(".bash_history"))
+    }),
+    held("read_claude_history", "the person's talks with the agent", |aim| {
+        finds_secret(aim, &aim.home(".claude/history.jsonl"))
+    }),
+    held("read_ralph_config", "the person's config of ralph", |aim| {
+        finds_secret(aim, &aim.home(".config/ralph/config.toml"))
+    }),
+    held("read_linked_config", "the same where it is a symbolic link", |aim| {
+        finds_secret(aim, &aim.home("dotfiles/ralph.toml"))
+    }),
+    held("read_shadow", "/etc/shadow", |_| match fs::read("/etc/shadow")?.is_empty() {
+        true => Err(no("it is empty")),
+        false => Ok(()),
+    }),
+    held("write_bashrc", "~/.bashrc", |aim| append(&aim.home(".bashrc"))),
+    held("write_gitconfig", "~/.gitconfig", |aim| append(&aim.home(".gitconfig"))),
+    held("write_authorized_keys", "~/.ssh/authorized_keys", |aim| {
+        fs::write(aim.home(".ssh/authorized_keys"), "x")
+    }),
+    held("plant_agent_hook", "a hook in the person's settings of the agent", |aim| {
+        append(&aim.home(".claude/settings.json"))
+    }),
+    held("plant_shown_hook", "the same where the session is shown them", |_| {
+        let folder = std::env::var_os("CLAUDE_CONFIG_DIR").ok_or_else(|| no("it is not set"))?;
+        let path = PathBuf::from(folder).join("settings.json");
+        match path.exists() {
+            true => append(&path),
+            false => Err(no("it is not shown")),
+        }
+    }),
+    held("plant_cargo", "a program in ~/.cargo/bin", |aim| {
+        fs::write(aim.home(".cargo/bin/cargo"), "x")
+    }),
+    held("poison_cargo", "the person's cache of cargo", |aim| {
+        append(&aim.home(".cargo/registry/cache/crate"))
+    }),
+    held("poison_npm", "the person's cache of npm", |aim| append(&aim.home(".npm/_cacache/entry"))),
+    held("plant_program", "a program beside the agent, first on the PATH", |aim| {
+        fs::write(aim.path("bin").join("sh"), "x")
+    }),
+    harmful(held("replace_agent", "the agent itself", |aim| {
+        fs::write("agent.txt", "x")?;
+        fs::rename("agent.txt", aim.path("bin").join("claude"))
+    })),
+    harmful(held("replace_ralph", "ralph itself", |aim| {
+        fs::write("ralph.txt", "x")?;
+        fs::rename("ralph.txt", aim.path("bin").join("ralph"))
+    })),
+    harmful(held("replace_boxed_ralph", "ralph as the box shows it", |_| {
+        fs::write("ralph.txt", "x")?;
+        fs::rename("ralph.txt", "/run/ralph/bin/ralph")
+    })),
+    harmful(held("write_preload", "/etc/ld.so.preload", |_| {
+        append(Path::new("/etc/ld.so.preload"))
+    })),
+    harmful(held("write_cron", "a job of cron", |_| fs::write("/etc/cron.d/ralph-escape", ""))),
+    harmful(held("write_crontab", "a table of cron", |_| {
+        fs::create_dir_all("/var/spool/cron/crontabs")?;
+        fs::write("/var/spool/cron/crontabs/ralph-escape", "")
+    })),
+    held("replace_cache", "a cache of the project turned into a symbolic link", |aim| {
+        let cache = std::env::var_os("CARGO_HOME").ok_or_else(|| no("it is not set"))?;
+        let cache = PathBuf::from(cache);
+        if cache.starts_with(aim.home(".cargo")) {
+            return Err(no("it is the person's own"));
+        }
+        fs::rename(&cache, cache.with_file_name("cargo-away"))?;
+        symlink(aim.path("outside"), cache)
+    }),
+    held("plant_agents", "the folder of the agents' logins turned into a symbolic link", |aim| {
+        let cache = std::env::var_os("CARGO_HOME").ok_or_else(|| no("it is not set"))?;
+        let agents = PathBuf::from(cache).with_file_name("agents");
+        let _ = fs::rename(&agents, agents.with_file_name("agents-away"));
+        symlink(aim.path("outside"), agents)
+    }),
+];
+
+fn write_over(path: &Path) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    io::Write::write_all(&mut file, b"x")
+}
+
+fn append(path: &Path) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).open(path)?;
+    io::Write::write_all(&mut file, b"x")
+}
+
+/// Whether the secret can be read there.
+pub(super) fn finds_secret(aim: &Aim, path: &Path) -> io::Result<()> {
+    let text = fs::read(path)?;
+    match String::from_utf8_lossy(&text).contains(aim.secret()) {
+        true => Ok(()),
+        false => Err(no("there is no secret in it")),
+    }
+}
+
+/// Writes into a folder again and again while it turns into a symbolic link and back.
+fn race(aim: &Aim) -> io::Result<()> {
+    let (real, link) = (Path::new("turns.real"), Path::new("turns.link"));
+    fs::create_dir_all(real)?;
+    let _ = symlink(aim.path("outside"), link);
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                let _ = fs::rename(real, "turns");
+                let _ = fs::rename("turns", real);
+                let _ = fs::rename(link, "turns");
+                let _ = fs::rename("turns", link);
+            }
+        });
+        for _ in 0..2000 {
+            let _ = fs::write("turns/raced", "x");
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    match aim.outside("raced").exists() {
+        true => Ok(()),
+        false => Err(no("no write got out")),
+    }
+}

@@ -1,0 +1,160 @@
+//! What is tried. Each attempt is harmless where it works, but for those that are marked.
+
+mod calls;
+mod files;
+mod kernel;
+mod network;
+mod processes;
+mod repository;
+mod sockets;
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+/// What must come of an attempt where only Landlock holds a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Landlock {
+    /// Refused.
+    Holds,
+    /// It works: Landlock does not know such an act.
+    Lets,
+}
+
+/// One way out.
+pub(crate) struct Attempt {
+    pub(crate) name: &'static str,
+    /// What it is, for people.
+    pub(crate) what: &'static str,
+    /// What Landlock alone makes of it.
+    pub(crate) landlock: Landlock,
+    /// It would harm this machine where it worked: never tried without a box.
+    pub(crate) harmful: bool,
+    /// `Ok` is out.
+    pub(crate) go: fn(&Aim) -> io::Result<()>,
+}
+
+/// The kinds of attempts, each a table of its own.
+pub(crate) const GROUPS: [(&str, &[Attempt]); 6] = [
+    ("files", files::ALL),
+    ("processes", processes::ALL),
+    ("kernel", kernel::ALL),
+    ("sockets", sockets::ALL),
+    ("repository", repository::ALL),
+    ("network", network::ALL),
+];
+
+const fn held(name: &'static str, what: &'static str, go: fn(&Aim) -> io::Result<()>) -> Attempt {
+    Attempt { name, what, landlock: Landlock::Holds, harmful: false, go }
+}
+
+const fn lets(name: &'static str, what: &'static str, go: fn(&Aim) -> io::Result<()>) -> Attempt {
+    Attempt { name, what, landlock: Landlock::Lets, harmful: false, go }
+}
+
+const fn harmful(attempt: Attempt) -> Attempt {
+    Attempt { harmful: true, ..attempt }
+}
+
+/// What gets through at every level, by name, and is told to people.
+pub(crate) fn sockets_known() -> &'static [&'static str] {
+    &sockets::KNOWN
+}
+
+/// What the attempts aim at, as the world outside was made.
+pub(crate) struct Aim(Value);
+
+impl Aim {
+    pub(crate) fn new(value: Value) -> Self {
+        Self(value)
+    }
+
+    fn text(&self, name: &str) -> &str {
+        self.0[name].as_str().unwrap_or_else(|| panic!("{name} is not aimed at"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.text(name).into()
+    }
+
+    /// A file outside of everything that a session has.
+    fn outside(&self, name: &str) -> PathBuf {
+        self.path("outside").join(name)
+    }
+
+    fn home(&self, name: &str) -> PathBuf {
+        self.path("home").join(name)
+    }
+
+    fn repo(&self, name: &str) -> PathBuf {
+        self.path("repo").join(name)
+    }
+
+    /// The process outside that waits to be harmed.
+    fn pid(&self) -> i64 {
+        self.0["pid"].as_i64().unwrap()
+    }
+
+    fn port(&self, name: &str) -> u16 {
+        u16::try_from(self.0[name].as_u64().unwrap()).unwrap()
+    }
+
+    /// What only those know who got out.
+    pub(crate) fn secret(&self) -> &str {
+        self.text("secret")
+    }
+}
+
+/// It did not work, for a reason that is no error of the system.
+fn no(why: &str) -> io::Error {
+    io::Error::other(why.to_owned())
+}
+
+/// What was tried, by name: out or not, and what the system said.
+pub(crate) type Tried = BTreeMap<String, (bool, String)>;
+
+/// Reads what the attacker wrote.
+pub(crate) fn read(text: &str) -> Tried {
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let one = |line: Value| {
+        let said = line["said"].as_str().unwrap().to_owned();
+        (line["name"].as_str().unwrap().to_owned(), (line["worked"].as_bool().unwrap(), said))
+    };
+    lines.map(one).collect()
+}
+
+/// The attacker itself: runs in a box, with the aim in the folder that it is started in.
+#[test]
+#[ignore = "what the agents of the other tests run in their boxes"]
+fn go() {
+    let Ok(text) = std::fs::read_to_string("aim.json") else { return };
+    let aim = Aim::new(serde_json::from_str(&text).unwrap());
+    let groups: Vec<&str> = aim.text("groups").split(' ').collect();
+    let boxed = aim.0["boxed"].as_bool().unwrap();
+    let mut told = OpenOptions::new().create(true).append(true).open("tried.jsonl").unwrap();
+    for (group, attempts) in GROUPS {
+        for attempt in attempts.iter().filter(|_| groups.contains(&group)) {
+            if attempt.harmful && !boxed {
+                continue;
+            }
+            let tried = (attempt.go)(&aim);
+            let said = tried.as_ref().map_or_else(ToString::to_string, |()| "it worked".to_owned());
+            let line = json!({ "name": attempt.name, "worked": tried.is_ok(), "said": said });
+            writeln!(told, "{line}").unwrap();
+        }
+    }
+}
+
+#[test]
+fn there_are_enough_of_them_and_no_two_have_the_same_name() {
+    let names: Vec<&str> =
+        GROUPS.iter().flat_map(|(_, all)| all.iter()).map(|attempt| attempt.name).collect();
+    let mut once = names.clone();
+    once.sort_unstable();
+    once.dedup();
+    assert_eq!(once.len(), names.len(), "{names:?}");
+    assert!(names.len() >= 100, "only {} attempts", names.len());
+}

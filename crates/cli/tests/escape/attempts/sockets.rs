@@ -1,0 +1,80 @@
+//! Sockets of programs that would act with the person's rights.
+
+use std::fs;
+use std::io;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
+use std::path::{Path, PathBuf};
+
+use super::{Attempt, Landlock, held, lets, no};
+
+/// Sockets that are made while a session runs, in a folder that it sees, are not hidden from it.
+pub(crate) const KNOWN: [&str; 1] = ["late_socket"];
+
+pub(super) const ALL: &[Attempt] = &[
+    lets("named_socket", "a program that listens beside the repository", |aim| {
+        connect(&aim.outside("service.sock"))
+    }),
+    lets("docker_socket", "docker, below the home", |aim| {
+        connect(&aim.home(".docker/run/docker.sock"))
+    }),
+    lets("shared_socket", "a program that listens in /tmp", |aim| connect(&aim.path("tmp_socket"))),
+    lets("found_socket", "any program that the system lists", |aim| {
+        // Its own are no way out: whoever sits there knows who calls.
+        let own = std::env::var("RALPH_SOCKET").unwrap_or_default();
+        let own = Path::new(&own).parent().map(Path::to_owned).unwrap_or_default();
+        let listed = fs::read("/proc/net/unix")?;
+        let listed = String::from_utf8_lossy(&listed).into_owned();
+        let names = listed
+            .lines()
+            .filter_map(|line| Some(PathBuf::from("/").join(line.split_once(" /")?.1)));
+        let mut names =
+            names.filter(|name| name.starts_with(aim.path("outside")) && !name.starts_with(&own));
+        match names.any(|name| connect(&name).is_ok()) {
+            true => Ok(()),
+            false => Err(no("none answers")),
+        }
+    }),
+    lets("control_socket", "the socket by which people stop runs", |aim| {
+        let listed = fs::read("/proc/net/unix")?;
+        let listed = String::from_utf8_lossy(&listed).into_owned();
+        let names = listed
+            .lines()
+            .filter_map(|line| Some(PathBuf::from("/").join(line.split_once(" /")?.1)));
+        let mut names =
+            names.filter(|name| name.starts_with(aim.path("runtime")) && name.ends_with("control"));
+        match names.any(|name| connect(&name).is_ok()) {
+            true => Ok(()),
+            false => Err(no("it is not there")),
+        }
+    }),
+    held("abstract_socket", "a program that listens under an abstract name", |aim| {
+        let address = SocketAddr::from_abstract_name(aim.text("abstract"))?;
+        UnixStream::connect_addr(&address).map(drop)
+    }),
+    held("agent_of_keys", "the agent that keeps keys", |_| {
+        let path = std::env::var_os("SSH_AUTH_SOCK").ok_or_else(|| no("it is not set"))?;
+        connect(Path::new(&path))
+    }),
+    held("message_bus", "the message bus", |_| {
+        std::env::var("DBUS_SESSION_BUS_ADDRESS").map(drop).map_err(|_| no("it is not set"))
+    }),
+    Attempt {
+        landlock: Landlock::Lets,
+        ..held("late_socket", "a program that began to listen after the session had", |aim| {
+            fs::write("late.ask", "")?;
+            let there = Path::new("late.there");
+            for _ in 0..2000 {
+                if there.exists() {
+                    return connect(&aim.outside("late.sock"));
+                }
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            panic!("nobody made the late socket")
+        })
+    },
+];
+
+fn connect(path: &Path) -> io::Result<()> {
+    UnixStream::connect(path).map(drop)
+}
