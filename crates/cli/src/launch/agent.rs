@@ -70,6 +70,10 @@ const NAMES: [&str; 39] = [
     "PKG_CONFIG_PATH",
 ];
 
+/// Words in the names of variables that are logins of tools, such as `CARGO_REGISTRY_TOKEN`: a session gets
+/// them only where the settings name them.
+const SECRETS: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"];
+
 /// Beginnings of names of variables that every session gets: the agents' own settings, and those of
 /// the tools that builds and tests use.
 const PREFIXES: [&str; 24] = [
@@ -215,10 +219,15 @@ pub(super) fn environment(environment: &Environment, config: &Config) -> Vec<(Os
     let has = |name: &str| environment.all.iter().any(|(known, _)| known == OsStr::new(name));
     let bedrock = has("CLAUDE_CODE_USE_BEDROCK");
     let vertex = has("CLAUDE_CODE_USE_VERTEX");
+    let of_agent = |name: &str| name.starts_with("ANTHROPIC_") || name.starts_with("CLAUDE_");
+    let secret = |name: &str| SECRETS.iter().any(|word| name.to_ascii_uppercase().contains(word));
+    let by_prefix = |name: &str| {
+        PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && (of_agent(name) || !secret(name))
+    };
     let wanted = |name: &str| {
         NAMES.contains(&name)
             || also.contains(&name)
-            || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || by_prefix(name)
             || (bedrock && name.starts_with("AWS_"))
             || (vertex && (name.starts_with("GOOGLE_") || name.starts_with("CLOUDSDK_")))
     };
