@@ -8,6 +8,20 @@ use super::house::{Mount, Room};
 /// The uid and gid that boxed programs of root have: some agents refuse to do anything as root.
 const NOBODY_SPECIAL: &str = "1000";
 
+/// What `/proc` has that changes the machine.
+const SETTINGS_OF_THE_KERNEL: [&str; 10] = [
+    "/proc/sys",
+    "/proc/sysrq-trigger",
+    "/proc/irq",
+    "/proc/bus",
+    "/proc/fs",
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/scsi",
+    "/proc/mtrr",
+    "/proc/timer_list",
+];
+
 /// The arguments before the program. `nothing` is an empty file: a device in its place could not even be
 /// opened, and programs take that for an error.
 pub(super) fn arguments(
@@ -33,6 +47,10 @@ pub(super) fn arguments(
     }
     say(&["--die-with-parent", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev"]);
     say(&["--proc", "/proc"]);
+    // Whoever is root outside owns these files, whatever it is called in the box.
+    for path in SETTINGS_OF_THE_KERNEL.iter().filter(|path| Path::new(path).exists()) {
+        say(&["--ro-bind", path, path]);
+    }
     for mount in &room.mounts {
         match mount {
             Mount::Empty(path) => all.extend(["--tmpfs".into(), path.into()]),

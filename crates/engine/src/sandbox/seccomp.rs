@@ -6,7 +6,7 @@ use std::io;
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch,
+    SeccompRule, TargetArch, sock_filter,
 };
 
 /// `EPERM`, as a box of any kind answers.
@@ -77,6 +77,10 @@ const TIOCSTI: u64 = 0x5412;
 /// The same for the console.
 const TIOCLINUX: u64 = 0x541c;
 
+/// The kinds of sockets that programs need: local ones, IPv4, IPv6, and the kernel's own news of the
+/// network. Others, such as those to the host of a virtual machine, know no namespaces.
+const FAMILIES: [u64; 4] = [1, 2, 10, 16];
+
 const fn number(call: &(&str, Option<i64>, Option<i64>)) -> Option<i64> {
     if cfg!(target_arch = "x86_64") { call.1 } else { call.2 }
 }
@@ -98,7 +102,23 @@ pub(super) fn apply() -> io::Result<()> {
         let program: BpfProgram = filter.try_into().map_err(|error| failed(&error))?;
         seccompiler::apply_filter(&program).map_err(|error| failed(&error))?;
     }
+    if cfg!(target_arch = "x86_64") {
+        seccompiler::apply_filter(&other_interface()).map_err(|error| failed(&error))?;
+    }
     Ok(())
+}
+
+/// Unknown is every call by the numbers of x32: a second set of numbers for the same calls.
+fn other_interface() -> [sock_filter; 4] {
+    let (load, if_at_least, answer) = (0x20, 0x35, 0x06);
+    let (x32, error, allow) = (0x4000_0000, 0x0005_0000, 0x7fff_0000);
+    let step = |code, k, jf| sock_filter { code, jt: 0, jf, k };
+    [
+        step(load, 0, 0),
+        step(if_at_least, x32, 1),
+        step(answer, error | UNKNOWN, 0),
+        step(answer, allow, 0),
+    ]
 }
 
 fn refused() -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
@@ -111,8 +131,8 @@ fn refused() -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
             .map_err(failed)
     };
     // One condition for each kind: a mask of all would only fit all at once.
-    let (clone, unshare, ioctl) =
-        if cfg!(target_arch = "x86_64") { (56, 272, 16) } else { (220, 97, 29) };
+    let (clone, unshare, ioctl, socket) =
+        if cfg!(target_arch = "x86_64") { (56, 272, 16, 41) } else { (220, 97, 29, 198) };
     for call in [clone, unshare] {
         let mut kinds = Vec::new();
         for bit in (0..64).map(|shift| 1_u64 << shift).filter(|bit| NEW_NAMESPACES & bit != 0) {
@@ -123,6 +143,11 @@ fn refused() -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
     let letters = [TIOCSTI, TIOCLINUX]
         .map(|request| rule(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, request));
     rules.insert(ioctl, letters.into_iter().collect::<io::Result<_>>()?);
+    let other = FAMILIES.map(|family| {
+        SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family).map_err(failed)
+    });
+    let other = other.into_iter().collect::<io::Result<Vec<_>>>()?;
+    rules.insert(socket, vec![SeccompRule::new(other).map_err(failed)?]);
     Ok(rules)
 }
 
