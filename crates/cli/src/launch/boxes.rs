@@ -144,6 +144,9 @@ pub(crate) fn house(
         hidden.push(name.into());
     }
     hidden.extend(environment.user_config.clone());
+    // The sockets of other sessions, and those by which people stop runs.
+    let runtime = environment.all.iter().find(|(name, _)| name == "XDG_RUNTIME_DIR");
+    hidden.extend(runtime.map(|(_, folder)| Path::new(folder).join("ralph")));
     let ralph = agent::own_program(environment);
     let mut programs: Vec<PathBuf> =
         agents.iter().map(|agent| PathBuf::from(&agent.executable)).collect();

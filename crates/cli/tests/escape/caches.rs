@@ -1,1 +1,65 @@
-//! Soon.
+//! What a session leaves in its caches is never followed by a run outside of the box.
+
+use std::fs;
+
+use crate::world::{Who, World, has_boxes};
+
+/// Links where the next run writes: the settings of cargo, and the agent's login.
+const PLANT: &str = r#"
+rm -f "$CARGO_HOME/config.toml"; ln -s "$HOME/.profile" "$CARGO_HOME/config.toml"
+rm -rf "$npm_config_cache/_cacache"; ln -s "$HOME" "$npm_config_cache/_cacache"
+rm -f "$CLAUDE_CONFIG_DIR/.credentials.json"; ln -s "$HOME/.bashrc" "$CLAUDE_CONFIG_DIR/.credentials.json"
+touch -h -d 2001-01-01 "$CLAUDE_CONFIG_DIR/.credentials.json"
+ln -s "$HOME" "$CLAUDE_CONFIG_DIR/hooks"
+echo planted > "$CLAUDE_CONFIG_DIR/settings.local.json"
+echo planted > "$XDG_CACHE_HOME/planted"
+"#;
+
+#[test]
+fn links_that_a_session_leaves_lead_no_later_run_out() {
+    if !has_boxes("links that a session leaves") {
+        return;
+    }
+    let world = World::new(Who::Me, "full");
+    world.aim("");
+    world.set_agent(PLANT);
+    fs::create_dir_all(world.env.home().join(".claude/hooks")).unwrap();
+    fs::write(world.env.home().join(".cargo/config.toml"), "# the person's\n").unwrap();
+    let before = world.picture();
+    let first = world.build(&[]);
+    assert_eq!(first.code, 0, "{}", first.said);
+    let planted = world.env.home().join(".cache/ralph");
+    assert!(crate::world::names_below(&planted).iter().any(|name| name == "planted"));
+    world.set_agent("cat \"$CARGO_HOME/config.toml\" > seen.txt");
+    world.env.task(&["add", "again", "--id", "again"]);
+    let second = world.ralph(&["build", "--task", "again", "--once"]);
+    assert!(!second.said.contains("could not be made"), "{}", second.said);
+    let seen = fs::read_to_string(world.repo("seen.txt"));
+    assert_eq!(seen.ok().as_deref(), Some("# the person's\n"), "{}", second.said);
+    let mut after = world.picture();
+    // It was written for the second session.
+    after.retain(|path, _| !path.ends_with("bin/claude") && !path.ends_with("bin"));
+    let changed: Vec<_> =
+        after.iter().filter(|(path, now)| before.get(*path) != Some(now)).collect();
+    assert!(changed.is_empty(), "{changed:#?}");
+}
+
+#[test]
+fn a_folder_of_ralph_that_is_a_link_is_not_followed() {
+    if !has_boxes("a folder of ralph that is a link") {
+        return;
+    }
+    let world = World::new(Who::Me, "full");
+    world.aim("");
+    // A worktree whose branch has brought `.ralph` along as a link to a folder of the person's.
+    let other = world.path("other");
+    let target = world.path("outside/features");
+    fs::create_dir(&target).unwrap();
+    std::os::unix::fs::symlink(world.path("outside"), other.join(".ralph")).unwrap();
+    let mut command = world.command(&["build", "--task", "mine"]);
+    let output = command.current_dir(&other).output().unwrap();
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert_ne!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("is a symbolic link"), "{said}");
+    assert!(!world.path("outside/skills").exists(), "{said}");
+}

@@ -1,1 +1,69 @@
-//! Soon.
+//! Limits on processes, memory and files hold for everything in a box together.
+
+use std::fs;
+
+use crate::world::{World, everybody, has_boxes};
+
+/// Starts processes until it may not, holds them, and tells how many there were.
+const FORKS: &str = r#"
+n=0
+while [ $n -lt 400 ]; do
+  sleep 60 & s=$?
+  [ $s -eq 0 ] && kill -0 $! 2>/dev/null || break
+  n=$((n + 1))
+done 2> forks.err
+echo $n > forks.txt
+kill $(jobs -p) 2>/dev/null
+wait 2>/dev/null
+"#;
+
+#[test]
+fn a_session_that_multiplies_is_stopped_at_its_limit() {
+    if !has_boxes("a limit on processes") {
+        return;
+    }
+    for who in everybody("a limit on processes") {
+        let world = World::new(who, "full");
+        world.aim("");
+        world.set_agent(&format!("({FORKS})"));
+        let ended = world.build(&["--set", "sandbox.limits.processes=80"]);
+        let count = fs::read_to_string(world.repo("forks.txt")).unwrap_or_default();
+        // A shell that may start no more ends at once, and writes nothing.
+        let count = count.trim().parse::<u32>().unwrap_or(80);
+        assert!(count <= 80, "{who:?}: {count} processes; {}", ended.said);
+        let told = fs::read_to_string(world.repo("forks.err")).unwrap();
+        assert!(told.contains("fork"), "{who:?}: {count}: {told}{}", ended.said);
+        assert_eq!(world.left(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_file_that_grows_and_grows_is_stopped_at_its_limit() {
+    if !has_boxes("a limit on files") {
+        return;
+    }
+    for who in everybody("a limit on files") {
+        let world = World::new(who, "full");
+        world.aim("");
+        world.set_agent("head -c 9000000 /dev/zero > large.bin; echo $? > large.txt");
+        let ended = world.build(&["--set", "sandbox.limits.file_size=1MiB"]);
+        assert_eq!(fs::metadata(world.repo("large.bin")).unwrap().len(), 1 << 20, "{}", ended.said);
+        assert_ne!(fs::read_to_string(world.repo("large.txt")).unwrap().trim(), "0");
+    }
+}
+
+#[test]
+fn a_session_that_wants_all_memory_does_not_get_it() {
+    if !has_boxes("a limit on memory") {
+        return;
+    }
+    for who in everybody("a limit on memory") {
+        let world = World::new(who, "full");
+        world.aim("");
+        let eats = "(x=$(head -c 300000000 /dev/zero | tr '\\0' x); echo ${#x} > eaten.txt)";
+        world.set_agent(eats);
+        let ended = world.build(&["--set", "sandbox.limits.memory=120MiB"]);
+        let eaten = fs::read_to_string(world.repo("eaten.txt")).unwrap_or_default();
+        assert_ne!(eaten.trim(), "300000000", "{who:?}: {}", ended.said);
+    }
+}

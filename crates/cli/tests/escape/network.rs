@@ -1,1 +1,36 @@
-//! Soon.
+//! A box without a network reaches nobody.
+
+use crate::world::{World, everybody, has_boxes};
+
+#[test]
+#[ignore = "until the policies of the network are carried out"]
+fn a_box_without_a_network_reaches_nobody() {
+    if !has_boxes("a box without a network") {
+        return;
+    }
+    for who in everybody("a box without a network") {
+        let world = World::new(who, "full");
+        world.aim("network sockets");
+        let ended = world.build(&["--set", "sandbox.network.policy=deny"]);
+        let tried = world.tried(&ended);
+        let known = crate::attempts::sockets_known();
+        let out: Vec<_> = tried
+            .iter()
+            .filter(|(name, (worked, _))| *worked && !known.contains(&name.as_str()))
+            .collect();
+        assert!(out.is_empty(), "{who:?}: {out:#?}");
+        assert_eq!(world.reached(), 0);
+    }
+}
+
+#[test]
+fn a_box_that_shares_the_network_reaches_whoever_it_likes() {
+    if !has_boxes("a box that shares the network") {
+        return;
+    }
+    let world = World::new(crate::world::Who::Me, "full");
+    world.aim("network");
+    let ended = world.build(&[]);
+    let tried = world.tried(&ended);
+    assert!(tried["tcp"].0 && tried["udp"].0, "{tried:#?}");
+}

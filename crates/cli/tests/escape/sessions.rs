@@ -16,7 +16,8 @@ fn all_are_refused(who: Who) {
     let out: Vec<_> = tried.iter().filter(|(_, (worked, _))| *worked).collect();
     let out: Vec<_> =
         out.iter().filter(|(name, _)| !sockets_known().contains(&name.as_str())).collect();
-    assert!(out.is_empty(), "{who:?} got out: {out:#?}");
+    let told = std::fs::read_to_string(world.repo("attacker.out")).unwrap();
+    assert!(out.is_empty(), "{who:?} got out: {out:#?}\n{told}");
     for (_, attempts) in GROUPS.iter().filter(|(group, _)| GROUPS_OF_SESSIONS.contains(group)) {
         for attempt in *attempts {
             assert!(tried.contains_key(attempt.name), "{} was not tried", attempt.name);
@@ -30,7 +31,7 @@ fn all_are_refused(who: Who) {
     assert!(changed.is_empty() && gone.is_empty(), "{who:?}: changed {changed:#?}, gone {gone:#?}");
     assert_eq!(world.reached(), 0, "somebody outside was reached");
     assert_eq!(world.left(), Vec::<String>::new());
-    assert_eq!(world.show("foreign")["status"], "open");
+    assert_eq!(world.show("foreign")["status"], "pending");
     assert!(!world.env.home().join(".claude/settings.local.json").exists());
 }
 

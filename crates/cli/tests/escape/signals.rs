@@ -1,1 +1,97 @@
-//! Soon.
+//! Signals and a box: the agent hears what is meant for it, and nothing of a box outlives its run.
+
+use std::fs;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use ralph_testkit::{send_signal, times, wait_until};
+
+use crate::world::{PATIENCE, Who, World, has_boxes, processes};
+
+/// An agent that ignores what it can, with a grandchild in a session of its own that does the same.
+const STUBBORN: &str = "trap '' INT TERM HUP\n\
+                        setsid bash -c \"trap '' INT TERM HUP; exec sleep 600.NUMBER\" &\n\
+                        touch ready.txt\nwait\nsleep 600.NUMBER\n";
+
+fn stubborn(world: &World) {
+    world.aim("");
+    world.set_agent(&STUBBORN.replace("NUMBER", &world.number));
+}
+
+fn start(world: &World, extra: &[&str]) -> Child {
+    let mut arguments = vec!["build", "--task", "mine"];
+    arguments.extend(extra);
+    let _ = fs::remove_file(world.repo("ready.txt"));
+    let said = fs::File::create(world.path("said.txt")).unwrap();
+    let mut command = world.command(&arguments);
+    command.stdin(Stdio::null()).stdout(said.try_clone().unwrap()).stderr(said);
+    let child = command.spawn().unwrap();
+    wait_until("the session is ready", PATIENCE, || world.repo("ready.txt").exists());
+    child
+}
+
+fn nothing_is_left(world: &World) {
+    let inside = world.repo("");
+    let inside = inside.display().to_string();
+    wait_until("nothing of the box is left", PATIENCE, || {
+        let boxes = processes(|line, _| line.contains("bwrap") && line.contains(&inside));
+        world.left().is_empty() && boxes.is_empty()
+    });
+}
+
+#[test]
+fn a_boxed_session_hears_the_first_interrupt_and_may_finish() {
+    if !has_boxes("a boxed session is interrupted") {
+        return;
+    }
+    let world = World::new(Who::Me, "full");
+    world.aim("");
+    world.set_agent(
+        "trap 'touch heard.txt; heard=1' INT\ntouch ready.txt\n\
+         until [ \"$heard\" ] || [ -e go.txt ]; do sleep 0.05; done\n",
+    );
+    let mut run = start(&world, &[]);
+    send_signal("INT", run.id());
+    // The first interrupt lets the session finish: it is not told to end.
+    wait_until("the run has taken the signal", PATIENCE, || {
+        world.repo("heard.txt").exists() || !crate::world::all_said(&world).is_empty()
+    });
+    fs::write(world.repo("go.txt"), "").unwrap();
+    let end = run.wait().unwrap();
+    let said = crate::world::all_said(&world);
+    assert!(matches!(end.code(), Some(0 | 130)), "{end}: {said}");
+    assert_eq!(world.show("mine")["status"], "done", "{said}");
+    nothing_is_left(&world);
+}
+
+#[test]
+fn a_boxed_session_that_ignores_everything_is_gone_with_all_that_it_started() {
+    if !has_boxes("a boxed session that ignores everything") {
+        return;
+    }
+    let world = World::new(Who::Me, "full");
+    stubborn(&world);
+    let mut run = start(&world, &[]);
+    assert!(!world.left().is_empty(), "the agent and its grandchild are there");
+    let clock = Instant::now();
+    send_signal("TERM", run.id());
+    let end = run.wait().unwrap();
+    assert_eq!(end.code(), Some(130), "{}", crate::world::all_said(&world));
+    assert!(clock.elapsed() < Duration::from_secs(30), "{:?}", clock.elapsed());
+    nothing_is_left(&world);
+}
+
+#[test]
+fn kill_9_of_a_run_leaves_nothing_of_its_box() {
+    if !has_boxes("kill -9 of a run with a box") {
+        return;
+    }
+    let world = World::new(Who::Me, "full");
+    stubborn(&world);
+    for _ in 0..times(20, 100) {
+        let mut run = start(&world, &[]);
+        send_signal("KILL", run.id());
+        run.wait().unwrap();
+        nothing_is_left(&world);
+    }
+}

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -205,7 +205,9 @@ result '<task-done>mine</task-done>'
         if self.who == Who::Nobody {
             let user = NOBODY.to_string();
             let mut command = Command::new("chown");
-            command.args(["-R", "-h", &format!("{user}:{user}")]).arg(self.env.folder());
+            command
+                .args(["-R", "-h", "--from=0:0", &format!("{user}:{user}")])
+                .arg(self.env.folder());
             assert!(command.status().unwrap().success());
         }
     }
@@ -495,9 +497,21 @@ fn victim(base: &Path, who: Who, number: &str, secret: &str) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Reads what a program says until it ends.
-pub(crate) fn all_of(mut from: impl Read) -> String {
-    let mut text = String::new();
-    let _ = from.read_to_string(&mut text);
-    text
+/// The names of everything below a folder.
+pub(crate) fn names_below(folder: &Path) -> Vec<String> {
+    let mut all = Picture::new();
+    look(folder, &mut all);
+    all.keys().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect()
+}
+
+/// The first file of this name below a folder.
+pub(crate) fn find_below(folder: &Path, name: &str) -> Option<PathBuf> {
+    let mut all = Picture::new();
+    look(folder, &mut all);
+    all.into_keys().find(|path| path.ends_with(name))
+}
+
+/// What a run that was started has said so far.
+pub(crate) fn all_said(world: &World) -> String {
+    fs::read_to_string(world.path("said.txt")).unwrap_or_default()
 }

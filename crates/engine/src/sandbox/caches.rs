@@ -7,11 +7,14 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use crate::process::project_key;
+use crate::project::write_privately;
 
 /// How much of one cache of the person's is taken over at most.
 const MOST: u64 = 512 << 20;
 /// The name of the file with nothing in it.
-const NOTHING: &str = ".nothing";
+pub(super) const NOTHING: &str = ".nothing";
+/// The folder for temporary files, where a box has no `/tmp` of its own.
+pub(super) const TEMPORARY: &str = "tmp";
 /// Says that a folder was seeded.
 const SEEDED: &str = ".seeded";
 
@@ -82,6 +85,12 @@ impl Caches {
         std::fs::write(self.nothing(), "")
     }
 
+    /// The folders that tools write in.
+    pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        let names = VARIABLES.iter().map(|(_, name)| *name).chain([TEMPORARY]);
+        names.map(|name| self.folder.join(name))
+    }
+
     /// Makes the folders, and takes over what the person has, once. What is too large, or cannot be read,
     /// is left out and named.
     pub fn prepare(
@@ -90,27 +99,27 @@ impl Caches {
         environment: &[(OsString, OsString)],
     ) -> io::Result<Vec<String>> {
         self.make()?;
-        for (_, name) in VARIABLES {
-            make(&self.folder.join(name))?;
-        }
+        self.folders().try_for_each(|folder| make(&folder))?;
         let source = |variable: &str, below: &str| {
             let set = environment.iter().find(|(name, _)| name == variable);
             let set = set.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute());
             set.or_else(|| Some(home?.join(below)))
         };
+        let mut left_out = Vec::new();
         for (variable, below, file, to) in SETTINGS {
             let Some(from) = source(variable, below).map(|folder| folder.join(file)) else {
                 continue;
             };
-            if from.is_file() {
-                std::fs::copy(&from, self.folder.join(to).join(file))?;
+            let Ok(text) = std::fs::read_to_string(&from) else { continue };
+            // Put in the place of what is there: a session may have left a link, which would lead out.
+            if let Err(error) = write_privately(&self.folder.join(to).join(file), &text) {
+                left_out.push(format!("{} was not copied for sessions: {error}", from.display()));
             }
         }
         let done = self.folder.join(SEEDED);
         if done.exists() {
-            return Ok(vec![]);
+            return Ok(left_out);
         }
-        let mut left_out = Vec::new();
         for (variable, below, part, to) in SEEDS {
             let Some(from) = source(variable, below).map(|folder| folder.join(part)) else {
                 continue;
@@ -195,8 +204,12 @@ mod tests {
         assert!(!own.join("credentials.toml").exists());
         std::fs::write(index.join("b"), "2").unwrap();
         std::fs::write(home.join(".cargo/config.toml"), "two").unwrap();
+        std::fs::write(home.join(".profile"), "mine").unwrap();
+        std::fs::remove_file(own.join("config.toml")).unwrap();
+        std::os::unix::fs::symlink(home.join(".profile"), own.join("config.toml")).unwrap();
         caches.prepare(Some(&home), &[]).unwrap();
         assert!(!own.join("registry/index/x/b").exists());
         assert_eq!(std::fs::read_to_string(own.join("config.toml")).unwrap(), "two");
+        assert_eq!(std::fs::read_to_string(home.join(".profile")).unwrap(), "mine");
     }
 }

@@ -41,8 +41,8 @@ fn words(level: Level) -> &'static str {
             "writes only in the worktree, temporary files and caches; secrets unreadable"
         }
         Level::Landlock => {
-            "writes only in the worktree, the git directory, temporary files and caches; secrets, the \
-             store and other worktrees unreadable"
+            "writes only in the worktree, the git directory, temporary files and caches; secrets and \
+             other worktrees unreadable; docs/sandbox.md says what it lets through"
         }
         Level::None => "the agent is held only by the list of its allowed tools",
     }

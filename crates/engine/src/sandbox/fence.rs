@@ -14,7 +14,7 @@ const BEST: ABI = ABI::V6;
 
 /// Fences this process in: it writes only in these places, and does not read what is hidden. Signals and
 /// abstract sockets stay within.
-pub(super) fn apply(writable: &[PathBuf], hidden: &[PathBuf]) -> io::Result<()> {
+pub(super) fn apply(writable: &[PathBuf], shown: &[PathBuf], hidden: &[PathBuf]) -> io::Result<()> {
     let failed = |error: &dyn std::fmt::Display| io::Error::other(format!("Landlock: {error}"));
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
@@ -23,8 +23,8 @@ pub(super) fn apply(writable: &[PathBuf], hidden: &[PathBuf]) -> io::Result<()> 
         .and_then(Ruleset::create)
         .map_err(|error| failed(&error))?;
     let mut ruleset = ruleset;
-    for path in readable(hidden) {
-        ruleset = allow(ruleset, &path, AccessFs::from_read(BEST))?;
+    for path in readable(hidden).iter().chain(shown) {
+        ruleset = allow(ruleset, path, AccessFs::from_read(BEST))?;
     }
     for path in writable {
         ruleset = allow(ruleset, path, AccessFs::from_all(BEST))?;

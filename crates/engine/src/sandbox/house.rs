@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ralph_core::agent::ProcessEnd;
 
-use super::caches::Caches;
+use super::caches::{Caches, TEMPORARY};
 use super::guard::Guard;
 use super::level::Level;
 use super::stages::{FAILED, Inner, Limits, Outer, SAYS};
@@ -22,6 +22,18 @@ use crate::project::Project;
 pub(super) const BIN: &str = "/run/ralph/bin";
 /// Folders that are empty in a box.
 pub(super) const EMPTY: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
+/// The devices that programs may write to where `/dev` is the machine's own.
+const DEVICES: [&str; 9] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/shm",
+];
 /// What of `/run` programs need that are installed elsewhere than usual.
 const OF_RUN: [&str; 4] =
     ["/run/current-system", "/run/opengl-driver", "/run/wrappers", "/run/systemd/resolve"];
@@ -144,6 +156,16 @@ impl Room {
         last.is_some_and(|last| covers(&self.mounts[last]))
     }
 
+    /// What is shown to be read where it lies.
+    #[cfg(target_os = "linux")]
+    fn shown(&self) -> Vec<PathBuf> {
+        let path = |mount: &Mount| match mount {
+            Mount::Show(bind) if bind.from == bind.to => Some(bind.to.clone()),
+            _ => None,
+        };
+        self.mounts.iter().filter_map(path).collect()
+    }
+
     fn show(&mut self, bind: Bind) {
         if bind.writable {
             self.writable.push(bind.to.clone());
@@ -153,8 +175,11 @@ impl Room {
 
     /// Hides what is there, unless it is out of sight already.
     fn hide(&mut self, path: &Path) {
+        // A link hides nothing: what it leads to does.
+        let real = path.canonicalize();
+        let path = real.as_deref().unwrap_or(path);
         self.hidden.push(path.to_owned());
-        if self.is_hidden(path) {
+        if self.is_hidden(path) || !secrets::is_in_reach(path) {
             return;
         }
         match path.symlink_metadata() {
@@ -173,7 +198,7 @@ impl House {
         for path in EMPTY {
             room.mounts.push(Mount::Empty(path.into()));
         }
-        room.writable.extend(EMPTY.into_iter().chain(["/dev", "/proc"]).map(PathBuf::from));
+        room.writable.extend(EMPTY.into_iter().chain(["/dev"]).map(PathBuf::from));
         self.show_system(&mut room);
         self.show_worktree(guest, &mut room);
         for path in self.other_worktrees(guest) {
@@ -183,14 +208,15 @@ impl House {
         for path in secrets::present(&self.homes, &self.readable) {
             room.hide(&path);
         }
-        // A socket with a name is reached from any network.
+        // A name in a folder leads to whoever listens there, whatever network a box has.
         for path in secrets::sockets() {
             room.hide(&path);
         }
+        room.hide(self.caches.folder());
         if guest.kind != Kind::Helper {
-            room.show(Bind::writable(self.caches.folder()));
-            // Those of the agents are for sessions: a login is in them.
-            room.hide(&self.caches.of_name("agents"));
+            // Each by itself: what lies around them, nobody in a box may turn into something else.
+            let there = self.caches.folders().filter(|folder| folder.is_dir());
+            there.for_each(|folder| room.show(Bind::writable(folder)));
         }
         if guest.kind == Kind::Session {
             self.states().iter().flat_map(OwnState::binds).for_each(|bind| room.show(bind));
@@ -264,12 +290,12 @@ impl House {
         let mut places = vec![self.project.ralph_dir()];
         places.extend(guest.writable.iter().map(|path| path.join(".ralph")));
         places.dedup();
-        for place in places.into_iter().filter(|place| place.is_dir()) {
+        for place in places.into_iter().filter(|place| is_folder(place)) {
             room.hide(&place);
             let writable = guest.kind == Kind::Session;
             for name in OF_PROJECT {
                 let path = place.join(name);
-                if path.is_dir() && !path.is_symlink() {
+                if is_folder(&path) {
                     room.show(Bind { writable, ..Bind::readable(path) });
                 }
             }
@@ -288,6 +314,11 @@ impl House {
         all.dedup();
         all
     }
+}
+
+/// A folder itself, and not a link to one.
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
 /// Folders in `.ralph` that belong to the project and not to ralph.
@@ -425,6 +456,11 @@ impl Sandbox {
 
     /// The folders that a session may write in must be there to be shown.
     fn make_folders(&self, guest: &Guest) -> io::Result<()> {
+        let own = guest.worktree.join(".ralph");
+        if own.is_symlink() {
+            // It may have come with the work of a session, and lead anywhere.
+            return Err(io::Error::other(format!("{} is a symbolic link", own.display())));
+        }
         for name in ["skills", "features"] {
             std::fs::create_dir_all(guest.worktree.join(".ralph").join(name))?;
         }
@@ -467,7 +503,7 @@ impl Sandbox {
         match self.level {
             Level::Full => PathBuf::from("/tmp"),
             // Sockets of runs lie in the one that all share.
-            _ => house.caches.of_name("tmp"),
+            _ => house.caches.of_name(TEMPORARY),
         }
     }
 
@@ -486,13 +522,17 @@ impl Sandbox {
         }
         let mut program = vec![std::mem::take(&mut command.program)];
         program.append(&mut command.args);
-        let (writable, hidden) = match self.level {
-            Level::Full => (room.writable.clone(), vec![]),
+        let (writable, readable, hidden) = match self.level {
+            Level::Full => (room.writable.clone(), vec![], vec![]),
             _ => {
-                let shared = EMPTY.map(Path::new);
+                let shared: Vec<&Path> =
+                    EMPTY.iter().chain(["/dev"].iter()).map(Path::new).collect();
                 let own = room.writable.iter().filter(|path| !shared.contains(&path.as_path()));
-                let writable = own.cloned().chain([self.temp(house)]).collect();
-                (writable, room.hidden.clone())
+                let devices = DEVICES.iter().map(PathBuf::from);
+                let writable = own.cloned().chain([self.temp(house)]).chain(devices).collect();
+                // As root's own, the disks would be there to be read.
+                let hidden = room.hidden.iter().cloned().chain(["/dev".into()]).collect();
+                (writable, room.shown(), hidden)
             }
         };
         let inner = Inner {
@@ -500,6 +540,7 @@ impl Sandbox {
             ports: line.map(|line| line.ports.clone()).unwrap_or_default(),
             limits: own,
             writable,
+            readable,
             hidden,
             seccomp: true,
             command: program,

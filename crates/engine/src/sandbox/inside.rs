@@ -1,17 +1,23 @@
 //! The stages of ralph around a boxed program.
 
-#![expect(unsafe_code, reason = "two calls of the C library that nobody wraps")]
+#![expect(unsafe_code, reason = "calls of the C library that nobody wraps")]
 
 use std::convert::Infallible;
 use std::ffi::{OsString, c_int, c_long};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::os::fd::BorrowedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::Command;
 
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities,
+};
 
+use super::caches::NOTHING;
 use super::net::bridge;
 use super::stages::{Inner, Limits, Outer};
 use super::{fence, seccomp};
@@ -24,6 +30,9 @@ unsafe extern "C" {
 /// `landlock_create_ruleset`, the same number on every architecture, and its flag that asks for the version.
 const LANDLOCK: (c_long, u32) = (444, 1);
 
+/// `close_range`, the same number on every architecture, and its flag that closes at the next program.
+const CLOSE_RANGE: (c_long, c_long) = (436, 4);
+
 const SIG_DFL: usize = 0;
 const SIG_IGN: usize = 1;
 
@@ -35,6 +44,24 @@ pub(super) fn landlock_version() -> i64 {
     // SAFETY: with this flag the kernel takes neither attributes nor a size, and answers with a number.
     let version = unsafe { syscall(LANDLOCK.0, std::ptr::null::<u8>(), 0_usize, LANDLOCK.1) };
     version.max(0)
+}
+
+/// Files that whoever started ralph had left open stay outside: a program could read and write them
+/// whatever its box shows.
+fn leave_files() {
+    let (first, last): (c_long, c_long) = (3, c_long::from(u32::MAX));
+    // SAFETY: it marks files of this process, which nothing here uses, to be closed at the next program.
+    let marked = unsafe { syscall(CLOSE_RANGE.0, first, last, CLOSE_RANGE.1) };
+    if marked == 0 {
+        return;
+    }
+    for entry in std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten() {
+        let number = entry.file_name().to_str().and_then(|name| name.parse::<c_int>().ok());
+        let Some(number) = number.filter(|number| *number > 2) else { continue };
+        // SAFETY: the file is only looked at while this call lasts; one that is gone is an error.
+        let file = unsafe { BorrowedFd::borrow_raw(number) };
+        let _ = fcntl_setfd(file, FdFlags::CLOEXEC);
+    }
 }
 
 fn set_signals(handler: usize) {
@@ -60,7 +87,27 @@ pub fn outer(outer: &Outer) -> io::Result<Infallible> {
         file.write_all(b"0")?;
     }
     set_signals(SIG_IGN);
-    become_program(&outer.command)
+    leave_files();
+    become_program(&without_gone(&outer.command))
+}
+
+/// Leaves out what hides something that has gone meanwhile, such as the socket of a program that ended:
+/// the box could not be made.
+fn without_gone(command: &[OsString]) -> Vec<OsString> {
+    let mut left = Vec::with_capacity(command.len());
+    let mut rest = command;
+    while let Some((word, after)) = rest.split_first() {
+        if let [how, from, to, ..] = rest
+            && (how == "--ro-bind" && Path::new(from).ends_with(NOTHING))
+            && Path::new(to).symlink_metadata().is_err()
+        {
+            rest = &rest[3..];
+            continue;
+        }
+        left.push(word.clone());
+        rest = after;
+    }
+    left
 }
 
 /// Limits itself and becomes the program, or stays beside it and carries its connections out. Returns only
@@ -70,15 +117,28 @@ pub fn inner(inner: &Inner) -> io::Result<Infallible> {
         return carry(inner, socket);
     }
     limit(&inner.limits);
+    give_up_capabilities();
     rustix::thread::set_no_new_privs(true)?;
     if !inner.writable.is_empty() || !inner.hidden.is_empty() {
-        fence::apply(&inner.writable, &inner.hidden)?;
+        fence::apply(&inner.writable, &inner.readable, &inner.hidden)?;
     }
     if inner.seccomp {
         seccomp::apply()?;
     }
     set_signals(SIG_DFL);
     become_program(&inner.command)
+}
+
+/// Root without them is an ordinary user who owns root's files. Where nothing can be mounted this is what
+/// keeps root from devices and from the memory of others.
+fn give_up_capabilities() {
+    for capability in CapabilitySet::all().iter() {
+        // Only whoever has the right to may, and nobody else has any to give up.
+        let _ = remove_capability_from_bounding_set(capability);
+    }
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    let _ = set_capabilities(None, sets);
 }
 
 /// Starts the program by a stage of its own, and serves it until it ends; then everything in the box ends.
@@ -111,5 +171,21 @@ fn limit(limits: &Limits) {
     }
     if let Some(size) = limits.file_size {
         set(Resource::Fsize, size);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hides_something_that_is_gone_is_left_out() {
+        let there = tempfile::NamedTempFile::new().unwrap();
+        let words = |path: &Path| -> Vec<OsString> {
+            let hides = ["--ro-bind", "/caches/.nothing"].map(OsString::from);
+            hides.into_iter().chain([path.into(), "--proc".into(), "/proc".into()]).collect()
+        };
+        assert_eq!(without_gone(&words(there.path())), words(there.path()));
+        assert_eq!(without_gone(&words(Path::new("/not/there"))), ["--proc", "/proc"]);
     }
 }

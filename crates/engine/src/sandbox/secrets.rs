@@ -137,6 +137,22 @@ pub(super) fn sockets() -> Vec<PathBuf> {
     found.into_iter().filter(stays).collect()
 }
 
+/// Whether a box gets as far as this at all. It has no rights beyond those of a user: so of folders that
+/// are closed to others root's own boxes see nothing either, and could mount nothing in them.
+pub(super) fn is_in_reach(path: &Path) -> bool {
+    let user = rustix::process::getuid().as_raw();
+    let groups = rustix::process::getgroups().unwrap_or_default();
+    path.ancestors().skip(1).all(|folder| {
+        folder.metadata().is_ok_and(|found| {
+            let mode = found.mode();
+            let of_group = || groups.iter().any(|group| group.as_raw() == found.gid());
+            mode & 0o001 != 0
+                || (mode & 0o100 != 0 && found.uid() == user)
+                || (mode & 0o010 != 0 && of_group())
+        })
+    })
+}
+
 fn named_sockets(listed: &str) -> impl Iterator<Item = PathBuf> {
     let name = |line: &str| {
         let (_, name) = line.split_once(" /")?;
@@ -165,6 +181,20 @@ mod tests {
         assert!(
             !hidden.contains(&home.join(".config/gh")) && !hidden.contains(&home.join(".gnupg"))
         );
+    }
+
+    #[test]
+    fn what_lies_in_a_folder_of_somebody_else_is_out_of_reach() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let folder = tempfile::tempdir().unwrap();
+        let closed = folder.path().join("closed");
+        std::fs::create_dir(&closed).unwrap();
+        assert!(is_in_reach(&closed.join("socket")));
+        // Only root can give a folder away.
+        if chown(&closed, Some(65_534), Some(65_534)).is_ok() {
+            std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700)).unwrap();
+            assert!(is_in_reach(&closed) && !is_in_reach(&closed.join("socket")));
+        }
     }
 
     #[test]

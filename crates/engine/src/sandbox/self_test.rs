@@ -96,13 +96,14 @@ pub(super) fn run(sandbox: &Sandbox, house: &House) -> Result<(), String> {
     let (outside, hidden) = (folder.path().join("outside"), folder.path().join("hidden"));
     fs::create_dir(&outside).map_err(text)?;
     fs::create_dir(&hidden).map_err(text)?;
+    // Not where sessions write: what one left there must not make the next run do without a box.
+    let allowed = folder.path().join("allowed");
+    fs::create_dir(&allowed).map_err(text)?;
     let secret = hidden.join("secret");
     fs::write(&secret, "canary").map_err(text)?;
     let name = format!("ralph-self-test-{}", std::process::id());
     let listener = SocketAddr::from_abstract_name(name.as_bytes())
         .and_then(|address| UnixListener::bind_addr(&address));
-    let allowed = house.caches.of_name("self-test");
-    fs::create_dir_all(&allowed).map_err(text)?;
     let tries = Tries {
         outside,
         secret,
@@ -123,14 +124,13 @@ pub(super) fn run(sandbox: &Sandbox, house: &House) -> Result<(), String> {
         kind: Kind::Judge,
         worktree: house.project.root.clone(),
         writable: vec![],
-        binds: vec![Bind::readable(&tries.outside)],
+        binds: vec![Bind::readable(&tries.outside), Bind::writable(&tries.allowed)],
         read_only: vec![],
         environment: vec![],
     };
     let tested = Sandbox::like(sandbox, house);
     let wrapped = tested.wrap(command, &guest).map_err(text)?;
     let ran = crate::probe::run_spec(&wrapped.command, PATIENCE);
-    let _ = fs::remove_dir(&tries.allowed);
     match ran.end {
         Ended::Exited(0) => Ok(()),
         Ended::TimedOut => Err("the self-test did not end".to_owned()),

@@ -51,6 +51,8 @@ pub struct Inner {
     pub limits: Limits,
     /// Where the program may write; nothing at all is no Landlock.
     pub writable: Vec<PathBuf>,
+    /// What it may read although it lies in what follows.
+    pub readable: Vec<PathBuf>,
     /// What it may not even read. Only where nothing can be mounted.
     pub hidden: Vec<PathBuf>,
     /// The socket of the proxy, where the box has a network of its own.
@@ -106,6 +108,9 @@ impl Inner {
         for path in &self.writable {
             say("--writable", path.into());
         }
+        for path in &self.readable {
+            say("--readable", path.into());
+        }
         for path in &self.hidden {
             say("--hidden", path.into());
         }
@@ -134,6 +139,10 @@ impl Inner {
                 "--file-size" => number().map(|n| read.limits.file_size = Some(n)).is_some(),
                 "--writable" => {
                     read.writable.push(value.into());
+                    true
+                }
+                "--readable" => {
+                    read.readable.push(value.into());
                     true
                 }
                 "--hidden" => {
@@ -188,6 +197,7 @@ mod tests {
         let inner = Inner {
             limits: Limits { processes: 7, memory: Some(8), file_size: Some(9) },
             writable: vec!["/w".into(), "--".into()],
+            readable: vec!["/r".into()],
             hidden: vec!["/h".into()],
             proxy: Some("/p".into()),
             ports: vec![1, 65535],

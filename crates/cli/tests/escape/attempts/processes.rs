@@ -31,7 +31,10 @@ pub(super) const ALL: &[Attempt] = &[
         let left: Vec<String> = left.collect();
         match left.is_empty() {
             true => Err(no("there are none")),
-            false => Ok(()),
+            false => {
+                println!("left open: {left:?}");
+                Ok(())
+            }
         }
     }),
     held("root_of_others", "files by /proc/PID/root", |aim| {
@@ -78,7 +81,7 @@ pub(super) const ALL: &[Attempt] = &[
     held("capabilities", "rights beyond those of an ordinary user", |_| {
         let status = fs::read_to_string("/proc/self/status")?;
         let has = |name: &str| status.lines().any(|line| line.starts_with(name) && !zero(line));
-        found(has("CapEff:") || has("CapPrm:") || has("CapBnd:"), "it has none")
+        found(has("CapEff:") || has("CapPrm:"), "it has none")
     }),
     held("set_user_id", "programs that run as their owner", |_| {
         let status = fs::read_to_string("/proc/self/status")?;
@@ -106,23 +109,27 @@ pub(super) const ALL: &[Attempt] = &[
         let wrote = |path: &Path| OpenOptions::new().append(true).open(path).is_ok();
         found(files.any(wrote), "they are only to be read")
     }),
-    held("store_read", "the store", |aim| {
+    lets("store_read", "the store", |aim| {
         let text = fs::read(aim.repo(".ralph/progress.db"))?;
         found(!text.is_empty(), "it is empty")
     }),
-    held("store_write", "the store, to write", |aim| {
+    lets("store_write", "the store, to write", |aim| {
         OpenOptions::new().append(true).open(aim.repo(".ralph/progress.db")).map(drop)
     }),
-    held("state_read", "the state of the run", |aim| {
+    lets("state_read", "the state of the run", |aim| {
         fs::read(aim.repo(".ralph/state.toml")).map(drop)
     }),
-    held("state_write", "the same, to write", |aim| {
+    lets("state_write", "the same, to write", |aim| {
         OpenOptions::new().append(true).open(aim.repo(".ralph/state.toml")).map(drop)
     }),
-    held("lock_read", "the lock of the run", |aim| fs::read(aim.repo(".ralph/run.lock")).map(drop)),
-    held("logs_read", "the logs of runs", |aim| {
-        let first = fs::read_dir(aim.repo(".ralph/logs"))?.next();
-        found(first.is_some(), "there are none")
+    lets("lock_read", "the lock of the run", |aim| fs::read(aim.repo(".ralph/run.lock")).map(drop)),
+    lets("logs_read", "the logs of runs", |aim| {
+        // The files of its own prompt are there.
+        let runs = fs::read_dir(aim.repo(".ralph/logs"))?.flatten();
+        let mut files =
+            runs.flat_map(|run| fs::read_dir(run.path()).into_iter().flatten().flatten());
+        let told = |entry: fs::DirEntry| entry.path().extension().is_some_and(|end| end == "jsonl");
+        found(files.any(told), "no journal is there")
     }),
     held("other_worktree_read", "another worktree", |aim| {
         finds_secret(aim, &aim.path("other").join("secret.txt"))
