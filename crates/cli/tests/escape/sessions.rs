@@ -23,6 +23,9 @@ fn all_are_refused(who: Who) {
             assert!(tried.contains_key(attempt.name), "{} was not tried", attempt.name);
         }
     }
+    for known in sockets_known() {
+        assert!(tried[*known].0, "{known} is held now: say so in docs/sandbox.md");
+    }
     assert_eq!(ended.code, 0, "{}", ended.said);
     let after = world.picture();
     let changed: Vec<_> =

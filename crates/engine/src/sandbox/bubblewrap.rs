@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::house::{Mount, Room};
+use super::room::{Mount, Room};
 
 /// The uid and gid that boxed programs of root have: some agents refuse to do anything as root.
 const NOBODY_SPECIAL: &str = "1000";

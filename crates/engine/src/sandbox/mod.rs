@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `level` | the levels by name |
 //! | `house` | what is the same for all boxes of a run, and the room for each guest |
+//! | `room` | what a box shows, as plain data |
 //! | `secrets` | what no box shows |
 //! | `caches` | the folders that tools write in, and what they are seeded with |
 //! | `state` | the files of an agent: shown, copied in, and taken back |
@@ -36,6 +37,7 @@ mod house;
 pub mod inside;
 mod level;
 pub mod net;
+mod room;
 pub mod seatbelt;
 #[cfg(target_os = "linux")]
 mod seccomp;
@@ -48,8 +50,9 @@ mod wire;
 pub use caches::Caches;
 pub use choose::{Choice, Unavailable, choose, likely};
 pub use guard::Guard;
-pub use house::{Guest, House, Kind, Room, Sandbox, Wrapped};
+pub use house::{Guest, House, Kind, Sandbox, Wrapped};
 pub use level::{Level, Wanted};
+pub use room::Room;
 pub use stages::Limits;
 pub use state::AgentState;
 pub use wire::Network;

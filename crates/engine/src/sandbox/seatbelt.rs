@@ -7,7 +7,8 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::house::{EMPTY, Guest, House, Mount, Room};
+use super::house::{EMPTY, Guest, House};
+use super::room::{Mount, Room};
 use crate::process::CommandSpec;
 
 /// The program that puts another one behind a profile.
