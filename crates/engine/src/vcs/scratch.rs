@@ -62,13 +62,7 @@ impl<'a> Scratch<'a> {
     /// taken in. Ignored files stay out, unless the commit has them.
     pub(super) fn overlay(&self, head: Option<&str>) -> Result<Vec<String>, GitError> {
         match head {
-            // Mostly nothing is staged, and asking is far cheaper than reading every tree. Unlike a
-            // plain read, a reset keeps what is known about files that are as committed, and which
-            // paths a sparse checkout leaves out.
-            Some(head) if !self.changes_from(head)?.is_empty() => {
-                self.git(&["read-tree", "--reset", head]).run()?;
-            }
-            Some(_) => {}
+            Some(head) => self.reset_to(head)?,
             None => {
                 self.git(&["read-tree", "--empty"]).run()?;
             }
@@ -91,6 +85,31 @@ impl<'a> Scratch<'a> {
             },
             Err(error) => Err(error),
         }
+    }
+
+    /// Makes the index what a commit has.
+    pub(super) fn reset_to(&self, commit: &str) -> Result<(), GitError> {
+        // Mostly nothing is staged, and asking is far cheaper than reading every tree. Unlike a
+        // plain read, a reset keeps what is known about files that are as committed, and which
+        // paths a sparse checkout leaves out.
+        let staged = self.changes_from(commit)?;
+        if staged.is_empty() {
+            return Ok(());
+        }
+        let reset = || self.git(&["read-tree", "--reset", commit]).run().map(drop);
+        match reset() {
+            Err(GitError::Failed { message, .. }) if message.contains("not uptodate") => {}
+            other => return other,
+        }
+        // A file that is not to be looked at, such as a plan, was committed all the same.
+        let known = staged.iter().filter(|change| change.to.is_some());
+        let mut paths = Vec::new();
+        for change in known {
+            paths.extend_from_slice(&change.path);
+            paths.push(0);
+        }
+        self.git(&["update-index", "--no-skip-worktree", "-z", "--stdin"]).input(&paths).run()?;
+        reset()
     }
 
     /// The tree of this index.

@@ -8,6 +8,7 @@ use super::entries::zeros;
 use super::git::GitError;
 use super::in_place::{GitVcs, lock};
 use super::private::Landing;
+use super::scratch::Scratch;
 use crate::ports::{Candidate, RunBase};
 use crate::run::crash;
 
@@ -105,7 +106,7 @@ impl GitVcs {
                 let head = self.signed(at.head.as_deref(), &head)?;
                 // Before HEAD: what is seen in between is the work as if it were staged, and seen again it
                 // is moved again.
-                self.git(&["read-tree", "--reset", &head]).run()?;
+                Scratch::at(self.worktree(), &self.index).reset_to(&head)?;
                 crash::point("commits-mirrored");
                 let before = at.head.clone().unwrap_or_else(|| zeros(&head));
                 let mut arguments = vec!["update-ref", "-m", "ralph: what a session committed"];

@@ -56,7 +56,7 @@ fn s4_8_commits_have_the_name_of_the_worktree() {
 }
 
 /// An agent that commits its copy of the plan with its work.
-const COMMITS_PLAN: &str = "works; sed -i \"s/\\[ \\] $title/[x] $title/\" IMPLEMENTATION_PLAN.md
+pub(super) const COMMITS_PLAN: &str = "works; sed -i \"s/\\[ \\] $title/[x] $title/\" IMPLEMENTATION_PLAN.md
 git update-index --no-skip-worktree IMPLEMENTATION_PLAN.md 2>/dev/null
 git add -A; git add -f IMPLEMENTATION_PLAN.md; GIT_AUTHOR_DATE=2020-02-02T02:02:02Z git commit -qm \"$title\"
 test $k = 2 && { echo later >> more.txt; git add -A; git add -f IMPLEMENTATION_PLAN.md; git commit -qm later; }

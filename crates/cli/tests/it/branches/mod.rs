@@ -5,6 +5,8 @@ mod claude;
 mod commits;
 mod ends;
 mod killed;
+#[cfg(target_os = "linux")]
+mod own_git;
 mod places;
 mod plan;
 mod pull_requests;
