@@ -122,7 +122,8 @@ fn others_in(asked: &Look, common: &Path, head: Option<&String>) -> Result<Vec<S
             }
         }
     }
-    let packed = std::fs::read_to_string(common.join("packed-refs")).unwrap_or_default();
+    let packed = std::fs::read(common.join("packed-refs")).unwrap_or_default();
+    let packed = String::from_utf8_lossy(&packed).into_owned();
     let packed = packed.lines().filter_map(|line| line.split_once(' '));
     found.extend(
         packed.filter(|(_, name)| !name.starts_with("refs/ralph/")).map(|(id, _)| id.to_owned()),

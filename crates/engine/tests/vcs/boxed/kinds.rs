@@ -73,6 +73,25 @@ fn in_a_shallow_clone() {
 }
 
 #[test]
+fn with_a_git_directory_elsewhere() {
+    if no_boxes() {
+        return;
+    }
+    let repo = Repo::new();
+    let elsewhere = repo.folder().join("elsewhere.git").display().to_string();
+    repo.git(&["init", "--quiet", "--template=", "--separate-git-dir", &elsewhere]);
+    assert!(repo.path(".git").is_file());
+    let world = World::new(repo);
+    let own = world.session("echo 1 > one.txt; git add -A; git commit -qm one; git rev-parse HEAD");
+    let candidate = world.vcs.candidate(&world.base).unwrap();
+    assert_eq!(candidate.taken, Some(own.clone()));
+    world.vcs.commit(&world.base, &candidate, "subject", "").unwrap();
+    assert_eq!(world.repo.git(&["rev-parse", "HEAD"]), own);
+    assert_eq!(world.repo.status(), "");
+    world.quiet();
+}
+
+#[test]
 fn with_objects_of_another_repository() {
     if no_boxes() {
         return;
