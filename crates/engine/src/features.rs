@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::FeatureName;
 
-use crate::project::{Project, write_atomically};
+use crate::project::{Project, refuse_link_out, write_atomically};
 
 /// Why a text of a feature is of no use yet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -107,7 +107,7 @@ impl FeatureFiles {
             }
             Err(error) => return Some(TextFault::Unreadable(error.to_string())),
         }
-        match std::fs::read(path).map(String::from_utf8) {
+        match refuse_link_out(path).and_then(|()| std::fs::read(path)).map(String::from_utf8) {
             Err(error) => Some(TextFault::Unreadable(error.to_string())),
             Ok(Err(_)) => Some(TextFault::Unreadable("it is not UTF-8 text".to_owned())),
             Ok(Ok(text)) if text.trim().is_empty() => Some(TextFault::Blank),
@@ -118,7 +118,7 @@ impl FeatureFiles {
 
     /// The text of a file, or `None` when there is none.
     pub fn read(path: &Path) -> io::Result<Option<String>> {
-        match std::fs::read_to_string(path) {
+        match refuse_link_out(path).and_then(|()| std::fs::read_to_string(path)) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),

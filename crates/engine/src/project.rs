@@ -188,6 +188,21 @@ impl Project {
     }
 }
 
+/// Refuses a file of a repository that is a link out of it, or lies behind one. Sessions write such files:
+/// what a link shows must not get by us into the next prompt.
+pub fn refuse_link_out(path: &Path) -> io::Result<()> {
+    let real_folder = |folder: &&Path| folder.canonicalize().is_ok_and(|real| real == **folder);
+    let mut folders = path.ancestors().skip(1).filter(real_folder);
+    let root = folders.find(|folder| folder.join(".git").exists());
+    match (root, path.canonicalize()) {
+        (Some(root), Ok(real)) if !real.starts_with(root) => {
+            let why = "it is a symbolic link that leads out of the repository";
+            Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The directory that a `.git` file names.
 fn target_of(worktree: &Path, file: &Path) -> Result<PathBuf, ProjectError> {
     let broken = |reason: String| ProjectError::BrokenLink { file: file.to_owned(), reason };
@@ -299,6 +314,34 @@ pub fn halves(path: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_out_of_a_repository_is_refused_and_one_within_is_not() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let repo = base.join("repo");
+        for path in ["repo/.git", "repo/docs", "other/.git"] {
+            std::fs::create_dir_all(base.join(path)).unwrap();
+        }
+        for path in ["repo/docs/a.md", "other/a.md"] {
+            std::fs::write(base.join(path), "x").unwrap();
+        }
+        symlink("docs/a.md", repo.join("within.md")).unwrap();
+        symlink(base.join("other/a.md"), repo.join("out.md")).unwrap();
+        symlink(base.join("other"), repo.join("behind")).unwrap();
+        for (name, good) in [
+            ("docs/a.md", true),
+            ("within.md", true),
+            ("missing.md", true),
+            ("out.md", false),
+            ("behind/a.md", false),
+        ] {
+            assert_eq!(refuse_link_out(&repo.join(name)).is_ok(), good, "{name}");
+        }
+        // A file outside of any repository is somebody's own choice.
+        assert!(refuse_link_out(&base.join("elsewhere.md")).is_ok());
+    }
 
     #[test]
     fn only_what_was_half_written_is_swept() {

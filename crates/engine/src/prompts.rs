@@ -17,6 +17,8 @@ use ralph_core::text::printable;
 
 pub use error::{TemplateError, TemplateFault};
 
+use crate::project::refuse_link_out;
+
 /// What `ralph init` writes as `PROMPT_build.md`. Unchanged, it says what ralph says without it.
 pub const DEFAULT_BUILD_TEMPLATE: &str = include_str!("prompts/build.md");
 
@@ -131,7 +133,7 @@ impl Template {
 
     /// Reads a template from a file; `None` if there is no such file.
     pub fn load(path: &Path) -> Result<Option<Self>, TemplateError> {
-        let bytes = match std::fs::read(path) {
+        let bytes = match refuse_link_out(path).and_then(|()| std::fs::read(path)) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(TemplateError::Unreadable { path: path.to_owned(), source }),

@@ -63,3 +63,25 @@ fn a_folder_of_ralph_that_is_a_link_is_not_followed() {
     assert!(said.contains("is a symbolic link"), "{said}");
     assert!(!world.path("outside/skills").exists(), "{said}");
 }
+
+/// What a session may not read, the loop must not read for it.
+#[test]
+fn a_prompt_that_a_session_turned_into_a_link_is_not_read_to_the_next_one() {
+    if !has_boxes("a prompt that is a link") {
+        return;
+    }
+    let world = World::new(Who::Me, "full");
+    world.aim("");
+    world.set_agent("ln -s \"$HOME/.ssh/id_ed25519\" PROMPT_build.md");
+    let first = world.build(&[]);
+    assert_eq!(first.code, 0, "{}", first.said);
+    assert!(world.repo("PROMPT_build.md").is_symlink());
+    world.set_agent(
+        "tr '\\0' '\\n' < agent.argv | while read f; do echo $f; cat $f; done > told.txt 2>&1",
+    );
+    world.env.task(&["add", "again", "--id", "again"]);
+    let second = world.ralph(&["build", "--task", "again", "--once"]);
+    let told = fs::read_to_string(world.repo("told.txt")).unwrap_or_default();
+    assert!(!told.contains(&world.secret), "{told}");
+    assert!(second.said.contains("leads out of the repository"), "{}", second.said);
+}

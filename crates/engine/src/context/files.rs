@@ -12,7 +12,7 @@ use ralph_core::task::Refusal;
 
 use crate::features::FeatureFiles;
 use crate::ports::{Scope, Store, StoreError};
-use crate::project::Project;
+use crate::project::{Project, refuse_link_out};
 
 /// The part of a `SKILL.md` that is looked at: its front matter is at the start.
 const MAX_FRONT: u64 = 64 << 10;
@@ -168,6 +168,7 @@ impl Skills {
 
 /// The first `most` bytes of a regular file. Anything else could keep us waiting for ever.
 fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    refuse_link_out(path)?;
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
     }
