@@ -18,12 +18,10 @@ fn stubborn(world: &World) {
     world.set_agent(&STUBBORN.replace("NUMBER", &world.number));
 }
 
-fn start(world: &World, extra: &[&str]) -> Child {
-    let mut arguments = vec!["build", "--task", "mine"];
-    arguments.extend(extra);
+fn start(world: &World) -> Child {
     let _ = fs::remove_file(world.repo("ready.txt"));
     let said = fs::File::create(world.path("said.txt")).unwrap();
-    let mut command = world.command(&arguments);
+    let mut command = world.command(&["build", "--task", "mine"]);
     command.stdin(Stdio::null()).stdout(said.try_clone().unwrap()).stderr(said);
     let child = command.spawn().unwrap();
     wait_until("the session is ready", PATIENCE, || world.repo("ready.txt").exists());
@@ -51,7 +49,7 @@ fn a_boxed_session_hears_the_first_interrupt_and_may_finish() {
         "trap 'heard=1' INT\ntouch ready.txt\n\
          until [ \"$heard\" ]; do sleep 0.05; done\ntouch heard.txt\n",
     );
-    let mut run = start(&world, &[]);
+    let mut run = start(&world);
     send_signal("INT", run.id());
     wait_until("the session has heard it", PATIENCE, || world.repo("heard.txt").exists());
     let end = run.wait().unwrap();
@@ -68,8 +66,8 @@ fn a_boxed_session_that_ignores_everything_is_gone_with_all_that_it_started() {
     }
     let world = World::new(Who::Me, "full");
     stubborn(&world);
-    let mut run = start(&world, &[]);
-    assert!(!world.left().is_empty(), "the agent and its grandchild are there");
+    let mut run = start(&world);
+    wait_until("its grandchild is there", PATIENCE, || !world.left().is_empty());
     let clock = Instant::now();
     send_signal("TERM", run.id());
     let end = run.wait().unwrap();
@@ -86,7 +84,8 @@ fn kill_9_of_a_run_leaves_nothing_of_its_box() {
     let world = World::new(Who::Me, "full");
     stubborn(&world);
     for _ in 0..times(20, 100) {
-        let mut run = start(&world, &[]);
+        let mut run = start(&world);
+        wait_until("its grandchild is there", PATIENCE, || !world.left().is_empty());
         send_signal("KILL", run.id());
         run.wait().unwrap();
         nothing_is_left(&world);
