@@ -64,6 +64,12 @@ pub(super) fn of_run(
     let choice =
         sandbox::choose(wanted(config), house, &environment.search_path).map_err(refused)?;
     let mut text = choice.text;
+    match config.text("sandbox.network.policy") {
+        _ if choice.sandbox.level() != Level::Full => {}
+        "deny" => text.push_str("; the network is closed but for the model"),
+        "allowlist" => text.push_str("; of the network only what is listed"),
+        _ => {}
+    }
     if let Some(next) = &choice.next {
         text.push_str(&format!("; {}", better(next)));
     }

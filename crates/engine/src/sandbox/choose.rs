@@ -34,8 +34,7 @@ pub struct Unavailable {
 fn words(level: Level) -> &'static str {
     match level {
         Level::Full => {
-            "writes only in the worktree, temporary files and caches; secrets, the store and other \
-             worktrees are out of sight; a git directory of its own"
+            "writes only in the worktree, temporary files and caches; secrets are out of sight"
         }
         Level::Seatbelt => {
             "writes only in the worktree, temporary files and caches; secrets unreadable"

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_denies_what_it_does_not_allow() {
+    fn s1_25_the_profile_lets_sessions_write_in_their_worktree_and_not_in_what_is_ours() {
         let (_folder, house, guest) = made();
         let text = profile(&house, &guest, &house.room(&guest));
         assert!(text.starts_with("(version 1)\n(deny default)\n"));

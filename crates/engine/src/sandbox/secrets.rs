@@ -4,11 +4,6 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::clock;
-
-/// A socket that is as old as this stays.
-const SETTLED_MS: i64 = 30_000;
-
 /// Below a home.
 const OF_PERSON: [&str; 62] = [
     ".ssh",
@@ -128,13 +123,7 @@ fn host_keys() -> impl Iterator<Item = PathBuf> {
 pub(super) fn sockets() -> Vec<PathBuf> {
     let listed = std::fs::read("/proc/net/unix").unwrap_or_default();
     let found: BTreeSet<PathBuf> = named_sockets(&String::from_utf8_lossy(&listed)).collect();
-    // One that comes and goes may be gone when its place is to be covered: then there would be no box.
-    let now = clock::now();
-    let stays = |path: &PathBuf| {
-        let made = path.symlink_metadata().map(|found| found.mtime().saturating_mul(1000));
-        made.is_ok_and(|made| now.as_millis() - made > SETTLED_MS)
-    };
-    found.into_iter().filter(stays).collect()
+    found.into_iter().filter(|path| path.symlink_metadata().is_ok()).collect()
 }
 
 /// Whether a box gets as far as this at all. It has no rights beyond those of a user: so of folders that
