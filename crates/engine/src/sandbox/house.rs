@@ -182,10 +182,12 @@ impl House {
         for program in &self.programs {
             let real = program.canonicalize().ok();
             for file in [Some(program.clone()), real].into_iter().flatten() {
-                let Some(folder) = file.parent() else { continue };
-                if room.is_hidden(folder) {
-                    room.show(Bind::readable(folder));
-                }
+                let Some(folder) = file.parent().filter(|folder| room.is_hidden(folder)) else {
+                    continue;
+                };
+                // What lies beside a program belongs to it, but not in a folder that everybody uses.
+                let shared = EMPTY.iter().any(|shared| folder == Path::new(shared));
+                room.show(Bind::readable(if shared { &file } else { folder }));
             }
         }
     }

@@ -36,6 +36,8 @@ pub(super) const BLOCKED: i32 = 7;
 /// What the person had not committed, and never does.
 const PERSONAL: [(&str, &str); 2] =
     [("notes.txt", "first\nnot committed\n"), ("mine.txt", "mine\n")];
+/// What sessions in a box may write in is made before they are shown it.
+const BOXES: [&str; 3] = ["box", "skills", "features"];
 /// What may lie in `.ralph/`.
 const OWN: [&str; 4] = ["logs", "progress.db", "run.lock", "state.toml"];
 
@@ -383,7 +385,12 @@ impl World {
         }
         for name in names(&self.file(".ralph")) {
             let markers = name == "worktrees" && names(&self.file(".ralph/worktrees")).is_empty();
-            if !OWN.contains(&name.as_str()) && !name.starts_with("progress.db-") && !markers {
+            let boxes = BOXES.contains(&name.as_str());
+            if !OWN.contains(&name.as_str())
+                && !name.starts_with("progress.db-")
+                && !markers
+                && !boxes
+            {
                 found.wrong.push(format!(".ralph/{name} was left"));
             }
         }
