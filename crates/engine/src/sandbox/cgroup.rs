@@ -3,11 +3,18 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::stages::Limits;
 
 /// Where control groups are mounted.
 const MOUNTED: &str = "/sys/fs/cgroup";
+
+/// How they are named, before the pid.
+const PREFIX: &str = "ralph-";
+
+/// No two boxes of a process have the same.
+static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// The groups of one box. Removed when this is dropped; that needs everybody in them to be gone.
 #[derive(Debug, Default)]
@@ -19,7 +26,9 @@ pub(super) struct Groups {
 
 impl Groups {
     /// Makes them. What cannot be limited this way is left to others.
-    pub(super) fn make(name: &str, limits: &Limits) -> Self {
+    pub(super) fn make(limits: &Limits) -> Self {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = &format!("{PREFIX}{}-{number}", std::process::id());
         let mut groups = Self::default();
         let limit = |most: u64| (most > 0).then(|| most.to_string());
         let processes = limit(limits.processes);
@@ -78,12 +87,16 @@ fn own_second(mounted: &Path) -> PathBuf {
     mounted.join(own)
 }
 
-/// Removes the groups that killed runs left: those whose names begin so and that nobody is in.
-pub(super) fn sweep(prefix: &str) {
+/// Removes the groups that killed runs left: those whose process is gone and that nobody is in.
+pub(super) fn sweep() {
     let mounted = Path::new(MOUNTED);
     for place in [own_second(mounted), mounted.join("pids"), mounted.join("memory")] {
         for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
-            if entry.file_name().to_string_lossy().starts_with(prefix) {
+            // One that a living run has just made is empty, too.
+            let name = entry.file_name();
+            let rest = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+            let pid = rest.and_then(|rest| rest.split('-').next()?.parse().ok());
+            if pid.is_some_and(|pid| !crate::process::runs(pid)) {
                 // One that somebody is in refuses.
                 let _ = std::fs::remove_dir(entry.path());
             }

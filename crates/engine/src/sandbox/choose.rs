@@ -115,7 +115,7 @@ fn made(level: Level, house: &House, search: &[PathBuf]) -> Result<Sandbox, Unav
         let why = "this kernel has no Landlock, or it is switched off".to_owned();
         return Err(refused(why, vec![], None));
     }
-    super::cgroup::sweep("ralph-");
+    super::cgroup::sweep();
     super::wire::sweep();
     let sandbox = Sandbox::new(level, house.clone(), bwrap);
     match super::self_test::run(&sandbox, house) {

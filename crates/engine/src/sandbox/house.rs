@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use ralph_core::agent::ProcessEnd;
 
@@ -267,7 +266,6 @@ pub struct Sandbox {
     house: Option<House>,
     bwrap: PathBuf,
     is_root: bool,
-    number: AtomicU32,
 }
 
 /// A command that runs in a box, and what has to be there as long.
@@ -287,18 +285,12 @@ pub struct Wrapped {
 impl Sandbox {
     /// No box.
     pub fn none() -> Self {
-        Self {
-            level: Level::None,
-            house: None,
-            bwrap: PathBuf::new(),
-            is_root: false,
-            number: AtomicU32::new(0),
-        }
+        Self { level: Level::None, house: None, bwrap: PathBuf::new(), is_root: false }
     }
 
     pub(super) fn new(level: Level, house: House, bwrap: PathBuf) -> Self {
         let is_root = rustix::process::getuid().is_root();
-        Self { level, house: Some(house), bwrap, is_root, number: AtomicU32::new(0) }
+        Self { level, house: Some(house), bwrap, is_root }
     }
 
     /// The same for another house.
@@ -372,9 +364,7 @@ impl Sandbox {
             Level::Full | Level::Landlock => {
                 let limits =
                     if guest.kind == Kind::Helper { Limits::default() } else { house.limits };
-                let number = self.number.fetch_add(1, Ordering::Relaxed);
-                let name = format!("ralph-{}-{number}", std::process::id());
-                let groups = super::cgroup::Groups::make(&name, &limits);
+                let groups = super::cgroup::Groups::make(&limits);
                 let line = wrapped.line.as_ref();
                 self.add_stages(house, (&room, line), limits, &groups, &mut wrapped.command);
                 wrapped._groups = groups;
