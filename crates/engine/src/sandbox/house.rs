@@ -178,6 +178,14 @@ impl House {
                 room.show(Bind::readable(path));
             }
         }
+        // What the person calls programs by, wherever that is.
+        let path = self.environment.iter().find(|(name, _)| name == "PATH");
+        for folder in path.iter().flat_map(|(_, path)| std::env::split_paths(path)) {
+            let shared = EMPTY.iter().any(|shared| folder == Path::new(shared));
+            if folder.is_absolute() && folder.is_dir() && !shared && room.is_hidden(&folder) {
+                room.show(Bind::readable(folder));
+            }
+        }
         for program in &self.programs {
             let real = program.canonicalize().ok();
             for file in [Some(program.clone()), real].into_iter().flatten() {
