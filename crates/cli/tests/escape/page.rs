@@ -10,13 +10,13 @@ use crate::attempts::{GROUPS, Landlock, sockets_known};
 const BEGIN: &str = "<!-- what was tried -->\n";
 const END: &str = "<!-- the end of what was tried -->\n";
 
-/// The groups whose outcome is a matter of the level; the network is a matter of its policy, and git has
-/// a directory of its own.
-const SHOWN: [(&str, &str); 4] = [
+/// The groups whose outcome is a matter of the level; the network is a matter of its policy.
+const SHOWN: [(&str, &str); 5] = [
     ("files", "Files"),
     ("processes", "Processes, and ralph's own files"),
     ("kernel", "The kernel"),
     ("sockets", "Sockets of other programs"),
+    ("repository", "The git directory, in the main worktree"),
 ];
 
 fn tables() -> String {

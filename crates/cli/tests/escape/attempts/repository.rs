@@ -1,40 +1,41 @@
-//! The real git directory: what is planted there is run by git outside of the box.
+//! The real git directory: what is planted there is run by git outside of the box. Landlock lets all of it
+//! through where the directory lies in the worktree: it cannot take a folder out of one that it allows.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 
-use super::{Aim, Attempt, held, lets};
+use super::{Aim, Attempt, lets};
 
 pub(super) const ALL: &[Attempt] = &[
-    held("git_config", "a setting of git that runs a program", |aim| {
+    lets("git_config", "a setting of git that runs a program", |aim| {
         append(aim, "config", "[core]\n\tfsmonitor = touch escaped\n")
     }),
-    held("git_hook", "a hook", |aim| {
+    lets("git_hook", "a hook", |aim| {
         fs::create_dir_all(aim.repo(".git/hooks"))?;
         fs::write(aim.repo(".git/hooks/pre-commit"), "#!/bin/sh\n")
     }),
-    held("git_worktree_config", "settings of one worktree", |aim| {
+    lets("git_worktree_config", "settings of one worktree", |aim| {
         fs::write(aim.repo(".git/config.worktree"), "[core]\n\tfsmonitor = touch escaped\n")
     }),
-    held("git_common_dir", "another common directory", |aim| {
+    lets("git_common_dir", "another common directory", |aim| {
         fs::write(aim.repo(".git/commondir"), "/tmp\n")
     }),
-    held("git_alternates", "objects from elsewhere", |aim| {
+    lets("git_alternates", "objects from elsewhere", |aim| {
         fs::create_dir_all(aim.repo(".git/objects/info"))?;
         fs::write(aim.repo(".git/objects/info/alternates"), "/tmp\n")
     }),
-    held("git_attributes", "attributes that name a filter", |aim| {
+    lets("git_attributes", "attributes that name a filter", |aim| {
         fs::create_dir_all(aim.repo(".git/info"))?;
         fs::write(aim.repo(".git/info/attributes"), "* filter=escaped\n")
     }),
-    held("git_foreign_ref", "a branch of somebody else", |aim| {
+    lets("git_foreign_ref", "a branch of somebody else", |aim| {
         fs::write(aim.repo(".git/refs/heads/foreign"), format!("{}\n", aim.text("commit")))
     }),
-    held("git_own_refs", "the refs of ralph", |aim| {
+    lets("git_own_refs", "the refs of ralph", |aim| {
         fs::create_dir_all(aim.repo(".git/refs/ralph/wip"))?;
         fs::write(aim.repo(".git/refs/ralph/wip/escaped"), format!("{}\n", aim.text("commit")))
     }),
-    held("git_other_worktree", "the files of another worktree", |aim| {
+    lets("git_other_worktree", "the files of another worktree", |aim| {
         fs::write(aim.repo(".git/worktrees/other/commondir"), "/tmp\n")
     }),
     lets("git_index", "the index of the worktree", |aim| {
