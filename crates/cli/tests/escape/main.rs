@@ -10,6 +10,7 @@
 
 mod attempts;
 mod caches;
+mod claude;
 mod commands;
 mod git;
 mod levels;

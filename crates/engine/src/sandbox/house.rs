@@ -23,6 +23,7 @@ pub(super) const BIN: &str = "/run/ralph/bin";
 /// Folders that are empty in a box.
 pub(super) const EMPTY: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 /// The devices that programs may write to where `/dev` is the machine's own.
+#[cfg(target_os = "linux")]
 const DEVICES: [&str; 9] = [
     "/dev/null",
     "/dev/zero",
