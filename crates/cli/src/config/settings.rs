@@ -117,7 +117,7 @@ pub static SETTINGS: &[Setting] = &[
     row("agent.build", EVERY_AGENT, EMPTY),
     row("agent.plan", EVERY_AGENT, EMPTY),
     row("agent.verify", EVERY_AGENT, EMPTY),
-    row("agent.env", TEXTS, NONE),
+    guarded("agent.env", TEXTS, NONE, Reach::UserOnly),
     by_preset("agent.timeout", &Kind::Duration),
     row("agent.silence", Kind::Duration, Lit::Text("15m")),
     row("agent.after_result", Kind::Duration, Lit::Text("30s")),

@@ -85,3 +85,22 @@ fn a_prompt_that_a_session_turned_into_a_link_is_not_read_to_the_next_one() {
     assert!(!told.contains(&world.secret), "{told}");
     assert!(second.said.contains("leads out of the repository"), "{}", second.said);
 }
+
+/// The file of the repository is a session's to write: it must not name secrets for the next one.
+#[test]
+fn no_session_names_the_variables_that_the_next_one_gets() {
+    if !has_boxes("variables that a session names") {
+        return;
+    }
+    let world = World::new(Who::Me, "full");
+    world.aim("");
+    world.env.task(&["add", "again", "--id", "again"]);
+    world.set_agent("printf '[agent]\\nenv = [\"DATABASE_URL\"]\\n' > ralph.toml");
+    let first = world.build(&[]);
+    assert_eq!(first.code, 0, "{}", first.said);
+    world.set_agent("env > variables.txt");
+    let second = world.ralph(&["build", "--task", "again", "--once"]);
+    assert!(second.said.contains("agent.env"), "{}", second.said);
+    let told = fs::read_to_string(world.repo("variables.txt")).unwrap_or_default();
+    assert!(!told.contains(&world.secret), "{told}");
+}
