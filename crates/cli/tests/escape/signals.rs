@@ -18,14 +18,24 @@ fn stubborn(world: &World) {
     world.set_agent(&STUBBORN.replace("NUMBER", &world.number));
 }
 
-fn start(world: &World) -> Child {
+/// A run that does not go on when its test has failed.
+struct Run(Child);
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start(world: &World) -> Run {
     let _ = fs::remove_file(world.repo("ready.txt"));
     let said = fs::File::create(world.path("said.txt")).unwrap();
     let mut command = world.command(&["build", "--task", "mine"]);
     command.stdin(Stdio::null()).stdout(said.try_clone().unwrap()).stderr(said);
-    let child = command.spawn().unwrap();
+    let run = Run(command.spawn().unwrap());
     wait_until("the session is ready", PATIENCE, || world.repo("ready.txt").exists());
-    child
+    run
 }
 
 fn nothing_is_left(world: &World) {
@@ -50,9 +60,9 @@ fn a_boxed_session_hears_the_first_interrupt_and_may_finish() {
          until [ \"$heard\" ]; do sleep 0.05; done\ntouch heard.txt\n",
     );
     let mut run = start(&world);
-    send_signal("INT", run.id());
+    send_signal("INT", run.0.id());
     wait_until("the session has heard it", PATIENCE, || world.repo("heard.txt").exists());
-    let end = run.wait().unwrap();
+    let end = run.0.wait().unwrap();
     let said = crate::world::all_said(&world);
     assert_eq!(end.code(), Some(130), "{said}");
     assert!(world.repo("work.txt").exists(), "it finished its work: {said}");
@@ -69,8 +79,8 @@ fn a_boxed_session_that_ignores_everything_is_gone_with_all_that_it_started() {
     let mut run = start(&world);
     wait_until("its grandchild is there", PATIENCE, || !world.left().is_empty());
     let clock = Instant::now();
-    send_signal("TERM", run.id());
-    let end = run.wait().unwrap();
+    send_signal("TERM", run.0.id());
+    let end = run.0.wait().unwrap();
     assert_eq!(end.code(), Some(130), "{}", crate::world::all_said(&world));
     assert!(clock.elapsed() < Duration::from_secs(30), "{:?}", clock.elapsed());
     nothing_is_left(&world);
@@ -86,8 +96,8 @@ fn kill_9_of_a_run_leaves_nothing_of_its_box() {
     for _ in 0..times(20, 100) {
         let mut run = start(&world);
         wait_until("its grandchild is there", PATIENCE, || !world.left().is_empty());
-        send_signal("KILL", run.id());
-        run.wait().unwrap();
+        send_signal("KILL", run.0.id());
+        run.0.wait().unwrap();
         nothing_is_left(&world);
     }
 }
