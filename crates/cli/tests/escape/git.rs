@@ -15,7 +15,6 @@ fn landlock_alone_lets_the_git_directory_of_the_main_worktree_be_changed() {
 }
 
 #[test]
-#[ignore = "until a session has a git directory of its own"]
 fn nothing_that_a_session_plants_gets_into_the_real_git_directory() {
     if !has_boxes("the real git directory") {
         return;

@@ -3,7 +3,6 @@
 use crate::world::{World, everybody, has_boxes};
 
 #[test]
-#[ignore = "until the policies of the network are carried out"]
 fn a_box_without_a_network_reaches_nobody() {
     if !has_boxes("a box without a network") {
         return;

@@ -1,18 +1,23 @@
 //! What the boxes of a run show: the guest for each session and gate.
 
 use std::fs::OpenOptions;
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
+use ralph_core::agent::ProcessEnd;
 use ralph_core::run::Port;
+use tokio::sync::watch;
 
 use super::crew::{Crew, Failed};
 use super::site::Site;
 use crate::agents::{Permissions, PromptBy, SessionSpec, script};
 use crate::ports::Bind;
-use crate::sandbox::{Guest, Kind, Wrapped};
+use crate::process::{CommandSpec, Ended, Listener, Mark, Stop, Watch, supervise};
+use crate::sandbox::{Guest, Kind, Wrapped, is_fleeting};
 use crate::socket::SessionSocket;
 
+/// How often a box is tried to be made.
+const TRIES: u32 = 3;
 /// How many refused connections of a program are told one by one.
 const TOLD: usize = 5;
 
@@ -41,6 +46,35 @@ impl Crew {
         }
         if refused.len() > TOLD {
             self.notice(format!("{} more connections were refused", refused.len() - TOLD));
+        }
+    }
+
+    /// Runs a program of a session or a judge to its end, in the box.
+    pub(super) async fn run_boxed(
+        &self,
+        (command, guest): (&CommandSpec, &Guest),
+        (watch, mark, stop): (&Watch, &Mark, watch::Receiver<Stop>),
+        listener: &mut dyn Listener,
+        mut raw: Option<&mut (dyn Write + Send)>,
+    ) -> Ended {
+        let mut again = TRIES;
+        loop {
+            again -= 1;
+            let boxed = match self.setup.sandbox.wrap(command.clone(), guest) {
+                Ok(boxed) => boxed,
+                Err(error) => {
+                    return Ended::never_ran(format!("the box could not be made: {error}"));
+                }
+            };
+            let written = raw.as_mut().map(|raw| &mut **raw as &mut (dyn Write + Send));
+            let ended = supervise(&boxed.command, watch, mark, listener, written, stop.clone());
+            let ended = boxed.told(ended.await);
+            self.close(&boxed);
+            // Something that was to be hidden may have gone away in the moment when it was.
+            match &ended.end {
+                ProcessEnd::NotStarted { error } if again > 0 && is_fleeting(error) => {}
+                _ => return ended,
+            }
         }
     }
 

@@ -14,7 +14,7 @@ use super::crew::Crew;
 use super::place::private_file;
 use super::setup::GateSpec;
 use crate::agents::set;
-use crate::process::{CommandSpec, Ended, Heard, Listener, Mark, Stop, Watch, supervise};
+use crate::process::{CommandSpec, Ended, Heard, Listener, Mark, Stop, Watch};
 use crate::sandbox;
 
 /// How much of a gate's output is looked at: this much of the beginning and of the end.
@@ -72,19 +72,14 @@ impl Crew {
         };
         let mark = Mark::new(&self.setup.project.root, u64::from(iteration));
         let mut output = GateOutput::new(private_file(log).ok(), &self.setup.secrets);
-        let wrapped = self.guest(&self.site(slot), sandbox::Kind::Judge).map(|mut guest| {
-            if place != guest.worktree {
-                guest.writable = vec![place.to_owned()];
+        let ended = match self.guest(&self.site(slot), sandbox::Kind::Judge) {
+            Ok(mut guest) => {
+                if place != guest.worktree {
+                    guest.writable = vec![place.to_owned()];
+                }
+                let watched = (&watch, &mark, stop);
+                self.run_boxed((&command, &guest), watched, &mut output, None).await
             }
-            self.setup.sandbox.wrap(command, &guest)
-        });
-        let ended = match wrapped {
-            Ok(Ok(boxed)) => {
-                let ended = supervise(&boxed.command, &watch, &mark, &mut output, None, stop).await;
-                self.close(&boxed);
-                boxed.told(ended)
-            }
-            Ok(Err(error)) => Ended::never_ran(format!("the box could not be made: {error}")),
             Err(failed) => Ended::never_ran(failed.error),
         };
         output.finish();

@@ -30,7 +30,7 @@ use crate::agents::{Agent, Decoder, PromptBy, SessionSpec, Written};
 use crate::clock::now;
 use crate::plan_file::DONE_MARKER;
 use crate::ports::Filter;
-use crate::process::{Ended, Heard, Listener, Mark, Stop, supervise};
+use crate::process::{Heard, Listener, Mark, Stop};
 use crate::sandbox::{Guest, Kind};
 use crate::socket::{Seat, SessionSocket};
 
@@ -141,7 +141,7 @@ impl Crew {
         raw: Option<File>,
         stop: watch::Receiver<Stop>,
     ) -> Played {
-        let command = self.setup.sandbox.wrap(agent.command(spec), guest);
+        let command = agent.command(spec);
         let iteration = self.kit(slot).iteration;
         let mark = Mark::new(&self.setup.project.root, u64::from(iteration));
         let mut ear = Ear {
@@ -154,16 +154,8 @@ impl Crew {
         let interrupts = stop.clone();
         let mut raw = raw.map(|file| CleanFile::new(file, &self.setup.secrets));
         let raw_writer = raw.as_mut().map(|raw| raw as &mut (dyn Write + Send));
-        let ended = match command {
-            Ok(boxed) => {
-                let watch = &self.setup.watch;
-                let ended = supervise(&boxed.command, watch, &mark, &mut ear, raw_writer, stop);
-                let ended = boxed.told(ended.await);
-                self.close(&boxed);
-                ended
-            }
-            Err(error) => Ended::never_ran(format!("the box could not be made: {error}")),
-        };
+        let watched = (&self.setup.watch, &mark, stop);
+        let ended = self.run_boxed((&command, guest), watched, &mut ear, raw_writer).await;
         let unwritten = raw.and_then(|mut raw| raw.finish().err()).map(|error| error.to_string());
         if let Some(error) = ended.raw_error.as_ref().or(unwritten.as_ref()) {
             self.notice(format!("the raw log {} is not whole: {error}", log.display()));

@@ -499,6 +499,11 @@ impl Sandbox {
     }
 }
 
+/// Whether a box that could not be made can be, in a moment.
+pub fn is_fleeting(error: &str) -> bool {
+    error.starts_with("the box could not be made: Can't ")
+}
+
 impl Wrapped {
     /// Puts the settings of git back that the program changed, where it had the real ones. To be called before
     /// any git runs outside.

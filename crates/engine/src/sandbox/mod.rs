@@ -50,7 +50,7 @@ mod wire;
 pub use caches::Caches;
 pub use choose::{Choice, Unavailable, choose, likely};
 pub use guard::Guard;
-pub use house::{Guest, House, Kind, Sandbox, Wrapped};
+pub use house::{Guest, House, Kind, Sandbox, Wrapped, is_fleeting};
 pub use level::{Level, Wanted};
 pub use room::Room;
 pub use stages::Limits;

@@ -76,6 +76,10 @@ pub fn profile(house: &House, guest: &Guest, room: &Room) -> String {
             Mount::Show(_) => {}
         }
     }
+    // Also what is not there yet: it may come during the session.
+    for path in &house.hidden {
+        say("deny", "file-read* file-write*", "subpath", path);
+    }
     let (common, own) = (&house.project.git_dir, own_git(house, guest));
     for path in [common.join("logs"), own.clone()] {
         say("allow", "file-write*", "subpath", &path);

@@ -31,6 +31,9 @@ use crate::run::crash;
 const RALPH: &str = "/run/ralph/bin/ralph";
 /// Where programs are found when nobody says.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// How often a box is tried to be made, and how it says that it cannot.
+const TRIES: u32 = 3;
+const NO_BOX: &str = "bwrap: Can't ";
 /// How long a look, or a fetch, may take.
 const PATIENCE: Duration = Duration::from_secs(600);
 
@@ -372,7 +375,16 @@ fn run(
     spec: &CommandSpec,
     binds: &[Bind],
 ) -> Result<Vec<u8>, GitError> {
-    finish(what, boxed.boxes.patience, &boxed.boxes.jail.wrap(spec.clone(), binds))
+    let mut again = TRIES;
+    loop {
+        again -= 1;
+        let wrapped = boxed.boxes.jail.wrap(spec.clone(), binds);
+        match finish(what, boxed.boxes.patience, &wrapped) {
+            // Something that was to be hidden went away in this very moment.
+            Err(GitError::Boxed { message, .. }) if again > 0 && message.starts_with(NO_BOX) => {}
+            done => return done,
+        }
+    }
 }
 
 /// Runs a program to its end and returns what it printed.
@@ -402,7 +414,7 @@ fn finish(what: &'static str, limit: Duration, spec: &CommandSpec) -> Result<Vec
 fn write_script(path: &PathBuf, spec: &CommandSpec) -> io::Result<()> {
     let mut text = b"#!/bin/sh\ncd ".to_vec();
     quote(&mut text, spec.folder.as_os_str());
-    text.extend(b" && exec env -i");
+    text.extend(b" && exec /usr/bin/env -i");
     for (name, value) in &spec.env {
         text.push(b' ');
         let mut pair = name.clone();
