@@ -23,8 +23,8 @@ pub(super) fn apply(writable: &[PathBuf], shown: &[PathBuf], hidden: &[PathBuf])
         .and_then(Ruleset::create)
         .map_err(|error| failed(&error))?;
     let mut ruleset = ruleset;
-    for path in readable(hidden).iter().chain(shown) {
-        ruleset = allow(ruleset, path, AccessFs::from_read(BEST))?;
+    for path in readable(hidden, shown) {
+        ruleset = allow(ruleset, &path, AccessFs::from_read(BEST))?;
     }
     for path in writable {
         ruleset = allow(ruleset, path, AccessFs::from_all(BEST))?;
@@ -55,10 +55,16 @@ fn allow(
 
 /// Everything but what is hidden. Rules only ever add: so instead of the root, all that lies beside the
 /// way to what is hidden.
-fn readable(hidden: &[PathBuf]) -> BTreeSet<PathBuf> {
+fn readable(hidden: &[PathBuf], shown: &[PathBuf]) -> BTreeSet<PathBuf> {
     let mut all = BTreeSet::new();
     let hidden: Vec<PathBuf> = hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
     beside(Path::new("/"), &hidden, &mut all);
+    // What is shown may lie in what is hidden, and hold something that is hidden itself.
+    for path in shown.iter().filter_map(|path| path.canonicalize().ok()) {
+        let within: Vec<PathBuf> =
+            hidden.iter().filter(|hidden| **hidden != path).cloned().collect();
+        beside(&path, &within, &mut all);
+    }
     all
 }
 
@@ -82,6 +88,20 @@ fn beside(folder: &Path, hidden: &[PathBuf], all: &mut BTreeSet<PathBuf>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_shown_of_the_hidden_keeps_its_own_secrets() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        for path in ["home/.ssh", "home/src", "other"] {
+            std::fs::create_dir_all(folder.join(path)).unwrap();
+        }
+        let hidden = [folder.clone(), folder.join("home/.ssh")];
+        let all = readable(&hidden, &[folder.join("home")]);
+        assert!(all.contains(&folder.join("home/src")), "{all:?}");
+        let open = |path: &Path| all.iter().any(|allowed| path.starts_with(allowed));
+        assert!(!open(&folder.join("home/.ssh")) && !open(&folder.join("other")), "{all:?}");
+    }
 
     #[test]
     fn what_lies_beside_the_hidden_is_left() {

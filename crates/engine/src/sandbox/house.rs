@@ -200,6 +200,21 @@ impl House {
         }
     }
 
+    /// The real git directory of a linked worktree, where a session has no other: what a commit there writes.
+    fn show_git(&self, guest: &Guest, room: &mut Room) {
+        let common = &self.project.git_dir;
+        if guest.kind == Kind::Helper || guest.writable.iter().any(|own| common.starts_with(own)) {
+            return;
+        }
+        let project = Project { worktree: guest.worktree.clone(), ..self.project.clone() };
+        let own = project.own_git_dir().unwrap_or_else(|_| common.clone());
+        room.show(Bind::readable(common));
+        let written = ["objects", "refs/heads", "logs"].map(|name| common.join(name));
+        for path in written.into_iter().chain([own]).filter(|path| path.is_dir()) {
+            room.show(Bind::writable(path));
+        }
+    }
+
     fn show_worktree(&self, guest: &Guest, room: &mut Room) {
         let root = &self.project.root;
         let holds_home = self.homes.iter().any(|home| home.starts_with(root));
@@ -355,6 +370,9 @@ impl Sandbox {
             wrapped.states.iter().try_for_each(OwnState::copy_in)?;
         }
         let mut room = house.room(guest);
+        if !self.mounts() {
+            house.show_git(guest, &mut room);
+        }
         if !room.shares_network && guest.kind != Kind::Helper {
             let rules = house.network.rules(guest.kind, &house.agents, &wrapped.command.env);
             let line = Line::lay(rules, &house.environment)?;

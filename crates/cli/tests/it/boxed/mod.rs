@@ -2,6 +2,7 @@
 //! and as an ordinary user.
 
 mod claude;
+mod landlock;
 mod network;
 
 use std::collections::BTreeMap;
