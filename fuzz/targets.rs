@@ -6,6 +6,7 @@ use ralph_core::attempt::{digest, fingerprint, skill, weakened};
 use ralph_core::branch::BranchName;
 use ralph_core::forge::{Address, without_credentials};
 use ralph_core::ids::{AgentId, FeatureName, TaskId};
+use ralph_core::net::{Endpoint, Host};
 use ralph_core::plan::markdown::{self, Kind as PlanKind};
 use ralph_core::plan::{FORMATS, Proposals, parse_sync};
 use ralph_core::redact::{Kind, Secrets};
@@ -42,7 +43,19 @@ pub(crate) const ALL: &[Target] = &[
     ("redact", redacts),
     ("text", texts),
     ("names", names),
+    ("network", network),
 ];
+
+fn network(bytes: &[u8]) {
+    ralph_engine::fuzzing::proxy_bytes(bytes);
+    let text = lossy(bytes);
+    if let Ok(entry) = text.parse::<Endpoint>() {
+        assert_eq!(entry.to_string().parse(), Ok(entry), "read back as the same");
+    }
+    if let Ok(host) = Host::parse(&text) {
+        assert_eq!(Host::parse(&host.to_string()), Ok(host), "read back as the same");
+    }
+}
 
 fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()

@@ -14,6 +14,11 @@ pub fn forge_answer(bytes: &[u8]) {
     crate::forge::fuzz(bytes);
 }
 
+/// What programs in a box, and servers, send to the proxy.
+pub fn proxy_bytes(bytes: &[u8]) {
+    crate::sandbox::net::fuzz(bytes);
+}
+
 /// The ref of saved work of this task.
 pub fn wip_ref(task: &TaskId) {
     assert_eq!(

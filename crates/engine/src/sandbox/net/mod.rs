@@ -28,3 +28,26 @@ mod socks;
 
 pub use proxy::{Limits, Proxy};
 pub use resolver::{Addresses, Getent, Resolver};
+
+/// Reads what a program in a box sends to the proxy, and what a server answers.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn fuzz(bytes: &[u8]) {
+    match http::read(bytes) {
+        Ok(http::Wish::Forward { head, .. }) => {
+            assert!(http::end_of_head(&head, 0) == Some(head.len()), "one head, and all of it");
+            assert!(!head.is_empty() && !head.starts_with(b"http"), "in the form of a server");
+        }
+        Ok(http::Wish::Tunnel { .. }) => {}
+        Err(why) => assert!(why.to_string().len() < 500, "a refusal is a sentence"),
+    }
+    if let Some(end) = http::end_of_head(bytes, 0) {
+        assert!(end <= bytes.len());
+        let _ = http::is_open(&bytes[..end]);
+    }
+    if let Some(end) = http::end_of_answer(bytes) {
+        let _ = (http::is_interim(&bytes[..end]), http::last_answer(&bytes[..end]));
+    }
+    if let [kind, next, rest @ ..] = bytes {
+        let _ = (socks::address_length(*kind, *next), socks::host(*kind, rest));
+    }
+}
