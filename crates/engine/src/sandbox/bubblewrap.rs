@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use super::house::EMPTY;
 use super::room::{Mount, Room};
 
 /// The uid and gid that boxed programs of root have: some agents refuse to do anything as root.
@@ -61,6 +62,15 @@ pub(super) fn arguments(
                 let how = if bind.writable { "--bind" } else { "--ro-bind" };
                 all.extend([how.into(), (&bind.from).into(), (&bind.to).into()]);
             }
+        }
+    }
+    // What is written into a place that is only hidden would be lost without a word. Last, because other
+    // mounts are made in it.
+    for (at, mount) in room.mounts.iter().enumerate().skip(EMPTY.len()) {
+        let Mount::Empty(path) = mount else { continue };
+        let covered = |later: &Mount| matches!(later, Mount::Show(bind) if bind.to == *path);
+        if !room.mounts[at..].iter().any(covered) {
+            all.extend(["--remount-ro".into(), path.into()]);
         }
     }
     all.extend(["--chdir".into(), folder.into(), "--".into()]);
