@@ -33,14 +33,15 @@ pub(crate) struct TestJail {
     _folder: tempfile::TempDir,
 }
 
+/// This very test program, in the box.
+const LOOKS: &str = "/run/ralph/looks";
+
 impl TestJail {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let ralph = folder.path().join("ralph");
-        // This very test program, which can look.
         let script = format!(
-            "#!/bin/sh\nshift\nRALPH_TEST_LOOK=\"$1\" exec '{}' --exact {} --ignored --nocapture\n",
-            std::env::current_exe().unwrap().display(),
+            "#!/bin/sh\nshift\nRALPH_TEST_LOOK=\"$1\" exec {LOOKS} --exact {} --ignored --nocapture\n",
             "boxed::the_look_in_the_box"
         );
         std::fs::write(&ralph, script).unwrap();
@@ -81,7 +82,9 @@ impl Jail for TestJail {
         .map(OsString::from)
         .collect();
         let own = Bind::readable(&self.ralph).at("/run/ralph/bin/ralph");
-        for bind in binds.iter().chain([&own]) {
+        // Wherever it was built: the box has no `/tmp` of ours.
+        let looks = Bind::readable(std::env::current_exe().unwrap()).at(LOOKS);
+        for bind in binds.iter().chain([&own, &looks]) {
             args.push(if bind.writable { "--bind" } else { "--ro-bind" }.into());
             args.extend([bind.from.clone().into(), bind.to.clone().into()]);
         }
