@@ -288,18 +288,19 @@ impl Stream {
 
     /// How many of the next bytes belong to a secret that was found already.
     fn swallowed(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
-        let (gone, slash) = match &mut self.state {
+        let (gone, slash, cut) = match &mut self.state {
             State::Plain => return 0,
-            State::Token(class) => (bytes.iter().position(|byte| !class(*byte)), false),
+            State::Token(class) => (bytes.iter().position(|byte| !class(*byte)), false, &b""[..]),
             State::Key(block) => {
-                (bytes.iter().position(|byte| !block.goes_on(*byte)), block.ends_in_escape())
+                let gone = bytes.iter().position(|byte| !block.goes_on(*byte));
+                (gone, block.ends_in_escape(), block.cut_letter())
             }
         };
         self.before = last_two(self.before, &bytes[..gone.unwrap_or(bytes.len())]);
         if gone.is_some() {
             self.state = State::Plain;
             // What it escapes is not part of the key, and must stay escaped.
-            self.emit(if slash { b"\\" } else { b"" }, out);
+            self.emit(if slash { b"\\" } else { cut }, out);
         }
         gone.unwrap_or(bytes.len())
     }

@@ -182,6 +182,9 @@ fn login(behind: &[u8], prefix: usize, ends: bool) -> Seen {
     }
 }
 
+/// The arrow that agents print between a number and its line.
+const ARROW: &[u8] = "→".as_bytes();
+
 /// The body of a private key, up to the end of its last line. Also as text in JSON, indented, and with
 /// numbers before its lines.
 #[derive(Debug, Clone, Copy, Default)]
@@ -192,6 +195,8 @@ pub(super) struct KeyBlock {
     slash: bool,
     /// In white space, numbers and marks before a line.
     indent: bool,
+    /// How much of an arrow before a line was seen last.
+    arrow: usize,
     /// How much of `-----END` was seen last.
     end: u8,
     /// Dashes of the last line behind that.
@@ -220,17 +225,24 @@ impl KeyBlock {
         };
         let breaks = byte == b'\n' || byte == b'\r' || (byte == b'n' && self.last == b'\\');
         let before_line = matches!(byte, b' ' | b'\t' | b'0'..=b'9' | b'|' | b'>')
-            || matches!(byte, 0xE2 | 0x86 | 0x92);
+            || ARROW.get(self.arrow) == Some(&byte);
         let in_line = matches!(byte, b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9')
             || b"+/=\\-:,".contains(&byte)
             || (byte == b' ' && self.last == b':');
         let belongs = breaks || in_line || (self.indent && before_line);
         self.indent = breaks || (self.indent && before_line);
         if belongs {
+            let in_arrow = self.indent && ARROW.get(self.arrow) == Some(&byte);
+            self.arrow = if in_arrow { (self.arrow + 1) % ARROW.len() } else { 0 };
             self.last = byte;
             self.slash = byte == b'\\' && !self.slash;
         }
         belongs
+    }
+
+    /// The beginning of a letter that was taken for an arrow and is another one.
+    pub(super) fn cut_letter(&self) -> &'static [u8] {
+        &ARROW[..self.arrow]
     }
 
     /// Whether what comes next is escaped by the last byte of the key.
