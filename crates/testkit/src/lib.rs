@@ -152,7 +152,7 @@ impl TestEnv {
         let place = if self.repo().is_dir() { self.repo() } else { self.folder().to_owned() };
         command.current_dir(place).args(arguments);
         let loops = arguments.iter().any(|argument| matches!(*argument, "build" | "run" | "loop"));
-        let works = ["plan", "prompt", "feature"];
+        let works = ["plan", "--plan", "prompt", "feature"];
         if loops || arguments.iter().any(|argument| works.contains(argument)) {
             command.env("RALPH_SANDBOX_LEVEL", self.level);
         }

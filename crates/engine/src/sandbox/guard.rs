@@ -95,7 +95,7 @@ fn read(path: &Path) -> Option<Kept> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).ok()?;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    let about = file.metadata().ok().filter(|about| about.is_file())?;
+    let about = file.metadata().ok().filter(fs::Metadata::is_file)?;
     let mut bytes = Vec::new();
     file.take(MOST).read_to_end(&mut bytes).ok()?;
     Some((about.permissions().mode() & 0o777, bytes))

@@ -4,18 +4,17 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ralph_core::agent::ProcessEnd;
-
 use super::caches::{Caches, TEMPORARY};
 use super::guard::Guard;
 use super::level::Level;
 use super::room::{Mount, Room};
-use super::stages::{FAILED, Inner, Limits, Outer, SAYS};
+use super::stages::{Inner, Limits, Outer};
 use super::state::{AgentState, OwnState};
 use super::wire::{Line, Network};
+use super::wrapped::Wrapped;
 use super::{bubblewrap, seatbelt, secrets};
 use crate::ports::{Bind, Jail};
-use crate::process::{CommandSpec, Ended};
+use crate::process::CommandSpec;
 use crate::project::Project;
 
 /// Where a box has ralph, first on the `PATH`.
@@ -292,20 +291,6 @@ pub struct Sandbox {
     is_root: bool,
 }
 
-/// A command that runs in a box, and what has to be there as long.
-#[derive(Debug)]
-pub struct Wrapped {
-    /// The command.
-    pub command: CommandSpec,
-    boxed: bool,
-    states: Vec<OwnState>,
-    line: Option<Line>,
-    guard: Option<Guard>,
-    #[cfg(target_os = "linux")]
-    _groups: super::cgroup::Groups,
-    _profile: Option<seatbelt::ProfileFile>,
-}
-
 impl Sandbox {
     /// No box.
     pub fn none() -> Self {
@@ -513,65 +498,6 @@ impl Sandbox {
         if self.level == Level::Full {
             // The folder of the program need not be there outside.
             command.folder = PathBuf::from("/");
-        }
-    }
-}
-
-/// Whether a box that could not be made can be, in a moment.
-pub fn is_fleeting(error: &str) -> bool {
-    error.starts_with("the box could not be made: Can't ")
-}
-
-impl Wrapped {
-    /// Puts the settings of git back that the program changed, where it had the real ones. To be called before
-    /// any git runs outside.
-    pub fn put_right(&self) -> Vec<String> {
-        let put_back = self.guard.as_ref().map(Guard::restore);
-        match put_back {
-            None => vec![],
-            Some(Ok(told)) => told,
-            Some(Err(error)) => vec![format!("settings of git could not be put back: {error}")],
-        }
-    }
-
-    /// What the network refused the program, each in a sentence.
-    pub fn refusals(&self) -> Vec<String> {
-        self.line.as_ref().map(Line::refusals).unwrap_or_default()
-    }
-
-    /// How the program itself ended: what is around it tells it in its own way.
-    pub fn told(&self, mut ended: Ended) -> Ended {
-        if !self.boxed {
-            return ended;
-        }
-        let says = |prefix: &str| {
-            let line = ended.stderr_tail.lines().find(|line| line.starts_with(prefix))?;
-            Some(line[prefix.len()..].to_owned())
-        };
-        ended.end = match ended.end {
-            ProcessEnd::Exited { code: FAILED } if says(SAYS).is_some() => {
-                ProcessEnd::NotStarted { error: says(SAYS).unwrap_or_default() }
-            }
-            ProcessEnd::Exited { code: 1 }
-                if ended.stdout_bytes == 0 && says("bwrap: ").is_some() =>
-            {
-                let why = says("bwrap: ").unwrap_or_default();
-                ProcessEnd::NotStarted { error: format!("the box could not be made: {why}") }
-            }
-            ProcessEnd::Exited { code: code @ 129..=159 } => {
-                ProcessEnd::Signalled { signal: code - 128 }
-            }
-            end => end,
-        };
-        ended
-    }
-}
-
-impl Drop for Wrapped {
-    fn drop(&mut self) {
-        for state in &self.states {
-            // What cannot be taken back is asked for again by the agent itself.
-            let _ = state.take_back();
         }
     }
 }

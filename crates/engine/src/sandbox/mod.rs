@@ -21,6 +21,7 @@
 //! | `seatbelt` | the profile for `sandbox-exec` (macOS) |
 //! | `self_test` | forbidden acts, really tried |
 //! | `choose` | which level works here, and how to get the next one |
+//! | `wrapped` | a boxed command while it runs, and its end |
 //! | `wire` | the network of a guest |
 //! | [`net`] | what a box may reach |
 
@@ -46,13 +47,15 @@ pub mod self_test;
 pub mod stages;
 mod state;
 mod wire;
+mod wrapped;
 
 pub use caches::Caches;
 pub use choose::{Choice, Unavailable, choose, likely};
 pub use guard::Guard;
-pub use house::{Guest, House, Kind, Sandbox, Wrapped, is_fleeting};
+pub use house::{Guest, House, Kind, Sandbox};
 pub use level::{Level, Wanted};
 pub use room::Room;
 pub use stages::Limits;
 pub use state::AgentState;
 pub use wire::Network;
+pub use wrapped::{Wrapped, is_fleeting};

@@ -1,0 +1,83 @@
+//! A boxed command while it runs, and what is made of its end.
+
+use ralph_core::agent::ProcessEnd;
+
+use super::guard::Guard;
+use super::seatbelt;
+use super::stages::{FAILED, SAYS};
+use super::state::OwnState;
+use super::wire::Line;
+use crate::process::{CommandSpec, Ended};
+
+/// A command that runs in a box, and what has to be there as long.
+#[derive(Debug)]
+pub struct Wrapped {
+    /// The command.
+    pub command: CommandSpec,
+    pub(super) boxed: bool,
+    pub(super) states: Vec<OwnState>,
+    pub(super) line: Option<Line>,
+    pub(super) guard: Option<Guard>,
+    #[cfg(target_os = "linux")]
+    pub(super) _groups: super::cgroup::Groups,
+    pub(super) _profile: Option<seatbelt::ProfileFile>,
+}
+
+/// Whether a box that could not be made can be, in a moment.
+pub fn is_fleeting(error: &str) -> bool {
+    error.starts_with("the box could not be made: Can't ")
+}
+
+impl Wrapped {
+    /// Puts the settings of git back that the program changed, where it had the real ones. To be called before
+    /// any git runs outside.
+    pub fn put_right(&self) -> Vec<String> {
+        let put_back = self.guard.as_ref().map(Guard::restore);
+        match put_back {
+            None => vec![],
+            Some(Ok(told)) => told,
+            Some(Err(error)) => vec![format!("settings of git could not be put back: {error}")],
+        }
+    }
+
+    /// What the network refused the program, each in a sentence.
+    pub fn refusals(&self) -> Vec<String> {
+        self.line.as_ref().map(Line::refusals).unwrap_or_default()
+    }
+
+    /// How the program itself ended: what is around it tells it in its own way.
+    pub fn told(&self, mut ended: Ended) -> Ended {
+        if !self.boxed {
+            return ended;
+        }
+        let says = |prefix: &str| {
+            let line = ended.stderr_tail.lines().find(|line| line.starts_with(prefix))?;
+            Some(line[prefix.len()..].to_owned())
+        };
+        ended.end = match ended.end {
+            ProcessEnd::Exited { code: FAILED } if says(SAYS).is_some() => {
+                ProcessEnd::NotStarted { error: says(SAYS).unwrap_or_default() }
+            }
+            ProcessEnd::Exited { code: 1 }
+                if ended.stdout_bytes == 0 && says("bwrap: ").is_some() =>
+            {
+                let why = says("bwrap: ").unwrap_or_default();
+                ProcessEnd::NotStarted { error: format!("the box could not be made: {why}") }
+            }
+            ProcessEnd::Exited { code: code @ 129..=159 } => {
+                ProcessEnd::Signalled { signal: code - 128 }
+            }
+            end => end,
+        };
+        ended
+    }
+}
+
+impl Drop for Wrapped {
+    fn drop(&mut self) {
+        for state in &self.states {
+            // What cannot be taken back is asked for again by the agent itself.
+            let _ = state.take_back();
+        }
+    }
+}
