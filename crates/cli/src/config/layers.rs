@@ -90,11 +90,12 @@ impl Config {
         };
         warnings.extend(read.warnings);
         for found in read.values {
-            if owner == Owner::Repo && found.setting.reach == Reach::RaiseOnly {
-                if let Some(message) = self.loosened(&found.key, &found.value) {
-                    warnings.push(Warning { message, place: Some(found.place) });
-                    continue;
-                }
+            if owner == Owner::Repo
+                && found.setting.reach == Reach::RaiseOnly
+                && let Some(message) = self.loosened(&found.key, &found.value)
+            {
+                warnings.push(Warning { message, place: Some(found.place) });
+                continue;
             }
             self.held.insert(found.key, (found.value, origin(found.place)));
         }

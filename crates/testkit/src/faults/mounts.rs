@@ -14,7 +14,7 @@ const FIGURES: &str = "RALPH_FAULTS_FIGURES";
 /// How it is run.
 const SETTING: &str = "RALPH_FAULTS_SETTING";
 
-/// Whether this process may mount: it is the call that [`elsewhere`] has made.
+/// Whether this process may mount: it is the call that `elsewhere` has made.
 fn may_mount() -> bool {
     std::env::var_os(ROW).is_some()
 }
@@ -57,7 +57,7 @@ pub(super) fn elsewhere(
     tally
 }
 
-/// Runs the row that this call is for, if it is one that [`elsewhere`] has made.
+/// Runs the row that this call is for, if it is one that `elsewhere` has made.
 ///
 /// # Panics
 ///

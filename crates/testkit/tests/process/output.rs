@@ -100,7 +100,9 @@ async fn a_flood_of_complaints_does_not_block_and_its_end_is_kept() {
     let mut session = Session::of(&["--stderr-flood", "20000000", "--complain", "the end"]);
     let ended = session.run().await;
     assert_eq!(ended.end, OK);
-    assert_eq!(ended.stderr_tail.len(), 64 * 1024);
+    // It begins with a whole line.
+    let kept = ended.stderr_tail.len();
+    assert!(kept <= 64 * 1024 && kept > 64 * 1024 - 200, "{kept}");
     assert!(ended.stderr_tail.ends_with("x\nthe end\n"));
     assert_eq!(session.ear.errors.len(), 200_001);
     assert_eq!(ended.stdout_bytes, 0);

@@ -3,7 +3,7 @@
 //!
 //! Two directories are made from the real one. `git` is the session's: once it was lent, nobody but programs
 //! in a box reads what is in it. `look` is ours: no session sees it, and by it the loop's own programs look
-//! at the files that sessions wrote. Both find the real objects at [`OBJECTS`].
+//! at the files that sessions wrote. Both find the real objects at `OBJECTS`.
 //!
 //! They are made beside their place and renamed into it, and renamed before they are removed: a kill leaves
 //! a whole one or none.
