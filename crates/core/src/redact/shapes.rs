@@ -24,7 +24,7 @@ enum How {
     Behind(fn(&[u8]) -> bool),
     /// A block with a private key.
     Key,
-    /// A user and a password in an address; only the password goes.
+    /// A user and a password in an address. Both go: the name may be a token.
     Login,
 }
 
@@ -176,7 +176,7 @@ fn login(behind: &[u8], prefix: usize, ends: bool) -> Seen {
     let colon = part[..length].iter().position(|byte| *byte == b':');
     match (colon, part.get(length)) {
         (Some(colon), Some(b'@')) if colon + 1 < length => {
-            Seen::Token { keep: prefix + colon + 1, end: prefix + length }
+            Seen::Token { keep: prefix, end: prefix + length }
         }
         _ => Seen::Nothing,
     }

@@ -79,7 +79,7 @@ fn keys_are_known_by_their_looks() {
     );
     assert_eq!(
         secrets.redact("to https://ada:pass1@h.org:443/x and postgres://u:p@h/db"),
-        "to https://ada:[redacted]@h.org:443/x and postgres://u:[redacted]@h/db"
+        "to https://[redacted]@h.org:443/x and postgres://[redacted]@h/db"
     );
 }
 
