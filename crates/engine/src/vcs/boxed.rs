@@ -75,6 +75,7 @@ impl GitVcs {
     /// and saved otherwise. A ref keeps what the new one will stand on from being collected.
     pub(super) fn begin_boxed(&self, run: &RunId, resumes: bool) -> Result<(), GitError> {
         let Some(boxed) = &self.boxed else { return Ok(()) };
+        boxed.private.unlock();
         self.mirror()?;
         self.finish_landing(boxed)?;
         let at = self.position()?;

@@ -106,6 +106,11 @@ impl Private {
         self.folder.join(MADE).is_file()
     }
 
+    /// Removes the locks that a run which was killed left in here. Called when no git of ours is at work.
+    pub(super) fn unlock(&self) {
+        remove_locks(&self.folder, 12);
+    }
+
     /// Whether a session had it.
     pub(super) fn was_lent(&self) -> bool {
         self.is_there() && self.folder.join(LENT).is_file()
@@ -327,6 +332,20 @@ impl Private {
 }
 
 /// A folder that nobody else may enter, and those above it.
+/// Removes the locks in a folder and below, without following a link.
+fn remove_locks(folder: &Path, deep: u32) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
+        let path = entry.path();
+        if kind.is_dir() && deep > 0 && entry.file_name() != "objects" {
+            remove_locks(&path, deep - 1);
+        } else if !kind.is_dir() && path.extension().is_some_and(|end| end == "lock") {
+            // One that cannot be removed is named by git.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
 fn private_folder(path: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
