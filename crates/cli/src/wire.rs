@@ -14,7 +14,7 @@ use ralph_engine::project::Project;
 use ralph_engine::store::{MemoryStore, SqliteStore, sqlite};
 
 use crate::app::GlobalArgs;
-use crate::config::{self, Config, Sources};
+use crate::config::{self, Config, Flags, Sources};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::exit_codes::Exit;
@@ -27,6 +27,10 @@ pub(crate) struct Context<'a> {
     pub(crate) out: Output,
     project: OnceCell<Project>,
     config: OnceCell<Config>,
+    /// What the flags of the command set.
+    flags: Flags,
+    /// The user has seen the warnings about the settings.
+    warned: bool,
     /// What is strange about the programs of agents, asked once each.
     pub(crate) odd_agents: RefCell<HashMap<PathBuf, Vec<Notice>>>,
     /// The box of a run, tried once for all of its branches.
@@ -47,7 +51,18 @@ impl<'a> Context<'a> {
         let (project, config) = (OnceCell::new(), OnceCell::new());
         let odd_agents = RefCell::default();
         let boxed = RefCell::default();
-        Self { environment, global, out, project, config, odd_agents, boxed, seated: None }
+        Self {
+            environment,
+            global,
+            out,
+            project,
+            config,
+            flags: Flags::default(),
+            warned: false,
+            odd_agents,
+            boxed,
+            seated: None,
+        }
     }
 
     /// For a call from inside a session. Project and settings are those of the run: what the agent made
@@ -65,6 +80,8 @@ impl<'a> Context<'a> {
             out,
             project: project.into(),
             config: config.into(),
+            flags: Flags::default(),
+            warned: true,
             odd_agents: RefCell::default(),
             boxed: RefCell::default(),
             seated: Some(Seated { actor, stdin }),
@@ -101,6 +118,14 @@ impl<'a> Context<'a> {
         Ok(self.project.get_or_init(|| project).clone())
     }
 
+    /// Lays the flags of the command over the settings, in place of those before.
+    pub(crate) fn lay(&mut self, flags: Flags) {
+        if self.flags != flags {
+            self.flags = flags;
+            self.config.take();
+        }
+    }
+
     /// The settings in force. Warnings are told once.
     pub(crate) fn config(&mut self) -> Result<Config, CliError> {
         if let Some(config) = self.config.get() {
@@ -108,10 +133,11 @@ impl<'a> Context<'a> {
         }
         let read = self.sources()?;
         let loaded = Config::load(read.clone()).map_err(|error| config_error(&error))?;
-        for warning in &loaded.warnings {
+        let told = std::mem::replace(&mut self.warned, true);
+        for warning in loaded.warnings.iter().filter(|_| !told) {
             self.out.warning(warning);
         }
-        if self.global.verbose {
+        if self.global.verbose && !told {
             for (path, _) in [&read.user, &read.repo].into_iter().flatten() {
                 self.out.note(format!("settings from {}", path.display()));
             }
@@ -144,7 +170,7 @@ impl<'a> Context<'a> {
             },
         };
         let env = self.environment.ralph.clone();
-        Ok(Sources { user, repo, env, set: self.global.set.clone() })
+        Ok(Sources { user, repo, env, set: self.global.set.clone(), flags: self.flags.clone() })
     }
 
     fn short(&self, path: &Path) -> PathBuf {
@@ -260,7 +286,10 @@ pub(crate) fn agent_id(text: &str) -> Result<AgentId, CliError> {
 pub(crate) fn config_error(error: &config::ConfigError) -> CliError {
     let text = error.to_string();
     let (message, excerpt) = text.split_once('\n').unwrap_or((&text, ""));
-    let failed = CliError::failed(message);
+    let failed = match error.is_usage() {
+        true => CliError::usage(message),
+        false => CliError::failed(message),
+    };
     let failed = if excerpt.is_empty() { failed } else { failed.excerpt(excerpt) };
     failed.hint("see every setting and where it comes from: ralph config show")
 }

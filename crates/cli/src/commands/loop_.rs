@@ -3,10 +3,11 @@
 use clap::{Args, ValueEnum};
 use ralph_engine::run::state_file;
 
-use super::build::{LaneArgs, LoopArgs, go};
+use super::build::go;
+use super::flags::{LaneArgs, LoopArgs};
 use super::plan;
 use crate::error::Done;
-use crate::launch::Wishes;
+use crate::launch::RunOptions;
 use crate::wire::Context;
 
 /// Write a plan of branches, or build all of its branches side by side
@@ -47,8 +48,9 @@ pub(crate) fn cmd_loop(args: &LoopCommandArgs, context: &mut Context<'_>) -> Don
     match mode {
         LoopMode::Plan => plan::of_branches(args.max, &args.options, context),
         LoopMode::Build => {
-            let wishes = args.lanes.apply(Wishes { branches: true, ..Wishes::default() });
-            go(wishes, args.max, &args.options, context)
+            let branch = args.lanes.branch.clone();
+            let options = RunOptions { branches: true, branch, ..RunOptions::default() };
+            go(options, args.max, (&args.options, &args.lanes.jobs), context)
         }
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod feature;
+mod flags;
 pub(crate) mod help;
 pub(crate) mod hook;
 pub(crate) mod import;

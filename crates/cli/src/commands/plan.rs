@@ -2,9 +2,10 @@
 
 use clap::Args;
 
-use super::build::{LimitArgs, LoopArgs, SessionArgs, refuse_inside_a_session, with};
+use super::build::refuse_inside_a_session;
+use super::flags::{LimitArgs, LoopArgs, SessionArgs, of_limits};
 use crate::error::Done;
-use crate::launch::{self, Mode, Wishes};
+use crate::launch::{self, Mode, RunOptions};
 use crate::wire::Context;
 
 /// Compare the specifications with the code and write the plan
@@ -26,10 +27,7 @@ pub(crate) struct PlanArgs {
 }
 
 pub(crate) fn cmd_plan(args: &PlanArgs, context: &mut Context<'_>) -> Done {
-    let wishes = Wishes { mode: Mode::Plan, ..Wishes::default() };
-    let wishes = with(wishes, args.sessions, &args.limits, &args.session)?;
-    refuse_inside_a_session(context)?;
-    launch::launch(&wishes, context)
+    start(false, args.sessions, (&args.limits, &args.session), context)
 }
 
 /// `ralph loop plan`: the same, for a plan of branches.
@@ -38,14 +36,24 @@ pub(super) fn of_branches(
     options: &LoopArgs,
     context: &mut Context<'_>,
 ) -> Done {
-    let wishes = Wishes { mode: Mode::Plan, branches: true, ..Wishes::default() };
-    let wishes = with(wishes, sessions, &options.limits, &options.session)?;
+    start(true, sessions, (&options.limits, &options.session), context)
+}
+
+fn start(
+    branches: bool,
+    sessions: Option<u32>,
+    (limits, session): (&LimitArgs, &SessionArgs),
+    context: &mut Context<'_>,
+) -> Done {
     refuse_inside_a_session(context)?;
-    launch::launch(&wishes, context)
+    context.lay(of_limits(sessions, limits, session, "prompts.plan", &context.folder())?);
+    let options =
+        RunOptions { mode: Mode::Plan, branches, once: limits.once, ..RunOptions::default() };
+    launch::launch(&options, context)
 }
 
 /// `ralph --plan`, as other loops spell it.
 pub(crate) fn cmd_plan_flag(context: &mut Context<'_>) -> Done {
     refuse_inside_a_session(context)?;
-    launch::launch(&Wishes { mode: Mode::Plan, ..Wishes::default() }, context)
+    launch::launch(&RunOptions { mode: Mode::Plan, ..RunOptions::default() }, context)
 }

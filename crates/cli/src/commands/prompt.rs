@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::build::{LimitArgs, SessionArgs, refuse_inside_a_session, with};
+use super::build::refuse_inside_a_session;
+use super::flags::{LimitArgs, SessionArgs, of_limits};
 use crate::error::Done;
-use crate::launch::{self, Mode, Wishes};
+use crate::launch::{self, Mode, RunOptions};
 use crate::wire::Context;
 
 /// Run one session with the prompt in FILE
@@ -28,8 +29,8 @@ pub(crate) struct PromptArgs {
 pub(crate) fn cmd_prompt(args: &PromptArgs, context: &mut Context<'_>) -> Done {
     let file = context.folder().join(&args.file);
     let file = file.strip_prefix(".").map(PathBuf::from).unwrap_or(file);
-    let wishes = Wishes { mode: Mode::Prompt(file), ..Wishes::default() };
-    let wishes = with(wishes, None, &LimitArgs::default(), &args.session)?;
     refuse_inside_a_session(context)?;
-    launch::launch(&wishes, context)
+    let none = LimitArgs::default();
+    context.lay(of_limits(None, &none, &args.session, "prompts.build", &context.folder())?);
+    launch::launch(&RunOptions { mode: Mode::Prompt(file), ..RunOptions::default() }, context)
 }

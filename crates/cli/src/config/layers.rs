@@ -47,6 +47,39 @@ pub struct Sources {
     pub env: Vec<(String, String)>,
     /// `key=value`, as given to `--set`. Later ones win.
     pub set: Vec<String>,
+    /// What the other flags of the command set. They win over `--set`.
+    pub flags: Flags,
+}
+
+/// The settings that flags of a command give: `--budget 5` is `budget.usd = 5`. Later ones win.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flags(Vec<Flag>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Flag {
+    /// The flag, as it is written.
+    name: &'static str,
+    key: &'static str,
+    value: String,
+}
+
+impl Flags {
+    /// The flag `name` gives `key` this value, written as for `--set`.
+    pub fn set(&mut self, name: &'static str, key: &'static str, value: impl ToString) {
+        self.0.push(Flag { name, key, value: value.to_string() });
+    }
+
+    /// The same for a flag that may be left out.
+    pub fn given<T: ToString>(&mut self, name: &'static str, key: &'static str, value: Option<T>) {
+        if let Some(value) = value {
+            self.set(name, key, value);
+        }
+    }
+
+    /// The first flag among them, as it is written.
+    pub fn first(&self) -> Option<&'static str> {
+        self.0.first().map(|flag| flag.name)
+    }
 }
 
 /// A configuration, and what to tell the user about it.
@@ -71,7 +104,10 @@ impl Config {
         }
         config.lay_env(sources.env, &mut warnings)?;
         for pair in &sources.set {
-            config.lay_flag(pair)?;
+            config.lay_pair(pair)?;
+        }
+        for flag in &sources.flags.0 {
+            config.lay_flag(flag.name, flag.key, &flag.value)?;
         }
         Ok(Loaded { config, warnings })
     }
@@ -171,21 +207,25 @@ impl Config {
         Ok(())
     }
 
-    fn lay_flag(&mut self, pair: &str) -> Result<(), ConfigError> {
+    fn lay_pair(&mut self, pair: &str) -> Result<(), ConfigError> {
         let Some((key, text)) = pair.split_once('=') else {
             let message = format!("--set must be given key=value, not {}", Given::Plain(pair));
-            return Err(ConfigError::new(message));
+            return Err(ConfigError::of_flag(message));
         };
         let key = names::unalias(key.trim());
+        self.lay_flag("--set", key, text)
+    }
+
+    fn lay_flag(&mut self, name: &'static str, key: &str, text: &str) -> Result<(), ConfigError> {
         let Some(setting) = names::find(key) else {
-            let mut message = format!("--set: {}", names::unknown_setting(key));
+            let mut message = format!("{name}: {}", names::unknown_setting(key));
             if names::meant_setting(key).is_none() {
                 message.push_str("; `ralph config show` lists them all");
             }
-            return Err(ConfigError::new(message));
+            return Err(ConfigError::of_flag(message));
         };
-        let value = plain(setting, key, text, "--set")?;
-        self.held.insert(key.to_owned(), (value, Origin::Flag));
+        let value = plain(setting, key, text, name).map_err(ConfigError::by_flag)?;
+        self.held.insert(key.to_owned(), (value, Origin::Flag(name)));
         Ok(())
     }
 }

@@ -37,7 +37,7 @@ mod tests;
 
 pub use gates::Gate;
 pub use kind::Kind;
-pub use layers::{Loaded, Sources};
+pub use layers::{Flags, Loaded, Sources};
 pub use place::{ConfigError, Place, Warning};
 pub use presets::{PRESETS, Preset, Retries, retry_limit};
 pub use reference::{reference_markdown, schema};

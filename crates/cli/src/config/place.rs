@@ -47,6 +47,8 @@ impl fmt::Display for Warning {
 pub struct ConfigError {
     message: String,
     excerpt: Option<Excerpt>,
+    /// It is about a flag.
+    usage: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +64,22 @@ struct Excerpt {
 
 impl ConfigError {
     pub(super) fn new(message: String) -> Self {
-        Self { message, excerpt: None }
+        Self { message, excerpt: None, usage: false }
+    }
+
+    /// About an argument of the call.
+    pub(super) fn of_flag(message: String) -> Self {
+        Self::new(message).by_flag()
+    }
+
+    /// The same, about an argument of the call.
+    pub(super) fn by_flag(self) -> Self {
+        Self { usage: true, ..self }
+    }
+
+    /// Whether it is about an argument of the call.
+    pub fn is_usage(&self) -> bool {
+        self.usage
     }
 
     /// The sentence alone.
@@ -134,6 +151,7 @@ impl<'a> Source<'a> {
         ConfigError {
             message,
             excerpt: Some(Excerpt { place, line: line.trim_end().to_owned(), before, carets }),
+            usage: false,
         }
     }
 }

@@ -21,8 +21,8 @@ pub enum Origin {
     Repo(Place),
     /// This environment variable.
     Env(String),
-    /// A flag.
-    Flag,
+    /// This flag.
+    Flag(&'static str),
 }
 
 impl Origin {
@@ -33,7 +33,7 @@ impl Origin {
             Self::User(_) => "user",
             Self::Repo(_) => "repo",
             Self::Env(_) => "env",
-            Self::Flag => "flag",
+            Self::Flag(_) => "flag",
         }
     }
 }
@@ -46,7 +46,7 @@ impl fmt::Display for Origin {
                 write!(f, "{}:{}", place.path.display(), place.line)
             }
             Self::Env(name) => f.write_str(name),
-            Self::Flag => f.write_str("--set"),
+            Self::Flag(name) => f.write_str(name),
         }
     }
 }
@@ -155,6 +155,11 @@ impl Config {
     pub fn origin(&self, key: &str) -> &Origin {
         debug_assert!(names::find(key).is_some(), "{key} is no setting");
         self.held.get(key).map_or(&Origin::Default, |(_, origin)| origin)
+    }
+
+    /// Whether a flag of this call sets it.
+    pub fn by_flag(&self, key: &str) -> bool {
+        matches!(self.origin(key), Origin::Flag(_))
     }
 
     /// Every setting with its value, in the order of the table.

@@ -100,6 +100,7 @@ pub static SETTINGS: &[Setting] = &[
     row("loop.recent_threads", COUNT, Lit::Whole(5)),
     by_preset("loop.verify", &Kind::Bool),
     row("loop.learn", Kind::Bool, TRUE),
+    row("loop.strict_exit", Kind::Bool, FALSE),
     by_preset("loop.commit", &COMMIT),
     by_preset("loop.on_red", &ON_RED),
     by_preset("loop.on_exhausted", &ON_EXHAUSTED),

@@ -14,7 +14,7 @@ use ralph_ui::lanes::LaneWriter;
 use ralph_ui::plain::{Options, PlainReporter, Verbosity};
 use ralph_ui::session_log::SessionLog;
 
-use super::{Wishes, notify};
+use super::notify;
 use crate::config::Config;
 use crate::error::CliError;
 use crate::wire::Context;
@@ -28,26 +28,34 @@ pub(crate) enum Shown {
     Json,
 }
 
+impl Shown {
+    /// Its name in the settings.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Json => "json",
+        }
+    }
+}
+
 /// Which display is meant.
-pub(super) fn shown(wishes: &Wishes, config: &Config) -> Result<Shown, CliError> {
-    match (wishes.shown, config.text("ui.mode")) {
-        (Some(shown), _) => Ok(shown),
-        (None, "json") => Ok(Shown::Json),
-        (None, "auto" | "plain") => Ok(Shown::Plain),
-        (None, other) => Err(CliError::failed(format!("this ralph has no display called {other}"))
+pub(super) fn shown(config: &Config) -> Result<Shown, CliError> {
+    match config.text("ui.mode") {
+        "json" => Ok(Shown::Json),
+        "auto" | "plain" => Ok(Shown::Plain),
+        other => Err(CliError::failed(format!("this ralph has no display called {other}"))
             .hint("choose one: --ui plain or --ui json")),
     }
 }
 
 pub(super) fn reporters(
-    wishes: &Wishes,
     config: &Config,
     project: &Project,
     logs: &RunLogs,
     shared: Option<&Shared>,
     context: &Context<'_>,
 ) -> Result<Vec<Box<dyn Reporter + Send>>, CliError> {
-    let shown = shown(wishes, config)?;
+    let shown = shown(config)?;
     let mut all: Vec<Box<dyn Reporter + Send>> = Vec::new();
     match (shown, shared) {
         (Shown::Plain, None) => {
@@ -69,7 +77,11 @@ pub(super) fn reporters(
     let file = private_file(&logs.readable).map_err(|error| {
         CliError::failed(format!("{} cannot be written: {error}", logs.readable.display()))
     })?;
-    all.push(Box::new(SessionLog::new(BufWriter::new(file), 0, wishes.strict)));
+    all.push(Box::new(SessionLog::new(
+        BufWriter::new(file),
+        0,
+        config.boolean("loop.strict_exit"),
+    )));
     // The last one: its end may take a moment.
     all.extend(notify::notifier(config, project, context)?);
     Ok(all)

@@ -14,14 +14,14 @@ use ralph_engine::sandbox::Level;
 use ralph_ui::dry_run::DryRun;
 
 use super::source::plan_error;
-use super::{Plan, Wishes, agent, boxes, peek_text};
+use super::{Plan, RunOptions, agent, boxes, peek_text};
 use crate::error::CliError;
 use crate::exit_codes::Exit;
 use crate::wire::Context;
 
 pub(super) fn text(
     plan: &Plan,
-    wishes: &Wishes,
+    options: &RunOptions,
     context: &Context<'_>,
     store: &mut dyn Store,
 ) -> Result<String, CliError> {
@@ -60,9 +60,8 @@ pub(super) fn text(
         environment: agent::environment(context.environment, &plan.config),
         prompt,
         model: None,
-        permissions: match (boxes::foreseen(&plan.config), &wishes.tools) {
-            (Level::None, Some(tools)) => Permissions::Tools(tools.clone()),
-            (Level::None, None) => Permissions::Tools(
+        permissions: match boxes::foreseen(&plan.config) {
+            Level::None => Permissions::Tools(
                 plan.config.list("agent.allowed_tools").into_iter().map(str::to_owned).collect(),
             ),
             _ => Permissions::Boxed,
@@ -75,7 +74,7 @@ pub(super) fn text(
     let page = DryRun {
         source: seen.source,
         max_iterations: plan.policy.max_sessions,
-        once: wishes.once,
+        once: options.once,
         status: seen.status,
         done: seen.done,
         total: seen.total,

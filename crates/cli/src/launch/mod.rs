@@ -36,7 +36,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_core::run::{Notice, Outcome, Picker, Policy, Resume};
-use ralph_core::task::RetryLimit;
 use ralph_core::view::Reporter;
 use ralph_core::{FeatureName, Lease, TaskId};
 use ralph_engine::agents::Agent;
@@ -110,35 +109,20 @@ impl Mode {
     }
 }
 
-/// What was asked for on the command line; `None` leaves it to the settings.
+/// What the command line asks for that is not a setting. Flags that mean a setting are a layer of the config.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wishes {
+pub(crate) struct RunOptions {
     pub(crate) mode: Mode,
     pub(crate) plan: Option<PathBuf>,
     pub(crate) target: Target,
     /// The target is a feature or a task by the way the command is spelled: the store has the plan.
     pub(crate) by_target: bool,
-    pub(crate) preset: Option<String>,
-    pub(crate) agent: Option<String>,
-    pub(crate) model: Option<String>,
-    pub(crate) strategy: Option<String>,
-    pub(crate) max_iterations: Option<u32>,
+    /// One session, whatever the limit is.
     pub(crate) once: bool,
-    pub(crate) max_retries: Option<RetryLimit>,
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) budget_usd: Option<f64>,
-    pub(crate) verify: Option<bool>,
-    pub(crate) learn: Option<bool>,
-    pub(crate) tools: Option<Vec<String>>,
-    pub(crate) prompt: Option<PathBuf>,
-    pub(crate) shown: Option<Shown>,
-    pub(crate) strict: bool,
     /// The command is spelled so that it is about branches.
     pub(crate) branches: bool,
     /// Only this branch.
     pub(crate) branch: Option<String>,
-    /// How many sessions run side by side at most.
-    pub(crate) jobs: Option<u32>,
 }
 
 /// Where a run works.
@@ -159,21 +143,14 @@ pub(crate) enum Role {
     Verify,
 }
 
-impl Wishes {
-    /// The name of the agent in this role: what its setting says, else what was asked for, else the
-    /// usual one.
-    fn agent_for(&self, role: Role, config: &Config) -> String {
-        let (key, before_the_wish) = match role {
-            Role::Build => ("agent.build", false),
-            Role::Plan => ("agent.plan", false),
-            // `--agent` says who builds. Somebody else may have been chosen to look at it.
-            Role::Verify => ("agent.verify", true),
-        };
-        let set = Some(config.text(key)).filter(|name| !name.is_empty());
-        let asked = self.agent.as_deref();
-        let chosen = if before_the_wish { set.or(asked) } else { asked.or(set) };
-        chosen.unwrap_or_else(|| config.text("agent.name")).to_owned()
-    }
+/// The name of the agent in this role: what its setting says, or else the usual one.
+fn agent_for(role: Role, config: &Config) -> &str {
+    let key = match role {
+        Role::Build => "agent.build",
+        Role::Plan => "agent.plan",
+        Role::Verify => "agent.verify",
+    };
+    Some(config.text(key)).filter(|name| !name.is_empty()).unwrap_or(config.text("agent.name"))
 }
 
 /// A run that is ready to start, but for its lock and its folder.
@@ -205,13 +182,14 @@ impl Plan {
 }
 
 /// Runs the loop to its end.
-pub(crate) fn launch(wishes: &Wishes, context: &mut Context<'_>) -> Done {
-    if let Some(plan) = branches(wishes, context)? {
+pub(crate) fn launch(options: &RunOptions, context: &mut Context<'_>) -> Done {
+    if let Some(plan) = branches(options, context)? {
         arm(context)?;
-        return lanes::launch(wishes, &plan, context);
+        return lanes::launch(options, &plan, context);
     }
-    let outcome = run_to_end(wishes, context)?;
-    match outcome.reason.code(&outcome.left, wishes.strict) {
+    let outcome = run_to_end(options, context)?;
+    let strict = context.config()?.boolean("loop.strict_exit");
+    match outcome.reason.code(&outcome.left, strict) {
         0 => Ok(()),
         code => Err(CliError::told(code)),
     }
@@ -219,10 +197,13 @@ pub(crate) fn launch(wishes: &Wishes, context: &mut Context<'_>) -> Done {
 
 /// The same, for a command that goes on with what came of it. What it prints then must not get among the
 /// events of a run that are printed.
-pub(crate) fn run_to_end(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError> {
+pub(crate) fn run_to_end(
+    options: &RunOptions,
+    context: &mut Context<'_>,
+) -> Result<Outcome, CliError> {
     arm(context)?;
-    let outcome = start(wishes, context)?;
-    if display::shown(wishes, &context.config()?)? == Shown::Json {
+    let outcome = start(options, context)?;
+    if display::shown(&context.config()?)? == Shown::Json {
         context.out.leave_stdout();
     }
     Ok(outcome)
@@ -239,14 +220,14 @@ fn arm(context: &Context<'_>) -> Done {
 
 /// The plan of a run that works on branches; `None` for any other run, which then must not ask for what
 /// only those have.
-fn branches(wishes: &Wishes, context: &mut Context<'_>) -> Result<Option<PlanFile>, CliError> {
+fn branches(options: &RunOptions, context: &mut Context<'_>) -> Result<Option<PlanFile>, CliError> {
     let project = context.project()?;
     let config = context.config()?;
-    let plan = source::of_branches(wishes, &config, &project, &context.folder())?;
+    let plan = source::of_branches(options, &config, &project, &context.folder())?;
     if plan.is_some() {
         return Ok(plan);
     }
-    match &wishes.branch {
+    match &options.branch {
         Some(branch) => Err(CliError::usage(format!(
             "--branch {branch} is for a plan with `## Branch:` sections"
         ))
@@ -256,20 +237,20 @@ fn branches(wishes: &Wishes, context: &mut Context<'_>) -> Result<Option<PlanFil
 }
 
 /// Says what a run would do, and does nothing.
-pub(crate) fn rehearse(wishes: &Wishes, context: &mut Context<'_>) -> Done {
-    if let Some(plan) = branches(wishes, context)? {
-        return lanes::rehearse(wishes, &plan, context);
+pub(crate) fn rehearse(options: &RunOptions, context: &mut Context<'_>) -> Done {
+    if let Some(plan) = branches(options, context)? {
+        return lanes::rehearse(options, &plan, context);
     }
     let mut store = context.reader()?;
     let project = context.project()?;
     let at = Place { home: project.clone(), project, lane: None };
-    let plan = plan(wishes, &at, context, store.as_mut())?;
-    let text = dry::text(&plan, wishes, context, store.as_mut())?;
+    let plan = plan(options, &at, context, store.as_mut())?;
+    let text = dry::text(&plan, options, context, store.as_mut())?;
     Ok(context.out.data(text)?)
 }
 
 fn plan(
-    wishes: &Wishes,
+    options: &RunOptions,
     at: &Place,
     context: &mut Context<'_>,
     store: &mut dyn Store,
@@ -278,32 +259,32 @@ fn plan(
     let config = context.config()?;
     let Source { preset, plan } = match &at.lane {
         Some(lane) => source::of_lane(lane.plan.clone())?,
-        None => source::choose(wishes, &config, &project, &context.folder(), store)?,
+        None => source::choose(options, &config, &project, &context.folder(), store)?,
     };
-    source::check_jobs(wishes, preset)?;
-    let scope = scope(&wishes.target, store)?;
+    source::check_jobs(options, &config, preset)?;
+    let scope = scope(&options.target, store)?;
     let state_path = state_path(&project);
     let left = state_file::read(&state_path).map_err(|error| {
         CliError::failed(format!("{} cannot be read: {error}", state_path.display()))
             .hint(format!("if it is not needed: rm {}", crate::error::quoted(&state_path)))
     })?;
-    let resume = match wishes.mode {
+    let resume = match options.mode {
         // Either is short, and what it has left on disk is where the next one goes on.
         Mode::Prompt(_) | Mode::Feature(_) => None,
-        _ => left.and_then(|left| left.resume(wishes.mode.name())),
+        _ => left.and_then(|left| left.resume(options.mode.name())),
     };
-    let role = if wishes.mode == Mode::Plan { Role::Plan } else { Role::Build };
-    let agent = agent::find(&wishes.agent_for(role, &config), &config, context)?;
-    let verifier = match policy::verifies(wishes, &config, preset) {
-        true => Some(agent::find(&wishes.agent_for(Role::Verify, &config), &config, context)?),
+    let role = if options.mode == Mode::Plan { Role::Plan } else { Role::Build };
+    let agent = agent::find(agent_for(role, &config), &config, context)?;
+    let verifier = match policy::verifies(options, &config, preset) {
+        true => Some(agent::find(agent_for(Role::Verify, &config), &config, context)?),
         false => None,
     };
     let roles = (&agent, verifier.as_ref());
-    let policy = policy::policy(wishes, &config, preset, roles, resume.as_ref())?;
+    let policy = policy::policy(options, &config, preset, roles, resume.as_ref())?;
     let prompting =
-        prompt::prompting(wishes, &config, at, store, &scope, (preset, plan.as_ref()), &policy)?;
+        prompt::prompting(options, &config, at, store, &scope, (preset, plan.as_ref()), &policy)?;
     // Neither a plan nor a single prompt is judged by what the work is judged by.
-    let gates = match wishes.mode {
+    let gates = match options.mode {
         Mode::Build => in_force(&at.home, &config),
         Mode::Plan | Mode::Prompt(_) | Mode::Feature(_) => vec![],
     };
@@ -313,7 +294,7 @@ fn plan(
             notices.push(notice.clone());
         }
     }
-    if gates.is_empty() && verifier.is_none() && wishes.mode == Mode::Build {
+    if gates.is_empty() && verifier.is_none() && options.mode == Mode::Build {
         notices.push(Notice::Ungated);
     }
     notices.extend(prompt::warnings(&project));
@@ -334,26 +315,26 @@ fn plan(
     })
 }
 
-fn start(wishes: &Wishes, context: &mut Context<'_>) -> Result<Outcome, CliError> {
+fn start(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome, CliError> {
     let project = context.project()?;
     project.check_ours()?;
     project.exclude_state()?;
     vcs::check_version().map_err(git_failed)?;
     let lock = lock(&project)?;
     let at = Place { home: project.clone(), project, lane: None };
-    let (setup, reporters) = assemble(wishes, at, lock, context)?;
+    let (setup, reporters) = assemble(options, at, lock, context)?;
     run::run(setup, reporters).map_err(run_error)
 }
 
 /// Everything that a run needs, and who shows it.
 fn assemble(
-    wishes: &Wishes,
+    options: &RunOptions,
     at: Place,
     lock: WorktreeLock,
     context: &mut Context<'_>,
 ) -> Result<(Setup, Vec<Box<dyn Reporter + Send>>), CliError> {
     let mut store = context.store()?;
-    let ready = plan(wishes, &at, context, store.as_mut())?;
+    let ready = plan(options, &at, context, store.as_mut())?;
     drop(store);
     let agents: Vec<&Found> = std::iter::once(&ready.agent).chain(&ready.verifier).collect();
     let boxed = boxes::of_run(&ready.project, &ready.config, &agents, context)?;
@@ -388,22 +369,22 @@ fn assemble(
         .collect::<Result<Vec<_>, _>>()
         .map_err(bad_id)?;
     let shared = at.lane.as_ref().map(|lane| &lane.display);
-    let reporters = display::reporters(wishes, &config, &project, &logs, shared, context)?;
+    let reporters = display::reporters(&config, &project, &logs, shared, context)?;
     let desk = TaskDesk::new(context.environment.clone(), project.clone(), config.clone());
     let opened = store_path.clone();
-    let publish = publish::setup(wishes, &config, &at.home, &policy, &logs, at.lane.as_ref())?;
+    let publish = publish::setup(options, &config, &at.home, &policy, &logs, at.lane.as_ref())?;
     let setup = Setup {
         vcs: Arc::new(vcs),
         lock,
         run: run_id,
         agent_ids,
         resume: ready.resume,
-        target: target_words(wishes, ready.plan.as_ref()),
+        target: target_words(options, ready.plan.as_ref()),
         purse: at.lane.as_ref().map(|lane| lane.purse.clone()),
         paused: false,
         folder,
-        about: prompt::about(wishes, &ready.prompting),
-        deliverable: match &wishes.mode {
+        about: prompt::about(options, &ready.prompting),
+        deliverable: match &options.mode {
             Mode::Feature(work) => Some(work.deliverable(&project)),
             Mode::Build | Mode::Plan | Mode::Prompt(_) => None,
         },
@@ -412,10 +393,7 @@ fn assemble(
         agent: agent.profile,
         executable: agent.executable,
         extra_args: agent.extra_args,
-        tools: match &wishes.tools {
-            Some(tools) => tools.clone(),
-            None => config.list("agent.allowed_tools").into_iter().map(str::to_owned).collect(),
-        },
+        tools: config.list("agent.allowed_tools").into_iter().map(str::to_owned).collect(),
         cassette: agent.cassette,
         verifier: ready.verifier.map(|found| VerifierSetup {
             agent: found.profile,
@@ -427,7 +405,7 @@ fn assemble(
         gate_environment: agent::gate_environment(context.environment),
         boxed_environment: agent::boxed_environment(context.environment, &config),
         sandbox: boxed.sandbox,
-        watch: watch(wishes, &config, preset),
+        watch: watch(&config, preset),
         prompt: style(&policy, &config, preset),
         plan: ready.plan,
         policy,
@@ -493,14 +471,14 @@ fn style(policy: &Policy, config: &Config, preset: &Preset) -> PromptStyle {
     }
 }
 
-fn target_words(wishes: &Wishes, plan: Option<&PlanFile>) -> String {
-    if let Mode::Prompt(path) = &wishes.mode {
+fn target_words(options: &RunOptions, plan: Option<&PlanFile>) -> String {
+    if let Mode::Prompt(path) = &options.mode {
         return path.display().to_string();
     }
     if let Some(plan) = plan {
         return plan.lane().map_or(plan.name(), |lane| &lane.branch).to_owned();
     }
-    match &wishes.target {
+    match &options.target {
         Target::All => "all tasks".to_owned(),
         Target::Feature(name) => format!("feature {name}"),
         Target::Task(id) => format!("task {id}"),
@@ -529,11 +507,11 @@ fn lock(project: &Project) -> Result<WorktreeLock, CliError> {
     })
 }
 
-fn watch(wishes: &Wishes, config: &Config, preset: &Preset) -> Watch {
+fn watch(config: &Config, preset: &Preset) -> Watch {
     let by_preset = || crate::config::duration(preset.timeout);
     let set = config.unless_preset("agent.timeout", Config::duration).flatten();
     Watch {
-        timeout: wishes.timeout.or(set).or_else(by_preset),
+        timeout: set.or_else(by_preset),
         silence: config.duration("agent.silence"),
         after_result: config.duration("agent.after_result"),
         grace: config.duration("agent.grace").unwrap_or(Watch::default().grace),

@@ -8,7 +8,7 @@ use ralph_core::run::{
 use ralph_core::task::RetryLimit;
 use ralph_engine::plan_file::DONE_MARKER;
 
-use super::{Found, Mode, Wishes};
+use super::{Found, Mode, RunOptions};
 use crate::config::{self, Config, Preset, Retries, View};
 use crate::error::CliError;
 
@@ -27,14 +27,12 @@ pub(crate) fn sessions_for_texts(config: &Config) -> Option<u32> {
 }
 
 /// How many sessions a run of this preset may have that begins anew; `None` is no limit.
-pub(super) fn sessions_of(wishes: &Wishes, config: &Config, preset: &Preset) -> Option<u32> {
-    let set = config.unless_preset("loop.max_iterations", Config::whole);
-    let set = set.map_or(preset.max_iterations, |set| u32::try_from(set).unwrap_or(u32::MAX));
-    limit(wishes, set, None)
+pub(super) fn sessions_of(options: &RunOptions, config: &Config, preset: &Preset) -> Option<u32> {
+    limit(options, config, preset.max_iterations, None)
 }
 
 pub(super) fn policy(
-    wishes: &Wishes,
+    options: &RunOptions,
     config: &Config,
     preset: &Preset,
     (agent, verifier): (&Found, Option<&Found>),
@@ -55,7 +53,6 @@ pub(super) fn policy(
     let unit = if in_file && picker == Picker::Agent { Unit::Iteration } else { Unit::Task };
     let ends = ends(config, preset);
     let jobs = u32::try_from(config.whole("loop.jobs")).unwrap_or(u32::MAX);
-    let jobs = wishes.jobs.unwrap_or(jobs);
     let apart = text("loop.works_in", "place") == "worktree";
     let integrates = !in_file && picker == Picker::Loop && (jobs > 1 || apart);
     let jobs = if integrates { jobs } else { 1 };
@@ -65,8 +62,8 @@ pub(super) fn policy(
         mode: "build".to_owned(),
         picker,
         slots: jobs,
-        max_sessions: limit(wishes, number("loop.max_iterations", preset.max_iterations), resume),
-        retries: wishes.max_retries.unwrap_or_else(|| retries(config, preset)),
+        max_sessions: limit(options, config, preset.max_iterations, resume),
+        retries: retries(config, preset.max_retries),
         give_up_after: u32::try_from(config.whole("loop.give_up_after")).unwrap_or(u32::MAX),
         breaker: number("loop.max_consecutive_errors", preset.breaker),
         idle: number("loop.idle_threshold", preset.idle),
@@ -75,7 +72,7 @@ pub(super) fn policy(
             _ => Claims::Trust,
         },
         budget: Budget {
-            micro_usd: micro(wishes.budget_usd.unwrap_or_else(|| config.amount("budget.usd"))),
+            micro_usd: micro(config.amount("budget.usd")),
             tokens: config.whole("budget.tokens"),
             time_ms: config
                 .duration("budget.time")
@@ -83,7 +80,7 @@ pub(super) fn policy(
             task_micro_usd: micro(config.amount("budget.task_usd")),
             day_micro_usd: micro(config.amount("budget.day_usd")),
         },
-        strategy: strategy(wishes, config, preset)?,
+        strategy: strategy(config, preset)?,
         tiers: tiers(config, agent.profile.name()),
         integrates,
         port_retries: PORT_RETRIES,
@@ -115,19 +112,19 @@ pub(super) fn policy(
             let model = verifier_model(config, agent, verifier);
             Box::new(Verifier { agent: name, model })
         }),
-        publish: super::publish::wanted(wishes, config, preset),
+        publish: super::publish::wanted(options, config, preset),
     };
-    Ok(match &wishes.mode {
+    Ok(match &options.mode {
         Mode::Build => policy,
         Mode::Feature(work) => {
-            let sessions = limit(wishes, number("loop.max_iterations", PLAN_SESSIONS), resume);
+            let sessions = limit(options, config, PLAN_SESSIONS, resume);
             work.policy(policy, sessions)
         }
         Mode::Plan => Policy {
             mode: "plan".to_owned(),
             picker: Picker::Agent,
-            max_sessions: limit(wishes, number("loop.max_iterations", PLAN_SESSIONS), resume),
-            retries: wishes.max_retries.unwrap_or(RetryLimit::AtMost(3)),
+            max_sessions: limit(options, config, PLAN_SESSIONS, resume),
+            retries: retries(config, Retries::AtMost(3)),
             idle: number("loop.idle_threshold", PLAN_IDLE),
             unit: Unit::Iteration,
             on_red: OnRed::Retry,
@@ -160,9 +157,9 @@ pub(super) fn policy(
 
 /// Whether a verifier looks at what the gates let through. Neither a plan nor a single prompt is judged
 /// by one.
-pub(super) fn verifies(wishes: &Wishes, config: &Config, preset: &Preset) -> bool {
+pub(super) fn verifies(options: &RunOptions, config: &Config, preset: &Preset) -> bool {
     let set = config.unless_preset("loop.verify", Config::boolean);
-    wishes.mode == Mode::Build && wishes.verify.or(set).unwrap_or(preset.verify)
+    options.mode == Mode::Build && set.unwrap_or(preset.verify)
 }
 
 fn verifier_model(config: &Config, agent: &Found, verifier: &Found) -> VerifierModel {
@@ -200,28 +197,37 @@ fn micro(usd: f64) -> u64 {
 
 /// How many sessions may count in all. An interrupted run goes on with what was left; a number that was
 /// given means so many more.
-fn limit(wishes: &Wishes, by_settings: u32, resume: Option<&Resume>) -> Option<u32> {
+fn limit(
+    options: &RunOptions,
+    config: &Config,
+    by_preset: u32,
+    resume: Option<&Resume>,
+) -> Option<u32> {
     let before = resume.map_or(0, |resume| resume.iteration);
-    if wishes.once {
+    let set = config.unless_preset("loop.max_iterations", Config::whole);
+    let most = set.map_or(by_preset, |set| u32::try_from(set).unwrap_or(u32::MAX));
+    if options.once {
         return Some(before + 1);
     }
-    match wishes.max_iterations {
-        Some(0) => None,
-        Some(more) => Some(before.saturating_add(more)),
-        None if by_settings == 0 => None,
+    match most {
+        0 => None,
+        more if config.by_flag("loop.max_iterations") => Some(before.saturating_add(more)),
         // All used up: a limit is per run, so the next one has its own.
-        None if before >= by_settings => Some(before.saturating_add(by_settings)),
-        None => Some(by_settings),
+        most if before >= most => Some(before.saturating_add(most)),
+        most => Some(most),
     }
 }
 
-fn retries(config: &Config, preset: &Preset) -> RetryLimit {
+fn retries(config: &Config, by_preset: Retries) -> RetryLimit {
     let never = |name| name == "never";
-    if config.unless_preset("loop.on_exhausted", Config::text).is_some_and(never) {
+    // A number that was given now counts more than a rule that was set some time.
+    if !config.by_flag("loop.max_retries")
+        && config.unless_preset("loop.on_exhausted", Config::text).is_some_and(never)
+    {
         return RetryLimit::Unlimited;
     }
     let limit = match config.view("loop.max_retries") {
-        View::Text("preset") => preset.max_retries,
+        View::Text("preset") => by_preset,
         _ => config::retry_limit(config),
     };
     match limit {
@@ -230,15 +236,10 @@ fn retries(config: &Config, preset: &Preset) -> RetryLimit {
     }
 }
 
-fn strategy(wishes: &Wishes, config: &Config, preset: &Preset) -> Result<Strategy, CliError> {
-    let fixed = wishes.model.clone().unwrap_or_else(|| config.text("models.fixed").to_owned());
+fn strategy(config: &Config, preset: &Preset) -> Result<Strategy, CliError> {
     let set = config.unless_preset("models.strategy", Config::text);
-    let name = match (&wishes.strategy, &wishes.model) {
-        (Some(name), _) => name.as_str(),
-        (None, Some(_)) => "fixed",
-        (None, None) => set.unwrap_or(preset.strategy),
-    };
-    Strategy::named(name, &fixed).map_err(|error| {
+    let name = set.unwrap_or(preset.strategy);
+    Strategy::named(name, config.text("models.fixed")).map_err(|error| {
         CliError::failed(format!("Build failed: {error}"))
             .hint("name one: --model opus, or --model-strategy cost-optimized")
     })

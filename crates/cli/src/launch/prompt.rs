@@ -13,13 +13,13 @@ use ralph_engine::prompts::{
 };
 use ralph_engine::run::Prompting;
 
-use super::{Mode, Place, Wishes};
+use super::{Mode, Place, RunOptions};
 use crate::commands::init::found_commands;
 use crate::config::{Config, Origin, Preset};
 use crate::error::CliError;
 
 pub(super) fn prompting(
-    wishes: &Wishes,
+    options: &RunOptions,
     config: &Config,
     at: &Place,
     store: &mut dyn Store,
@@ -30,7 +30,7 @@ pub(super) fn prompting(
     let project = &at.project;
     let feature = FeatureTexts::read(project, store, scope)
         .map_err(|error| CliError::failed(format!("Build failed: {error}")))?;
-    let rules = match (&wishes.mode, preset.source) {
+    let rules = match (&options.mode, preset.source) {
         (Mode::Plan, _) if plan.is_some_and(|plan| plan.kind() == Kind::Branches) => {
             PLAN_BRANCHES_TEMPLATE
         }
@@ -41,24 +41,23 @@ pub(super) fn prompting(
         (Mode::Build, "checklist") => CHECKLIST_TEMPLATE,
         _ => DEFAULT_BUILD_TEMPLATE,
     };
-    let (known, file) = match &wishes.mode {
+    let (known, file) = match &options.mode {
         Mode::Feature(work) => (Some(work.known(&feature, store)?), work.file(project)),
         Mode::Build | Mode::Plan | Mode::Prompt(_) => (None, None),
     };
     Ok(Prompting {
-        template: template(wishes, config, &at.home, rules)?,
+        template: template(options, config, &at.home, rules)?,
         rules: Template::built_in(rules),
         feature,
         skill_folders: Skills::folders(project),
         // What is learned belongs to work that is judged.
-        learn: wishes.mode == Mode::Build
-            && wishes.learn.unwrap_or_else(|| config.boolean("loop.learn")),
+        learn: options.mode == Mode::Build && config.boolean("loop.learn"),
         retries: policy.retries,
         mode: policy.mode.clone(),
         plan_file: plan.map(|plan| plan.name().to_owned()).or(file),
         branch: at.lane.as_ref().map(|lane| lane.work.clone()),
         known,
-        bare: matches!(wishes.mode, Mode::Prompt(_)),
+        bare: matches!(options.mode, Mode::Prompt(_)),
         test_command: test_command(&at.home),
         budget: usize::try_from(config.whole("prompts.budget_tokens")).unwrap_or(usize::MAX),
     })
@@ -66,43 +65,43 @@ pub(super) fn prompting(
 
 /// The user's template: the one that is named must be there, the usual one may be.
 fn template(
-    wishes: &Wishes,
+    options: &RunOptions,
     config: &Config,
     project: &Project,
     rules: &str,
 ) -> Result<Template, CliError> {
-    let (path, named) = match (&wishes.mode, &wishes.prompt) {
-        (Mode::Feature(_), None) => return Ok(Template::built_in(rules)),
-        (Mode::Prompt(path), _) | (_, Some(path)) => (path.clone(), true),
-        (Mode::Plan, None) => (project.worktree.join(config.text("prompts.plan")), false),
-        (Mode::Build, None) => {
-            // A template that the settings name and that is not there is a mistake.
-            let set = *config.origin("prompts.build") != Origin::Default;
-            (project.worktree.join(config.text("prompts.build")), set)
+    let key = if options.mode == Mode::Plan { "prompts.plan" } else { "prompts.build" };
+    let (path, named) = match &options.mode {
+        Mode::Feature(_) => return Ok(Template::built_in(rules)),
+        Mode::Prompt(path) => (path.clone(), true),
+        // A template that the settings name and that is not there is a mistake.
+        Mode::Plan | Mode::Build => {
+            let set = *config.origin(key) != Origin::Default;
+            (project.worktree.join(config.text(key)), set)
         }
     };
     let found = Template::load(&path).map_err(|error| template_error(&error))?;
     match found {
         // As `ralph init` wrote it, it says nothing of its own: what fits the plan is said instead.
-        Some(template) if wishes.mode == Mode::Build && template.says(DEFAULT_BUILD_TEMPLATE) => {
+        Some(template) if options.mode == Mode::Build && template.says(DEFAULT_BUILD_TEMPLATE) => {
             Ok(Template::built_in(rules))
         }
-        Some(template) if wishes.mode == Mode::Plan && template.says(DEFAULT_PLAN_TEMPLATE) => {
+        Some(template) if options.mode == Mode::Plan && template.says(DEFAULT_PLAN_TEMPLATE) => {
             Ok(Template::built_in(rules))
         }
-        Some(template) if template.is_blank() && matches!(wishes.mode, Mode::Prompt(_)) => {
+        Some(template) if template.is_blank() && matches!(options.mode, Mode::Prompt(_)) => {
             Err(CliError::failed(format!("Build failed: {} is empty", path.display()))
                 .hint("write down what the agent is to do"))
         }
         Some(template) => Ok(template),
         None if named => {
             Err(CliError::failed(format!("Build failed: there is no prompt {}", path.display()))
-                .hint(match wishes.mode {
-                    Mode::Prompt(_) => "write it first, then: ralph prompt FILE",
-                    _ if wishes.prompt.is_some() => {
-                        "write it first, or leave --prompt out for the built-in one"
+                .hint(match options.mode {
+                    Mode::Prompt(_) => "write it first, then: ralph prompt FILE".to_owned(),
+                    _ if config.by_flag(key) => {
+                        "write it first, or leave --prompt out for the built-in one".to_owned()
                     }
-                    _ => "write it first, or take prompts.build out of the settings",
+                    _ => format!("write it first, or take {key} out of the settings"),
                 }))
         }
         None => Ok(Template::built_in(rules)),
@@ -110,8 +109,8 @@ fn template(
 }
 
 /// What every iteration is about, where no plan tells: the first heading of a prompt, or its file.
-pub(super) fn about(wishes: &Wishes, prompting: &Prompting) -> Option<String> {
-    match &wishes.mode {
+pub(super) fn about(options: &RunOptions, prompting: &Prompting) -> Option<String> {
+    match &options.mode {
         Mode::Build => None,
         Mode::Plan => Some("gap analysis".to_owned()),
         Mode::Feature(work) => Some(work.about()),

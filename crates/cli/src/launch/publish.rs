@@ -7,23 +7,23 @@ use ralph_engine::run::place::RunLogs;
 use ralph_engine::vcs::base::{branch_named, pr_base};
 
 use super::lanes::Lane;
-use super::{Mode, Target, Wishes, git_failed};
+use super::{Mode, RunOptions, Target, git_failed};
 use crate::config::{Config, Preset};
 use crate::error::CliError;
 
 /// What is asked for. Only work on a plan goes out; `branches` is the preset that opens pull requests.
-pub(super) fn wanted(wishes: &Wishes, config: &Config, preset: &Preset) -> Option<Publish> {
+pub(super) fn wanted(options: &RunOptions, config: &Config, preset: &Preset) -> Option<Publish> {
     let auto_push = config.boolean("git.auto_push");
     let set = config.unless_preset("git.auto_pr", Config::boolean);
     let auto_pr = set.unwrap_or(preset.name == "branches");
-    let wanted = wishes.mode == Mode::Build && (auto_push || auto_pr);
+    let wanted = options.mode == Mode::Build && (auto_push || auto_pr);
     wanted.then_some(Publish { auto_push, auto_pr })
 }
 
 /// Where it goes. `project` is where the person works: a branch in a worktree of its own is not what pull
 /// requests go to.
 pub(super) fn setup(
-    wishes: &Wishes,
+    options: &RunOptions,
     config: &Config,
     project: &Project,
     policy: &Policy,
@@ -43,7 +43,7 @@ pub(super) fn setup(
     let begins = lane.and_then(|lane| lane.base.as_deref());
     let begins = begins.map(|begins| branch_named(project, &remote, begins)).transpose();
     let base = begins.map_err(git_failed)?.flatten().unwrap_or(base);
-    let goal = match &wishes.target {
+    let goal = match &options.target {
         _ if lane.is_some() => lane.map(|lane| lane.work.goal.clone()).unwrap_or_default(),
         Target::All => String::new(),
         Target::Feature(name) => format!("feature {name}"),

@@ -9,7 +9,7 @@ use ralph_engine::plan_file::{PlanFile, PlanFileError};
 use ralph_engine::ports::{Filter, Store};
 use ralph_engine::project::Project;
 
-use super::{Mode, Target, Wishes};
+use super::{Mode, RunOptions, Target};
 use crate::config::{Config, PRESETS, Preset};
 use crate::error::CliError;
 use crate::exit_codes::Exit;
@@ -29,16 +29,16 @@ pub(super) struct Source {
 
 /// What a run is to work off. `folder` is where the command was called.
 pub(super) fn choose(
-    wishes: &Wishes,
+    options: &RunOptions,
     config: &Config,
     project: &Project,
     folder: &Path,
     store: &mut dyn Store,
 ) -> Result<Source, CliError> {
-    match &wishes.mode {
-        Mode::Build => build(wishes, config, project, folder, store),
+    match &options.mode {
+        Mode::Build => build(options, config, project, folder, store),
         Mode::Plan => {
-            let plan = plan_to_write(project, wishes.branches)?;
+            let plan = plan_to_write(project, options.branches)?;
             Ok(Source { preset: named("checklist")?, plan: Some(plan) })
         }
         Mode::Prompt(_) | Mode::Feature(_) => {
@@ -48,15 +48,15 @@ pub(super) fn choose(
 }
 
 fn build(
-    wishes: &Wishes,
+    options: &RunOptions,
     config: &Config,
     project: &Project,
     folder: &Path,
     store: &mut dyn Store,
 ) -> Result<Source, CliError> {
-    let asked = asked(wishes, config);
+    let asked = asked(options, config);
     let asked = (asked != "auto").then(|| named(asked)).transpose()?;
-    if let Some(path) = &wishes.plan {
+    if let Some(path) = &options.plan {
         let plan = given(project, folder, path)?;
         let preset = match asked {
             Some(preset) => preset,
@@ -77,7 +77,7 @@ fn build(
         let missing = || PlanFile::new(&project.worktree, Path::new(usual), kind);
         return of_kind(preset, Some(file.unwrap_or_else(missing)));
     }
-    if wishes.target != Target::All || wishes.by_target {
+    if options.target != Target::All || options.by_target {
         return Ok(Source { preset: named("dag")?, plan: None });
     }
     if let Some(plan) = found(project)? {
@@ -88,11 +88,10 @@ fn build(
 }
 
 /// The preset that is asked for, or `auto`.
-fn asked<'a>(wishes: &'a Wishes, config: &'a Config) -> &'a str {
-    match &wishes.preset {
-        Some(preset) => preset,
-        None if wishes.branches => "branches",
-        None => config.text("preset"),
+fn asked<'a>(options: &RunOptions, config: &'a Config) -> &'a str {
+    match config.text("preset") {
+        _ if options.branches && !config.by_flag("preset") => "branches",
+        preset => preset,
     }
 }
 
@@ -105,22 +104,22 @@ fn branches(project: &Project) -> Result<PlanFile, CliError> {
 
 /// The plan of a run that works on branches; `None` for any other run.
 pub(super) fn of_branches(
-    wishes: &Wishes,
+    options: &RunOptions,
     config: &Config,
     project: &Project,
     folder: &Path,
 ) -> Result<Option<PlanFile>, CliError> {
-    if wishes.mode != Mode::Build {
+    if options.mode != Mode::Build {
         return Ok(None);
     }
-    let asked = asked(wishes, config);
-    if let Some(path) = wishes.plan.as_ref().filter(|_| matches!(asked, "auto" | "branches")) {
+    let asked = asked(options, config);
+    if let Some(path) = options.plan.as_ref().filter(|_| matches!(asked, "auto" | "branches")) {
         let plan = given(project, folder, path)?;
         return Ok((plan.kind() == Kind::Branches).then_some(plan));
     }
     match asked {
         "branches" => branches(project).map(Some),
-        "auto" if wishes.plan.is_none() && wishes.target == Target::All && !wishes.by_target => {
+        "auto" if options.plan.is_none() && options.target == Target::All && !options.by_target => {
             existing_of(project, &BRANCHES, Kind::Branches)
         }
         _ => Ok(None),
@@ -148,8 +147,13 @@ pub(super) fn of_lane(plan: PlanFile) -> Result<Source, CliError> {
 }
 
 /// A checklist, a progress file and an agent that picks have one place to work in.
-pub(super) fn check_jobs(wishes: &Wishes, preset: &Preset) -> Result<(), CliError> {
-    let many = wishes.jobs.is_some_and(|jobs| jobs > 1) && wishes.mode == Mode::Build;
+pub(super) fn check_jobs(
+    options: &RunOptions,
+    config: &Config,
+    preset: &Preset,
+) -> Result<(), CliError> {
+    let many = config.by_flag("loop.jobs") && config.whole("loop.jobs") > 1;
+    let many = many && options.mode == Mode::Build;
     if many && !matches!(preset.name, "branches" | "dag") {
         return Err(CliError::usage(format!(
             "the preset {} works in one place, so its sessions cannot run side by side",

@@ -63,7 +63,7 @@ fn an_unknown_key_warns_with_the_nearest_name() {
         ran.stderr
     );
     assert_eq!(env.ralph(&["-q", "task", "list"]).stderr, "");
-    let said = env.ralph(&["--set", "loop.job=1", "config", "show"]).failure(1);
+    let said = env.ralph(&["--set", "loop.job=1", "config", "show"]).failure(64);
     assert!(said.contains("loop.jobs"), "{said}");
 }
 

@@ -13,7 +13,7 @@ use ralph_ui::line::wrap;
 use ralph_ui::style::Meaning;
 
 use super::{Left, fallen_short, run};
-use crate::commands::build::SessionArgs;
+use crate::commands::flags::SessionArgs;
 use crate::commands::task::text_error;
 use crate::error::{CliError, Done, quoted};
 use crate::exit_codes::Exit;

@@ -19,10 +19,11 @@ use ralph_core::run::{Outcome, StopReason};
 use ralph_core::task::Refusal;
 use ralph_engine::ports::Store;
 
-use super::build::{LimitArgs, SessionArgs, refuse_inside_a_session, with};
+use super::build::refuse_inside_a_session;
+use super::flags::{LimitArgs, SessionArgs, of_limits};
 use crate::error::{CliError, Done, feature_name, with_store};
 use crate::exit_codes::Exit;
-use crate::launch::{self, FeatureWork, Mode, Target, Wishes};
+use crate::launch::{self, FeatureWork, Mode, RunOptions, Target};
 use crate::wire::Context;
 
 /// Group tasks into features, each with a spec and a plan on disk
@@ -113,18 +114,21 @@ fn run(
 ) -> Result<Outcome, CliError> {
     refuse_inside_a_session(context)?;
     let target = Target::Feature(work.name.clone());
-    let wishes = Wishes { mode: Mode::Feature(work), target, ..Wishes::default() };
-    let mut wishes = with(wishes, left.sessions, &LimitArgs::default(), session)?;
-    let usd = wishes.budget_usd.unwrap_or(context.config()?.amount("budget.usd"));
+    let options = RunOptions { mode: Mode::Feature(work), target, ..RunOptions::default() };
+    let none = LimitArgs::default();
+    let mut flags = of_limits(left.sessions, &none, session, "prompts.build", &context.folder())?;
+    context.lay(flags.clone());
+    let usd = context.config()?.amount("budget.usd");
     if usd > 0.0 && left.spent > 0 {
         let rest = usd - left.spent as f64 / 1e6;
         if rest <= 0.0 {
             return Err(CliError::new(Exit::BudgetReached, "the budget of this call is used up")
                 .hint("go on with another one: --budget USD"));
         }
-        wishes.budget_usd = Some(rest);
+        flags.set("--budget", "budget.usd", rest);
+        context.lay(flags);
     }
-    launch::run_to_end(&wishes, context)
+    launch::run_to_end(&options, context)
 }
 
 /// The end of a run that has not left what it was for. Its display has said why, unless it stopped at a

@@ -16,7 +16,7 @@ use ralph_engine::ports::{Filter, Store, SyncReport};
 use ralph_ui::tasks;
 
 use super::{Left, fallen_short, known, run, texts};
-use crate::commands::build::SessionArgs;
+use crate::commands::flags::SessionArgs;
 use crate::commands::import::{at_line, tell_report};
 use crate::error::{CliError, Done, feature_name, with_store};
 use crate::exit_codes::Exit;

@@ -10,7 +10,7 @@ use ralph_engine::features::{FeatureFiles, TextFault};
 use ralph_engine::process;
 
 use super::{Left, fallen_short, interview, known, run};
-use crate::commands::build::SessionArgs;
+use crate::commands::flags::SessionArgs;
 use crate::error::{CliError, Done, feature_name, quoted, with_store};
 use crate::exit_codes::Exit;
 use crate::launch::{FeatureWork, Stage};

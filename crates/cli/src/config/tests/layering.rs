@@ -21,9 +21,25 @@ fn each_layer_wins_over_the_ones_before() {
     sources.set = vec!["loop.jobs=5".to_owned(), "loop.jobs=6".to_owned()];
     assert_eq!(jobs(&sources), (6, "--set".to_owned()));
 
+    sources.flags.set("--jobs", "loop.jobs", 7);
+    assert_eq!(jobs(&sources), (7, "--jobs".to_owned()));
+
     let config = config(sources);
     assert_eq!(config.origin("loop.learn"), &Origin::Default);
-    assert_eq!(config.origin("loop.jobs"), &Origin::Flag);
+    assert_eq!(config.origin("loop.jobs"), &Origin::Flag("--jobs"));
+    assert!(config.by_flag("loop.jobs") && !config.by_flag("loop.learn"));
+}
+
+#[test]
+fn a_flag_with_a_wrong_value_is_an_error_of_usage_that_names_it() {
+    let mut sources = Sources::default();
+    sources.flags.set("--preset", "preset", "chequelist");
+    let error = Config::load(sources).unwrap_err();
+    assert!(error.is_usage());
+    assert!(error.message().starts_with("--preset: `preset` must be one of"), "{error}");
+    assert!(error.message().ends_with("did you mean \"checklist\"?"), "{error}");
+    assert!(Config::load(set("loop.jobs=0")).unwrap_err().is_usage());
+    assert!(!Config::load(repo("loop.jobs = 0")).unwrap_err().is_usage());
 }
 
 #[test]

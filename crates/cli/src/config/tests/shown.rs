@@ -11,6 +11,7 @@ fn sample() -> Config {
         .repo,
         env: env("RALPH_UI_COLOR", "never").env,
         set: set("budget.usd=2").set,
+        ..Sources::default()
     })
 }
 

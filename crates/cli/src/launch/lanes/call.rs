@@ -18,7 +18,7 @@ use ralph_ui::dry_run::{LaneDryRun, LanesDryRun};
 use super::super::policy::sessions_of;
 use super::super::source::{no_plan, plan_error};
 use super::super::worktrees::identity;
-use super::super::{Wishes, git_failed};
+use super::super::{RunOptions, git_failed};
 use crate::config::{Config, Origin, Preset};
 use crate::error::{CliError, Done, quoted};
 use crate::wire::Context;
@@ -65,7 +65,7 @@ pub(super) fn check_home(project: &Project) -> Done {
 
 impl Call {
     pub(super) fn read(
-        wishes: &Wishes,
+        options: &RunOptions,
         plan: &PlanFile,
         home: &Project,
         config: &Config,
@@ -77,12 +77,12 @@ impl Call {
         if sections.is_empty() {
             return Err(no_plan(plan));
         }
-        let only = wishes.branch.as_ref().map(|name| find(&sections, name)).transpose()?;
+        let only = options.branch.as_ref().map(|name| find(&sections, name)).transpose()?;
         let include = std::fs::read_to_string(home.worktree.join(".worktreeinclude"));
         let mut call = Self {
             plan: plan.clone(),
             only,
-            jobs: jobs(wishes, config),
+            jobs: jobs(config),
             identity: identity(config),
             include: include.unwrap_or_default(),
             set_up: config.text("git.worktree.setup").trim().to_owned(),
@@ -259,13 +259,14 @@ impl Call {
     }
 
     /// What would be done.
-    pub(super) fn rehearsed(&self, wishes: &Wishes, config: &Config) -> String {
+    pub(super) fn rehearsed(&self, options: &RunOptions, config: &Config) -> String {
         let mut order = Schedule::new(self.sections.clone(), self.jobs);
         if let Some(only) = self.only {
             order.only(only);
         }
         let at_once = std::iter::from_fn(|| order.next_lane()).count();
-        let most = Preset::named("branches").and_then(|preset| sessions_of(wishes, config, preset));
+        let most =
+            Preset::named("branches").and_then(|preset| sessions_of(options, config, preset));
         let meant = (0..self.sections.len()).filter(|at| self.only.is_none_or(|only| only == *at));
         let lanes = meant.map(|at| {
             let section = &self.sections[at];
@@ -285,7 +286,7 @@ impl Call {
         let page = LanesDryRun {
             source: self.plan.name().to_owned(),
             max_iterations: most,
-            once: wishes.once,
+            once: options.once,
             at_once: at_once as u64,
             lanes: lanes.collect(),
         };
@@ -294,10 +295,9 @@ impl Call {
 }
 
 /// How many branches are worked on at once; 0 is all of them, unless somebody says otherwise.
-fn jobs(wishes: &Wishes, config: &Config) -> usize {
+fn jobs(config: &Config) -> usize {
     let set = (*config.origin("loop.jobs") != Origin::Default).then(|| config.whole("loop.jobs"));
-    let wanted = wishes.jobs.map(u64::from).or(set);
-    wanted.map_or(0, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX))
+    set.map_or(0, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX))
 }
 
 fn find(sections: &[Section], name: &str) -> Result<usize, CliError> {

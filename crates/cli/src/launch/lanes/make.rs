@@ -21,7 +21,7 @@ use ralph_engine::sandbox::Sandbox;
 use ralph_engine::vcs::worktree::{Prepared, Wanted, Worktrees};
 
 use super::super::display::Shared;
-use super::super::{Place, Wishes, assemble, git_failed, lock, run_error};
+use super::super::{Place, RunOptions, assemble, git_failed, lock, run_error};
 use super::call::Call;
 use super::paused::Paused;
 use super::{End, Lane};
@@ -94,7 +94,7 @@ impl Call {
         &self,
         number: usize,
         shares: &Shares,
-        wishes: &Wishes,
+        options: &RunOptions,
         context: &mut Context<'_>,
     ) -> Result<Option<Ready>, CliError> {
         let section = &self.sections[number];
@@ -134,7 +134,7 @@ impl Call {
             display: shares.display.clone(),
         };
         let place = Place { project, home: self.home.clone(), lane: Some(lane) };
-        let (mut setup, mut reporters) = assemble(wishes, place, lock, context)?;
+        let (mut setup, mut reporters) = assemble(options, place, lock, context)?;
         setup.paused = shares.paused.is_set();
         reporters.insert(0, Box::new(shares.paused.clone()));
         setup.notices.extend(told(branch, &base, &prepared));

@@ -29,7 +29,7 @@ use ralph_engine::vcs::base::commits_since;
 use ralph_ui::lanes::{LaneLine, prefixes, summary};
 
 use super::display::{self, Shared};
-use super::{Shown, Wishes, lock, tidy};
+use super::{RunOptions, Shown, lock, tidy};
 use crate::error::{CliError, Done};
 use crate::exit_codes::Exit;
 use crate::wire::Context;
@@ -130,7 +130,7 @@ impl End {
 }
 
 /// Works on all branches of a plan, to their ends.
-pub(super) fn launch(wishes: &Wishes, plan: &PlanFile, context: &mut Context<'_>) -> Done {
+pub(super) fn launch(options: &RunOptions, plan: &PlanFile, context: &mut Context<'_>) -> Done {
     let home = context.project()?;
     home.check_ours()?;
     call::check_home(&home)?;
@@ -138,27 +138,27 @@ pub(super) fn launch(wishes: &Wishes, plan: &PlanFile, context: &mut Context<'_>
     // For the whole call: nobody else works off this plan.
     let _lock = lock(&home)?;
     let config = context.config()?;
-    let call = Call::read(wishes, plan, &home, &config)?;
+    let call = Call::read(options, plan, &home, &config)?;
     tidy(Some(plan), &home, &config)?;
     call.remove_merged(context)?;
     let interrupts = Interrupts::listen().map_err(CliError::from)?;
-    let ends = run_all(&call, &interrupts, wishes, context)?;
-    finish(&call, &ends, wishes, context)
+    let ends = run_all(&call, &interrupts, options, context)?;
+    finish(&call, &ends, context)
 }
 
 /// Says what would be done, and does nothing.
-pub(super) fn rehearse(wishes: &Wishes, plan: &PlanFile, context: &mut Context<'_>) -> Done {
+pub(super) fn rehearse(options: &RunOptions, plan: &PlanFile, context: &mut Context<'_>) -> Done {
     let home = context.project()?;
     call::check_home(&home)?;
     let config = context.config()?;
-    let call = Call::read(wishes, plan, &home, &config)?;
-    Ok(context.out.data(call.rehearsed(wishes, &config))?)
+    let call = Call::read(options, plan, &home, &config)?;
+    Ok(context.out.data(call.rehearsed(options, &config))?)
 }
 
 fn run_all(
     call: &Call,
     interrupts: &Interrupts,
-    wishes: &Wishes,
+    options: &RunOptions,
     context: &mut Context<'_>,
 ) -> Result<Vec<End>, CliError> {
     let count = call.sections.len();
@@ -167,7 +167,7 @@ fn run_all(
         schedule.only(only);
     }
     let purses = Purse::shared(count);
-    let displays = displays(call, wishes, context)?;
+    let displays = displays(call, context)?;
     let began = Stopwatch::start();
     let paused = Paused::default();
     let mut ends: Vec<Option<End>> = (0..count).map(|_| None).collect();
@@ -186,7 +186,7 @@ fn run_all(
                     interrupts: interrupts.clone(),
                     paused: paused.clone(),
                 },
-                wishes,
+                options,
                 context,
             );
             let end = match begun {
@@ -245,13 +245,9 @@ fn spawn(number: usize, ready: make::Ready, tell: &Sender<(usize, End)>) -> Done
         .map_err(|error| CliError::failed(format!("Build failed: no thread for a lane: {error}")))
 }
 
-fn displays(
-    call: &Call,
-    wishes: &Wishes,
-    context: &mut Context<'_>,
-) -> Result<Vec<Shared>, CliError> {
+fn displays(call: &Call, context: &mut Context<'_>) -> Result<Vec<Shared>, CliError> {
     let names: Vec<&str> = call.sections.iter().map(|section| section.name.as_str()).collect();
-    let json = display::shown(wishes, &context.config()?)? == Shown::Json;
+    let json = display::shown(&context.config()?)? == Shown::Json;
     let out: Box<dyn Write + Send> =
         if json { Box::new(io::stdout()) } else { Box::new(io::stderr()) };
     let out = Arc::new(Mutex::new(out));
@@ -263,15 +259,16 @@ fn displays(
 }
 
 /// The summary, and the exit code of all.
-fn finish(call: &Call, ends: &[End], wishes: &Wishes, context: &mut Context<'_>) -> Done {
+fn finish(call: &Call, ends: &[End], context: &mut Context<'_>) -> Done {
     let meant = |number: &usize| call.only.is_none_or(|only| only == *number);
     let numbers: Vec<usize> = (0..ends.len()).filter(meant).collect();
-    let code = joint_code(numbers.iter().map(|number| ends[*number].code(wishes.strict)));
+    let strict = context.config()?.boolean("loop.strict_exit");
+    let code = joint_code(numbers.iter().map(|number| ends[*number].code(strict)));
     let mut lines = Vec::new();
     for number in &numbers {
         lines.push(lane_line(call, *number, &ends[*number], context)?);
     }
-    if display::shown(wishes, &context.config()?)? == Shown::Json {
+    if display::shown(&context.config()?)? == Shown::Json {
         context.out.leave_stdout();
     } else {
         let complete = numbers.iter().filter(|number| ends[**number].is_complete()).count();

@@ -87,7 +87,7 @@ fn without_its_agent_nothing_begins() {
         has(&ran.stderr, "claude");
         assert_eq!(runs(&env).len(), 0, "{}", ran.stderr);
     }
-    has(&env.ralph(&["feature", "plan", "login", "--agent", "nobody"]).failure(1), "nobody");
+    has(&env.ralph(&["feature", "plan", "login", "--agent", "nobody"]).failure(64), "nobody");
 }
 
 #[test]

@@ -1,0 +1,298 @@
+//! The flags that commands which start sessions share, and the settings that they give. A flag that means a
+//! setting is an entry of the last layer of the settings and nothing else.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::config::Flags;
+use crate::error::CliError;
+use crate::launch::Shown;
+
+/// How branches are worked on.
+#[derive(Debug, Args, Default)]
+pub(super) struct LaneArgs {
+    /// Only this branch of the plan
+    #[arg(long, value_name = "BRANCH")]
+    pub(super) branch: Option<String>,
+    #[command(flatten)]
+    pub(super) jobs: JobArgs,
+}
+
+/// How many sessions run side by side.
+#[derive(Debug, Args, Default)]
+pub(super) struct JobArgs {
+    /// How many run side by side at most; without it, all branches of the plan
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    jobs: Option<u32>,
+    /// One branch after the other
+    #[arg(long, conflicts_with = "jobs")]
+    sequential: bool,
+}
+
+impl JobArgs {
+    fn lay(&self, flags: &mut Flags) {
+        flags.given("--jobs", "loop.jobs", self.jobs);
+        flags.given("--sequential", "loop.jobs", self.sequential.then_some(1));
+    }
+}
+
+/// What every loop takes.
+#[derive(Debug, Args)]
+pub(super) struct LoopArgs {
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// How the loop works: branches, progress or checklist (a markdown plan), dag or pick (the task
+    /// database). Without it the plan decides
+    #[arg(long, value_name = "PRESET")]
+    preset: Option<String>,
+    /// Let a second, read-only session check the work that passed the gates
+    #[arg(long, overrides_with = "no_verify")]
+    verify: bool,
+    /// Let the gates alone decide
+    #[arg(long, overrides_with = "verify")]
+    no_verify: bool,
+    /// Ask sessions to write down what they learned
+    #[arg(long, overrides_with = "no_learn")]
+    learn: bool,
+    /// Do not ask sessions to write down what they learned
+    #[arg(long, overrides_with = "learn")]
+    no_learn: bool,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
+    #[command(flatten)]
+    pub(super) session: SessionArgs,
+}
+
+/// How long a loop may go on.
+#[derive(Debug, Args, Default)]
+pub(super) struct LimitArgs {
+    /// One session, then stop
+    #[arg(long)]
+    pub(super) once: bool,
+    /// Maximum number of sessions
+    #[arg(long, value_name = "N", conflicts_with = "unlimited")]
+    max_iterations: Option<u32>,
+    /// No limit on sessions
+    #[arg(long)]
+    unlimited: bool,
+    /// How often a task, or an iteration, may be retried: a number or unlimited
+    #[arg(long, value_name = "N")]
+    max_retries: Option<String>,
+    /// How a model is chosen: agent, fixed, cost-optimized, escalate, plan-then-execute
+    #[arg(long, value_name = "STRATEGY")]
+    model_strategy: Option<String>,
+    /// A prompt template in place of the usual one
+    #[arg(long, value_name = "FILE")]
+    prompt: Option<PathBuf>,
+    /// Exit non-zero when tasks failed or remain
+    #[arg(long)]
+    strict_exit: bool,
+}
+
+/// What every session takes.
+#[derive(Debug, Args)]
+pub(super) struct SessionArgs {
+    /// The agent
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+    /// Always this model
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// How long a session may take, such as 45m
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<String>,
+    /// Stop once so many dollars were spent
+    #[arg(long, value_name = "USD")]
+    budget: Option<f64>,
+    /// The tools that the agent may use, with commas or spaces between them
+    #[arg(long, value_name = "TOOLS")]
+    allow: Option<String>,
+    /// How strong the sandbox is: auto, full, seatbelt, landlock or none
+    #[arg(long, value_name = "LEVEL", conflicts_with = "no_sandbox")]
+    sandbox: Option<String>,
+    /// Run sessions and gates without a sandbox
+    #[arg(long)]
+    no_sandbox: bool,
+    /// How the run is shown
+    #[arg(long, value_name = "DISPLAY")]
+    ui: Option<Shown>,
+}
+
+impl SessionArgs {
+    /// A flag that was given, for commands that may start no session.
+    pub(super) fn first_given(&self) -> Option<&'static str> {
+        let mut flags = Flags::default();
+        self.lay(&mut flags).map_or(Some("--budget"), |()| flags.first())
+    }
+
+    fn lay(&self, flags: &mut Flags) -> Result<(), CliError> {
+        if let Some(agent) = &self.agent {
+            flags.set("--agent", "agent.name", agent);
+            // It says who works. Another one may have been chosen to verify.
+            flags.set("--agent", "agent.build", "");
+            flags.set("--agent", "agent.plan", "");
+        }
+        if let Some(model) = &self.model {
+            flags.set("--model", "models.fixed", model);
+            flags.set("--model", "models.strategy", "fixed");
+        }
+        flags.given("--timeout", "agent.timeout", self.timeout.as_ref());
+        flags.given("--budget", "budget.usd", self.budget.map(budget).transpose()?);
+        flags.given("--allow", "agent.allowed_tools", self.allow.as_deref().map(tools));
+        flags.given("--sandbox", "sandbox.level", self.sandbox.as_ref());
+        flags.given("--no-sandbox", "sandbox.level", self.no_sandbox.then_some("none"));
+        flags.given("--ui", "ui.mode", self.ui.map(Shown::name));
+        Ok(())
+    }
+}
+
+/// The settings that the flags of a loop give.
+pub(super) fn of_loop(
+    sessions: Option<u32>,
+    args: &LoopArgs,
+    jobs: &JobArgs,
+    template: &'static str,
+    folder: &Path,
+) -> Result<Flags, CliError> {
+    let mut flags = of_limits(sessions, &args.limits, &args.session, template, folder)?;
+    flags.given("--preset", "preset", args.preset.as_ref());
+    jobs.lay(&mut flags);
+    switch(&mut flags, ("--verify", args.verify), ("--no-verify", args.no_verify), "loop.verify");
+    switch(&mut flags, ("--learn", args.learn), ("--no-learn", args.no_learn), "loop.learn");
+    Ok(flags)
+}
+
+/// The settings that limits and the flags of sessions give. `template` is the setting that `--prompt` is,
+/// `folder` where the command was called.
+pub(super) fn of_limits(
+    sessions: Option<u32>,
+    limits: &LimitArgs,
+    session: &SessionArgs,
+    template: &'static str,
+    folder: &Path,
+) -> Result<Flags, CliError> {
+    if sessions.is_some() && (limits.max_iterations.is_some() || limits.unlimited) {
+        return Err(CliError::usage("the number of sessions was given twice"));
+    }
+    let mut flags = Flags::default();
+    session.lay(&mut flags)?;
+    match (&limits.model_strategy, &session.model) {
+        (Some(strategy), Some(model)) if strategy != "fixed" => {
+            return Err(CliError::usage(format!(
+                "--model {model} and --model-strategy {strategy} contradict each other"
+            ))
+            .hint("a strategy chooses models by itself; leave one of the two out")
+            .hint("say which models it chooses from: --set models.claude.opus=NAME"));
+        }
+        (strategy, _) => flags.given("--model-strategy", "models.strategy", strategy.as_ref()),
+    }
+    flags.given("N", "loop.max_iterations", sessions);
+    flags.given("--max-iterations", "loop.max_iterations", limits.max_iterations);
+    flags.given("--unlimited", "loop.max_iterations", limits.unlimited.then_some(0));
+    flags.given("--max-retries", "loop.max_retries", limits.max_retries.as_ref());
+    flags.given("--strict-exit", "loop.strict_exit", limits.strict_exit.then_some(true));
+    if let Some(prompt) = &limits.prompt {
+        let path = std::path::absolute(folder.join(prompt))?;
+        let path = path
+            .to_str()
+            .ok_or_else(|| CliError::usage(format!("--prompt: {} is not UTF-8", path.display())))?;
+        flags.set("--prompt", template, path);
+    }
+    Ok(flags)
+}
+
+/// What a pair of flags asks for.
+fn switch(
+    flags: &mut Flags,
+    (yes, on): (&'static str, bool),
+    (no, off): (&'static str, bool),
+    key: &'static str,
+) {
+    flags.given(yes, key, on.then_some(true));
+    flags.given(no, key, off.then_some(false));
+}
+
+fn budget(usd: f64) -> Result<f64, CliError> {
+    match usd.is_finite() && usd > 0.0 {
+        true => Ok(usd),
+        false => Err(CliError::usage("a budget is an amount of dollars above 0")),
+    }
+}
+
+fn tools(text: &str) -> String {
+    text.split([',', ' ']).filter(|tool| !tool.is_empty()).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::config::{Config, Sources};
+
+    #[derive(Parser)]
+    struct Call {
+        #[command(flatten)]
+        jobs: JobArgs,
+        #[command(flatten)]
+        options: LoopArgs,
+    }
+
+    /// The settings after a call with these flags.
+    fn settings(flags: &[&str]) -> Config {
+        let call = Call::try_parse_from([&["ralph"], flags].concat()).unwrap();
+        let folder = Path::new("/repo/sub");
+        let flags = of_loop(None, &call.options, &call.jobs, "prompts.build", folder).unwrap();
+        Config::load(Sources { flags, ..Sources::default() }).unwrap().config
+    }
+
+    #[test]
+    fn every_flag_that_means_a_setting_is_that_setting() {
+        for (flags, key, value) in [
+            (&["--preset", "tasks"][..], "preset", "\"pick\""),
+            (&["--agent", "script"], "agent.name", "\"script\""),
+            (&["--model", "opus"], "models.fixed", "\"opus\""),
+            (&["--model", "opus"], "models.strategy", "\"fixed\""),
+            (&["--model-strategy", "escalate"], "models.strategy", "\"escalate\""),
+            (&["--max-iterations", "7"], "loop.max_iterations", "7"),
+            (&["--unlimited"], "loop.max_iterations", "0"),
+            (&["--max-retries", "unlimited"], "loop.max_retries", "\"unlimited\""),
+            (&["--timeout", "45m"], "agent.timeout", "\"45m\""),
+            (&["--budget", "2.5"], "budget.usd", "2.5"),
+            (&["--verify"], "loop.verify", "true"),
+            (&["--no-verify"], "loop.verify", "false"),
+            (&["--verify", "--no-verify"], "loop.verify", "false"),
+            (&["--learn"], "loop.learn", "true"),
+            (&["--no-learn"], "loop.learn", "false"),
+            (
+                &["--allow", "Read, Edit Bash"],
+                "agent.allowed_tools",
+                "[\"Read\", \"Edit\", \"Bash\"]",
+            ),
+            (&["--prompt", "my.md"], "prompts.build", "\"/repo/sub/my.md\""),
+            (&["--sandbox", "landlock"], "sandbox.level", "\"landlock\""),
+            (&["--no-sandbox"], "sandbox.level", "\"none\""),
+            (&["-j", "3"], "loop.jobs", "3"),
+            (&["--sequential"], "loop.jobs", "1"),
+            (&["--ui", "json"], "ui.mode", "\"json\""),
+            (&["--strict-exit"], "loop.strict_exit", "true"),
+        ] {
+            let config = settings(flags);
+            assert_eq!(config.view(key).to_string(), value, "{flags:?}");
+            assert_eq!(config.origin(key).layer(), "flag", "{flags:?}");
+        }
+    }
+
+    #[test]
+    fn a_model_and_a_strategy_that_chooses_models_contradict_each_other() {
+        let call = ["ralph", "--model", "opus", "--model-strategy", "escalate"];
+        let call = Call::try_parse_from(call).unwrap();
+        let folder = Path::new(".");
+        let refused = of_loop(None, &call.options, &call.jobs, "prompts.build", folder);
+        assert_eq!(refused.unwrap_err().exit, crate::exit_codes::Exit::Usage);
+        let config = settings(&["--model", "opus", "--model-strategy", "fixed"]);
+        assert_eq!(config.text("models.fixed"), "opus");
+    }
+}
