@@ -6,6 +6,7 @@
 use std::fmt;
 
 use crate::ids::{MAX_ID_LEN, TaskId};
+use crate::stable_hash::stable_hash;
 use crate::text::printable_line;
 
 /// The longest name, in bytes: with `.lock` behind it, its last part is still a file name.
@@ -165,9 +166,7 @@ fn shortened(escaped: String, whole: &str, most: usize) -> String {
     if escaped.len() <= most {
         return escaped;
     }
-    let number = whole.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let number = stable_hash(whole.bytes());
     // Everything escaped is ASCII.
     let kept: String = escaped.chars().take(most - 17).collect();
     format!("{}-{number:016x}", kept.trim_end_matches(['/', '.']))

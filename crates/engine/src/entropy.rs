@@ -1,8 +1,18 @@
-//! The only source of randomness: names of things that must not meet.
+//! The only source of randomness: names of things that must not meet, and the key of content hashes.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
 
 use fastrand::Rng;
 use ralph_core::ids::{AgentId, AttemptId, IdError, QuestionId, RunId, generated};
 use ralph_core::{FeatureId, TaskId};
+
+/// A number that stands for some content as long as this process lives. Its key is random and never leaves
+/// the process, so nobody can make other content that has the same number.
+pub(crate) fn keyed_hash(content: impl std::hash::Hash) -> u64 {
+    static KEY: OnceLock<RandomState> = OnceLock::new();
+    KEY.get_or_init(RandomState::new).hash_one(content)
+}
 
 /// Makes ids. Seeded, it makes the same ones again.
 #[derive(Debug, Clone)]

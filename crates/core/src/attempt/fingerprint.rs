@@ -3,6 +3,7 @@
 
 use super::budget::beginning;
 use super::digest::line::{clean, is_error};
+use crate::stable_hash::stable_hash;
 
 /// The longest fingerprint, in bytes; what is longer ends with a sum of all of it.
 const MAX: usize = 240;
@@ -64,10 +65,7 @@ fn bounded(text: &str) -> String {
     if text.len() <= MAX {
         return text.to_owned();
     }
-    // FNV-1a: small, and the same in every version.
-    let sum = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
-        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let sum = stable_hash(text.bytes());
     format!("{}… {sum:016x}", beginning(text, MAX))
 }
 

@@ -5,6 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ralph_core::stable_hash::stable_hash;
+
 use super::liveness::liveness;
 
 /// Its name.
@@ -60,17 +62,10 @@ impl Origin {
     }
 }
 
-/// A short name of a project's place. FNV-1a: it has to be the same in every version of ralph.
+/// A short name of a project's place, the same in every version of ralph.
 pub(crate) fn project_key(root: &Path) -> String {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-    format!("{:016x}", fnv1a(root.as_os_str().as_bytes()))
-}
-
-/// Bytes as a number that is the same everywhere.
-pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    format!("{:016x}", stable_hash(root.as_os_str().as_bytes().iter().copied()))
 }
 
 #[cfg(test)]

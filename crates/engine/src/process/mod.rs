@@ -37,7 +37,7 @@ pub use leftovers::{count_leftovers, end_leftovers};
 pub use liveness::{is_alive, liveness, user};
 pub(crate) use liveness::{runs, works_in};
 pub use mark::Mark;
-pub(crate) use mark::{fnv1a, project_key};
+pub(crate) use mark::project_key;
 pub use spec::{CommandSpec, Ended, Heard, Listener, Stop, Watch};
 pub use supervisor::supervise;
 

@@ -8,6 +8,7 @@
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::boxed::is_no;
@@ -15,8 +16,9 @@ use super::entries::os_path;
 use super::git::{Git, GitError};
 use super::in_place::GitVcs;
 use super::scratch;
+use crate::entropy::keyed_hash;
 use crate::ports::{Bind, Candidate, Checkout};
-use crate::process::{fnv1a, project_key};
+use crate::process::project_key;
 
 impl GitVcs {
     pub(super) fn check_out_fresh(
@@ -119,12 +121,15 @@ impl GitVcs {
     pub(super) fn included_contents(&self, patterns: &str) -> Result<Vec<(String, u64)>, GitError> {
         let content = |path: PathBuf| {
             let file = self.worktree().join(&path);
-            let bytes = match std::fs::read_link(&file) {
-                Ok(target) => target.into_os_string().into_encoded_bytes(),
+            let content = match std::fs::read_link(&file) {
+                Ok(target) => Content::Link(target),
                 // What vanishes meanwhile is empty, and differs from what it was.
-                Err(_) => std::fs::read(&file).unwrap_or_default(),
+                Err(_) => Content::File {
+                    mode: file.metadata().map(|data| data.mode()).unwrap_or_default(),
+                    bytes: std::fs::read(&file).unwrap_or_default(),
+                },
             };
-            (path.display().to_string(), fnv1a(&bytes))
+            (path.display().to_string(), keyed_hash(content))
         };
         Ok(self.included(patterns)?.into_iter().map(content).collect())
     }
@@ -138,6 +143,13 @@ impl GitVcs {
             _ => Ok(None),
         }
     }
+}
+
+/// What a checkout gets of an ignored file.
+#[derive(Hash)]
+enum Content {
+    Link(PathBuf),
+    File { mode: u32, bytes: Vec<u8> },
 }
 
 /// Copies a file to its place in a folder, unless a link leads that place out of the folder.

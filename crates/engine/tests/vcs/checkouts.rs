@@ -45,6 +45,32 @@ fn the_ignored_files_of_a_checkout_are_told_by_their_content() {
     assert!(vcs.included("*.txt\n").unwrap().is_empty(), "tracked files are in the tree");
 }
 
+/// Two texts of the same length that FNV-1a cannot tell apart.
+#[test]
+fn an_ignored_file_cannot_be_replaced_by_one_with_the_same_plain_hash() {
+    let repo = Repo::new();
+    let (vcs, _) = repo.begin();
+    repo.write("a.log", "8yn0iYCKYHlIj4-BwPqk");
+    let then = vcs.included("*.log\n").unwrap();
+    repo.write("a.log", "GReLUrM4wMqfg9yzV3KQ");
+    assert_ne!(then, vcs.included("*.log\n").unwrap());
+}
+
+#[test]
+fn an_ignored_file_that_became_a_link_or_a_program_is_another() {
+    let repo = Repo::new();
+    let (vcs, _) = repo.begin();
+    repo.write("a.log", "b.txt");
+    let then = vcs.included("*.log\n").unwrap();
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(repo.path("a.log"), mode).unwrap();
+    let program = vcs.included("*.log\n").unwrap();
+    repo.remove("a.log");
+    symlink("b.txt", repo.path("a.log")).unwrap();
+    let link = vcs.included("*.log\n").unwrap();
+    assert!(then != program && program != link && link != then);
+}
+
 #[test]
 fn a_checkout_has_exactly_the_files_of_the_tree() {
     let repo = Repo::new();

@@ -13,6 +13,7 @@ use super::write;
 use crate::ids::{TaskId, generated};
 use crate::plan::tally::Tally;
 use crate::plan::{Done, Plan, PlanError, PlanFormat, PlanTask, Rendered};
+use crate::stable_hash::stable_hash;
 use crate::task::{Task, TaskPatch};
 use crate::text::{TextError, Title, label, long};
 
@@ -100,12 +101,9 @@ pub fn content_ids(doc: &PlanDoc) -> Vec<TaskId> {
     ids.filter_map(|id| TaskId::new(id).ok()).collect()
 }
 
-/// FNV-1a over two texts and what is between them.
+/// Of two texts and what is between them.
 fn hash_of(group: &str, title: &str) -> u64 {
-    let bytes = group.bytes().chain([0x1f]).chain(title.bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    stable_hash(group.bytes().chain([0x1f]).chain(title.bytes()))
 }
 
 /// The mixing step of SplitMix64: every bit of the input reaches every bit of the output.

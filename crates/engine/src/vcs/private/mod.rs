@@ -18,13 +18,13 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ralph_core::stable_hash::stable_hash;
 use serde::{Deserialize, Serialize};
 
 use super::git::GitError;
 use super::position::Position;
 use super::worktree::remove_tree;
 use crate::ports::{Bind, Shown};
-use crate::process::fnv1a;
 use crate::project::{Project, write_privately};
 
 /// Where the real objects are in a box.
@@ -356,7 +356,7 @@ fn name_of(id: &str) -> String {
     let short: String = id.chars().map(|c| if plain(c) { c } else { '_' }).take(40).collect();
     match short == id {
         true => format!("wt-{id}"),
-        false => format!("wt-{short}-{:08x}", fnv1a(id.as_bytes()) as u32),
+        false => format!("wt-{short}-{:08x}", stable_hash(id.bytes()) as u32),
     }
 }
 
