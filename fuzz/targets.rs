@@ -189,8 +189,8 @@ fn globs(bytes: &[u8]) {
         text.lines().take(8).map(|line| line.chars().take(60).collect()).collect()
     };
     let (one, other) = (lines(&patterns), lines(&path));
-    for name in &other {
-        let _ = glob::any_matches(&one, name);
+    if let Ok(patterns) = glob::Patterns::read(&one) {
+        let _: Vec<bool> = other.iter().map(|name| patterns.matches(name)).collect();
     }
     assert_eq!(glob::any_meet(&one, &other), glob::any_meet(&other, &one));
 }

@@ -1,18 +1,35 @@
 //! Patterns of paths, read as git reads those of a `.gitignore`.
 
-/// Whether a path fits one of the patterns. Later patterns win, and one with `!` in front takes out.
+mod pattern;
+
+use pattern::Pattern;
+pub use pattern::PatternError;
+
+/// A list of patterns. Later ones win, and one with `!` in front takes out what earlier ones matched.
 ///
-/// A pattern without a slash, or with one only at its end, fits a name at any depth; any other is read
-/// from the top. One that fits a folder fits everything in it.
-pub fn any_matches(patterns: &[String], path: &str) -> bool {
-    let mut fits = false;
-    for pattern in patterns {
-        match pattern.strip_prefix('!') {
-            Some(pattern) => fits = fits && !matches(pattern, path),
-            None => fits = fits || matches(pattern, path),
-        }
+/// A pattern without a slash, or with one only at its end, matches a name at any depth; any other is read
+/// from the top. One that matches a folder matches everything in it. Unlike in git, a file can be taken out
+/// whose folder is matched: git does not look into folders that it ignores, which is no reason here.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Patterns(Vec<Pattern>);
+
+impl Patterns {
+    /// Reads them; one that could not match anything is refused.
+    pub fn read<T: AsRef<str>>(
+        patterns: impl IntoIterator<Item = T>,
+    ) -> Result<Self, PatternError> {
+        patterns
+            .into_iter()
+            .map(|text| Pattern::read(text.as_ref()))
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
-    fits
+
+    /// Whether a file is matched.
+    pub fn matches(&self, path: &str) -> bool {
+        let fitting = self.0.iter().rev().find(|pattern| pattern.matches(path));
+        fitting.is_some_and(|pattern| !pattern.negated)
+    }
 }
 
 /// Whether a path could fit a pattern of the one list and a pattern of the other.
@@ -67,8 +84,8 @@ fn names_may_meet(one: &str, other: &str) -> bool {
     let is_plain = |name: &str| !name.contains(SPECIAL);
     match (is_plain(one), is_plain(other)) {
         (true, true) => one == other,
-        (true, false) if !other.contains('{') => fits_name(other, one),
-        (false, true) if !one.contains('{') => fits_name(one, other),
+        (true, false) if !other.contains('{') => may_fit(other, one),
+        (false, true) if !one.contains('{') => may_fit(one, other),
         _ => {
             let head = |name: &str| name.find(SPECIAL).unwrap_or(name.len());
             let (a, b) = (&one[..head(one)], &other[..head(other)]);
@@ -79,132 +96,18 @@ fn names_may_meet(one: &str, other: &str) -> bool {
     }
 }
 
-fn matches(pattern: &str, path: &str) -> bool {
-    let pattern = pattern.trim();
-    let (pattern, folders_only) = match pattern.strip_suffix('/') {
-        Some(pattern) => (pattern, true),
-        None => (pattern, false),
-    };
-    if pattern.is_empty() {
-        return false;
-    }
-    let from_top = pattern.contains('/');
-    let mut parts: Vec<&str> = pattern.trim_start_matches('/').split('/').collect();
-    if !from_top {
-        parts.insert(0, "**");
-    }
-    let names: Vec<&str> = path.split('/').collect();
-    let longest = if folders_only { names.len() - 1 } else { names.len() };
-    (1..=longest).any(|length| fits_parts(&parts, &names[..length]))
-}
-
-/// Part by part; `**` stands for any number of folders.
-fn fits_parts(parts: &[&str], names: &[&str]) -> bool {
-    // fits[n]: the parts so far fit the first n names.
-    let mut fits = vec![false; names.len() + 1];
-    fits[0] = true;
-    for part in parts {
-        let mut next = vec![false; names.len() + 1];
-        for at in 0..=names.len() {
-            next[at] = match *part {
-                "**" => fits[at] || (at > 0 && next[at - 1]),
-                part => at > 0 && fits[at - 1] && fits_name(part, names[at - 1]),
-            };
-        }
-        fits = next;
-    }
-    fits[names.len()]
-}
-
-/// One name: `*` is any text, `?` any letter, `[a-z]` one of a set.
-fn fits_name(pattern: &str, name: &str) -> bool {
-    let pattern: Vec<char> = pattern.chars().collect();
-    let name: Vec<char> = name.chars().collect();
-    let (mut at, mut in_name) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while in_name < name.len() {
-        match one(&pattern[at..], name[in_name]) {
-            Fit::Star => {
-                star = Some((at + 1, in_name));
-                at += 1;
-            }
-            Fit::Letter(length) => {
-                at += length;
-                in_name += 1;
-            }
-            // The last star takes in one letter more.
-            Fit::No => match star {
-                Some((after, taken)) => {
-                    star = Some((after, taken + 1));
-                    (at, in_name) = (after, taken + 1);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[at..].iter().all(|letter| *letter == '*')
-}
-
-enum Fit {
-    Star,
-    /// The letter fits this much of the pattern.
-    Letter(usize),
-    No,
-}
-
-fn one(pattern: &[char], letter: char) -> Fit {
-    match pattern {
-        ['*', ..] => Fit::Star,
-        ['?', ..] => Fit::Letter(1),
-        ['\\', plain, ..] => {
-            if *plain == letter {
-                Fit::Letter(2)
-            } else {
-                Fit::No
-            }
-        }
-        ['[', rest @ ..] => match rest.iter().skip(1).position(|c| *c == ']') {
-            Some(end) if is_in(&rest[..=end], letter) => Fit::Letter(end + 3),
-            Some(_) => Fit::No,
-            None => {
-                if letter == '[' {
-                    Fit::Letter(1)
-                } else {
-                    Fit::No
-                }
-            }
-        },
-        [plain, ..] if *plain == letter => Fit::Letter(1),
-        _ => Fit::No,
-    }
-}
-
-/// Whether a letter is in the set that is written between brackets.
-fn is_in(set: &[char], letter: char) -> bool {
-    let (set, wanted) = match set {
-        ['!' | '^', rest @ ..] => (rest, false),
-        set => (set, true),
-    };
-    let mut rest = set;
-    let mut found = false;
-    loop {
-        rest = match rest {
-            [from, '-', to, rest @ ..] => {
-                found |= (*from..=*to).contains(&letter);
-                rest
-            }
-            [only, rest @ ..] => {
-                found |= *only == letter;
-                rest
-            }
-            [] => return found == wanted,
-        };
-    }
+/// What cannot be read is in doubt, too.
+fn may_fit(pattern: &str, name: &str) -> bool {
+    Pattern::read(pattern).map_or(true, |pattern| pattern.matches_name(name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn matches(pattern: &str, path: &str) -> bool {
+        Patterns::read([pattern]).unwrap().matches(path)
+    }
 
     #[test]
     fn patterns_are_read_as_git_reads_them() {
@@ -229,13 +132,28 @@ mod tests {
             ("ci[0-9].yml", "ci2.yml", true),
             ("ci[!0-9].yml", "ci2.yml", false),
             ("ci[]x].yml", "ci].yml", true),
-            ("[x", "[x", true),
+            ("ci[]-a].yml", "ci^.yml", true),
+            ("a[[:digit:]].rs", "a7.rs", true),
+            ("a[[:digit:]].rs", "ab.rs", false),
+            ("a[^[:alpha:]_].rs", "a_.rs", false),
+            ("a[\\]]b", "a]b", true),
+            ("a[\\]]b", "axb", false),
+            ("a[b-]", "a-", true),
+            ("a[[:]", "a:", true),
+            ("a[!/]b", "a/b", false),
+            ("?", "é", false),
+            ("??", "é", true),
             ("\\*", "*", true),
             ("\\*", "a", false),
             ("a*b*c", "aXbbYc", true),
             ("a*b*c", "aXbbY", false),
-            ("", "a", false),
-            ("/", "a", false),
+            ("a ", "a", true),
+            ("a\\ ", "a ", true),
+            (" a", "a", false),
+            ("\\#a", "#a", true),
+            ("\\!a", "!a", true),
+            ("a/**/b", "a/b", true),
+            ("**", "a/b", true),
             ("é*", "été", true),
         ] {
             assert_eq!(matches(pattern, path), fits, "{pattern} {path}");
@@ -243,11 +161,38 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_that_can_match_nothing_is_refused() {
+        for (pattern, says) in [
+            ("", "it is empty"),
+            ("/", "it is empty"),
+            ("!", "it is empty"),
+            ("  ", "it is empty"),
+            ("#tests", "a comment"),
+            ("[x", "a [ without its ]"),
+            ("a[", "a [ without its ]"),
+            ("a[]", "a [ without its ]"),
+            ("a[b\\", "a [ without its ]"),
+            ("a[[:digit", "a [ without its ]"),
+            ("a[[:digits:]]", "[:digits:] is not a class"),
+            ("a\\", "a backslash"),
+            ("./tests", "no path in a repository"),
+            ("../tests", "no path in a repository"),
+            ("tests//a", "no path in a repository"),
+            ("tests/./a", "no path in a repository"),
+        ] {
+            let refused = Patterns::read([pattern]).unwrap_err().to_string();
+            assert!(refused.contains(says), "{pattern}: {refused}");
+        }
+        assert!(Patterns::read(["tests/.*", "..a/", "a/...", "***"]).is_ok());
+    }
+
+    #[test]
     fn later_patterns_win_and_some_take_out() {
-        let patterns = ["tests/".to_owned(), "!tests/new/".to_owned()];
-        assert!(any_matches(&patterns, "tests/old.rs"));
-        assert!(!any_matches(&patterns, "tests/new/a.rs"));
-        assert!(!any_matches(&[], "a"));
+        let patterns = Patterns::read(["tests/", "!tests/new/", "golden.txt"]).unwrap();
+        assert!(patterns.matches("tests/old.rs"));
+        assert!(!patterns.matches("tests/new/a.rs"));
+        assert!(patterns.matches("tests/new/golden.txt"));
+        assert!(!Patterns::default().matches("a"));
     }
 
     #[test]

@@ -18,6 +18,8 @@ mod checkouts;
 mod commits;
 #[path = "vcs/fakes.rs"]
 mod fakes;
+#[path = "vcs/globs.rs"]
+mod globs;
 #[path = "vcs/hooks.rs"]
 mod hooks;
 #[path = "vcs/keeping_out.rs"]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use ralph_core::glob::Patterns;
 use ralph_core::nearest::nearest;
 
 use super::value::{self, Given, Value};
@@ -24,6 +25,8 @@ pub enum Kind {
     Text,
     /// The path of a file or folder.
     Path,
+    /// A pattern of paths, as in a `.gitignore`.
+    Pattern,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// A length of time such as `15m`.
@@ -44,6 +47,8 @@ pub(super) struct Refusal {
     wants: String,
     got: String,
     meant: Option<String>,
+    /// What is wrong with it, where that is not plain to see.
+    why: Option<String>,
     /// Which item of a list it is about.
     pub(super) item: Option<usize>,
 }
@@ -51,9 +56,10 @@ pub(super) struct Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "must be {}, not {}", self.wants, self.got)?;
-        match &self.meant {
-            Some(word) => write!(f, "; did you mean {word:?}?"),
-            None => Ok(()),
+        match (&self.why, &self.meant) {
+            (Some(why), _) => write!(f, ": {why}"),
+            (None, Some(word)) => write!(f, "; did you mean {word:?}?"),
+            (None, None) => Ok(()),
         }
     }
 }
@@ -83,6 +89,7 @@ impl Kind {
             Self::Amount => "a number of at least 0".to_owned(),
             Self::Text => "text in quotes".to_owned(),
             Self::Path => "a path in quotes".to_owned(),
+            Self::Pattern => "a pattern as in a .gitignore".to_owned(),
             Self::Choice(words) => format!("one of {}", listed(words)),
             Self::Duration => "a length of time such as \"15m\" or \"1h 30m\"".to_owned(),
             Self::Size => "a size such as \"500MB\" or \"2GiB\"".to_owned(),
@@ -108,6 +115,7 @@ impl Kind {
             wants: self.wants(),
             got: given.to_string(),
             meant: self.meant_by(given),
+            why: self.why_not(given),
             item: None,
         })
     }
@@ -150,6 +158,9 @@ impl Kind {
                 let fine = !text.is_empty() && !text.contains('\0');
                 fine.then(|| Value::Text((*text).to_owned()))
             }
+            (Self::Pattern, Text(text) | Plain(text)) => {
+                Patterns::read([text]).ok().map(|_| Value::Text((*text).to_owned()))
+            }
             (Self::Choice(words), Text(word) | Plain(word)) => {
                 words.contains(word).then(|| Value::Text((*word).to_owned()))
             }
@@ -167,6 +178,16 @@ impl Kind {
             }
             (Self::CountOrUnlimited, Whole(_) | Plain(_)) => {
                 Self::Whole { min: 0, max: u64::from(u32::MAX) }.accepts(given)
+            }
+            _ => None,
+        }
+    }
+
+    /// What is wrong with a value of the right type.
+    fn why_not(&self, given: &Given<'_>) -> Option<String> {
+        match (self.inner(), given) {
+            (Self::Pattern, Given::Text(text) | Given::Plain(text)) => {
+                Patterns::read([text]).err().map(|error| error.to_string())
             }
             _ => None,
         }

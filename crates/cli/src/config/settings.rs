@@ -48,6 +48,7 @@ const COUNT: Kind = Kind::Whole { min: 0, max: MANY };
 const FROM_ONE: Kind = Kind::Whole { min: 1, max: MANY };
 const TOKENS: Kind = Kind::Whole { min: 0, max: i64::MAX as u64 };
 const TEXTS: Kind = Kind::List(&Kind::Text);
+const PATTERNS: Kind = Kind::List(&Kind::Pattern);
 const PATHS: Kind = Kind::List(&Kind::Path);
 const PRESETS: Kind = Kind::Choice(&["auto", "branches", "progress", "checklist", "dag", "pick"]);
 const EVERY_AGENT: Kind =
@@ -151,7 +152,7 @@ pub static SETTINGS: &[Setting] = &[
 
     row("gates.clean", Kind::Bool, FALSE),
     row("gates.baseline", Kind::Bool, FALSE),
-    row("gates.protected", TEXTS, NONE),
+    row("gates.protected", PATTERNS, NONE),
     row("gates.on_protected", Kind::Choice(&["report", "reject"]), Lit::Text("report")),
 
     row("budget.usd", Kind::Amount, FREE),

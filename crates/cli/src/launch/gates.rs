@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use ralph_core::agents_md;
+use ralph_core::glob::Patterns;
 use ralph_engine::project::{Project, read_small_text};
 use ralph_engine::run::{GateRules, GateSpec};
 
 use super::GATE_TIMEOUT;
 use crate::commands::init::found_commands;
 use crate::config::Config;
+use crate::error::CliError;
 
 /// A gate, and who says so.
 #[derive(Debug, Clone)]
@@ -26,16 +28,18 @@ impl InForce {
 }
 
 /// How the gates judge, as it stands before the run.
-pub(super) fn rules(project: &Project, config: &Config) -> GateRules {
+pub(super) fn rules(project: &Project, config: &Config) -> Result<GateRules, CliError> {
     let include = project.worktree.join(".worktreeinclude");
-    GateRules {
+    Ok(GateRules {
         clean: config.boolean("gates.clean"),
         setup: config.text("git.worktree.setup").to_owned(),
         include: read_small_text(&include),
         baseline: config.boolean("gates.baseline"),
-        protected: config.list("gates.protected").into_iter().map(str::to_owned).collect(),
+        protected: Patterns::read(config.list("gates.protected")).map_err(|error| {
+            CliError::failed(format!("a pattern of gates.protected cannot be used: {error}"))
+        })?,
         reject: config.text("gates.on_protected") == "reject",
-    }
+    })
 }
 
 /// The gates of the config; without any the test command of `AGENTS.md`, or else the one that the

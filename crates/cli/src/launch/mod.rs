@@ -411,7 +411,7 @@ fn assemble(
         policy,
         prompting: ready.prompting,
         gates: ready.gates.into_iter().map(InForce::spec).collect(),
-        gate_rules: gates::rules(&at.home, &config),
+        gate_rules: gates::rules(&at.home, &config)?,
         lease: Lease::DEFAULT,
         open_store: Arc::new(move || {
             SqliteStore::open(&opened).map(|store| Box::new(store) as Box<dyn Store>)

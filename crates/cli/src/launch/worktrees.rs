@@ -42,7 +42,7 @@ pub(super) fn grounds(
         worktrees: Worktrees::new(project, &folder).boxed(boxes),
         identity: Identity { home, ..identity(config) },
         set_up: config.text("git.worktree.setup").trim().to_owned(),
-        include: gates::rules(project, config).include,
+        include: gates::rules(project, config)?.include,
         hooks: (agent::gate_environment(context.environment), GATE_TIMEOUT),
         keep: config.text("git.worktree.keep") == "always",
     }))

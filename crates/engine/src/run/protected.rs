@@ -2,7 +2,6 @@
 //! the base of the run; what a session makes of them is reported or refused.
 
 use ralph_core::agents_md;
-use ralph_core::glob::any_matches;
 use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, Input, Notice, PROTECTED, SlotId};
 
@@ -62,7 +61,7 @@ impl Crew {
         let changes = self.changes_of(slot, &settled, &candidate.tree)?;
         let patterns = &self.setup.gate_rules.protected;
         for file in changes.into_iter().map(|change| change.path) {
-            if any_matches(patterns, &file) {
+            if patterns.matches(&file) {
                 found.push(file);
             } else if is_link_out(&site, &file) {
                 found.push(format!("{file} (a link out of the repository)"));

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ralph_core::AgentId;
 use ralph_core::Lease;
+use ralph_core::glob::Patterns;
 use ralph_core::ids::RunId;
 use ralph_core::redact::Secrets;
 use ralph_core::run::{Notice, Policy, Resume};
@@ -47,8 +48,8 @@ pub struct GateRules {
     pub include: String,
     /// They run once before the first session, to tell old failures from new ones.
     pub baseline: bool,
-    /// Patterns of files that sessions should leave alone.
-    pub protected: Vec<String>,
+    /// The files that sessions should leave alone.
+    pub protected: Patterns,
     /// Work that changes such a file, or what defines the gates, is refused.
     pub reject: bool,
 }

@@ -42,6 +42,20 @@ fn a_wrong_type() {
 }
 
 #[test]
+fn a_pattern_that_protects_nothing_is_refused() {
+    check(
+        "[gates]\nprotected = [\"tests/\", \"a[[:digit\"]",
+        r#"
+each item of `gates.protected` must be a pattern as in a .gitignore, not "a[[:digit": it has a [ without its ]; write \[ for the character itself
+ --> ralph.toml:2:24
+  |
+2 | protected = ["tests/", "a[[:digit"]
+  |                        ^^^^^^^^^^^
+"#,
+    );
+}
+
+#[test]
 fn a_bad_choice_names_the_nearest() {
     check(
         "ui.color = \"allways\"",
