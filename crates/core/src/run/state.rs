@@ -36,6 +36,10 @@ pub struct Resume {
     pub last_error: Option<String>,
     /// The last commit that was settled.
     pub last_commit: Option<String>,
+    /// What was checked out when it ended. What came since is not the work of its sessions. Unknown for a run
+    /// that was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_head: Option<String>,
     /// Iterations in a row without a change.
     pub idle_iterations: u32,
 }

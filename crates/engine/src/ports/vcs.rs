@@ -210,6 +210,12 @@ pub trait Vcs: Send + Sync {
         resumes: Option<(&RunId, Option<&str>)>,
     ) -> Result<RunBase, GitError>;
 
+    /// A settled tree, and what was committed on the branch since `seen` was checked out there: commits that
+    /// no session made.
+    fn with_commits_since(&self, tree: &str, _seen: &str) -> Result<String, GitError> {
+        Ok(tree.to_owned())
+    }
+
     /// Writes the tree to judge: the commit that is checked out, overlaid by the worktree, without
     /// ignored files. Paths that were dirty before the run stay as committed unless a session
     /// changed them. Index and worktree are only read.

@@ -237,7 +237,8 @@ fn save(crew: &Crew, file: &Writer) {
         if !std::mem::take(&mut dispatcher.unsaved) {
             return;
         }
-        file.text(&dispatcher.state)
+        // Reading it starts no program.
+        file.text(&dispatcher.state, crew.setup.vcs.head().unwrap_or_default())
     };
     if let Err(error) = text.and_then(|text| file.write(&text)) {
         crew.notice(format!("{} cannot be written: {error}", file.path.display()));

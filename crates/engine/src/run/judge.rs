@@ -26,7 +26,13 @@ impl Crew {
     pub(super) fn new_candidate(&self, slot: SlotId) -> Result<Candidate, GitError> {
         let site = self.site(slot);
         if !self.setup.policy.adds_all() {
-            return site.vcs.candidate(&site.base());
+            let candidate = site.vcs.candidate(&site.base())?;
+            // Sessions with a git directory of their own put no commit onto the branch. One that came there
+            // meanwhile is the user's, and is not held against the work.
+            if self.setup.sandbox.mounts() && self.kit(slot).site.is_none() {
+                site.set_settled_tree(&candidate.head_tree);
+            }
+            return Ok(candidate);
         }
         site.vcs.candidate(&RunBase { start: None, ..site.base() })
     }

@@ -27,6 +27,9 @@ pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase,
     let resumes = setup.resume.as_ref();
     let resumes = resumes.map(|resume| (&resume.run, resume.last_commit.as_deref()));
     let mut base = setup.vcs.begin(&setup.run, resumes)?;
+    if let Some(seen) = setup.resume.as_ref().and_then(|resume| resume.last_head.as_deref()) {
+        base.settled_tree = setup.vcs.with_commits_since(&base.settled_tree, seen)?;
+    }
     if setup.policy.adds_all() && setup.resume.is_none() && base.start.is_some() {
         // It is committed with the work, and is none of it.
         base.settled_tree = setup.vcs.candidate(&RunBase { start: None, ..base.clone() })?.tree;

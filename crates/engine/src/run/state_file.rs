@@ -38,6 +38,9 @@ pub struct StateFile {
     /// The last commit that was settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_commit: Option<String>,
+    /// What was checked out when the file was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_head: Option<String>,
     /// Iterations in a row without a change.
     pub idle_iterations: u32,
     /// Its name.
@@ -71,7 +74,7 @@ pub struct Writer {
 
 impl Writer {
     /// The state as it stands in the file.
-    pub fn text(&self, state: &RunState) -> io::Result<String> {
+    pub fn text(&self, state: &RunState, head: Option<String>) -> io::Result<String> {
         let ended = state.ended;
         let finished = ended && !state.stop.as_ref().is_some_and(StopReason::is_interruption);
         let file = StateFile {
@@ -85,6 +88,7 @@ impl Writer {
             consecutive_errors: state.consecutive_errors,
             last_error: state.last_error.as_deref().map(first_line),
             last_commit: state.last_commit.clone(),
+            last_head: head,
             idle_iterations: state.idle_iterations,
             run: self.run.clone(),
             pid: self.pid,
@@ -125,6 +129,8 @@ impl StateFile {
             consecutive_errors: self.consecutive_errors,
             last_error: self.last_error.clone(),
             last_commit: self.last_commit.clone(),
+            // Sessions of a run that was killed may have committed after this was written.
+            last_head: self.last_head.clone().filter(|_| !self.active),
             idle_iterations: self.idle_iterations,
         })
     }

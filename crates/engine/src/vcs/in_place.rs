@@ -262,6 +262,10 @@ impl Vcs for GitVcs {
         parse_counted("diff-tree", &self.git(&arguments).run()?)
     }
 
+    fn with_commits_since(&self, tree: &str, seen: &str) -> Result<String, GitError> {
+        self.with_commits(tree, seen)
+    }
+
     fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
         self.file_in(tree, path)
     }

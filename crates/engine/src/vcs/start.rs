@@ -71,12 +71,33 @@ impl GitVcs {
             self.git(&["update-ref", &ref_of(run), start]).run()?;
         }
         let settled_tree = match (settled, &head) {
+            // Nothing that a session committed is on the branch before it is accepted: whatever came since
+            // is the user's.
+            _ if self.boxed.is_some() => head_tree,
             (Some(settled), Some(head)) if self.is_ancestor(settled, head)? => {
                 self.tree_of(Some(settled))?
             }
             _ => head_tree,
         };
         Ok(RunBase { head, branch, start, settled_tree })
+    }
+
+    /// `tree` with what was committed on top of `seen` since, file by file: as the branch has it now.
+    pub(super) fn with_commits(&self, tree: &str, seen: &str) -> Result<String, GitError> {
+        let Some(head) = self.position()?.head else { return Ok(tree.to_owned()) };
+        let head_tree = self.tree_of(Some(&head))?;
+        if head == seen || head_tree == tree {
+            return Ok(tree.to_owned());
+        }
+        if !self.is_ancestor(seen, &head)? {
+            // History was rewritten, which sessions that have ended did not do.
+            return Ok(head_tree);
+        }
+        let changes = self.diff(&self.tree_of(Some(seen))?, &head_tree)?;
+        let scratch = Scratch::empty(self.worktree())?;
+        scratch.git(&["read-tree", tree]).run()?;
+        scratch.set(tree, changes.iter().map(|change| (&change.path, change.to.as_ref())))?;
+        scratch.write_tree()
     }
 
     pub(super) fn is_ancestor(&self, older: &str, newer: &str) -> Result<bool, GitError> {

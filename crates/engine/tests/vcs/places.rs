@@ -225,3 +225,27 @@ fn a_split_index_is_left_as_it_is() {
     assert_eq!(repo.beyond_head(&candidate), ["M src/b.txt"]);
     assert_eq!((shared(), repo.staged()), (before, index));
 }
+
+/// The user commits between two runs, on top of a commit that a session made and nobody accepted.
+#[test]
+fn commits_since_a_run_ended_count_as_settled_and_its_sessions_do_not() {
+    let repo = Repo::new();
+    let (vcs, base) = repo.begin();
+    repo.write("a.txt", "session\n");
+    repo.write("new.txt", "session\n");
+    repo.commit("by a session");
+    let seen = repo.git(&["rev-parse", "HEAD"]);
+    assert_eq!(vcs.with_commits_since(&base.settled_tree, &seen).unwrap(), base.settled_tree);
+    repo.write("gates.txt", "user\n");
+    repo.remove("src/b.txt");
+    repo.commit("by the user");
+    let now = vcs.with_commits_since(&base.settled_tree, &seen).unwrap();
+    assert_eq!(vcs.changes(&base.settled_tree, &now).unwrap(), ["gates.txt", "src/b.txt"]);
+    let head = repo.git(&["rev-parse", "HEAD^{tree}"]);
+    assert_eq!(vcs.changes(&now, &head).unwrap(), ["a.txt", "new.txt"]);
+    // What the user has rewritten is the user's.
+    repo.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    repo.git(&["commit", "--quiet", "--amend", "-m", "kept by the user"]);
+    let head = repo.git(&["rev-parse", "HEAD^{tree}"]);
+    assert_eq!(vcs.with_commits_since(&base.settled_tree, &seen).unwrap(), head);
+}

@@ -1,5 +1,7 @@
 //! Protected files, and the definitions of the gates.
 
+use ralph_testkit::Ran;
+
 use super::*;
 
 fn config(env: &TestEnv, gates: &str) {
@@ -144,4 +146,85 @@ fn a_link_out_of_the_repository_is_refused() {
     assert!(said.contains("name (a link out of the repository)"), "{said}");
     let (env, said) = reported("", &[sh("mkdir d; ln -s ../a.txt d/link")]);
     assert_eq!(classes(&env), ["done"], "{said}");
+}
+
+/// A step that says that it was reached and waits, by files that a sandbox shows, too.
+fn waits_inside() -> String {
+    sh("mkdir -p flags; touch flags/there; until test -e flags/go; do sleep 0.02; done")
+}
+
+fn wait_inside(env: &TestEnv) {
+    let flag = env.repo().join("flags/there");
+    ralph_testkit::wait_until("the session", PATIENCE, || flag.exists());
+}
+
+/// A run that is stopped in its first session.
+fn stopped_run(env: &TestEnv, stays: &str) {
+    let running = start(env, &[stays, &works()], &[]);
+    wait_inside(env);
+    env.ralph(&["cancel", "--now"]).success();
+    assert_eq!(Ran::end_of(running).code, 130);
+}
+
+fn with_gates(level: &'static str) -> TestEnv {
+    let mut env = project(&["a"]);
+    env.with_box(level);
+    env.write(".gitignore", "flags/\n");
+    config(&env, "protected = [\"tests/\"]\non_protected = \"reject\"");
+    env
+}
+
+/// The user's own edits of gates and protected files, committed.
+fn user_commits(env: &TestEnv) {
+    env.write("tests/golden.txt", "new truth\n");
+    env.write("AGENTS.md", "```\nTEST_COMMAND=\"test -f a.txt && true\"\n```\n");
+    env.git(&["add", "tests", "AGENTS.md"]);
+    env.git(&["commit", "-qm", "mine"]);
+}
+
+#[test]
+fn a_commit_of_the_user_between_two_runs_is_not_held_against_the_agent() {
+    // At the default level, and where commits of sessions are on the branch at once.
+    for level in ["auto", "none"] {
+        let env = with_gates(level);
+        stopped_run(&env, &session(&[waits_inside(), say("x")]));
+        user_commits(&env);
+        let ran = again(&env, &[]);
+        assert_eq!(ran.code, 0, "{level}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("protected files"), "{level}: {}", ran.stderr);
+        let journal = journal(&env);
+        assert!(!of_kind(&journal, "run_started")[0]["resumed"].is_null(), "{level}: it goes on");
+        assert_eq!(status(&env, "a"), "done", "{level}");
+    }
+}
+
+#[test]
+fn what_a_session_of_the_run_before_committed_is_still_held_against_it() {
+    for level in ["auto", "none"] {
+        let env = with_gates(level);
+        let lies = sh("echo lies > tests/golden.txt; git commit -qam theirs");
+        stopped_run(&env, &session(&[lies, waits_inside(), say("x")]));
+        env.write("notes.txt", "mine\n");
+        env.git(&["add", "notes.txt"]);
+        env.git(&["commit", "-qm", "mine"]);
+        let ran = again(&env, &["--once"]);
+        let golden = env.git(&["show", "HEAD:tests/golden.txt"]);
+        let refused = ran.stderr.contains("protected files changed: tests/golden.txt");
+        assert!(refused || golden == "truth\n", "{level}: {golden} {}", ran.stderr);
+        assert!(!ran.stderr.contains("notes.txt"), "{level}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_commit_of_the_user_during_a_session_is_not_held_against_the_agent() {
+    let env = with_gates("auto");
+    let waits =
+        session(&[waits_inside(), write("a.txt", "x\n"), say("<task-done>{id}</task-done>")]);
+    let running = start(&env, &[&waits], &["--once"]);
+    wait_inside(&env);
+    user_commits(&env);
+    env.write("flags/go", "");
+    let ran = Ran::end_of(running);
+    assert!(!ran.stderr.contains("protected files"), "{}", ran.stderr);
+    assert_eq!(status(&env, "a"), "done", "{}", ran.stderr);
 }
