@@ -1,10 +1,11 @@
 //! Aligned columns. Widths are counted in cells of a terminal, so wide letters keep their place.
 
+use ralph_core::text::printable_line;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::style::{Look, Meaning};
 
-/// One cell of a table.
+/// One cell of a table. Its text cannot drive a terminal, wherever it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
     text: String,
@@ -14,12 +15,12 @@ pub struct Cell {
 impl Cell {
     /// Plain text.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), meaning: None }
+        Self::meaning(text, None)
     }
 
     /// Text with a meaning.
     pub fn meaning(text: impl Into<String>, meaning: Option<Meaning>) -> Self {
-        Self { text: text.into(), meaning }
+        Self { text: printable_line(&text.into()).into_owned(), meaning }
     }
 }
 
@@ -79,6 +80,15 @@ pub fn cut(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_in_a_cell_cannot_drive_a_terminal() {
+        let rows = [vec![Cell::new("a\u{202e}b\u{1b}[2Jc\u{200b}\nd")]];
+        let text = table(&["X"], 0, &rows, Look::PLAIN);
+        assert_eq!(text.lines().count(), 2, "{text:?}");
+        let drives = |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202e}' | '\u{200b}');
+        assert!(!text.contains(drives), "{text:?}");
+    }
 
     #[test]
     fn wide_letters_keep_their_columns() {
