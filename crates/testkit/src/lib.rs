@@ -7,6 +7,8 @@
 pub mod claude;
 pub mod faults;
 pub mod github;
+pub mod leftovers;
+mod levels;
 pub mod model_server;
 
 use std::io::Write;
@@ -22,7 +24,16 @@ pub struct TestEnv {
     binary: PathBuf,
     variables: Vec<(String, String)>,
     verifies: bool,
-    level: &'static str,
+    level: levels::Level,
+    /// Why processes may be left when the test ends.
+    kills: Option<&'static str>,
+}
+
+/// No test leaves a process behind.
+impl Drop for TestEnv {
+    fn drop(&mut self) {
+        leftovers::check(self.folder.path(), self.kills);
+    }
 }
 
 impl TestEnv {
@@ -36,31 +47,30 @@ impl TestEnv {
 
     /// A home and no repository.
     pub fn without_repository(binary: impl Into<PathBuf>) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("home")).unwrap();
-        Self { folder, binary: binary.into(), variables: vec![], verifies: false, level: "none" }
+        Self::within(binary.into(), tempfile::tempdir().unwrap())
+    }
+
+    fn within(binary: PathBuf, folder: tempfile::TempDir) -> Self {
+        for name in ["home", "notes"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let level = levels::Level::default();
+        Self { folder, binary, variables: vec![], verifies: false, level, kills: None }
     }
 
     /// A home and no repository, below this folder and not where temporary files lie.
     pub fn below(binary: impl Into<PathBuf>, place: &Path) -> Self {
         std::fs::create_dir_all(place).unwrap();
-        let folder = tempfile::tempdir_in(place).unwrap();
-        std::fs::create_dir(folder.path().join("home")).unwrap();
-        Self { folder, binary: binary.into(), variables: vec![], verifies: false, level: "none" }
+        Self::within(binary.into(), tempfile::tempdir_in(place).unwrap())
     }
 
     /// An empty repository in memory, where the machine has such a place: for tests that are many and ask
     /// nothing of the disk. What ralph itself writes to temporary folders lies there too.
     pub fn in_memory(binary: impl Into<PathBuf>) -> Self {
-        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-        let mut env = Self {
-            folder,
-            binary: binary.into(),
-            variables: vec![],
-            verifies: false,
-            level: "none",
-        };
-        for name in ["home", "tmp", "repo"] {
+        let folder = tempfile::Builder::new().prefix("ralph-test-").tempdir_in("/dev/shm");
+        let folder = folder.or_else(|_| tempfile::tempdir()).unwrap();
+        let mut env = Self::within(binary.into(), folder);
+        for name in ["tmp", "repo"] {
             std::fs::create_dir(env.folder().join(name)).unwrap();
         }
         let tmp = env.folder().join("tmp").display().to_string();
@@ -84,6 +94,12 @@ impl TestEnv {
         self.folder.path().join("home")
     }
 
+    /// A file in the folder for notes, beside the repository. Sessions and gates may write there at every
+    /// level: `../notes/NAME` from the repository.
+    pub fn note(&self, name: &str) -> PathBuf {
+        self.folder.path().join("notes").join(name)
+    }
+
     /// The store.
     pub fn store(&self) -> PathBuf {
         self.repo().join(".ralph/progress.db")
@@ -103,10 +119,21 @@ impl TestEnv {
         self
     }
 
-    /// The level of the box that runs ask for. Otherwise they have none: most tests are about something
-    /// else, and their agents leave notes beside the repository.
-    pub fn with_box(&mut self, level: &'static str) -> &mut Self {
-        self.level = level;
+    /// Runs ask for this sandbox level. Otherwise it is `auto`, the default of every user. `./check` lists how
+    /// many tests run at another level, and the reasons.
+    pub fn at_level(&mut self, level: &str, reason: &'static str) -> &mut Self {
+        self.level = levels::Level::new(level, reason);
+        self
+    }
+
+    /// Runs have no sandbox, for this reason.
+    pub fn without_sandbox(&mut self, reason: &'static str) -> &mut Self {
+        self.at_level("none", reason)
+    }
+
+    /// This test kills ralph, so processes of its sessions may be left. They end with the test.
+    pub fn leaves_processes(&mut self, reason: &'static str) -> &mut Self {
+        self.kills = Some(reason);
         self
     }
 
@@ -154,7 +181,11 @@ impl TestEnv {
         let loops = arguments.iter().any(|argument| matches!(*argument, "build" | "run" | "loop"));
         let works = ["plan", "--plan", "prompt", "feature"];
         if loops || arguments.iter().any(|argument| works.contains(argument)) {
-            command.env("RALPH_SANDBOX_LEVEL", self.level);
+            command.env("RALPH_SANDBOX_LEVEL", self.level.name());
+            if !self.variables.iter().any(|(name, _)| name == "RALPH_SANDBOX_WRITABLE") {
+                command.env("RALPH_SANDBOX_WRITABLE", self.folder().join("notes"));
+            }
+            self.level.record();
         }
         if loops && !self.verifies {
             command.env("RALPH_LOOP_VERIFY", "false");

@@ -11,7 +11,7 @@ fn the_real_agent_works_in_a_full_box_and_gets_no_further() {
         return;
     }
     let Some(mut env) = ClaudeEnv::new(RALPH, Script::new()) else { return };
-    env.with_box("full");
+    env.at_level("full", "escapes are tried at each level");
     env.task(&["add", "Greet the world", "--id", "a", "-d", "Say hello in hello.txt."]);
     let home = env.home();
     std::fs::create_dir_all(home.join(".ssh")).unwrap();

@@ -96,7 +96,7 @@ impl World {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = format!("{}{:03}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let mut env = TestEnv::below(RALPH, &place());
-        env.with_box(level);
+        env.at_level(level, "escapes are tried at each level");
         let base = env.folder().to_owned();
         let secret = format!("secret-{number}");
         for folder in ["outside", "bin", "run"] {

@@ -117,7 +117,7 @@ fn a_finished_run_is_told_on_a_page_and_as_json() {
         "  run        build all tasks, dag with script, 3 of 20 iterations ended\n",
         "  plan       1 of 2 done, 1 waiting for a person\n",
         "  cost       $0.03 (3k tokens in, 150 out)\n",
-        "  box        none\n",
+        "  box        ",
         "  last error a: gate check is red (exit code 1)\n",
         "\nQuestions\n  b  asks\n    Red or blue?\n    ralph answer q-",
         "\nRecent commits\n",

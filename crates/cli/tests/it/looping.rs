@@ -132,19 +132,19 @@ pub(crate) fn start(env: &TestEnv, sessions: &[&str], extra: &[&str]) -> Child {
     env.start(&arguments(extra))
 }
 
-/// Waits until this file of the folder around the repository is there.
+/// Waits until this note is there.
 pub(crate) fn wait_for(env: &TestEnv, name: &str) {
-    let path = env.folder().join(name);
+    let path = env.note(name);
     wait_until(name, PATIENCE, || path.exists());
 }
 
 /// A step that tells that it was reached, and waits until it may go on.
 pub(crate) fn gate_step(reached: &str, go_on: &str) -> String {
-    sh(&format!("touch ../{reached}; until test -e ../{go_on}; do sleep 0.02; done"))
+    sh(&format!("touch ../notes/{reached}; until test -e ../notes/{go_on}; do sleep 0.02; done"))
 }
 
 pub(crate) fn touch(env: &TestEnv, name: &str) {
-    std::fs::write(env.folder().join(name), "").unwrap();
+    std::fs::write(env.note(name), "").unwrap();
 }
 
 /// The folders of all runs, oldest first.
@@ -212,7 +212,7 @@ pub(crate) fn subjects(env: &TestEnv) -> Vec<String> {
 /// ended by a zero byte.
 pub(crate) fn stand_in(env: &mut TestEnv, body: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
-    let here = env.folder().join("stand-in");
+    let here = env.note("stand-in");
     std::fs::create_dir_all(here.join("bin")).unwrap();
     let script = format!(
         r#"#!/bin/bash

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{File, OpenOptions};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -109,10 +110,8 @@ impl World {
     /// The same in an environment that has no repository yet, or an empty folder for it.
     pub(super) fn within(mut env: TestEnv, setting: &Setting, tasks: &[&str]) -> Self {
         let _ = std::fs::create_dir(env.repo());
-        let from = template().join(".");
-        let status = Command::new("cp").arg("-R").args([&from, &env.repo()]).status();
-        assert!(status.unwrap().success());
-        for folder in ["bin", "tmp", "run", "notes"] {
+        unpack(template(), &env.repo());
+        for folder in ["bin", "tmp", "run"] {
             std::fs::create_dir(env.folder().join(folder)).unwrap();
         }
         let agent = env.folder().join("bin/claude");
@@ -122,6 +121,8 @@ impl World {
         let folder = |name: &str| env.folder().join(name).into_os_string().into_string().unwrap();
         let (bin, tmp, run) = (folder("bin"), folder("tmp"), folder("run"));
         env.set("PATH", &format!("{bin}:{path}"));
+        env.at_level(&setting.level, "the fault campaign measures each level by itself");
+        env.leaves_processes("a killed run leaves what its sessions started");
         env.set("TMPDIR", &tmp).set("XDG_RUNTIME_DIR", &run);
         // Two runs with the same names would be one.
         env.set("RALPH_TEST_SEED", "");
@@ -442,9 +443,9 @@ impl World {
     }
 }
 
-/// The repository that worlds are copies of.
-fn template() -> &'static PathBuf {
-    static TEMPLATE: OnceLock<(TestEnv, PathBuf)> = OnceLock::new();
+/// The repository that worlds are copies of, as an archive: a folder would be left when the test ends.
+fn template() -> &'static [u8] {
+    static TEMPLATE: OnceLock<Vec<u8>> = OnceLock::new();
     let make = || {
         // Nothing here calls ralph.
         let env = TestEnv::new("ralph");
@@ -461,10 +462,20 @@ fn template() -> &'static PathBuf {
         for (file, text) in PERSONAL {
             env.write(file, text);
         }
-        let repo = env.repo();
-        (env, repo)
+        let packed = Command::new("tar").arg("-C").arg(env.repo()).args(["-c", "."]).output();
+        let packed = packed.unwrap();
+        assert!(packed.status.success(), "{}", String::from_utf8_lossy(&packed.stderr));
+        packed.stdout
     };
-    &TEMPLATE.get_or_init(make).1
+    TEMPLATE.get_or_init(make)
+}
+
+fn unpack(archive: &[u8], folder: &Path) {
+    let mut tar = Command::new("tar");
+    tar.arg("-C").arg(folder).arg("-x").stdin(Stdio::piped());
+    let mut tar = tar.spawn().unwrap();
+    tar.stdin.take().unwrap().write_all(archive).unwrap();
+    assert!(tar.wait().unwrap().success());
 }
 
 fn names(folder: &Path) -> Vec<String> {

@@ -19,7 +19,7 @@ fn env(binary: &Path) -> Option<ClaudeEnv> {
     let script =
         Script::new().session([Turn::bash(TRIES), Turn::text("Done. <task-done>{id}</task-done>")]);
     let mut env = ClaudeEnv::new(binary, script)?;
-    env.with_box("full");
+    env.at_level("full", "it is about what level full holds");
     env.set("RALPH_SANDBOX_NETWORK_POLICY", "deny").set("SECRET_OF_THE_PERSON", "hunter2");
     std::fs::create_dir(env.home().join(".ssh")).unwrap();
     std::fs::write(env.home().join(".ssh/id_ed25519"), "PRIVATE KEY").unwrap();

@@ -17,7 +17,7 @@ echo "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\"
 fn env() -> TestEnv {
     use std::os::unix::fs::PermissionsExt;
     let mut env = TestEnv::new(RALPH);
-    env.with_box("landlock");
+    env.at_level("landlock", "it is about level landlock");
     let bin = env.folder().join("bin");
     std::fs::create_dir(&bin).unwrap();
     std::fs::write(bin.join("claude"), CLAUDE).unwrap();

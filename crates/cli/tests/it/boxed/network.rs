@@ -7,7 +7,7 @@ use crate::RALPH;
 
 fn env(tries: &str) -> TestEnv {
     let mut env = TestEnv::new(RALPH);
-    env.with_box("full");
+    env.at_level("full", "the network of a sandbox is that of level full");
     env.git(&["config", "--global", "user.name", "Tester"]);
     env.git(&["config", "--global", "user.email", "tester@example.com"]);
     let gate = format!("[[gate]]\nname = \"check\"\ncommand = {tries:?}\n");

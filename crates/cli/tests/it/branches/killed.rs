@@ -59,7 +59,7 @@ fn s4_17_a_call_that_is_killed_after_it_settled_goes_on() {
 #[test]
 fn a_worktree_whose_setup_was_cut_off_is_set_up_again() {
     let mut env = with_plan(&branches(&[("one", "")]));
-    env.write("ralph.toml", "[git.worktree]\nsetup = \"echo x >> ../../../agent/set-up\"\n");
+    env.write("ralph.toml", "[git.worktree]\nsetup = \"echo x >> ../../../notes/agent/set-up\"\n");
     let here = agent(&mut env, LEAVES);
     env.set("RALPH_TEST_CRASH", "worktree-set-up");
     assert_ne!(build(&env, &[]).code, 0);

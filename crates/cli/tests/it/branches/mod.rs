@@ -61,7 +61,7 @@ fn branches(list: &[(&str, &str)]) -> String {
 /// session on it; `$id` and `$title` of its task; `$prompt`, the file with its prompt; `$here`, a folder for
 /// notes; and `result TEXT`.
 fn agent(env: &mut TestEnv, body: &str) -> PathBuf {
-    let here = env.folder().join("agent");
+    let here = env.note("agent");
     std::fs::create_dir_all(here.join("bin")).unwrap();
     let script = format!(
         r#"#!/bin/bash

@@ -13,7 +13,7 @@ fn commits_from_boxes_are_on_their_branches_and_the_plan_is_in_none() {
         return;
     }
     let mut env = with_plan(TWO);
-    env.with_box("full");
+    env.at_level("full", "only level full gives sessions a git directory of their own");
     let here = agent(&mut env, commits::COMMITS_PLAN);
     let notes = format!("sandbox.writable=[{:?}]", here.display().to_string());
     let text = said(build(&env, &["--set", &notes]), 0);

@@ -131,7 +131,7 @@ fn a_pause_holds_every_branch_until_it_is_resumed() {
 #[test]
 fn a_worktree_is_set_up_once_and_again_after_a_failure() {
     let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
-    let config = "[git.worktree]\nsetup = \"echo setting-up; echo x >> ../../../agent/set-up; test -e ../../../agent/ready\"\n";
+    let config = "[git.worktree]\nsetup = \"echo setting-up; echo x >> ../../../notes/agent/set-up; test -e ../../../notes/agent/ready\"\n";
     env.write("ralph.toml", config);
     let here = agent(&mut env, LEAVES);
     let text = said(build(&env, &["--branch", "one"]), 1);
@@ -223,7 +223,7 @@ test $b = one && sleep 60; until test -e $here/go; do sleep 0.02; done; done_",
     let running = env.start(&["loop", "build"]);
     wait_for(&env, "agent/there.one");
     wait_for(&env, "agent/there.two");
-    let id = note(&env.folder().join("agent"), "id.one");
+    let id = note(&env.note("agent"), "id.one");
     env.ralph(&["skip", id.trim()]).success();
     touch(&env, "agent/go");
     said(Ran::end_of(running), 7);

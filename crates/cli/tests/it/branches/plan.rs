@@ -38,6 +38,7 @@ result '<promise>COMPLETE</promise>'");
 #[test]
 fn a_tick_in_the_copy_is_a_request_and_red_gates_refuse_it() {
     let mut env = with_plan(&branches(&[("one", "")]));
+    env.without_sandbox("in a sandbox a session does not see the plan of the main worktree");
     env.write("ralph.toml", "[[gate]]\nname = \"check\"\ncommand = \"test -e good.txt\"\n");
     let body = "works; test $k = 2 && touch good.txt
 sed -i 's/- \\[ \\] Work on one/- [x] Work on one/' IMPLEMENTATION_PLAN.md
@@ -80,6 +81,7 @@ fn what_a_person_writes_into_the_plan_meanwhile_stays_and_ticks_land_beside_it()
 #[test]
 fn a_tick_that_nobody_judged_is_taken_back_wherever_a_session_sets_it() {
     let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
+    env.without_sandbox("in a sandbox a session does not see the plan of the main worktree");
     env.write("ralph.toml", "[[gate]]\nname = \"check\"\ncommand = \"false\"\n");
     let body = "works
 sed -i 's/\\[ \\] Work on one/[x] Work on one/' ../../IMPLEMENTATION_PLAN.md IMPLEMENTATION_PLAN.md; result ok";

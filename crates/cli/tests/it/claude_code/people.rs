@@ -102,16 +102,17 @@ fn s0_18_the_hooks_that_init_installs_run_and_are_harmless() {
     // The hook itself says that it ran, in front of the real command.
     let settings = env.repo().join(".claude/settings.json");
     let text = std::fs::read_to_string(&settings).unwrap();
+    let note = env.note("ended");
     let noting = text.replace(
         "ralph hook session-end",
-        "(ralph hook session-end; echo \\\"$? $RALPH_TASK_ID\\\" >> $HOME/ended)",
+        &format!("(ralph hook session-end; echo \\\"$? $RALPH_TASK_ID\\\" >> {})", note.display()),
     );
     assert_ne!(text, noting);
     std::fs::write(&settings, noting).unwrap();
     env.git(&["add", "."]);
     env.git(&["commit", "--quiet", "--message", "init"]);
     said(env.build(&[]), 0);
-    let ended = std::fs::read_to_string(env.home().join("ended")).unwrap();
+    let ended = std::fs::read_to_string(note).unwrap();
     assert_eq!(ended, "0 a\n0 a\n");
     assert_eq!(outcomes(&env, "a"), ["no-signal", "done"]);
     assert_eq!(shown(&env, "a")["retry_count"], 0);

@@ -8,25 +8,23 @@ use super::*;
 
 /// A command that leaves work behind, says in `pid` beside the repository that it runs, and stays.
 fn long() -> Turn {
-    Turn::bash("echo half > hello.txt; echo $$ > ../pid; sleep 300; true")
+    Turn::bash("echo half > hello.txt; echo $$ > ../notes/pid; sleep 300; true")
 }
 
-/// The process of the command, once it runs.
+/// Waits until the command runs.
 #[track_caller]
-fn long_process(env: &ClaudeEnv) -> String {
-    let file = env.folder().join("pid");
+fn long_process(env: &ClaudeEnv) {
+    let file = env.note("pid");
     let read = || std::fs::read_to_string(&file).unwrap_or_default().trim().to_owned();
     wait_until("the command runs", SOON, || !read().is_empty());
-    read()
 }
 
 /// What must be true of a run that was stopped in a tool call; then the next run finishes the work.
 #[track_caller]
-fn is_stopped_and_goes_on(env: &ClaudeEnv, run: Child, pid: &str) {
+fn is_stopped_and_goes_on(env: &ClaudeEnv, run: Child) {
     let said = said(Ran::end_of(run), 130);
     has(&said, "Stopped: cancelled.");
     assert_eq!(processes(env), [""; 0]);
-    assert!(!PathBuf::from("/proc").join(pid).exists());
     let task = shown(env, "a");
     assert_eq!((&task["status"], &task["assignee"]), (&json!("pending"), &json!(null)), "{task}");
     assert_eq!(task["retry_count"], 0);
@@ -54,18 +52,18 @@ fn is_stopped_and_goes_on(env: &ClaudeEnv, run: Child, pid: &str) {
 fn sigterm_in_a_tool_call_ends_everything_at_once_and_the_next_run_goes_on() {
     let Some(env) = session([long()]) else { return };
     let run = start(&env, &[]);
-    let pid = long_process(&env);
+    long_process(&env);
     send_signal("TERM", run.id());
-    is_stopped_and_goes_on(&env, run, &pid);
+    is_stopped_and_goes_on(&env, run);
 }
 
 #[test]
 fn one_ctrl_c_asks_the_session_to_end_and_the_next_run_goes_on() {
     let Some(env) = session([long()]) else { return };
     let run = start(&env, &[]);
-    let pid = long_process(&env);
+    long_process(&env);
     send_signal("INT", run.id());
-    is_stopped_and_goes_on(&env, run, &pid);
+    is_stopped_and_goes_on(&env, run);
     // The agent was asked: it had the time to say that its tool was interrupted.
     let first = std::fs::read_to_string(runs(&env)[0].join("iteration-001.ndjson")).unwrap();
     has(&first, "aborted_tools");
@@ -74,32 +72,35 @@ fn one_ctrl_c_asks_the_session_to_end_and_the_next_run_goes_on() {
 #[test]
 fn a_second_ctrl_c_does_not_wait_for_an_agent_that_will_not_end() {
     let Some(env) = session([long()]) else { return };
-    let script = "[ -e ../pid ] || [ \"$1\" = --version ] && exec $CLAUDE \"$@\"
+    let script = "[ -e ../notes/pid ] || [ \"$1\" = --version ] && exec $CLAUDE \"$@\"
         trap '' INT TERM
         $CLAUDE \"$@\"
         while :; do sleep 1; done";
     wrap_claude(&env, script);
     let run = start(&env, &["--set", "agent.grace=10m"]);
-    let pid = long_process(&env);
+    long_process(&env);
     send_signal("INT", run.id());
     wait_for_fact(&env, "control_received");
     assert!(!processes(&env).is_empty());
     send_signal("INT", run.id());
-    is_stopped_and_goes_on(&env, run, &pid);
+    is_stopped_and_goes_on(&env, run);
 }
 
 #[test]
 fn a_child_in_the_background_is_gone_after_the_session() {
     let turns = [
-        Turn::bash("nohup sleep 300 >/dev/null 2>&1 </dev/null & echo $! > ../pid"),
-        Turn::bash("setsid sh -c 'echo $$ > ../pid2; exec sleep 300' </dev/null >/dev/null 2>&1 &"),
+        Turn::bash("nohup sleep 300 >/dev/null 2>&1 </dev/null & echo $! > ../notes/pid"),
+        Turn::bash(
+            "setsid sh -c 'echo $$ > ../notes/pid2; exec sleep 300' </dev/null >/dev/null 2>&1 &",
+        ),
         commits(),
         Turn::text(DONE),
     ];
-    let Some(env) = session(turns) else { return };
+    let Some(mut env) = session(turns) else { return };
+    env.without_sandbox("a sandbox ends with all its processes, and none is counted");
     let said = said(env.build(&[]), 0);
     for file in ["pid", "pid2"] {
-        let pid = std::fs::read_to_string(env.folder().join(file)).unwrap();
+        let pid = std::fs::read_to_string(env.note(file)).unwrap();
         assert!(!PathBuf::from("/proc").join(pid.trim()).exists(), "{pid}");
     }
     assert_eq!(processes(&env), [""; 0]);

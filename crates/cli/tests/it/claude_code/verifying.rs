@@ -33,7 +33,8 @@ fn s1_42_s1_44_claude_code_verifies_what_claude_code_built() {
     assert_eq!((&task["status"], &task["verification_status"]), (&"done".into(), &"passed".into()));
     // It looked at the files that were left, in a place that is gone.
     let turns = &env.sessions_seen()[1];
-    assert_eq!(turns[1].tool_results(), [("hello".to_owned(), false)]);
+    let (result, is_error) = &turns[1].tool_results()[0];
+    assert!(result.starts_with("hello") && !is_error, "{result}");
 }
 
 #[test]
@@ -77,9 +78,10 @@ fn s1_42_a_verifier_may_not_edit() {
         Turn::tool("Write", serde_json::json!({"file_path": "stray.txt", "content": "x"})),
         Turn::text("I may not. <verify-pass/>"),
     ];
-    let Some(env) = verified(Script::new().session(good_session()).session(meddling)) else {
+    let Some(mut env) = verified(Script::new().session(good_session()).session(meddling)) else {
         return;
     };
+    env.without_sandbox("the list of tools is the limit where there is no sandbox");
     said(env.build(&["--once"]), 0);
     let results = env.sessions_seen()[1][1].tool_results();
     assert!(results[0].1, "refused: {results:?}");

@@ -112,14 +112,17 @@ fn a_run_in_the_same_worktree_and_a_foreign_store_are_named() {
 fn a_session_cannot_build_features_of_its_own() {
     let env = planned();
     let nested = session(&[
-        sh("ralph feature plan login > ../nested 2>&1; echo $? >> ../nested"),
+        sh("ralph feature plan login > ../notes/nested 2>&1; echo $? >> ../notes/nested"),
         write(PLAN, "# Plan\n\nOne.\n"),
         say("Written."),
     ]);
     ended(feature(&env, &[&nested], &["plan", "login"]), 0);
     has(&noted(&env, "nested"), "not possible from inside a session");
     // Only a session that is to propose tasks may.
-    let adds = session(&[sh("ralph task add X > ../nested 2>&1; echo $? >> ../nested"), say("x")]);
+    let adds = session(&[
+        sh("ralph task add X > ../notes/nested 2>&1; echo $? >> ../notes/nested"),
+        say("x"),
+    ]);
     ended(feature(&env, &[&adds], &["plan", "login"]), 0);
     has(&noted(&env, "nested"), "not possible from inside a session");
 }

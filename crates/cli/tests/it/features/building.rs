@@ -6,9 +6,11 @@ use super::*;
 fn proposes(commands: &[&str]) -> String {
     let all: String = commands
         .iter()
-        .map(|command| format!("{{ {command}; }} >> ../said 2>&1; echo \"= $?\" >> ../said; "))
+        .map(|command| {
+            format!("{{ {command}; }} >> ../notes/said 2>&1; echo \"= $?\" >> ../notes/said; ")
+        })
         .collect();
-    session(&[sh(&format!("rm -f ../said; {all}")), say("Proposed.")])
+    session(&[sh(&format!("rm -f ../notes/said; {all}")), say("Proposed.")])
 }
 
 /// Core with a mailer and a form that waits for it.
@@ -227,7 +229,8 @@ fn what_is_proposed_is_kept_until_it_is_applied() {
 #[test]
 fn proposals_made_at_the_same_time_are_all_there() {
     let env = planned();
-    let many = "for n in $(seq 20); do ralph task add \"Task $n\" > ../id.$n 2>&1 & done; wait";
+    let many =
+        "for n in $(seq 20); do ralph task add \"Task $n\" > ../notes/id.$n 2>&1 & done; wait";
     let (out, _) = ended(feature(&env, &[&session(&[sh(many), say("x")])], &["build", "login"]), 0);
     has(&out, "inserted: 20, updated: 0, deleted: 0, skipped (done): 0\n");
     let mut seen = ids(&env);

@@ -51,7 +51,7 @@ fn read(env: &TestEnv, name: &str) -> String {
 
 /// A file beside the repository, in which a session noted something.
 fn noted(env: &TestEnv, name: &str) -> String {
-    std::fs::read_to_string(env.folder().join(name)).unwrap()
+    std::fs::read_to_string(env.note(name)).unwrap()
 }
 
 /// How many sessions the newest run had.

@@ -98,7 +98,7 @@ fn with_nothing_to_do_the_gates_are_not_run() {
 #[test]
 fn a_run_that_is_cancelled_while_the_gates_run_first_ends_at_once() {
     let env = project(&["a"]);
-    let gate = "touch ../reached; sleep 300";
+    let gate = "touch ../notes/reached; sleep 300";
     env.write(
         "ralph.toml",
         format!("[gates]\nbaseline = true\n[[gate]]\nname = \"slow\"\ncommand = \"{gate}\"\n"),

@@ -2,8 +2,10 @@
 
 use super::*;
 
+/// `{notes}` in the command is the folder for notes: a checkout lies elsewhere.
 fn config(env: &TestEnv, command: &str, more: &str) {
-    let command = toml::Value::String(command.to_owned());
+    let notes = env.note("").display().to_string();
+    let command = toml::Value::String(command.replace("{notes}", &notes));
     env.write(
         "ralph.toml",
         format!("{more}\n[gates]\nclean = true\n[[gate]]\nname = \"check\"\ncommand = {command}\n"),
@@ -30,11 +32,11 @@ fn the_checkout_has_the_tree_and_a_repository_and_is_gone_afterwards() {
     let env = project(&["a"]);
     let look = "test -f a.txt && test $(git rev-list --count HEAD) = 2 && \
                 git diff --cached --name-only | grep -qx a.txt && test -z \"$(git diff)\" && \
-                pwd > $HOME/place";
+                pwd > {notes}/place";
     config(&env, look, "");
     build(&env, &[&works()], &[]).success();
     assert_eq!(status(&env, "a"), "done");
-    let place = std::fs::read_to_string(env.home().join("place")).unwrap();
+    let place = std::fs::read_to_string(env.note("place")).unwrap();
     assert!(!place.starts_with(env.repo().to_str().unwrap()), "{place}");
     assert!(!std::path::Path::new(place.trim()).exists(), "{place}");
     assert_eq!(env.git(&["worktree", "list"]).lines().count(), 1);
@@ -61,24 +63,24 @@ fn included_files_are_copied_and_the_setup_command_runs_first() {
 fn a_setup_command_that_fails_is_red_with_its_output() {
     let env = project(&["a"]);
     let setup = "[git.worktree]\nsetup = \"echo cannot install; exit 9\"\n";
-    config(&env, "touch $HOME/ran", setup);
+    config(&env, "touch {notes}/ran", setup);
     build(&env, &[&works()], &["--once"]).success();
     assert_eq!(classes(&env), ["red"]);
     let reason = show(&env, "a")["reason"].as_str().unwrap().to_owned();
     assert_eq!(reason, "gate setup is red (exit code 9): cannot install");
-    assert!(!env.home().join("ran").exists());
+    assert!(!env.note("ran").exists());
 }
 
 #[test]
 fn a_checkout_that_a_killed_run_left_is_removed_by_the_next() {
     let mut env = project(&["a"]);
-    config(&env, "pwd > $HOME/place; test -f a.txt", "");
+    config(&env, "pwd > {notes}/place; test -f a.txt", "");
     let temporary = env.folder().join("temporary");
     std::fs::create_dir(&temporary).unwrap();
     env.set("TMPDIR", temporary.to_str().unwrap());
     env.set("RALPH_TEST_CRASH", "gate-ended");
     assert_ne!(build(&env, &[&works(), &works()], &[]).code, 0);
-    let place = PathBuf::from(std::fs::read_to_string(env.home().join("place")).unwrap().trim());
+    let place = PathBuf::from(std::fs::read_to_string(env.note("place")).unwrap().trim());
     assert!(place.exists(), "{}", place.display());
     env.set("RALPH_TEST_CRASH", "");
     again(&env, &[]).success();

@@ -1,5 +1,7 @@
 //! What the end of a session means, with agents that end badly.
 
+use ralph_testkit::leftovers::processes_of;
+
 use super::*;
 
 const CLAUDE: [&str; 3] = ["build", "--agent", "claude"];
@@ -52,11 +54,9 @@ fn each_bad_end_of_a_process_has_its_class() {
 
 #[test]
 fn a_session_that_takes_too_long_is_ended_with_all_it_started() {
-    let (env, classes, ran) =
-        ends_as("init; sleep 300 & echo $! > $here/child; wait", &["--timeout", "1s"]);
+    let (env, classes, ran) = ends_as("init; sleep 300 & wait", &["--timeout", "1s"]);
     assert_eq!((ran.code, classes), (0, vec!["timeout".to_owned()]), "{}", ran.stderr);
-    let child = std::fs::read_to_string(env.folder().join("stand-in/child")).unwrap();
-    assert!(!std::path::Path::new(&format!("/proc/{}/fd", child.trim())).exists());
+    assert_eq!(processes_of(env.folder()), []);
     assert_eq!(show(&env, "a")["retry_count"], 1);
 }
 
@@ -115,7 +115,7 @@ fn s2_10_s4_23_every_session_is_a_process_of_its_own_with_fresh_context() {
     let mut env = project(&["a"]);
     let here = stand_in(
         &mut env,
-        "echo $$ >> $here/pids; echo $n > f; [ $n = 1 ] && result no || result '<task-done>a</task-done>'",
+        "echo $$ $(cut -d' ' -f22 /proc/$$/stat) >> $here/pids; echo $n > f; [ $n = 1 ] && result no || result '<task-done>a</task-done>'",
     );
     env.ralph(&CLAUDE).success();
     let pids = std::fs::read_to_string(here.join("pids")).unwrap();
@@ -133,6 +133,7 @@ fn s2_10_s4_23_every_session_is_a_process_of_its_own_with_fresh_context() {
 #[test]
 fn allow_names_the_tools_and_nothing_skips_permissions_without_a_box() {
     let mut env = project(&["a"]);
+    env.without_sandbox("the list of tools is the limit where there is no sandbox");
     let here = stand_in(&mut env, "result nothing");
     env.ralph(&[&CLAUDE[..], &["--once", "--allow", "Read,Grep Bash(git:*)"]].concat()).success();
     let argv = argv(&here, 1);
@@ -146,11 +147,8 @@ fn allow_names_the_tools_and_nothing_skips_permissions_without_a_box() {
 
 #[test]
 fn what_a_session_leaves_running_is_ended() {
-    let body = r#"setsid sleep 300 > /dev/null 2>&1 & echo $! > $here/child; echo z > z; sleep 0.2; result "<task-done>a</task-done>""#;
+    let body = r#"setsid sleep 300 > /dev/null 2>&1 & echo z > z; sleep 0.2; result "<task-done>a</task-done>""#;
     let (env, classes, _) = ends_as(body, &[]);
     assert_eq!(classes, ["done"]);
-    let child = std::fs::read_to_string(env.folder().join("stand-in/child")).unwrap();
-    wait_until("the end of the leftover", PATIENCE, || {
-        !std::path::Path::new(&format!("/proc/{}/fd/0", child.trim())).exists()
-    });
+    assert_eq!(processes_of(env.folder()), []);
 }

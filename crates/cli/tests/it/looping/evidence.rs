@@ -10,7 +10,9 @@ fn steady(page: &str) -> String {
         let is_hex = bare.len() >= 12 && bare.chars().all(|c| c.is_ascii_hexdigit());
         let is_time = bare.len() == 20 && bare.ends_with('Z');
         let is_duration = bare.ends_with('s') && bare[..bare.len() - 1].parse::<f64>().is_ok();
+        let is_level = ["full", "landlock", "seatbelt", "none"].contains(&bare);
         let shown = match bare {
+            _ if is_level => "LEVEL",
             _ if is_hex => "COMMIT",
             _ if is_time => "TIME",
             _ if is_duration => "0.1s",
@@ -34,7 +36,7 @@ a  a
   created       TIME
 
 Attempt 2 of 2
-  red  TIME, 0.1s, sonnet, box none
+  red  TIME, 0.1s, sonnet, box LEVEL
   gate test is red (exit code 1): Failing tests: sums::adds
     pass  lint  0.1s
     fail  test  exit code 1, 0.1s
@@ -73,7 +75,7 @@ a  a
   done          TIME
 
 Attempt 3 of 3
-  done  TIME, 0.1s, opus, box none
+  done  TIME, 0.1s, opus, box LEVEL
     pass  lint  0.1s
     pass  test  0.1s
   changed 2 files, +1 -1, commit COMMIT

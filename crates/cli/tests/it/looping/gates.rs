@@ -138,7 +138,7 @@ fn gates_run_in_order_and_the_first_red_one_decides() {
     let env = project(&["a"]);
     env.write(
         "ralph.toml",
-        "[[gate]]\nname = \"one\"\ncommand = \"true\"\n[[gate]]\nname = \"two\"\ncommand = \"false\"\n[[gate]]\nname = \"three\"\ncommand = \"touch ../three\"\n",
+        "[[gate]]\nname = \"one\"\ncommand = \"true\"\n[[gate]]\nname = \"two\"\ncommand = \"false\"\n[[gate]]\nname = \"three\"\ncommand = \"touch ../notes/three\"\n",
     );
     env.git(&["add", "-A"]);
     env.git(&["commit", "-qm", "gates"]);
@@ -151,7 +151,7 @@ fn gates_run_in_order_and_the_first_red_one_decides() {
         .map(|gate| gate["name"].as_str().unwrap())
         .collect();
     assert_eq!(gates, ["one", "two"]);
-    assert!(!env.folder().join("three").exists());
+    assert!(!env.note("three").exists());
 }
 
 #[test]

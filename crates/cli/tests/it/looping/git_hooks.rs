@@ -4,6 +4,15 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 
+/// A project in which hooks may leave notes: in a sandbox they write nowhere but in the worktree.
+fn hooked() -> TestEnv {
+    let env = project(&["a"]);
+    // ralph's own lines stay.
+    let known = std::fs::read_to_string(env.repo().join(".git/info/exclude")).unwrap();
+    env.write(".git/info/exclude", format!("{known}noted.*\n"));
+    env
+}
+
 fn hook(env: &TestEnv, path: &str, script: &str) {
     env.write(path, format!("#!/bin/sh\n{script}\n"));
     let path = env.repo().join(path);
@@ -12,10 +21,10 @@ fn hook(env: &TestEnv, path: &str, script: &str) {
 
 #[test]
 fn all_hooks_of_a_commit_run_and_see_what_git_commit_would_show_them() {
-    let env = project(&["a"]);
+    let env = hooked();
     env.write("mine.txt", "not of this commit\n");
     env.git(&["add", "mine.txt"]);
-    let notes = env.folder().join("notes");
+    let notes = env.repo().join("noted.hooks");
     let note = |what: &str| format!("{{ {what}; }} >> {}", notes.display());
     hook(&env, ".git/hooks/pre-commit", &note("echo pre; git diff --cached --name-only"));
     let prepare = format!("{}; echo 'Prepared: yes' >> \"$1\"", note("echo prepare $2"));
@@ -36,28 +45,28 @@ fn all_hooks_of_a_commit_run_and_see_what_git_commit_would_show_them() {
 
 #[test]
 fn hooks_are_found_where_core_hooks_path_says() {
-    let env = project(&["a"]);
-    hook(&env, "tools/hooks/pre-commit", "touch ../ran");
+    let env = hooked();
+    hook(&env, "tools/hooks/pre-commit", "touch noted.ran");
     env.git(&["add", "-A"]);
     env.git(&["commit", "-qm", "hooks"]);
     env.git(&["config", "core.hooksPath", "tools/hooks"]);
     build(&env, &[&works()], &[]).success();
-    assert!(env.folder().join("ran").exists());
+    assert!(env.repo().join("noted.ran").exists());
 }
 
 #[test]
 fn a_failing_hook_is_a_git_failure_with_its_output_and_the_work_is_kept() {
-    let env = project(&["a"]);
+    let env = hooked();
     hook(
         &env,
         ".git/hooks/pre-commit",
-        "echo x >> ../tries; echo 'no trailing spaces, please' >&2; exit 3",
+        "echo x >> noted.tries; echo 'no trailing spaces, please' >&2; exit 3",
     );
     let ran = build(&env, &[&works()], &[]);
     assert_eq!(ran.code, 5, "{}", ran.stderr);
     let said = "the pre-commit hook failed: exit code 3: no trailing spaces, please";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
-    let tries = std::fs::read_to_string(env.folder().join("tries")).unwrap();
+    let tries = std::fs::read_to_string(env.repo().join("noted.tries")).unwrap();
     assert!(tries.lines().count() > 1, "it is tried again");
     assert_eq!(subjects(&env), ["first"]);
     let saved = env.git(&["for-each-ref", "--format=%(refname)", "refs/ralph/wip/"]);
@@ -71,15 +80,18 @@ fn a_failing_hook_is_a_git_failure_with_its_output_and_the_work_is_kept() {
 
 #[test]
 fn what_a_hook_formats_is_judged_before_it_is_committed() {
-    let env = project(&["a"]);
-    env.write("ralph.toml", "[[gate]]\nname = \"check\"\ncommand = \"cat a.txt >> ../judged\"\n");
+    let env = hooked();
+    env.write(
+        "ralph.toml",
+        "[[gate]]\nname = \"check\"\ncommand = \"cat a.txt >> ../notes/judged\"\n",
+    );
     env.git(&["add", "-A"]);
     env.git(&["commit", "-qm", "gate"]);
     hook(&env, ".git/hooks/pre-commit", "sed -i s/work/WORK/ a.txt && git add a.txt");
     let ran = build(&env, &[&works()], &[]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(env.git(&["show", "HEAD:a.txt"]), "WORK\n");
-    let judged = std::fs::read_to_string(env.folder().join("judged")).unwrap();
+    let judged = std::fs::read_to_string(env.note("judged")).unwrap();
     assert_eq!(judged, "work\nWORK\n", "what is committed was judged");
     let rows = show(&env, "a")["evidence"].clone();
     let tree = env.git(&["rev-parse", "HEAD^{tree}"]);
@@ -90,7 +102,7 @@ fn what_a_hook_formats_is_judged_before_it_is_committed() {
 /// The way of the program that is called pre-commit: it formats, and fails where that changed something.
 #[test]
 fn a_formatter_that_fails_so_that_somebody_adds_its_changes_is_run_again() {
-    let env = project(&["a"]);
+    let env = hooked();
     env.write("mine.txt", "committed\n");
     env.git(&["add", "-A"]);
     env.git(&["commit", "-qm", "mine"]);
@@ -107,13 +119,13 @@ fn a_formatter_that_fails_so_that_somebody_adds_its_changes_is_run_again() {
 
 #[test]
 fn a_hook_that_never_comes_to_rest_is_a_failure() {
-    let env = project(&["a"]);
-    let restless = "echo x >> ../tries; date +%N >> a.txt; git add a.txt";
+    let env = hooked();
+    let restless = "echo x >> noted.tries; date +%N >> a.txt; git add a.txt";
     hook(&env, ".git/hooks/pre-commit", restless);
     let ran = build(&env, &[&works()], &[]);
     assert_eq!(ran.code, 5, "{}", ran.stderr);
     assert!(ran.stderr.contains("changes what is to be committed every time"), "{}", ran.stderr);
-    let tries = std::fs::read_to_string(env.folder().join("tries")).unwrap().lines().count();
+    let tries = std::fs::read_to_string(env.repo().join("noted.tries")).unwrap().lines().count();
     let judged = of_kind(&journal(&env), "judged").len();
     assert!(judged == 3 && tries <= 8, "{judged} {tries}");
     assert_eq!(subjects(&env), ["first"]);
@@ -121,7 +133,7 @@ fn a_hook_that_never_comes_to_rest_is_a_failure() {
 
 #[test]
 fn a_failing_post_commit_is_only_told() {
-    let env = project(&["a"]);
+    let env = hooked();
     hook(&env, ".git/hooks/post-commit", "echo no mail; exit 1");
     let ran = build(&env, &[&works()], &[]);
     assert_eq!((ran.code, status(&env, "a").as_str()), (0, "done"), "{}", ran.stderr);

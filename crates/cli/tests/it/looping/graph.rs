@@ -75,13 +75,13 @@ fn s1_9_spec_and_plan_are_read_once_per_run() {
 fn s1_14_the_first_ready_task_is_claimed_under_one_id_per_run() {
     let env = project(&["second"]);
     env.task(&["add", "First", "--id", "first", "-p", "0"]);
-    let seen = sh("ralph task list --status active --json > ../seen-{id}");
+    let seen = sh("ralph task list --status active --json > ../notes/seen-{id}");
     let one = session(&[seen.clone(), write("{id}", "x"), say("<task-done>{id}</task-done>")]);
     build(&env, &[&one, &one], &[]).success();
     let agents: Vec<String> = ["first", "second"]
         .iter()
         .map(|id| {
-            let text = std::fs::read_to_string(env.folder().join(format!("seen-{id}"))).unwrap();
+            let text = std::fs::read_to_string(env.note(&format!("seen-{id}"))).unwrap();
             let list: Value = serde_json::from_str(&text).unwrap();
             assert_eq!((list.as_array().unwrap().len(), &list[0]["id"]), (1, &(*id).into()));
             list[0]["assignee"].as_str().unwrap().to_owned()
@@ -262,7 +262,7 @@ fn requests_by_command_are_judged_after_the_session() {
     let env = project(&["a", "b"]);
     let by_command = session(&[
         sh(
-            "ralph task done a --result '{\"commit\":\"0123\"}'; ralph task show a --json > ../during",
+            "ralph task done a --result '{\"commit\":\"0123\"}'; ralph task show a --json > ../notes/during",
         ),
         write("a", "a"),
         say("finished"),
@@ -271,8 +271,7 @@ fn requests_by_command_are_judged_after_the_session() {
         session(&[sh("ralph task fail b --reason 'cannot reach it' --final"), say("sorry")]);
     build(&env, &[&by_command, &fails], &[]).success();
     let during: Value =
-        serde_json::from_str(&std::fs::read_to_string(env.folder().join("during")).unwrap())
-            .unwrap();
+        serde_json::from_str(&std::fs::read_to_string(env.note("during")).unwrap()).unwrap();
     assert_eq!(during["status"], "in_progress", "a request changes nothing yet");
     assert_eq!((status(&env, "a"), status(&env, "b")), ("done".into(), "failed".into()));
     assert_eq!(show(&env, "b")["reason"], "cannot reach it");

@@ -20,6 +20,7 @@ fn open_to_others(listed: &str) -> Vec<&str> {
 fn files_are_0600_and_folders_0700_under_every_umask() {
     for umask in ["000", "022"] {
         let mut env = project(&["a", "b"]);
+        env.without_sandbox("in a sandbox a session does not see what ralph writes");
         // As a clone has it: nothing of ralph is there yet.
         std::fs::remove_dir_all(env.repo().join(".ralph")).unwrap();
         for name in ["runtime", "tmp"] {
@@ -28,12 +29,12 @@ fn files_are_0600_and_folders_0700_under_every_umask() {
         let place = |name: &str| env.folder().join(name).display().to_string();
         let (runtime, tmp) = (place("runtime"), place("tmp"));
         env.set("XDG_RUNTIME_DIR", &runtime).set("TMPDIR", &tmp);
-        let gate = toml::Value::String(format!("{FIND} >> ../seen; test -f good.txt"));
+        let gate = toml::Value::String(format!("{FIND} >> ../notes/seen; test -f good.txt"));
         let rules = "[gates]\nclean = false\n";
         env.write("ralph.toml", format!("{rules}[[gate]]\nname = \"check\"\ncommand = {gate}\n"));
         env.git(&["add", "ralph.toml"]);
         env.git(&["commit", "-qm", "gate"]);
-        let look = format!("{FIND} >> ../seen; ralph task log a note");
+        let look = format!("{FIND} >> ../notes/seen; ralph task log a note");
         let first =
             session(&[sh(&look), write("a.txt", "x\n"), say("<task-done>{id}</task-done>")]);
         let second = session(&[write("good.txt", "x\n"), say("<task-done>{id}</task-done>")]);
@@ -56,7 +57,7 @@ fn files_are_0600_and_folders_0700_under_every_umask() {
         }
         let ran = run(&arguments(&[]));
         assert_eq!(ran.code, 0, "{}", ran.stderr);
-        let seen = std::fs::read_to_string(env.folder().join("seen")).unwrap();
+        let seen = std::fs::read_to_string(env.note("seen")).unwrap();
         assert!(seen.lines().count() > 20, "{seen}");
         for part in ["progress.db", "iteration-001.ndjson", "run.lock", "../runtime/"] {
             assert!(seen.contains(part), "{part}: {seen}");

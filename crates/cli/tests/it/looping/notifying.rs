@@ -17,7 +17,7 @@ fn program(name: &str) -> Option<PathBuf> {
 /// A project with a PATH on which nothing can notify, and this in the user's own settings.
 fn quiet(tasks: &[&str], settings: &str) -> TestEnv {
     let mut env = project(tasks);
-    let tools = env.folder().join("tools");
+    let tools = env.note("").join("tools");
     std::fs::create_dir(&tools).unwrap();
     for tool in ["git", "sh", "cat", "sleep", "touch"] {
         symlink(program(tool).unwrap(), tools.join(tool)).unwrap();
@@ -35,13 +35,13 @@ fn notifier(env: &TestEnv, name: &str, script: &str) {
     let write = r#"printf '#!/bin/sh\nhere=%s\n%s\n%s\n' "$1" "$2" "$3" > "$4" && chmod 755 "$4""#;
     let note = format!("(for word; do printf '%s|' \"$word\"; done; echo) >> $here/{name}.args");
     let mut command = Command::new("sh");
-    command.args(["-c", write, "sh"]).arg(env.folder()).args([&note, script]);
-    assert!(command.arg(env.folder().join("tools").join(name)).status().unwrap().success());
+    command.args(["-c", write, "sh"]).arg(env.note("")).args([&note, script]);
+    assert!(command.arg(env.note("").join("tools").join(name)).status().unwrap().success());
 }
 
 /// What a file of the folder around the repository says, line by line.
 fn lines(env: &TestEnv, name: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(env.folder().join(name)).unwrap_or_default();
+    let text = std::fs::read_to_string(env.note("").join(name)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
@@ -103,15 +103,15 @@ fn s1_29_a_voice_says_what_became_of_a_task() {
 
 #[test]
 fn a_command_gets_the_facts_as_variables_and_as_json() {
-    let command = "cat >> ../json; echo >> ../json; \
-                   echo \\\"$RALPH_EVENT|$RALPH_TASK_ID|$RALPH_TITLE|$RALPH_TEXT|$RALPH_REPO\\\" >> ../told";
+    let command = "cat >> ../notes/json; echo >> ../notes/json; \
+                   echo \\\"$RALPH_EVENT|$RALPH_TASK_ID|$RALPH_TITLE|$RALPH_TEXT|$RALPH_REPO\\\" >> ../notes/told";
     let env = quiet(&[], &format!("command = \"{command}\""));
-    env.task(&["add", "Run $(touch ../evil) `touch ../evil`", "--id", "a"]);
+    env.task(&["add", "Run $(touch ../notes/evil) `touch ../notes/evil`", "--id", "a"]);
     build(&env, &[&works()], &[]).success();
-    let title = "Run $(touch ../evil) `touch ../evil`";
+    let title = "Run $(touch ../notes/evil) `touch ../notes/evil`";
     assert_eq!(lines(&env, "told")[0], format!("done|a|Task done: a|{title}|repo"));
     assert!(lines(&env, "told")[1].starts_with("end||Run ended in repo|Complete"));
-    assert!(!env.folder().join("evil").exists());
+    assert!(!env.note("").join("evil").exists());
     let json: Value = serde_json::from_str(&lines(&env, "json")[0]).unwrap();
     let run = &journal(&env)[0]["run"];
     let expected = serde_json::json!({
@@ -141,7 +141,7 @@ fn the_real_curl_posts_the_json() {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/hook", server.local_addr().unwrap());
     let env = quiet(&[], &format!("webhook = \"{url}\"\non = [\"done\"]"));
-    symlink(curl, env.folder().join("tools/curl")).unwrap();
+    symlink(curl, env.note("").join("tools/curl")).unwrap();
     let title = "Say \"hi\" \\ 100 % {a,b} [1-3] ü";
     env.task(&["add", title, "--id", "a"]);
     let heard = std::thread::spawn(move || {
@@ -169,7 +169,7 @@ fn the_real_curl_posts_the_json() {
 fn a_notifier_that_takes_its_time_does_not_delay_the_run() {
     let env = quiet(&["a", "b"], "desktop = true\non = [\"done\"]");
     // It ends when the run has gone on: were it waited for, it would never end by itself.
-    let script = "until test -e $here/repo/b.txt; do sleep 0.02; done; echo x >> $here/arrived";
+    let script = "until test -e $here/../repo/b.txt; do sleep 0.02; done; echo x >> $here/arrived";
     notifier(&env, "notify-send", script);
     let ran = build(&env, &[&works(), &works()], &[]);
     assert!(!ran.stderr.contains("warning:"), "{}", ran.stderr);
@@ -233,14 +233,15 @@ fn a_run_that_goes_on_tells_nothing_of_the_one_before() {
 
 #[test]
 fn a_repo_may_not_choose_where_messages_go() {
-    for (line, key) in
-        [("command = \"touch ../evil\"", "command"), ("webhook = \"http://127.0.0.1\"", "webhook")]
-    {
+    for (line, key) in [
+        ("command = \"touch ../notes/evil\"", "command"),
+        ("webhook = \"http://127.0.0.1\"", "webhook"),
+    ] {
         let env = project(&["a"]);
         env.write("ralph.toml", format!("[notify]\n{line}\n"));
         let said = build(&env, &[&works()], &[]).failure(1);
         assert!(said.contains(&format!("`notify.{key}` can only be set in your own")), "{said}");
-        assert!(!env.folder().join("evil").exists());
+        assert!(!env.note("").join("evil").exists());
         assert!(runs(&env).is_empty());
     }
 }
@@ -268,7 +269,7 @@ fn without_a_voice_the_terminal_rings() {
         let inner = format!("{} {}", crate::RALPH, arguments(&["--no-verify"]).join(" "));
         let mut command = Command::new(&script);
         command.args(["-qec", &inner, "/dev/null"]).current_dir(env.repo());
-        command.env("HOME", env.home()).env("PATH", env.folder().join("tools"));
+        command.env("HOME", env.home()).env("PATH", env.note("").join("tools"));
         let shown = command.env("SHELL", "/bin/sh").output().unwrap().stdout;
         let text = String::from_utf8_lossy(&shown).into_owned();
         assert_eq!(status(&env, "a"), "done", "{text}");

@@ -13,7 +13,7 @@ fn boxed(tasks: &[&str], gate: &str) -> Option<TestEnv> {
         return None;
     }
     let mut env = project(tasks);
-    env.with_box("full");
+    env.at_level("full", "only level full gives sessions a git directory of their own");
     let gate = toml::Value::String(gate.to_owned());
     env.write("ralph.toml", format!("[[gate]]\nname = \"check\"\ncommand = {gate}\n"));
     env.git(&["add", "ralph.toml"]);

@@ -149,13 +149,13 @@ fn inside_a_session_the_plan_is_read_and_not_written() {
     let env = project(&["a"]);
     let tries = sh(
         "for c in 'add X' 'delete a' 'reset a' 'update a --status done' 'claim a' 'block a --by a' 'agent register'; do \
-         ralph task $c > ../out 2>&1; echo \"$c: $?\" >> ../codes; cat ../out >> ../said; done; \
-         ralph task list > ../list; ralph build --once > ../nested 2>&1; echo \"build: $?\" >> ../codes; \
-         ralph cancel >> ../nested 2>&1; echo \"cancel: $?\" >> ../codes; \
-         $RALPH_TASK_SCRIPT show a --json > ../by-script",
+         ralph task $c > ../notes/out 2>&1; echo \"$c: $?\" >> ../notes/codes; cat ../notes/out >> ../notes/said; done; \
+         ralph task list > ../notes/list; ralph build --once > ../notes/nested 2>&1; echo \"build: $?\" >> ../notes/codes; \
+         ralph cancel >> ../notes/nested 2>&1; echo \"cancel: $?\" >> ../notes/codes; \
+         $RALPH_TASK_SCRIPT show a --json > ../notes/by-script",
     );
     build(&env, &[&session(&[tries, say("<task-done>{id}</task-done>")])], &[]).success();
-    let read = |name: &str| std::fs::read_to_string(env.folder().join(name)).unwrap();
+    let read = |name: &str| std::fs::read_to_string(env.note(name)).unwrap();
     let codes = read("codes");
     assert!(codes.lines().all(|line| !line.ends_with(": 0")), "{codes}");
     assert!(!read("said").contains("panicked"));
@@ -167,9 +167,10 @@ fn inside_a_session_the_plan_is_read_and_not_written() {
 #[test]
 fn sockets_are_private_and_their_paths_are_short() {
     let env = project(&["a"]);
-    let looks =
-        sh("stat -c '%a %n' \"$RALPH_SOCKET\" \"$(dirname \"$RALPH_SOCKET\")\" > ../session; \
-                    env | grep ^RALPH_ > ../env");
+    let looks = sh(
+        "stat -c '%a %n' \"$RALPH_SOCKET\" \"$(dirname \"$RALPH_SOCKET\")\" > ../notes/session; \
+                    env | grep ^RALPH_ > ../notes/env",
+    );
     let waiting = session(&[
         looks,
         gate_step("there", "go"),
@@ -185,11 +186,11 @@ fn sockets_are_private_and_their_paths_are_short() {
         |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(control.parent().unwrap()), 0o700);
     assert!(control.as_os_str().len() < 100);
-    let text = std::fs::read_to_string(env.folder().join("session")).unwrap();
+    let text = std::fs::read_to_string(env.note("session")).unwrap();
     let rows: Vec<(&str, &str)> = text.lines().filter_map(|line| line.split_once(' ')).collect();
     assert_eq!(rows[1].0, "700", "{text}");
     assert!(rows[0].1.len() < 100 && rows[0].1 != control.to_str().unwrap(), "{text}");
-    let names = std::fs::read_to_string(env.folder().join("env")).unwrap();
+    let names = std::fs::read_to_string(env.note("env")).unwrap();
     for name in ["RALPH_AGENT_ID=agent-", "RALPH_TASK_ID=a", "RALPH_SOCKET=", "RALPH_TASK_SCRIPT="]
     {
         assert!(names.contains(name), "{names}");
@@ -226,7 +227,7 @@ fn a_commit_of_a_person_during_a_session_is_built_upon() {
 #[test]
 fn a_commit_of_a_person_during_the_gates_is_judged_again_on_the_new_tip() {
     let env = project(&["a"]);
-    env.write("ralph.toml", "[[gate]]\nname = \"wait\"\ncommand = \"touch ../judging; until test -e ../judge; do sleep 0.02; done; ls > ../judged\"\n");
+    env.write("ralph.toml", "[[gate]]\nname = \"wait\"\ncommand = \"touch ../notes/judging; until test -e ../notes/judge; do sleep 0.02; done; ls > ../notes/judged\"\n");
     env.git(&["add", "-A"]);
     env.git(&["commit", "-qm", "gate"]);
     let running = start(&env, &[&works()], &[]);

@@ -55,10 +55,11 @@ fn s0_2_what_is_blocked_is_named_and_strict_tells_it() {
 #[test]
 fn s0_6_the_loop_claims_nothing_and_the_agent_claims_what_it_likes() {
     let env = project(&["a", "b"]);
-    let look = sh("ralph task plan-status > ../at-start; ralph task claim b; ralph task done b");
+    let look =
+        sh("ralph task plan-status > ../notes/at-start; ralph task claim b; ralph task done b");
     let sessions = [&*session(&[look, write("b.txt", "b\n"), say("did b")]), &picks("a")];
     build(&env, &sessions, &PICK).success();
-    let seen = std::fs::read_to_string(env.folder().join("at-start")).unwrap();
+    let seen = std::fs::read_to_string(env.note("at-start")).unwrap();
     assert_eq!(seen, "2 open, 0 active, 0 done, 0 blocked, 0 deleted\n");
     assert_eq!((status(&env, "a"), status(&env, "b")), ("done".to_owned(), "done".to_owned()));
     assert_eq!(subjects(&env), ["build: iteration 2 - a", "build: iteration 1 - b", "first"]);
@@ -177,7 +178,7 @@ fn s0_20_two_loops_are_independent_of_each_other() {
         let other = if name == "one" { "two" } else { "one" };
         let step = sh(&format!(
             "ralph task claim {task}; touch {0}/{name}; until test -e {0}/{other}; do sleep 0.02; done; ralph task done {task}",
-            env.folder().display()
+            env.note("").display()
         ));
         let steps = session(&[step, write(&format!("{task}.txt"), "x\n"), say("ok")]);
         let path = env.folder().join(format!("{name}.jsonl"));

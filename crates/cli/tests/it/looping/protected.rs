@@ -100,7 +100,8 @@ fn without_gates_protected_files_do_not_count_as_proof() {
 
 /// What is reported of a session that greens its gate by other means than the tree.
 fn reported(include: &str, steps: &[String]) -> (TestEnv, String) {
-    let env = project(&["a"]);
+    let mut env = project(&["a"]);
+    env.without_sandbox("at level full a session has git settings of its own");
     env.write(".gitignore", ".env\n");
     env.write(".env", "A=1\n");
     env.write(".worktreeinclude", include);
@@ -155,7 +156,7 @@ fn waits_inside() -> String {
 
 fn wait_inside(env: &TestEnv) {
     let flag = env.repo().join("flags/there");
-    ralph_testkit::wait_until("the session", PATIENCE, || flag.exists());
+    wait_until("the session", PATIENCE, || flag.exists());
 }
 
 /// A run that is stopped in its first session.
@@ -168,7 +169,7 @@ fn stopped_run(env: &TestEnv, stays: &str) {
 
 fn with_gates(level: &'static str) -> TestEnv {
     let mut env = project(&["a"]);
-    env.with_box(level);
+    env.at_level(level, "both the default and where commits of sessions are on the branch at once");
     env.write(".gitignore", "flags/\n");
     config(&env, "protected = [\"tests/\"]\non_protected = \"reject\"");
     env

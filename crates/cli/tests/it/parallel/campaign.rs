@@ -86,7 +86,11 @@ fn make(world: &World, tasks: usize, (least, most): (u64, u64), seed: u64) -> Pl
 }
 
 fn world() -> World {
-    let world = World::new(&[]);
+    let mut world = World::new(&[]);
+    world.env.without_sandbox(
+        "a campaign of many runs that are killed; the sandbox is tried in the fault campaign",
+    );
+    world.env.leaves_processes("a killed run leaves what its sessions started");
     for shared in 0..4 {
         world.commit(&format!("shared{shared}.txt"), "top\n");
     }

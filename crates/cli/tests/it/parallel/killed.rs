@@ -10,7 +10,11 @@ use crate::looping::status;
 const TASKS: [&str; 4] = ["a", "b", "c", "d"];
 
 fn world() -> World {
-    let world = World::new(&TASKS);
+    let mut world = World::new(&TASKS);
+    world.env.without_sandbox(
+        "a campaign of many runs that are killed; the sandbox is tried in the fault campaign",
+    );
+    world.env.leaves_processes("a killed run leaves what its sessions started");
     world.commit("shared.txt", "top\n\n\n\nbottom\n");
     for id in TASKS {
         // Every task can be begun again; two of them are about one file.
@@ -65,7 +69,7 @@ fn work_that_had_landed_is_not_done_again() {
     assert!(build(&world, Some("landed:1")));
     let landed = world.git(&["log", "-1", "--format=%H"]);
     let tries = |id: &str| {
-        let path = world.env.folder().join("tries").join(id);
+        let path = world.env.note("tries").join(id);
         std::fs::read_to_string(path).unwrap_or_default().lines().count()
     };
     let before: Vec<usize> = TASKS.iter().map(|id| tries(id)).collect();

@@ -99,7 +99,7 @@ fn tasks_about_the_same_files_do_not_run_together() {
     }
     world.build(4, &[]).success();
     for id in ["a", "b", "d"] {
-        let path = world.env.folder().join(format!("seen.{id}"));
+        let path = world.env.note(&format!("seen.{id}"));
         let seen = std::fs::read_to_string(path).unwrap();
         let together = seen.lines().find(|other| *other != id && *other != "c");
         assert_eq!(together, None, "beside {id}");

@@ -20,13 +20,14 @@ struct World {
 impl World {
     fn new(tasks: &[&str]) -> Self {
         let mut env = project(tasks);
+        env.without_sandbox("worktrees of sandboxed runs with -j are not removed yet");
         for folder in ["bin", "plan", "tmp", "run"] {
-            std::fs::create_dir(env.folder().join(folder)).unwrap();
+            std::fs::create_dir(env.note(folder)).unwrap();
         }
-        let agent = env.folder().join("bin/claude");
+        let agent = env.note("bin/claude");
         std::fs::write(&agent, include_str!("agent.sh")).unwrap();
         std::fs::set_permissions(&agent, PermissionsExt::from_mode(0o755)).unwrap();
-        let folder = |name: &str| env.folder().join(name).into_os_string().into_string().unwrap();
+        let folder = |name: &str| env.note(name).into_os_string().into_string().unwrap();
         let path = format!("{}:{}", folder("bin"), std::env::var("PATH").unwrap());
         let (tmp, run) = (folder("tmp"), folder("run"));
         env.set("PATH", &path).set("TMPDIR", &tmp).set("XDG_RUNTIME_DIR", &run);
@@ -35,7 +36,7 @@ impl World {
 
     /// What a session on a task does, in shell. `name` is the task, or `TASK.N` for its N-th session.
     fn plan(&self, name: &str, script: &str) -> &Self {
-        std::fs::write(self.env.folder().join("plan").join(name), script).unwrap();
+        std::fs::write(self.env.note("plan").join(name), script).unwrap();
         self
     }
 

@@ -90,7 +90,7 @@ fn without_a_branch_to_land_on_nothing_is_begun() {
     world.git(&["checkout", "--quiet", "--detach"]);
     let said = world.build(2, &[]).failure(5);
     assert!(said.contains("git switch BRANCH"), "{said}");
-    assert!(!world.env.folder().join("tries").exists());
+    assert!(!world.env.note("tries").exists());
 }
 
 #[test]

@@ -18,6 +18,8 @@ const TASKS: [&str; 3] = ["Write one", "Write two", "Write three"];
 
 fn world() -> TestEnv {
     let mut env = with_progress();
+    env.without_sandbox("a campaign of many runs that is about the plan and not about the sandbox");
+    env.leaves_processes("a killed run leaves what its sessions started");
     stand_in(&mut env, AGENT);
     env
 }

@@ -40,9 +40,9 @@ fn s3_1_s0_15_s0_17_plan_mode_writes_a_checklist_and_ends_on_its_promise() {
 #[test]
 fn s3_10_no_gate_judges_a_plan() {
     let env = project(&[]);
-    gate(&env, "touch ../gate-ran; false");
+    gate(&env, "touch ../notes/gate-ran; false");
     said(plan(&env, &[&session(&[write(PLAN, CHECKLIST), say(COMPLETE)])], &[]), 0);
-    assert!(!env.folder().join("gate-ran").exists());
+    assert!(!env.note("gate-ran").exists());
     assert_eq!(read(&env, PLAN), CHECKLIST);
 }
 
@@ -140,11 +140,11 @@ fn s3_1_a_session_that_is_planning_cannot_start_another_run() {
     let env = project(&[]);
     let nested = session(&[
         sh(
-            "ralph plan > ../nested 2>&1; echo $? > ../code; ralph prompt x >> ../nested 2>&1; echo $? >> ../code",
+            "ralph plan > ../notes/nested 2>&1; echo $? > ../notes/code; ralph prompt x >> ../notes/nested 2>&1; echo $? >> ../notes/code",
         ),
         write(PLAN, CHECKLIST),
         say(COMPLETE),
     ]);
     said(plan(&env, &[&nested], &[]), 0);
-    assert_eq!(std::fs::read_to_string(env.folder().join("code")).unwrap(), "1\n1\n");
+    assert_eq!(std::fs::read_to_string(env.note("code")).unwrap(), "1\n1\n");
 }

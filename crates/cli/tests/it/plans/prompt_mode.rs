@@ -19,13 +19,13 @@ fn prompt(env: &TestEnv, steps: &str) -> Ran {
 #[test]
 fn s3_1_s3_21_one_session_is_logged_and_its_changes_committed() {
     let env = with_checklist();
-    gate(&env, "touch ../gate-ran; false");
+    gate(&env, "touch ../notes/gate-ran; false");
     let ran = prompt(&env, &session(&[write("found.txt", "x"), say("Found it.")]));
     let text = said(ran, 0);
     assert_eq!(sessions(&env), 1, "{text}");
     assert_eq!(subjects(&env)[0], "prompt: iteration 1 - task");
     assert_eq!(env.git(&["show", "--format=", "--name-only"]), "found.txt\n");
-    assert!(!env.folder().join("gate-ran").exists(), "no gate runs");
+    assert!(!env.note("gate-ran").exists(), "no gate runs");
     let log = log(&env);
     for part in
         ["ITERATION 1\n", "Mode: prompt\n", "Found it.", "Status: success", "Exit Code: 0\n"]

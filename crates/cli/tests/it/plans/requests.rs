@@ -30,10 +30,10 @@ fn a_task_has_an_id_that_stays_and_can_be_named() {
 #[test]
 fn a_command_inside_the_session_is_as_good_as_a_tick() {
     let env = with_progress();
-    let done = "ralph task done $RALPH_TASK_ID > ../said 2>&1";
+    let done = "ralph task done $RALPH_TASK_ID > ../notes/said 2>&1";
     let steps = session(&[write("x", "x"), sh(done), say("ok")]);
     let text = said(build(&env, &[&steps], &["--once"]), 0);
-    let told = std::fs::read_to_string(env.folder().join("said")).unwrap();
+    let told = std::fs::read_to_string(env.note("said")).unwrap();
     assert_eq!(ticks(&read(&env, "progress.md")), ["Write one"], "{told}\n{text}");
 }
 
@@ -159,10 +159,10 @@ fn in_a_checklist_a_task_of_the_plan_can_be_called_done_by_command() {
     let env = with_checklist();
     said(build(&env, &[&only_says("hm")], &["--once", "--max-retries", "0"]), 4);
     let id = id_of(&env, "Write two");
-    let done = format!("ralph task done {id} > ../said 2>&1");
+    let done = format!("ralph task done {id} > ../notes/said 2>&1");
     let steps = session(&[write("x", "x"), sh(&done), say("ok")]);
     let text = said(build(&env, &[&steps], &["--once"]), 0);
-    let told = std::fs::read_to_string(env.folder().join("said")).unwrap();
+    let told = std::fs::read_to_string(env.note("said")).unwrap();
     has(&told, "will be judged when the session ends");
     assert_eq!(ticks(&read(&env, "implementation_plan.md")), ["Write two"], "{text}");
 }

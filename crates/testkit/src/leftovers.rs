@@ -1,0 +1,118 @@
+//! Processes that belong to a test: they live in its folder or have its home. A test that leaves one behind
+//! fails, unless it killed ralph on purpose and says so.
+
+use std::path::Path;
+use std::time::Duration;
+
+use ralph_engine::clock::Stopwatch;
+
+/// How long a process may need to end after the ralph that started it.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// The living processes that work in this folder or have a home in it: number and command line. None
+/// where there is no `/proc`.
+pub fn processes_of(folder: &Path) -> Vec<(u32, String)> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let own = std::process::id();
+    numbers
+        .filter(|pid| *pid != own && belongs(*pid, folder))
+        .map(|pid| {
+            let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            (pid, String::from_utf8_lossy(&words).replace('\0', " "))
+        })
+        .collect()
+}
+
+/// A process that is dead and not yet waited for has neither folder nor environment.
+fn belongs(pid: u32, folder: &Path) -> bool {
+    let inside =
+        std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(folder));
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let home = environment.split(|byte| *byte == 0).find_map(|variable| {
+        let home = variable.strip_prefix(b"HOME=")?;
+        Some(String::from_utf8_lossy(home).into_owned())
+    });
+    inside || home.is_some_and(|home| Path::new(&home).starts_with(folder))
+}
+
+/// Waits until nothing of this folder lives; what still does after the grace is killed and returned.
+pub fn end_processes_of(folder: &Path, grace: Duration) -> Vec<(u32, String)> {
+    let clock = Stopwatch::start();
+    let mut left = processes_of(folder);
+    while !left.is_empty() && clock.elapsed() < grace {
+        std::thread::sleep(Duration::from_millis(10));
+        left = processes_of(folder);
+    }
+    // A process may start another while it is being killed.
+    let mut now = left.clone();
+    while !now.is_empty() && clock.elapsed() < grace + GRACE {
+        for (pid, _) in &now {
+            if let Some(pid) = rustix::process::Pid::from_raw(pid.cast_signed()) {
+                // It may have ended by itself.
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
+        std::thread::sleep(Duration::from_millis(10));
+        now = processes_of(folder);
+    }
+    left
+}
+
+/// At the end of a test: nothing of its folder may live. `killed` says why something may.
+pub(crate) fn check(folder: &Path, killed: Option<&str>) {
+    let grace = if killed.is_some() { Duration::ZERO } else { GRACE };
+    let left = end_processes_of(folder, grace);
+    if left.is_empty() || killed.is_some() || std::thread::panicking() {
+        return;
+    }
+    panic!("the test left processes behind: {left:?}");
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_process_that_a_test_leaves_is_found_and_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child =
+            Command::new("sleep").arg("600").current_dir(folder.path()).spawn().unwrap();
+        let found = processes_of(folder.path());
+        assert_eq!(found, [(child.id(), "sleep 600 ".to_owned())]);
+        assert_eq!(end_processes_of(folder.path(), Duration::ZERO), found);
+        assert!(!child.wait().unwrap().success());
+        assert!(processes_of(folder.path()).is_empty());
+    }
+
+    #[test]
+    fn a_process_with_its_home_in_the_folder_belongs_to_it_wherever_it_works() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        let mut child =
+            Command::new("sleep").arg("600").current_dir("/").env("HOME", home).spawn().unwrap();
+        assert_eq!(end_processes_of(folder.path(), Duration::ZERO).len(), 1);
+        assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    #[should_panic(expected = "left processes behind")]
+    fn a_test_that_leaves_one_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child =
+            Command::new("sleep").arg("600").current_dir(folder.path()).spawn().unwrap();
+        std::thread::spawn(move || child.wait());
+        check(folder.path(), None);
+    }
+
+    #[test]
+    fn one_that_kills_ralph_and_says_so_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child =
+            Command::new("sleep").arg("600").current_dir(folder.path()).spawn().unwrap();
+        check(folder.path(), Some("ralph is killed"));
+        assert!(!child.wait().unwrap().success());
+    }
+}
