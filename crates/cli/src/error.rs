@@ -192,7 +192,7 @@ pub(crate) fn quoted(path: &std::path::Path) -> String {
     if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
-/// Not found and not eligible are 2, everything else that the rules refuse is 1.
+/// Not found and not allowed now are 2; what would be refused at any time is 1.
 fn exit_of(refusal: &Refusal) -> Exit {
     match refusal {
         Refusal::Unknown { .. }
@@ -206,16 +206,16 @@ fn exit_of(refusal: &Refusal) -> Exit {
         | Refusal::NotClaimed { .. }
         | Refusal::NotBlockedBy { .. }
         | Refusal::IsDeleted { .. }
-        | Refusal::DoneIsFinal { .. } => Exit::NotEligible,
-        Refusal::Exists { .. }
-        | Refusal::FeatureExists { .. }
-        | Refusal::OnItself { .. }
-        | Refusal::Cycle { .. }
+        | Refusal::DoneIsFinal { .. }
         | Refusal::ParentClosed { .. }
         | Refusal::BlockClosed { .. }
         | Refusal::HasUnfinishedParts { .. }
         | Refusal::FailedParts { .. }
-        | Refusal::FeatureUnfinished { .. } => Exit::Error,
+        | Refusal::FeatureUnfinished { .. } => Exit::NotEligible,
+        Refusal::Exists { .. }
+        | Refusal::FeatureExists { .. }
+        | Refusal::OnItself { .. }
+        | Refusal::Cycle { .. } => Exit::Error,
     }
 }
 

@@ -26,27 +26,27 @@ macro_rules! exits {
 
 exits! {
     /// Everything is as asked.
-    Success = 0, "done as asked; an empty answer is an answer. Runs: Complete, LimitReached or Idle";
+    Success = 0, "done as asked; an empty answer is an answer. Runs: Complete (with --strict-exit: every task is done), LimitReached or Idle";
     /// Something failed.
-    Error = 1, "an error: bad content, config, store or environment. Runs with --strict-exit: Complete, and a task failed";
+    Error = 1, "an error: bad content, config, store or environment. Runs with --strict-exit or loop.strict_exit: Complete, and a task failed";
     /// The task does not exist, or what was asked is not possible for it now.
-    NotEligible = 2, "`ralph task`, `ralph feature`: there is no such thing, nothing is ready, or it may not do that now";
+    NotEligible = 2, "`ralph task`, `ralph feature`: there is no such thing, nothing is ready, or that is not allowed now";
     /// There is nothing to work off.
     NoPlan = 2, "runs: NoPlan, there is no task at all";
     /// Gates stayed red.
     GatesFailed = 3, "runs: GatesFailed, red gates exceeded the retries";
     /// The agent failed for good.
-    AgentFailed = 4, "runs: AgentFailed, the agent is not logged in, out of credit or failed too often";
+    AgentFailed = 4, "runs: AgentFailed, the agent is not logged in, has no access, is out of credit or failed too often";
     /// Git failed for good.
     GitFailed = 5, "runs: GitFailed, a git operation failed for good";
     /// The agent said so.
     Failure = 6, "runs: Failure, the agent said FAILURE";
     /// Tasks remain and none can become ready by itself.
-    Blocked = 7, "runs: Blocked, tasks remain and none can become ready by itself, or the agent asks a person";
+    Blocked = 7, "runs: Blocked, tasks remain and none can become ready by itself, or the agent asks you. With --strict-exit also Complete, where nothing could be claimed and tasks remain";
     /// Money, tokens or time.
     BudgetReached = 8, "runs: BudgetReached, money, tokens or time are used up";
     /// The plan is not finished.
-    Unfinished = 9, "runs with --strict-exit: LimitReached or Idle";
+    Unfinished = 9, "runs with --strict-exit or loop.strict_exit: LimitReached or Idle";
     /// The level of the sandbox cannot be given.
     SandboxUnavailable = 10, "runs: SandboxUnavailable, the level that was asked for cannot be given";
     /// The arguments are wrong.

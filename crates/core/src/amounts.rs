@@ -1,4 +1,14 @@
-//! Money and tokens in words.
+//! Money, tokens and numbers of things in words.
+
+/// `1 file`, `3 files`.
+pub fn count(n: u64, what: &str) -> String {
+    let ending = match (n, what.ends_with('s')) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{n} {what}{ending}")
+}
 
 /// Millionths of a dollar: `$0.08`; less than a cent with more digits, `$0.0042`.
 pub fn money(micro_usd: u64) -> String {

@@ -155,6 +155,16 @@ pub fn printable_line(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// The words with their detail, where that says more.
+pub fn with_detail(words: &str, detail: &str) -> String {
+    let detail = detail.trim();
+    if detail.is_empty() || detail == words {
+        words.to_owned()
+    } else {
+        format!("{words}: {detail}")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

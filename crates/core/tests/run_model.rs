@@ -129,7 +129,7 @@ impl World {
             ended: vec![],
         };
         let started = Fact::RunStarted {
-            policy,
+            policy: Box::new(policy),
             ralph: "0".to_owned(),
             agent: "script".to_owned(),
             agent_ids: (0..slots).map(|n| AgentId::new(format!("agent-{n}")).unwrap()).collect(),
@@ -402,6 +402,7 @@ impl World {
                     put_back: 0,
                     tree: "t1".to_owned(),
                     counts: (dice.roll(8) != 7).then(|| self.counts()),
+                    planned: None,
                 };
                 Input::Settled { slot, settled: Box::new(settled) }
             }

@@ -114,6 +114,8 @@ fn slot_of(fact: &Fact) -> Option<SlotId> {
         Fact::RunStarted { .. }
         | Fact::Noticed { .. }
         | Fact::PlanCounted { .. }
+        | Fact::TasksLeft { .. }
+        | Fact::PlanWritten { .. }
         | Fact::MarkerFound { .. }
         | Fact::QuestionAsked { .. }
         | Fact::WorkSaved { .. }

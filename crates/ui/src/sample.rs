@@ -67,7 +67,7 @@ impl Tape {
         let usage = Usage::default();
         let mut tape = Self { told: vec![], at: began, seq: 0, counts, usage, began };
         tape.fact(Fact::RunStarted {
-            policy: Policy {
+            policy: Box::new(Policy {
                 preset: "dag".into(),
                 mode: "build".into(),
                 picker: Picker::Loop,
@@ -83,7 +83,7 @@ impl Tape {
                 tiers: TierNames::default(),
                 port_retries: 5,
                 ..Policy::default()
-            },
+            }),
             ralph: "0.1.0".into(),
             agent: "claude".into(),
             agent_ids: vec![AgentId::new("agent-4f2a91c0").unwrap(); slots as usize],
@@ -268,6 +268,9 @@ impl Tape {
             failed,
             usage: self.usage,
             duration_ms: self.at.millis_since(self.began),
+            strict: false,
+            failed_task: None,
+            planned: None,
         };
         self.fact(Fact::RunEnded { outcome });
         std::mem::take(&mut self.told)

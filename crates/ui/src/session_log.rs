@@ -10,7 +10,8 @@ use std::io::Write;
 use ralph_core::agent::{AgentEvent, Usage};
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    About, Class, Fact, GateReport, RunEvent, SessionReport, SlotId, TaskBrief, VerifierReport,
+    About, Class, Fact, GateReport, Outcome, RunEvent, SessionReport, SlotId, TaskBrief,
+    VerifierReport,
 };
 use ralph_core::text::printable_line;
 use ralph_core::time::Timestamp;
@@ -26,6 +27,7 @@ const WIDTH: usize = 80;
 /// The iteration of a slot.
 #[derive(Debug, Default)]
 struct Block {
+    began: Timestamp,
     iteration: u32,
     retries: u32,
     model: Option<String>,
@@ -39,18 +41,16 @@ struct Block {
 pub struct SessionLog<W> {
     out: W,
     offset_minutes: i16,
-    strict: bool,
     view: RunView,
     blocks: BTreeMap<SlotId, Block>,
     ended: bool,
 }
 
 impl<W: Write> SessionLog<W> {
-    /// A log in the time of a clock so many minutes ahead of UTC. `strict` is `--strict-exit`, which
-    /// changes the exit code of some outcomes.
-    pub fn new(out: W, offset_minutes: i16, strict: bool) -> Self {
+    /// A log in the time of a clock so many minutes ahead of UTC.
+    pub fn new(out: W, offset_minutes: i16) -> Self {
         let (view, blocks) = (RunView::default(), BTreeMap::new());
-        Self { out, offset_minutes, strict, view, blocks, ended: false }
+        Self { out, offset_minutes, view, blocks, ended: false }
     }
 
     fn time(&self, at: Timestamp) -> String {
@@ -85,7 +85,8 @@ impl<W: Write> SessionLog<W> {
         let retries = task.as_ref().map_or(*retry, |task| task.retry_count);
         let subject = words::subject(task.as_ref(), about.as_ref(), *offered);
         let (iteration, model) = (*iteration, model.clone());
-        self.blocks.insert(slot, Block { iteration, retries, model, ..Block::default() });
+        self.blocks
+            .insert(slot, Block { began: at, iteration, retries, model, ..Block::default() });
         let lines = [
             "=".repeat(WIDTH),
             format!("ITERATION {iteration}"),
@@ -183,6 +184,15 @@ impl<W: Write> SessionLog<W> {
         self.write(&format!("{before}{text}"));
     }
 
+    /// Iterations that the end of the run cut off get their footer, too.
+    fn close(&mut self, at: Timestamp) {
+        let open: Vec<(SlotId, Timestamp)> =
+            self.blocks.iter().map(|(slot, block)| (*slot, block.began)).collect();
+        for (slot, began) in open {
+            self.footer(at, slot, Class::Cancelled, at.millis_since(began));
+        }
+    }
+
     /// The summary, once.
     fn summary(&mut self) {
         if std::mem::replace(&mut self.ended, true) {
@@ -196,7 +206,7 @@ impl<W: Write> SessionLog<W> {
             Some(outcome) => outcome.sentence(),
             None => "Build failed: ralph stopped before the run had ended".to_owned(),
         };
-        let code = outcome.map_or(1, |outcome| outcome.reason.code(&outcome.left, self.strict));
+        let code = outcome.map_or(1, Outcome::code);
         let rule = "=".repeat(WIDTH);
         let mut text = format!("{rule}\nSESSION SUMMARY\n{rule}\n");
         let _ = writeln!(text, "Total Iterations: {}", good + bad);
@@ -243,10 +253,15 @@ impl<W: Write> Reporter for SessionLog<W> {
             Fact::IterationEnded { slot, class, duration_ms, .. } => {
                 self.footer(event.at, *slot, *class, *duration_ms);
             }
-            Fact::RunEnded { .. } => self.summary(),
+            Fact::RunEnded { .. } => {
+                self.close(event.at);
+                self.summary();
+            }
             Fact::RunStarted { .. }
             | Fact::Noticed { .. }
             | Fact::PlanCounted { .. }
+            | Fact::TasksLeft { .. }
+            | Fact::PlanWritten { .. }
             | Fact::Surveying { .. }
             | Fact::Claiming { .. }
             | Fact::ClaimMissed { .. }
@@ -286,9 +301,7 @@ impl<W: Write> Reporter for SessionLog<W> {
 
     /// S3-15: there is a summary on every exit.
     fn finish(&mut self) {
-        let open: Vec<String> =
-            std::mem::take(&mut self.blocks).into_values().map(|block| block.text).collect();
-        self.write(&open.concat());
+        self.close(self.view.last_at);
         if self.view.run.is_some() {
             self.summary();
         }

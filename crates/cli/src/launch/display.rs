@@ -77,11 +77,7 @@ pub(super) fn reporters(
     let file = private_file(&logs.readable).map_err(|error| {
         CliError::failed(format!("{} cannot be written: {error}", logs.readable.display()))
     })?;
-    all.push(Box::new(SessionLog::new(
-        BufWriter::new(file),
-        0,
-        config.boolean("loop.strict_exit"),
-    )));
+    all.push(Box::new(SessionLog::new(BufWriter::new(file), 0)));
     // The last one: its end may take a moment.
     all.extend(notify::notifier(config, project, context)?);
     Ok(all)

@@ -188,8 +188,7 @@ pub(crate) fn launch(options: &RunOptions, context: &mut Context<'_>) -> Done {
         return lanes::launch(options, &plan, context);
     }
     let outcome = run_to_end(options, context)?;
-    let strict = context.config()?.boolean("loop.strict_exit");
-    match outcome.reason.code(&outcome.left, strict) {
+    match outcome.code() {
         0 => Ok(()),
         code => Err(CliError::told(code)),
     }

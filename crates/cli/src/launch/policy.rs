@@ -112,6 +112,7 @@ pub(super) fn policy(
             let model = verifier_model(config, agent, verifier);
             Box::new(Verifier { agent: name, model })
         }),
+        strict_exit: config.boolean("loop.strict_exit"),
         publish: super::publish::wanted(options, config, preset),
     };
     Ok(match &options.mode {

@@ -295,7 +295,7 @@ pub(super) fn no_plan(plan: &PlanFile) -> CliError {
 fn named(name: &str) -> Result<&'static Preset, CliError> {
     Preset::named(name).ok_or_else(|| {
         let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-        CliError::failed(format!("Build failed: this ralph has no loop for the preset {name}"))
+        CliError::usage(format!("Build failed: there is no preset {name}"))
             .hint(format!("choose one of these: --preset {}", names.join(" or --preset ")))
     })
 }

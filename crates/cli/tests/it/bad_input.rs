@@ -88,6 +88,26 @@ fn nothing_ready_comes_with_the_reason() {
 }
 
 #[test]
+fn what_is_not_allowed_now_is_exit_2() {
+    let env = env();
+    env.task(&["add", "Epic", "--id", "e"]);
+    env.task(&["add", "Part", "--id", "p", "--parent", "e"]);
+    env.task(&["add", "Done", "--id", "d"]);
+    env.task(&["claim", "d"]);
+    env.task(&["done", "d"]);
+    let refused = |arguments: &[&str], why: &str| {
+        let said = env.ralph(&[&["task"], arguments].concat()).failure(2);
+        assert!(said.contains(why), "{arguments:?}: {said}");
+    };
+    refused(&["delete", "e"], "has unfinished parts");
+    refused(&["block", "d", "--by", "e"], "a blocker would change nothing");
+    refused(&["add", "More", "--parent", "d"], "takes no new parts");
+    env.task(&["claim", "p"]);
+    env.task(&["fail", "p", "--reason", "no", "--final"]);
+    refused(&["reset", "e"], "failed with its parts");
+}
+
+#[test]
 fn edges_that_cannot_be() {
     let env = env();
     for id in ["a", "b", "c"] {

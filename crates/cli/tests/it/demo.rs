@@ -41,7 +41,7 @@ fn the_demo_shows_the_whole_loop_and_leaves_nothing() {
         "  ✗ docs  ",
         "    │ FAILED: README.md does not mention --loud\n",
         "✗ back     loud  gate docs is red (exit code 1)",
-        "✓ Complete: every task in scope is settled.\n  plan       3 of 3 done\n",
+        "✓ All 3 tasks done.\n  plan       3 of 3 done\n",
         "✗ back     usage  verification failed: without a name it ends with exit code 0",
         "$ ralph task show usage\n",
         "$ git log --oneline\n",
@@ -124,6 +124,6 @@ fn the_demo_can_be_kept_and_looked_at() {
     let place = line.trim().strip_prefix("cd ").unwrap().split("  ").next().unwrap();
     let call = ["-C", place, "status"];
     let page = env.ralph(&call).success();
-    assert!(page.starts_with("Complete: every task in scope is settled.\n"), "{page}");
+    assert!(page.starts_with("All 3 tasks done.\n"), "{page}");
     assert!(!page.contains("last error"), "{page}");
 }

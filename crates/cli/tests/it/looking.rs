@@ -101,7 +101,10 @@ fn bare_ralph_leads_from_nothing_to_a_run_and_to_an_answer() {
     assert!(text.contains("\n\n  ralph build "), "{text}");
     assert_eq!(env.ralph(&["build"]).code, 7);
     let text = env.ralph(&[]).success();
-    assert!(text.starts_with("Blocked: ") && text.contains("\n\n  ralph answer q-"), "{text}");
+    assert!(
+        text.starts_with("Stopped: nothing is ready") && text.contains("\n\n  ralph answer q-"),
+        "{text}"
+    );
     let question = text.split("ralph answer ").nth(1).unwrap().split(' ').next().unwrap();
     env.ralph(&["answer", question, "Blue."]).success();
     assert!(env.ralph(&[]).success().contains("\n\n  ralph build "));
@@ -113,7 +116,7 @@ fn a_finished_run_is_told_on_a_page_and_as_json() {
     assert_eq!(env.ralph(&["build"]).code, 7);
     let text = env.ralph(&["status"]).success();
     for part in [
-        "Blocked: nothing is ready, and tasks remain: 1 waiting for a person (ralph answer, ralph retry ID).\n",
+        "Stopped: nothing is ready, and tasks remain: 1 waiting for you (ralph answer, ralph retry ID).\n",
         "  run        build all tasks, dag with script, 3 of 20 iterations ended\n",
         "  plan       1 of 2 done, 1 waiting for a person\n",
         "  cost       $0.03 (3k tokens in, 150 out)\n",

@@ -15,6 +15,7 @@ mod learning;
 mod modes;
 #[cfg(target_os = "linux")]
 mod notifying;
+mod outcomes;
 #[cfg(target_os = "linux")]
 mod own_git;
 mod people;

@@ -65,6 +65,8 @@ pub enum EndClass {
     MaxTurns,
     /// The prompt, or what it grew to, is longer than the model takes.
     TooLong,
+    /// The provider calls the request invalid.
+    Rejected,
     /// Too many requests, for a short time.
     RateLimit,
     /// A usage window is used up.
@@ -73,8 +75,10 @@ pub enum EndClass {
     Overload,
     /// No connection.
     Network,
-    /// Not logged in, or not allowed.
+    /// Not logged in.
     Auth,
+    /// Logged in, and the account may not do this.
+    Forbidden,
     /// No money or no plan.
     Billing,
     /// There is no such model.

@@ -120,8 +120,10 @@ classes! {
     Refusal = "refusal", Pending, retry Yes, breaker Add, counts true;
     /// The agent's own limit of turns, output or money.
     MaxTurns = "max-turns", Pending, retry Yes, breaker Add, counts true;
-    /// More text than the model takes.
-    TooLong = "too-long", Pending, retry Yes, breaker Add, counts true;
+    /// The prompt is too long for the model: the same prompt is too long the next time.
+    TooLong = "too-long", Waiting, retry No, breaker Add, counts true;
+    /// The provider calls the request invalid: the same request is invalid the next time.
+    Rejected = "rejected", Waiting, retry No, breaker Add, counts true;
     /// Too many requests, for a short time.
     RateLimit = "rate-limit", Pending, retry No, breaker Same, counts false;
     /// A usage window is used up.
@@ -130,8 +132,10 @@ classes! {
     Overload = "overload", Pending, retry No, breaker Same, counts false;
     /// No connection.
     Network = "network", Pending, retry No, breaker Same, counts false;
-    /// Not logged in, or not allowed.
+    /// Not logged in.
     Auth = "auth", Pending, retry No, breaker Same, counts true;
+    /// Logged in, and the account may not do this.
+    Forbidden = "forbidden", Pending, retry No, breaker Same, counts true;
     /// No money or no plan.
     Billing = "billing", Pending, retry No, breaker Same, counts true;
     /// There is no such model.
@@ -165,11 +169,13 @@ impl Class {
             EndClass::Refusal => Self::Refusal,
             EndClass::MaxTurns => Self::MaxTurns,
             EndClass::TooLong => Self::TooLong,
+            EndClass::Rejected => Self::Rejected,
             EndClass::RateLimit => Self::RateLimit,
             EndClass::UsageWindow => Self::UsageWindow,
             EndClass::Overload => Self::Overload,
             EndClass::Network => Self::Network,
             EndClass::Auth => Self::Auth,
+            EndClass::Forbidden => Self::Forbidden,
             EndClass::Billing => Self::Billing,
             EndClass::UnknownModel => Self::UnknownModel,
             EndClass::NotStarted => Self::NotStarted,
@@ -185,16 +191,71 @@ impl Class {
 
     /// Nothing that trying again could mend: the run stops and says what to do.
     pub const fn is_hopeless(self) -> bool {
-        matches!(self, Self::Auth | Self::Billing | Self::UnknownModel | Self::NotStarted)
+        matches!(
+            self,
+            Self::Auth | Self::Forbidden | Self::Billing | Self::UnknownModel | Self::NotStarted
+        )
     }
 
-    /// What a person can do about it, where nothing else helps.
+    /// The same session would end the same way, and nothing but the task's own prompt may be to blame: the
+    /// task waits for you, and the run goes on with the others.
+    pub const fn parks(self) -> bool {
+        matches!(self, Self::TooLong | Self::Rejected)
+    }
+
+    /// What happened, in words that can follow "returned for retry:".
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Red => "a gate failed",
+            Self::Conflict => "conflicts with work that landed meanwhile",
+            Self::Unchanged => "No changes detected",
+            Self::TaskFailed => "the agent gave the task up",
+            Self::TaskRetry => "the agent wants another try",
+            Self::NoSignal => "the agent asked for nothing",
+            Self::WrongId => "the signal named another task",
+            Self::Question => "the agent asks you",
+            Self::Failure => "the agent said FAILURE",
+            Self::Crash => "the agent crashed",
+            Self::Timeout => "the session timed out",
+            Self::Silence => "the agent stopped responding",
+            Self::Empty => "the agent said nothing",
+            Self::Malformed => "the agent printed something unreadable",
+            Self::Refusal => "the model refused",
+            Self::MaxTurns => "the agent reached its own limit of turns",
+            Self::TooLong => "the prompt is too long for this model",
+            Self::Rejected => "the provider rejected the request",
+            Self::RateLimit => "rate limit",
+            Self::UsageWindow => "usage limit",
+            Self::Overload => "the provider is overloaded",
+            Self::Network => "no connection",
+            Self::Auth => "the agent is not logged in",
+            Self::Forbidden => "the account has no access",
+            Self::Billing => "out of credit",
+            Self::UnknownModel => "there is no such model",
+            Self::NotStarted => "the agent could not be started",
+            Self::Cancelled => "cancelled",
+            Self::Skipped => "skipped by you",
+            Self::ClaimLost => "somebody else has the task now",
+        }
+    }
+
+    /// What you can do about it, where nothing else helps.
     pub const fn remedy(self) -> Option<&'static str> {
         Some(match self {
-            Self::Auth => "log in by starting the agent by hand, or set its API key",
+            Self::Auth => "start the agent by hand and log in, or set its API key",
+            Self::Forbidden => {
+                "check that the account may use this model and organization, or log in with another one"
+            }
             Self::Billing => "add credit at the provider, or log in with another account",
             Self::UnknownModel => "name a model that the account may use, with --model",
             Self::NotStarted => "see what is missing with ralph doctor",
+            Self::TooLong => {
+                "lower prompts.budget_tokens, split the task, or use a model with a larger context (--model)"
+            }
+            Self::Rejected => {
+                "read what the provider says, change the task, the prompt or the model, then ralph retry it"
+            }
             _ => return None,
         })
     }
@@ -235,9 +296,10 @@ mod tests {
     }
 
     #[test]
-    fn what_stops_a_run_has_a_remedy_and_nothing_else_has() {
+    fn what_retries_cannot_fix_has_a_remedy_and_nothing_else_has() {
         for row in CLASSES {
-            assert_eq!(row.class.remedy().is_some(), row.class.is_hopeless(), "{}", row.class);
+            let needs_you = row.class.is_hopeless() || row.class.parks();
+            assert_eq!(row.class.remedy().is_some(), needs_you, "{}", row.class);
         }
     }
 

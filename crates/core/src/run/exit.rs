@@ -7,6 +7,7 @@ use super::input::Survey;
 use super::outcome::StopReason;
 use super::policy::{Claims, EndsWhen, Exhausted, Picker};
 use super::state::{Cancel, RunState};
+use crate::text::with_detail;
 use crate::time::Timestamp;
 
 /// What a rule may look at.
@@ -30,6 +31,9 @@ pub struct Rule {
     /// Whether the run is to stop.
     pub check: fn(View<'_>) -> Option<StopReason>,
 }
+
+/// Tasks in a row whose requests the provider does not take: then it is not about the tasks.
+const MOST_PARKED: u32 = 3;
 
 /// Before anything is chosen.
 pub const BEFORE: &[Rule] = &[
@@ -106,13 +110,12 @@ fn exhausted(view: View<'_>) -> Option<StopReason> {
     if class == Class::Red {
         return Some(StopReason::GatesFailed);
     }
-    let why = view.state.last_error.clone().unwrap_or_else(|| class.to_string());
-    Some(StopReason::AgentFailed { why })
+    Some(StopReason::AgentFailed { why: why(view.state, class), class: Some(class) })
 }
 
 fn used_up(view: View<'_>) -> Option<StopReason> {
     let up = budget::of_run(view).into_iter().find(|used| used.is_up())?;
-    Some(StopReason::Budget { what: up.words() })
+    Some(StopReason::Budget { what: up.words(), budget: Some(up.budget) })
 }
 
 fn blocked(view: View<'_>) -> Option<StopReason> {
@@ -132,7 +135,7 @@ fn blocked(view: View<'_>) -> Option<StopReason> {
             parts.push(format!("{n} {text}"));
         }
     };
-    part(counts.waiting, "waiting for a person (ralph answer, ralph retry ID)");
+    part(counts.waiting, "waiting for you (ralph answer, ralph retry ID)");
     part(survey.foreign, "claimed by others");
     part(counts.blocked, "blocked by unfinished or failed tasks");
     part(counts.open, "open below a failed task, or with unfinished parts (ralph task tree)");
@@ -145,12 +148,22 @@ fn failure(view: View<'_>) -> Option<StopReason> {
 }
 
 fn hopeless(view: View<'_>) -> Option<StopReason> {
-    let class = view.state.last_class.filter(|class| class.is_hopeless())?;
-    let mut why = view.state.last_error.clone().unwrap_or_else(|| class.to_string());
+    let stuck = |class: &Class| {
+        class.parks() && (!view.state.last_parked || view.state.parked_in_a_row >= MOST_PARKED)
+    };
+    let class = view.state.last_class.filter(|class| class.is_hopeless() || stuck(class))?;
+    let mut why = why(view.state, class);
     if let Some(remedy) = class.remedy() {
         why = format!("{}; {remedy}", why.trim_end_matches('.'));
     }
-    Some(StopReason::AgentFailed { why })
+    Some(StopReason::AgentFailed { why, class: Some(class) })
+}
+
+/// The class in words, with what was said about it last.
+fn why(state: &RunState, class: Class) -> String {
+    let named = format!("{class}: ");
+    let said = state.last_error.as_deref().and_then(|error| error.strip_prefix(&named));
+    with_detail(class.words(), said.unwrap_or_default())
 }
 
 fn breaker(view: View<'_>) -> Option<StopReason> {

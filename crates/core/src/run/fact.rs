@@ -8,7 +8,7 @@ use super::control::Control;
 use super::input::Port;
 use super::landing::Landing;
 use super::notice::Notice;
-use super::outcome::Outcome;
+use super::outcome::{Outcome, Planned};
 use super::policy::Policy;
 use super::publish::Publication;
 use super::state::Resume;
@@ -182,6 +182,19 @@ pub struct GateReport {
     pub digest: String,
 }
 
+/// A task that the loop will not take up by itself: it failed, or it waits for you.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftTask {
+    /// The task.
+    pub id: TaskId,
+    /// Its title.
+    pub title: String,
+    /// `failed` or `waiting`.
+    pub status: Status,
+    /// Why; may be empty.
+    pub reason: String,
+}
+
 /// Why nothing is being started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
@@ -218,7 +231,7 @@ pub enum Fact {
     /// A run began.
     RunStarted {
         /// How it behaves.
-        policy: Policy,
+        policy: Box<Policy>,
         /// The version of ralph.
         ralph: String,
         /// The agent, by its profile's name.
@@ -251,6 +264,17 @@ pub enum Fact {
     PlanCounted {
         /// How many tasks stand where.
         counts: Counts,
+    },
+    /// The tasks in scope that failed or wait for you, whichever run left them so.
+    TasksLeft {
+        /// The first of them.
+        tasks: Vec<LeftTask>,
+    },
+    /// A planning session left this plan.
+    PlanWritten {
+        /// What it has.
+        #[serde(flatten)]
+        planned: Planned,
     },
     /// A slot looks for work.
     Surveying {

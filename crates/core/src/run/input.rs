@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::SlotId;
 use super::control::Control;
-use super::fact::{About, GateReport, SessionReport, TaskBrief};
+use super::fact::{About, GateReport, LeftTask, SessionReport, TaskBrief};
 use super::landing::Landing;
 use super::notice::Notice;
+use super::outcome::Planned;
 use super::publish::Publication;
 use super::verifier::VerifierReport;
 use crate::ids::{AgentId, QuestionId, TaskId};
@@ -50,6 +51,8 @@ pub struct Survey {
     pub others_micro_usd: u64,
     /// Tokens that they have used.
     pub others_tokens: u64,
+    /// The first tasks in scope that failed or wait for you, whichever run left them so.
+    pub left: Vec<LeftTask>,
 }
 
 /// What became of one task in the store.
@@ -82,6 +85,8 @@ pub struct Settled {
     pub tree: String,
     /// How the plan stands now; `None` when it could not be read.
     pub counts: Option<Counts>,
+    /// The plan as a planning session left it.
+    pub planned: Option<Planned>,
 }
 
 /// Something that the loop is told.

@@ -36,13 +36,13 @@ pub use control::Control;
 pub use decide::{Step, decide};
 pub use effect::{CommitPlan, Effect, Ending, Settlement, Stopping, TaskAction};
 pub use fact::{
-    About, CHANGES, Fact, GateReport, PROTECTED, Request, RunEvent, SameFailure, SessionReport,
-    TaskBrief, WEAKENED, Wait, Wish,
+    About, CHANGES, Fact, GateReport, LeftTask, PROTECTED, Request, RunEvent, SameFailure,
+    SessionReport, TaskBrief, WEAKENED, Wait, Wish,
 };
 pub use input::{Input, Port, Settled, Survey, TaskResult};
 pub use landing::{Landing, MERGE};
 pub use notice::Notice;
-pub use outcome::{Outcome, StopReason};
+pub use outcome::{Outcome, Planned, StopReason};
 pub use policy::{Budget, Claims, Commits, EndsWhen, Exhausted, OnRed, Picker, Policy, Unit};
 pub use publish::{Publication, Publish, PublishEnd, Publishing};
 pub use slot::{Circumstances, Difference, Phase, Slot};

@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::budget::Allowance;
+use super::class::Class;
 use crate::agent::Usage;
+use crate::amounts::count;
+use crate::ids::TaskId;
 use crate::task::Counts;
 
 /// Why a run stops.
@@ -26,6 +30,9 @@ pub enum StopReason {
     Budget {
         /// Which, in words.
         what: String,
+        /// Which one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        budget: Option<Allowance>,
     },
     /// Tasks remain and none can become ready by itself.
     Blocked {
@@ -45,6 +52,9 @@ pub enum StopReason {
     AgentFailed {
         /// How.
         why: String,
+        /// The class of its last end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        class: Option<Class>,
     },
     /// Too many errors in a row.
     Breaker {
@@ -94,11 +104,11 @@ impl StopReason {
         }
     }
 
-    /// The exit code. `strict` tells unfinished plans from finished ones.
+    /// The exit code. `strict` also tells failed, blocked and unfinished plans from finished ones.
     pub fn code(&self, left: &Counts, strict: bool) -> u8 {
         match self {
-            Self::Complete | Self::Marker { .. } if strict && left.failed > 0 => 1,
             Self::Complete | Self::Marker { .. } if strict && left.unresolved() > 0 => 7,
+            Self::Complete | Self::Marker { .. } if strict && left.failed > 0 => 1,
             Self::Complete | Self::Marker { .. } | Self::Session => 0,
             Self::Limit { .. } | Self::Idle { .. } => {
                 if strict {
@@ -124,22 +134,24 @@ impl StopReason {
         matches!(self, Self::Cancelled | Self::Error { .. })
     }
 
-    /// In a sentence, for people.
+    /// In a sentence, without what the plan adds to it: [`Outcome::sentence`] has that.
     pub fn sentence(&self) -> String {
         match self {
             Self::Cancelled => "Stopped: cancelled.".to_owned(),
             Self::NoPlan => "Implementation plan not found. Run 'ralph plan' first.".to_owned(),
-            Self::Complete => "Complete: every task in scope is settled.".to_owned(),
-            Self::Marker { text } => format!("Complete: the plan is done, by {text}."),
-            Self::Session => "Complete: the session ended well.".to_owned(),
-            Self::Budget { what } => format!("Stopped: the budget is used up ({what})."),
-            Self::Blocked { why } => format!("Blocked: {why}."),
-            Self::Asked { .. } => "Blocked: the agent asks a person.".to_owned(),
+            Self::Complete => "Finished: every task is done or has failed.".to_owned(),
+            Self::Marker { text } => format!("Finished: the plan is declared done ({text})."),
+            Self::Session => "Finished: the session succeeded.".to_owned(),
+            Self::Budget { what, .. } => format!("Stopped: budget used up ({what})."),
+            Self::Blocked { why } => format!("Stopped: {why}."),
+            Self::Asked { .. } => "Stopped: the agent asks you a question.".to_owned(),
             Self::Failure => "Stopped: the agent said FAILURE.".to_owned(),
-            Self::GatesFailed => "Stopped: the gates stayed red.".to_owned(),
-            Self::AgentFailed { why } => format!("Stopped: the agent failed: {why}."),
+            Self::GatesFailed => "Stopped: the gates still fail after every retry.".to_owned(),
+            Self::AgentFailed { why, .. } => format!("Stopped: {}.", why.trim_end_matches('.')),
             Self::Breaker { errors } => format!("Stopped: {errors} errors in a row."),
-            Self::GitFailed { why } => format!("Stopped: git failed: {why}."),
+            Self::GitFailed { why } => {
+                format!("Stopped: git failed: {}.", why.trim_end_matches('.'))
+            }
             Self::Idle { iterations } => {
                 format!("Stopped: {iterations} iterations without a change.")
             }
@@ -149,6 +161,15 @@ impl StopReason {
             Self::Error { why } => format!("Build failed: {why}"),
         }
     }
+}
+
+/// The plan that a planning run left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    /// How many tasks it has.
+    pub tasks: u64,
+    /// The file, as you would type its path.
+    pub file: String,
 }
 
 /// How a run ended.
@@ -168,29 +189,82 @@ pub struct Outcome {
     pub usage: Usage,
     /// From the start of the run.
     pub duration_ms: u64,
+    /// Exit codes tell failed, blocked and unfinished plans from finished ones.
+    #[serde(default)]
+    pub strict: bool,
+    /// A task that failed, in this run or an earlier one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_task: Option<TaskId>,
+    /// The plan that was written, in plan mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned: Option<Planned>,
 }
 
 impl Outcome {
-    /// In a sentence, for people. Where the agent picks, a plan may be over with tasks that nothing can
-    /// make ready: it is said.
+    /// The exit code.
+    pub fn code(&self) -> u8 {
+        self.reason.code(&self.left, self.strict)
+    }
+
+    /// The outcome line. It never says more than the plan does: a plan with failed or open tasks is not
+    /// called done.
     pub fn sentence(&self) -> String {
+        let (left, open) = (self.left, self.left.unresolved());
+        let alone = self.reason.sentence();
+        if let Some(Planned { tasks, file }) = &self.planned {
+            let written = format!("Plan written: {} in {file}", count(*tasks, "task"));
+            return match &self.reason {
+                StopReason::Complete | StopReason::Marker { .. } | StopReason::Idle { .. } => {
+                    written
+                }
+                StopReason::Limit { sessions, .. } => {
+                    format!("Stopped: max iterations ({sessions}) reached. {written}")
+                }
+                _ => alone,
+            };
+        }
+        match &self.reason {
+            StopReason::Marker { text } if open > 0 => {
+                format!("Stopped: the plan is declared done ({text}). Tasks remaining: {open}")
+            }
+            StopReason::Complete if open > 0 => {
+                format!("Stopped: nothing is ready. Tasks remaining: {}", self.remaining())
+            }
+            StopReason::Complete if left.total() == 0 => "Nothing to do.".to_owned(),
+            StopReason::Complete | StopReason::Marker { .. } if left.failed > 0 => self.finished(),
+            StopReason::Complete | StopReason::Marker { .. } if left.done > 0 => {
+                format!("All {} done.", count(left.done, "task"))
+            }
+            StopReason::Idle { .. } if open > 0 => format!("{alone} Tasks remaining: {open}"),
+            _ => alone,
+        }
+    }
+
+    fn finished(&self) -> String {
+        let Counts { done, failed, .. } = self.left;
+        let see = match &self.failed_task {
+            Some(task) if failed == 1 => format!("ralph task show {task}"),
+            _ => "ralph task list --status failed".to_owned(),
+        };
+        format!("Finished: {done} done, {failed} failed (see: {see})")
+    }
+
+    /// What remains of a plan where nothing can be claimed.
+    fn remaining(&self) -> String {
         let left = self.left;
-        if let (StopReason::Marker { text }, open @ 1..) = (&self.reason, left.unresolved()) {
-            return format!("Complete, by {text} alone. Tasks that are not ticked: {open}.");
-        }
-        if self.reason != StopReason::Complete || left.unresolved() == 0 {
-            return self.reason.sentence();
-        }
         let part = |n: u64, word: &str| (n > 0).then(|| format!("{n} {word}"));
         let parts: Vec<String> = [
             part(left.open, "open"),
             part(left.active, "active"),
             part(left.blocked, "blocked (ralph task list --status blocked)"),
-            part(left.waiting, "waiting for a person (ralph answer, ralph retry ID)"),
+            part(left.waiting, "waiting for you (ralph answer, ralph retry ID)"),
         ]
         .into_iter()
         .flatten()
         .collect();
-        format!("Complete: no task can be claimed. What remains: {}.", parts.join(", "))
+        parts.join(", ")
     }
 }
+
+#[cfg(test)]
+mod tests;

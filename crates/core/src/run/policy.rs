@@ -171,6 +171,9 @@ pub struct Policy {
     /// Who looks at what the gates let through; `None` is nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Box<Verifier>>,
+    /// Exit codes tell failed, blocked and unfinished plans from finished ones.
+    #[serde(default)]
+    pub strict_exit: bool,
     /// What a complete run does with its branch; `None` is nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publish: Option<Publish>,
@@ -209,6 +212,7 @@ impl Default for Policy {
             asks: false,
             integrates: false,
             verify: None,
+            strict_exit: false,
             publish: None,
         }
     }

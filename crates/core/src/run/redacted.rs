@@ -48,8 +48,13 @@ impl Input {
                 }
             }
             Self::Notice(notice) => notice.clean(secrets),
-            Self::Surveyed { .. }
-            | Self::NothingToClaim { .. }
+            Self::Surveyed { survey, .. } => {
+                for task in &mut survey.left {
+                    secrets.clean(&mut task.title);
+                    secrets.clean(&mut task.reason);
+                }
+            }
+            Self::NothingToClaim { .. }
             | Self::SessionStarted { .. }
             | Self::CandidateMade { .. }
             | Self::Integrated { .. }

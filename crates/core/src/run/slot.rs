@@ -92,6 +92,8 @@ pub struct Slot {
     pub skip: bool,
     /// The claim went to somebody else.
     pub lost: bool,
+    /// A task of the iteration waits for you.
+    pub parked: bool,
     /// How things stood when its end was decided: what comes later does not change that.
     pub decided: Option<Circumstances>,
     /// Failures of a port in a row.

@@ -6,9 +6,9 @@ use super::SlotId;
 use super::budget::Allowance;
 use super::class::{Breaker, Class};
 use super::control::Control;
-use super::fact::{Fact, RunEvent, SessionReport};
+use super::fact::{Fact, LeftTask, RunEvent, SessionReport};
 use super::notice::Notice;
-use super::outcome::{Outcome, StopReason};
+use super::outcome::{Outcome, Planned, StopReason};
 use super::policy::{Exhausted, OnRed, Picker, Policy};
 use super::publish::Publishing;
 use super::slot::{Circumstances, Difference, Phase, Slot};
@@ -111,6 +111,10 @@ pub struct RunState {
     pub models: ModelState,
     /// The class of the last iteration.
     pub last_class: Option<Class>,
+    /// The last iteration left a task to you.
+    pub last_parked: bool,
+    /// Iterations in a row that ended so that the same again would end the same.
+    pub parked_in_a_row: u32,
     /// How often the iteration was tried before, where iterations are tried again.
     pub iteration_retries: u32,
     /// The class of the iteration whose retries are used up.
@@ -119,6 +123,12 @@ pub struct RunState {
     pub asked: Option<String>,
     /// The agent or the plan said last that the plan is done, in these words.
     pub marker: Option<String>,
+    /// The tasks in scope that failed or wait for you, when they were looked at last.
+    pub left_tasks: Vec<LeftTask>,
+    /// A task that failed.
+    pub failed_task: Option<TaskId>,
+    /// The plan that a planning session left.
+    pub planned: Option<Planned>,
     /// Budgets that people were warned of.
     pub warned: Vec<(Allowance, Option<TaskId>)>,
     /// People know that a session told no price.
@@ -166,10 +176,15 @@ impl RunState {
             distress: Distress::default(),
             models: ModelState::default(),
             last_class: None,
+            last_parked: false,
+            parked_in_a_row: 0,
             iteration_retries: 0,
             exhausted: None,
             asked: None,
             marker: None,
+            left_tasks: vec![],
+            failed_task: None,
+            planned: None,
             warned: vec![],
             told_unpriced: false,
             paused: false,
@@ -185,7 +200,7 @@ impl RunState {
         let mut events = events.into_iter();
         let first = events.next()?;
         let Fact::RunStarted { policy, .. } = &first.fact else { return None };
-        let mut state = Self::new(policy.clone());
+        let mut state = Self::new((**policy).clone());
         state.evolve(&first.fact, first.at);
         for event in events {
             state.evolve(&event.fact, event.at);
@@ -246,6 +261,9 @@ impl RunState {
             failed: self.failed,
             usage: self.usage,
             duration_ms: now.millis_since(self.began_at),
+            strict: self.policy.strict_exit,
+            failed_task: self.failed_task.clone().filter(|_| self.counts.failed > 0),
+            planned: self.planned.clone(),
         }
     }
 
@@ -264,6 +282,12 @@ impl RunState {
                 }
             }
             Fact::PlanCounted { counts } => self.counts = *counts,
+            Fact::TasksLeft { tasks } => {
+                self.left_tasks.clone_from(tasks);
+                let failed = tasks.iter().find(|task| task.status == Status::Failed);
+                self.failed_task = failed.map(|task| task.id.clone());
+            }
+            Fact::PlanWritten { planned } => self.planned = Some(planned.clone()),
             Fact::Surveying { slot } => self.enter(*slot, Phase::Surveying),
             Fact::Claiming { slot } => self.enter(*slot, Phase::Claiming),
             Fact::ClaimMissed { slot } => {
@@ -358,7 +382,13 @@ impl RunState {
                     slot.decided = decided;
                 }
             }
-            Fact::TaskSettled { class, status, reason, .. } => {
+            Fact::TaskSettled { slot, task, class, status, reason, .. } => {
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    slot.parked |= *status == Status::Waiting;
+                }
+                if *status == Status::Failed {
+                    self.failed_task.get_or_insert_with(|| task.clone());
+                }
                 let used_up = *status == Status::Failed && class.is_return();
                 if used_up && self.policy.on_exhausted == Exhausted::Stop {
                     self.exhausted = Some(*class);
@@ -516,6 +546,8 @@ impl RunState {
             self.last_commit.clone_from(head);
         }
         self.last_class = Some(*class);
+        self.last_parked = self.slot(*slot).is_some_and(|slot| slot.parked);
+        self.parked_in_a_row = if class.parks() { self.parked_in_a_row + 1 } else { 0 };
         self.last_iteration_at = Some(at);
         if let Some(slot) = self.slots.get_mut(*slot as usize) {
             *slot = Slot::default();

@@ -4,6 +4,7 @@
 
 pub mod forecast;
 mod herald;
+mod next;
 pub mod report;
 mod reporter;
 mod run_view;

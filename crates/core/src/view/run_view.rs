@@ -8,7 +8,8 @@ use super::words;
 use crate::agent::Usage;
 use crate::ids::{QuestionId, RunId, TaskId};
 use crate::run::{
-    Budget, Class, Control, Fact, Notice, Outcome, Publication, RunEvent, SlotId, StopReason,
+    Budget, Class, Control, Fact, LeftTask, Notice, Outcome, Planned, Publication, RunEvent,
+    SlotId, StopReason,
 };
 use crate::task::{Counts, Status};
 use crate::time::Timestamp;
@@ -128,6 +129,8 @@ pub struct RunView {
     pub saved: Vec<SavedWork>,
     /// Where work that was uncommitted before the run was saved, and how many paths it has.
     pub saved_start: Option<(String, u32)>,
+    /// The plan that a planning session left.
+    pub planned: Option<Planned>,
     /// What a person should know, each once.
     pub warnings: Vec<String>,
     /// The last error.
@@ -194,6 +197,8 @@ impl RunView {
             fact @ Fact::RunStarted { .. } => self.started(event, fact),
             Fact::Noticed { notice } => self.noticed(notice),
             Fact::PlanCounted { counts } => self.counts = *counts,
+            Fact::TasksLeft { tasks } => self.left(tasks),
+            Fact::PlanWritten { planned } => self.planned = Some(planned.clone()),
             Fact::IterationStarted { slot, task, .. } => {
                 if let Some(task) = task {
                     self.forget(&task.id);
@@ -353,6 +358,22 @@ impl RunView {
             }
             Status::Waiting | Status::Pending | Status::InProgress | Status::Deleted => {}
         }
+    }
+
+    /// The tasks that failed or wait, as the plan has them: also those of earlier runs.
+    fn left(&mut self, tasks: &[LeftTask]) {
+        let asked = |task: &LeftTask| self.questions.iter().any(|asked| asked.task == task.id);
+        let of = |status: Status| {
+            let there = tasks.iter().filter(|task| task.status == status && !asked(task));
+            let ended = |task: &LeftTask| EndedTask {
+                id: task.id.clone(),
+                title: task.title.clone(),
+                reason: task.reason.clone(),
+            };
+            there.map(ended).collect::<Vec<_>>()
+        };
+        let (failed, held) = (of(Status::Failed), of(Status::Waiting));
+        (self.failed_tasks, self.held_tasks) = (failed, held);
     }
 
     /// The task is taken up again: whatever kept it is over.

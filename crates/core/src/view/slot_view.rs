@@ -153,6 +153,8 @@ impl SlotView {
             Fact::RunStarted { .. }
             | Fact::Noticed { .. }
             | Fact::PlanCounted { .. }
+            | Fact::TasksLeft { .. }
+            | Fact::PlanWritten { .. }
             | Fact::MarkerFound { .. }
             | Fact::TaskSettled { .. }
             | Fact::QuestionAsked { .. }

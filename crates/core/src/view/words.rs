@@ -1,44 +1,17 @@
 //! The sentences that every display uses for what happened. They hold texts of agents as they came:
 //! a display makes them safe.
 
+pub use super::next::next;
 use super::run_view::RunView;
+pub use crate::amounts::count;
 use crate::records::Verdict;
-use crate::run::{About, Class, Control, Notice, Port, PublishEnd, StopReason, TaskBrief, Wait};
+use crate::run::{About, Class, Control, Notice, Port, TaskBrief, Wait};
 use crate::task::Status;
+pub use crate::text::with_detail;
 
-/// How an attempt ended, in words that can follow "back:".
+/// How an attempt ended, in words that can follow "returned for retry:".
 pub const fn class(class: Class) -> &'static str {
-    match class {
-        Class::Done => "done",
-        Class::Red => "a gate is red",
-        Class::Conflict => "it conflicts with what has landed",
-        Class::Unchanged => "No changes detected",
-        Class::TaskFailed => "the agent gave the task up",
-        Class::TaskRetry => "the agent wants another try",
-        Class::NoSignal => "the agent asked for nothing",
-        Class::WrongId => "the signal named another task",
-        Class::Question => "the agent asks a person",
-        Class::Failure => "the agent said FAILURE",
-        Class::Crash => "the agent crashed",
-        Class::Timeout => "the session took too long",
-        Class::Silence => "the agent went silent",
-        Class::Empty => "the agent said nothing",
-        Class::Malformed => "the agent printed something unreadable",
-        Class::Refusal => "the model refused",
-        Class::MaxTurns => "the agent reached its own limit of turns",
-        Class::TooLong => "the text is longer than the model takes",
-        Class::RateLimit => "rate limit",
-        Class::UsageWindow => "usage limit",
-        Class::Overload => "the provider is overloaded",
-        Class::Network => "no connection",
-        Class::Auth => "the agent is not logged in",
-        Class::Billing => "the provider wants money",
-        Class::UnknownModel => "there is no such model",
-        Class::NotStarted => "the agent could not be started",
-        Class::Cancelled => "cancelled",
-        Class::Skipped => "skipped by a person",
-        Class::ClaimLost => "somebody else has the task now",
-    }
+    class.words()
 }
 
 /// Whether an attempt that ended so is an error worth remembering.
@@ -47,16 +20,6 @@ pub fn is_error(class: Class) -> bool {
         || class.is_hopeless()
         || class == Class::Red
         || class.row().breaker == crate::run::Breaker::Add
-}
-
-/// The words with their detail, where that says more.
-pub fn with_detail(words: &str, detail: &str) -> String {
-    let detail = detail.trim();
-    if detail.is_empty() || detail == words {
-        words.to_owned()
-    } else {
-        format!("{words}: {detail}")
-    }
 }
 
 /// What a task has become.
@@ -211,7 +174,7 @@ pub fn subject(task: Option<&TaskBrief>, about: Option<&About>, offered: u32) ->
 }
 
 /// The feature that a run is about; empty when it is about none.
-fn of_feature(view: &RunView) -> &str {
+pub(super) fn of_feature(view: &RunView) -> &str {
     view.target.strip_prefix("feature ").unwrap_or_default()
 }
 
@@ -234,66 +197,6 @@ pub fn again(view: &RunView) -> String {
         true => format!("ralph {mode} {}", view.target),
         false => format!("ralph {mode}"),
     }
-}
-
-/// What to type after the run, the best first.
-pub fn next(view: &RunView) -> Vec<String> {
-    let mut commands = Vec::new();
-    let Some(outcome) = &view.outcome else { return commands };
-    let again = again(view);
-    for question in view.questions.iter().take(3) {
-        commands.push(format!("ralph answer {} \"…\"", question.id));
-    }
-    match &outcome.reason {
-        StopReason::Complete
-        | StopReason::Marker { .. }
-        | StopReason::Session
-        | StopReason::Idle { .. } => {}
-        StopReason::NoPlan => {
-            commands.push("ralph plan".to_owned());
-            commands.push("ralph task add \"What to do\"".to_owned());
-        }
-        StopReason::Asked { .. } => {
-            let feature = of_feature(view);
-            commands.push(format!("ralph feature create {feature} --answer \"…\""));
-        }
-        StopReason::Blocked { .. } => commands.push("ralph task tree".to_owned()),
-        StopReason::Failure
-        | StopReason::GatesFailed
-        | StopReason::AgentFailed { .. }
-        | StopReason::Breaker { .. } => commands.push("ralph logs".to_owned()),
-        StopReason::GitFailed { .. } => commands.push("git status".to_owned()),
-        StopReason::Cancelled
-        | StopReason::Budget { .. }
-        | StopReason::Limit { .. }
-        | StopReason::Error { .. } => commands.push(again),
-    }
-    if let Some(made) = view.publication.as_ref().filter(|made| made.is_warning()) {
-        commands.extend(Some(made.command.clone()).filter(|command| !command.is_empty()));
-        if made.end != PublishEnd::ByHand {
-            commands.push(self::again(view));
-        }
-    }
-    for task in view.failed_tasks.iter().chain(&view.held_tasks).take(3) {
-        commands.push(format!("ralph task show {}", task.id));
-    }
-    for task in view.held_tasks.iter().take(3) {
-        commands.push(format!("ralph retry {}", task.id));
-    }
-    if let (true, Some(head)) = (view.commit_count > 0, &view.head) {
-        commands.push(format!("git log --oneline {}..", head.get(..7).unwrap_or(head)));
-    }
-    commands
-}
-
-/// `1 file`, `3 files`.
-pub fn count(n: u64, what: &str) -> String {
-    let ending = match (n, what.ends_with('s')) {
-        (1, _) => "",
-        (_, true) => "es",
-        (_, false) => "s",
-    };
-    format!("{n} {what}{ending}")
 }
 
 fn list(items: &[impl std::fmt::Display]) -> String {

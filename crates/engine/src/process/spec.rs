@@ -66,6 +66,8 @@ pub enum Heard {
     Result,
     /// There is more after all: it may stay.
     Resumed,
+    /// It can come to nothing: it is ended at once, and what was told counts.
+    Over,
 }
 
 /// Who hears a program. Called from the task of `supervise` only, never after it has returned.

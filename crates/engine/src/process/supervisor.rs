@@ -324,11 +324,17 @@ impl Session<'_, '_> {
             self.raw_error = Some(error.to_string());
             self.raw = None;
         }
+        let mut over = false;
         self.stdout.lines.feed(bytes, |line, cut| match self.listener.stdout(line, cut) {
             Heard::Going => {}
             Heard::Result => self.result_at = Some(self.last_byte),
             Heard::Resumed => self.result_at = None,
+            Heard::Over => over = true,
         });
+        if over && matches!(self.phase, Phase::Running) {
+            self.end.get_or_insert(ProcessEnd::Lingered { after_ms: 0 });
+            self.terminate(self.last_byte, self.watch.grace);
+        }
     }
 
     fn hear_stderr(&mut self, read: io::Result<usize>) {

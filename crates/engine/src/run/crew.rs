@@ -21,6 +21,7 @@ use super::display::Display;
 use super::publish::Publisher;
 use super::setup::Setup;
 use super::site::Site;
+use super::store_file::StoreFile;
 use super::surroundings::Surroundings;
 use crate::entropy::Ids;
 use crate::plan_file::{Look, Requested};
@@ -139,6 +140,8 @@ pub(super) struct Crew {
     pub(super) inputs: mpsc::UnboundedSender<Input>,
     pub(super) sockets: crate::socket::Place,
     store: Mutex<Box<dyn Store>>,
+    /// Its file.
+    pub(super) store_file: StoreFile,
     ids: Mutex<Ids>,
     slots: Vec<Mutex<SlotKit>>,
     sessions: AtomicU32,
@@ -196,6 +199,7 @@ impl Crew {
                 since: Timestamp::default(),
             })
         };
+        let store_file = StoreFile::opened(&setup.store_path);
         let slots = setup.agent_ids.iter().map(|_| kit()).collect();
         let touching = Mutex::new(vec![vec![]; setup.agent_ids.len()]);
         let ids = std::mem::replace(&mut setup.ids, Ids::new(Some(0)));
@@ -218,6 +222,7 @@ impl Crew {
             inputs,
             sockets,
             store: Mutex::new(store),
+            store_file,
             ids: Mutex::new(ids),
             slots,
             sessions: AtomicU32::new(0),

@@ -197,7 +197,7 @@ fn spent_before(store: &mut dyn Store) -> Result<Spent, StoreError> {
 /// The first input.
 fn begin(setup: &Setup, base: &crate::ports::RunBase, earlier: Spent) -> Input {
     let started = Fact::RunStarted {
-        policy: setup.policy.clone(),
+        policy: Box::new(setup.policy.clone()),
         ralph: env!("CARGO_PKG_VERSION").to_owned(),
         agent: setup.agent.name().to_owned(),
         agent_ids: setup.agent_ids.clone(),

@@ -23,6 +23,7 @@ pub(super) const OFFERED: usize = 10;
 impl Crew {
     pub(super) fn survey(&self, slot: SlotId) -> Answer {
         self.check_disk()?;
+        self.store_file.check()?;
         self.looks(slot);
         self.touches(slot, vec![]);
         let taken_back = take_back_dead_claims(
@@ -31,7 +32,7 @@ impl Crew {
             self.setup.branch_key().as_deref(),
         )?;
         if let Some(survey) = self.survey_elsewhere(slot, &taken_back)? {
-            let survey = self.with_day(survey)?;
+            let survey = self.with_left(self.with_day(survey)?)?;
             crash::point("surveyed");
             return Ok(Input::Surveyed { slot, survey });
         }
@@ -66,7 +67,7 @@ impl Crew {
             ..Survey::default()
         };
         drop(store);
-        let survey = self.with_day(survey)?;
+        let survey = self.with_left(self.with_day(survey)?)?;
         crash::point("surveyed");
         Ok(Input::Surveyed { slot, survey })
     }

@@ -99,7 +99,7 @@ impl Crew {
         crash::point("session-ended");
         let Played { mut end, process, duration_ms, leftovers } = played;
         if end.class == EndClass::Cancelled && context_full.load(Ordering::Relaxed) {
-            let full = SessionEnd::of(EndClass::TooLong, "context limit reached");
+            let full = SessionEnd::of(EndClass::MaxTurns, "context limit reached");
             end = SessionEnd { usage: end.usage, model: end.model, ..full };
         }
         let (mut requests, notes) = socket.requests().close();
@@ -443,7 +443,7 @@ impl Listener for Ear {
         self.decoder.hears(self.display.has_room());
         let heard = self.decoder.line(line, cut, &mut self.events);
         match heard {
-            Heard::Result => self.has_result = true,
+            Heard::Result | Heard::Over => self.has_result = true,
             Heard::Resumed => self.has_result = false,
             Heard::Going => {}
         }

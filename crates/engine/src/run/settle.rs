@@ -31,6 +31,7 @@ impl Crew {
         let Some(candidate) = self.kit(slot).candidate.clone() else {
             return Err(Failed::new(Port::Git, "there is no candidate tree", true));
         };
+        self.store_file.check()?;
         let site = self.site(slot);
         self.tell_spent();
         self.write_evidence(slot, settlement, &candidate)?;
@@ -112,8 +113,11 @@ impl Crew {
         self.keep_failure(slot, settlement);
         self.move_out(slot, settlement.land || settlement.put_back);
         self.push_settled(settlement);
+        // What was just written counts only if it is in the file that others open.
+        self.store_file.check()?;
         let put_back = u32::try_from(put_back).unwrap_or(u32::MAX);
-        let settled = Settled { tasks, commit, head, saved, put_back, tree, counts };
+        let planned = None;
+        let settled = Settled { tasks, commit, head, saved, put_back, tree, counts, planned };
         Ok(Input::Settled { slot, settled: Box::new(settled) })
     }
 

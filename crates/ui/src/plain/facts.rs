@@ -56,6 +56,7 @@ impl<W: Write> PlainReporter<W> {
                 }
                 self.plan_told = true;
             }
+            Fact::TasksLeft { .. } | Fact::PlanWritten { .. } => {}
             Fact::Surveying { slot } => self.detail(*slot, "looks at the plan"),
             Fact::Claiming { slot } => self.detail(*slot, "claims"),
             Fact::ClaimMissed { slot } => self.detail(*slot, "somebody was faster"),

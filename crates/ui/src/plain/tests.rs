@@ -55,7 +55,10 @@ fn gallery_of_ends() {
     let ends = [
         StopReason::NoPlan,
         StopReason::Blocked { why: "nothing is ready, and tasks remain: 2 blocked".into() },
-        StopReason::AgentFailed { why: "not logged in: run claude /login".into() },
+        StopReason::AgentFailed {
+            why: "the agent is not logged in".into(),
+            class: Some(Class::Auth),
+        },
         StopReason::Limit { sessions: 20, remaining: 3 },
         StopReason::Error { why: "the disk is full".into() },
     ];
@@ -153,7 +156,7 @@ fn hostile() -> Vec<Told> {
     tape.changed(0, &[EVIL, "b", "c", "d"]);
     tape.judged(0, vec![sample::red(EVIL, 10, 1, &said)]);
     tape.settle(0, 1, "t-1", &said, Class::Red, Status::Failed, &said, 10);
-    tape.stop(StopReason::AgentFailed { why: EVIL.into() }, 0, 1)
+    tape.stop(StopReason::AgentFailed { why: EVIL.into(), class: None }, 0, 1)
 }
 
 #[test]

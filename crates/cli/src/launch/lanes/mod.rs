@@ -67,9 +67,9 @@ pub(super) enum End {
 }
 
 impl End {
-    fn code(&self, strict: bool) -> u8 {
+    fn code(&self) -> u8 {
         match self {
-            Self::Ran(outcome, _) => outcome.reason.code(&outcome.left, strict),
+            Self::Ran(outcome, _) => outcome.code(),
             Self::Done => 0,
             Self::Failed { code, .. } => *code,
             Self::Cancelled => Exit::Cancelled.code(),
@@ -262,8 +262,7 @@ fn displays(call: &Call, context: &mut Context<'_>) -> Result<Vec<Shared>, CliEr
 fn finish(call: &Call, ends: &[End], context: &mut Context<'_>) -> Done {
     let meant = |number: &usize| call.only.is_none_or(|only| only == *number);
     let numbers: Vec<usize> = (0..ends.len()).filter(meant).collect();
-    let strict = context.config()?.boolean("loop.strict_exit");
-    let code = joint_code(numbers.iter().map(|number| ends[*number].code(strict)));
+    let code = joint_code(numbers.iter().map(|number| ends[*number].code()));
     let mut lines = Vec::new();
     for number in &numbers {
         lines.push(lane_line(call, *number, &ends[*number], context)?);
@@ -273,8 +272,8 @@ fn finish(call: &Call, ends: &[End], context: &mut Context<'_>) -> Done {
     } else {
         let complete = numbers.iter().filter(|number| ends[**number].is_complete()).count();
         let joint = match (complete == numbers.len(), numbers.len()) {
-            (true, 1) => "Complete: the branch is done.".to_owned(),
-            (true, all) => format!("Complete: all {all} branches are done."),
+            (true, 1) => "The branch is done.".to_owned(),
+            (true, all) => format!("All {all} branches done."),
             (false, all) => format!("{complete} of {all} branches are done; go on: ralph loop"),
         };
         let text = summary(&lines, &joint, context.out.message_look).join("\n");

@@ -140,7 +140,7 @@ fn a_branch_that_is_ticked_starts_no_session_and_is_complete() {
     let mut env = with_plan(&TWO.replace("[ ]", "[x]"));
     let here = agent(&mut env, LEAVES);
     let text = said(build(&env, &[]), 0);
-    has(&text, "Complete: all 2 branches are done.");
+    has(&text, "All 2 branches done.");
     assert_eq!(note(&here, "order"), "");
     assert!(!env.repo().join(".worktrees").exists());
 }

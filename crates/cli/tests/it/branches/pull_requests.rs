@@ -69,7 +69,7 @@ fn s4_11_without_a_way_to_the_server_the_command_to_type_is_told() {
     // Each run says it, and the summary of all.
     let told = text.matches("not published: there is no remote `origin`").count();
     assert!(told >= 4, "{told}: {text}");
-    has(&text, "Complete: all 2 branches are done.");
+    has(&text, "All 2 branches done.");
 }
 
 /// A branch whose section says where it begins goes back there.
@@ -115,7 +115,7 @@ fn s4_5_s4_8_s4_11_many_branches_with_the_real_agent_and_a_pull_request_each() {
     env.git(&["commit", "--quiet", "-m", "plan"]);
     let server = remote(&mut env, "git.example");
     let text = said(env.ralph(&["loop", "build"]), 0);
-    has(&text, &format!("Complete: all {lanes} branches are done."));
+    has(&text, &format!("All {lanes} branches done."));
     let found = pulls(&server);
     assert_eq!(found.len(), lanes, "{found:?}\n{text}");
     let mut all = BTreeSet::new();

@@ -14,7 +14,7 @@ fn s4_5_s4_6_s4_10_s4_12_all_branches_are_built_and_a_summary_says_so() {
     has(&text, "two │ ");
     has(&text, "  one  Complete  2/2 tasks  2 commits  $0.02");
     has(&text, "  two  Complete  2/2 tasks  2 commits  $0.02");
-    has(&text, "Complete: all 2 branches are done.");
+    has(&text, "All 2 branches done.");
     assert_eq!(
         env.git(&["branch", "--show-current"]),
         "main\n",
@@ -153,7 +153,7 @@ fn one_branch_alone_is_worked_on_where_it_is_named() {
     let mut env = with_plan(TWO);
     let here = agent(&mut env, LEAVES);
     let text = said(build(&env, &["--branch", "two"]), 0);
-    has(&text, "Complete: the branch is done.");
+    has(&text, "The branch is done.");
     assert_eq!(ticks(&env), ["Write c", "Write d"]);
     has_not(&note(&here, "order"), "one");
     let text = build(&env, &["--branch", "twos"]).failure(1);

@@ -97,13 +97,14 @@ fn a_usage_window_without_a_known_end_is_looked_at_again_much_later() {
 fn what_no_retry_mends_stops_the_run_and_says_what_to_do() {
     for (turn, outcome, remedy) in [
         (Turn::unauthorized(), "auth", "log in"),
+        (Turn::error(403), "forbidden", "check that the account may use this model"),
         (Turn::no_credit(), "billing", "credit"),
         (Turn::error(404), "unknown-model", "--model"),
     ] {
         let Some(mut env) = session([turn.for_ever()]) else { return };
         let said = said(env.retries(0).build(&[]), 4);
         has(&said, remedy);
-        has(&said, "Stopped: the agent failed");
+        has(&said, "✗ Stopped: ");
         assert_eq!(outcomes(&env, "a"), [outcome]);
         let task = shown(&env, "a");
         assert_eq!((&task["status"], &task["retry_count"]), (&json!("pending"), &json!(0)));
@@ -111,10 +112,45 @@ fn what_no_retry_mends_stops_the_run_and_says_what_to_do() {
     }
 }
 
+/// A run on a task that no retry can help: it waits for the user after so many sessions, exit 7.
+#[track_caller]
+fn parks(env: &ClaudeEnv, sessions: usize, outcome: &str, cause: &str) {
+    let said = said(env.build(&[]), 7);
+    has(&said, cause);
+    has(&said, "ralph retry a");
+    assert_eq!(outcomes(env, "a"), vec![outcome; sessions], "{said}");
+    assert_eq!(shown(env, "a")["status"], json!("waiting"), "{said}");
+    assert_eq!(env.sessions_seen().len(), sessions);
+}
+
 #[test]
-fn a_prompt_that_is_too_long_uses_up_a_try() {
+fn a_prompt_that_is_too_long_is_not_sent_again_and_its_task_waits_with_the_remedy() {
     let Some(env) = session([Turn::prompt_too_long().for_ever()]) else { return };
-    has(&comes_back(&env, "too-long", 1, &[]), "longer than the model takes");
+    parks(&env, 1, "too-long", "lower prompts.budget_tokens");
+}
+
+#[test]
+fn a_request_that_is_rejected_with_400_parks_its_task_with_what_the_provider_says() {
+    let Some(env) = session([Turn::error(400).for_ever()]) else { return };
+    parks(&env, 1, "rejected", "the provider rejected the request: API Error: 400");
+}
+
+#[test]
+fn the_same_refusal_twice_parks_the_task() {
+    let refused = || [Turn::refusal().for_ever()];
+    let Some(env) = playing(Script::new().session(refused()).session(refused())) else { return };
+    parks(&env, 2, "refusal", "failed 2 times in the same way");
+}
+
+#[test]
+fn a_login_that_is_refused_ends_the_run_in_seconds() {
+    let Some(env) = session([Turn::unauthorized().for_ever()]) else { return };
+    let said = said(env.build(&[]), 4);
+    has(&said, "✗ Stopped: the agent is not logged in");
+    has(&said, "Next: claude\n");
+    let session = facts(&env, "session_ended").remove(0);
+    let took = session["report"]["duration_ms"].as_u64().unwrap();
+    assert!(took < 20_000, "the agent's own retries take half a minute: {took} ms");
 }
 
 #[test]
@@ -129,7 +165,7 @@ fn a_stream_that_is_cut_once_does_not_matter() {
 fn a_model_that_falls_silent_is_not_waited_for_for_ever() {
     let Some(env) = session([commits(), Turn::silent()]) else { return };
     let said = comes_back(&env, "hang", 1, &["--set", "agent.silence=10s"]);
-    has(&said, "the agent went silent");
+    has(&said, "the agent stopped responding");
     // What was committed is kept, on the branch or saved, and nobody called it done.
     has(&env.git(&["log", "--all", "--format=%s"]), "Greet the world\n");
     assert_eq!(shown(&env, "a")["evidence"], json!([]));
@@ -139,7 +175,7 @@ fn a_model_that_falls_silent_is_not_waited_for_for_ever() {
 fn a_session_that_takes_too_long_is_ended() {
     let Some(env) = session([Turn::bash("echo half > hello.txt; exec sleep 300")]) else { return };
     let said = comes_back(&env, "timeout", 1, &["--timeout", "12s", "--set", "agent.grace=3s"]);
-    has(&said, "the session took too long");
+    has(&said, "the session timed out");
     assert_eq!(env.git(&["show", "refs/ralph/wip/a/1:hello.txt"]), "half\n");
 }
 

@@ -11,8 +11,8 @@ fn s1_5_a_question_blocks_the_run_and_its_answer_is_in_the_next_prompt() {
     let Some(env) = session([question]) else { return };
     let blocked = said(env.build(&[]), 7);
     has(&blocked, "? waiting  a  Which world, old or new?");
-    has(&blocked, "Blocked: nothing is ready");
-    let summary = blocked.split("Blocked: ").nth(1).unwrap();
+    has(&blocked, "Stopped: nothing is ready");
+    let summary = blocked.split("Stopped: ").nth(1).unwrap();
     has(summary, "Which world, old or new?");
     has(summary, "ralph answer q-");
     let task = shown(&env, "a");

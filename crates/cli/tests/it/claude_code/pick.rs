@@ -44,7 +44,7 @@ fn s0_1_s0_4_s0_6_s0_11_the_agent_picks_from_the_peek_and_its_done_is_judged() {
     let Some(env) = initialized(script) else { return };
     let peek = env.task(&["peek", "-n", "10"]);
     let said = said(pick(&env, &[]), 0);
-    has(&said, "Complete:");
+    has(&said, "tasks done.");
     let openings = openings(&env);
     assert_eq!(openings.len(), 2);
     // The skill of `ralph init` has the snapshot in its place, byte for byte.

@@ -52,7 +52,7 @@ fn s1_53_feature_build_fills_the_graph_and_run_works_it_off() {
     cassette(&env, &[&works(), &works()]);
     let run = [&["run", "login"][..], &SCRIPTED].concat();
     let (_, said) = ended(env.ralph(&run), 0);
-    has(&said, "Complete: every task in scope is settled.");
+    has(&said, "All 3 tasks done.");
     assert_eq!(
         ["core", "mail", "form", "other"].map(|id| status(&env, id)),
         ["done", "done", "done", "pending"]

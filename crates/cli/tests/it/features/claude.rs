@@ -57,7 +57,7 @@ fn s1_53_claude_proposes_a_graph_mends_a_cycle_and_works_it_off() {
     has(&refused[0].0, "that would close a cycle");
     let (_, said) =
         ended(env.ralph(&["run", "login", "--agent", "claude", "--model", "sonnet"]), 0);
-    has(&said, "Complete: every task in scope is settled.");
+    has(&said, "tasks done.");
     let listed: Vec<serde_json::Value> =
         serde_json::from_str(&env.task(&["list", "--json"])).unwrap();
     for task in &listed {

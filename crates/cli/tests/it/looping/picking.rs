@@ -48,8 +48,14 @@ fn s0_2_what_is_blocked_is_named_and_strict_tells_it() {
     let ran = build(&env, &[], &PICK);
     assert_eq!(ran.code, 0);
     assert!(ran.stderr.contains("1 blocked"), "{}", ran.stderr);
-    assert!(!ran.stderr.contains("every task in scope is settled"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("· Stopped: nothing is ready."), "{}", ran.stderr);
     assert_eq!(again(&env, &["--preset", "pick", "--strict-exit"]).code, 7);
+    // A blocker that failed leaves its dependents blocked, too.
+    let env = project(&["a", "b"]);
+    env.task(&["block", "b", "--by", "a"]);
+    env.task(&["claim", "a"]);
+    env.task(&["fail", "a", "--reason", "no way", "--final"]);
+    assert_eq!(build(&env, &[], &[&PICK[..], &["--strict-exit"]].concat()).code, 7);
 }
 
 #[test]

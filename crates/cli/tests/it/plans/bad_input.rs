@@ -95,7 +95,7 @@ fn arguments_that_do_not_fit_are_usage_errors() {
         let text = again(&env, arguments).failure(64);
         has(&text, "error:");
     }
-    let text = again(&env, &["progress.md", "--preset", "nonsense"]).failure(1);
+    let text = again(&env, &["progress.md", "--preset", "nonsense"]).failure(64);
     has(&text, "progress or --preset checklist");
     assert!(runs(&env).is_empty());
 }

@@ -70,6 +70,9 @@ impl Draft {
         if let Some(counts) = settled.counts.filter(|counts| *counts != self.state.counts) {
             self.fact(Fact::PlanCounted { counts });
         }
+        if let Some(planned) = settled.planned.clone() {
+            self.fact(Fact::PlanWritten { planned });
+        }
         self.marker(decided.marker.as_ref());
         self.iteration_over(slot, &current, &decided, settled);
     }

@@ -43,6 +43,9 @@ impl Draft {
         if survey.counts != self.state.counts {
             self.fact(Fact::PlanCounted { counts: survey.counts });
         }
+        if survey.left != self.state.left_tasks {
+            self.fact(Fact::TasksLeft { tasks: survey.left.clone() });
+        }
         if self.state.stop.is_some() {
             self.free(slot);
             return;

@@ -15,6 +15,7 @@ use crate::run::slot::{Difference, Slot};
 use crate::run::state::RunState;
 use crate::run::verifier::VERIFIER;
 use crate::task::{Status, after_failure};
+use crate::text::with_detail;
 
 /// What an unsettled task of a session is failed with, where the agent picks.
 const LEFT: &str = "session exited without completing task";
@@ -22,6 +23,9 @@ const LEFT: &str = "session exited without completing task";
 /// A task that failed so often in a row in the same way waits for a person, whatever the preset: trying
 /// once more would only cost money.
 pub(super) const SAME_FAILURES: u32 = 5;
+
+/// A model that refuses the same twice is going to refuse it again.
+const SAME_REFUSALS: u32 = 2;
 
 /// How much of a gate's first line goes into the reason, in characters.
 const REASON: usize = 200;
@@ -150,11 +154,15 @@ fn ending(
     let counts = counts && !policy.by_iteration();
     let give_up =
         class.is_return() && task.returns + 1 >= policy.give_up_after && !policy.by_iteration();
-    let fingerprint = slot.judged.as_ref().filter(|_| class == Class::Red);
-    let fingerprint = fingerprint.and_then(|(gates, _)| red(gates)).map(print_of);
+    let fingerprint = match class {
+        Class::Red => slot.judged.as_ref().and_then(|(gates, _)| red(gates)).map(print_of),
+        Class::Refusal => Some(fingerprint(class.as_str(), &detail)),
+        _ => None,
+    };
     let alike = fingerprint.as_deref().map_or(0, |print| task.times_like(print));
     let used_up = after_failure(task.retry_count, policy.retries, false) == Status::Failed;
-    let stuck = alike >= SAME_FAILURES && !used_up && !policy.by_iteration();
+    let most_alike = if class == Class::Refusal { SAME_REFUSALS } else { SAME_FAILURES };
+    let stuck = alike >= most_alike && !used_up && !policy.by_iteration();
     // What does not count comes back as it was; the next claim asks the budget.
     let counts_or_unverified = row.counts || slot.unverified.is_some();
     let too_dear = policy.budget.holds_task(spent(report, task)).filter(|_| counts_or_unverified);
@@ -252,9 +260,11 @@ fn class_of_task(
         Some(Wish::Left { .. }) | None => Class::of(report.end.class),
     };
     if let Some(class) = class {
-        let detail = match report.end.detail.is_empty() {
-            true => format!("the session ended with {class}"),
-            false => report.end.detail.clone(),
+        let said = with_detail(class.words(), &report.end.detail);
+        let detail = match class.remedy().filter(|_| class.parks()) {
+            Some(remedy) => format!("{}; {remedy}", said.trim_end_matches('.')),
+            None if report.end.detail.is_empty() => said,
+            None => report.end.detail.clone(),
         };
         return (class, detail, None);
     }

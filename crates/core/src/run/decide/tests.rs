@@ -150,7 +150,7 @@ impl World {
 
     fn begin(&mut self) {
         let started = Fact::RunStarted {
-            policy: self.state.policy.clone(),
+            policy: Box::new(self.state.policy.clone()),
             ralph: "0".to_owned(),
             agent: "script".to_owned(),
             agent_ids: (0..self.state.policy.slots)
@@ -411,6 +411,7 @@ impl World {
             put_back: 0,
             tree: format!("t{}", self.trees),
             counts: Some(self.counts()),
+            planned: None,
         };
         self.settlements.push(settlement);
         Input::Settled { slot, settled: Box::new(settled) }

@@ -4,7 +4,7 @@ use super::*;
 use crate::agent::Usage;
 use crate::ids::{AttemptId, QuestionId};
 use crate::policy::strategy::ModelState;
-use crate::run::{Outcome, Policy, Port, Publication, PublishEnd, StopReason};
+use crate::run::{Outcome, Port, Publication, PublishEnd, StopReason};
 use crate::task::Counts;
 
 fn id(text: &str) -> TaskId {
@@ -18,7 +18,7 @@ fn event(run: &str, fact: Fact) -> RunEvent {
 
 fn started() -> Fact {
     Fact::RunStarted {
-        policy: Policy::default(),
+        policy: Box::default(),
         ralph: "0.1.0".into(),
         agent: "claude".into(),
         agent_ids: vec![],
@@ -64,6 +64,9 @@ fn over() -> Fact {
         successful: 1,
         failed: 0,
         usage: Usage::default(),
+        strict: false,
+        failed_task: None,
+        planned: None,
         duration_ms: 0,
     };
     Fact::RunEnded { outcome }
@@ -188,7 +191,7 @@ fn a_short_wait_is_nobodys_business() {
 #[test]
 fn the_end_of_a_run_is_told() {
     let messages = heard([over()]);
-    let end = ("end", "Run ended in shop", "Complete: every task in scope is settled.");
+    let end = ("end", "Run ended in shop", "Nothing to do.");
     assert_eq!(parts(&messages[0]), end);
     assert_eq!(messages[0].task, None);
 }

@@ -21,7 +21,7 @@ impl Run {
         let mut run = Self { view: RunView::default(), seq: 0 };
         let policy = Policy { slots, strategy: Strategy::Agent, ..Policy::default() };
         run.fact(Fact::RunStarted {
-            policy,
+            policy: Box::new(policy),
             ralph: "0.1.0".into(),
             agent: "claude".into(),
             agent_ids: vec![],
@@ -250,6 +250,9 @@ fn the_end_has_the_last_word() {
         failed: 0,
         usage: Usage { cost_micro_usd: Some(5), ..Usage::default() },
         duration_ms: 1234,
+        strict: false,
+        failed_task: None,
+        planned: None,
     };
     run.fact(Fact::StopDecided { reason: StopReason::Complete });
     run.fact(Fact::RunEnded { outcome });

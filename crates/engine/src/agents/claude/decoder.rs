@@ -21,6 +21,9 @@ const MAX_RESULT: usize = 4 << 10;
 const MAX_DENIED: usize = 100;
 /// Most lines of a chatty session, not worth a look: whole blocks follow.
 const PARTIAL: &[u8] = br#"{"type":"stream_event""#;
+/// A login that is refused is tried again like an outage, for half a minute. The second retry has shown that
+/// it is no hiccup of a token that is being renewed.
+const LOGIN_RETRIES: u32 = 2;
 /// The model that error messages of the CLI itself name.
 const NO_MODEL: &str = "<synthetic>";
 
@@ -47,6 +50,8 @@ pub(super) struct ClaudeDecoder {
     error: ApiError,
     limits: Limits,
     outcome: Option<Outcome>,
+    /// What the session comes to although it goes on trying.
+    over: Option<Outcome>,
     /// What results told: tokens and price are of the whole session.
     told: Usage,
     /// What messages told since the last result.
@@ -192,6 +197,11 @@ impl ClaudeDecoder {
                     status: get(line.error_status),
                     error: text(line.error).unwrap_or_default().into_owned(),
                 });
+                let refused = get(line.error_status) == Some(401);
+                if refused && get(line.attempt) >= Some(LOGIN_RETRIES) {
+                    self.over = Some(Outcome::not_logged_in(line));
+                    return Heard::Over;
+                }
                 return heard;
             }
             ("system", "permission_denied") => {
@@ -305,7 +315,8 @@ impl ClaudeDecoder {
         let is_ours = matches!(end, ProcessEnd::NotStarted { .. } | ProcessEnd::Stopped);
         // A result that stands counts, however the process left afterwards, unless we were told to
         // stop it.
-        let Some(outcome) = self.outcome.as_ref().filter(|_| !is_ours) else {
+        let told = self.outcome.as_ref().or(self.over.as_ref());
+        let Some(outcome) = told.filter(|_| !is_ours) else {
             return self.without_result(end, stderr_tail);
         };
         match class(outcome, self.limits) {

@@ -64,6 +64,19 @@ impl Outcome {
         }
     }
 
+    /// The end of a session whose login is refused again and again; the line tells of one such time.
+    pub(super) fn not_logged_in(line: &Line<'_>) -> Self {
+        let names = text(line.error).map(Cow::into_owned).into_iter().collect();
+        Self {
+            is_error: true,
+            subtype: String::new(),
+            stop_reason: String::new(),
+            terminal_reason: String::new(),
+            error: ApiError { names, status: get(line.error_status) },
+            text: "API Error: 401, the provider refuses the login or the API key".to_owned(),
+        }
+    }
+
     /// For people: what went wrong.
     pub(super) fn sentence(&self) -> String {
         match self.text.trim() {
@@ -97,9 +110,11 @@ const CLASSES: &[(Mark, EndClass)] = &[
     (Mark::Name("request_too_large"), EndClass::TooLong),
     (Mark::Name("billing_error"), EndClass::Billing),
     (Mark::Name("model_not_found"), EndClass::UnknownModel),
+    // Before `authentication_failed`, which the CLI calls it too: the login is fine, its rights are not.
+    (Mark::Status(403, 403), EndClass::Forbidden),
     (Mark::Name("authentication_failed"), EndClass::Auth),
     (Mark::Name("authentication_error"), EndClass::Auth),
-    (Mark::Name("permission_error"), EndClass::Auth),
+    (Mark::Name("permission_error"), EndClass::Forbidden),
     (Mark::Name("rate_limit"), EndClass::RateLimit),
     (Mark::Name("rate_limit_error"), EndClass::RateLimit),
     (Mark::Name("overloaded"), EndClass::Overload),
@@ -107,9 +122,10 @@ const CLASSES: &[(Mark, EndClass)] = &[
     // Before `server_error`, which a lost connection is called too.
     (Mark::Name("connection_failed"), EndClass::Network),
     (Mark::Name("not_found_error"), EndClass::UnknownModel),
+    (Mark::Status(400, 400), EndClass::Rejected),
+    (Mark::Name("invalid_request_error"), EndClass::Rejected),
     (Mark::Status(401, 401), EndClass::Auth),
     (Mark::Status(402, 402), EndClass::Billing),
-    (Mark::Status(403, 403), EndClass::Auth),
     (Mark::Status(404, 404), EndClass::UnknownModel),
     (Mark::Status(408, 408), EndClass::Network),
     (Mark::Status(413, 413), EndClass::TooLong),

@@ -43,7 +43,7 @@ fn notifier(folder: &Path, commands: &[&str]) -> (Notifier, Warnings) {
     let herald = Herald::new(Occasion::ALL, "shop");
     let mut notifier = Notifier::start(herald, channels, place, warn);
     notifier.event(&event(Fact::RunStarted {
-        policy: Policy::default(),
+        policy: Box::default(),
         ralph: String::new(),
         agent: String::new(),
         agent_ids: vec![],

@@ -88,7 +88,8 @@ fn the_day_is_asked_before_each_session_and_counts_what_other_runs_spent() {
         (vec!["done", "done", "pending"], "BudgetReached")
     );
     let what = "money for today, all runs together: $1.10 of $1.00";
-    assert_eq!(world.outcome().reason, StopReason::Budget { what: what.to_owned() });
+    let budget = Some(Allowance::Day);
+    assert_eq!(world.outcome().reason, StopReason::Budget { what: what.to_owned(), budget });
     // Nothing is started on a day that is used up, and a finished plan is finished.
     let mut spent = World::new(dag_with(per_day(100)), 1);
     spent.day = 1_000_000;
@@ -123,7 +124,8 @@ fn a_budget_that_is_overrun_in_one_go_stops_the_run_without_a_warning() {
     let world = World::run(dag_with(budget), 2, &[costs(done(), 60)]);
     assert_eq!(notices(&world), Vec::<&Notice>::new());
     let what = "money for this run: $0.60 of $0.50".to_owned();
-    assert_eq!(world.outcome().reason, StopReason::Budget { what });
+    let budget = Some(Allowance::Money);
+    assert_eq!(world.outcome().reason, StopReason::Budget { what, budget });
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What the end of an attempt means: the table of classes, row by row, through the whole loop.
 
 use super::*;
-use crate::run::{Breaker, CLASSES, Control, Notice};
+use crate::run::{Breaker, CLASSES, Control, Notice, Unit};
 
 const DONE: &str = "<task-done>{id}</task-done>";
 
@@ -70,9 +70,8 @@ fn every_row_of_the_table_is_what_the_loop_does() {
         (EndClass::Malformed, Class::Malformed),
         (EndClass::Refusal, Class::Refusal),
         (EndClass::MaxTurns, Class::MaxTurns),
-        (EndClass::TooLong, Class::TooLong),
     ] {
-        let reason = fail(&format!("the session ended with {class}"));
+        let reason = fail(class.words());
         assert_eq!(one(dag(), ends(end)), (class, reason, 1, 2, 1));
     }
     for end in [EndClass::RateLimit, EndClass::UsageWindow, EndClass::Overload, EndClass::Network] {
@@ -80,7 +79,14 @@ fn every_row_of_the_table_is_what_the_loop_does() {
         assert!(class.is_limit(), "{class}");
         assert_eq!((action, retries, errors, counted), (back(), 0, 1, 0), "{class}");
     }
-    for end in [EndClass::Auth, EndClass::Billing, EndClass::UnknownModel, EndClass::NotStarted] {
+    let hopeless = [
+        EndClass::Auth,
+        EndClass::Forbidden,
+        EndClass::Billing,
+        EndClass::UnknownModel,
+        EndClass::NotStarted,
+    ];
+    for end in hopeless {
         let world = World::run(dag(), 2, &[ends(end)]);
         assert_eq!((world.ended_as(), world.sessions), ("AgentFailed", 1), "{end:?}");
         assert_eq!(world.statuses(), ["pending", "pending"]);
@@ -106,8 +112,17 @@ fn every_class_that_counts_an_error_is_in_the_row_of_the_errors() {
         .filter(|row| row.breaker == Breaker::Add)
         .map(|row| row.class.as_str())
         .collect();
-    let row =
-        ["crash", "timeout", "hang", "empty", "malformed", "refusal", "max-turns", "too-long"];
+    let row = [
+        "crash",
+        "timeout",
+        "hang",
+        "empty",
+        "malformed",
+        "refusal",
+        "max-turns",
+        "too-long",
+        "rejected",
+    ];
     assert_eq!(errors, row);
 }
 
@@ -317,4 +332,43 @@ fn an_agent_that_fails_is_no_agent_with_nothing_to_do() {
     let plays = [says("hm").without_changes(), crash(), says("hm").without_changes()];
     let world = World::run(policy, 2, &plays);
     assert_eq!((world.ended_as(), world.sessions), ("Idle", 3));
+}
+
+#[test]
+fn a_request_that_the_provider_rejects_parks_its_task_and_is_not_paid_for_again() {
+    for (end, words) in [
+        (EndClass::Rejected, "the provider rejected the request"),
+        (EndClass::TooLong, "the prompt is too long for this model"),
+    ] {
+        let world = World::run(dag(), 2, &[ends(end), done()]);
+        assert_eq!((world.statuses(), world.sessions), (vec!["waiting", "done"], 2), "{end:?}");
+        assert_eq!((world.ended_as(), world.outcome().code()), ("Blocked", 7));
+        let Some(TaskAction::Hold { reason }) = &world.settlements[0].tasks[0].action else {
+            panic!("{:?}", world.settlements[0].tasks)
+        };
+        let remedy = Class::of(end).and_then(Class::remedy).unwrap();
+        assert!(reason.starts_with(words) && reason.ends_with(remedy), "{reason}");
+    }
+}
+
+#[test]
+fn a_provider_that_rejects_task_after_task_stops_the_run() {
+    let rejected = || ends(EndClass::Rejected);
+    let world = World::run(dag(), 9, &[rejected(), rejected(), rejected()]);
+    assert_eq!((world.ended_as(), world.outcome().code()), ("AgentFailed", 4));
+}
+
+#[test]
+fn where_no_task_can_be_parked_a_rejected_request_stops_the_run() {
+    let world =
+        World::run(Policy { unit: Unit::Iteration, ..pick() }, 2, &[ends(EndClass::TooLong)]);
+    assert_eq!((world.ended_as(), world.sessions), ("AgentFailed", 1));
+    let said = world.outcome().sentence();
+    assert!(said.contains("prompts.budget_tokens"), "{said}");
+}
+
+#[test]
+fn the_same_refusal_twice_parks_the_task() {
+    let world = World::run(dag(), 1, &[ends(EndClass::Refusal), ends(EndClass::Refusal)]);
+    assert_eq!((world.statuses(), world.ended_as()), (vec!["waiting"], "Blocked"));
 }

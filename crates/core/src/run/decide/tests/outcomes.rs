@@ -158,7 +158,10 @@ fn the_budget_stops_the_run_and_not_the_last_task() {
     assert_eq!(world.ended_as(), "BudgetReached");
     assert_eq!(
         world.outcome().reason,
-        StopReason::Budget { what: "tokens for this run: 100 of 100".to_owned() }
+        StopReason::Budget {
+            what: "tokens for this run: 100 of 100".to_owned(),
+            budget: Some(crate::run::Allowance::Tokens)
+        }
     );
 }
 

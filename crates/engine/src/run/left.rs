@@ -1,0 +1,78 @@
+//! Tasks that the loop will not take up by itself: they failed or wait for the user, in this run or in an
+//! earlier one. The outcome names them, so that no run calls a plan done that is not.
+
+use ralph_core::records::LogKind;
+use ralph_core::run::{LeftTask, Survey};
+use ralph_core::task::{Status, StatusFilter, Task};
+
+use super::crew::{Crew, Failed};
+use crate::ports::{Filter, Scope, Store, StoreError};
+
+/// So many are named.
+const MOST: usize = 20;
+
+impl Crew {
+    /// The survey with the tasks that failed or wait.
+    pub(super) fn with_left(&self, survey: Survey) -> Result<Survey, Failed> {
+        if survey.counts.failed + survey.counts.waiting == 0 {
+            return Ok(survey);
+        }
+        let scope = match &self.setup.plan {
+            Some(plan) => Scope::Plan(plan.key()),
+            None => self.setup.scope.clone(),
+        };
+        let left = left(self.store().as_mut(), &scope)?;
+        Ok(Survey { left, ..survey })
+    }
+}
+
+fn left(store: &mut dyn Store, scope: &Scope) -> Result<Vec<LeftTask>, StoreError> {
+    let filter = Filter {
+        statuses: vec![StatusFilter::Stored(Status::Failed), StatusFilter::Stored(Status::Waiting)],
+        feature: match scope {
+            Scope::Feature(name) => Some(name.clone()),
+            _ => None,
+        },
+        reference: match scope {
+            Scope::Plan(key) => Some(key.clone()),
+            _ => None,
+        },
+        ..Filter::default()
+    };
+    let tasks = store.list(&filter)?;
+    let of_scope = |task: &Task| match scope {
+        Scope::Task(id) => task.id == *id,
+        _ => true,
+    };
+    // A parent fails with its parts, which say why.
+    let leaves = tasks.iter().filter(|task| task.standing.children == 0 && of_scope(task));
+    leaves
+        .take(MOST)
+        .map(|task| {
+            Ok(LeftTask {
+                id: task.id.clone(),
+                title: task.title.to_string(),
+                status: task.status,
+                reason: reason(store, task)?,
+            })
+        })
+        .collect()
+}
+
+/// Why it failed or waits, in the words of whoever decided that.
+fn reason(store: &mut dyn Store, task: &Task) -> Result<String, StoreError> {
+    if let (Status::Failed, Some(reason)) = (task.status, &task.reason) {
+        return Ok(reason.clone());
+    }
+    let log = store.log(&task.id)?;
+    let told = log.iter().rev().find(|entry| {
+        matches!(entry.kind, LogKind::Note | LogKind::Failed | LogKind::Retry | LogKind::Asked)
+    });
+    Ok(match told {
+        Some(entry) if entry.kind == LogKind::Asked => {
+            format!("{} (answer with: ralph answer)", entry.text.trim())
+        }
+        Some(entry) => entry.text.clone(),
+        None => String::new(),
+    })
+}
