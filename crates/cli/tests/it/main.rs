@@ -15,6 +15,7 @@ mod concurrency;
 mod config;
 mod demo;
 mod doctor;
+mod documented;
 mod faults;
 mod features;
 mod hooks;

@@ -1,0 +1,401 @@
+//! Every command in README.md, CONTRIBUTING.md and docs/ is one that works: all arguments are understood, and
+//! each block is run in a repository that has what it is about. What cannot be run here is listed with a reason.
+
+mod extract;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use ralph_testkit::TestEnv;
+
+use crate::looping::{project, say, session, sh, write};
+use extract::{Block, Typed, blocks, spans};
+
+/// What is not run here. Its arguments are checked all the same.
+const NOT_RUN: [(&str, &str); 11] = [
+    ("cargo ", "builds ralph itself"),
+    ("./check", "is what runs these tests"),
+    ("tools/", "is run by ./check --full"),
+    ("ralph demo --color always", "draws the picture of the README; `demo` has its own tests"),
+    ("sqlite3 .ralph/progress.db .recover", "not every sqlite3 is built with it"),
+    ("ralph logs -f", "follows a run that goes on: `looking`"),
+    ("ralph status --watch", "follows a run that goes on: `looking`"),
+    ("ralph pause", "needs a run that goes on: `looping::people`"),
+    ("ralph resume", "needs a run that goes on: `looping::people`"),
+    ("ralph cancel", "needs a run that goes on: `looping::people`"),
+    ("ralph doctor", "looks for a login: `doctor`"),
+];
+
+/// Exit codes other than 0 that are right for what is shown.
+const CODES: [(&str, i32, &str); 2] = [
+    (
+        "ralph feature create login --answer \"Links are good for ten minutes\"",
+        7,
+        "the agent asks a second time",
+    ),
+    (
+        "ralph task fail parse --reason \"the tests are red\"",
+        2,
+        "the line before it in the README has done the task: it is one or the other",
+    ),
+];
+
+/// Words in commands that stand for something else, and what is there in its place.
+const PLACEHOLDERS: [(&str, &str); 6] = [
+    (" ID", " parse"),
+    (" N", " 2"),
+    (" FILE", " prompt.md"),
+    (" NAME", " login"),
+    ("<branch>", "main"),
+    (" … ", " A "),
+];
+
+/// What a block needs that is not in its page: commands that come first, and blocks of the page before it.
+struct Needs {
+    page: &'static str,
+    block: usize,
+    after: &'static [usize],
+    first: &'static str,
+}
+
+const fn needs(
+    page: &'static str,
+    block: usize,
+    after: &'static [usize],
+    first: &'static str,
+) -> Needs {
+    Needs { page, block, after, first }
+}
+
+const NEEDS: &[Needs] = &[
+    needs("docs/cassette.md", 0, &[], "ralph task add A --id a"),
+    needs("docs/sandbox.md", 0, &[], "ralph task add A --id a"),
+    needs("README.md", 2, &[1], ""),
+    needs("README.md", 5, &[], "ralph task add Parse --id parse"),
+    needs(
+        "docs/branches.md",
+        0,
+        &[],
+        "printf '## Branch: login\\nGoal: Log in\\n\\n- [ ] Form\\n' > IMPLEMENTATION_PLAN.md; git add -A; git commit -qm plan",
+    ),
+    needs(
+        "docs/features.md",
+        1,
+        &[],
+        "cp $NOTES/ask.jsonl $NOTES/spec.jsonl; ralph feature create login --interview x",
+    ),
+    needs(
+        "docs/loop.md",
+        0,
+        &[],
+        "mkdir docs; cp $NOTES/progress.md docs/; cp $NOTES/branches.md IMPLEMENTATION_PLAN.md; git add -A; git commit -qm plan; ralph task add A --id t-2kq7m3ab; ralph feature create login; echo Login. > .ralph/features/login/spec.md; echo Steps. > .ralph/features/login/plan.md; ralph task add B --feature login",
+    ),
+    needs(
+        "docs/loop.md",
+        1,
+        &[],
+        "ralph task add A --id asks; cp $NOTES/question.jsonl $NOTES/work.jsonl; ralph build --once; cp $NOTES/worked.jsonl $NOTES/work.jsonl; rm -f $NOTES/work.jsonl.cursor",
+    ),
+    needs("docs/loop.md", 2, &[], "ralph task add A --id parse"),
+    needs(
+        "docs/interchange.md",
+        0,
+        &[],
+        "mkdir docs .beads; cp $NOTES/progress.md docs/plan.md; cp $NOTES/prd.json .; ralph task add A --id a; ralph export beads > plan.txt",
+    ),
+    needs("docs/interchange.md", 1, &[], "cp $NOTES/prd.json ."),
+    needs("docs/init.md", 0, &[], "ralph init"),
+    needs("docs/journal.md", 0, &[], "ralph task add A --id a; ralph build --once"),
+    needs("docs/store.md", 0, &[], "ralph task add A --id a"),
+    needs("docs/tasks.md", 0, &[], "ralph task add A --id parse"),
+    needs("docs/tasks.md", 1, &[], "ralph task add D --id d; ralph task add E --id e --deps d"),
+    needs(
+        "docs/tasks.md",
+        2,
+        &[],
+        "ralph task add A --id parse; RALPH_AGENT_ID=ada ralph task claim parse",
+    ),
+    needs("docs/tasks.md", 3, &[], "ralph task add A --id parse; ralph task claim parse"),
+    needs("docs/tasks.md", 5, &[4], ""),
+    needs("docs/tasks.md", 6, &[4], ""),
+    needs("docs/tasks.md", 7, &[4], ""),
+    needs("docs/tasks.md", 8, &[4], ""),
+    needs("docs/tasks.md", 9, &[4], ""),
+    needs("docs/tasks.md", 10, &[4], ""),
+    needs("docs/tasks.md", 11, &[4], ""),
+    needs("docs/tasks.md", 12, &[4, 11], ""),
+    needs("docs/tasks.md", 13, &[4, 11, 12], ""),
+    needs("docs/tasks.md", 16, &[], "cp $NOTES/synced.jsonl plan.jsonl"),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Every page with commands: its name and text. The help pages have their own test.
+fn pages() -> Vec<(String, String)> {
+    let mut names = vec!["README.md".to_owned(), "CONTRIBUTING.md".to_owned()];
+    let mut docs: Vec<String> = std::fs::read_dir(root().join("docs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".md") && name != "cli.md")
+        .map(|name| format!("docs/{name}"))
+        .collect();
+    docs.sort();
+    names.extend(docs);
+    let read = |name: String| {
+        let text = std::fs::read_to_string(root().join(&name)).unwrap();
+        (name, text)
+    };
+    names.into_iter().map(read).collect()
+}
+
+/// A repository with an agent that plays what each command is about.
+fn world() -> TestEnv {
+    let mut env = project(&[]);
+    env.set("RALPH_AGENT_NAME", "script").set("EDITOR", "true");
+    std::fs::write(env.note("prelude.sh"), include_str!("prelude.sh")).unwrap();
+    let tick = sh(
+        "echo $$ $(date +%N) >> work.txt; for plan in *.md docs/*.md; do [ -e $plan ] && sed -i '0,/- \\[ \\]/s//- [x]/' $plan; done; true",
+    );
+    let work = session(&[tick, say("<task-done>{id}</task-done>")]);
+    let ends = say("<promise>Tastes Like Burning.</promise>");
+    let branches = "# Plan\n\n## Branch: login\nGoal: Log in\n\n- [ ] Form\n\n## Branch: search\nGoal: Search\n\n- [ ] Index\n";
+    let spec =
+        session(&[write(".ralph/features/login/spec.md", "Log in by mail.\n"), say("Done.")]);
+    let asks = say("<question>How long?</question>");
+    let sessions = [
+        ("work", vec![work.clone(); 40]),
+        ("worked", vec![work; 40]),
+        (
+            "plan",
+            vec![
+                session(&[
+                    write("implementation_plan.md", "# Plan\n\n- [ ] One\n- [ ] Two\n"),
+                    ends.clone()
+                ]);
+                4
+            ],
+        ),
+        ("branches", vec![session(&[write("IMPLEMENTATION_PLAN.md", branches), ends]); 4]),
+        ("spec", vec![spec.clone(); 4]),
+        ("ask", vec![asks.clone(), asks.clone(), spec]),
+        ("question", vec![asks]),
+        (
+            "feature",
+            vec![session(&[write(".ralph/features/login/plan.md", "1. Form\n"), say("Done.")]); 4],
+        ),
+        (
+            "propose",
+            vec![session(&[sh("ralph task add Form --id login/form"), say("Proposed.")]); 4],
+        ),
+    ];
+    for (name, list) in sessions {
+        let text: String =
+            list.iter().map(|session| format!("{{\"do\":\"session\"}}\n{session}\n")).collect();
+        std::fs::write(env.note(&format!("{name}.jsonl")), text).unwrap();
+    }
+    let progress =
+        "# Progress: x\n\n## Status\n\nIN_PROGRESS\n\n## Tasks\n\n- [ ] One\n- [ ] Two\n";
+    let prd = r#"{"project":"p","userStories":[{"id":"US-1","title":"A","description":"d","acceptanceCriteria":[],"priority":1,"passes":false},{"id":"US-2","title":"B","description":"d","acceptanceCriteria":[],"priority":2,"passes":false,"owner":"x"}]}"#;
+    let plan = "{\"id\":\"login/01\",\"t\":\"A\",\"spec\":\"login.md\"}\n{\"id\":\"login/02\",\"t\":\"B\",\"spec\":\"login.md\"}\n{\"id\":\"login/03\",\"t\":\"C\",\"spec\":\"login.md\"}\n";
+    for (name, text) in [
+        ("progress.md", progress),
+        ("branches.md", branches),
+        ("prd.json", prd),
+        ("synced.jsonl", plan),
+    ] {
+        std::fs::write(env.note(name), text).unwrap();
+    }
+    env.write("prompt.md", "Write a file.\n");
+    env.write("specs/one.md", "# One\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "given"]);
+    env
+}
+
+/// Runs a script of bash in the repository; `ralph` is the one under test.
+fn bash(env: &TestEnv, script: &str) -> Output {
+    // As a loop, so that the environment is that of one.
+    let call = env.command(&["build"]);
+    let mut command = Command::new("bash");
+    command.args(["-c", &format!(". $NOTES/prelude.sh\n{script}")]).env_clear();
+    command.envs(call.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.env("RALPH_BINARY", crate::RALPH).env("NOTES", env.note(""));
+    command.current_dir(env.repo()).stdin(Stdio::null()).output().unwrap()
+}
+
+/// The command with something in place of its placeholders.
+fn filled(text: &str) -> String {
+    let open = format!("{text} ");
+    let filled = PLACEHOLDERS.iter().fold(open, |text, (from, to)| {
+        text.replace(&format!("{} ", from.trim_end()), &format!("{} ", to.trim_end()))
+    });
+    filled.trim_end().replace("\"…\"", "\"yes\"").replace('…', "x")
+}
+
+/// What the arguments of these commands are found guilty of.
+fn not_understood(env: &TestEnv, commands: &[Typed]) -> Vec<String> {
+    let calls = env.note("calls");
+    let mut wrong = vec![];
+    for command in commands.iter().filter(|command| command.text.contains("ralph ")) {
+        let _ = std::fs::remove_file(&calls);
+        let ran = bash(env, &format!("only_parsed\n{}", filled(&command.text)));
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        let called = std::fs::read(&calls).unwrap_or_default();
+        let elsewhere = command.text.contains("ralph-") || command.text.contains("debug/ralph");
+        if said.contains("error:") || (called.is_empty() && !elsewhere) {
+            wrong.push(format!("{}: {}: {said}", command.line, command.text));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn the_arguments_of_every_command_in_the_pages_are_understood() {
+    let env = world();
+    // Files that commands read, and the folder of one that they write.
+    for (from, to) in [("prd.json", "prd.json"), ("synced.jsonl", "plan.jsonl")] {
+        std::fs::copy(env.note(from), env.repo().join(to)).unwrap();
+    }
+    env.write(".beads/issues.jsonl", "");
+    let mut seen = 0;
+    let mut known = BTreeSet::new();
+    for (name, text) in pages() {
+        let in_blocks = blocks(&text).into_iter().flat_map(|block| block.commands);
+        let mut commands: Vec<Typed> = in_blocks.chain(spans(&text)).collect();
+        // The same words are the same call, wherever they stand.
+        commands.retain(|command| known.insert(command.text.clone()));
+        seen += commands.len();
+        assert_eq!(not_understood(&env, &commands), [""; 0], "{name}");
+    }
+    assert!(seen > 120, "only {seen} commands were found");
+}
+
+#[test]
+fn a_command_that_there_is_not_is_noticed() {
+    let env = world();
+    for (text, so) in [
+        ("ralph build --once", true),
+        ("ralph task list | head", true),
+        ("export X=$(ralph task agent register)", true),
+        ("ralph build --no-such-flag", false),
+        ("ralph nosuchcommand", false),
+        ("ralph task nosuchcommand", false),
+        ("ralph run -J 4", false),
+        ("X=$(ralph task agent regster)", false),
+        ("ralph status one too many", false),
+    ] {
+        let command = Typed { line: 1, text: text.to_owned(), shown: vec![] };
+        assert_eq!(not_understood(&env, &[command]).is_empty(), so, "{text}");
+    }
+}
+
+fn is_run(command: &Typed) -> bool {
+    !NOT_RUN.iter().any(|(text, _)| command.text.starts_with(text))
+}
+
+/// A script that runs these commands and says what came of each in the file `codes`.
+fn script(commands: &[&Typed]) -> String {
+    let mut script = String::new();
+    for (index, command) in commands.iter().enumerate() {
+        let text = filled(&command.text);
+        // A question's name is made up anew each time.
+        let text = text.replace("q-5ohb2kdx", "$(ralph answer | grep -o 'q-[a-z0-9]*' | head -1)");
+        script.push_str(&format!(
+            "{text} 2> $NOTES/said.{index}\necho $? >> $NOTES/codes; cat $NOTES/said.{index} >&2\n"
+        ));
+    }
+    script
+}
+
+/// Runs a block where it belongs; what went wrong.
+fn run_block(page: &str, all: &[Block], number: usize) -> Vec<String> {
+    let commands: Vec<&Typed> = all[number].commands.iter().filter(|c| is_run(c)).collect();
+    if commands.is_empty() {
+        return vec![];
+    }
+    let env = world();
+    let needs = NEEDS.iter().find(|needs| needs.page == page && needs.block == number);
+    if let Some(needs) = needs {
+        let before: Vec<&Typed> = needs.after.iter().flat_map(|n| &all[*n].commands).collect();
+        let before: Vec<&Typed> = before.into_iter().filter(|command| is_run(command)).collect();
+        bash(&env, &format!("{}\n{}", script(&before), needs.first));
+        let _ = std::fs::remove_file(env.note("codes"));
+    }
+    let ran = bash(&env, &script(&commands));
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    let codes = std::fs::read_to_string(env.note("codes")).unwrap_or_default();
+    let codes: Vec<i32> = codes.lines().map(|code| code.parse().unwrap()).collect();
+    assert_eq!(codes.len(), commands.len(), "{page}: {said}");
+    let mut wrong = vec![];
+    for (index, (command, code)) in commands.iter().zip(codes).enumerate() {
+        let Typed { line, text, shown } = command;
+        let said = std::fs::read_to_string(env.note(&format!("said.{index}"))).unwrap();
+        let expected = CODES.iter().find(|(known, ..)| text == known).map_or(0, |row| row.1);
+        let right = match shown.first().filter(|first| first.starts_with("error:")) {
+            Some(error) => code != 0 && said.starts_with(error.as_str()),
+            None => code == expected && !said.contains("panicked"),
+        };
+        if !right {
+            wrong.push(format!("{page}:{line}: {text}\nexit code {code}: {said}"));
+        }
+    }
+    wrong
+}
+
+/// Every block of a page works.
+fn runs(page: &str) {
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    let all = blocks(&text);
+    let wrong: Vec<String> =
+        (0..all.len()).flat_map(|number| run_block(page, &all, number)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+macro_rules! pages {
+    ($($test:ident: $page:literal,)*) => {
+        $(#[test] fn $test() { runs($page); })*
+        /// The pages whose blocks are run.
+        const RUN: &[&str] = &[$($page),*];
+    };
+}
+
+pages! {
+    readme: "README.md",
+    contributing: "CONTRIBUTING.md",
+    list_of_pages: "docs/README.md",
+    branches: "docs/branches.md",
+    cassette: "docs/cassette.md",
+    doctor: "docs/doctor.md",
+    faults: "docs/faults.md",
+    features: "docs/features.md",
+    fuzzing: "docs/fuzzing.md",
+    init: "docs/init.md",
+    interchange: "docs/interchange.md",
+    journal: "docs/journal.md",
+    loops: "docs/loop.md",
+    sandbox: "docs/sandbox.md",
+    store: "docs/store.md",
+    tasks: "docs/tasks.md",
+}
+
+#[test]
+fn every_page_with_a_block_of_commands_is_run() {
+    for (name, text) in pages() {
+        assert_eq!(RUN.contains(&name.as_str()), !blocks(&text).is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn what_is_listed_as_not_run_is_in_a_page() {
+    let all: Vec<Typed> = pages()
+        .iter()
+        .flat_map(|(_, text)| blocks(text))
+        .flat_map(|block| block.commands)
+        .collect();
+    for (text, reason) in NOT_RUN {
+        assert!(all.iter().any(|command| command.text.starts_with(text)), "{text} ({reason})");
+    }
+}
