@@ -48,6 +48,7 @@ use ralph_engine::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, sup
 use ralph_engine::project::Project;
 use ralph_engine::prompts::Template;
 use ralph_engine::run::place::{RunLogs, WorktreeLock, private_file};
+use ralph_engine::run::state_file::{Record, Request};
 use ralph_engine::run::{GateRules, PromptStyle, Prompting, Setup, run};
 use ralph_engine::socket::{Call, Desk, Reply, Seat};
 use ralph_engine::store::SqliteStore;
@@ -240,7 +241,8 @@ fn setup(repo: &Path, program: &Path) -> Setup {
         vcs: Arc::new(Changing::default()),
         logs: RunLogs::create(&repo.join(".ralph/logs"), clock::now()).unwrap(),
         keep_raw: true,
-        state_path: project.ralph_dir().join("state.toml"),
+        record: Record::of(None, &project, "build"),
+        request: Request::default(),
         runtime: Some(repo.to_owned()),
         ralph: RALPH.into(),
         desk: Arc::new(Nobody),

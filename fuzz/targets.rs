@@ -149,7 +149,7 @@ fn agents(bytes: &[u8]) {
 fn state(bytes: &[u8]) {
     use ralph_engine::run::state_file::StateFile;
     let Ok(read) = toml::from_str::<StateFile>(&lossy(bytes)) else { return };
-    let _ = read.resume("build");
+    let _ = (read.resume(vec![]), read.budget_left());
     let text = toml::to_string(&read).expect("a state is TOML");
     assert_eq!(toml::from_str::<StateFile>(&text).ok(), Some(read));
 }

@@ -18,6 +18,8 @@ pub(crate) struct Environment {
     pub(crate) ralph: Vec<(String, String)>,
     /// Where the user's own config lies.
     pub(crate) user_config: Option<PathBuf>,
+    /// Where programs keep what they remember of the user's work.
+    pub(crate) state_home: Option<PathBuf>,
     /// The user's home, for shorter paths.
     pub(crate) home: Option<PathBuf>,
     /// Where the user's sockets belong.
@@ -64,6 +66,10 @@ impl Environment {
             .map(PathBuf::from)
             .filter(|path| path.is_absolute())
             .or_else(|| home.as_ref().map(|home| home.join(".config")));
+        let state_home = text("XDG_STATE_HOME")
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+            .or_else(|| home.as_ref().map(|home| home.join(".local").join("state")));
         let ralph = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(name, _)| name.starts_with("RALPH_"))
@@ -73,6 +79,7 @@ impl Environment {
             all: std::env::vars_os().collect(),
             ralph,
             user_config: config_home.map(|folder| folder.join("ralph").join("config.toml")),
+            state_home,
             home,
             runtime_dir: text("XDG_RUNTIME_DIR").map(PathBuf::from),
             user: text("USER").or_else(|| text("LOGNAME")),

@@ -29,6 +29,8 @@ pub(crate) struct Context<'a> {
     config: OnceCell<Config>,
     /// What the flags of the command set.
     flags: Flags,
+    /// What the flags of the interrupted run set that the command goes on with.
+    resumed: Vec<(String, String)>,
     /// The user has seen the warnings about the settings.
     warned: bool,
     /// What is strange about the programs of agents, asked once each.
@@ -58,6 +60,7 @@ impl<'a> Context<'a> {
             project,
             config,
             flags: Flags::default(),
+            resumed: vec![],
             warned: false,
             odd_agents,
             boxed,
@@ -81,6 +84,7 @@ impl<'a> Context<'a> {
             project: project.into(),
             config: config.into(),
             flags: Flags::default(),
+            resumed: vec![],
             warned: true,
             odd_agents: RefCell::default(),
             boxed: RefCell::default(),
@@ -124,6 +128,12 @@ impl<'a> Context<'a> {
             self.flags = flags;
             self.config.take();
         }
+    }
+
+    /// Goes on with the settings of an interrupted run: over the files, below the flags of this command.
+    pub(crate) fn go_on_with(&mut self, settings: Vec<(String, String)>) {
+        self.resumed = settings;
+        self.config.take();
     }
 
     /// The settings in force. Warnings are told once.
@@ -170,7 +180,8 @@ impl<'a> Context<'a> {
             },
         };
         let env = self.environment.ralph.clone();
-        Ok(Sources { user, repo, env, set: self.global.set.clone(), flags: self.flags.clone() })
+        let (resumed, flags) = (self.resumed.clone(), self.flags.clone());
+        Ok(Sources { user, repo, env, resumed, set: self.global.set.clone(), flags })
     }
 
     fn short(&self, path: &Path) -> PathBuf {

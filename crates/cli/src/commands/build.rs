@@ -119,7 +119,7 @@ pub(super) fn go(
     (args, jobs): (&LoopArgs, &JobArgs),
     context: &mut Context<'_>,
 ) -> Done {
-    let options = RunOptions { once: args.limits.once, ..options };
+    let options = RunOptions { once: args.limits.once, new: args.limits.new, ..options };
     refuse_inside_a_session(context)?;
     context.lay(flags::of_loop(sessions, args, jobs, "prompts.build", &context.folder())?);
     match args.dry_run {

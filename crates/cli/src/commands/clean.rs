@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::init::{UNTOUCHED_GO, is_as_written};
 use crate::error::{CliError, Done, quoted};
+use crate::launch;
 use crate::wire::{Context, out_of_reach};
 
 /// Remove what ralph left: the state of the last run, unchanged prompts, worktrees
@@ -72,7 +73,7 @@ pub(crate) fn cmd_clean(args: &CleanArgs, context: &mut Context<'_>) -> Done {
     project.check_ours()?;
     let mut done = Vec::new();
     let _locks = no_run(&project, args.worktrees, args.dry_run)?;
-    clean_state(&project, args.dry_run, &mut done)?;
+    clean_state(&project, args.dry_run, context, &mut done)?;
     if args.worktrees {
         clean_worktrees(&project, args.dry_run, context, &mut done)?;
     }
@@ -114,7 +115,19 @@ fn busy(pid: &str) -> CliError {
         .hint("end it first: ralph cancel")
 }
 
-fn clean_state(project: &Project, dry: bool, done: &mut Vec<Cleaned>) -> Done {
+fn clean_state(
+    project: &Project,
+    dry: bool,
+    context: &Context<'_>,
+    done: &mut Vec<Cleaned>,
+) -> Done {
+    for mode in ["build", "plan"] {
+        // The next run starts over. The readable copy is the one that people see.
+        let record = launch::run_record(context, project, mode);
+        if let Some(kept) = record.kept.filter(|kept| !dry && kept.exists()) {
+            remove_file(&kept)?;
+        }
+    }
     let path = project.worktree.join(".ralph").join("state.toml");
     if path.symlink_metadata().is_err() {
         return Ok(());

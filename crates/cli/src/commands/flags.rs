@@ -71,6 +71,9 @@ pub(super) struct LimitArgs {
     /// One session, then stop
     #[arg(long)]
     pub(super) once: bool,
+    /// Start over: do not go on with an interrupted run
+    #[arg(long)]
+    pub(super) new: bool,
     /// Maximum number of sessions
     #[arg(long, value_name = "N", conflicts_with = "unlimited")]
     max_iterations: Option<u32>,

@@ -1,13 +1,12 @@
 //! `ralph loop`: the loop over the branches of a plan.
 
 use clap::{Args, ValueEnum};
-use ralph_engine::run::state_file;
 
 use super::build::go;
 use super::flags::{LaneArgs, LoopArgs};
 use super::plan;
 use crate::error::Done;
-use crate::launch::RunOptions;
+use crate::launch::{self, RunOptions};
 use crate::wire::Context;
 
 /// Write a plan of branches, or build all of its branches side by side
@@ -55,11 +54,7 @@ pub(crate) fn cmd_loop(args: &LoopCommandArgs, context: &mut Context<'_>) -> Don
     }
 }
 
-/// What the state of this worktree says was interrupted; building when it says nothing.
+/// What was interrupted in this worktree; building when nothing was.
 fn interrupted(context: &Context<'_>) -> Result<LoopMode, crate::error::CliError> {
-    let path = context.project()?.worktree.join(".ralph").join("state.toml");
-    // A state that cannot be read is told by the run itself.
-    let left = state_file::read(&path).ok().flatten();
-    let plans = left.is_some_and(|left| !left.finished && left.mode == "plan");
-    Ok(if plans { LoopMode::Plan } else { LoopMode::Build })
+    Ok(if launch::was_planning(context)? { LoopMode::Plan } else { LoopMode::Build })
 }

@@ -47,8 +47,8 @@ fn start(
 ) -> Done {
     refuse_inside_a_session(context)?;
     context.lay(of_limits(sessions, limits, session, "prompts.plan", &context.folder())?);
-    let options =
-        RunOptions { mode: Mode::Plan, branches, once: limits.once, ..RunOptions::default() };
+    let (once, new) = (limits.once, limits.new);
+    let options = RunOptions { mode: Mode::Plan, branches, once, new, ..RunOptions::default() };
     launch::launch(&options, context)
 }
 

@@ -45,6 +45,8 @@ pub struct Sources {
     pub repo: Option<(PathBuf, String)>,
     /// The environment; names that do not begin with `RALPH_` are skipped.
     pub env: Vec<(String, String)>,
+    /// The settings that the flags of an interrupted run gave, where this one goes on with it.
+    pub resumed: Vec<(String, String)>,
     /// `key=value`, as given to `--set`. Later ones win.
     pub set: Vec<String>,
     /// What the other flags of the command set. They win over `--set`.
@@ -103,6 +105,9 @@ impl Config {
             config.lay_file(path, text, Owner::Repo, &mut warnings)?;
         }
         config.lay_env(sources.env, &mut warnings)?;
+        for (key, text) in &sources.resumed {
+            config.lay_resumed(key, text)?;
+        }
         for pair in &sources.set {
             config.lay_pair(pair)?;
         }
@@ -153,20 +158,25 @@ impl Config {
                 format!("`{key}` is ignored: your own config says what may be reached; {REMEDY}")
             });
         }
-        let looser = match (&wanted, &now) {
+        self.is_looser(key, value).then(|| {
+            format!(
+                "`{key} = {wanted}` is ignored: the repo's file may only raise it from {now}; {REMEDY}"
+            )
+        })
+    }
+
+    /// Whether a value protects the user less than what holds so far.
+    pub(super) fn is_looser(&self, key: &str, value: &Value) -> bool {
+        match (&value.view(), &self.view(key)) {
             (View::Text(wanted), View::Text(now)) if key.starts_with("sandbox.limits.") => {
                 let size = |text: &str| super::value::size(text).unwrap_or(u64::MAX);
                 size(wanted) > size(now)
             }
             (View::Text(wanted), View::Text(now)) => rank(wanted) < rank(now),
             (View::Whole(wanted), View::Whole(now)) => wanted > now,
+            (View::List(wanted), View::List(now)) => wanted != now,
             _ => false,
-        };
-        looser.then(|| {
-            format!(
-                "`{key} = {wanted}` is ignored: the repo's file may only raise it from {now}; {REMEDY}"
-            )
-        })
+        }
     }
 
     fn lay_env(
@@ -214,6 +224,14 @@ impl Config {
         };
         let key = names::unalias(key.trim());
         self.lay_flag("--set", key, text)
+    }
+
+    /// A setting that is refused now has no say: the run goes on without it.
+    fn lay_resumed(&mut self, key: &str, text: &str) -> Result<(), ConfigError> {
+        let Some(setting) = names::find(key) else { return Ok(()) };
+        let value = plain(setting, key, text, "the interrupted run")?;
+        self.held.insert(key.to_owned(), (value, Origin::Resumed));
+        Ok(())
     }
 
     fn lay_flag(&mut self, name: &'static str, key: &str, text: &str) -> Result<(), ConfigError> {

@@ -8,7 +8,8 @@ use std::time::Duration;
 use super::gates::Gate;
 use super::names;
 use super::place::Place;
-use super::value::{self, Value, View};
+use super::settings::Reach;
+use super::value::{self, Given, Value, View};
 
 /// Where a value comes from. Displays as the place to go to for changing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub enum Origin {
     Repo(Place),
     /// This environment variable.
     Env(String),
+    /// A flag of the interrupted run that this one goes on with.
+    Resumed,
     /// This flag.
     Flag(&'static str),
 }
@@ -33,6 +36,7 @@ impl Origin {
             Self::User(_) => "user",
             Self::Repo(_) => "repo",
             Self::Env(_) => "env",
+            Self::Resumed => "resumed",
             Self::Flag(_) => "flag",
         }
     }
@@ -46,6 +50,7 @@ impl fmt::Display for Origin {
                 write!(f, "{}:{}", place.path.display(), place.line)
             }
             Self::Env(name) => f.write_str(name),
+            Self::Resumed => f.write_str("the interrupted run"),
             Self::Flag(name) => f.write_str(name),
         }
     }
@@ -160,6 +165,36 @@ impl Config {
     /// Whether a flag of this call sets it.
     pub fn by_flag(&self, key: &str) -> bool {
         matches!(self.origin(key), Origin::Flag(_))
+    }
+
+    /// What the flags of this call, or of the run that it goes on with, set; written as for `--set`.
+    pub fn asked_for(&self) -> BTreeMap<String, String> {
+        let asked = |origin: &Origin| matches!(origin, Origin::Flag(_) | Origin::Resumed);
+        let asked = self.held.iter().filter(|(_, (_, origin))| asked(origin));
+        asked.map(|(key, (value, _))| (key.clone(), value.view().plain())).collect()
+    }
+
+    /// Why a setting of an interrupted run does not count now: nothing where a flag of this call wins, and
+    /// a sentence where it would loosen what protects the user.
+    pub fn refuses_resumed(&self, key: &str, text: &str) -> Option<Option<String>> {
+        if self.by_flag(key) {
+            return Some(None);
+        }
+        let again = || {
+            format!(
+                "`{key} = {text}` of the interrupted run is not taken over; to go on with it: --set {key}={text}"
+            )
+        };
+        match names::find(key) {
+            None => Some(Some(format!("`{key}` of the interrupted run is no setting any more"))),
+            Some(setting) if setting.reach == Reach::UserOnly => Some(Some(again())),
+            Some(setting) if setting.reach == Reach::RaiseOnly => {
+                let value = setting.read(&Given::Plain(text));
+                let looser = value.map_or(true, |value| self.is_looser(key, &value));
+                looser.then(|| Some(again()))
+            }
+            Some(_) => None,
+        }
     }
 
     /// Every setting with its value, in the order of the table.

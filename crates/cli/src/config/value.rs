@@ -81,6 +81,16 @@ impl View<'_> {
     }
 }
 
+impl View<'_> {
+    /// The same value as it is written for `--set`.
+    pub fn plain(&self) -> String {
+        match self {
+            Self::Text(text) => (*text).to_owned(),
+            other => other.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for View<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

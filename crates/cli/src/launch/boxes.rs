@@ -150,6 +150,8 @@ pub(crate) fn house(
         hidden.push(name.into());
     }
     hidden.extend(environment.user_config.clone());
+    // What earlier runs were asked for, and what is left of their limits.
+    hidden.extend(environment.state_home.as_ref().map(|home| home.join("ralph")));
     // The sockets of other sessions, and those by which people stop runs.
     let runtime = environment.all.iter().find(|(name, _)| name == "XDG_RUNTIME_DIR");
     hidden.extend(runtime.map(|(_, folder)| Path::new(folder).join("ralph")));

@@ -9,6 +9,7 @@
 //! | `gates` | which gates are in force |
 //! | `prompt` | template, feature texts, skills |
 //! | `publish` | where the branch of a run goes |
+//! | `resume` | what is the same as in an interrupted run, and what is left of its limits |
 //! | `source` | the plan file or the store, and the preset that goes with it |
 //! | `feature` | runs for the texts and the tasks of a feature |
 //! | `worktrees` | where tasks of the store work that run side by side |
@@ -28,6 +29,7 @@ mod notify;
 mod policy;
 mod prompt;
 mod publish;
+mod resume;
 mod source;
 mod worktrees;
 
@@ -45,7 +47,7 @@ use ralph_engine::ports::{GitError, Peek, Scope, Store, StoreError};
 use ralph_engine::process::Watch;
 use ralph_engine::project::Project;
 use ralph_engine::run::place::{LockError, RunLogs, WorktreeLock};
-use ralph_engine::run::{self, PromptStyle, RunError, Setup, VerifierSetup, crash, state_file};
+use ralph_engine::run::{self, PromptStyle, RunError, Setup, VerifierSetup, crash};
 use ralph_engine::store::SqliteStore;
 use ralph_engine::vcs::{self, GitVcs};
 use ralph_ui::tasks::{self, Kv};
@@ -62,6 +64,7 @@ pub(crate) use display::{Shown, options as display_options};
 pub(crate) use feature::{FeatureWork, Stage};
 pub(crate) use notify::wished as wished_notifiers;
 pub(crate) use policy::sessions_for_texts;
+pub(crate) use resume::{Interrupted, record as run_record, was_planning};
 use source::Source;
 
 pub(crate) use gates::{InForce, in_force};
@@ -119,6 +122,10 @@ pub(crate) struct RunOptions {
     pub(crate) by_target: bool,
     /// One session, whatever the limit is.
     pub(crate) once: bool,
+    /// Start over, whatever was interrupted.
+    pub(crate) new: bool,
+    /// The run that this one goes on with.
+    pub(crate) interrupted: Option<Box<Interrupted>>,
     /// The command is spelled so that it is about branches.
     pub(crate) branches: bool,
     /// Only this branch.
@@ -183,6 +190,7 @@ impl Plan {
 
 /// Runs the loop to its end.
 pub(crate) fn launch(options: &RunOptions, context: &mut Context<'_>) -> Done {
+    let options = &resume::take_up(options, context)?;
     if let Some(plan) = branches(options, context)? {
         arm(context)?;
         return lanes::launch(options, &plan, context);
@@ -237,6 +245,7 @@ fn branches(options: &RunOptions, context: &mut Context<'_>) -> Result<Option<Pl
 
 /// Says what a run would do, and does nothing.
 pub(crate) fn rehearse(options: &RunOptions, context: &mut Context<'_>) -> Done {
+    let options = &resume::take_up(options, context)?;
     if let Some(plan) = branches(options, context)? {
         return lanes::rehearse(options, &plan, context);
     }
@@ -262,16 +271,13 @@ fn plan(
     };
     source::check_jobs(options, &config, preset)?;
     let scope = scope(&options.target, store)?;
-    let state_path = state_path(&project);
-    let left = state_file::read(&state_path).map_err(|error| {
-        CliError::failed(format!("{} cannot be read: {error}", state_path.display()))
-            .hint(format!("if it is not needed: rm {}", crate::error::quoted(&state_path)))
-    })?;
-    let resume = match options.mode {
-        // Either is short, and what it has left on disk is where the next one goes on.
-        Mode::Prompt(_) | Mode::Feature(_) => None,
-        _ => left.and_then(|left| left.resume(options.mode.name())),
+    let of_lane = match at.lane {
+        Some(_) => resume::of_lane(options, &project, context)?,
+        None => None,
     };
+    let call = options.interrupted.as_deref();
+    let own = if at.lane.is_some() { of_lane.as_ref() } else { call };
+    let resume = own.map(Interrupted::resume);
     let role = if options.mode == Mode::Plan { Role::Plan } else { Role::Build };
     let agent = agent::find(agent_for(role, &config), &config, context)?;
     let verifier = match policy::verifies(options, &config, preset) {
@@ -279,7 +285,7 @@ fn plan(
         false => None,
     };
     let roles = (&agent, verifier.as_ref());
-    let policy = policy::policy(options, &config, preset, roles, resume.as_ref())?;
+    let policy = policy::policy(options, &config, preset, roles, (own, call))?;
     let prompting =
         prompt::prompting(options, &config, at, store, &scope, (preset, plan.as_ref()), &policy)?;
     // Neither a plan nor a single prompt is judged by what the work is judged by.
@@ -378,6 +384,14 @@ fn assemble(
         run: run_id,
         agent_ids,
         resume: ready.resume,
+        record: resume::record(context, &project, options.mode.name()),
+        request: resume::request(
+            options,
+            &config,
+            (preset, ready.plan.as_ref()),
+            &project,
+            at.lane.as_ref(),
+        ),
         target: target_words(options, ready.plan.as_ref()),
         purse: at.lane.as_ref().map(|lane| lane.purse.clone()),
         paused: false,
@@ -419,7 +433,6 @@ fn assemble(
         grounds,
         logs,
         keep_raw: config.boolean("logs.raw"),
-        state_path: state_path(&project),
         runtime: context.environment.runtime_dir.clone(),
         ralph: agent::own_program(context.environment),
         desk: Arc::new(desk),
@@ -482,10 +495,6 @@ fn target_words(options: &RunOptions, plan: Option<&PlanFile>) -> String {
         Target::Feature(name) => format!("feature {name}"),
         Target::Task(id) => format!("task {id}"),
     }
-}
-
-fn state_path(project: &Project) -> PathBuf {
-    project.worktree.join(".ralph").join("state.toml")
 }
 
 fn lock(project: &Project) -> Result<WorktreeLock, CliError> {

@@ -2,13 +2,13 @@
 
 use ralph_core::policy::strategy::{Model, Strategy, TierNames};
 use ralph_core::run::{
-    Budget, Claims, Commits, EndsWhen, Exhausted, OnRed, Picker, Policy, Resume, Unit, Verifier,
+    Budget, Claims, Commits, EndsWhen, Exhausted, OnRed, Picker, Policy, Unit, Verifier,
     VerifierModel,
 };
 use ralph_core::task::RetryLimit;
 use ralph_engine::plan_file::DONE_MARKER;
 
-use super::{Found, Mode, RunOptions};
+use super::{Found, Interrupted, Mode, RunOptions, resume};
 use crate::config::{self, Config, Preset, Retries, View};
 use crate::error::CliError;
 
@@ -28,7 +28,8 @@ pub(crate) fn sessions_for_texts(config: &Config) -> Option<u32> {
 
 /// How many sessions a run of this preset may have that begins anew; `None` is no limit.
 pub(super) fn sessions_of(options: &RunOptions, config: &Config, preset: &Preset) -> Option<u32> {
-    limit(options, config, preset.max_iterations, None)
+    let call = options.interrupted.as_deref();
+    resume::sessions(options, config, preset.max_iterations, None, call)
 }
 
 pub(super) fn policy(
@@ -36,8 +37,9 @@ pub(super) fn policy(
     config: &Config,
     preset: &Preset,
     (agent, verifier): (&Found, Option<&Found>),
-    resume: Option<&Resume>,
+    (own, call): (Option<&Interrupted>, Option<&Interrupted>),
 ) -> Result<Policy, CliError> {
+    let limit = |by_preset| resume::sessions(options, config, by_preset, own, call);
     let number = |key: &str, otherwise: u32| {
         let set = config.unless_preset(key, Config::whole);
         set.map_or(otherwise, |set| u32::try_from(set).unwrap_or(u32::MAX))
@@ -62,7 +64,7 @@ pub(super) fn policy(
         mode: "build".to_owned(),
         picker,
         slots: jobs,
-        max_sessions: limit(options, config, preset.max_iterations, resume),
+        max_sessions: limit(preset.max_iterations),
         retries: retries(config, preset.max_retries),
         give_up_after: u32::try_from(config.whole("loop.give_up_after")).unwrap_or(u32::MAX),
         breaker: number("loop.max_consecutive_errors", preset.breaker),
@@ -71,15 +73,7 @@ pub(super) fn policy(
             "confirm" => Claims::Confirm,
             _ => Claims::Trust,
         },
-        budget: Budget {
-            micro_usd: micro(config.amount("budget.usd")),
-            tokens: config.whole("budget.tokens"),
-            time_ms: config
-                .duration("budget.time")
-                .map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
-            task_micro_usd: micro(config.amount("budget.task_usd")),
-            day_micro_usd: micro(config.amount("budget.day_usd")),
-        },
+        budget: resume::budget(config, budget(config), call.or(own)),
         strategy: strategy(config, preset)?,
         tiers: tiers(config, agent.profile.name()),
         integrates,
@@ -118,13 +112,13 @@ pub(super) fn policy(
     Ok(match &options.mode {
         Mode::Build => policy,
         Mode::Feature(work) => {
-            let sessions = limit(options, config, PLAN_SESSIONS, resume);
+            let sessions = limit(PLAN_SESSIONS);
             work.policy(policy, sessions)
         }
         Mode::Plan => Policy {
             mode: "plan".to_owned(),
             picker: Picker::Agent,
-            max_sessions: limit(options, config, PLAN_SESSIONS, resume),
+            max_sessions: limit(PLAN_SESSIONS),
             retries: retries(config, Retries::AtMost(3)),
             idle: number("loop.idle_threshold", PLAN_IDLE),
             unit: Unit::Iteration,
@@ -190,33 +184,23 @@ fn ends(config: &Config, preset: &Preset) -> Vec<EndsWhen> {
     named.into_iter().filter_map(end).collect()
 }
 
+/// What the settings say may be spent.
+pub(super) fn budget(config: &Config) -> Budget {
+    Budget {
+        micro_usd: micro(config.amount("budget.usd")),
+        tokens: config.whole("budget.tokens"),
+        time_ms: config
+            .duration("budget.time")
+            .map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+        task_micro_usd: micro(config.amount("budget.task_usd")),
+        day_micro_usd: micro(config.amount("budget.day_usd")),
+    }
+}
+
 fn micro(usd: f64) -> u64 {
     // A price below nothing is refused where it is read. Very little is not the same as no limit.
     let rounded = (usd * 1e6).round() as u64;
     if usd > 0.0 { rounded.max(1) } else { 0 }
-}
-
-/// How many sessions may count in all. An interrupted run goes on with what was left; a number that was
-/// given means so many more.
-fn limit(
-    options: &RunOptions,
-    config: &Config,
-    by_preset: u32,
-    resume: Option<&Resume>,
-) -> Option<u32> {
-    let before = resume.map_or(0, |resume| resume.iteration);
-    let set = config.unless_preset("loop.max_iterations", Config::whole);
-    let most = set.map_or(by_preset, |set| u32::try_from(set).unwrap_or(u32::MAX));
-    if options.once {
-        return Some(before + 1);
-    }
-    match most {
-        0 => None,
-        more if config.by_flag("loop.max_iterations") => Some(before.saturating_add(more)),
-        // All used up: a limit is per run, so the next one has its own.
-        most if before >= most => Some(before.saturating_add(most)),
-        most => Some(most),
-    }
 }
 
 fn retries(config: &Config, by_preset: Retries) -> RetryLimit {

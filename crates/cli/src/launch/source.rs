@@ -176,9 +176,13 @@ fn refuse_tasks_of_a_lost_file(project: &Project, store: &mut dyn Store) -> Resu
     match lost {
         Some(task) if open.iter().all(of_file) => {
             let file = task.reference.as_deref().unwrap_or_default();
-            Err(CliError::new(Exit::NoPlan, StopReason::NoPlan.sentence())
-                .hint(format!("the plan was in {file}, which is gone"))
-                .hint("to work off its tasks without it: ralph run"))
+            let file = file.split('#').next().unwrap_or(file);
+            let missing = CliError::new(Exit::NoPlan, StopReason::NoPlan.sentence());
+            let missing = match project.worktree.join(file).exists() {
+                true => missing.hint(format!("go on with the plan: ralph build {file}")),
+                false => missing.hint(format!("the plan was in {file}, which is gone")),
+            };
+            Err(missing.hint("to work on its tasks without it: ralph run"))
         }
         _ => Ok(()),
     }

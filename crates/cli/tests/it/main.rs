@@ -32,6 +32,7 @@ mod publishing;
 mod recovering;
 mod reference;
 mod regressions_page;
+mod resuming;
 mod script_agent;
 mod shape;
 mod socket;

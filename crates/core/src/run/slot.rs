@@ -72,6 +72,8 @@ pub struct Slot {
     pub about: Option<About>,
     /// The model that was asked for.
     pub model: Option<String>,
+    /// Its session was started.
+    pub started: bool,
     /// The session, once it has ended.
     pub report: Option<SessionReport>,
     /// The tree, and how it differs from the settled one.

@@ -42,6 +42,9 @@ pub struct Resume {
     pub last_head: Option<String>,
     /// Iterations in a row without a change.
     pub idle_iterations: u32,
+    /// What else is the same as in that run, in a few words each.
+    #[serde(default)]
+    pub kept: Vec<String>,
 }
 
 /// How far a cancellation has gone.
@@ -75,6 +78,9 @@ pub struct RunState {
     pub spare_iterations: Vec<u32>,
     /// Iterations that count.
     pub counted: u32,
+    /// Sessions that ended because the run was cancelled. They count for nothing but the limit of a run
+    /// that goes on.
+    pub cut_off: u32,
     /// Iterations of this process that ended well.
     pub successful: u32,
     /// Iterations of this process that did not.
@@ -158,6 +164,7 @@ impl RunState {
             last_iteration: 0,
             spare_iterations: vec![],
             counted: 0,
+            cut_off: 0,
             successful: 0,
             failed: 0,
             error_count: 0,
@@ -228,6 +235,13 @@ impl RunState {
     pub fn under_way(&self) -> u32 {
         let busy = |slot: &&Slot| !matches!(slot.phase, Phase::Free | Phase::Surveying);
         self.slots.iter().filter(busy).count() as u32
+    }
+
+    /// Sessions that a run which goes on with this one must not have again: those that counted, those that
+    /// were cut off, and those that are running, which are cut off if nothing more is heard of them.
+    pub fn sessions_used(&self) -> u32 {
+        let running = self.slots.iter().filter(|slot| slot.started).count() as u32;
+        self.counted.saturating_add(self.cut_off).saturating_add(running)
     }
 
     /// Whether an iteration that ended so is tried once more under its number.
@@ -433,8 +447,12 @@ impl RunState {
                 self.warned.push((*budget, task.clone()));
             }
             Fact::Noticed { notice: Notice::Unpriced } => self.told_unpriced = true,
-            Fact::SessionStarted { .. }
-            | Fact::Noticed { .. }
+            Fact::SessionStarted { slot, .. } => {
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    slot.started = true;
+                }
+            }
+            Fact::Noticed { .. }
             | Fact::QuestionAsked { .. }
             | Fact::WorkSaved { .. }
             | Fact::WorkPutBack { .. }
@@ -523,6 +541,10 @@ impl RunState {
             }
         } else {
             self.spare_iterations.push(*iteration);
+            let started = self.slots.get(*slot as usize).is_some_and(|slot| slot.started);
+            if started && *class == Class::Cancelled && self.cancel != Cancel::No {
+                self.cut_off += 1;
+            }
         }
         match row.breaker {
             Breaker::Reset => self.consecutive_errors = 0,

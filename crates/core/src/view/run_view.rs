@@ -93,6 +93,8 @@ pub struct RunView {
     pub head: Option<String>,
     /// The iteration that an interrupted run had reached, where this one goes on with it.
     pub resumed_after: Option<u32>,
+    /// What is the same as in the interrupted run.
+    pub kept: Vec<String>,
     /// When this process took it up.
     pub began_at: Timestamp,
     /// The time of the newest fact.
@@ -328,6 +330,7 @@ impl RunView {
             head: head.clone(),
             earlier: *earlier,
             resumed_after: resumed.as_ref().map(|resume| resume.iteration),
+            kept: resumed.as_ref().map_or_else(Vec::new, |resume| resume.kept.clone()),
             began_at: event.at,
             last_at: event.at,
             slots: vec![

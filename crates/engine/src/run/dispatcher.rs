@@ -20,7 +20,7 @@
 //! their effects run: a crash in between leaves "we meant to", and the next run finds out from the store
 //! and from git what really happened.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use ralph_core::agent::Usage;
 use ralph_core::ids::RunId;
@@ -120,16 +120,20 @@ async fn run_inside(
     let control = ControlSocket::open(&place, controls, Arc::new(inquiry), feed.clone())?;
     let me = process::liveness();
     let state_file = Writer {
-        path: setup.state_path.clone(),
+        record: setup.record.clone(),
         run: setup.run.clone(),
         pid: me.pid,
         pid_started: me.pid_started,
         control_socket: Some(control.path().to_owned()),
+        level: setup.sandbox.level().to_string(),
+        request: setup.request.clone(),
     };
     let (display, display_thread) = Display::start(reporters, setup.secrets.clone());
 
     let earlier = spent_before(store.as_mut())?;
     let begin = begin(&setup, &base, earlier);
+    // Before anything else: a run that is killed at its first step keeps its limits, too.
+    state_file.begin(&setup.policy, &begin).map_err(io("the record of the run"))?;
     let dispatcher = Dispatcher {
         state: RunState::new(setup.policy.clone()),
         run: setup.run.clone(),
@@ -139,6 +143,7 @@ async fn run_inside(
         feed,
         journal_broken: false,
         unsaved: false,
+        writer: Arc::new(Mutex::new(state_file)),
         outcome: None,
     };
     let crew = Crew::new(setup, base, store, display, inputs, place, dispatcher);
@@ -156,7 +161,7 @@ async fn run_inside(
     let outcome = loop {
         // Looked at first: what is saved then is the end, too.
         let ended = crew.dispatcher().outcome.clone();
-        save(&crew, &state_file);
+        save(&crew);
         if let Some(outcome) = ended {
             break outcome;
         }
@@ -230,20 +235,29 @@ fn leave(crew: &Crew) {
     }
 }
 
-/// Writes `state.toml` if there is something new in it.
-fn save(crew: &Crew, file: &Writer) {
+/// Writes the record if there is something new in it.
+fn save(crew: &Crew) {
+    if crew.dispatcher().unsaved {
+        record(crew);
+        crash::point("state-written");
+    }
+}
+
+/// Writes the record of the run as it stands now. One at a time, so that a later state is never replaced by
+/// an earlier one.
+pub(super) fn record(crew: &Crew) {
+    let writer = Arc::clone(&crew.dispatcher().writer);
+    let writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
     let text = {
         let mut dispatcher = crew.dispatcher();
-        if !std::mem::take(&mut dispatcher.unsaved) {
-            return;
-        }
+        dispatcher.unsaved = false;
         // Reading it starts no program.
-        file.text(&dispatcher.state, crew.setup.vcs.head().unwrap_or_default())
+        let head = crew.setup.vcs.head().unwrap_or_default();
+        writer.text(&dispatcher.state, head, now())
     };
-    if let Err(error) = text.and_then(|text| file.write(&text)) {
-        crew.notice(format!("{} cannot be written: {error}", file.path.display()));
+    if let Err(error) = text.and_then(|text| writer.record.write(&text)) {
+        crew.notice(format!("{} cannot be written: {error}", writer.record.copy.display()));
     }
-    crash::point("state-written");
 }
 
 /// The state of the loop, and how a step is taken.
@@ -257,6 +271,7 @@ pub(super) struct Dispatcher {
     journal_broken: bool,
     /// `state.toml` is behind.
     unsaved: bool,
+    writer: Arc<Mutex<Writer>>,
     outcome: Option<Outcome>,
 }
 
@@ -326,7 +341,11 @@ impl Dispatcher {
             self.state.evolve(&event.fact, event.at);
             self.unsaved |= matches!(
                 event.fact,
-                Fact::RunStarted { .. } | Fact::IterationEnded { .. } | Fact::RunEnded { .. }
+                Fact::RunStarted { .. }
+                    // What it cost is to be known, whatever happens while it is judged.
+                    | Fact::SessionEnded { .. }
+                    | Fact::IterationEnded { .. }
+                    | Fact::RunEnded { .. }
             );
             if matches!(event.fact, Fact::IterationEnded { .. }) {
                 crash::point("iteration-ended");

@@ -8,14 +8,13 @@ use super::look::{is_here, take_back_dead_claims};
 use super::setup::Setup;
 use crate::ports::{Filter, GitError, RunBase, Store};
 use crate::process::is_alive;
-use crate::project::sweep_halves;
 use crate::run::RunError;
 use crate::vcs::trunk::Trunk;
 
 /// Looks at the worktree, saves what a killed session left, gives back the claims of dead runs.
 pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase, RunError> {
-    if let Err(error) = sweep_halves(&setup.state_path) {
-        let text = format!("{} cannot be tidied: {error}", setup.state_path.display());
+    if let Err(error) = setup.record.sweep() {
+        let text = format!("{} cannot be tidied: {error}", setup.record.copy.display());
         setup.notices.push(Notice::Other { text });
     }
     if let Some(resume) = &setup.resume {

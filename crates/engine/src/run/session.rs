@@ -74,6 +74,8 @@ impl Crew {
         };
         let log = prepared.log.display().to_string();
         let effects = self.step(&Input::SessionStarted { slot, log });
+        // Before the process: a session that is killed with the run has been paid for.
+        super::dispatcher::record(self);
         crash::point("session-started");
         self.tasks().spawn(Arc::clone(self).session(prepared, stop));
         effects

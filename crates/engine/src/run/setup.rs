@@ -23,6 +23,7 @@ use crate::run::integrate::Grounds;
 use crate::run::place::{RunLogs, WorktreeLock};
 use crate::run::prompting::Prompting;
 use crate::run::purse::Purse;
+use crate::run::state_file::{Record, Request};
 use crate::sandbox::Sandbox;
 use crate::socket::Desk;
 
@@ -190,8 +191,10 @@ pub struct Setup {
     pub logs: RunLogs,
     /// Whether raw agent output is kept.
     pub keep_raw: bool,
-    /// `state.toml`.
-    pub state_path: PathBuf,
+    /// Where the record of the run goes.
+    pub record: Record,
+    /// What was asked for, for that record.
+    pub request: Request,
     /// Where sockets lie.
     pub runtime: Option<PathBuf>,
     /// This program.

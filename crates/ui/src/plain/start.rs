@@ -37,7 +37,11 @@ pub(super) fn start(view: &RunView, look: Look) -> Vec<String> {
     }
     say("limit", &limits(view));
     if let Some(iteration) = view.resumed_after {
-        say("resumes", &format!("an interrupted run, after iteration {iteration}"));
+        let kept = match view.kept.is_empty() {
+            true => format!("after iteration {iteration}"),
+            false => view.kept.join(", "),
+        };
+        say("resumes", &format!("an interrupted run: {kept} (start over with --new)"));
     }
     lines
 }

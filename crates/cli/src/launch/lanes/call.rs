@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use ralph_core::branch::{BranchError, check_free};
 use ralph_core::forge::is_protected;
+use ralph_core::ids::RunId;
 use ralph_core::nearest::nearest;
 use ralph_core::run::lanes::{Schedule, Section, SectionError, sections};
 use ralph_engine::plan_file::PlanFile;
@@ -47,6 +48,8 @@ pub(super) struct Call {
     usual: Option<String>,
     remote: String,
     keep: String,
+    /// The name of the call.
+    pub(super) run: Option<RunId>,
     /// Where ralph found each branch, or began it.
     pub(super) begun: RefCell<Vec<Option<String>>>,
 }
@@ -91,6 +94,7 @@ impl Call {
             usual: None,
             remote: config.text("git.remote").to_owned(),
             keep: config.text("git.worktree.keep").to_owned(),
+            run: None,
             begun: RefCell::new(vec![None; sections.len()]),
             home: home.clone(),
             sections,

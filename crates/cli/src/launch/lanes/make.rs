@@ -127,6 +127,7 @@ impl Call {
         let lock = lock(&project)?;
         let lane = Lane {
             number: number as u64 + 1,
+            call: self.run.clone(),
             plan: self.plan.of_branch(branch.as_str(), &prepared.path, &prepared.began),
             base: section.base.clone(),
             work: BranchWork { name: branch.to_string(), goal: section.goal.clone() },

@@ -9,16 +9,19 @@
 //! | `call` | what is checked before anything begins: sections, names, bases |
 //! | `make` | the worktree of a branch, and the run in it |
 //! | `paused` | lanes that begin while the others are paused |
+//! | `record` | the record of the call, for the next one |
 
 mod call;
 mod make;
 mod paused;
+mod record;
 
 use std::io::{self, Write};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 
 use ralph_core::attempt::context::BranchWork;
+use ralph_core::ids::RunId;
 use ralph_core::run::lanes::{Schedule, joint_code};
 use ralph_core::run::{Outcome, Publication, StopReason};
 use ralph_engine::clock::Stopwatch;
@@ -35,11 +38,14 @@ use crate::exit_codes::Exit;
 use crate::wire::Context;
 use call::Call;
 use paused::Paused;
+use record::CallRecord;
 
 /// A branch that is worked on beside others.
 pub(crate) struct Lane {
     /// Its place among them.
     pub(super) number: u64,
+    /// The call that it belongs to.
+    pub(super) call: Option<RunId>,
     /// Its section of the plan.
     pub(super) plan: PlanFile,
     /// Where its section says that it begins.
@@ -138,11 +144,14 @@ pub(super) fn launch(options: &RunOptions, plan: &PlanFile, context: &mut Contex
     // For the whole call: nobody else works off this plan.
     let _lock = lock(&home)?;
     let config = context.config()?;
-    let call = Call::read(options, plan, &home, &config)?;
+    let mut call = Call::read(options, plan, &home, &config)?;
     tidy(Some(plan), &home, &config)?;
     call.remove_merged(context)?;
     let interrupts = Interrupts::listen().map_err(CliError::from)?;
+    let record = CallRecord::begin(options, plan, &home, &config, context)?;
+    call.run = Some(record.run().clone());
     let ends = run_all(&call, &interrupts, options, context)?;
+    record.end(&ends)?;
     finish(&call, &ends, context)
 }
 

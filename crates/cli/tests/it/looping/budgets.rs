@@ -179,7 +179,7 @@ fn a_report_on_what_is_not_there_and_budgets_that_are_no_numbers() {
     for value in ["-1", "lots", "nan", "inf", "1,5"] {
         for key in ["budget.task_usd", "budget.day_usd"] {
             let ran = again(&env, &["--set", &format!("{key}={value}")]);
-            assert_eq!(ran.code, 1, "{key}={value}: {}", ran.stderr);
+            assert_eq!(ran.code, 64, "{key}={value}: {}", ran.stderr);
             assert!(ran.stderr.contains(key), "{}", ran.stderr);
         }
     }

@@ -1,0 +1,284 @@
+//! Going on with an interrupted run: which one it is, what is the same as in it, and what is left of its
+//! limits. What the call gives wins, one by one; limits and budgets are the lower of the recorded and the
+//! configured ones; nothing that protects the user is loosened by a record.
+
+use ralph_core::run::{Budget, Resume};
+use ralph_engine::plan_file::PlanFile;
+use ralph_engine::project::Project;
+use ralph_engine::run::state_file::{Found, Record, Request, repository_mark};
+
+use super::lanes::Lane;
+use super::{Mode, RunOptions, Target};
+use crate::config::{Config, Preset};
+use crate::error::{CliError, feature_name, task_id};
+use crate::wire::Context;
+
+/// Settings that are recorded as what they come to, not as flags.
+const LIMITS: [&str; 7] = [
+    "preset",
+    "loop.max_iterations",
+    "budget.usd",
+    "budget.tokens",
+    "budget.time",
+    "budget.task_usd",
+    "budget.day_usd",
+];
+
+/// A run that was cut off, cancelled or failed, as the next one goes on with it.
+#[derive(Debug, Clone)]
+pub(crate) struct Interrupted {
+    pub(super) found: Found,
+    /// What is the same as in it, in a few words each.
+    kept: Vec<String>,
+}
+
+impl Interrupted {
+    /// For the journal and the header.
+    pub(super) fn resume(&self) -> Resume {
+        let state = &self.found.state;
+        let used = match state.max_iterations {
+            Some(most) => format!("{} of {most} sessions used", state.used()),
+            None => format!("{} sessions used", state.used()),
+        };
+        state.resume(std::iter::once(used).chain(self.kept.iter().cloned()).collect())
+    }
+}
+
+/// Where the record of a run lies. Runs for one prompt or for a feature leave only the readable copy.
+pub(crate) fn record(context: &Context<'_>, project: &Project, mode: &str) -> Record {
+    let home = context.environment.state_home.as_deref();
+    Record::of(home.filter(|_| matches!(mode, "build" | "plan")), project, mode)
+}
+
+/// The interrupted run of a mode in a worktree.
+fn interrupted(
+    context: &Context<'_>,
+    project: &Project,
+    mode: &str,
+) -> Result<Option<Found>, CliError> {
+    let record = record(context, project, mode);
+    record.interrupted(project, mode).map_err(|error| {
+        let path = record.kept.as_ref().filter(|path| path.exists()).unwrap_or(&record.copy);
+        CliError::failed(format!("{} cannot be read: {error}", path.display()))
+            .hint("start over without it: ralph build --new")
+            .hint("or remove it: ralph clean")
+    })
+}
+
+/// Whether the newest interrupted run in this worktree was planning.
+pub(crate) fn was_planning(context: &Context<'_>) -> Result<bool, CliError> {
+    let project = context.project()?;
+    // A record that cannot be read is told by the run itself.
+    let last = |mode: &str| {
+        let state = interrupted(context, &project, mode).ok().flatten()?.state;
+        Some(state.last_iteration_at.unwrap_or(state.started_at).max(state.started_at))
+    };
+    Ok(last("plan") > last("build"))
+}
+
+/// The options with what an interrupted run was asked for and this call leaves out. Its settings are laid
+/// below the flags of the call.
+pub(super) fn take_up(
+    options: &RunOptions,
+    context: &mut Context<'_>,
+) -> Result<RunOptions, CliError> {
+    let mut options = options.clone();
+    if options.new || !matches!(options.mode, Mode::Build | Mode::Plan) {
+        return Ok(options);
+    }
+    let project = context.project()?;
+    let Some(mut found) = interrupted(context, &project, options.mode.name())? else {
+        return Ok(options);
+    };
+    if found.state.request.branches {
+        let record = record(context, &project, options.mode.name());
+        found.state.spent = record.spent_by(&found.state.run);
+    }
+    let config = context.config()?;
+    let request = found.state.request.clone();
+    let mut kept = Vec::new();
+    scope(&mut options, &request, &project, &config, &mut kept)?;
+    let mut settings = Vec::new();
+    if options.mode == Mode::Build && is_same_plan(&options, &request) && !config.by_flag("preset")
+    {
+        kept.push(format!("preset {}", request.preset));
+        settings.push(("preset".to_owned(), request.preset.clone()));
+    }
+    for (key, text) in request.settings.iter().filter(|_| found.kept) {
+        match config.refuses_resumed(key, text) {
+            Some(Some(why)) => context.out.warning(why),
+            Some(None) => {}
+            None => {
+                settings.push((key.clone(), text.clone()));
+                if !text.is_empty() {
+                    kept.push(format!("{key}={text}"));
+                }
+            }
+        }
+    }
+    context.go_on_with(settings);
+    options.interrupted = Some(Box::new(Interrupted { found, kept }));
+    Ok(options)
+}
+
+/// Which tasks: what the call names, else what the interrupted run was about.
+fn scope(
+    options: &mut RunOptions,
+    request: &Request,
+    project: &Project,
+    config: &Config,
+    kept: &mut Vec<String>,
+) -> Result<(), CliError> {
+    if options.mode == Mode::Plan {
+        options.branches |= request.branches;
+        return Ok(());
+    }
+    let named = options.plan.is_some() || options.target != Target::All || config.by_flag("preset");
+    if !named {
+        // `ralph run` is about tasks of the database, `ralph loop` about branches.
+        let in_file = !options.by_target && (!options.branches || request.branches);
+        if let Some(plan) = request.plan.as_ref().filter(|_| in_file) {
+            kept.push(format!("plan {plan}"));
+            options.plan = Some(project.worktree.join(plan));
+        }
+        if let Some(name) = request.feature.as_ref().filter(|_| !options.branches) {
+            kept.push(format!("feature {name}"));
+            options.target = Target::Feature(feature_name(name)?);
+        } else if let Some(id) = request.task.as_ref().filter(|_| !options.branches) {
+            kept.push(format!("task {id}"));
+            options.target = Target::Task(task_id(id)?);
+        }
+    }
+    if let Some(branch) = &request.branch
+        && options.branch.is_none()
+        && !named
+        && !options.by_target
+    {
+        kept.push(format!("branch {branch}"));
+        options.branch = Some(branch.clone());
+    }
+    Ok(())
+}
+
+/// Whether the run is about what the interrupted one was about, so that its preset fits.
+fn is_same_plan(options: &RunOptions, request: &Request) -> bool {
+    let Some(preset) = Preset::named(&request.preset) else { return false };
+    let target = (
+        matches!(&options.target, Target::Feature(name) if Some(name.as_str()) == request.feature.as_deref()),
+        matches!(&options.target, Target::Task(id) if Some(id.as_str()) == request.task.as_deref()),
+    );
+    let same_target = match options.target {
+        Target::All => request.feature.is_none() && request.task.is_none(),
+        _ => target.0 || target.1,
+    };
+    let in_file = preset.source != "store";
+    let same_file = match (&options.plan, &request.plan) {
+        (Some(plan), Some(known)) => plan.ends_with(known),
+        (None, None) => true,
+        _ => false,
+    };
+    same_target
+        && same_file
+        && !(options.by_target && in_file)
+        && (!options.branches || request.branches || preset.source == "branches")
+}
+
+/// The interrupted run of the branch that a lane works on.
+pub(super) fn of_lane(
+    options: &RunOptions,
+    project: &Project,
+    context: &Context<'_>,
+) -> Result<Option<Interrupted>, CliError> {
+    if options.new {
+        return Ok(None);
+    }
+    let found = interrupted(context, project, options.mode.name())?;
+    Ok(found.map(|found| Interrupted { found, kept: vec![] }))
+}
+
+/// How many sessions may count in all, those before included; `None` is no limit. `own` is the run that this
+/// one goes on with, `call` what it belongs to.
+pub(super) fn sessions(
+    options: &RunOptions,
+    config: &Config,
+    by_preset: u32,
+    own: Option<&Interrupted>,
+    call: Option<&Interrupted>,
+) -> Option<u32> {
+    let used = own.map_or(0, |own| own.found.state.used());
+    let set = config.unless_preset("loop.max_iterations", Config::whole);
+    let set = set.map(|set| u32::try_from(set).unwrap_or(u32::MAX));
+    if options.once {
+        return Some(used.saturating_add(1));
+    }
+    if let Some(more) = set.filter(|_| config.by_flag("loop.max_iterations")) {
+        return (more > 0).then(|| used.saturating_add(more));
+    }
+    let of_config = |most: u32| (most > 0).then_some(most);
+    match own.or(call) {
+        None => of_config(set.unwrap_or(by_preset)),
+        Some(before) => {
+            // A preset's own number is no limit that somebody set, unless the record may not raise it.
+            let set = set.or((!before.found.trusted).then_some(by_preset));
+            lower(before.found.state.max_iterations, set.and_then(of_config))
+        }
+    }
+}
+
+fn lower<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// What may be spent: of each budget what is left of the lower of the recorded and the configured one.
+pub(super) fn budget(config: &Config, configured: Budget, before: Option<&Interrupted>) -> Budget {
+    let Some(before) = before else { return configured };
+    let state = &before.found.state;
+    let (left, spent) = (state.budget_left(), state.spent);
+    let some = |amount: u64| (amount > 0).then_some(amount);
+    let rest = |key: &str, left: u64, set: u64, spent: u64| {
+        if config.by_flag(key) {
+            return set;
+        }
+        let set = some(set).map(|set| set.saturating_sub(spent).max(1));
+        lower(some(left), set).unwrap_or(0)
+    };
+    Budget {
+        micro_usd: rest("budget.usd", left.micro_usd, configured.micro_usd, spent.micro_usd),
+        tokens: rest("budget.tokens", left.tokens, configured.tokens, spent.tokens),
+        time_ms: rest("budget.time", left.time_ms, configured.time_ms, spent.time_ms),
+        task_micro_usd: rest("budget.task_usd", left.task_micro_usd, configured.task_micro_usd, 0),
+        day_micro_usd: rest("budget.day_usd", left.day_micro_usd, configured.day_micro_usd, 0),
+    }
+}
+
+/// What the next run takes over of this one.
+pub(super) fn request(
+    options: &RunOptions,
+    config: &Config,
+    (preset, plan): (&Preset, Option<&PlanFile>),
+    project: &Project,
+    lane: Option<&Lane>,
+) -> Request {
+    let mut settings = config.asked_for();
+    settings.retain(|key, _| !LIMITS.contains(&key.as_str()));
+    Request {
+        preset: preset.name.to_owned(),
+        plan: plan.filter(|_| options.mode == Mode::Build).map(|plan| plan.name().to_owned()),
+        feature: match &options.target {
+            Target::Feature(name) => Some(name.to_string()),
+            _ => None,
+        },
+        task: match &options.target {
+            Target::Task(id) => Some(id.to_string()),
+            _ => None,
+        },
+        branch: options.branch.clone(),
+        branches: options.branches,
+        repository: repository_mark(project),
+        call: lane.and_then(|lane| lane.call.clone()),
+        settings,
+    }
+}
