@@ -249,7 +249,7 @@ pub enum Fact {
         /// The tree that counts as settled.
         settled_tree: String,
         /// An interrupted run that this one goes on with.
-        resumed: Option<Resume>,
+        resumed: Option<Box<Resume>>,
         /// What earlier runs spent, to tell what this one will take.
         #[serde(default)]
         earlier: Spent,

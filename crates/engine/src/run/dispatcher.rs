@@ -211,7 +211,7 @@ fn begin(setup: &Setup, base: &crate::ports::RunBase, earlier: Spent) -> Input {
         level: setup.sandbox.level().to_string(),
         head: base.head.clone(),
         settled_tree: base.settled_tree.clone(),
-        resumed: setup.resume.clone(),
+        resumed: setup.resume.clone().map(Box::new),
         earlier,
     };
     Input::Begin { started: Box::new(started), notices: setup.notices.clone() }
