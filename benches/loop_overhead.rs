@@ -319,13 +319,14 @@ impl Vcs for Changing {
         self.0.head()
     }
 
-    fn save_wip(
+    fn save(
         &self,
         base: &RunBase,
+        candidate: &Candidate,
         task: &TaskId,
         attempt: u32,
     ) -> Result<Option<Saved>, GitError> {
-        self.0.save_wip(base, task, attempt)
+        self.0.save(base, candidate, task, attempt)
     }
 
     fn put_back(&self, base: &RunBase, candidate: &Candidate) -> Result<Vec<PathBuf>, GitError> {

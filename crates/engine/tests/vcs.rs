@@ -29,6 +29,8 @@ mod kit;
 #[cfg(target_os = "linux")]
 #[path = "vcs/locks.rs"]
 mod locks;
+#[path = "vcs/owning.rs"]
+mod owning;
 #[path = "vcs/places.rs"]
 mod places;
 #[path = "vcs/random.rs"]

@@ -26,7 +26,8 @@ fn leave(env: &TestEnv, task: &str, attempt: u32) {
     let base = vcs.begin(&RunId::new("r-1").unwrap(), None).unwrap();
     env.write("a.txt", format!("{task} {attempt}\n"));
     env.write("new/b.txt", format!("{task} {attempt}\n"));
-    vcs.save_wip(&base, &TaskId::new(task).unwrap(), attempt).unwrap().unwrap();
+    let work = vcs.candidate(&base).unwrap();
+    vcs.save(&base, &work, &TaskId::new(task).unwrap(), attempt).unwrap().unwrap();
     let candidate = vcs.candidate(&base).unwrap();
     vcs.put_back(&base, &candidate).unwrap();
 }

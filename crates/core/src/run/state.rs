@@ -99,8 +99,6 @@ pub struct RunState {
     pub idle_iterations: u32,
     /// The tree of the last iteration.
     pub last_tree: String,
-    /// The tree that counts as settled.
-    pub settled_tree: String,
     /// The plan, when it was counted last.
     pub counts: Counts,
     /// How often work was queued to go onto the branch.
@@ -174,7 +172,6 @@ impl RunState {
             last_iteration_at: None,
             idle_iterations: 0,
             last_tree: String::new(),
-            settled_tree: String::new(),
             counts: Counts::default(),
             queued: 0,
             usage: Usage::default(),
@@ -289,7 +286,6 @@ impl RunState {
                 self.began_at = at;
                 self.agent_ids.clone_from(agent_ids);
                 self.last_commit.clone_from(head);
-                self.settled_tree.clone_from(settled_tree);
                 self.last_tree.clone_from(settled_tree);
                 if let Some(resume) = resumed {
                     self.take_up(resume);
@@ -564,7 +560,6 @@ impl RunState {
         self.limit_streak = if class.is_limit() { self.limit_streak + 1 } else { 0 };
         self.last_tree.clone_from(tree);
         if *settled {
-            self.settled_tree.clone_from(tree);
             self.last_commit.clone_from(head);
         }
         self.last_class = Some(*class);

@@ -12,4 +12,6 @@ pub use store::{
     ClaimRequest, Claimed, DeleteWhich, Filter, Peek, Result, Scope, Store, StoreError, SyncMode,
     SyncReport,
 };
-pub use vcs::{Candidate, Checkout, GitError, RunBase, Saved, Shown, Vcs};
+pub use vcs::{
+    Blocked, Candidate, Checkout, GitError, Left, Opened, Restored, RunBase, Saved, Shown, Vcs,
+};

@@ -11,6 +11,7 @@ use ralph_core::{TaskId, Timestamp};
 
 use crate::ports::Bind;
 use crate::project::ProjectError;
+use crate::vcs::Operation;
 use crate::vcs::worktree::WorktreeRefusal;
 
 /// Why version control did not do what it was asked. Nothing that belongs to a person was changed,
@@ -57,6 +58,20 @@ pub enum GitError {
         expected: Option<String>,
         /// The branch that is checked out.
         found: Option<String>,
+    },
+    /// Git is in the middle of something that changes the worktree.
+    #[error("{} is in progress in this worktree; finish it first ({}, or {})", operation.what, operation.end, operation.abort)]
+    InProgress {
+        /// What it is.
+        operation: Operation,
+    },
+    /// The index has conflicts.
+    #[error(
+        "{path} has unresolved conflicts in the index; resolve them first (git status, git add {path})"
+    )]
+    Unmerged {
+        /// The first file.
+        path: String,
     },
     /// Another git holds a lock, or one that crashed has left it.
     #[error("another git is at work, or one that crashed left {}", path.display())]
@@ -125,18 +140,72 @@ fn branch(name: &Option<String>) -> String {
     name.as_deref().map_or_else(|| "a detached HEAD".to_owned(), |name| format!("branch {name}"))
 }
 
-/// Where a run began.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What work is compared with.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunBase {
-    /// The commit that was checked out; `None` on a branch without commits.
+    /// The commit that work begins from: where the run began, or where the newest accepted work is. `None` on
+    /// a branch without commits.
     pub head: Option<String>,
     /// The branch that was checked out, without `refs/heads/`; `None` for a detached HEAD.
     pub branch: Option<String>,
-    /// What was uncommitted when the run began, as a commit under `refs/ralph/start/<run>`; `None`
-    /// when nothing was. A candidate for a base without it takes in everything that is uncommitted.
+    /// The user's uncommitted work when the session began, as a commit; `None` when there was none. A
+    /// candidate for a base without it takes in everything that is uncommitted.
     pub start: Option<String>,
     /// The last tree that was judged and kept. A candidate equal to it means that nothing moved.
     pub settled_tree: String,
+    /// The path of a plan in the worktree, from its top: ralph keeps it, so it is neither saved nor reverted
+    /// with anybody's work.
+    pub plan: Option<String>,
+}
+
+/// A worktree that is ready for a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opened {
+    /// What the session's work is compared with.
+    pub base: RunBase,
+    /// Work of another task that left the worktree.
+    pub left: Option<Left>,
+    /// Earlier work of the task that is in the worktree again.
+    pub restored: Option<Restored>,
+    /// Earlier work of the task that files stand in the way of.
+    pub blocked: Option<Blocked>,
+    /// The branch went from the first commit to the second while no session was at work.
+    pub moved: Option<(Option<String>, Option<String>)>,
+}
+
+impl Opened {
+    /// Nothing had to be done.
+    pub fn unchanged(base: &RunBase) -> Self {
+        let base = base.clone();
+        Self { base, left: None, restored: None, blocked: None, moved: None }
+    }
+}
+
+/// Work that left the worktree because the next session is about another task. It is saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// Whose it is.
+    pub task: TaskId,
+    /// The files that were reverted.
+    pub paths: Vec<PathBuf>,
+}
+
+/// Work that came back with its task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// The ref that holds it.
+    pub name: String,
+    /// The files that were written or removed.
+    pub paths: Vec<PathBuf>,
+}
+
+/// Work that could not come back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocked {
+    /// The ref that holds it.
+    pub name: String,
+    /// The files in the way.
+    pub paths: Vec<PathBuf>,
 }
 
 /// The tree that is judged: what is committed, and what the session left in the worktree.
@@ -251,14 +320,62 @@ pub trait Vcs: Send + Sync {
     /// The commit that is checked out. Cheap enough to be asked at any time.
     fn head(&self) -> Result<Option<String>, GitError>;
 
-    /// Saves what a session left, under a ref of the attempt. `None` when there is nothing. Saving
-    /// the same again changes nothing; saving something else keeps the earlier save reachable.
-    fn save_wip(
+    /// Prepares the worktree for a session of `owner`. Work of another task leaves it, work of the owner that
+    /// had to leave comes back, and everything else that is uncommitted is the user's from now on. Without an
+    /// owner, who is known only after the session, nothing moves: see [`Vcs::keep_only`].
+    fn open(
+        &self,
+        _run: &RunId,
+        base: &RunBase,
+        _owner: Option<&TaskId>,
+    ) -> Result<Opened, GitError> {
+        Ok(Opened::unchanged(base))
+    }
+
+    /// The session was about these tasks: unchanged work of any other task leaves the worktree.
+    fn keep_only(&self, _base: &RunBase, _tasks: &[TaskId]) -> Result<Option<Left>, GitError> {
+        Ok(None)
+    }
+
+    /// The task whose session was at work when the last run in this worktree was killed.
+    fn interrupted(&self) -> Result<Option<TaskId>, GitError> {
+        Ok(None)
+    }
+
+    /// Saves what a session left, under a ref of the attempt, and remembers whose it is. `None` when there is
+    /// nothing. Saving the same again changes nothing; saving something else keeps the earlier save reachable.
+    fn save(
         &self,
         base: &RunBase,
+        candidate: &Candidate,
         task: &TaskId,
         attempt: u32,
     ) -> Result<Option<Saved>, GitError>;
+
+    /// No unfinished work of these tasks is in the worktree any more, nor any that would come back with them.
+    fn close(&self, _tasks: &[TaskId]) -> Result<(), GitError> {
+        Ok(())
+    }
+
+    /// A tree with these paths as another tree has them.
+    fn with_paths(&self, tree: &str, _from: &str, _paths: &[String]) -> Result<String, GitError> {
+        Ok(tree.to_owned())
+    }
+
+    /// These paths are the user's, as `tree` has them, and not the session's.
+    fn disown(&self, base: &RunBase, _tree: &str, _paths: &[String]) -> Result<RunBase, GitError> {
+        Ok(base.clone())
+    }
+
+    /// A tree after what changed between two commits: what counts as settled follows the user's commits.
+    fn carried(
+        &self,
+        tree: &str,
+        _from: Option<&str>,
+        _to: Option<&str>,
+    ) -> Result<String, GitError> {
+        Ok(tree.to_owned())
+    }
 
     /// Takes what the candidate has beyond its head out of the worktree again and returns the paths;
     /// a path that was dirty before the run gets back what it had then. A path whose content is no

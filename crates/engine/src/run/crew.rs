@@ -1,6 +1,6 @@
 //! What the effects of a run share.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -59,7 +59,11 @@ impl From<GitError> for Failed {
     fn from(error: GitError) -> Self {
         let hopeless = matches!(
             error,
-            GitError::NotStarted(_) | GitError::NoIdentity { .. } | GitError::OtherBranch { .. }
+            GitError::NotStarted(_)
+                | GitError::NoIdentity { .. }
+                | GitError::OtherBranch { .. }
+                | GitError::InProgress { .. }
+                | GitError::Unmerged { .. }
         );
         let remedy = match &error {
             GitError::NoIdentity { .. } => {
@@ -119,6 +123,10 @@ pub(super) struct SlotKit {
     pub(super) proposals: Option<Proposals>,
     /// What was decided stands in the plan file.
     pub(super) plan_written: bool,
+    /// Paths that changed while gates ran and may be the gates' own.
+    pub(super) unsure: BTreeSet<String>,
+    /// What the next session has to know about the worktree.
+    pub(super) workspace_note: Option<String>,
     /// Why the iteration is tried again, for its next session.
     pub(super) failure: Option<Failure>,
     /// How many changes of the store were known when it last looked.
@@ -192,6 +200,8 @@ impl Crew {
                 asked: None,
                 proposals: None,
                 plan_written: false,
+                unsure: BTreeSet::new(),
+                workspace_note: None,
                 failure: None,
                 seen: 0,
                 waker: None,

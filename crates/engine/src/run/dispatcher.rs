@@ -325,6 +325,14 @@ impl Dispatcher {
         self.state.slots.iter().map(|slot| slot.task.as_ref().map(task)).collect()
     }
 
+    /// The tasks that the session of a slot turned out to be about.
+    pub(super) fn held_by(&self, slot: SlotId) -> Vec<TaskId> {
+        let report = self.state.slot(slot).and_then(|slot| slot.report.as_ref());
+        report
+            .map(|report| report.held.iter().map(|task| task.id.clone()).collect())
+            .unwrap_or_default()
+    }
+
     /// The task that a slot works on.
     pub(super) fn task_of(&self, slot: SlotId) -> Option<TaskBrief> {
         self.state.slot(slot).and_then(|slot| slot.task.clone())

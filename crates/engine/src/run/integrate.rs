@@ -116,8 +116,8 @@ impl Grounds {
         let mut base = RunBase {
             head: Some(from.clone()),
             branch: Some(branch.to_string()),
-            start: None,
             settled_tree: self.trunk.tree(&from)?,
+            ..RunBase::default()
         };
         if head == from && from != tip && !vcs.candidate(&base)?.leftovers {
             // There is nothing in it yet: it begins from what has landed.
@@ -297,7 +297,8 @@ impl Crew {
     /// Saves what lies in a worktree and was not judged.
     fn save_left(&self, slot: SlotId, site: &Site) -> Result<Option<Saved>, Failed> {
         let Some((task, attempt)) = self.task_of(slot) else { return Ok(None) };
-        Ok(site.vcs.save_wip(&site.base(), &task, attempt)?)
+        let base = site.base();
+        Ok(site.vcs.save(&base, &site.vcs.candidate(&base)?, &task, attempt)?)
     }
 
     fn task_of(&self, slot: SlotId) -> Option<(TaskId, u32)> {

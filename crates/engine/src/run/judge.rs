@@ -1,5 +1,6 @@
 //! The tree to be judged, and where the gates judge it.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,6 +45,7 @@ impl Crew {
         site.vcs.remove_dead_locks(since)?;
         site.vcs.take_over()?;
         self.bring_home(slot, &site)?;
+        self.keep_own_work(slot, &site)?;
         self.keep_plan_out()?;
         let candidate = self.new_candidate(slot)?;
         let settled = site.settled_tree();
@@ -85,19 +87,95 @@ impl Crew {
         self.answer(slot, answer);
     }
 
-    /// The gates run in the worktree. If that changed the tree, they judge what there is now, once.
+    /// The gates run in the worktree. What they rewrite of the work is judged once more; any other file that
+    /// changes meanwhile is the user's, unless the gates write the same into a checkout.
     async fn judge_twice(self: &Arc<Self>, slot: SlotId) -> Answer {
         let Some(before) = self.kit(slot).candidate.clone() else {
             return Err(Failed::new(Port::Git, "there is no candidate tree", true));
         };
-        let (gates, after) = self.judge_once(slot, &before).await?;
-        if after.tree == before.tree || gates.is_empty() {
+        let checkout = self.fresh(slot, &before).await?;
+        let clean = checkout.is_some();
+        let gates = self.run_gates(slot, &before, checkout.as_ref()).await?;
+        drop_aside(checkout).await;
+        // What happened in the worktree meanwhile says nothing about a tree that was judged elsewhere.
+        if clean || gates.is_empty() {
             return Ok(self.keep(slot, before, gates, false));
         }
-        self.notice("the gates changed files of the tree; what is there now is judged");
-        let (gates, again) = self.judge_once(slot, &after).await?;
-        let restless = again.tree != after.tree;
-        Ok(self.keep(slot, after, gates, restless))
+        let during = {
+            let before = before.clone();
+            self.aside_of_tasks(move |crew| crew.changed_during_gates(slot, &before)).await?
+        };
+        let green = gates.iter().all(|gate| gate.verdict == Verdict::Pass);
+        if !green || during.is_empty() {
+            return Ok(self.keep(slot, before, gates, false));
+        }
+        if during.outside.is_empty() {
+            self.notice("The gates changed files of the work; they judge the result once more");
+            let after = Candidate { tree: during.work.clone(), ..during.after };
+            let gates = self.run_gates(slot, &after, None).await?;
+            let again = self.aside_of_tasks(move |crew| Ok(crew.new_candidate(slot)?)).await?;
+            let restless = again.tree != after.tree;
+            return Ok(self.keep(slot, after, gates, restless));
+        }
+        self.judge_apart(slot, during).await
+    }
+
+    /// Judges the work in a checkout without the files that changed beside it. Those that the gates write
+    /// there as well are part of the work; the others stay with the user.
+    async fn judge_apart(self: &Arc<Self>, slot: SlotId, during: DuringGates) -> Answer {
+        let work = Candidate { tree: during.work.clone(), ..during.after.clone() };
+        let checkout = self.checkout(slot, &work).await?;
+        let gates = self.run_gates(slot, &work, Some(&checkout)).await?;
+        let site = self.site(slot);
+        let same = |path: &String| {
+            same_file(&site.project.worktree.join(path), &checkout.folder().join(path))
+        };
+        let restless = !during.inside.iter().all(same);
+        let (written, theirs): (Vec<String>, Vec<String>) =
+            during.outside.into_iter().partition(same);
+        drop_aside(Some(checkout)).await;
+        let now = during.worktree;
+        self.aside_of_tasks(move |crew| {
+            let site = crew.site(slot);
+            let tree = site.vcs.with_paths(&work.tree, &now, &written)?;
+            if !theirs.is_empty() {
+                let base = site.vcs.disown(&site.base(), &now, &theirs)?;
+                site.set_base(base);
+                crew.notice(format!(
+                    "Left out of the work, because they changed while gates ran: {}",
+                    theirs.join(", ")
+                ));
+            }
+            crew.kit(slot).unsure.clear();
+            Ok(crew.keep(slot, Candidate { tree, ..work }, gates, restless))
+        })
+        .await
+    }
+
+    /// What changed in the worktree while gates ran, now and at earlier attempts on the same work.
+    fn changed_during_gates(
+        &self,
+        slot: SlotId,
+        before: &Candidate,
+    ) -> Result<DuringGates, Failed> {
+        let site = self.site(slot);
+        let after = self.new_candidate(slot)?;
+        let worktree = match site.base().start {
+            None => after.tree.clone(),
+            Some(_) => site.vcs.candidate(&RunBase { start: None, ..site.base() })?.tree,
+        };
+        let own: HashSet<String> =
+            site.vcs.changes(&before.head_tree, &before.tree)?.into_iter().collect();
+        let changed = site.vcs.changes(&before.tree, &after.tree)?;
+        let (inside, outside): (Vec<String>, Vec<String>) =
+            changed.into_iter().partition(|path| own.contains(path));
+        let mut unsure = std::mem::take(&mut self.kit(slot).unsure);
+        unsure.extend(outside);
+        let still = site.vcs.changes(&before.tree, &worktree)?;
+        unsure.retain(|path| still.contains(path) && !own.contains(path));
+        self.kit(slot).unsure.clone_from(&unsure);
+        let work = site.vcs.with_paths(&before.tree, &worktree, &inside)?;
+        Ok(DuringGates { work, worktree, inside, outside: unsure.into_iter().collect(), after })
     }
 
     fn keep(
@@ -117,26 +195,27 @@ impl Crew {
         Input::Judged { slot, tree, gates, restless }
     }
 
-    async fn judge_once(
+    /// Runs the gates on a candidate, in a checkout of it or in the worktree.
+    async fn run_gates(
         self: &Arc<Self>,
         slot: SlotId,
         candidate: &Candidate,
-    ) -> Result<(Vec<GateReport>, Candidate), Failed> {
+        checkout: Option<&Checkout>,
+    ) -> Result<Vec<GateReport>, Failed> {
         let refused = {
             let candidate = candidate.clone();
             self.aside_of_tasks(move |crew| crew.check_changes(slot, &candidate)).await?
         };
         if let Some(refused) = refused {
-            return Ok((vec![refused], candidate.clone()));
+            return Ok(vec![refused]);
         }
         let site = self.site(slot);
-        let checkout = self.fresh(slot, candidate).await?;
         let worktree = &site.project.worktree;
-        let place = checkout.as_ref().map_or(worktree.as_path(), Checkout::folder);
-        let mut reports = Vec::new();
-        if let Some(failed) = self.prepare_checkout(slot, checkout.as_ref()).await {
-            return Ok((vec![failed.report], candidate.clone()));
+        let place = checkout.map_or(worktree.as_path(), Checkout::folder);
+        if let Some(failed) = self.prepare_checkout(slot, checkout).await {
+            return Ok(vec![failed.report]);
         }
+        let mut reports = Vec::new();
         for gate in &self.setup.gates {
             let ran = self.run_gate(slot, gate, place).await;
             let report = self.against_baseline(ran);
@@ -147,13 +226,7 @@ impl Crew {
                 break;
             }
         }
-        // What happened in the worktree meanwhile says nothing about a tree that was judged elsewhere.
-        if checkout.is_some() {
-            drop_aside(checkout).await;
-            return Ok((reports, candidate.clone()));
-        }
-        let after = self.aside_of_tasks(move |crew| Ok(crew.new_candidate(slot)?)).await?;
-        Ok((reports, after))
+        Ok(reports)
     }
 
     /// A fresh checkout of the candidate, where gates want one.
@@ -162,12 +235,20 @@ impl Crew {
         slot: SlotId,
         candidate: &Candidate,
     ) -> Result<Option<Checkout>, Failed> {
-        if !self.setup.gate_rules.clean {
-            return Ok(None);
+        match self.setup.gate_rules.clean {
+            true => self.checkout(slot, candidate).await.map(Some),
+            false => Ok(None),
         }
+    }
+
+    async fn checkout(
+        self: &Arc<Self>,
+        slot: SlotId,
+        candidate: &Candidate,
+    ) -> Result<Checkout, Failed> {
         let candidate = candidate.clone();
         self.aside_of_tasks(move |crew| {
-            Ok(Some(crew.site(slot).vcs.checkout(&candidate, &crew.setup.gate_rules.include)?))
+            Ok(crew.site(slot).vcs.checkout(&candidate, &crew.setup.gate_rules.include)?)
         })
         .await
     }
@@ -203,6 +284,35 @@ impl Crew {
         let done = tokio::task::spawn_blocking(move || act(&crew)).await;
         done.map_err(|panic| Failed::new(Port::Git, panic, true))?
     }
+}
+
+/// What changed in the worktree while gates ran.
+struct DuringGates {
+    /// The work, with what became of it.
+    work: String,
+    /// Everything that is in the worktree.
+    worktree: String,
+    /// Paths of the work that changed.
+    inside: Vec<String>,
+    /// Other paths.
+    outside: Vec<String>,
+    /// The candidate as it is now.
+    after: Candidate,
+}
+
+impl DuringGates {
+    fn is_empty(&self) -> bool {
+        self.inside.is_empty() && self.outside.is_empty()
+    }
+}
+
+/// Whether two paths hold the same: the same bytes, the same link, or nothing.
+fn same_file(one: &Path, other: &Path) -> bool {
+    let read = |path: &Path| match std::fs::read_link(path) {
+        Ok(target) => Some(target.into_os_string().into_encoded_bytes()),
+        Err(_) => std::fs::read(path).ok(),
+    };
+    read(one) == read(other)
 }
 
 /// Removes a checkout where waiting is allowed.

@@ -16,6 +16,7 @@
 //! | `status` | what a running loop tells those who ask |
 //! | `judge` | the candidate tree, and where it is judged |
 //! | `site` | where a slot works: the person's worktree, or one of its task's own |
+//! | `owning` | whose work lies in the worktree, before and after a session |
 //! | `integrate` | work from a worktree of its own onto the branch of the run |
 //! | `set_up` | what prepares a new worktree, once |
 //! | `gate` | one gate: its process, its output, its report |
@@ -47,6 +48,7 @@ mod judge;
 mod left;
 mod look;
 mod overhead;
+mod owning;
 pub mod place;
 mod plan;
 pub mod prompting;

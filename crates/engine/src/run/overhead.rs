@@ -76,7 +76,7 @@ impl Prompting {
             ..AttemptContext::default()
         };
         let plan = (shape == Shape::Progress).then_some("");
-        Ok(self.task(&context, String::new(), &PromptFor { iteration: 1, plan })?)
+        Ok(self.task(&context, String::new(), &PromptFor { iteration: 1, plan, note: None })?)
     }
 }
 

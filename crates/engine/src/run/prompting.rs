@@ -52,6 +52,8 @@ pub struct PromptFor<'a> {
     pub iteration: u32,
     /// The text of the plan, where the agent is shown all of it.
     pub plan: Option<&'a str>,
+    /// What the agent has to know about the worktree.
+    pub note: Option<&'a str>,
 }
 
 /// An iteration that is judged as a whole, and how it went before.
@@ -86,7 +88,8 @@ impl Prompting {
         task: &TaskId,
         of: &PromptFor<'_>,
     ) -> Result<Prompt, PromptError> {
-        let context = self.context(store, task)?;
+        let mut context = self.context(store, task)?;
+        context.notes.extend(of.note.map(str::to_owned));
         let feature = store.get(task)?.feature.map(|name| name.to_string()).unwrap_or_default();
         Ok(self.task(&context, feature, of)?)
     }

@@ -1,5 +1,6 @@
 //! Taking up what an interrupted run left: its claims, its unfinished work, its start.
 
+use ralph_core::TaskId;
 use ralph_core::records::Attempt;
 use ralph_core::run::Notice;
 
@@ -33,23 +34,13 @@ pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase,
         // It is committed with the work, and is none of it.
         base.settled_tree = setup.vcs.candidate(&RunBase { start: None, ..base.clone() })?.tree;
     }
+    base.plan =
+        setup.plan.as_ref().filter(|plan| plan.lane().is_none()).map(|p| p.name().to_owned());
     let branch = setup.branch_key();
     let cut_off = cut_off(store, branch.as_deref())?;
     super::integrate::recover(setup, store, &cut_off)?;
-    for attempt in cut_off.iter().filter(|_| setup.grounds.is_none()) {
-        let number = store.attempts(&attempt.task)?.len();
-        let number = u32::try_from(number).unwrap_or(u32::MAX);
-        match setup.vcs.save_wip(&base, &attempt.task, number) {
-            Ok(Some(saved)) => setup.notices.push(Notice::Other {
-                text: format!("unfinished work on {} is saved under {}", attempt.task, saved.name),
-            }),
-            Ok(None) => {}
-            Err(error @ GitError::NotStarted(_)) => return Err(error.into()),
-            Err(error) => setup.notices.push(Notice::Other {
-                text: format!("unfinished work on {} could not be saved: {error}", attempt.task),
-            }),
-        }
-        crash::point("unfinished-saved");
+    if setup.grounds.is_none() {
+        save_unfinished(setup, store, &base, &cut_off)?;
     }
     let taken = take_back_dead_claims(store, &[], branch.as_deref())?;
     if !taken.is_empty() {
@@ -64,6 +55,39 @@ pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase,
         });
     }
     Ok(base)
+}
+
+/// Saves what killed sessions left in the worktree, under the tasks that they were about.
+fn save_unfinished(
+    setup: &mut Setup,
+    store: &mut dyn Store,
+    base: &RunBase,
+    cut_off: &[Attempt],
+) -> Result<(), RunError> {
+    let mut tasks: Vec<TaskId> = cut_off.iter().map(|attempt| attempt.task.clone()).collect();
+    // Where the iteration is what is tried again, no attempt tells of it.
+    if let Some(owner) = setup.vcs.interrupted()?.filter(|owner| !tasks.contains(owner)) {
+        tasks.push(owner);
+    }
+    for task in tasks {
+        let number = match store.attempts(&task) {
+            Ok(attempts) => u32::try_from(attempts.len().max(1)).unwrap_or(u32::MAX),
+            Err(_) => setup.resume.as_ref().map_or(1, |resume| resume.iteration + 1),
+        };
+        let saved = setup
+            .vcs
+            .candidate(base)
+            .and_then(|candidate| setup.vcs.save(base, &candidate, &task, number));
+        let text = match saved {
+            Ok(Some(saved)) => format!("unfinished work on {task} is saved under {}", saved.name),
+            Ok(None) => continue,
+            Err(error @ GitError::NotStarted(_)) => return Err(error.into()),
+            Err(error) => format!("unfinished work on {task} could not be saved: {error}"),
+        };
+        setup.notices.push(Notice::Other { text });
+        crash::point("unfinished-saved");
+    }
+    Ok(())
 }
 
 /// The attempts of dead runs on tasks that they still hold and worked on here.

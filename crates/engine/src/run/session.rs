@@ -67,7 +67,10 @@ impl Crew {
             kit.stop.subscribe()
         };
         self.make_baseline(slot);
-        let moved = unbroken(Port::Git, || self.move_in(slot, job.task.as_ref()));
+        let moved = unbroken(Port::Git, || {
+            self.move_in(slot, job.task.as_ref())?;
+            self.open_workspace(slot, job.task.as_ref())
+        });
         let prepared = match moved.and_then(|()| unbroken(Port::Prompt, || self.prepare(job))) {
             Ok(prepared) => prepared,
             Err(failed) => return self.step(&input(slot, Err(failed))),
@@ -355,8 +358,13 @@ impl Crew {
             (PromptStyle::System | PromptStyle::Progress | PromptStyle::Stdin, Some(task)) => {
                 let plan = self.kit(job.slot).plan.as_ref().map(|look| look.plan.text.clone());
                 let plan = plan.filter(|_| self.setup.prompt == PromptStyle::Progress);
+                let note = self.kit(job.slot).workspace_note.clone();
                 let store = &mut *self.store();
-                let about = PromptFor { iteration: job.iteration, plan: plan.as_deref() };
+                let about = PromptFor {
+                    iteration: job.iteration,
+                    plan: plan.as_deref(),
+                    note: note.as_deref(),
+                };
                 let prompt = self.setup.prompting.prompt(store.as_mut(), &task.id, &about);
                 let prompt = prompt.map_err(failed)?;
                 if self.setup.prompt == PromptStyle::Stdin {

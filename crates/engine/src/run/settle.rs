@@ -84,7 +84,7 @@ impl Crew {
         if own && (settlement.start_over || settlement.put_back) {
             saved = self.start_over(slot, settlement)?;
         } else if let Some((task, attempt)) = &settlement.save {
-            let made = site.vcs.save_wip(&site.base(), task, *attempt)?;
+            let made = site.vcs.save(&site.base(), &candidate, task, *attempt)?;
             saved = made.map(|saved| (task.clone(), saved.name));
             crash::point("wip-saved");
         }
@@ -95,6 +95,13 @@ impl Crew {
             crash::point("put-back");
         }
         let head = site.vcs.head()?;
+        let over = settlement.put_back || (settlement.class == Class::Done && saved.is_none());
+        if !own && (settlement.commit.is_some() || over) {
+            site.vcs.close(&tasks_of(settlement))?;
+        }
+        if !own && settlement.class == Class::Done {
+            site.set_accepted(head.as_ref());
+        }
         let tasks = settlement
             .tasks
             .iter()
@@ -164,7 +171,8 @@ impl Crew {
         let Some(task) = task else { return };
         let iteration = self.kit(slot).iteration;
         let site = self.site(slot);
-        match site.vcs.save_wip(&site.base(), task, iteration) {
+        let Some(candidate) = self.kit(slot).candidate.clone() else { return };
+        match site.vcs.save(&site.base(), &candidate, task, iteration) {
             Ok(Some(saved)) => self.notice(format!("the work was saved under {}", saved.name)),
             Ok(None) => {}
             Err(error) => self.notice(format!("the work could not be saved: {error}")),
@@ -314,6 +322,10 @@ impl Crew {
     fn question_id(&self) -> Result<QuestionId, Failed> {
         self.ids().question().map_err(|error| Failed::new(Port::Store, error, true))
     }
+}
+
+fn tasks_of(settlement: &Settlement) -> Vec<TaskId> {
+    settlement.tasks.iter().map(|ending| ending.task.id.clone()).collect()
 }
 
 fn bounded(text: &str) -> String {

@@ -56,6 +56,17 @@ impl Site {
         tree.clone_into(&mut self.settled.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
+    /// A session is about to work there: this is what its work is compared with.
+    pub(super) fn set_base(&self, base: RunBase) {
+        *self.base.lock().unwrap_or_else(PoisonError::into_inner) = base;
+    }
+
+    /// Work was accepted: this commit is where new work begins.
+    pub(super) fn set_accepted(&self, head: Option<&String>) {
+        let mut base = self.base.lock().unwrap_or_else(PoisonError::into_inner);
+        base.head = head.cloned();
+    }
+
     /// Its work begins from this commit now.
     pub(super) fn stands_on(&self, commit: &str, tree: &str) {
         let mut base = self.base.lock().unwrap_or_else(PoisonError::into_inner);

@@ -314,15 +314,21 @@ impl GitVcs {
         Ok(())
     }
 
-    /// The commit that sessions made on top of what is checked out for the person.
+    /// The commit that sessions made on top of what is checked out. Where the user has moved the branch since
+    /// the session began, its commits stand on something else: then its files alone count.
     pub(super) fn beyond(
         &self,
-        head: Option<&str>,
+        boxed: &Boxed,
+        at: &Position,
         seen: &Seen,
     ) -> Result<Option<String>, GitError> {
+        let head = at.head.as_deref();
         let Some(found) = seen.head.as_ref().filter(|_| seen.refused.is_none()) else {
             return Ok(None);
         };
+        if !boxed.private.fits(at) {
+            return Ok(None);
+        }
         match head {
             Some(head) if head == found || !self.is_ancestor(head, found)? => Ok(None),
             _ => Ok(Some(found.clone())),

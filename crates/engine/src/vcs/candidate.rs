@@ -38,21 +38,18 @@ impl GitVcs {
     /// the person has all the same.
     fn seen_candidate(&self, boxed: &Boxed, base: &RunBase) -> Result<Candidate, GitError> {
         self.mirror()?;
-        let head = self.position()?.head;
-        let head_tree = self.tree_of(head.as_deref())?;
+        let at = self.position()?;
+        let head_tree = self.tree_of(at.head.as_deref())?;
         let seen = self.see(boxed)?;
-        let taken = self.beyond(head.as_deref(), &seen)?;
-        let mut tree = seen.tree;
+        let taken = self.beyond(boxed, &at, &seen)?;
+        let (head, mut tree) = (at.head, seen.tree);
         let start = self.start_of(base)?;
         if !start.is_clean() {
             let below = self.tree_of(taken.as_deref().or(head.as_deref()))?;
             let changes = self.diff(&below, &tree)?;
             let kept = untouched(&start, &changes);
             if !kept.is_empty() {
-                let scratch = Scratch::empty(self.worktree())?;
-                scratch.git(&["read-tree", &tree]).run()?;
-                scratch.set(&tree, kept.iter().map(|c| (&c.path, c.from.as_ref())))?;
-                tree = scratch.write_tree()?;
+                tree = self.with_entries(&tree, kept.iter().map(|c| (&c.path, c.from.as_ref())))?;
             }
         }
         let leftovers = tree != head_tree;

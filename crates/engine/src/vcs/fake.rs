@@ -193,7 +193,7 @@ impl Vcs for FakeVcs {
         }
         let settled = resumes.and_then(|(_, settled)| state.commit(settled?).cloned());
         let settled_tree = settled.map_or_else(|| state.write(committed), |commit| commit.tree);
-        Ok(RunBase { head, branch: Some("main".to_owned()), start, settled_tree })
+        Ok(RunBase { head, branch: Some("main".to_owned()), start, settled_tree, plan: None })
     }
 
     fn candidate(&self, base: &RunBase) -> Result<Candidate, GitError> {
@@ -224,14 +224,14 @@ impl Vcs for FakeVcs {
         Ok(self.state()?.head.clone())
     }
 
-    fn save_wip(
+    fn save(
         &self,
-        base: &RunBase,
+        _base: &RunBase,
+        candidate: &Candidate,
         task: &TaskId,
         attempt: u32,
     ) -> Result<Option<Saved>, GitError> {
         let mut state = self.state()?;
-        let candidate = state.candidate(base);
         if !candidate.leftovers {
             return Ok(None);
         }
@@ -239,7 +239,7 @@ impl Vcs for FakeVcs {
         let before = state.refs.get(&name).and_then(|id| state.commit(id)).cloned();
         let commit = match before {
             Some(same) if same.tree == candidate.tree && same.parent == candidate.head => same.id,
-            _ => state.add(candidate.tree, candidate.head, "unfinished", ""),
+            _ => state.add(candidate.tree.clone(), candidate.head.clone(), "unfinished", ""),
         };
         state.refs.insert(name.clone(), commit.clone());
         Ok(Some(Saved { name, commit }))

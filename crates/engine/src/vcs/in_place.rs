@@ -16,7 +16,7 @@ use super::git::{Git, GitError};
 use super::hooks::Hooks;
 use super::position::{Position, position};
 use super::start::Start;
-use crate::ports::{Candidate, Checkout, RunBase, Saved, Shown, Vcs};
+use crate::ports::{Candidate, Checkout, Left, Opened, RunBase, Saved, Shown, Vcs};
 use crate::project::Project;
 
 /// Version control by git, in place.
@@ -233,13 +233,52 @@ impl Vcs for GitVcs {
         Ok(self.position()?.head)
     }
 
-    fn save_wip(
+    fn open(
+        &self,
+        run: &RunId,
+        base: &RunBase,
+        owner: Option<&TaskId>,
+    ) -> Result<Opened, GitError> {
+        self.open_workspace(run, base, owner)
+    }
+
+    fn keep_only(&self, base: &RunBase, tasks: &[TaskId]) -> Result<Option<Left>, GitError> {
+        self.keep_work_of(base, tasks)
+    }
+
+    fn interrupted(&self) -> Result<Option<TaskId>, GitError> {
+        self.interrupted_owner()
+    }
+
+    fn save(
         &self,
         base: &RunBase,
+        candidate: &Candidate,
         task: &TaskId,
         attempt: u32,
     ) -> Result<Option<Saved>, GitError> {
-        self.save_leftovers(base, task, attempt)
+        self.save_candidate(base, candidate, task, attempt)
+    }
+
+    fn with_paths(&self, tree: &str, from: &str, paths: &[String]) -> Result<String, GitError> {
+        self.with_paths_of(tree, from, paths)
+    }
+
+    fn disown(&self, base: &RunBase, tree: &str, paths: &[String]) -> Result<RunBase, GitError> {
+        self.disown_paths(base, tree, paths)
+    }
+
+    fn close(&self, tasks: &[TaskId]) -> Result<(), GitError> {
+        self.close_workspace(tasks)
+    }
+
+    fn carried(
+        &self,
+        tree: &str,
+        from: Option<&str>,
+        to: Option<&str>,
+    ) -> Result<String, GitError> {
+        self.carry_over(tree, from, to)
     }
 
     fn put_back(&self, base: &RunBase, candidate: &Candidate) -> Result<Vec<PathBuf>, GitError> {

@@ -24,6 +24,7 @@
 //! | `like` | commits made anew: another tree or other parents, the same author |
 //! | `keep_out` | a file that no commit takes up, whatever an agent commits |
 //! | `locks` | removing the locks of a git that was killed |
+//! | `workspace` | whose work lies in a worktree: a task's, or the user's |
 //! | [`worktree`] | a worktree per branch: made, repaired and removed |
 //! | `version` | which git there is, and the oldest that will do |
 //! | [`fake`] | version control in memory, for tests and benches |
@@ -54,11 +55,13 @@ mod taken;
 pub mod trunk;
 mod version;
 pub mod wip;
+mod workspace;
 pub mod worktree;
 
 pub use boxed::Boxes;
 pub use fake::FakeVcs;
 pub use in_place::GitVcs;
+pub use position::Operation;
 pub use private::Private;
 pub use push::{Push, PushError, Pushed};
 pub use signing::{Signing, signing};

@@ -50,6 +50,63 @@ pub(super) fn read_position(own: &Path, common: &Path) -> Result<Option<Position
     }
 }
 
+/// What git leaves in the directory of a worktree while it is in the middle of something, what that is, and
+/// how to end it.
+const OPERATIONS: [(&str, Operation); 8] = [
+    (
+        "MERGE_HEAD",
+        Operation { what: "a merge", end: "git merge --continue", abort: "git merge --abort" },
+    ),
+    ("rebase-merge", REBASE),
+    (
+        "rebase-apply/applying",
+        Operation { what: "git am", end: "git am --continue", abort: "git am --abort" },
+    ),
+    ("rebase-apply", REBASE),
+    (
+        "CHERRY_PICK_HEAD",
+        Operation {
+            what: "a cherry-pick",
+            end: "git cherry-pick --continue",
+            abort: "git cherry-pick --abort",
+        },
+    ),
+    (
+        "REVERT_HEAD",
+        Operation { what: "a revert", end: "git revert --continue", abort: "git revert --abort" },
+    ),
+    (
+        "sequencer/todo",
+        Operation {
+            what: "a cherry-pick or revert",
+            end: "git cherry-pick --continue",
+            abort: "git cherry-pick --quit",
+        },
+    ),
+    (
+        "BISECT_LOG",
+        Operation { what: "a bisect", end: "git bisect reset", abort: "git bisect reset" },
+    ),
+];
+const REBASE: Operation =
+    Operation { what: "a rebase", end: "git rebase --continue", abort: "git rebase --abort" };
+
+/// Something that git is in the middle of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operation {
+    /// Its name.
+    pub what: &'static str,
+    /// The command that finishes it.
+    pub end: &'static str,
+    /// The command that gives it up.
+    pub abort: &'static str,
+}
+
+/// What git is in the middle of in this worktree.
+pub(super) fn operation(own: &Path) -> Option<Operation> {
+    OPERATIONS.iter().find(|(name, _)| own.join(name).exists()).map(|(_, found)| *found)
+}
+
 /// The files do not tell; git must.
 struct Unclear;
 

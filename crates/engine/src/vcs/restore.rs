@@ -145,7 +145,7 @@ impl GitVcs {
         self.set_index(&index_info(head_tree, changed))
     }
 
-    fn bring_back(&self, wip: Wip) -> Result<Recovered, RecoverError> {
+    pub(super) fn bring_back(&self, wip: Wip) -> Result<Recovered, RecoverError> {
         let Some(save) = self.commit_parts(&wip.saved.commit)? else {
             return Err(RecoverError::NotSaved { task: wip.task, attempt: Some(wip.attempt) });
         };

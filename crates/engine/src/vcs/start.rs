@@ -11,6 +11,7 @@ use super::git::GitError;
 use super::in_place::{Author, GitVcs, lock};
 use super::position::Position;
 use super::scratch::{self, Scratch};
+use super::workspace::{Leftovers, Record};
 use crate::ports::RunBase;
 
 /// The paths that were dirty before the run.
@@ -46,7 +47,7 @@ impl Start {
     }
 }
 
-fn ref_of(run: &RunId) -> String {
+pub(super) fn ref_of(run: &RunId) -> String {
     format!("refs/ralph/start/{run}")
 }
 
@@ -59,45 +60,40 @@ impl GitVcs {
         self.project.exclude_state()?;
         scratch::sweep(self.worktree());
         checkout::sweep(self.worktree());
-        self.begin_boxed(run, resumes.is_some())?;
+        self.refuse_operation()?;
+        self.refuse_unmerged()?;
+        let record = self.record()?;
+        self.begin_boxed(run, resumes.is_some() || record.owner.is_some())?;
         let Position { branch, head } = self.position()?;
         let head_tree = self.tree_of(head.as_deref())?;
-        let Some((before, settled)) = resumes else {
-            let start = self.save_start(run, head.as_deref(), &head_tree)?;
-            return Ok(RunBase { head, branch, start, settled_tree: head_tree });
+        let start = match resumes {
+            // A run of 0.1 left no record.
+            Some((before, _)) if record == Record::default() => {
+                let start = self.commit_parts(&ref_of(before))?.map(|commit| commit.id);
+                if let Some(start) = &start {
+                    self.git(&["update-ref", &ref_of(run), start]).run()?;
+                }
+                start
+            }
+            _ => self.start_of_run(run, head.as_deref(), &head_tree)?,
         };
-        let start = self.commit_parts(&ref_of(before))?.map(|commit| commit.id);
-        if let Some(start) = &start {
-            self.git(&["update-ref", &ref_of(run), start]).run()?;
-        }
-        let settled_tree = match (settled, &head) {
+        let settled_tree = match (resumes.and_then(|(_, settled)| settled), &head) {
             // Nothing that a session committed is on the branch before it is accepted: whatever came since
             // is the user's.
-            _ if self.boxed.is_some() => head_tree,
+            _ if self.lands_when_accepted() => head_tree,
             (Some(settled), Some(head)) if self.is_ancestor(settled, head)? => {
-                self.tree_of(Some(settled))?
+                let tree = self.tree_of(Some(settled))?;
+                match &record.head {
+                    // No session was at work: the user committed.
+                    Some(closed_at) if !record.open && closed_at != head => {
+                        self.carry_over(&tree, Some(closed_at), Some(head))?
+                    }
+                    _ => tree,
+                }
             }
             _ => head_tree,
         };
-        Ok(RunBase { head, branch, start, settled_tree })
-    }
-
-    /// `tree` with what was committed on top of `seen` since, file by file: as the branch has it now.
-    pub(super) fn with_commits(&self, tree: &str, seen: &str) -> Result<String, GitError> {
-        let Some(head) = self.position()?.head else { return Ok(tree.to_owned()) };
-        let head_tree = self.tree_of(Some(&head))?;
-        if head == seen || head_tree == tree {
-            return Ok(tree.to_owned());
-        }
-        if !self.is_ancestor(seen, &head)? {
-            // History was rewritten, which sessions that have ended did not do.
-            return Ok(head_tree);
-        }
-        let changes = self.diff(&self.tree_of(Some(seen))?, &head_tree)?;
-        let scratch = Scratch::empty(self.worktree())?;
-        scratch.git(&["read-tree", tree]).run()?;
-        scratch.set(tree, changes.iter().map(|change| (&change.path, change.to.as_ref())))?;
-        scratch.write_tree()
+        Ok(RunBase { head, branch, start, settled_tree, plan: None })
     }
 
     pub(super) fn is_ancestor(&self, older: &str, newer: &str) -> Result<bool, GitError> {
@@ -109,13 +105,16 @@ impl GitVcs {
         }
     }
 
-    /// Saves the worktree, and as a second parent the index, the way a stash does. A branch without
-    /// commits has no parent to begin with, and there the worktree alone is saved.
-    fn save_start(
+    /// Saves the worktree under a ref, without what a task left in it. As a second parent the index, the way
+    /// a stash does; a branch without commits has no parent to begin with, and there the worktree alone is
+    /// saved. `before` is an earlier save, which stays where nothing has changed.
+    pub(super) fn save_start(
         &self,
-        run: &RunId,
+        name: &str,
         head: Option<&str>,
         head_tree: &str,
+        own: &Leftovers,
+        before: Option<&str>,
     ) -> Result<Option<String>, GitError> {
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
         let staged = match head {
@@ -123,7 +122,7 @@ impl GitVcs {
             Some(_) => scratch.write_tree().ok().filter(|tree| tree != head_tree),
             None => None,
         };
-        let tree = match &self.boxed {
+        let mut tree = match &self.boxed {
             Some(boxed) => self.see(boxed)?.tree,
             None => {
                 for left_out in scratch.overlay(head)? {
@@ -132,20 +131,49 @@ impl GitVcs {
                 scratch.write_tree()?
             }
         };
+        if tree != head_tree && !own.is_empty() {
+            let changes = self.diff(head_tree, &tree)?;
+            let theirs =
+                changes.iter().filter_map(|change| Some((&change.path, own.below(change)?)));
+            tree = self.with_entries(&tree, theirs)?;
+        }
         if tree == head_tree && staged.is_none() {
             return Ok(None);
         }
-        let message = format!("ralph: uncommitted before run {run}\n");
+        if let Some(same) = self.same_start(before, &tree, head, staged.as_deref())? {
+            return Ok(Some(same));
+        }
         let mut parents: Vec<&str> = head.into_iter().collect();
         let index_commit;
         if let Some(staged) = staged {
-            let message = format!("ralph: staged before run {run}\n");
-            index_commit = self.commit_tree(&staged, &parents, &message, Author::Ralph)?;
+            let message = "ralph: staged by the user\n";
+            index_commit = self.commit_tree(&staged, &parents, message, Author::Ralph)?;
             parents.push(&index_commit);
         }
-        let start = self.commit_tree(&tree, &parents, &message, Author::Ralph)?;
-        self.git(&["update-ref", &ref_of(run), &start]).run()?;
+        let message = "ralph: uncommitted work of the user\n";
+        let start = self.commit_tree(&tree, &parents, message, Author::Ralph)?;
+        self.git(&["update-ref", name, &start]).run()?;
         Ok(Some(start))
+    }
+
+    /// The earlier save, where it says the same.
+    fn same_start(
+        &self,
+        before: Option<&str>,
+        tree: &str,
+        head: Option<&str>,
+        staged: Option<&str>,
+    ) -> Result<Option<String>, GitError> {
+        let Some(before) = before else { return Ok(None) };
+        let Some(commit) = self.commit_parts(before)?.filter(|commit| commit.tree == tree) else {
+            return Ok(None);
+        };
+        let index = match commit.parents.get(1) {
+            Some(index) => Some(self.tree_of(Some(index))?),
+            None => None,
+        };
+        let same = commit.parents.first().map(String::as_str) == head && index.as_deref() == staged;
+        Ok(same.then_some(commit.id))
     }
 
     /// The paths that were dirty before the run.

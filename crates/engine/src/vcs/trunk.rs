@@ -321,8 +321,8 @@ impl Trunk {
         let base = RunBase {
             head: Some(from.to_owned()),
             branch: Some(self.branch.clone()),
-            start: None,
             settled_tree: candidate.head_tree.clone(),
+            ..RunBase::default()
         };
         self.vcs.put_back(&base, &candidate)
     }

@@ -75,7 +75,7 @@ fn parse_ref(name: &str) -> Option<(TaskId, u32)> {
     Some((TaskId::new(text).ok()?, attempt.parse().ok()?))
 }
 
-fn saved_words(task: &TaskId, attempt: u32) -> String {
+pub(super) fn saved_words(task: &TaskId, attempt: u32) -> String {
     format!(
         "ralph: unfinished work on {task}, attempt {attempt}\n\nSaved at {}. \
          To bring it back: ralph recover {task} --attempt {attempt}\n",
@@ -84,46 +84,6 @@ fn saved_words(task: &TaskId, attempt: u32) -> String {
 }
 
 impl GitVcs {
-    pub(super) fn save_leftovers(
-        &self,
-        base: &RunBase,
-        task: &TaskId,
-        attempt: u32,
-    ) -> Result<Option<Saved>, GitError> {
-        let candidate = self.write_candidate(base)?;
-        if !candidate.leftovers && candidate.taken.is_none() {
-            return Ok(None);
-        }
-        let name = ref_name(task, attempt);
-        let before = self.commit_parts(&name)?;
-        let mut parents: Vec<String> = candidate.head.into_iter().collect();
-        if let Some(before) = before {
-            let base = self.tree_of(before.parents.first().map(String::as_str))?;
-            let kept = candidate.taken.iter().all(|taken| before.parents.contains(taken));
-            if before.tree == candidate.tree && base == candidate.head_tree && kept {
-                return Ok(Some(Saved { name, commit: before.id }));
-            }
-            if parents.is_empty() {
-                // The first parent is what the work is compared with: here, nothing.
-                let nothing = "ralph: before the first commit\n";
-                parents.push(self.commit_tree(
-                    &candidate.head_tree,
-                    &[],
-                    nothing,
-                    Author::Ralph,
-                )?);
-            }
-            parents.push(before.id);
-        }
-        // What sessions committed stays reachable, too.
-        parents.extend(candidate.taken);
-        let message = saved_words(task, attempt);
-        let parents: Vec<&str> = parents.iter().map(String::as_str).collect();
-        let commit = self.commit_tree(&candidate.tree, &parents, &message, Author::Ralph)?;
-        self.git(&["update-ref", &name, &commit]).run()?;
-        Ok(Some(Saved { name, commit }))
-    }
-
     /// Saves all that a worktree has beyond a commit: what was committed there since, and what was not.
     /// `None` when it has nothing.
     pub fn save_since(
@@ -138,12 +98,8 @@ impl GitVcs {
         };
         let from = from.as_str();
         let position = self.position()?;
-        let base = RunBase {
-            head: position.head.clone(),
-            branch: position.branch,
-            start: None,
-            settled_tree: String::new(),
-        };
+        let (head, branch) = (position.head.clone(), position.branch);
+        let base = RunBase { head, branch, ..RunBase::default() };
         let candidate = self.write_candidate(&base)?;
         if candidate.tree == self.tree_of(Some(from))? {
             return Ok(None);

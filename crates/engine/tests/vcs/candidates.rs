@@ -331,29 +331,6 @@ fn a_large_untracked_file_is_no_trouble() {
 }
 
 #[test]
-fn a_merge_in_progress_stops_nothing() {
-    let repo = Repo::new();
-    repo.git(&["switch", "--quiet", "-c", "other"]);
-    repo.write("a.txt", "theirs\n");
-    repo.commit("theirs");
-    repo.git(&["switch", "--quiet", "main"]);
-    repo.write("a.txt", "ours\n");
-    repo.commit("ours");
-    let merge = std::process::Command::new("git")
-        .args(["merge", "--quiet", "other"])
-        .current_dir(repo.place())
-        .output()
-        .unwrap();
-    assert!(!merge.status.success());
-    let index = repo.staged();
-    let (vcs, base) = repo.begin();
-    repo.write("mine.txt", "session\n");
-    let candidate = vcs.candidate(&base).unwrap();
-    assert_eq!(repo.beyond_head(&candidate), ["A mine.txt"]);
-    assert_eq!(repo.staged(), index, "the conflict is still there to be solved");
-}
-
-#[test]
 fn a_resumed_run_does_not_take_the_agents_work_for_the_persons() {
     let repo = Repo::new();
     repo.write("a.txt", "person\n");

@@ -2,7 +2,7 @@
 
 use ralph_engine::ports::{GitError, Vcs};
 
-use crate::kit::Repo;
+use crate::kit::{Repo, SaveNow};
 
 #[test]
 fn a_commit_has_subject_body_author_and_reflog() {

@@ -3,7 +3,7 @@
 use ralph_engine::ports::{GitError, Vcs};
 use ralph_engine::vcs::FakeVcs;
 
-use crate::kit::{run, task};
+use crate::kit::{SaveNow, run, task};
 
 #[test]
 fn the_fake_commits_saves_and_puts_back() {

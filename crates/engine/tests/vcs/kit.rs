@@ -9,7 +9,7 @@ use std::process::Command;
 
 use ralph_core::TaskId;
 use ralph_core::ids::RunId;
-use ralph_engine::ports::{Candidate, RunBase, Vcs};
+use ralph_engine::ports::{Candidate, GitError, RunBase, Saved, Vcs};
 use ralph_engine::project::Project;
 use ralph_engine::vcs::GitVcs;
 
@@ -179,6 +179,20 @@ impl Repo {
         assert!(!self.exists(".git/index.lock"));
     }
 }
+
+/// Saves what lies in the worktree now.
+pub(crate) trait SaveNow: Vcs {
+    fn save_wip(
+        &self,
+        base: &RunBase,
+        task: &TaskId,
+        attempt: u32,
+    ) -> Result<Option<Saved>, GitError> {
+        self.save(base, &self.candidate(base)?, task, attempt)
+    }
+}
+
+impl<V: Vcs> SaveNow for V {}
 
 pub(crate) fn run(text: &str) -> RunId {
     RunId::new(text).unwrap()

@@ -4,7 +4,7 @@ use ralph_engine::ports::Vcs;
 use ralph_engine::project::Project;
 use ralph_engine::vcs::GitVcs;
 
-use crate::kit::{Repo, run, task};
+use crate::kit::{Repo, SaveNow, run, task};
 
 #[test]
 fn a_branch_without_commits() {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use ralph_engine::ports::Vcs;
 use ralph_engine::vcs::FakeVcs;
 
-use crate::kit::{Repo, run, task};
+use crate::kit::{Repo, SaveNow, run, task};
 
 const FILES: [&str; 8] = ["a", "b", "d/c", "d/e/f", "g h", "n\nl", "x", "d/y"];
 

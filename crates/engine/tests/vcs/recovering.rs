@@ -7,7 +7,7 @@ use ralph_engine::project::Project;
 use ralph_engine::vcs::restore::{Obstacle, RecoverError, Recovered, recover};
 use ralph_engine::vcs::wip::list_wip;
 
-use crate::kit::{Repo, os, task};
+use crate::kit::{Repo, SaveNow, os, task};
 
 fn project(repo: &Repo) -> Project {
     Project::find(repo.place()).unwrap()

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ralph_engine::ports::Vcs;
 
-use crate::kit::{Repo, task};
+use crate::kit::{Repo, SaveNow, task};
 
 fn paths(texts: &[&str]) -> Vec<PathBuf> {
     texts.iter().map(PathBuf::from).collect()

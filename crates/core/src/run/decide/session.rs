@@ -53,11 +53,7 @@ impl Draft {
             self.anomaly(input, Some(slot));
             return;
         }
-        // In a worktree of its own, work begins from what had landed by then.
-        let changed = match self.state.policy.integrates {
-            true => *file_count > 0,
-            false => *tree != self.state.settled_tree,
-        };
+        let changed = *file_count > 0;
         self.fact(Fact::CandidateMade {
             slot,
             tree: tree.clone(),

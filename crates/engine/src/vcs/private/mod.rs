@@ -331,7 +331,6 @@ impl Private {
     }
 }
 
-/// A folder that nobody else may enter, and those above it.
 /// Removes the locks in a folder and below, without following a link.
 fn remove_locks(folder: &Path, deep: u32) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -346,6 +345,7 @@ fn remove_locks(folder: &Path, deep: u32) {
     }
 }
 
+/// A folder that only you can enter, and those above it.
 fn private_folder(path: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }

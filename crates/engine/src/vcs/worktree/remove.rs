@@ -179,18 +179,18 @@ impl Worktrees {
         let base = RunBase {
             head: position.head.clone(),
             branch: position.branch.clone(),
-            start: None,
-            settled_tree: String::new(),
+            ..RunBase::default()
         };
+        let candidate = vcs.candidate(&base)?;
         let saves = list_wip(&self.project)?;
         let last = saves.iter().filter(|save| save.task == task).max_by_key(|save| save.attempt);
         let attempt = match last {
             None => 1,
             // Killed after it was saved.
-            Some(last) if vcs.holds(last, &vcs.candidate(&base)?)? => last.attempt,
+            Some(last) if vcs.holds(last, &candidate)? => last.attempt,
             Some(last) => last.attempt + 1,
         };
-        let mut saved = vcs.save_wip(&base, &task, attempt)?;
+        let mut saved = vcs.save(&base, &candidate, &task, attempt)?;
         if let Some(left_out) = vcs.warnings().into_iter().next() {
             return Err(not_saved(left_out).into());
         }

@@ -7,7 +7,7 @@ use ralph_engine::ports::{Candidate, Vcs};
 use ralph_testkit::wait_until;
 
 use super::{World, bytes_of, no_boxes};
-use crate::kit::{Repo, task};
+use crate::kit::{Repo, SaveNow, task};
 
 /// A world, and a file outside of it that no program of a session can write from inside its box.
 fn world() -> (World, PathBuf) {

@@ -3,7 +3,7 @@
 use ralph_engine::ports::{GitError, Vcs};
 
 use super::{World, bytes_of, no_boxes, vcs_at};
-use crate::kit::{Repo, Seen, run, task};
+use crate::kit::{Repo, SaveNow, Seen, run, task};
 
 #[test]
 fn a_session_uses_git_and_the_repository_stays_as_it_is_byte_for_byte() {
