@@ -41,6 +41,7 @@ pub mod policy;
 pub mod records;
 pub mod redact;
 pub mod run;
+pub mod secret_files;
 pub mod stable_hash;
 pub mod task;
 pub mod text;

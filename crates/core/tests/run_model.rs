@@ -431,6 +431,7 @@ impl World {
             attempt_number: 1,
             spent_micro_usd: 0,
             failed: None,
+            finished: None,
         }
     }
 

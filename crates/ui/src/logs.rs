@@ -103,6 +103,7 @@ fn slot_of(fact: &Fact) -> Option<SlotId> {
         | Fact::Integrating { slot }
         | Fact::Integrated { slot, .. }
         | Fact::HeadMoved { slot }
+        | Fact::WorkFound { slot, .. }
         | Fact::Settling { slot, .. }
         | Fact::TaskSettled { slot, .. }
         | Fact::Committed { slot, .. }

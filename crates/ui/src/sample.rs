@@ -289,6 +289,7 @@ pub(crate) fn brief(task: &str, title: &str, attempt: u32) -> TaskBrief {
         attempt_number: attempt,
         spent_micro_usd: 0,
         failed: None,
+        finished: None,
     }
 }
 

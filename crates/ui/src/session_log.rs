@@ -277,6 +277,7 @@ impl<W: Write> Reporter for SessionLog<W> {
             | Fact::QuestionAsked { .. }
             | Fact::WorkSaved { .. }
             | Fact::WorkPutBack { .. }
+            | Fact::WorkFound { .. }
             | Fact::WaitStarted { .. }
             | Fact::WaitEnded { .. }
             | Fact::ControlReceived { .. }

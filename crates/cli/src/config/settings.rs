@@ -165,6 +165,7 @@ pub static SETTINGS: &[Setting] = &[
     row("git.auto_push", Kind::Bool, FALSE),
     by_preset("git.auto_pr", &Kind::Bool),
     row("git.protected_branches", TEXTS, Lit::List(&["main", "master", "production"])),
+    row("git.never_commit", PATTERNS, NONE),
     row("git.remote", Kind::Text, Lit::Text("origin")),
 
     row("git.worktree.name", Kind::Text, EMPTY),

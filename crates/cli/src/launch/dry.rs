@@ -113,7 +113,7 @@ fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<Seen, CliError> {
     let next = store.ready(&plan.scope, 1)?.into_iter().next();
     let prompt = match (plan.policy.picker, &next) {
         (Picker::Loop, Some(task)) => {
-            let first = PromptFor { iteration: 1, plan: None };
+            let first = PromptFor { iteration: 1, ..PromptFor::default() };
             Told::Task(plan.prompting.prompt(store, &task.id, &first).map_err(prompt_error)?)
         }
         (Picker::Loop, None) => Told::Nothing,
@@ -169,7 +169,7 @@ fn in_file(plan: &Plan, file: &PlanFile) -> Result<Seen, CliError> {
                 learn: plan.prompting.learn,
                 ..AttemptContext::default()
             };
-            let first = PromptFor { iteration: 1, plan: Some(&read.text) };
+            let first = PromptFor { iteration: 1, plan: Some(&read.text), note: None };
             let prompt = plan.prompting.task(&context, String::new(), &first);
             Told::Task(prompt.map_err(|error| prompt_error(error.into()))?)
         }

@@ -37,6 +37,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ralph_core::glob::Patterns;
 use ralph_core::run::{Notice, Outcome, Picker, Policy, Resume};
 use ralph_core::view::Reporter;
 use ralph_core::{FeatureName, Lease, TaskId};
@@ -347,6 +348,12 @@ fn assemble(
     let hook_environment = agent::gate_environment(context.environment);
     let boxes = boxed.of_git(context);
     let mut vcs = GitVcs::new(ready.project.clone())?.with_hooks(&hook_environment, GATE_TIMEOUT);
+    if ready.policy.adds_all() {
+        let never = Patterns::read(ready.config.list("git.never_commit")).map_err(|error| {
+            CliError::failed(format!("a pattern of git.never_commit cannot be used: {error}"))
+        })?;
+        vcs = vcs.adding_all(never);
+    }
     if let Some(boxes) = &boxes {
         vcs = vcs.boxed(boxes)?;
     }

@@ -18,6 +18,7 @@ mod notifying;
 mod outcomes;
 #[cfg(target_os = "linux")]
 mod own_git;
+mod owning;
 mod people;
 mod picking;
 mod places;

@@ -13,7 +13,7 @@ use super::policy::Policy;
 use super::publish::Publication;
 use super::state::Resume;
 use super::verifier::VerifierReport;
-use crate::agent::{ProcessEnd, SessionEnd, Signals};
+use crate::agent::{EndClass, ProcessEnd, SessionEnd, Signals};
 use crate::ids::{AgentId, AttemptId, QuestionId, RunId, TaskId};
 use crate::policy::strategy::ModelState;
 use crate::records::{Spent, Verdict};
@@ -68,6 +68,18 @@ pub struct TaskBrief {
     /// How it failed last, where it was judged red.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<SameFailure>,
+    /// What its last attempt left, where every check passed and the work never got onto the branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished: Option<FinishedWork>,
+}
+
+/// Work that passed every check and is not on the branch yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FinishedWork {
+    /// Its tree.
+    pub tree: String,
+    /// The verifier was among those that passed it.
+    pub verified: bool,
 }
 
 impl TaskBrief {
@@ -156,6 +168,22 @@ pub struct SessionReport {
     pub duration_ms: u64,
     /// Processes that it left behind and that were ended.
     pub leftovers: u32,
+}
+
+impl SessionReport {
+    /// What stands for the session where finished work of an earlier attempt was found.
+    pub fn of_found_work(task: &TaskBrief) -> Self {
+        Self {
+            end: SessionEnd::of(EndClass::Completed, ""),
+            process: ProcessEnd::Exited { code: 0 },
+            signals: Signals { done: vec![task.id.to_string()], ..Signals::default() },
+            requests: vec![],
+            held: vec![task.clone()],
+            notes: vec![],
+            duration_ms: 0,
+            leftovers: 0,
+        }
+    }
 }
 
 /// The judge of changes to protected files, as it is named in evidence.
@@ -329,6 +357,13 @@ pub enum Fact {
         slot: SlotId,
         /// Where its raw output goes.
         log: String,
+    },
+    /// Finished work of an earlier attempt is still there: no session is needed to get it onto the branch.
+    WorkFound {
+        /// Where.
+        slot: SlotId,
+        /// The task, with the attempt that did the work.
+        task: TaskBrief,
     },
     /// The session ended and so did all its processes.
     SessionEnded {

@@ -127,6 +127,13 @@ pub enum Input {
         /// By this slot.
         slot: SlotId,
     },
+    /// Instead of a session: the worktree holds finished work of the task.
+    WorkFound {
+        /// Where.
+        slot: SlotId,
+        /// The task, with the attempt that did the work.
+        task: Box<TaskBrief>,
+    },
     /// The session's process runs.
     SessionStarted {
         /// Where.
@@ -235,6 +242,7 @@ impl Input {
             Self::Claimed { .. } => "claimed",
             Self::Peeked { .. } => "peeked",
             Self::NothingToClaim { .. } => "nothing_to_claim",
+            Self::WorkFound { .. } => "work_found",
             Self::SessionStarted { .. } => "session_started",
             Self::SessionEnded { .. } => "session_ended",
             Self::CandidateMade { .. } => "candidate_made",

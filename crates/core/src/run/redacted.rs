@@ -26,7 +26,7 @@ impl Input {
                 }
                 notices.iter_mut().for_each(|notice| notice.clean(secrets));
             }
-            Self::Claimed { task, .. } => task.clean(secrets),
+            Self::Claimed { task, .. } | Self::WorkFound { task, .. } => task.clean(secrets),
             Self::Peeked { about, .. } => {
                 if let Some(about) = about {
                     secrets.clean(&mut about.title);
@@ -169,6 +169,7 @@ mod tests {
             attempt_number: 1,
             spent_micro_usd: 0,
             failed: None,
+            finished: None,
         };
         let signals = Signals {
             done: vec![key.to_owned(), format!("{key}-x")],

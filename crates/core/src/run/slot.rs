@@ -68,6 +68,8 @@ pub struct Slot {
     pub began: Timestamp,
     /// The task that the loop claimed for it.
     pub task: Option<TaskBrief>,
+    /// Its work is that of an earlier attempt; no session ran.
+    pub found: bool,
     /// What the plan has next, where the agent picks.
     pub about: Option<About>,
     /// The model that was asked for.

@@ -36,10 +36,6 @@ pub struct Resume {
     pub last_error: Option<String>,
     /// The last commit that was settled.
     pub last_commit: Option<String>,
-    /// What was checked out when it ended. What came since is not the work of its sessions. Unknown for a run
-    /// that was killed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_head: Option<String>,
     /// Iterations in a row without a change.
     pub idle_iterations: u32,
     /// What else is the same as in that run, in a few words each.
@@ -328,6 +324,14 @@ impl RunState {
                     };
                 }
             }
+            Fact::WorkFound { slot, task } => {
+                self.enter(*slot, Phase::Candidate);
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    slot.found = true;
+                    slot.report = Some(SessionReport::of_found_work(task));
+                    slot.task = Some(task.clone());
+                }
+            }
             Fact::SessionEnded { slot, report } => self.session_ended(*slot, report),
             Fact::CandidateMade { slot, tree, changed, plan_only, .. } => {
                 self.enter(*slot, Phase::Judging);
@@ -511,6 +515,8 @@ impl RunState {
             return;
         };
         let (row, again) = (class.row(), *again);
+        // Only sessions count.
+        let counts = row.counts && !self.slot(*slot).is_some_and(|slot| slot.found);
         self.asked = (self.policy.asks && *class == Class::Question).then(|| detail.clone());
         match (self.is_retried(*class), again) {
             (false, _) if row.counts => self.iteration_retries = 0,
@@ -523,7 +529,7 @@ impl RunState {
         }
         if again {
             self.spare_iterations.push(*iteration);
-        } else if row.counts {
+        } else if counts {
             self.counted += 1;
             if class.is_success() {
                 self.successful += 1;

@@ -284,6 +284,7 @@ impl RunView {
             | Fact::ClaimMissed { slot }
             | Fact::SlotFreed { slot }
             | Fact::SessionStarted { slot, .. }
+            | Fact::WorkFound { slot, .. }
             | Fact::CandidateMade { slot, .. }
             | Fact::Judged { slot, .. }
             | Fact::Verifying { slot, .. }

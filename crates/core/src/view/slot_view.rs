@@ -129,7 +129,7 @@ impl SlotView {
                 }
                 Doing::Reading
             }
-            Fact::HeadMoved { .. } => Doing::Reading,
+            Fact::HeadMoved { .. } | Fact::WorkFound { .. } => Doing::Reading,
             Fact::CandidateMade { .. } => Doing::Judging,
             Fact::Verifying { .. } => Doing::Verifying,
             Fact::Queued { .. } => Doing::Queued,

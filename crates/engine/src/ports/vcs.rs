@@ -279,10 +279,9 @@ pub trait Vcs: Send + Sync {
         resumes: Option<(&RunId, Option<&str>)>,
     ) -> Result<RunBase, GitError>;
 
-    /// A settled tree, and what was committed on the branch since `seen` was checked out there: commits that
-    /// no session made.
-    fn with_commits_since(&self, tree: &str, _seen: &str) -> Result<String, GitError> {
-        Ok(tree.to_owned())
+    /// Nothing that sessions commit here is on the branch before it is accepted.
+    fn lands_when_accepted(&self) -> bool {
+        false
     }
 
     /// Writes the tree to judge: the commit that is checked out, overlaid by the worktree, without
@@ -401,6 +400,11 @@ pub trait Vcs: Send + Sync {
     /// Those ignored files that [`Vcs::checkout`] would copy for `include`, each with its content as a
     /// number.
     fn included(&self, _include: &str) -> Result<Vec<(String, u64)>, GitError> {
+        Ok(vec![])
+    }
+
+    /// Submodules with work in them, which no commit of this repository can hold.
+    fn submodules_with_work(&self) -> Result<Vec<String>, GitError> {
         Ok(vec![])
     }
 

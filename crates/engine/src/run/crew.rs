@@ -125,6 +125,8 @@ pub(super) struct SlotKit {
     pub(super) plan_written: bool,
     /// Paths that changed while gates ran and may be the gates' own.
     pub(super) unsure: BTreeSet<String>,
+    /// Submodules with work in them that were named.
+    pub(super) submodules: Vec<String>,
     /// What the next session has to know about the worktree.
     pub(super) workspace_note: Option<String>,
     /// Why the iteration is tried again, for its next session.
@@ -201,6 +203,7 @@ impl Crew {
                 proposals: None,
                 plan_written: false,
                 unsure: BTreeSet::new(),
+                submodules: vec![],
                 workspace_note: None,
                 failure: None,
                 seen: 0,

@@ -251,9 +251,7 @@ pub(super) fn record(crew: &Crew) {
     let text = {
         let mut dispatcher = crew.dispatcher();
         dispatcher.unsaved = false;
-        // Reading it starts no program.
-        let head = crew.setup.vcs.head().unwrap_or_default();
-        writer.text(&dispatcher.state, head, now())
+        writer.text(&dispatcher.state, now())
     };
     if let Err(error) = text.and_then(|text| writer.record.write(&text)) {
         crew.notice(format!("{} cannot be written: {error}", writer.record.copy.display()));

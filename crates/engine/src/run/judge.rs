@@ -22,20 +22,15 @@ const SETUP: &str = "setup";
 const SETUP_TIMEOUT: Duration = Duration::from_secs(600);
 
 impl Crew {
-    /// The worktree as a tree to judge: without what was not committed before the run, unless all is
-    /// to be committed.
+    /// The worktree as a tree to judge.
     pub(super) fn new_candidate(&self, slot: SlotId) -> Result<Candidate, GitError> {
         let site = self.site(slot);
-        if !self.setup.policy.adds_all() {
-            let candidate = site.vcs.candidate(&site.base())?;
-            // Sessions with a git directory of their own put no commit onto the branch. One that came there
-            // meanwhile is the user's, and is not held against the work.
-            if self.setup.sandbox.mounts() && self.kit(slot).site.is_none() {
-                site.set_settled_tree(&candidate.head_tree);
-            }
-            return Ok(candidate);
+        let candidate = site.vcs.candidate(&site.base())?;
+        // A commit that came onto the branch meanwhile is the user's, and is not held against the work.
+        if site.vcs.lands_when_accepted() && !self.setup.policy.adds_all() {
+            site.set_settled_tree(&candidate.head_tree);
         }
-        site.vcs.candidate(&RunBase { start: None, ..site.base() })
+        Ok(candidate)
     }
 
     /// Writes the candidate tree.
@@ -47,6 +42,7 @@ impl Crew {
         self.bring_home(slot, &site)?;
         self.keep_own_work(slot, &site)?;
         self.keep_plan_out()?;
+        self.name_submodules(slot, &site);
         let candidate = self.new_candidate(slot)?;
         let settled = site.settled_tree();
         let files = match candidate.tree == settled {
@@ -106,7 +102,8 @@ impl Crew {
             self.aside_of_tasks(move |crew| crew.changed_during_gates(slot, &before)).await?
         };
         let green = gates.iter().all(|gate| gate.verdict == Verdict::Pass);
-        if !green || during.is_empty() {
+        // Where you committed meanwhile, all of it is judged again on top of that.
+        if !green || during.is_empty() || during.after.head != before.head {
             return Ok(self.keep(slot, before, gates, false));
         }
         if during.outside.is_empty() {
@@ -125,14 +122,20 @@ impl Crew {
     async fn judge_apart(self: &Arc<Self>, slot: SlotId, during: DuringGates) -> Answer {
         let work = Candidate { tree: during.work.clone(), ..during.after.clone() };
         let checkout = self.checkout(slot, &work).await?;
+        let there = |path: &String| content(&checkout.folder().join(path));
+        let before: Vec<_> = during.outside.iter().map(there).collect();
         let gates = self.run_gates(slot, &work, Some(&checkout)).await?;
         let site = self.site(slot);
-        let same = |path: &String| {
-            same_file(&site.project.worktree.join(path), &checkout.folder().join(path))
-        };
-        let restless = !during.inside.iter().all(same);
-        let (written, theirs): (Vec<String>, Vec<String>) =
-            during.outside.into_iter().partition(same);
+        let (mut written, mut theirs) = (Vec::new(), Vec::new());
+        for (path, before) in during.outside.into_iter().zip(before) {
+            match there(&path) == before {
+                true => theirs.push(path),
+                false => written.push(path),
+            }
+        }
+        // Gates that write something else each time cannot be asked about what they leave.
+        let same = |path: &String| there(path) == content(&site.project.worktree.join(path));
+        let restless = !during.inside.iter().chain(&written).all(same);
         drop_aside(Some(checkout)).await;
         let now = during.worktree;
         self.aside_of_tasks(move |crew| {
@@ -167,8 +170,10 @@ impl Crew {
         let own: HashSet<String> =
             site.vcs.changes(&before.head_tree, &before.tree)?.into_iter().collect();
         let changed = site.vcs.changes(&before.tree, &after.tree)?;
+        // Where everything is committed, so is what you write meanwhile.
+        let adds_all = self.setup.policy.adds_all();
         let (inside, outside): (Vec<String>, Vec<String>) =
-            changed.into_iter().partition(|path| own.contains(path));
+            changed.into_iter().partition(|path| own.contains(path) || adds_all);
         let mut unsure = std::mem::take(&mut self.kit(slot).unsure);
         unsure.extend(outside);
         let still = site.vcs.changes(&before.tree, &worktree)?;
@@ -306,13 +311,12 @@ impl DuringGates {
     }
 }
 
-/// Whether two paths hold the same: the same bytes, the same link, or nothing.
-fn same_file(one: &Path, other: &Path) -> bool {
-    let read = |path: &Path| match std::fs::read_link(path) {
+/// What a path holds: bytes, where a link leads, or nothing.
+fn content(path: &Path) -> Option<Vec<u8>> {
+    match std::fs::read_link(path) {
         Ok(target) => Some(target.into_os_string().into_encoded_bytes()),
         Err(_) => std::fs::read(path).ok(),
-    };
-    read(one) == read(other)
+    }
 }
 
 /// Removes a checkout where waiting is allowed.

@@ -3,8 +3,11 @@
 use std::sync::PoisonError;
 
 use ralph_core::glob::any_meet;
-use ralph_core::records::{Attempt, LogKind};
-use ralph_core::run::{CLASSES, Input, Picker, Port, SameFailure, SlotId, Survey, TaskBrief};
+use ralph_core::records::{Attempt, AttemptEnd, LogKind, Verdict};
+use ralph_core::run::{
+    CLASSES, Class, FinishedWork, Input, Picker, Port, SameFailure, SlotId, Survey, TaskBrief,
+    VERIFIER,
+};
 use ralph_core::task::{Actor, Refusal, Task};
 use ralph_core::{AgentId, TaskId, Timestamp};
 
@@ -272,7 +275,29 @@ pub(super) fn brief(
         attempt_number: u32::try_from(attempts.len()).unwrap_or(u32::MAX).saturating_add(1),
         spent_micro_usd: cost(since(last(&[LogKind::Reset]), &attempts)),
         failed: same_failure(since(last(&[LogKind::Reset, LogKind::Answered]), &attempts)),
+        finished: finished(store, attempts.last())?,
     })
+}
+
+/// What the last attempt left, where everything that judged it let it through and it did not get onto the
+/// branch: the run ended first, or files of the user were in the way.
+fn finished(
+    store: &mut dyn Store,
+    last: Option<&Attempt>,
+) -> Result<Option<FinishedWork>, StoreError> {
+    let Some(last) = last else { return Ok(None) };
+    let held_up = |end: &AttemptEnd| end.outcome == Class::Conflict.as_str();
+    if last.end.as_ref().is_some_and(|end| !held_up(end)) {
+        return Ok(None);
+    }
+    let rows = store.evidence(&last.task)?;
+    let rows: Vec<_> = rows.iter().filter(|row| row.attempt.as_ref() == Some(&last.id)).collect();
+    let Some(newest) = rows.last() else { return Ok(None) };
+    let of_tree: Vec<_> = rows.iter().filter(|row| row.tree == newest.tree).collect();
+    let passed = |verdict| matches!(verdict, Verdict::Pass | Verdict::Ungated | Verdict::Unchanged);
+    let verified = of_tree.iter().any(|row| row.judge == VERIFIER);
+    let all = of_tree.iter().all(|row| passed(row.verdict));
+    Ok(all.then(|| FinishedWork { tree: newest.tree.clone(), verified }))
 }
 
 /// The last failure, and how often in a row it was the same. What does not count says nothing.

@@ -49,6 +49,24 @@ impl Crew {
         Ok(())
     }
 
+    /// The task with the attempt whose finished work is still in the worktree, untouched: it needs no session.
+    pub(super) fn found_work(
+        &self,
+        slot: SlotId,
+        task: Option<&TaskBrief>,
+    ) -> Result<Option<TaskBrief>, Failed> {
+        let Some((task, work)) = task.and_then(|task| Some((task, task.finished.as_ref()?))) else {
+            return Ok(None);
+        };
+        if self.new_candidate(slot)?.tree != work.tree {
+            return Ok(None);
+        }
+        let attempts = self.store().attempts(&task.id)?;
+        let Some(last) = attempts.last() else { return Ok(None) };
+        let number = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
+        Ok(Some(TaskBrief { attempt: last.id.clone(), attempt_number: number, ..task.clone() }))
+    }
+
     /// After a session that chose its tasks itself: what lies in the worktree for any other task is not part
     /// of its work.
     pub(super) fn keep_own_work(&self, slot: SlotId, site: &Site) -> Result<(), Failed> {
@@ -63,6 +81,19 @@ impl Crew {
             self.notice(left_words(&left));
         }
         Ok(())
+    }
+
+    /// Says once where a session worked inside of a submodule: that repository is not ralph's to commit to.
+    pub(super) fn name_submodules(&self, slot: SlotId, site: &Site) {
+        // It is only mentioned, so what cannot be found out stops nothing.
+        let found = site.vcs.submodules_with_work().unwrap_or_default();
+        let known = std::mem::replace(&mut self.kit(slot).submodules, found.clone());
+        for path in found.iter().filter(|path| !known.contains(path)) {
+            self.notice(format!(
+                "Submodule {path} has uncommitted work or new commits. ralph does not commit inside \
+                 submodules: see git -C {path} status"
+            ));
+        }
     }
 
     /// Who owns the work of an iteration that is judged as a whole: the mode, and no task.

@@ -10,7 +10,9 @@ use super::setup::Setup;
 use crate::ports::{Filter, GitError, RunBase, Store};
 use crate::process::is_alive;
 use crate::run::RunError;
-use crate::vcs::trunk::Trunk;
+
+/// How many files a sentence names.
+const NAMED: usize = 5;
 
 /// Looks at the worktree, saves what a killed session left, gives back the claims of dead runs.
 pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase, RunError> {
@@ -21,18 +23,14 @@ pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase,
     if let Some(resume) = &setup.resume {
         setup.vcs.remove_dead_locks(resume.started_at)?;
     }
-    if let Some(text) = Trunk::mend(&setup.project)? {
-        setup.notices.push(Notice::Other { text });
-    }
     let resumes = setup.resume.as_ref();
     let resumes = resumes.map(|resume| (&resume.run, resume.last_commit.as_deref()));
     let mut base = setup.vcs.begin(&setup.run, resumes)?;
-    if let Some(seen) = setup.resume.as_ref().and_then(|resume| resume.last_head.as_deref()) {
-        base.settled_tree = setup.vcs.with_commits_since(&base.settled_tree, seen)?;
-    }
+    let warnings = setup.vcs.warnings().into_iter();
+    setup.notices.extend(warnings.map(|text| Notice::Other { text }));
     if setup.policy.adds_all() && setup.resume.is_none() && base.start.is_some() {
         // It is committed with the work, and is none of it.
-        base.settled_tree = setup.vcs.candidate(&RunBase { start: None, ..base.clone() })?.tree;
+        base.settled_tree = setup.vcs.candidate(&base)?.tree;
     }
     base.plan =
         setup.plan.as_ref().filter(|plan| plan.lane().is_none()).map(|p| p.name().to_owned());
@@ -48,13 +46,40 @@ pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase,
         setup.notices.push(Notice::ClaimsTakenBack { tasks: taken });
     }
     if let (Some(start), Some(head)) = (&base.start, &base.head) {
-        let paths = setup.vcs.changes(head, start).map_or(0, |paths| paths.len());
+        let paths = setup.vcs.changes(head, start).unwrap_or_default();
         setup.notices.push(Notice::DirtyStart {
             saved: format!("refs/ralph/start/{}", setup.run),
-            paths: u32::try_from(paths).unwrap_or(u32::MAX),
+            paths: u32::try_from(paths.len()).unwrap_or(u32::MAX),
         });
+        if setup.policy.adds_all() {
+            let taken = setup.vcs.changes(head, &base.settled_tree).unwrap_or_default();
+            setup.notices.extend(added_words(&paths, &taken));
+        }
     }
     Ok(base)
+}
+
+/// What is said where your uncommitted files are committed with the work, and which of them are not.
+fn added_words(paths: &[String], taken: &[String]) -> Vec<Notice> {
+    let (added, secret): (Vec<&String>, Vec<&String>) =
+        paths.iter().partition(|path| taken.contains(path));
+    let named = |paths: &[&String]| {
+        let first: Vec<&str> = paths.iter().take(NAMED).map(|path| path.as_str()).collect();
+        match paths.len().saturating_sub(NAMED) {
+            0 => first.join(", "),
+            more => format!("{} and {more} more", first.join(", ")),
+        }
+    };
+    let mut notices = Vec::new();
+    if !added.is_empty() {
+        let text = format!("Your uncommitted files are committed with the work: {}", named(&added));
+        notices.push(Notice::Other { text });
+    }
+    if !secret.is_empty() {
+        let text = format!("Not committed, because they look like secrets: {}", named(&secret));
+        notices.push(Notice::Other { text });
+    }
+    notices
 }
 
 /// Saves what killed sessions left in the worktree, under the tasks that they were about.

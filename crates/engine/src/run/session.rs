@@ -69,8 +69,15 @@ impl Crew {
         self.make_baseline(slot);
         let moved = unbroken(Port::Git, || {
             self.move_in(slot, job.task.as_ref())?;
-            self.open_workspace(slot, job.task.as_ref())
+            self.open_workspace(slot, job.task.as_ref())?;
+            self.found_work(slot, job.task.as_ref())
         });
+        let moved = match moved {
+            Ok(Some(task)) => {
+                return self.step(&Input::WorkFound { slot, task: Box::new(task) });
+            }
+            moved => moved.map(drop),
+        };
         let prepared = match moved.and_then(|()| unbroken(Port::Prompt, || self.prepare(job))) {
             Ok(prepared) => prepared,
             Err(failed) => return self.step(&input(slot, Err(failed))),

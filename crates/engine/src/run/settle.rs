@@ -12,7 +12,7 @@ use ralph_core::ids::QuestionId;
 use ralph_core::records::{AttemptEnd, Evidence, Verdict};
 use ralph_core::run::{
     CHANGES, Class, Ending, Input, PROTECTED, Port, Settled, Settlement, SlotId, TaskAction,
-    TaskResult, WEAKENED,
+    TaskBrief, TaskResult, WEAKENED,
 };
 use ralph_core::task::{Counts, Refusal, Status};
 use ralph_core::{TaskId, Timestamp};
@@ -185,53 +185,62 @@ impl Crew {
         settlement: &Settlement,
         candidate: &Candidate,
     ) -> Result<(), Failed> {
+        for ending in &settlement.tasks {
+            if matches!(ending.class, Class::Done | Class::Red | Class::Conflict | Class::Unchanged)
+            {
+                let unchanged = settlement.unchanged || ending.class == Class::Unchanged;
+                self.write_evidence_of(slot, &ending.task, candidate, unchanged)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the gates said of a tree, as evidence about a task. Tried again, the same rows are there already.
+    pub(super) fn write_evidence_of(
+        &self,
+        slot: SlotId,
+        task: &TaskBrief,
+        candidate: &Candidate,
+        unchanged: bool,
+    ) -> Result<(), Failed> {
         let gates = self.kit(slot).gates.clone();
         let at = now();
+        let row = |judge: &str, verdict, exit_code, duration_ms, digest: &str| Evidence {
+            task: task.id.clone(),
+            attempt: Some(task.attempt.clone()),
+            tree: candidate.tree.clone(),
+            judge: judge.to_owned(),
+            verdict,
+            exit_code,
+            duration_ms,
+            digest: digest.to_owned(),
+            at,
+        };
+        let mut rows: Vec<Evidence> = gates
+            .iter()
+            .map(|gate| {
+                row(&gate.name, gate.verdict, gate.exit_code, gate.duration_ms, &gate.digest)
+            })
+            .collect();
+        if unchanged {
+            rows.push(row(CHANGES, Verdict::Unchanged, None, 0, "No changes detected"));
+        } else if gates.is_empty() {
+            rows.push(row(CHANGES, Verdict::Ungated, None, 0, ""));
+        }
+        if let Some(told) = self.protected_told(slot, &gates) {
+            rows.push(row(PROTECTED, Verdict::Pass, None, 0, &told));
+        }
+        if let Some(told) = self.weakened_told(slot, &candidate.tree) {
+            rows.push(row(WEAKENED, Verdict::Pass, None, 0, &told));
+        }
         let mut store = self.store();
-        for ending in &settlement.tasks {
-            if !matches!(
-                ending.class,
-                Class::Done | Class::Red | Class::Conflict | Class::Unchanged
-            ) {
-                continue;
-            }
-            let row = |judge: &str, verdict, exit_code, duration_ms, digest: &str| Evidence {
-                task: ending.task.id.clone(),
-                attempt: Some(ending.task.attempt.clone()),
-                tree: candidate.tree.clone(),
-                judge: judge.to_owned(),
-                verdict,
-                exit_code,
-                duration_ms,
-                digest: digest.to_owned(),
-                at,
-            };
-            let known = store.evidence(&ending.task.id)?;
-            let mut rows: Vec<Evidence> = gates
-                .iter()
-                .map(|gate| {
-                    row(&gate.name, gate.verdict, gate.exit_code, gate.duration_ms, &gate.digest)
-                })
-                .collect();
-            if settlement.unchanged || ending.class == Class::Unchanged {
-                rows.push(row(CHANGES, Verdict::Unchanged, None, 0, "No changes detected"));
-            } else if gates.is_empty() {
-                rows.push(row(CHANGES, Verdict::Ungated, None, 0, ""));
-            }
-            if let Some(told) = self.protected_told(slot, &gates) {
-                rows.push(row(PROTECTED, Verdict::Pass, None, 0, &told));
-            }
-            if let Some(told) = self.weakened_told(slot, &candidate.tree) {
-                rows.push(row(WEAKENED, Verdict::Pass, None, 0, &told));
-            }
-            // Tried again after a failure further down, the same rows are there already.
-            for row in rows {
-                let there = known.iter().any(|old| {
-                    old.attempt == row.attempt && old.judge == row.judge && old.tree == row.tree
-                });
-                if !there {
-                    store.add_evidence(&row)?;
-                }
+        let known = store.evidence(&task.id)?;
+        for row in rows {
+            let there = known.iter().any(|old| {
+                old.attempt == row.attempt && old.judge == row.judge && old.tree == row.tree
+            });
+            if !there {
+                store.add_evidence(&row)?;
             }
         }
         Ok(())

@@ -48,9 +48,6 @@ pub struct StateFile {
     /// The last commit that was settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_commit: Option<String>,
-    /// What was checked out when the file was written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_head: Option<String>,
     /// Iterations in a row without a change.
     pub idle_iterations: u32,
     /// Its name.
@@ -249,16 +246,11 @@ impl Writer {
         if let Input::Begin { started, .. } = begin {
             state.evolve(started, now());
         }
-        self.record.write(&self.text(&state, None, now())?)
+        self.record.write(&self.text(&state, now())?)
     }
 
     /// The state as it stands in the file.
-    pub fn text(
-        &self,
-        state: &RunState,
-        head: Option<String>,
-        now: Timestamp,
-    ) -> io::Result<String> {
+    pub fn text(&self, state: &RunState, now: Timestamp) -> io::Result<String> {
         let ended = state.ended;
         let finished = ended && !state.stop.as_ref().is_some_and(StopReason::is_interruption);
         let usage = state.usage;
@@ -274,7 +266,6 @@ impl Writer {
             consecutive_errors: state.consecutive_errors,
             last_error: state.last_error.as_deref().map(first_line),
             last_commit: state.last_commit.clone(),
-            last_head: head,
             idle_iterations: state.idle_iterations,
             run: self.run.clone(),
             pid: self.pid,
@@ -357,8 +348,6 @@ impl StateFile {
             consecutive_errors: self.consecutive_errors,
             last_error: self.last_error.clone(),
             last_commit: self.last_commit.clone(),
-            // Sessions of a run that was killed may have committed after this was written.
-            last_head: self.last_head.clone().filter(|_| !self.active),
             idle_iterations: self.idle_iterations,
             kept,
         }

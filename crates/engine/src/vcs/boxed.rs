@@ -77,7 +77,6 @@ impl GitVcs {
         let Some(boxed) = &self.boxed else { return Ok(()) };
         boxed.private.unlock();
         self.mirror()?;
-        self.finish_landing(boxed)?;
         let at = self.position()?;
         if !(resumes && boxed.private.fits(&at)) {
             self.let_go(boxed)?;

@@ -6,6 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use ralph_core::secret_files::looks_secret;
+
 use super::boxed::Boxed;
 use super::entries::{Change, folders_above};
 use super::git::GitError;
@@ -23,10 +25,9 @@ impl GitVcs {
         let head = self.position()?.head;
         let head_tree = self.tree_of(head.as_deref())?;
         let scratch = self.worktree_as_index(head.as_deref())?;
-        let start = self.start_of(base)?;
-        if !start.is_clean() {
+        if self.leaves_out(base) {
             let changes = scratch.changes_from(&head_tree)?;
-            let kept = untouched(&start, &changes);
+            let kept = self.left_out(base, &changes)?;
             scratch.set(&head_tree, kept.iter().map(|c| (&c.path, c.from.as_ref())))?;
         }
         let tree = scratch.write_tree()?;
@@ -43,17 +44,37 @@ impl GitVcs {
         let seen = self.see(boxed)?;
         let taken = self.beyond(boxed, &at, &seen)?;
         let (head, mut tree) = (at.head, seen.tree);
-        let start = self.start_of(base)?;
-        if !start.is_clean() {
+        if self.leaves_out(base) {
             let below = self.tree_of(taken.as_deref().or(head.as_deref()))?;
             let changes = self.diff(&below, &tree)?;
-            let kept = untouched(&start, &changes);
+            let kept = self.left_out(base, &changes)?;
             if !kept.is_empty() {
                 tree = self.with_entries(&tree, kept.iter().map(|c| (&c.path, c.from.as_ref())))?;
             }
         }
         let leftovers = tree != head_tree;
         Ok(Candidate { tree, head, head_tree, leftovers, taken })
+    }
+
+    /// Whether something in the worktree may be none of the work.
+    fn leaves_out(&self, base: &RunBase) -> bool {
+        self.adds_all.is_some() || base.start.is_some()
+    }
+
+    /// Of the differences between HEAD and the worktree those that are none of the work: what the user had
+    /// before and no session touched, or where everything is added, new files that look like secrets.
+    fn left_out<'a>(
+        &self,
+        base: &RunBase,
+        changes: &'a [Change],
+    ) -> Result<Vec<&'a Change>, GitError> {
+        let Some(more) = &self.adds_all else {
+            return Ok(untouched(self.start_of(base)?.as_ref(), changes));
+        };
+        let is_secret = |change: &&Change| {
+            change.from.is_none() && looks_secret(&String::from_utf8_lossy(&change.path), more)
+        };
+        Ok(changes.iter().filter(is_secret).collect())
     }
 
     /// The tree of the worktree overlaid on what is checked out.
@@ -91,7 +112,7 @@ impl GitVcs {
 
 /// Of the differences between HEAD and the worktree those that the person made before the run and
 /// that no session touched: they go back to what HEAD has.
-fn untouched<'a>(start: &Start, changes: &'a [Change]) -> Vec<&'a Change> {
+pub(super) fn untouched<'a>(start: &Start, changes: &'a [Change]) -> Vec<&'a Change> {
     let is_untouched = |change: &&Change| {
         let personal = start.personal(&change.path, change.from.as_ref());
         personal.is_some_and(|dirty| dirty.saved == change.to)

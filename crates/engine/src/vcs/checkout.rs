@@ -12,10 +12,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::boxed::is_no;
-use super::entries::os_path;
+use super::entries::{Change, Entry, RAW, os_path, parse_changes};
 use super::git::{Git, GitError};
 use super::in_place::GitVcs;
-use super::scratch;
+use super::scratch::{self, Scratch};
 use crate::entropy::keyed_hash;
 use crate::ports::{Bind, Candidate, Checkout};
 use crate::process::project_key;
@@ -116,6 +116,26 @@ impl GitVcs {
             None => call.run(),
             Some(boxed) => self.boxed_git(boxed, &call, places),
         }
+    }
+
+    /// The submodules with work in them that no commit of this repository can hold.
+    pub(super) fn submodules_with_work(&self) -> Result<Vec<String>, GitError> {
+        if self.worktree().join(".gitmodules").symlink_metadata().is_err() {
+            return Ok(Vec::new());
+        }
+        let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
+        let mut arguments = vec!["diff-files", "--ignore-submodules=none"];
+        arguments.extend(RAW);
+        let places = vec![Bind::readable(self.worktree()), Bind::readable(scratch.folder())];
+        let printed = self.run_on(scratch.git(&arguments), places)?;
+        // A program in a sandbox ends what it prints with a line end.
+        let printed = printed.strip_suffix(b"\n").unwrap_or(&printed);
+        let changes = parse_changes("diff-files", printed)?;
+        let is_submodule = |change: &Change| {
+            change.from.as_ref().is_some_and(Entry::is_repository) && change.to.is_some()
+        };
+        let paths = changes.into_iter().filter(is_submodule).map(|change| change.path);
+        Ok(paths.map(|path| String::from_utf8_lossy(&path).into_owned()).collect())
     }
 
     pub(super) fn included_contents(&self, patterns: &str) -> Result<Vec<(String, u64)>, GitError> {

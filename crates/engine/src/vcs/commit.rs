@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::branch::Files;
 use super::entries::{Change, RAW, index_info, parse_changes};
 use super::git::GitError;
 use super::in_place::{Author, GitVcs, lock};
@@ -46,7 +47,9 @@ impl GitVcs {
         let parents: Vec<&str> = below.into_iter().collect();
         let id = self.commit_tree(&candidate.tree, &parents, &message, Author::Person)?;
         let logged = format!("ralph: {}", message.lines().next().unwrap_or_default());
-        self.move_branch(candidate, &id, &candidate.tree, &logged)?;
+        self.remember_tree(&id, &candidate.tree);
+        let expected = candidate.head.as_deref();
+        self.advance(expected, &id, Files::There, &logged)?.or_moved(expected)?;
         // Before the last hook: it is to find the commit.
         if let Some(boxed) = &self.boxed {
             self.let_go_settled(boxed);

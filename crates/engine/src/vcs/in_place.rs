@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use ralph_core::glob::Patterns;
 use ralph_core::ids::RunId;
 use ralph_core::records::FileChange;
 use ralph_core::{TaskId, Timestamp};
@@ -32,6 +33,8 @@ pub struct GitVcs {
     warnings: Mutex<Vec<String>>,
     pub(super) hooks: Option<Hooks>,
     signs: OnceLock<bool>,
+    /// Patterns of files that are not added where everything is; `None` where only work is committed.
+    pub(super) adds_all: Option<Patterns>,
     /// What sessions wrote is looked at in a box.
     pub(super) boxed: Option<Boxed>,
     /// Commits that were made anew: their old names, and their new ones.
@@ -65,9 +68,18 @@ impl GitVcs {
             warnings: Mutex::default(),
             hooks: None,
             signs: OnceLock::new(),
+            adds_all: None,
             boxed: None,
             renames: Mutex::default(),
         })
+    }
+
+    /// Commits take in everything that is uncommitted, but no new file that looks like a secret. `more` are
+    /// patterns of files that count as secrets, too.
+    #[must_use]
+    pub fn adding_all(mut self, more: Patterns) -> Self {
+        self.adds_all = Some(more);
+        self
     }
 
     /// Whether git could commit: it knows who does.
@@ -301,8 +313,8 @@ impl Vcs for GitVcs {
         parse_counted("diff-tree", &self.git(&arguments).run()?)
     }
 
-    fn with_commits_since(&self, tree: &str, seen: &str) -> Result<String, GitError> {
-        self.with_commits(tree, seen)
+    fn lands_when_accepted(&self) -> bool {
+        self.boxed.as_ref().is_some_and(|boxed| !boxed.private.is_linked())
     }
 
     fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
@@ -315,6 +327,10 @@ impl Vcs for GitVcs {
 
     fn included(&self, include: &str) -> Result<Vec<(String, u64)>, GitError> {
         self.included_contents(include)
+    }
+
+    fn submodules_with_work(&self) -> Result<Vec<String>, GitError> {
+        GitVcs::submodules_with_work(self)
     }
 
     fn check_branch(&self, base: &RunBase) -> Result<(), GitError> {

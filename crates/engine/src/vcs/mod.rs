@@ -9,6 +9,7 @@
 //! | `signing` | whether commits can be signed |
 //! | `start` | what was uncommitted before the run |
 //! | `base` | which branch pull requests go to |
+//! | `branch` | the one way onto a branch |
 //! | `candidate`, `commit` | the tree to judge, and the commit when it is green |
 //! | `checkout` | a fresh checkout of a candidate, thrown away afterwards |
 //! | `hooks` | the person's hooks, on the loop's own commits |
@@ -31,6 +32,7 @@
 
 pub mod base;
 mod boxed;
+mod branch;
 mod candidate;
 mod checkout;
 mod commit;

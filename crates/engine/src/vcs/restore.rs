@@ -112,7 +112,8 @@ impl GitVcs {
         for Change { path, from: committed, to: found } in ours {
             let personal = start.personal(&path, committed.as_ref());
             let wanted = personal.map_or_else(|| committed.clone(), |dirty| dirty.saved.clone());
-            if [&found, &wanted].into_iter().flatten().any(Entry::is_repository) {
+            let repository = [&found, &wanted].into_iter().flatten().any(Entry::is_repository);
+            if repository || found == wanted {
                 continue;
             }
             let index = personal.map_or_else(|| committed.clone(), |dirty| dirty.staged.clone());

@@ -12,7 +12,7 @@ use super::in_place::{Author, GitVcs, lock};
 use super::position::Position;
 use super::scratch::{self, Scratch};
 use super::workspace::{Leftovers, Record};
-use crate::ports::RunBase;
+use crate::ports::{RunBase, Vcs};
 
 /// The paths that were dirty before the run.
 #[derive(Debug, Default)]
@@ -32,10 +32,6 @@ pub(super) struct Dirty {
 }
 
 impl Start {
-    pub(super) fn is_clean(&self) -> bool {
-        self.dirty.is_empty()
-    }
-
     /// What the person had at a path, while it is still the person's: once a commit took in what a
     /// session made of it, it is a path like any other. `committed` is what HEAD has there now. An
     /// agent that commits without naming paths takes in what the person had staged; that changes
@@ -62,6 +58,7 @@ impl GitVcs {
         checkout::sweep(self.worktree());
         self.refuse_operation()?;
         self.refuse_unmerged()?;
+        self.finish_advance()?;
         let record = self.record()?;
         self.begin_boxed(run, resumes.is_some() || record.owner.is_some())?;
         let Position { branch, head } = self.position()?;

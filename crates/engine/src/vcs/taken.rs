@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 
 use super::boxed::Boxed;
+use super::branch::Files;
 use super::entries::zeros;
 use super::git::GitError;
 use super::in_place::{GitVcs, lock};
-use super::private::Landing;
 use super::scratch::Scratch;
 use crate::ports::{Candidate, RunBase};
 use crate::run::crash;
@@ -29,55 +29,12 @@ impl GitVcs {
                 let expected = candidate.head.clone();
                 return Err(GitError::HeadMoved { expected, found: at.head });
             }
-            let tree = self.tree_of(Some(taken))?;
-            self.move_branch(candidate, taken, &tree, "ralph: what a session committed")?;
+            let why = "ralph: what a session committed";
+            let expected = candidate.head.as_deref();
+            self.advance(expected, taken, Files::There, why)?.or_moved(expected)?;
         }
         self.let_go_settled(boxed);
         Ok(Some(taken.clone()))
-    }
-
-    /// Moves the branch from where the candidate found it, and the person's index with it.
-    pub(super) fn move_branch(
-        &self,
-        candidate: &Candidate,
-        id: &str,
-        tree: &str,
-        logged: &str,
-    ) -> Result<(), GitError> {
-        let changes = self.diff(&candidate.head_tree, tree)?;
-        if let Some(boxed) = &self.boxed {
-            let landing = Landing { from: candidate.head_tree.clone(), to: id.to_owned() };
-            boxed.private.note_landing(&landing)?;
-        }
-        let before = candidate.head.clone().unwrap_or_else(|| zeros(id));
-        if let Err(error) = self.git(&["update-ref", "-m", logged, "HEAD", id, &before]).run() {
-            // Git compares and moves in one step; ask it who was faster.
-            let found = self.position()?.head;
-            let expected = candidate.head.clone();
-            return Err(match found == expected {
-                true => error,
-                false => GitError::HeadMoved { expected, found },
-            });
-        }
-        if self.boxed.is_some() {
-            crash::point("commits-landed");
-        }
-        self.remember_tree(id, tree);
-        self.bring_into_index(id, changes);
-        match &self.boxed {
-            Some(boxed) => boxed.private.forget_landing(),
-            None => Ok(()),
-        }
-    }
-
-    /// A run that was killed had moved the branch and not yet the person's index.
-    pub(super) fn finish_landing(&self, boxed: &Boxed) -> Result<(), GitError> {
-        let Some(Landing { from, to }) = boxed.private.landing() else { return Ok(()) };
-        if self.position()?.head.as_ref() == Some(&to) {
-            let changes = self.diff(&from, &to)?;
-            self.bring_in_missed(to, changes);
-        }
-        boxed.private.forget_landing()
     }
 
     /// The work is settled: the session's directory has nothing more to say. That it is still there stops
@@ -104,19 +61,30 @@ impl GitVcs {
                 && (elsewhere || at.head.as_ref() != Some(&head))
             {
                 let head = self.signed(at.head.as_deref(), &head)?;
-                // Before HEAD: what is seen in between is the work as if it were staged, and seen again it
-                // is moved again.
-                Scratch::at(self.worktree(), &self.index).reset_to(&head)?;
-                crash::point("commits-mirrored");
-                let before = at.head.clone().unwrap_or_else(|| zeros(&head));
-                let mut arguments = vec!["update-ref", "-m", "ralph: what a session committed"];
-                arguments.extend(elsewhere.then_some("--no-deref"));
-                arguments.extend(["HEAD", &head, &before]);
-                self.git(&arguments).run()?;
-                crash::point("commits-landed");
+                match elsewhere {
+                    false => {
+                        let why = "ralph: what a session committed";
+                        let expected = at.head.as_deref();
+                        self.advance(expected, &head, Files::There, why)?.or_moved(expected)?;
+                    }
+                    true => self.detach_at(&head, at.head.as_deref())?,
+                }
             }
         }
         self.let_go(boxed)
+    }
+
+    /// HEAD is at a commit of the session's and on no branch; the branch stays where it is.
+    fn detach_at(&self, head: &str, from: Option<&str>) -> Result<(), GitError> {
+        // The index before HEAD: what is seen in between is the work as if it were staged, and seen again it
+        // is moved again.
+        Scratch::at(self.worktree(), &self.index).reset_to(head)?;
+        crash::point("commits-mirrored");
+        let before = from.map_or_else(|| zeros(head), str::to_owned);
+        let why = "ralph: what a session committed";
+        self.git(&["update-ref", "-m", why, "--no-deref", "HEAD", head, &before]).run()?;
+        crash::point("commits-landed");
+        Ok(())
     }
 
     /// The same commits signed, where this worktree has a key: in a box nothing is.

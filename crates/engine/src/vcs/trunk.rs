@@ -1,33 +1,13 @@
 //! The branch that work from other worktrees lands on: it is checked out where the person works.
-//!
-//! Landing takes three steps: a note of what is about to happen, the person's files and index, the branch.
-//! Killed in between, the next run takes the files back by the note; the branch moves last and in one
-//! step. A file that the person has changed is never written: the work waits.
-
-use std::collections::HashSet;
-use std::path::PathBuf;
 
 use ralph_core::TaskId;
-use serde::{Deserialize, Serialize};
 
-use super::entries::{Change, RAW, os_path, parse_changes};
+use super::branch::Files;
 use super::git::GitError;
 use super::in_place::{Author, GitVcs};
 use super::scratch::Scratch;
-use crate::ports::{Bind, Candidate, RunBase, Vcs};
-use crate::project::{Project, sweep_halves, write_privately};
-use crate::run::crash;
-
-/// The file with the note.
-const NOTE: &str = "landing.toml";
-
-/// What is about to happen to the branch.
-#[derive(Debug, Serialize, Deserialize)]
-struct Note {
-    branch: String,
-    from: String,
-    to: String,
-}
+use crate::ports::{Bind, Vcs};
+use crate::project::Project;
 
 /// What came of bringing commits onto another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -215,128 +195,18 @@ impl Trunk {
         Ok(Err(Replayed::Conflict { files, text }))
     }
 
-    /// The files that would change between these commits, and that the person has changed or put there.
+    /// The files that would change between these commits, and that the user has changed or put there.
     pub fn in_the_way(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
-        let changes = self.vcs.diff(from, to)?;
-        // What is not as the index has it may only have been touched.
-        let _ = self.vcs.git(&["update-index", "-q", "--refresh"]).run();
-        let mut arguments = vec!["diff-index"];
-        arguments.extend(RAW);
-        arguments.extend([from, "--"]);
-        let dirty = parse_changes("diff-index", &self.vcs.git(&arguments).run()?)?;
-        let touched: HashSet<_> = dirty.into_iter().map(|change| change.path).collect();
-        let stands = |change: &&Change| {
-            // What git does not know of stands where a new file would.
-            let unknown = change.from.is_none()
-                && self.vcs.worktree().join(os_path(&change.path)).symlink_metadata().is_ok();
-            unknown || touched.contains(&change.path)
-        };
-        let found = changes.iter().filter(stands);
-        Ok(found.map(|change| String::from_utf8_lossy(&change.path).into_owned()).collect())
+        self.vcs.files_in_the_way(from, to)
     }
 
-    /// Moves the branch, and the person's files with it. `HeadMoved` when it is not where it was, or when
-    /// a file changed a moment ago.
+    /// Moves the branch, and the user's files with it. `HeadMoved` when it is not where it was, or when a
+    /// file changed a moment ago.
     pub fn advance(&self, from: &str, to: &str) -> Result<(), GitError> {
-        let found = self.tip()?;
-        if found == to {
-            return Ok(());
-        }
-        let moved =
-            |found| GitError::HeadMoved { expected: Some(from.to_owned()), found: Some(found) };
-        if found != from {
-            return Err(moved(found));
-        }
-        let note = Note { branch: self.branch.clone(), from: from.to_owned(), to: to.to_owned() };
-        let path = self.note_path();
-        let text = toml::to_string(&note).map_err(std::io::Error::other);
-        text.and_then(|text| write_privately(&path, &text))
-            .map_err(|source| GitError::File { path: path.clone(), source })?;
-        crash::point("landing-noted");
-        let files = self.vcs.git(&["read-tree", "-m", "-u", from, to]).run();
-        if let Err(error) = files {
-            self.forget_note()?;
-            return Err(match self.in_the_way(from, to)?.is_empty() {
-                true => error,
-                false => moved(self.tip()?),
-            });
-        }
-        crash::point("landing-written");
-        let name = format!("refs/heads/{}", self.branch);
-        let says = format!("ralph: {to} has landed");
-        if let Err(error) = self.vcs.git(&["update-ref", "-m", &says, &name, to, from]).run() {
-            self.take_back(from, to)?;
-            self.forget_note()?;
-            let found = self.tip()?;
-            return Err(if found == from { error } else { moved(found) });
-        }
-        crash::point("landed");
-        self.forget_note()
-    }
-
-    /// Puts right what a killed run left of a landing. What was done, in a sentence.
-    pub fn mend(project: &Project) -> Result<Option<String>, GitError> {
-        let note = project.worktree.join(".ralph").join(NOTE);
-        let _ = sweep_halves(&note);
-        // Mostly there is nothing, and then it costs nothing.
-        match note.exists() {
-            true => Self::new(project)?.repair(),
-            false => Ok(None),
-        }
-    }
-
-    fn repair(&self) -> Result<Option<String>, GitError> {
-        let path = self.note_path();
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(GitError::File { path, source }),
-        };
-        let mut said = None;
-        if let Ok(note) = toml::from_str::<Note>(&text)
-            && note.branch == self.branch
-            && self.tip()? == note.from
-        {
-            let back = self.take_back(&note.from, &note.to)?;
-            if !back.is_empty() {
-                said = Some(format!(
-                    "files of work that was about to land went back: {} of them; it lands anew",
-                    back.len()
-                ));
-            }
-        }
-        self.forget_note()?;
-        Ok(said)
-    }
-
-    /// Takes what a commit would have changed out of the person's files again, as far as it is there.
-    fn take_back(&self, from: &str, to: &str) -> Result<Vec<PathBuf>, GitError> {
-        let candidate = Candidate {
-            tree: self.tree(to)?,
-            head: Some(from.to_owned()),
-            head_tree: self.tree(from)?,
-            leftovers: true,
-            taken: None,
-        };
-        let base = RunBase {
-            head: Some(from.to_owned()),
-            branch: Some(self.branch.clone()),
-            settled_tree: candidate.head_tree.clone(),
-            ..RunBase::default()
-        };
-        self.vcs.put_back(&base, &candidate)
-    }
-
-    fn note_path(&self) -> PathBuf {
-        self.vcs.worktree().join(".ralph").join(NOTE)
-    }
-
-    fn forget_note(&self) -> Result<(), GitError> {
-        let path = self.note_path();
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            other => other.map_err(|source| GitError::File { path, source }),
-        }
+        // It must be the branch of the run.
+        self.tip()?;
+        let why = format!("ralph: {to} has landed");
+        self.vcs.advance(Some(from), to, Files::Follow, &why)?.or_moved(Some(from))
     }
 }
 

@@ -13,6 +13,7 @@ use ralph_core::TaskId;
 use ralph_core::ids::RunId;
 use serde::{Deserialize, Serialize};
 
+use super::candidate::untouched;
 use super::entries::{Change, Entry, RepoPath};
 use super::git::GitError;
 use super::in_place::{Author, CommitParts, GitVcs};
@@ -338,7 +339,7 @@ impl GitVcs {
             (_, head) => head.clone(),
         };
         let from = self.tree_of(since.as_deref())?;
-        let tree = self.without_plan(base, &from, &candidate.tree)?;
+        let tree = self.own_part(base, &from, &candidate.tree)?;
         if tree == from && candidate.taken.is_none() {
             return Ok(None);
         }
@@ -367,14 +368,21 @@ impl GitVcs {
         Ok(Some(Saved { name, commit }))
     }
 
-    /// The tree with the plan as it is in `from`: the plan is ralph's to keep, whoever has work in the tree.
-    fn without_plan(&self, base: &RunBase, from: &str, tree: &str) -> Result<String, GitError> {
-        let Some(plan) = &base.plan else { return Ok(tree.to_owned()) };
+    /// The tree without what is none of the task's: the plan, which ralph keeps whoever has work in the tree,
+    /// and what the user had before, where everything is committed.
+    fn own_part(&self, base: &RunBase, from: &str, tree: &str) -> Result<String, GitError> {
         let changes = self.diff(from, tree)?;
-        let Some(change) = changes.iter().find(|change| change.path == plan.as_bytes()) else {
-            return Ok(tree.to_owned());
+        let is_plan = |change: &&Change| {
+            base.plan.as_deref().map(str::as_bytes) == Some(change.path.as_slice())
         };
-        self.with_entries(tree, [(&change.path, change.from.as_ref())].into_iter())
+        let mut kept: Vec<&Change> = changes.iter().filter(is_plan).collect();
+        if self.adds_all.is_some() {
+            kept.extend(untouched(self.start_of(base)?.as_ref(), &changes));
+        }
+        match kept.is_empty() {
+            true => Ok(tree.to_owned()),
+            false => self.with_entries(tree, kept.iter().map(|c| (&c.path, c.from.as_ref()))),
+        }
     }
 
     /// A tree like another, but for these paths.
@@ -439,8 +447,13 @@ impl GitVcs {
         from: Option<&str>,
         to: Option<&str>,
     ) -> Result<String, GitError> {
+        // Sessions that have ended rewrite no history.
+        let rewritten = match (from, to) {
+            (Some(from), Some(to)) => !self.is_ancestor(from, to)?,
+            _ => true,
+        };
         let (from, to) = (self.tree_of(from)?, self.tree_of(to)?);
-        if tree == from {
+        if tree == from || rewritten {
             return Ok(to);
         }
         let changes = self.diff(&from, &to)?;

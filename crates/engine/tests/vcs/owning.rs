@@ -250,3 +250,15 @@ fn a_settled_tree_follows_the_users_commits_and_not_the_sessions() {
     let settled = vcs.carried(&base.settled_tree, Some(&red), Some(&mine)).unwrap();
     assert_eq!(repo.differs(&base.settled_tree, &settled), ["A mine.txt"]);
 }
+
+#[test]
+fn work_inside_a_submodule_is_named() {
+    let inner = Repo::new();
+    let repo = Repo::new();
+    repo.git(&["submodule", "--quiet", "add", inner.place().to_str().unwrap(), "lib"]);
+    repo.commit("with a submodule");
+    let vcs = repo.vcs();
+    assert_eq!(vcs.submodules_with_work().unwrap(), Vec::<String>::new());
+    repo.write("lib/new.txt", "work\n");
+    assert_eq!(Vcs::submodules_with_work(&vcs).unwrap(), ["lib"]);
+}

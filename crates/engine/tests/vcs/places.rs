@@ -235,11 +235,12 @@ fn commits_since_a_run_ended_count_as_settled_and_its_sessions_do_not() {
     repo.write("new.txt", "session\n");
     repo.commit("by a session");
     let seen = repo.git(&["rev-parse", "HEAD"]);
-    assert_eq!(vcs.with_commits_since(&base.settled_tree, &seen).unwrap(), base.settled_tree);
+    let carried = |to: &str| vcs.carried(&base.settled_tree, Some(&seen), Some(to)).unwrap();
+    assert_eq!(carried(&seen), base.settled_tree);
     repo.write("gates.txt", "user\n");
     repo.remove("src/b.txt");
     repo.commit("by the user");
-    let now = vcs.with_commits_since(&base.settled_tree, &seen).unwrap();
+    let now = carried(&repo.git(&["rev-parse", "HEAD"]));
     assert_eq!(vcs.changes(&base.settled_tree, &now).unwrap(), ["gates.txt", "src/b.txt"]);
     let head = repo.git(&["rev-parse", "HEAD^{tree}"]);
     assert_eq!(vcs.changes(&now, &head).unwrap(), ["a.txt", "new.txt"]);
@@ -247,5 +248,5 @@ fn commits_since_a_run_ended_count_as_settled_and_its_sessions_do_not() {
     repo.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
     repo.git(&["commit", "--quiet", "--amend", "-m", "kept by the user"]);
     let head = repo.git(&["rev-parse", "HEAD^{tree}"]);
-    assert_eq!(vcs.with_commits_since(&base.settled_tree, &seen).unwrap(), head);
+    assert_eq!(carried(&repo.git(&["rev-parse", "HEAD"])), head);
 }

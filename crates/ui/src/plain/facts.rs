@@ -102,6 +102,10 @@ impl<W: Write> PlainReporter<W> {
                     self.named("saved", Meaning::Faint, &format!("{task} as {name}"));
                 }
             }
+            Fact::WorkFound { slot, task } => {
+                let text = format!("finished work of attempt {} found", task.attempt_number);
+                self.detail(*slot, &text);
+            }
             Fact::WorkPutBack { task, paths } => {
                 let files = words::count(u64::from(*paths), "file");
                 let text = format!("put {files} back; the work is kept (ralph recover {task})");

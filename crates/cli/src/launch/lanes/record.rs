@@ -49,7 +49,6 @@ impl CallRecord {
             consecutive_errors: 0,
             last_error: None,
             last_commit: None,
-            last_head: None,
             idle_iterations: 0,
             run,
             pid: std::process::id(),

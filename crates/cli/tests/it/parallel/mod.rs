@@ -88,7 +88,7 @@ impl World {
         let markers: Vec<_> =
             markers.into_iter().flatten().map(|entry| entry.unwrap().file_name()).collect();
         assert!(markers.is_empty(), "{markers:?}\n{said}");
-        assert!(!self.env.repo().join(".ralph/landing.toml").exists());
+        assert!(!self.env.repo().join(".git/ralph-landing.json").exists());
         self.git(&["fsck", "--strict", "--no-dangling"]);
     }
 }

@@ -48,6 +48,7 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
             draft.peeked(input, *slot, *offered, about.as_ref());
         }
         Input::NothingToClaim { slot } => draft.nothing_to_claim(input, *slot),
+        Input::WorkFound { slot, task } => draft.work_found(input, *slot, task),
         Input::SessionStarted { slot, log } => draft.session_started(input, *slot, log),
         Input::SessionEnded { slot, report } => draft.session_ended(input, *slot, report),
         Input::CandidateMade { slot, .. } => draft.candidate_made(input, *slot),

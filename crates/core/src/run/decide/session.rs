@@ -14,6 +14,17 @@ use crate::run::slot::{Difference, Phase, Slot};
 use crate::run::state::Cancel;
 
 impl Draft {
+    /// The work is done already: it is judged again where it is, and no session is paid for.
+    pub(super) fn work_found(&mut self, input: &Input, slot: SlotId, task: &TaskBrief) {
+        let same = self.slot(slot).is_some_and(|slot| slot.holds(&task.id));
+        if self.phase(slot) != Some(Phase::Running) || !same {
+            self.anomaly(input, Some(slot));
+            return;
+        }
+        self.fact(Fact::WorkFound { slot, task: task.clone() });
+        self.effect(Effect::MakeCandidate { slot });
+    }
+
     pub(super) fn session_started(&mut self, input: &Input, slot: SlotId, log: &str) {
         if !matches!(self.phase(slot), Some(Phase::Running | Phase::Verifying)) {
             self.anomaly(input, Some(slot));

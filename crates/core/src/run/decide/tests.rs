@@ -104,6 +104,8 @@ struct World {
     sessions: u32,
     models: Vec<Option<String>>,
     trees: u32,
+    /// The tree that was settled last.
+    settled: u32,
     gate: Option<bool>,
     verifier: Vec<(EndClass, &'static str)>,
     /// The models of the verifier's sessions.
@@ -136,6 +138,7 @@ impl World {
             sessions: 0,
             models: vec![],
             trees: 0,
+            settled: 0,
             gate: None,
             verifier: vec![],
             verified_by: vec![],
@@ -235,6 +238,7 @@ impl World {
             attempt_number: 1,
             spent_micro_usd: self.spent[number],
             failed: self.failed[number].clone(),
+            finished: None,
         }
     }
 
@@ -285,7 +289,8 @@ impl World {
             }
             Effect::MakeCandidate { slot } => {
                 let tree = format!("t{}", self.trees);
-                let file_count = self.trees;
+                let below = if self.state.policy.integrates { 0 } else { self.settled };
+                let file_count = self.trees - below;
                 Input::CandidateMade { slot, tree, files: vec![], file_count, plan_only: false }
             }
             Effect::Judge { slot } => {
@@ -402,6 +407,9 @@ impl World {
                 retry_count: *retries,
                 question: Some(QuestionId::new("q-1").unwrap()),
             });
+        }
+        if settlement.class == Class::Done || settlement.put_back {
+            self.settled = self.trees;
         }
         let settled = Settled {
             tasks: results,

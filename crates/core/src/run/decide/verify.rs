@@ -19,7 +19,9 @@ impl Draft {
         self.state.policy.verify.is_some()
             && self.slot(slot).is_some_and(|slot| {
                 let claims = slot.report.as_ref().is_some_and(SessionReport::claims_done);
-                claims && slot.is_wanted() && slot.landing.is_none()
+                let known = slot.task.as_ref().and_then(|task| task.finished.as_ref());
+                let verified = slot.found && known.is_some_and(|work| work.verified);
+                claims && slot.is_wanted() && slot.landing.is_none() && !verified
             })
     }
 

@@ -133,6 +133,7 @@ fn a_question_is_told_once_with_its_name() {
         spent_micro_usd: 0,
         failed: None,
         attempt_number: 1,
+        finished: None,
     };
     let began = Fact::IterationStarted {
         slot: 0,

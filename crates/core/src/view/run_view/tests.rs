@@ -57,6 +57,7 @@ impl Run {
             attempt_number: 1,
             spent_micro_usd: 0,
             failed: None,
+            finished: None,
         };
         let (model, models) = (Some("sonnet".into()), ModelState::default());
         let (task, offered, overridden) = (Some(task), 0, None);

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use ralph_core::TaskId;
 use ralph_core::ids::RunId;
-use ralph_core::run::{Class, Fact, Policy};
+use ralph_core::run::{Class, Fact};
 use ralph_core::task::Status;
 use ralph_core::view::Occasion;
 

@@ -60,15 +60,6 @@ struct Made {
     branch: Option<String>,
 }
 
-/// A move of the person's branch.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Landing {
-    /// The tree that it was at.
-    pub(super) from: String,
-    /// The commit that it goes to.
-    pub(super) to: String,
-}
-
 impl From<&Position> for Made {
     fn from(at: &Position) -> Self {
         Self { head: at.head.clone(), branch: at.branch.clone() }
@@ -183,31 +174,6 @@ impl Private {
             .map_err(|source| GitError::File { path: folder.to_owned(), source })?;
         write_privately(&path, name).map_err(|source| GitError::File { path, source })?;
         Ok(before.filter(|before| before != name && before.starts_with("refs/ralph/base/")))
-    }
-
-    /// Remembers that the branch is about to move, until the person's index has followed.
-    pub(super) fn note_landing(&self, landing: &Landing) -> Result<(), GitError> {
-        let path = self.beside_as("landing");
-        let text = serde_json::to_string(landing).map_err(io::Error::other);
-        let written = text.and_then(|text| {
-            private_folder(path.parent().unwrap_or(&path))?;
-            write_privately(&path, &text)
-        });
-        written.map_err(|source| GitError::File { path, source })
-    }
-
-    /// What a killed run was about to land.
-    pub(super) fn landing(&self) -> Option<Landing> {
-        serde_json::from_slice(&std::fs::read(self.beside_as("landing")).ok()?).ok()
-    }
-
-    /// It has landed, with all that belongs to it.
-    pub(super) fn forget_landing(&self) -> Result<(), GitError> {
-        let path = self.beside_as("landing");
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            other => other.map_err(|source| GitError::File { path, source }),
-        }
     }
 
     /// Removes what killed runs left half made or half removed.

@@ -79,7 +79,7 @@ fn in_a_worktree_of_its_own_the_next_run_takes_over_what_the_killed_one_did_not(
     if no_boxes() {
         return;
     }
-    for point in ["commits-taken", "commits-mirrored", "commits-landed", "box-removed"] {
+    for point in ["commits-taken", "commits-landed", "box-removed"] {
         let repo = Repo::new();
         repo.git(&["worktree", "add", "--quiet", "-b", "side", ".worktrees/side"]);
         let place = repo.path(".worktrees/side");

@@ -1,0 +1,211 @@
+//! The one way onto a branch: a note of what is about to happen, then the files, the ref and the index.
+//!
+//! A branch moves only from where it is expected, in one step that git compares and carries out by itself.
+//! Killed in between, the next run finishes the move by the note, or takes the files back. A file that the
+//! user has changed is never written: the move does not happen.
+
+use serde::{Deserialize, Serialize};
+
+use super::entries::{Change, RAW, os_path, parse_changes, zeros};
+use super::git::GitError;
+use super::in_place::GitVcs;
+use crate::ports::{Candidate, RunBase, Vcs};
+use crate::project::write_privately;
+use crate::run::crash;
+
+/// What the worktree has of a commit that a branch moves to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Files {
+    /// Its files are there: the work was done in this worktree.
+    There,
+    /// They are written with the move: the work comes from another worktree.
+    Follow,
+}
+
+/// What came of moving a branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Advanced {
+    /// It is where it was to go.
+    There,
+    /// It was somewhere else than expected, or went there meanwhile.
+    Moved {
+        /// Where it is.
+        found: Option<String>,
+    },
+    /// Files of the user would be written over.
+    InTheWay {
+        /// Which.
+        files: Vec<String>,
+    },
+}
+
+impl Advanced {
+    /// The same as a result, where files in the way mean that somebody is at work.
+    pub(super) fn or_moved(self, expected: Option<&str>) -> Result<(), GitError> {
+        let expected = expected.map(str::to_owned);
+        match self {
+            Self::There => Ok(()),
+            Self::Moved { found } => Err(GitError::HeadMoved { expected, found }),
+            Self::InTheWay { .. } => Err(GitError::HeadMoved { found: expected.clone(), expected }),
+        }
+    }
+}
+
+/// Passes a point of a landing from another worktree.
+fn pass(files: Files, point: &'static str) {
+    if files == Files::Follow {
+        crash::point(point);
+    }
+}
+
+/// A move that is under way.
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    branch: Option<String>,
+    from: Option<String>,
+    to: String,
+    files: Files,
+}
+
+impl GitVcs {
+    /// Moves the branch that is checked out from `expected` to `to`.
+    pub(super) fn advance(
+        &self,
+        expected: Option<&str>,
+        to: &str,
+        files: Files,
+        why: &str,
+    ) -> Result<Advanced, GitError> {
+        let at = self.position()?;
+        if at.head.as_deref() == Some(to) {
+            return Ok(Advanced::There);
+        }
+        if at.head.as_deref() != expected {
+            return Ok(Advanced::Moved { found: at.head });
+        }
+        let from = expected.map(str::to_owned);
+        let name =
+            at.branch.as_ref().map_or("HEAD".to_owned(), |name| format!("refs/heads/{name}"));
+        self.write_note(&Note { branch: at.branch, from, to: to.to_owned(), files })?;
+        pass(files, "landing-noted");
+        if files == Files::Follow
+            && let Some(stopped) = self.write_files(expected, to)?
+        {
+            self.forget_note()?;
+            return Ok(stopped);
+        }
+        pass(files, "landing-written");
+        let before = expected.map_or_else(|| zeros(to), str::to_owned);
+        if let Err(error) = self.git(&["update-ref", "-m", why, &name, to, &before]).run() {
+            if files == Files::Follow {
+                self.take_files_back(expected, to)?;
+            }
+            self.forget_note()?;
+            // Git compares and moves in one step; ask it who was faster.
+            let found = self.position()?.head;
+            return match found.as_deref() == expected {
+                true => Err(error),
+                false => Ok(Advanced::Moved { found }),
+            };
+        }
+        pass(files, "landed");
+        if self.boxed.is_some() {
+            crash::point("commits-landed");
+        }
+        if files == Files::There {
+            let changes = self.diff(&self.tree_of(expected)?, &self.tree_of(Some(to))?)?;
+            self.bring_into_index(to, changes);
+        }
+        self.forget_note()?;
+        Ok(Advanced::There)
+    }
+
+    /// Writes the files and the index of `to` over those of `from`; why that was not done, where it was not.
+    fn write_files(&self, from: Option<&str>, to: &str) -> Result<Option<Advanced>, GitError> {
+        let (from, id) = (self.tree_of(from)?, from);
+        let Err(error) = self.git(&["read-tree", "-m", "-u", &from, to]).run() else {
+            return Ok(None);
+        };
+        let files = match id {
+            Some(id) => self.files_in_the_way(id, to)?,
+            None => vec![],
+        };
+        match files.is_empty() {
+            true => Err(error),
+            false => Ok(Some(Advanced::InTheWay { files })),
+        }
+    }
+
+    /// The files that would change between these commits, and that the user has changed or put there.
+    pub(super) fn files_in_the_way(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
+        let changes = self.diff(from, to)?;
+        // What is not as the index has it may only have been touched.
+        let _ = self.git(&["update-index", "-q", "--refresh"]).run();
+        let mut arguments = vec!["diff-index"];
+        arguments.extend(RAW);
+        arguments.extend([from, "--"]);
+        let dirty = parse_changes("diff-index", &self.git(&arguments).run()?)?;
+        let stands = |change: &&Change| {
+            // What git does not know of stands where a new file would.
+            let unknown = change.from.is_none()
+                && self.worktree().join(os_path(&change.path)).symlink_metadata().is_ok();
+            unknown || dirty.iter().any(|found| found.path == change.path)
+        };
+        let found = changes.iter().filter(stands);
+        Ok(found.map(|change| String::from_utf8_lossy(&change.path).into_owned()).collect())
+    }
+
+    /// Finishes, or takes back, a move that a killed run had begun.
+    pub(super) fn finish_advance(&self) -> Result<(), GitError> {
+        let path = self.note_path()?;
+        let _ = crate::project::sweep_halves(&path);
+        let Ok(text) = std::fs::read(&path) else { return Ok(()) };
+        if let Ok(Note { branch, from, to, files }) = serde_json::from_slice(&text) {
+            let at = self.position()?;
+            if at.head.as_ref() == Some(&to) && files == Files::There {
+                let changes =
+                    self.diff(&self.tree_of(from.as_deref())?, &self.tree_of(Some(&to))?)?;
+                self.bring_in_missed(to, changes);
+            } else if at.branch == branch && at.head == from && files == Files::Follow {
+                let back = self.take_files_back(from.as_deref(), &to)?;
+                if back > 0 {
+                    self.warn(format!(
+                        "Reverted {back} files of work that was about to land when the last run was killed"
+                    ));
+                }
+            }
+        }
+        self.forget_note()
+    }
+
+    /// Takes what a commit would have changed out of the user's files again, as far as it is there.
+    fn take_files_back(&self, from: Option<&str>, to: &str) -> Result<usize, GitError> {
+        let head_tree = self.tree_of(from)?;
+        let head = from.map(str::to_owned);
+        let base =
+            RunBase { head: head.clone(), settled_tree: head_tree.clone(), ..RunBase::default() };
+        let tree = self.tree_of(Some(to))?;
+        let candidate = Candidate { tree, head, head_tree, leftovers: true, taken: None };
+        Ok(self.put_back(&base, &candidate)?.len())
+    }
+
+    fn note_path(&self) -> Result<std::path::PathBuf, GitError> {
+        Ok(self.project.own_git_dir()?.join("ralph-landing.json"))
+    }
+
+    fn write_note(&self, note: &Note) -> Result<(), GitError> {
+        let path = self.note_path()?;
+        let text = serde_json::to_string(note).map_err(std::io::Error::other);
+        let written = text.and_then(|text| write_privately(&path, &text));
+        written.map_err(|source| GitError::File { path, source })
+    }
+
+    fn forget_note(&self) -> Result<(), GitError> {
+        let path = self.note_path()?;
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            other => other.map_err(|source| GitError::File { path, source }),
+        }
+    }
+}
