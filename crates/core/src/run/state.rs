@@ -503,7 +503,7 @@ impl RunState {
             self.distress = Distress::default();
         } else if class.row().counts {
             self.done_in_a_row = 0;
-            self.distress = self.distress.and(distress(reason));
+            self.distress = self.distress.and(distress(reason)).and(trouble(class));
         }
     }
 
@@ -568,6 +568,13 @@ impl RunState {
         if *settled {
             self.last_commit.clone_from(head);
         }
+        // An iteration that is judged as a whole need not have a task to tell of it.
+        if self.policy.by_iteration() && row.counts {
+            self.distress = match class {
+                Class::Done => Distress::default(),
+                _ => self.distress.and(trouble(*class)),
+            };
+        }
         self.last_class = Some(*class);
         self.last_parked = self.slot(*slot).is_some_and(|slot| slot.parked);
         self.parked_in_a_row = if class.parks() { self.parked_in_a_row + 1 } else { 0 };
@@ -592,5 +599,24 @@ impl RunState {
             }
             Control::Retry { .. } => {}
         }
+    }
+}
+
+/// What the end of an attempt says about how the run goes, whatever words were written about it.
+const fn trouble(class: Class) -> Distress {
+    match class {
+        Class::Crash => Distress { moderate: true, severe: true },
+        Class::Red
+        | Class::Unchanged
+        | Class::TaskFailed
+        | Class::TaskRetry
+        | Class::Timeout
+        | Class::Silence
+        | Class::Empty
+        | Class::Malformed
+        | Class::Refusal
+        | Class::MaxTurns
+        | Class::TooLong => Distress { moderate: true, severe: false },
+        _ => Distress { moderate: false, severe: false },
     }
 }

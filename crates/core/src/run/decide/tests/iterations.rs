@@ -4,7 +4,7 @@ use super::*;
 use crate::run::{Commits, EndsWhen, Exhausted, OnRed, Unit};
 
 /// The preset `checklist`.
-fn checklist() -> Policy {
+pub(super) fn checklist() -> Policy {
     Policy {
         preset: "checklist".to_owned(),
         picker: Picker::Agent,
@@ -19,7 +19,7 @@ fn checklist() -> Policy {
     }
 }
 
-fn complete() -> Play {
+pub(super) fn complete() -> Play {
     says("<promise>COMPLETE</promise>")
 }
 

@@ -45,10 +45,46 @@ fn s1_18_cost_optimized_over_a_run() {
     // An error word since the last done beats any number of successes.
     let plays = [done(), done(), done(), notes("the build failed"), done(), done()];
     assert_eq!(models(Strategy::CostOptimized, 5, &plays), "s s s h o s");
-    // What the gates said goes into the task's log, too.
-    let red = [done().gate(false), done().gate(true), done().gate(true)];
-    let text = models(Strategy::CostOptimized, 2, &red);
-    assert_eq!(text, "s s s", "red alone is no error word");
+}
+
+#[test]
+fn s1_18_a_red_gate_and_a_crash_are_error_signals_until_the_next_done() {
+    let trouble = [
+        done().gate(false),
+        ends(EndClass::Crash),
+        ends(EndClass::Timeout),
+        done().red("12 != 13"),
+    ];
+    for trouble in trouble {
+        let plays = [trouble, done().gate(true), done().gate(true)];
+        assert_eq!(models(Strategy::CostOptimized, 2, &plays), "s o s", "{:?}", plays[0]);
+    }
+    let nothing_wrong = [says("not yet"), done().gate(true), done()];
+    assert_eq!(models(Strategy::CostOptimized, 2, &nothing_wrong), "s s s");
+}
+
+#[test]
+fn s1_19_a_red_gate_raises_escalate_to_the_middle_and_a_crash_to_the_top() {
+    let plays = [done().gate(false), done().gate(true), done().gate(true)];
+    assert_eq!(models(Strategy::Escalate, 2, &plays), "h s s");
+    let plays = [ends(EndClass::Crash), done().gate(true), done().gate(true)];
+    assert_eq!(models(Strategy::Escalate, 2, &plays), "h o o");
+}
+
+#[test]
+fn where_iterations_are_judged_red_gates_are_error_signals_too() {
+    let policy = Policy {
+        strategy: Strategy::CostOptimized,
+        tiers: tiers(),
+        ..super::iterations::checklist()
+    };
+    let world = World::run(
+        policy,
+        2,
+        &[says("a").gate(false), says("b").gate(true), super::iterations::complete().gate(true)],
+    );
+    let names: Vec<&str> = world.models.iter().flatten().map(String::as_str).collect();
+    assert_eq!(names[..3], ["s", "o", "s"]);
 }
 
 #[test]
@@ -119,16 +155,17 @@ fn s1_22_the_first_model_is_the_strategys_and_later_ones_know_what_happened() {
 fn a_failure_that_repeats_itself_gets_a_larger_model() {
     let red = |text: &str| done().red(text);
     let same = [red("wrong: 1"), red("wrong: 2"), red("wrong: 3"), done().gate(true)];
-    assert_eq!(models(Strategy::CostOptimized, 1, &same), "s s o o");
-    assert_eq!(models(Strategy::Escalate, 1, &same), "h h s s");
+    assert_eq!(models(Strategy::CostOptimized, 1, &same), "s o o o");
+    assert_eq!(models(Strategy::Escalate, 1, &same), "h s o o");
+    assert_eq!(models(Strategy::PlanThenExecute, 1, &same), "o s o o");
     assert_eq!(models(Strategy::Fixed(Model::named("haiku")), 1, &same), "h h h h");
     assert_eq!(models(Strategy::Agent, 1, &same), "- - - -");
     // Another failure is progress of a kind, and the next task starts where the strategy says.
     let other = [red("wrong: a"), red("wrong: b"), red("wrong: c"), done().gate(true), done()];
-    assert_eq!(models(Strategy::CostOptimized, 2, &other), "s s s s s");
+    assert_eq!(models(Strategy::CostOptimized, 2, &other), "s o o o s");
     let next = [red("wrong: a"), red("wrong: a"), done().gate(true), done()];
-    assert_eq!(models(Strategy::CostOptimized, 2, &next), "s s o s");
-    let world = World::run(with(Strategy::CostOptimized), 1, &same);
+    assert_eq!(models(Strategy::CostOptimized, 2, &next), "s o o s");
+    let world = World::run(with(Strategy::PlanThenExecute), 1, &same);
     let raised: Vec<_> = world
         .facts
         .iter()
