@@ -225,6 +225,8 @@ words! {
         Ungated = "ungated",
         /// The tree is the one from before.
         Unchanged = "unchanged",
+        /// The session ended without a signal that asks for this.
+        Unclaimed = "unclaimed",
     }
 }
 

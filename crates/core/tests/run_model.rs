@@ -432,6 +432,7 @@ impl World {
             spent_micro_usd: 0,
             failed: None,
             finished: None,
+            unsignaled: None,
         }
     }
 

@@ -8,10 +8,10 @@ use ralph_core::TaskId;
 use ralph_core::attempt::AttemptContext;
 use ralph_core::attempt::context::{
     AnsweredQuestion, AssignedTask, BranchWork, EarlierAttempt, FinishedBlocker, GateFailure,
-    ParentTask, RetryInfo, Skill,
+    ParentTask, RetryInfo, SignalInfo, Skill,
 };
 use ralph_core::records::{Attempt, Evidence, LogEntry, LogKind, Verdict};
-use ralph_core::run::{CLASSES, Class};
+use ralph_core::run::{CLASSES, Class, SIGNAL};
 use ralph_core::task::{RetryLimit, Status, Task};
 use serde_json::value::RawValue;
 
@@ -55,7 +55,9 @@ pub fn gather(store: &mut dyn Store, about: &Gather<'_>) -> Result<AttemptContex
     let evidence = store.evidence(&task.id)?;
     let reason = retry.as_ref().and_then(|retry| retry.reason.as_deref());
     let failures = failures(&evidence, &log, reason);
-    let earlier = earlier(&store.attempts(&task.id)?, &log, reason);
+    let attempts = store.attempts(&task.id)?;
+    let earlier = earlier(&attempts, &log, reason);
+    let signal = signal(&evidence, &attempts, &log);
     let retry = retry.map(|retry| retry.after(&failures, &earlier));
     let parent = match &task.parent {
         Some(parent) => Some(store.get(parent)?),
@@ -76,6 +78,7 @@ pub fn gather(store: &mut dyn Store, about: &Gather<'_>) -> Result<AttemptContex
         failures,
         earlier,
         retry,
+        signal,
         answers: answers(store, &task.id)?,
         notes: notes(&log),
         skills: about.skills.to_vec(),
@@ -151,6 +154,8 @@ fn answers(store: &mut dyn Store, task: &TaskId) -> Result<Vec<AnsweredQuestion>
 /// What was red when the last tree was judged, once per judge. Nothing after a reset, and nothing
 /// that the reason of the retry says already.
 fn failures(evidence: &[Evidence], log: &[LogEntry], reason: Option<&str>) -> Vec<GateFailure> {
+    // Whether a signal was given is no judgement of the tree.
+    let evidence: Vec<&Evidence> = evidence.iter().filter(|row| row.judge != SIGNAL).collect();
     let Some(last) = evidence.last() else {
         return vec![];
     };
@@ -175,6 +180,23 @@ fn failures(evidence: &[Evidence], log: &[LogEntry], reason: Option<&str>) -> Ve
         digest.is_empty() || !reason.ends_with(digest)
     });
     failures
+}
+
+/// What was wrong with the signals of the last session on the task. Nothing after a reset.
+fn signal(evidence: &[Evidence], attempts: &[Attempt], log: &[LogEntry]) -> Option<SignalInfo> {
+    let about = |attempt: &&Attempt| {
+        attempt.end.as_ref().is_some_and(|end| is_about_the_task(&end.outcome))
+    };
+    let last = attempts.iter().rev().find(about)?;
+    let found = evidence
+        .iter()
+        .rev()
+        .find(|row| row.judge == SIGNAL && row.attempt.as_ref() == Some(&last.id))?;
+    let reset = log.iter().rev().find(|entry| entry.kind == LogKind::Reset);
+    if reset.is_some_and(|reset| reset.at >= found.at) {
+        return None;
+    }
+    Some(SignalInfo::of(found.verdict == Verdict::Unclaimed, &found.digest))
 }
 
 /// Limits, accounts and people say nothing about the task.

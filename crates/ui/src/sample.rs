@@ -290,6 +290,7 @@ pub(crate) fn brief(task: &str, title: &str, attempt: u32) -> TaskBrief {
         spent_micro_usd: 0,
         failed: None,
         finished: None,
+        unsignaled: None,
     }
 }
 

@@ -3,9 +3,10 @@
 
 mod end;
 mod event;
+mod look_alike;
 mod signal;
 mod tags;
 
 pub use end::{EndClass, ProcessEnd, SessionEnd};
 pub use event::{AgentEvent, Usage};
-pub use signal::{Request, Signals, Tier, UnknownTier, Verdict};
+pub use signal::{Ignored, InCode, Request, Signals, Tier, UnknownTier, Verdict, WhyIgnored};

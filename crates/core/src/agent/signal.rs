@@ -4,10 +4,16 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::tags::{Tag, tags};
+use super::look_alike::{near_misses, plain_letters};
+use super::tags::{Tag, only_tag, tags};
 
 /// The most characters of a question, a reason or an id that are kept.
 const MAX_CHARS: usize = 4_000;
+/// How many signals that do not count are reported, and how much of each, in characters.
+const MAX_IGNORED: usize = 5;
+const MAX_SHOWN: usize = 200;
+/// How much of a verifier's text stands in for a reason that it does not give, in characters.
+const MAX_REASON: usize = 1_500;
 
 /// The three sizes of model, by the names that the first agent gave them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -32,6 +38,20 @@ impl Tier {
             Self::Sonnet => "sonnet",
             Self::Opus => "opus",
         }
+    }
+
+    /// The word for it whatever the agent.
+    pub const fn size(self) -> &'static str {
+        match self {
+            Self::Haiku => "small",
+            Self::Sonnet => "medium",
+            Self::Opus => "large",
+        }
+    }
+
+    /// The tier that a setting calls so, by its size or by Claude's name for it.
+    pub fn in_settings(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tier| tier.name() == word || tier.size() == word)
     }
 }
 
@@ -63,24 +83,110 @@ pub struct Signals {
     pub next_model: Option<Tier>,
     /// `<question>…</question>`, the first.
     pub question: Option<String>,
+    /// `<task-done>` or `<task-failed>` in code, alone on the last line: it counts for the assigned task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_code: Option<InCode>,
+    /// What looks like a signal and does not count, the first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<Ignored>,
+}
+
+/// A signal about a task in code, alone on the last line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InCode {
+    /// It is `<task-failed>`, else `<task-done>`.
+    pub failed: bool,
+    /// The task that it names.
+    pub id: String,
+}
+
+impl InCode {
+    /// As it is written.
+    pub fn text(&self) -> String {
+        let tag = if self.failed { "task-failed" } else { "task-done" };
+        format!("<{tag}>{}</{tag}>", self.id)
+    }
+}
+
+/// Something that looks like a signal and does not count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ignored {
+    /// The text.
+    pub text: String,
+    /// Why it does not count.
+    pub why: WhyIgnored,
+}
+
+/// Why a text that looks like a signal does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhyIgnored {
+    /// It stands in code or in a quoted line.
+    Quoted,
+    /// It has letters that only look like those of a signal or of the task's id.
+    LookAlike,
+    /// Its case, blanks or brackets are not those of a signal.
+    Misspelled,
+}
+
+impl WhyIgnored {
+    /// In a few words that follow the text.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Quoted => "is in code or a quotation",
+            Self::LookAlike => "has characters that only look like the right ones",
+            Self::Misspelled => "is not spelled exactly like a signal",
+        }
+    }
+}
+
+impl std::fmt::Display for Ignored {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.text, self.why.words())
+    }
 }
 
 impl Signals {
-    /// Reads the final text of a session. Tags are exact; white space around their content is left
-    /// out, and a tag with nothing in it says nothing.
+    /// Reads the final text of a session. Tags are exact; blanks around their content are left out, and
+    /// around an id backticks too. A tag with nothing in it says nothing.
     ///
     /// What stands in a fenced code block, in inline code or in a quoted line (`>`) is a quotation,
-    /// not a signal; so is what stands in a question or a reason. Takes linear time on any text.
+    /// not a signal; so is what stands in a question or a reason. The one exception is
+    /// [`in_code`](Self::in_code). Takes linear time on any text.
     pub fn read(text: &str) -> Self {
         let mut signals = Self::default();
-        for found in tags(text) {
+        let found = tags(text);
+        signals.in_code = found.last_quoted.and_then(only_tag).and_then(|last| {
+            let failed = match last.tag {
+                Tag::TaskDone => false,
+                Tag::TaskFailed => true,
+                _ => return None,
+            };
+            let id = bare(last.content);
+            (!id.is_empty()).then(|| InCode { failed, id: bounded(id) })
+        });
+        for quoted in &found.quoted {
+            let of_verifier = matches!(quoted.tag, Tag::VerifyFail | Tag::VerifyPass);
+            if !of_verifier && !bare(quoted.content).is_empty() {
+                signals.ignore(quoted.whole, WhyIgnored::Quoted);
+            }
+        }
+        for near in near_misses(text) {
+            let why = match near.other_letters {
+                true => WhyIgnored::LookAlike,
+                false => WhyIgnored::Misspelled,
+            };
+            signals.ignore(near.line, why);
+        }
+        for found in found.plain {
             if found.content.is_empty() {
                 continue;
             }
             let content = || bounded(found.content);
+            let id = || Some(bounded(bare(found.content))).filter(|id| !id.is_empty());
             match found.tag {
-                Tag::TaskDone => signals.done.push(content()),
-                Tag::TaskFailed => signals.failed.push(content()),
+                Tag::TaskDone => signals.done.extend(id()),
+                Tag::TaskFailed => signals.failed.extend(id()),
                 Tag::Promise => signals.promises.push(content()),
                 Tag::Reason => signals.reason = signals.reason.or_else(|| Some(content())),
                 Tag::Question => signals.question = signals.question.or_else(|| Some(content())),
@@ -91,6 +197,67 @@ impl Signals {
             }
         }
         signals
+    }
+
+    /// Remembers a text that does not count, on one line.
+    fn ignore(&mut self, text: &str, why: WhyIgnored) {
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let shown: String = line.chars().take(MAX_SHOWN).collect();
+        let known = self.ignored.iter().any(|ignored| ignored.text == shown);
+        if !known && self.ignored.len() < MAX_IGNORED {
+            self.ignored.push(Ignored { text: shown, why });
+        }
+    }
+
+    /// Whether the text asks for `id` to be judged.
+    pub fn names_done(&self, id: &str) -> bool {
+        self.done.iter().any(|done| done == id) || self.names_in_code(id, false)
+    }
+
+    /// Whether the text gives `id` up.
+    pub fn names_failed(&self, id: &str) -> bool {
+        self.failed.iter().any(|failed| failed == id) || self.names_in_code(id, true)
+    }
+
+    fn names_in_code(&self, id: &str, failed: bool) -> bool {
+        self.in_code.as_ref().is_some_and(|code| code.id == id && code.failed == failed)
+    }
+
+    /// The ids in signals that are not among the assigned ones, without those that only look like one.
+    pub fn strangers(&self, assigned: &[&str]) -> Vec<&str> {
+        let named = self.done.iter().chain(&self.failed).map(String::as_str);
+        named.filter(|id| !assigned.contains(id) && !looks_like_one(id, assigned)).collect()
+    }
+
+    /// Everything that looks like a signal and did not count for a session with these tasks. What was
+    /// also said so that it counts is left out.
+    pub fn ignored_for(&self, assigned: &[&str]) -> Vec<Ignored> {
+        let accepted = |text: &str| {
+            only_tag(text).is_some_and(|tag| {
+                let is = |id: &&&str| **id == bare(tag.content);
+                let id = assigned.iter().find(is);
+                match tag.tag {
+                    Tag::TaskDone => id.is_some_and(|id| self.names_done(id)),
+                    Tag::TaskFailed => id.is_some_and(|id| self.names_failed(id)),
+                    Tag::Promise => self.promises(tag.content),
+                    Tag::Question => self.question.as_deref() == Some(tag.content),
+                    Tag::Reason => self.reason.as_deref() == Some(tag.content),
+                    Tag::NextModel => self.next_model.map(Tier::name) == Some(tag.content),
+                    Tag::VerifyFail | Tag::VerifyPass => true,
+                }
+            })
+        };
+        let alike = |ids: &[String], tag: &str| -> Vec<Ignored> {
+            let alike = ids.iter().filter(|id| looks_like_one(id, assigned));
+            let text = |id: &String| format!("<{tag}>{id}</{tag}>");
+            alike.map(|id| Ignored { text: text(id), why: WhyIgnored::LookAlike }).collect()
+        };
+        let quoted = self.ignored.iter().filter(|ignored| !accepted(&ignored.text)).cloned();
+        let mut all = alike(&self.done, "task-done");
+        all.extend(alike(&self.failed, "task-failed"));
+        all.extend(quoted);
+        all.truncate(MAX_IGNORED);
+        all
     }
 
     /// Whether `<promise>` holds exactly this.
@@ -104,9 +271,9 @@ impl Signals {
         let reason = self.reason.as_deref();
         if self.promises("FAILURE") {
             Request::Failure
-        } else if self.done.iter().any(|done| done == id) {
+        } else if self.names_done(id) {
             Request::Done
-        } else if self.failed.iter().any(|failed| failed == id) {
+        } else if self.names_failed(id) {
             Request::Failed { reason }
         } else if let Some(question) = &self.question {
             Request::Ask(question)
@@ -149,19 +316,74 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Reads the final text of a verifier, with the same rules for quotations as [`Signals::read`].
-    /// A fail beside a pass is a fail; neither is `None`.
-    pub fn read(text: &str) -> Option<Self> {
-        let mut verdict = None;
-        for found in tags(text) {
-            match found.tag {
-                Tag::VerifyFail => return Some(Self::Fail(bounded(found.content))),
-                Tag::VerifyPass => verdict = Some(Self::Pass),
-                _ => {}
-            }
+    /// Reads the final text of a verifier. It passes only with `<verify-pass/>` alone on the last line,
+    /// backticks or a fence of its own around it allowed, in a text without any `<verify-fail`, however
+    /// that is spelled. Everything else is a fail with its reason: a yes must not be read into a no.
+    pub fn read(text: &str) -> Self {
+        let found = tags(text);
+        let fail = found.plain.iter().chain(&found.quoted).find(|tag| tag.tag == Tag::VerifyFail);
+        if let Some(fail) = fail {
+            return Self::Fail(bounded(fail.content));
         }
-        verdict
+        let mentions_fail = mentions_fail(text);
+        if !mentions_fail && is_pass(last_line(text)) {
+            return Self::Pass;
+        }
+        let what = match (mentions_fail, text.contains("<verify-pass/>")) {
+            (true, _) => "it mentions a fail, and does not say why in <verify-fail>",
+            (_, true) => "<verify-pass/> is not alone on its last line",
+            (_, false) => "it ended without a verdict",
+        };
+        match text.trim() {
+            "" => Self::Fail(what.to_owned()),
+            said => Self::Fail(format!("{what}. It said: {}", ending(said))),
+        }
     }
+}
+
+/// Whether `<verify-fail` stands anywhere, however it is spelled.
+fn mentions_fail(text: &str) -> bool {
+    let plain = plain_letters(text).to_lowercase().replace("&lt;", "<");
+    let letters: String =
+        plain.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '<' | '>')).collect();
+    letters.contains("<verifyfail")
+}
+
+/// The last line that is not blank. A fence that has only this line in it is passed over.
+fn last_line(text: &str) -> &str {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).rev();
+    let last = lines.next().unwrap_or_default();
+    if !is_fence(last) || last.trim_matches('`') != "" {
+        return last;
+    }
+    let (inside, opening) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    if is_fence(opening) { inside } else { last }
+}
+
+fn is_fence(line: &str) -> bool {
+    line.starts_with("```") && !line.trim_start_matches('`').contains('`')
+}
+
+fn is_pass(line: &str) -> bool {
+    let ticks = line.bytes().take_while(|byte| *byte == b'`').count();
+    let bare = line.get(ticks..line.len().saturating_sub(ticks)).unwrap_or_default();
+    line.ends_with(&"`".repeat(ticks)) && bare.trim() == "<verify-pass/>"
+}
+
+/// An id without the backticks and blanks around it.
+fn bare(id: &str) -> &str {
+    id.trim_matches(|c: char| c == '`' || c.is_whitespace())
+}
+
+/// Not one of them, but it looks like one.
+fn looks_like_one(id: &str, assigned: &[&str]) -> bool {
+    !id.is_ascii() && !assigned.contains(&id) && assigned.contains(&&*plain_letters(id))
+}
+
+/// The end of a text: what matters is said last.
+fn ending(text: &str) -> &str {
+    let start = text.char_indices().rev().nth(MAX_REASON).map_or(0, |(start, _)| start);
+    &text[start..]
 }
 
 fn bounded(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! Finds tags in a text in one pass, and leaves quotations alone.
+//! Finds tags in a text in one pass, and tells those in quotations apart.
 //!
 //! A quotation is a fenced code block (``` or ~~~, to its end or to that of the text), inline code
 //! (within one line) or a line that begins with `>`. Tags are exact: no attributes, no spaces, small
@@ -40,38 +40,94 @@ impl Tag {
 pub(super) struct Found<'a> {
     pub(super) tag: Tag,
     pub(super) content: &'a str,
+    /// With its marks.
+    pub(super) whole: &'a str,
     start: usize,
+    end: usize,
 }
 
-/// All tags of the text that are closed, in the order of their ends. An end belongs to the nearest
-/// beginning before it, so that a tag which is only mentioned swallows nothing.
-pub(super) fn tags(text: &str) -> Vec<Found<'_>> {
-    let mut found = Vec::new();
+/// What a text holds.
+pub(super) struct Tags<'a> {
+    /// The tags outside of quotations that are closed, in the order of their ends. An end belongs to the
+    /// nearest beginning before it, so that a tag which is only mentioned swallows nothing.
+    pub(super) plain: Vec<Found<'a>>,
+    /// The tags in quotations that are closed there.
+    pub(super) quoted: Vec<Found<'a>>,
+    /// The last line that is not blank, without the quotation marks around it, where it is quoted. A fence
+    /// that closes after it is passed over.
+    pub(super) last_quoted: Option<&'a str>,
+}
+
+/// Reads the text.
+pub(super) fn tags(text: &str) -> Tags<'_> {
+    let (mut plain, mut quoted): (Vec<Found<'_>>, Vec<Found<'_>>) = (Vec::new(), Vec::new());
     let mut open = [None; Tag::ALL.len()];
-    plain_parts(text, |from, to| {
-        let mut at = from;
-        while let Some(step) = text[at..to].find('<') {
-            let start = at + step;
-            at = start + 1;
-            let Some((mark, end)) = mark(&text[start..to]) else {
-                continue;
-            };
-            at = start + end;
-            match mark {
-                Mark::Begin(index) => open[index] = Some((start, at)),
-                Mark::Whole(index) => {
-                    found.push(Found { tag: Tag::ALL[index].1, content: "", start });
-                }
-                Mark::End(index) => {
-                    if let Some((begin, after)) = open[index].take() {
-                        let content = text[after..start].trim();
-                        found.push(Found { tag: Tag::ALL[index].1, content, start: begin });
-                    }
+    let last = parts(text, |from, to, is_quoted| {
+        if is_quoted {
+            tags_between(text, from, to, &mut [None; Tag::ALL.len()], &mut quoted);
+        } else {
+            tags_between(text, from, to, &mut open, &mut plain);
+        }
+    });
+    let plain = without_those_in_prose(plain);
+    // A question may hold code: what stands there is a part of the question.
+    let mut prose = plain.iter().filter(|tag| tag.tag.holds_prose()).peekable();
+    quoted.retain(|tag| {
+        while prose.next_if(|prose| prose.end <= tag.start).is_some() {}
+        prose.peek().is_none_or(|prose| tag.start < prose.start)
+    });
+    Tags { plain, quoted, last_quoted: last }
+}
+
+type Open = [Option<(usize, usize)>; Tag::ALL.len()];
+
+fn tags_between<'a>(
+    text: &'a str,
+    from: usize,
+    to: usize,
+    open: &mut Open,
+    found: &mut Vec<Found<'a>>,
+) {
+    let mut at = from;
+    while let Some(step) = text[at..to].find('<') {
+        let start = at + step;
+        at = start + 1;
+        let Some((mark, length)) = mark(&text[start..to]) else {
+            continue;
+        };
+        at = start + length;
+        match mark {
+            Mark::Begin(index) => open[index] = Some((start, at)),
+            Mark::Whole(index) => {
+                let tag = Tag::ALL[index].1;
+                found.push(Found { tag, content: "", start, end: at, whole: &text[start..at] });
+            }
+            Mark::End(index) => {
+                if let Some((begin, after)) = open[index].take() {
+                    found.push(Found {
+                        tag: Tag::ALL[index].1,
+                        content: text[after..start].trim(),
+                        start: begin,
+                        end: at,
+                        whole: &text[begin..at],
+                    });
                 }
             }
         }
-    });
-    without_those_in_prose(found)
+    }
+}
+
+/// The tag that is all of this line.
+pub(super) fn only_tag(line: &str) -> Option<Found<'_>> {
+    let mut found = Vec::new();
+    tags_between(line, 0, line.len(), &mut [None; Tag::ALL.len()], &mut found);
+    let first = found.into_iter().next()?;
+    (first.start == 0 && first.end == line.len()).then_some(first)
+}
+
+/// The names of all tags.
+pub(super) fn mark_names() -> impl Iterator<Item = &'static str> {
+    Tag::ALL.into_iter().map(|(name, _)| name)
 }
 
 enum Mark {
@@ -120,30 +176,55 @@ fn without_those_in_prose(mut found: Vec<Found<'_>>) -> Vec<Found<'_>> {
     found
 }
 
-/// Calls `each` with the bounds of every part of the text that is no quotation. No part is longer
-/// than a line.
-fn plain_parts(text: &str, mut each: impl FnMut(usize, usize)) {
+/// Calls `each` with the bounds of every part of the text, and whether it is a quotation. No part that is
+/// none is longer than a line. Returns the last line that is not blank, where that is a quotation.
+fn parts(text: &str, mut each: impl FnMut(usize, usize, bool)) -> Option<&str> {
     let mut fence: Option<(u8, usize)> = None;
-    let mut at = 0;
+    let (mut at, mut fenced_from) = (0, 0);
+    let mut last = None;
     for line in text.split_inclusive('\n') {
         let (start, words) = (at, line.trim());
         at += line.len();
         match (fence, run(words)) {
-            (Some((mark, long)), Some((found, length))) => {
-                if mark == found && length >= long && words.len() == length {
-                    fence = None;
-                }
+            (Some((mark, long)), Some((found, length)))
+                if mark == found && length >= long && words.len() == length =>
+            {
+                each(fenced_from, start, true);
+                fence = None;
             }
-            (Some(_), None) => {}
+            (Some(_), _) if words.is_empty() => {}
+            (Some(_), _) => last = Some(unquoted(words)),
             (None, Some((mark, length)))
                 if length >= 3 && (mark == b'~' || !words[length..].contains('`')) =>
             {
                 fence = Some((mark, length));
+                fenced_from = at;
+                last = None;
             }
-            (None, _) if words.starts_with('>') => {}
-            (None, _) => outside_inline_code(line, |from, to| each(start + from, start + to)),
+            (None, _) if words.starts_with('>') => {
+                each(start, at, true);
+                last = Some(unquoted(words.trim_start_matches(['>', ' '])));
+            }
+            (None, _) => {
+                if !words.is_empty() {
+                    last =
+                        (words.starts_with('`') && words.ends_with('`')).then(|| unquoted(words));
+                }
+                split_at_inline_code(line, |from, to, quoted| {
+                    each(start + from, start + to, quoted);
+                });
+            }
         }
     }
+    if fence.is_some() {
+        each(fenced_from, text.len(), true);
+    }
+    last
+}
+
+/// The line without backticks and blanks around it.
+fn unquoted(line: &str) -> &str {
+    line.trim_matches(|c: char| c == '`' || c.is_whitespace())
 }
 
 /// The run of backticks or tildes that a line begins with.
@@ -153,9 +234,9 @@ fn run(words: &str) -> Option<(u8, usize)> {
 }
 
 /// Inline code lies between two runs of equally many backticks; a run without a partner is text.
-fn outside_inline_code(line: &str, mut each: impl FnMut(usize, usize)) {
+fn split_at_inline_code(line: &str, mut each: impl FnMut(usize, usize, bool)) {
     if !line.contains('`') {
-        return each(0, line.len());
+        return each(0, line.len(), false);
     }
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for (at, _) in line.match_indices('`') {
@@ -174,12 +255,13 @@ fn outside_inline_code(line: &str, mut each: impl FnMut(usize, usize)) {
     while index < runs.len() {
         match partner[index] {
             Some(other) => {
-                each(plain_from, runs[index].0);
+                each(plain_from, runs[index].0, false);
                 plain_from = runs[other].0 + runs[other].1;
+                each(runs[index].0, plain_from, true);
                 index = other + 1;
             }
             None => index += 1,
         }
     }
-    each(plain_from, line.len());
+    each(plain_from, line.len(), false);
 }

@@ -28,6 +28,8 @@ pub struct AttemptContext {
     pub plan: Option<Document>,
     /// Present when the task came back at least once.
     pub retry: Option<RetryInfo>,
+    /// What was wrong with the signals of the session before.
+    pub signal: Option<SignalInfo>,
     /// What people said to earlier questions, oldest first.
     pub answers: Vec<AnsweredQuestion>,
     /// What was red when the task was last judged.
@@ -149,6 +151,23 @@ impl RetryInfo {
             RetryLimit::AtMost(most) => Some(most.saturating_add(1).max(self.attempt)),
             RetryLimit::Unlimited => None,
         }
+    }
+}
+
+/// What was wrong with the signals of the session before.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SignalInfo {
+    /// None counted, although one is asked for.
+    pub missing: bool,
+    /// Texts that look like signals and did not count, each with the reason.
+    pub ignored: Vec<String>,
+}
+
+impl SignalInfo {
+    /// What the evidence says: the lines that [`SignalNote::words`](crate::run::SignalNote::words) wrote.
+    pub fn of(missing: bool, words: &str) -> Self {
+        let ignored = words.lines().filter_map(|line| line.strip_prefix("Ignored: "));
+        Self { missing, ignored: ignored.map(str::to_owned).collect() }
     }
 }
 

@@ -10,7 +10,7 @@ mod verify;
 use std::borrow::Cow;
 
 use super::budget::{BYTES_PER_TOKEN, beginning, fit, note, shares};
-use super::context::{AssignedTask, AttemptContext, Document, RetryInfo};
+use super::context::{AssignedTask, AttemptContext, Document, RetryInfo, SignalInfo};
 use crate::text::{printable, printable_line};
 
 pub use verify::{VERIFIER_RULES, Work, verifier};
@@ -267,6 +267,7 @@ fn sections(context: &AttemptContext) -> Vec<Section<'_>> {
         let (head, body, foot) = retry_words(retry);
         text("Retry information", &head, Cow::Owned(body), foot, look("log"))
     }));
+    all.push(context.signal.as_ref().map(signal_words));
     let answers = context.answers.iter().map(|answered| {
         let asked = entry("- An earlier session asked:".to_owned(), &answered.question, "  > ");
         entry(format!("{asked}\n  A person answered:"), &answered.answer, "  > ")
@@ -326,14 +327,17 @@ fn assigned(context: &AttemptContext) -> Option<Section<'_>> {
             head.push_str(&format!("\n- {name}: {}", field(value)));
         }
     }
+    // As it is to be written: agents repeat what they are shown, backticks included.
     let mut foot = format!(
-        "When it is finished, end with `<task-done>{id}</task-done>`; if it cannot be done, with \
-         `<task-failed>{id}</task-failed>` and a reason.",
+        "When it is finished, end your last message with this line, as plain text:\n\n\
+         <task-done>{id}</task-done>\n\n\
+         If it cannot be done, end with these two lines instead:\n\n\
+         <reason>what stands in the way</reason>\n<task-failed>{id}</task-failed>",
         id = task.id
     );
     if let Some(file) = &context.plan_file {
         let file = field(file);
-        foot.push_str(&format!(" Its box is in `{file}`: tick that one, and no other."));
+        foot.push_str(&format!("\n\nIts box is in `{file}`: tick that one, and no other."));
     }
     let rest = format!("see `ralph task show {}`", task.id);
     Some(Section { title: "Assigned task", head, body: Body::Text(body_of(task)), foot, rest })
@@ -358,7 +362,8 @@ fn picking(file: &str) -> Section<'static> {
         title: "Pick a task",
         head: format!(
             "Take the most important open task of `{file}`, that one only, and tick its box there \
-             when it is finished. If none is left, end with `<promise>COMPLETE</promise>`."
+             when it is finished. If none is left, end your last message with this line, as plain text:\n\n\
+             <promise>COMPLETE</promise>"
         ),
         body: Body::Text(Cow::Borrowed("")),
         foot: String::new(),
@@ -391,6 +396,28 @@ fn retry_words(retry: &RetryInfo) -> (String, String, &'static str) {
     head.push_str("\n\nThe task came back with this reason:");
     let quoted = prefixed(reason.trim(), "> ");
     (head, quoted, "Put this right first; only then is the task done.")
+}
+
+/// What was wrong with the signals of the session before.
+fn signal_words(signal: &SignalInfo) -> Section<'static> {
+    let (title, head) = match signal.missing {
+        true => (
+            "Missing signal",
+            "The last session on this task ended without a signal that counts. If the task is finished, \
+             check it and end your last message with the signal.",
+        ),
+        false => ("Ignored signals", "The last session wrote signals that did not count."),
+    };
+    let ignored = signal.ignored.iter().map(|line| format!("- {}", field(line)));
+    Section {
+        title,
+        head: head.to_owned(),
+        body: Body::List(ignored.collect()),
+        foot: "A signal counts as plain text on a line of its own at the end of the last message, letter \
+               by letter as shown, without backticks or a code block around it."
+            .to_owned(),
+        rest: String::new(),
+    }
 }
 
 /// A one-line text in its place.

@@ -4,6 +4,7 @@ use super::SlotId;
 use super::class::Class;
 use super::fact::TaskBrief;
 use super::outcome::Outcome;
+use crate::agent::Ignored;
 use crate::ids::TaskId;
 use crate::time::Timestamp;
 
@@ -58,6 +59,26 @@ pub struct Ending {
     pub detail: String,
     /// What makes another failure the same as this one, where it was judged red.
     pub fingerprint: Option<String>,
+    /// What is to be known about the signals of the session.
+    pub signal: SignalNote,
+}
+
+/// What is to be known about the signals of a session that has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SignalNote {
+    /// None named the task, although the loop asks for one.
+    pub missing: bool,
+    /// Texts that look like signals and did not count.
+    pub ignored: Vec<Ignored>,
+}
+
+impl SignalNote {
+    /// A line each; empty when there is nothing to know.
+    pub fn words(&self) -> String {
+        let missing = self.missing.then(|| "The session ended without a signal.".to_owned());
+        let ignored = self.ignored.iter().map(|ignored| format!("Ignored: {ignored}."));
+        missing.into_iter().chain(ignored).collect::<Vec<_>>().join("\n")
+    }
 }
 
 /// A commit of the loop.

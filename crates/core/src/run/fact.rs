@@ -71,6 +71,9 @@ pub struct TaskBrief {
     /// What its last attempt left, where every check passed and the work never got onto the branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished: Option<FinishedWork>,
+    /// Its last sessions, where they ended without a signal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsignaled: Option<Unsignaled>,
 }
 
 /// Work that passed every check and is not on the branch yet.
@@ -97,6 +100,30 @@ pub struct SameFailure {
     pub fingerprint: String,
     /// How often.
     pub times: u32,
+}
+
+/// Sessions on a task in a row that ended without a signal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unsignaled {
+    /// How many.
+    pub ends: u32,
+    /// How many of the last ones left no new tree.
+    pub unchanged: u32,
+    /// The tree that the last one left.
+    pub tree: String,
+}
+
+impl Unsignaled {
+    /// With one more that left this tree; `changed`: it is not the one that was accepted last.
+    pub fn after(before: Option<&Self>, tree: &str, changed: bool) -> Self {
+        let is_new = changed && before.is_none_or(|before| before.tree != tree);
+        let (ends, unchanged) = before.map_or((0, 0), |before| (before.ends, before.unchanged));
+        Self {
+            ends: ends.saturating_add(1),
+            unchanged: if is_new { 0 } else { unchanged.saturating_add(1) },
+            tree: tree.to_owned(),
+        }
+    }
 }
 
 /// What an iteration is about where the agent picks, as far as the plan tells.
@@ -194,6 +221,9 @@ pub const CHANGES: &str = "changes";
 
 /// What evidence about weakened tests is filed under.
 pub const WEAKENED: &str = "weakened tests";
+
+/// What evidence about a missing signal is filed under, and about texts that only look like one.
+pub const SIGNAL: &str = "signal";
 
 /// What one gate said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

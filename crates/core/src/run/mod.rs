@@ -34,10 +34,10 @@ pub use budget::Allowance;
 pub use class::{Becomes, Breaker, CLASSES, Class, Retry, Row};
 pub use control::Control;
 pub use decide::{Step, decide};
-pub use effect::{CommitPlan, Effect, Ending, Settlement, Stopping, TaskAction};
+pub use effect::{CommitPlan, Effect, Ending, Settlement, SignalNote, Stopping, TaskAction};
 pub use fact::{
-    About, CHANGES, Fact, FinishedWork, GateReport, LeftTask, PROTECTED, Request, RunEvent,
-    SameFailure, SessionReport, TaskBrief, WEAKENED, Wait, Wish,
+    About, CHANGES, Fact, FinishedWork, GateReport, LeftTask, PROTECTED, Request, RunEvent, SIGNAL,
+    SameFailure, SessionReport, TaskBrief, Unsignaled, WEAKENED, Wait, Wish,
 };
 pub use input::{Input, Port, Settled, Survey, TaskResult};
 pub use landing::{Landing, MERGE};

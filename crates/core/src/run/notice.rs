@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::budget::Allowance;
+use crate::agent::Ignored;
 use crate::ids::TaskId;
 use crate::records::Verdict;
 
@@ -42,6 +43,16 @@ pub enum Notice {
         named: Vec<String>,
         /// What it held.
         held: Vec<TaskId>,
+    },
+    /// Texts in the last message of a session that look like signals and did not count.
+    SignalsIgnored {
+        /// Which, the first of them.
+        signals: Vec<Ignored>,
+    },
+    /// A session left work and gave no signal; the work was judged all the same.
+    Unclaimed {
+        /// The task.
+        task: TaskId,
     },
     /// Tools that the agent asked for and was refused.
     Denied {

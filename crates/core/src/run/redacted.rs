@@ -84,10 +84,13 @@ impl SessionReport {
         self.held.iter_mut().for_each(|task| task.clean(secrets));
         self.requests.iter_mut().for_each(|request| request.clean(secrets));
         self.notes.iter_mut().for_each(|note| secrets.clean(note));
-        let Signals { done, failed, reason, promises, next_model: _, question } = &mut self.signals;
+        let Signals { done, failed, reason, promises, next_model: _, question, in_code, ignored } =
+            &mut self.signals;
         // What names a task of the session is its name, whatever it looks like.
         let held = &self.held;
-        let named = done.iter_mut().chain(failed);
+        ignored.iter_mut().for_each(|ignored| secrets.clean(&mut ignored.text));
+        let named =
+            done.iter_mut().chain(failed).chain(in_code.iter_mut().map(|code| &mut code.id));
         let strange = named.filter(|name| !held.iter().any(|task| task.id.as_str() == *name));
         let texts = strange.chain(promises).chain(reason).chain(question);
         texts.for_each(|text| secrets.clean(text));
@@ -135,7 +138,11 @@ impl Notice {
             | Self::TestsWeakened { found: texts, .. } => {
                 texts.iter_mut().for_each(|text| secrets.clean(text));
             }
+            Self::SignalsIgnored { signals } => {
+                signals.iter_mut().for_each(|signal| secrets.clean(&mut signal.text));
+            }
             Self::Ungated
+            | Self::Unclaimed { .. }
             | Self::DirtyStart { .. }
             | Self::LeftoversEnded { .. }
             | Self::ClaimsTakenBack { .. }
@@ -170,6 +177,7 @@ mod tests {
             spent_micro_usd: 0,
             failed: None,
             finished: None,
+            unsignaled: None,
         };
         let signals = Signals {
             done: vec![key.to_owned(), format!("{key}-x")],

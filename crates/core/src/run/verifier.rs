@@ -145,7 +145,7 @@ mod tests {
         VerifierReport {
             end: SessionEnd { text: text.to_owned(), ..SessionEnd::of(class, "") },
             process: ProcessEnd::Exited { code: 0 },
-            verdict: agent::Verdict::read(text).filter(|_| class == EndClass::Completed),
+            verdict: Some(agent::Verdict::read(text)).filter(|_| class == EndClass::Completed),
             duration_ms: 5,
         }
     }
@@ -153,9 +153,9 @@ mod tests {
     #[test]
     fn s1_43_whatever_is_not_a_pass_is_a_fail() {
         for (class, text, verdict, words) in [
-            (EndClass::Completed, "I looked. <verify-pass/>", Verdict::Pass, "I looked."),
+            (EndClass::Completed, "I looked.\n<verify-pass/>", Verdict::Pass, "I looked."),
             (EndClass::Completed, "<verify-fail>no test</verify-fail>", Verdict::Fail, "no test"),
-            (EndClass::Completed, "<verify-fail/>", Verdict::Fail, "without a verdict"),
+            (EndClass::Completed, "<verify-fail/>", Verdict::Fail, "does not say why"),
             (EndClass::Completed, "<verify-fail> </verify-fail>", Verdict::Fail, "gave no reason"),
             (EndClass::Completed, "it looks fine", Verdict::Fail, "without a verdict"),
             (EndClass::Crash, "<verify-pass/>", Verdict::Fail, "crash"),
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn of_a_long_text_the_end_is_kept() {
-        let long = format!("<verify-pass/>{}ok", "é".repeat(5_000));
+        let long = format!("{}ok\n<verify-pass/>", "é".repeat(5_000));
         let digest = report(EndClass::Completed, &long).judged().digest;
         assert_eq!(digest.chars().count(), KEPT + 1);
         assert!(digest.ends_with("éok"));

@@ -84,6 +84,13 @@ pub fn notice(notice: &Notice) -> String {
         Notice::WrongId { named, held } => {
             format!("the agent named {}, but it worked on {}", list(named), list(held))
         }
+        Notice::SignalsIgnored { signals } => {
+            let ignored: Vec<String> = signals.iter().map(ToString::to_string).collect();
+            format!("signal ignored: {}", ignored.join("; "))
+        }
+        Notice::Unclaimed { task } => {
+            format!("the agent gave no signal for {task}; ralph judged its changes all the same")
+        }
         Notice::Denied { tools } => format!("the agent was refused: {}", list(tools)),
         Notice::Trusted { task } => {
             format!("{task} was taken as done although nothing changed and nothing judged it")
@@ -134,6 +141,7 @@ pub const fn is_warning(notice: &Notice) -> bool {
     match notice {
         Notice::Ungated
         | Notice::WrongId { .. }
+        | Notice::SignalsIgnored { .. }
         | Notice::Denied { .. }
         | Notice::Trusted { .. }
         | Notice::BudgetNear { .. }

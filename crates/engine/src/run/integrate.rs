@@ -12,7 +12,8 @@ use ralph_core::TaskId;
 use ralph_core::branch::BranchName;
 use ralph_core::records::{Attempt, Verdict};
 use ralph_core::run::{
-    CommitPlan, GateReport, Input, Landing, MERGE, Notice, Port, Settlement, SlotId, TaskBrief,
+    CommitPlan, GateReport, Input, Landing, MERGE, Notice, Port, SIGNAL, Settlement, SlotId,
+    TaskBrief,
 };
 use ralph_core::task::{Actor, Status};
 
@@ -438,8 +439,11 @@ fn has_landed(
     attempt: &Attempt,
 ) -> Result<bool, RunError> {
     let evidence = store.evidence(&attempt.task)?;
-    let mine: Vec<_> =
-        evidence.iter().filter(|row| row.attempt.as_ref() == Some(&attempt.id)).collect();
+    // What is known about its signals is no judgement of the tree.
+    let mine: Vec<_> = evidence
+        .iter()
+        .filter(|row| row.attempt.as_ref() == Some(&attempt.id) && row.judge != SIGNAL)
+        .collect();
     let Some(last) = mine.last() else { return Ok(false) };
     let good = mine
         .iter()

@@ -3,10 +3,10 @@
 use std::sync::PoisonError;
 
 use ralph_core::glob::any_meet;
-use ralph_core::records::{Attempt, AttemptEnd, LogKind, Verdict};
+use ralph_core::records::{Attempt, AttemptEnd, Evidence, LogKind, Verdict};
 use ralph_core::run::{
-    CLASSES, Class, FinishedWork, Input, Picker, Port, SameFailure, SlotId, Survey, TaskBrief,
-    VERIFIER,
+    CLASSES, Class, FinishedWork, Input, Picker, Port, SIGNAL, SameFailure, SlotId, Survey,
+    TaskBrief, Unsignaled, VERIFIER,
 };
 use ralph_core::task::{Actor, Refusal, Task};
 use ralph_core::{AgentId, TaskId, Timestamp};
@@ -261,6 +261,7 @@ pub(super) fn brief(
 ) -> Result<TaskBrief, StoreError> {
     let attempts = store.attempts(&task.id)?;
     let log = if attempts.is_empty() { vec![] } else { store.log(&task.id)? };
+    let evidence = if attempts.is_empty() { vec![] } else { store.evidence(&task.id)? };
     let last = |kinds: &[LogKind]| {
         log.iter().rev().find(|entry| kinds.contains(&entry.kind)).map(|entry| entry.at)
     };
@@ -276,6 +277,10 @@ pub(super) fn brief(
         spent_micro_usd: cost(since(last(&[LogKind::Reset]), &attempts)),
         failed: same_failure(since(last(&[LogKind::Reset, LogKind::Answered]), &attempts)),
         finished: finished(store, attempts.last())?,
+        unsignaled: unsignaled(
+            since(last(&[LogKind::Reset, LogKind::Answered]), &attempts),
+            &evidence,
+        ),
     })
 }
 
@@ -291,7 +296,8 @@ fn finished(
         return Ok(None);
     }
     let rows = store.evidence(&last.task)?;
-    let rows: Vec<_> = rows.iter().filter(|row| row.attempt.as_ref() == Some(&last.id)).collect();
+    let is_judge = |row: &&Evidence| row.attempt.as_ref() == Some(&last.id) && row.judge != SIGNAL;
+    let rows: Vec<_> = rows.iter().filter(is_judge).collect();
     let Some(newest) = rows.last() else { return Ok(None) };
     let of_tree: Vec<_> = rows.iter().filter(|row| row.tree == newest.tree).collect();
     let passed = |verdict| matches!(verdict, Verdict::Pass | Verdict::Ungated | Verdict::Unchanged);
@@ -311,6 +317,26 @@ fn same_failure(attempts: &[Attempt]) -> Option<SameFailure> {
     let times = 1 + ends.take_while(|other| *other == Some(fingerprint)).count();
     let times = u32::try_from(times).unwrap_or(u32::MAX);
     Some(SameFailure { fingerprint: fingerprint.to_owned(), times })
+}
+
+/// The last attempts in a row that ended without a signal. What does not count says nothing.
+fn unsignaled(attempts: &[Attempt], evidence: &[Evidence]) -> Option<Unsignaled> {
+    let row = |word: &str| CLASSES.iter().find(|row| row.class.as_str() == word);
+    let mut found = None;
+    for attempt in attempts {
+        let Some(end) = &attempt.end else { continue };
+        if !row(&end.outcome).is_some_and(|row| row.counts) {
+            continue;
+        }
+        let missing = evidence.iter().find(|row| {
+            row.judge == SIGNAL
+                && row.verdict == Verdict::Unclaimed
+                && row.attempt.as_ref() == Some(&attempt.id)
+        });
+        found = missing
+            .map(|row| Unsignaled::after(found.as_ref(), &row.tree, end.changed.count() > 0));
+    }
+    found
 }
 
 /// The attempts, which are in order, that began then or later.

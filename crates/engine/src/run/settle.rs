@@ -11,8 +11,8 @@ use std::sync::Arc;
 use ralph_core::ids::QuestionId;
 use ralph_core::records::{AttemptEnd, Evidence, Verdict};
 use ralph_core::run::{
-    CHANGES, Class, Ending, Input, PROTECTED, Port, Settled, Settlement, SlotId, TaskAction,
-    TaskBrief, TaskResult, WEAKENED,
+    CHANGES, Class, Ending, Input, PROTECTED, Port, SIGNAL, Settled, Settlement, SlotId,
+    TaskAction, TaskBrief, TaskResult, WEAKENED,
 };
 use ralph_core::task::{Counts, Refusal, Status};
 use ralph_core::{TaskId, Timestamp};
@@ -21,7 +21,7 @@ use super::crash;
 use super::crew::{Answer, Crew, Failed, Failure};
 use super::day::Loose;
 use crate::clock::now;
-use crate::ports::{Candidate, GitError, Scope, StoreError};
+use crate::ports::{Candidate, GitError, Scope, Store, StoreError};
 
 /// How much of a reason the store keeps.
 const KEPT_REASON: usize = 8_000;
@@ -186,6 +186,13 @@ impl Crew {
         candidate: &Candidate,
     ) -> Result<(), Failed> {
         for ending in &settlement.tasks {
+            let signal = ending.signal.words();
+            if !signal.is_empty() {
+                let missing = ending.signal.missing;
+                let verdict = if missing { Verdict::Unclaimed } else { Verdict::Pass };
+                let row = evidence(&ending.task, candidate, (SIGNAL, verdict), &signal);
+                self.add_evidence(&ending.task.id, vec![row])?;
+            }
             if matches!(ending.class, Class::Done | Class::Red | Class::Conflict | Class::Unchanged)
             {
                 let unchanged = settlement.unchanged || ending.class == Class::Unchanged;
@@ -195,7 +202,7 @@ impl Crew {
         Ok(())
     }
 
-    /// What the gates said of a tree, as evidence about a task. Tried again, the same rows are there already.
+    /// What the gates said of a tree, as evidence about a task.
     pub(super) fn write_evidence_of(
         &self,
         slot: SlotId,
@@ -204,37 +211,35 @@ impl Crew {
         unchanged: bool,
     ) -> Result<(), Failed> {
         let gates = self.kit(slot).gates.clone();
-        let at = now();
-        let row = |judge: &str, verdict, exit_code, duration_ms, digest: &str| Evidence {
-            task: task.id.clone(),
-            attempt: Some(task.attempt.clone()),
-            tree: candidate.tree.clone(),
-            judge: judge.to_owned(),
-            verdict,
-            exit_code,
-            duration_ms,
-            digest: digest.to_owned(),
-            at,
+        let row = |judge: &str, verdict, digest: &str| {
+            evidence(task, candidate, (judge, verdict), digest)
         };
         let mut rows: Vec<Evidence> = gates
             .iter()
-            .map(|gate| {
-                row(&gate.name, gate.verdict, gate.exit_code, gate.duration_ms, &gate.digest)
+            .map(|gate| Evidence {
+                exit_code: gate.exit_code,
+                duration_ms: gate.duration_ms,
+                ..row(&gate.name, gate.verdict, &gate.digest)
             })
             .collect();
         if unchanged {
-            rows.push(row(CHANGES, Verdict::Unchanged, None, 0, "No changes detected"));
+            rows.push(row(CHANGES, Verdict::Unchanged, "No changes detected"));
         } else if gates.is_empty() {
-            rows.push(row(CHANGES, Verdict::Ungated, None, 0, ""));
+            rows.push(row(CHANGES, Verdict::Ungated, ""));
         }
         if let Some(told) = self.protected_told(slot, &gates) {
-            rows.push(row(PROTECTED, Verdict::Pass, None, 0, &told));
+            rows.push(row(PROTECTED, Verdict::Pass, &told));
         }
         if let Some(told) = self.weakened_told(slot, &candidate.tree) {
-            rows.push(row(WEAKENED, Verdict::Pass, None, 0, &told));
+            rows.push(row(WEAKENED, Verdict::Pass, &told));
         }
+        self.add_evidence(&task.id, rows)
+    }
+
+    /// Adds the rows. Tried again after a failure further down, the same ones are there already.
+    fn add_evidence(&self, task: &TaskId, rows: Vec<Evidence>) -> Result<(), Failed> {
         let mut store = self.store();
-        let known = store.evidence(&task.id)?;
+        let known = store.evidence(task)?;
         for row in rows {
             let there = known.iter().any(|old| {
                 old.attempt == row.attempt && old.judge == row.judge && old.tree == row.tree
@@ -335,6 +340,26 @@ impl Crew {
 
 fn tasks_of(settlement: &Settlement) -> Vec<TaskId> {
     settlement.tasks.iter().map(|ending| ending.task.id.clone()).collect()
+}
+
+/// A row of evidence about a tree.
+fn evidence(
+    task: &TaskBrief,
+    candidate: &Candidate,
+    (judge, verdict): (&str, Verdict),
+    digest: &str,
+) -> Evidence {
+    Evidence {
+        task: task.id.clone(),
+        attempt: Some(task.attempt.clone()),
+        tree: candidate.tree.clone(),
+        judge: judge.to_owned(),
+        verdict,
+        exit_code: None,
+        duration_ms: 0,
+        digest: digest.to_owned(),
+        at: now(),
+    }
 }
 
 fn bounded(text: &str) -> String {

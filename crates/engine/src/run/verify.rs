@@ -72,7 +72,7 @@ impl Crew {
         let Played { end, process, duration_ms, .. } = played;
         let report = VerifierReport {
             verdict: match end.class {
-                EndClass::Completed => Verdict::read(&end.text),
+                EndClass::Completed => Some(Verdict::read(&end.text)),
                 _ => None,
             },
             end: self.shortened(end),

@@ -341,7 +341,7 @@ impl<W: Write> PlainReporter<W> {
             let (symbol, meaning) = match gate.verdict {
                 Verdict::Pass => ("✓", Meaning::Good),
                 Verdict::Fail => ("✗", Meaning::Bad),
-                Verdict::Ungated | Verdict::Unchanged => ("·", Meaning::Faint),
+                Verdict::Ungated | Verdict::Unchanged | Verdict::Unclaimed => ("·", Meaning::Faint),
             };
             let name = format!(" {:<longest$}  ", gate.name);
             let time = short_duration(gate.duration_ms);
@@ -350,7 +350,7 @@ impl<W: Write> PlainReporter<W> {
                 (Verdict::Fail, Some(code)) => format!("  exit code {code}"),
                 (Verdict::Fail, None) => "  it did not end".to_owned(),
                 (Verdict::Pass, Some(1..)) => "  only old failures".to_owned(),
-                (Verdict::Pass | Verdict::Ungated | Verdict::Unchanged, _) => String::new(),
+                (_, _) => String::new(),
             };
             let line = Line::new().add(meaning, symbol).flexible(None, name);
             let bad = if meaning == Meaning::Good { Meaning::Warning } else { Meaning::Bad };

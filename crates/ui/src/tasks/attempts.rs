@@ -1,7 +1,7 @@
 //! The attempts on a task: the newest in full, the others in a line each.
 
 use ralph_core::records::{Attempt, Changes, Evidence, FileChange, Verdict};
-use ralph_core::run::{PROTECTED, WEAKENED};
+use ralph_core::run::{PROTECTED, SIGNAL, WEAKENED};
 use ralph_core::task::{Status, Task};
 use ralph_core::text::printable;
 use ralph_core::view::words::count;
@@ -204,6 +204,7 @@ impl Shown<'_> {
             Verdict::Fail => (Meaning::Bad, "fail"),
             Verdict::Ungated => (Meaning::Warning, "ungated"),
             Verdict::Unchanged => (Meaning::Warning, "unchanged"),
+            Verdict::Unclaimed => (Meaning::Warning, "unclaimed"),
         };
         let mut facts: Vec<String> = Vec::new();
         facts.extend(
@@ -216,7 +217,9 @@ impl Shown<'_> {
             Verdict::Ungated => "nothing judged the work but that it changed something",
             Verdict::Unchanged => "No changes detected",
             // What passed says something only where there is something to know.
-            Verdict::Pass | Verdict::Fail => row.digest.trim().lines().next().unwrap_or_default(),
+            Verdict::Pass | Verdict::Fail | Verdict::Unclaimed => {
+                row.digest.trim().lines().next().unwrap_or_default()
+            }
         };
         // What a program printed stands below.
         let printed = row.verdict == Verdict::Fail && row.exit_code.is_some();
@@ -268,7 +271,7 @@ impl Shown<'_> {
 
 /// What is told of a tree without judging it.
 fn is_note(row: &Evidence) -> bool {
-    row.verdict == Verdict::Pass && matches!(row.judge.as_str(), PROTECTED | WEAKENED)
+    row.verdict == Verdict::Pass && matches!(row.judge.as_str(), PROTECTED | WEAKENED | SIGNAL)
 }
 
 fn lines_of(file: &FileChange) -> String {

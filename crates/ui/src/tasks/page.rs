@@ -132,11 +132,13 @@ fn evidence_line(found: &Evidence, look: Look) -> String {
     let meaning = match found.verdict {
         Verdict::Pass => Meaning::Good,
         Verdict::Fail => Meaning::Bad,
-        Verdict::Ungated | Verdict::Unchanged => Meaning::Warning,
+        Verdict::Ungated | Verdict::Unchanged | Verdict::Unclaimed => Meaning::Warning,
     };
     let why = match found.verdict {
         // What passed says something only where there is something to know.
-        Verdict::Fail | Verdict::Pass => found.digest.trim().lines().next().unwrap_or_default(),
+        Verdict::Fail | Verdict::Pass | Verdict::Unclaimed => {
+            found.digest.trim().lines().next().unwrap_or_default()
+        }
         Verdict::Ungated | Verdict::Unchanged => "",
     };
     let line = Line::new().add(Meaning::Faint, found.at.to_string()).plain("  ");

@@ -3,7 +3,7 @@
 use super::*;
 
 fn pass() -> [Turn; 2] {
-    [Turn::bash("cat hello.txt && git status --short"), Turn::text("Good. <verify-pass/>")]
+    [Turn::bash("cat hello.txt && git status --short"), Turn::text("Good.\n<verify-pass/>")]
 }
 
 fn fail(reason: &str) -> [Turn; 1] {
@@ -76,7 +76,7 @@ fn s1_43_a_verifier_that_crashes_is_a_fail() {
 fn s1_42_a_verifier_may_not_edit() {
     let meddling = [
         Turn::tool("Write", serde_json::json!({"file_path": "stray.txt", "content": "x"})),
-        Turn::text("I may not. <verify-pass/>"),
+        Turn::text("I may not.\n<verify-pass/>"),
     ];
     let Some(mut env) = verified(Script::new().session(good_session()).session(meddling)) else {
         return;

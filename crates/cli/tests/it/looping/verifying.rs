@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 
-const PASS: &str = "I looked at it. <verify-pass/>";
+const PASS: &str = "I looked at it.\n<verify-pass/>";
 
 fn fails(reason: &str) -> String {
     only_says(&format!("Not yet.\n\n<verify-fail>{reason}</verify-fail>"))

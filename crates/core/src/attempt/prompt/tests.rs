@@ -67,6 +67,10 @@ fn full() -> AttemptContext {
         more_blockers: 3,
         spec: Some(file(".ralph/features/login/spec.md", "# login\n\nGoal: log in.\n")),
         plan: Some(file(".ralph/features/login/plan.md", "# Plan: login\n")),
+        signal: Some(SignalInfo::of(
+            true,
+            "The session ended without a signal.\nIgnored: <task-done>t-9</task-done> is in code or a quotation.",
+        )),
         retry: RetryInfo::of(1, RetryLimit::AtMost(3), Some("tests red\nsecond line".into())),
         answers: vec![AnsweredQuestion {
             question: "Which sender?".into(),
@@ -184,7 +188,14 @@ fn s1_40_a_minimal_prompt_has_rules_signals_and_the_task() {
     - id: `t-abcd2345`
     - title: Add a login form
 
-    When it is finished, end with `<task-done>t-abcd2345</task-done>`; if it cannot be done, with `<task-failed>t-abcd2345</task-failed>` and a reason.
+    When it is finished, end your last message with this line, as plain text:
+
+    <task-done>t-abcd2345</task-done>
+
+    If it cannot be done, end with these two lines instead:
+
+    <reason>what stands in the way</reason>
+    <task-failed>t-abcd2345</task-failed>
     ");
 }
 
@@ -227,7 +238,14 @@ fn s1_41_a_full_prompt_has_every_section_in_its_order() {
     1. Write the form
     2. Send the mail
 
-    When it is finished, end with `<task-done>t-abcd2345</task-done>`; if it cannot be done, with `<task-failed>t-abcd2345</task-failed>` and a reason.
+    When it is finished, end your last message with this line, as plain text:
+
+    <task-done>t-abcd2345</task-done>
+
+    If it cannot be done, end with these two lines instead:
+
+    <reason>what stands in the way</reason>
+    <task-failed>t-abcd2345</task-failed>
 
     ## Parent context
 
@@ -273,6 +291,14 @@ fn s1_41_a_full_prompt_has_every_section_in_its_order() {
 
     Put this right first; only then is the task done.
 
+    ## Missing signal
+
+    The last session on this task ended without a signal that counts. If the task is finished, check it and end your last message with the signal.
+
+    - <task-done>t-9</task-done> is in code or a quotation.
+
+    A signal counts as plain text on a line of its own at the end of the last message, letter by letter as shown, without backticks or a code block around it.
+
     ## Answers
 
     - An earlier session asked:
@@ -303,6 +329,28 @@ fn s1_41_a_full_prompt_has_every_section_in_its_order() {
     "##);
 }
 
+/// Agents repeat what they are shown: no signal of ours stands in backticks, in code or in a quotation.
+#[test]
+fn every_signal_in_a_prompt_is_shown_as_it_is_to_be_written() {
+    let plan_file = Some("plan.md".to_owned());
+    let texts = [
+        built_in(&full(), DEFAULT_BUDGET).whole(),
+        built_in(&AttemptContext { plan_file, ..AttemptContext::default() }, 100).whole(),
+        PROMISES.to_owned(),
+        PROGRESS_SIGNALS.to_owned(),
+        VERIFIER_RULES.to_owned(),
+    ];
+    for text in texts {
+        let signals = crate::agent::Signals::read(&text);
+        assert_eq!(signals.ignored, [], "{text}");
+        assert!(!text.contains("`<task") && !text.contains("`<promise"), "{text}");
+        assert!(!text.contains("`<verify") && !text.contains("`<question"), "{text}");
+    }
+    let assigned = crate::agent::Signals::read(&built_in(&bare(), DEFAULT_BUDGET).task);
+    assert_eq!(assigned.done, ["t-abcd2345"]);
+    assert_eq!(assigned.failed, ["t-abcd2345"]);
+}
+
 #[test]
 fn s1_40_the_rules_name_what_every_loop_needs() {
     let rules = RULES.to_lowercase();
@@ -317,7 +365,7 @@ fn s1_40_the_rules_name_what_every_loop_needs() {
         "<question>",
         "<promise>COMPLETE</promise>",
         "<promise>FAILURE</promise>",
-        "<next-model>opus|sonnet|haiku</next-model>",
+        "<next-model>sonnet</next-model>",
     ] {
         assert!(SIGNALS.contains(signal), "{signal}");
     }

@@ -12,6 +12,7 @@ mod session;
 mod settle;
 #[cfg(test)]
 mod tests;
+mod unsignaled;
 mod verify;
 
 use super::SlotId;

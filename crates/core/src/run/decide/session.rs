@@ -141,8 +141,8 @@ impl Draft {
 }
 
 impl Slot {
-    /// Whether there is something to judge: a task that the session holds and calls done, or all that it
-    /// left, where the iteration is judged.
+    /// Whether there is something to judge: a task that the session holds and calls done, work that it says
+    /// nothing about where a verifier judges, or all that it left, where the iteration is judged.
     fn wants_judging(&self, policy: &Policy) -> bool {
         let Some(report) = &self.report else { return false };
         if report.says_failure() {
@@ -156,7 +156,7 @@ impl Slot {
                 && wanted
                 && report.asked(policy).is_none();
         }
-        report.promise(policy).is_some() || report.claims_done()
+        report.promise(policy).is_some() || !self.tasks_to_judge(policy).is_empty()
     }
 }
 
@@ -164,11 +164,6 @@ impl SessionReport {
     /// The promise that says that the plan is done.
     pub(super) fn promise(&self, policy: &Policy) -> Option<&String> {
         self.signals.promises.iter().find(|text| policy.promises.contains(text))
-    }
-
-    /// It holds a task and calls it done.
-    pub(super) fn claims_done(&self) -> bool {
-        !self.called_done().is_empty()
     }
 
     /// The tasks that it holds and calls done.
@@ -191,15 +186,14 @@ impl SessionReport {
     /// before a question, all of them before what a hook says.
     pub(super) fn wish_for(&self, task: &TaskId) -> Option<Wish> {
         let asked = || self.requests.iter().filter(|request| request.task == *task);
-        let named = |ids: &[String]| ids.iter().any(|id| id == task.as_str());
         let done = asked().find(|request| matches!(request.wish, Wish::Done { .. }));
         if let Some(request) = done {
             return Some(request.wish.clone());
         }
-        if named(&self.signals.done) {
+        if self.signals.names_done(task.as_str()) {
             return Some(Wish::Done { result: None });
         }
-        if named(&self.signals.failed) {
+        if self.signals.names_failed(task.as_str()) {
             let reason = self.signals.reason.clone();
             let reason = reason.unwrap_or_else(|| "the agent gave the task up".to_owned());
             return Some(Wish::Fail { reason, for_good: true });

@@ -150,8 +150,11 @@ fn ending(
         Retry::WhereAgentPicks => policy.picker == Picker::Agent,
         Retry::UnlessGraph => !policy.is_graph(),
     };
-    // Where the iteration is tried again, its tasks are as open as before.
-    let counts = counts && !policy.by_iteration();
+    // Where the iteration is tried again, its tasks are as open as before. And nobody said that work is
+    // done which was judged without a signal.
+    let unclaimed = slot.is_unclaimed(policy);
+    let counts = counts && !policy.by_iteration() && !(unclaimed && class == Class::Red);
+    let parked = slot.parked(policy, task, class);
     let give_up =
         class.is_return() && task.returns + 1 >= policy.give_up_after && !policy.by_iteration();
     let fingerprint = match class {
@@ -187,6 +190,9 @@ fn ending(
                 task.returns + 1
             ),
         }),
+        (Becomes::Pending, _) if parked.is_some() => Some(TaskAction::Hold {
+            reason: format!("{}, last: {detail}", parked.unwrap_or_default()),
+        }),
         (Becomes::Pending, _) if stuck => Some(TaskAction::Hold {
             reason: format!("failed {alike} times in the same way: {detail}"),
         }),
@@ -200,7 +206,8 @@ fn ending(
         }
         (Becomes::Pending, _) => Some(TaskAction::Release),
     };
-    Ending { task: task.clone(), class, action, detail, fingerprint }
+    let signal = slot.signal_note(policy, class);
+    Ending { task: task.clone(), class, action, detail, fingerprint, signal }
 }
 
 fn is_in_the_way(slot: &Slot) -> bool {
@@ -271,8 +278,11 @@ fn class_of_task(
     if let Some(Wish::Left { reason }) = &wish {
         return (Class::TaskRetry, reason.clone(), None);
     }
-    let named = !report.signals.done.is_empty() || !report.signals.failed.is_empty();
-    if named {
+    if slot.is_unclaimed(&state.policy) {
+        let (class, detail) = judged(&state.policy, slot, changed);
+        return (class, detail, None);
+    }
+    if !report.strangers().is_empty() {
         return (Class::WrongId, "the signal named another task".to_owned(), None);
     }
     let detail = match (state.policy.picker, changed) {
@@ -444,15 +454,8 @@ fn commit_plan(
 fn notices(policy: &Policy, slot: &Slot, settlement: &Settlement) -> Vec<Notice> {
     let mut found = Vec::new();
     let Some(report) = &slot.report else { return found };
-    let held = |id: &String| report.held.iter().any(|task| task.id.as_str() == id);
-    let named: Vec<String> = report
-        .signals
-        .done
-        .iter()
-        .chain(&report.signals.failed)
-        .filter(|id| !held(id))
-        .cloned()
-        .collect();
+    found.extend(slot.signal_notices(policy));
+    let named = report.strangers();
     if !named.is_empty() {
         let held = report.held.iter().map(|task| task.id.clone()).collect();
         found.push(Notice::WrongId { named, held });

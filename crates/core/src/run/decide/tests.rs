@@ -7,6 +7,7 @@ mod landing;
 mod models;
 mod outcomes;
 mod publishing;
+mod unsignaled;
 mod verifying;
 
 use super::*;
@@ -16,7 +17,8 @@ use crate::policy::strategy::{Strategy, TierNames};
 use crate::records::Verdict;
 use crate::run::{
     Budget, Claims, Class, GateReport, Landing, Outcome, Picker, Policy, SameFailure,
-    SessionReport, Settled, Settlement, Survey, TaskAction, TaskBrief, TaskResult, VerifierReport,
+    SessionReport, Settled, Settlement, Survey, TaskAction, TaskBrief, TaskResult, Unsignaled,
+    VerifierReport,
 };
 use crate::task::{Counts, RetryLimit, Status, after_failure};
 
@@ -114,6 +116,8 @@ struct World {
     spent: Vec<u64>,
     /// How each task failed last.
     failed: Vec<Option<SameFailure>>,
+    /// The sessions of each task that gave no signal.
+    unsignaled: Vec<Option<Unsignaled>>,
     /// What the gate prints when it is red.
     digest: String,
     /// What others spent today.
@@ -144,6 +148,7 @@ impl World {
             verified_by: vec![],
             spent: vec![0; tasks],
             failed: vec![None; tasks],
+            unsignaled: vec![None; tasks],
             digest: String::new(),
             day: 0,
             landings: vec![],
@@ -239,6 +244,7 @@ impl World {
             spent_micro_usd: self.spent[number],
             failed: self.failed[number].clone(),
             finished: None,
+            unsignaled: self.unsignaled[number].clone(),
         }
     }
 
@@ -371,7 +377,7 @@ impl World {
         VerifierReport {
             end: SessionEnd { text: text.to_owned(), usage, ..SessionEnd::of(class, "") },
             process: ProcessEnd::Exited { code: 0 },
-            verdict: agent::Verdict::read(text).filter(|_| class == EndClass::Completed),
+            verdict: Some(agent::Verdict::read(text)).filter(|_| class == EndClass::Completed),
             duration_ms: 1,
         }
     }
@@ -387,6 +393,11 @@ impl World {
             self.failed[number] = ending.fingerprint.clone().map(|fingerprint| {
                 let times = ending.task.times_like(&fingerprint);
                 SameFailure { fingerprint, times }
+            });
+            let tree = format!("t{}", self.trees);
+            self.unsignaled[number] = ending.signal.missing.then(|| {
+                let changed = tree != self.state.settled_tree;
+                Unsignaled::after(ending.task.unsignaled.as_ref(), &tree, changed)
             });
             let (status, retries, returns) = &mut self.tasks[number];
             *status = match &ending.action {

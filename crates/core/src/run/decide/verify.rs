@@ -6,22 +6,23 @@ use crate::run::budget;
 use crate::run::class::Class;
 use crate::run::effect::Effect;
 use crate::run::exit::View;
-use crate::run::fact::{Fact, SessionReport};
+use crate::run::fact::Fact;
 use crate::run::input::Input;
 use crate::run::slot::{Phase, Slot};
 use crate::run::state::Cancel;
 use crate::run::verifier::VerifierReport;
 
 impl Draft {
-    /// Whether what the gates let through is to be verified: a session calls a task done that is still
-    /// ours and still wanted.
+    /// Whether what the gates let through is to be verified: there is a task to judge that is still ours
+    /// and still wanted.
     pub(super) fn wants_verifying(&self, slot: SlotId) -> bool {
-        self.state.policy.verify.is_some()
+        let policy = &self.state.policy;
+        policy.verify.is_some()
             && self.slot(slot).is_some_and(|slot| {
-                let claims = slot.report.as_ref().is_some_and(SessionReport::claims_done);
+                let judges = !slot.tasks_to_judge(policy).is_empty();
                 let known = slot.task.as_ref().and_then(|task| task.finished.as_ref());
                 let verified = slot.found && known.is_some_and(|work| work.verified);
-                claims && slot.is_wanted() && slot.landing.is_none() && !verified
+                judges && slot.is_wanted() && slot.landing.is_none() && !verified
             })
     }
 
@@ -44,7 +45,7 @@ impl Draft {
             return;
         }
         let model = verifier.model(current.model.as_ref());
-        let tasks = current.report.as_ref().map(SessionReport::called_done).unwrap_or_default();
+        let tasks = current.tasks_to_judge(&self.state.policy);
         self.fact(Fact::Verifying { slot, agent: verifier.agent, model: model.clone() });
         self.effect(Effect::Verify { slot, tasks, model });
     }

@@ -132,6 +132,7 @@ fn a_question_is_told_once_with_its_name() {
         attempt: AttemptId::new("a-1").unwrap(),
         spent_micro_usd: 0,
         failed: None,
+        unsignaled: None,
         attempt_number: 1,
         finished: None,
     };

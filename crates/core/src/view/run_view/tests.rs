@@ -58,6 +58,7 @@ impl Run {
             spent_micro_usd: 0,
             failed: None,
             finished: None,
+            unsignaled: None,
         };
         let (model, models) = (Some("sonnet".into()), ModelState::default());
         let (task, offered, overridden) = (Some(task), 0, None);

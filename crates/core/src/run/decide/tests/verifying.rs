@@ -4,17 +4,17 @@ use super::*;
 use crate::policy::strategy::Model;
 use crate::run::{Control, Verifier, VerifierModel, Wait};
 
-const PASS: (EndClass, &str) = (EndClass::Completed, "All there. <verify-pass/>");
-const FAIL: (EndClass, &str) =
+pub(super) const PASS: (EndClass, &str) = (EndClass::Completed, "All there.\n<verify-pass/>");
+pub(super) const FAIL: (EndClass, &str) =
     (EndClass::Completed, "<verify-fail>the README\nis not changed</verify-fail>");
 
-fn with_verifier(policy: Policy) -> Policy {
+pub(super) fn with_verifier(policy: Policy) -> Policy {
     let verifier = Verifier { agent: "script".to_owned(), model: VerifierModel::Same };
     Policy { verify: Some(Box::new(verifier)), ..policy }
 }
 
 /// The session is verified by these, one after the other.
-fn verified(play: Play, by: &[(EndClass, &'static str)]) -> Play {
+pub(super) fn verified(play: Play, by: &[(EndClass, &'static str)]) -> Play {
     Play { verifier: by.to_vec(), ..play }
 }
 
@@ -81,8 +81,8 @@ fn only_a_done_that_the_gates_let_through_is_verified() {
         &[done().gate(false)],
     );
     assert_eq!(red.statuses(), ["pending"]);
-    for play in [says("no signal"), says("<task-failed>{id}</task-failed>"), ends(EndClass::Crash)]
-    {
+    let nothing = says("no signal").without_changes();
+    for play in [nothing, says("<task-failed>{id}</task-failed>"), ends(EndClass::Crash)] {
         let once = Policy { max_sessions: Some(1), ..with_verifier(dag()) };
         let world = World::run(once, 1, &[play]);
         assert_eq!(world.verified_by.len(), 0);
