@@ -11,6 +11,7 @@
 //! - `@FILE` brings the text of the file into the conversation, unless it has more than 25,000
 //!   tokens: then it is left out without a word. A longer task goes by stdin.
 //! - A path with a space must be quoted: `@"FILE"`.
+//! - `--allowed-tools` limits nothing beside `--dangerously-skip-permissions`; `--tools` does.
 
 mod decoder;
 mod ends;
@@ -86,6 +87,10 @@ impl Agent for Claude {
         }
         match &spec.permissions {
             Permissions::Boxed => say(&["--dangerously-skip-permissions"]),
+            // Which tools may be used is not asked where permissions are skipped; which there are is.
+            Permissions::BoxedTools(tools) => {
+                say(&["--dangerously-skip-permissions", "--tools", &tools.join(",")]);
+            }
             Permissions::Tools(tools) if tools.is_empty() => {}
             Permissions::Tools(tools) => {
                 say(&["--allowed-tools"]);
@@ -99,7 +104,7 @@ impl Agent for Claude {
         // A background task keeps the process alive after its result, and starts another turn.
         set(&mut env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
         set_default(&mut env, "CLAUDE_CODE_MAX_RETRIES", MAX_RETRIES);
-        if spec.permissions == Permissions::Boxed {
+        if !matches!(spec.permissions, Permissions::Tools(_)) {
             // Without it the CLI refuses to skip permissions as root.
             set(&mut env, "IS_SANDBOX", "1");
         }

@@ -93,8 +93,10 @@ pub enum PromptBy {
 /// What the agent may do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Permissions {
-    /// Everything: it runs in a box.
+    /// Everything: it runs in a sandbox.
     Boxed,
+    /// Only these tools, without asking: it runs in a sandbox, and is there to look.
+    BoxedTools(Vec<String>),
     /// Only these tools: there is no box.
     Tools(Vec<String>),
 }

@@ -93,6 +93,15 @@ impl Crew {
             false => Permissions::Tools(tools.to_vec()),
         }
     }
+
+    /// What the verifier may do: look, in a sandbox or not.
+    pub(super) fn verifier_permissions(&self, tools: &[&str]) -> Permissions {
+        let tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
+        match self.setup.sandbox.holds() {
+            true => Permissions::BoxedTools(tools),
+            false => Permissions::Tools(tools),
+        }
+    }
 }
 
 /// The files of a session that its box has to show.

@@ -162,7 +162,7 @@ impl Crew {
             environment: self.session_environment(&socket),
             prompt,
             model,
-            permissions: self.permissions(&TOOLS.map(str::to_owned)),
+            permissions: self.verifier_permissions(&TOOLS),
             cassette: verifier.cassette.clone(),
             session: None,
         };

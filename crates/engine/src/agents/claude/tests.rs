@@ -53,7 +53,13 @@ fn s1_23_the_arguments_are_those_of_the_seed() {
     let tools = ["--allowed-tools", "Bash", "Edit", "--max-turns", "9"];
     assert_eq!(args(&spec), [&FIXED[..], &common, &tools].concat());
 
+    spec.permissions = Permissions::BoxedTools(vec!["Bash".into(), "Read".into()]);
+    let tools = ["--dangerously-skip-permissions", "--tools", "Bash,Read", "--max-turns", "9"];
+    assert_eq!(args(&spec), [&FIXED[..], &common, &tools].concat());
+
     let command = Claude.command(&spec);
+    let sandboxed = |(name, _): &(OsString, OsString)| name == "IS_SANDBOX";
+    assert!(command.env.iter().any(sandboxed));
     assert_eq!((command.program, command.stdin), (OsString::from("/opt/claude"), vec![]));
     assert_eq!(command.folder, Path::new("/project"));
 }
