@@ -145,6 +145,9 @@ pub static SETTINGS: &[Setting] = &[
     row("models.<agent>.opus", Kind::Text, EMPTY),
     row("models.<agent>.sonnet", Kind::Text, EMPTY),
     row("models.<agent>.haiku", Kind::Text, EMPTY),
+    row("models.<agent>.large", Kind::Text, EMPTY),
+    row("models.<agent>.medium", Kind::Text, EMPTY),
+    row("models.<agent>.small", Kind::Text, EMPTY),
 
     row("prompts.plan", Kind::Path, Lit::Text("PROMPT_plan.md")),
     row("prompts.build", Kind::Path, Lit::Text("PROMPT_build.md")),

@@ -235,5 +235,13 @@ fn tiers(config: &Config, agent: &str) -> TierNames {
         true => config.text(&format!("models.{agent}.{tier}")).to_owned(),
         false => String::new(),
     };
-    TierNames { opus: name("opus"), sonnet: name("sonnet"), haiku: name("haiku") }
+    // By its size, or by Claude's name for it.
+    let either = |size: &str, tier: &str| {
+        Some(name(size)).filter(|n| !n.is_empty()).unwrap_or_else(|| name(tier))
+    };
+    TierNames {
+        opus: either("large", "opus"),
+        sonnet: either("medium", "sonnet"),
+        haiku: either("small", "haiku"),
+    }
 }

@@ -74,14 +74,10 @@ pub enum Model {
 }
 
 impl Model {
-    /// The model that a user calls `name`: the word of a tier means the tier.
+    /// The model that a user calls `name`: the size of a tier, or Claude's name for it, means the tier.
     pub fn named(name: &str) -> Self {
-        match name.trim() {
-            "haiku" => Self::Tier(Tier::Haiku),
-            "sonnet" => Self::Tier(Tier::Sonnet),
-            "opus" => Self::Tier(Tier::Opus),
-            other => Self::Named(other.to_owned()),
-        }
+        let name = name.trim();
+        Tier::in_settings(name).map_or_else(|| Self::Named(name.to_owned()), Self::Tier)
     }
 }
 
