@@ -9,7 +9,7 @@ use ralph_core::AgentId;
 use ralph_core::run::Notice;
 use ralph_core::task::{Actor, RetryLimit};
 use ralph_engine::entropy::Ids;
-use ralph_engine::ports::Store;
+use ralph_engine::ports::{Store, StoreError};
 use ralph_engine::project::Project;
 use ralph_engine::store::{MemoryStore, SqliteStore, sqlite};
 
@@ -217,6 +217,22 @@ impl<'a> Context<'a> {
         Ok(Box::new(SqliteStore::open(&path)?))
     }
 
+    /// Opens the store for a run, and waits for as long as another process keeps it locked: a run that was
+    /// started for a night must not end because of it.
+    pub(crate) fn store_of_run(&mut self) -> Result<Box<dyn Store>, CliError> {
+        self.check_not_in_session()?;
+        let (project, path) = self.store_path()?;
+        self.tell_of_waiting();
+        if !path.exists() {
+            project.exclude_state()?;
+        }
+        let hint = "find who holds it with `fuser .ralph/progress.db`, or press Ctrl-C";
+        let waiting =
+            |error: &StoreError| self.out.note(format!("{error}; still waiting ({hint})"));
+        let opened = until_unlocked(|| SqliteStore::open(&path), waiting)?;
+        Ok(Box::new(opened))
+    }
+
     /// A process of a session that has lost its socket must not pass for a person. Gates are started by the
     /// loop for the person, and may do what a person may.
     fn check_not_in_session(&self) -> Result<(), CliError> {
@@ -284,9 +300,22 @@ pub(crate) fn out_of_reach() -> CliError {
     CliError::new(Exit::NotEligible, "that is not possible from inside a session").hint(POSSIBLE)
 }
 
+/// Opens again and again for as long as another process is in the way. Each try waits by itself.
+fn until_unlocked<S>(
+    mut open: impl FnMut() -> Result<S, StoreError>,
+    mut waiting: impl FnMut(&StoreError),
+) -> Result<S, StoreError> {
+    loop {
+        match open() {
+            Err(error @ StoreError::Locked { .. }) => waiting(&error),
+            opened => return opened,
+        }
+    }
+}
+
 /// What a session may, in a sentence.
 const POSSIBLE: &str = "possible are ralph task peek, ready, list, show, tree, deps, plan-status, log, \
-                        done, fail and ask, and claim and renew where the agent chooses its task";
+                        done, fail, ask and add, and claim and renew where the agent chooses its task";
 
 /// Reads an agent id from an argument or the environment.
 pub(crate) fn agent_id(text: &str) -> Result<AgentId, CliError> {
@@ -318,4 +347,32 @@ fn read_if_there(path: &Path) -> Result<Option<String>, CliError> {
 #[expect(clippy::disallowed_macros, reason = "SQLite calls this from the inside of a write")]
 fn tell_waiting() {
     eprintln!("waiting for another process that is writing to the store …");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_run_waits_for_a_locked_task_database_and_for_nothing_else() {
+        let path = PathBuf::from("progress.db");
+        let locked = StoreError::Locked { path: path.clone(), waited: Duration::from_secs(90) };
+        let (mut tries, mut told) = (0, 0);
+        let opened = until_unlocked(
+            || {
+                tries += 1;
+                if tries < 3 {
+                    return Err(StoreError::Locked { path: path.clone(), waited: Duration::ZERO });
+                }
+                Ok(tries)
+            },
+            |_| told += 1,
+        );
+        assert_eq!((opened.unwrap(), told), (3, 2));
+        assert!(locked.to_string().contains("progress.db"));
+        let newer = || Err::<(), _>(StoreError::DiskFull { path: path.clone() });
+        assert!(until_unlocked(newer, |_| panic!("not waited for")).is_err());
+    }
 }

@@ -63,6 +63,7 @@ fn seat(agent: &str) -> Seat {
         may_claim: false,
         plan: None,
         requests: Requests::default(),
+        adds: None,
     }
 }
 

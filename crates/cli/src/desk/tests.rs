@@ -3,15 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use ralph_core::ids::FeatureId;
 use ralph_core::run::{Request, Wish};
 use ralph_core::task::{Actor, NewTask, Status, Task};
 use ralph_core::text::Title;
 use ralph_core::time::Lease;
-use ralph_core::{AgentId, TaskId};
+use ralph_core::{AgentId, FeatureName, TaskId};
 use ralph_engine::clock;
 use ralph_engine::entropy::Ids;
 use ralph_engine::ports::{ClaimRequest, Scope, Store};
-use ralph_engine::socket::{Place, Requests, SessionSocket, client};
+use ralph_engine::socket::{Adds, Place, Requests, SessionSocket, client};
 use ralph_engine::store::SqliteStore;
 
 use super::*;
@@ -87,7 +88,8 @@ impl World {
 }
 
 fn seat(who: &str, may_claim: bool) -> Seat {
-    Seat { agent: agent(who), task: None, may_claim, plan: None, requests: Requests::default() }
+    let requests = Requests::default();
+    Seat { agent: agent(who), task: None, may_claim, plan: None, requests, adds: None }
 }
 
 fn agent(id: &str) -> AgentId {
@@ -252,6 +254,47 @@ async fn every_other_change_is_refused_and_says_what_is_possible() {
         assert!(err.contains("possible are ralph task peek, ready, list"), "{err}");
     }
     assert_eq!(world.store().list(&Default::default()).unwrap(), before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_adds_new_tasks_within_limits_and_the_log_names_it() {
+    let world = World::new();
+    let adds = Some(Adds { feature: None });
+    let generation = world.claim("agent-1", "t-1");
+    let own = Some((task("t-1"), generation));
+    let socket = world.sit(1, Seat { task: own, adds, ..seat("agent-1", false) });
+    let (out, _) = ok(&socket, &["add", "Mend the pump", "--id", "found", "--deps", "t-1"]).await;
+    assert_eq!(out, "found\n");
+    let (id, _) = ok(&socket, &["add", "And the hose"]).await;
+    let mut store = world.store();
+    assert_eq!(store.get(&task("found")).unwrap().status, Status::Pending);
+    let log = store.log(&task("found")).unwrap();
+    assert!(log.iter().any(|entry| entry.text == "added by a session on t-1"), "{log:?}");
+    assert_eq!(socket.requests().added(), [task("found"), task(id.trim())]);
+    // Nothing of the plan changes by it: no task gets a part, none is made anew.
+    let err = refused(&socket, &["add", "Part", "--parent", "t-2"]).await;
+    assert!(err.contains("is a part of no other"), "{err}");
+    let taken = call(&socket, &["create", "t-2", "Mine"]).await;
+    assert!(taken.code != 0 && taken.err.contains("t-2 is taken"), "{}", taken.err);
+    for number in 2..Adds::MOST {
+        ok(&socket, &["add", &format!("Task {number}")]).await;
+    }
+    let err = refused(&socket, &["add", "One too many"]).await;
+    assert!(err.contains("a session may add 10 tasks"), "{err}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_session_adds_in_a_run_for_a_feature_belongs_to_it() {
+    let world = World::new();
+    let login = FeatureName::new("login").unwrap();
+    let number = FeatureId::new("f-1").unwrap();
+    world.store().add_feature(number, &login, clock::now()).unwrap();
+    let adds = Some(Adds { feature: Some(login.clone()) });
+    let socket = world.sit(1, Seat { adds, ..seat("agent-1", true) });
+    ok(&socket, &["add", "Mend the pump", "--id", "found"]).await;
+    assert_eq!(world.store().get(&task("found")).unwrap().feature, Some(login));
+    let err = refused(&socket, &["add", "Other", "--feature", "other"]).await;
+    assert!(err.contains("for the feature login alone"), "{err}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -45,7 +45,7 @@ pub(super) fn text(
             (PromptBy::System { system, task }, size, own)
         }
         Told::Argument(text) => {
-            let (size, own) = (tokens(&text), tokens(&pick_prompt("")));
+            let (size, own) = (tokens(&text), tokens(&pick_prompt("", &[], 0)));
             (PromptBy::Argument(text), size, own)
         }
         Told::Whole(text) => {
@@ -119,7 +119,8 @@ fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<Seen, CliError> {
         (Picker::Loop, None) => Told::Nothing,
         (Picker::Agent, _) => {
             let peek = store.peek(&plan.scope, 10, clock::now())?;
-            Told::Argument(pick_prompt(&peek_text(&peek)))
+            let offered = plan.prompting.returned(store, &peek.claimable)?;
+            Told::Argument(pick_prompt(&peek_text(&peek), &offered, plan.prompting.budget))
         }
     };
     Ok(Seen {

@@ -304,6 +304,9 @@ fn plan(
         notices.push(Notice::Ungated);
     }
     notices.extend(prompt::warnings(&project));
+    if options.mode == Mode::Build && style(&policy, &config, preset) == PromptStyle::Peek {
+        notices.extend(prompt::missing_skill(&project, agent.profile.name(), context.environment));
+    }
     notices.extend(notify::notices(&config, context)?);
     Ok(Plan {
         project,
@@ -339,7 +342,7 @@ fn assemble(
     lock: WorktreeLock,
     context: &mut Context<'_>,
 ) -> Result<(Setup, Vec<Box<dyn Reporter + Send>>), CliError> {
-    let mut store = context.store()?;
+    let mut store = context.store_of_run()?;
     let ready = plan(options, &at, context, store.as_mut())?;
     drop(store);
     let agents: Vec<&Found> = std::iter::once(&ready.agent).chain(&ready.verifier).collect();

@@ -16,6 +16,7 @@ use ralph_engine::run::Prompting;
 use super::{Mode, Place, RunOptions};
 use crate::commands::init::found_commands;
 use crate::config::{Config, Origin, Preset};
+use crate::environment::Environment;
 use crate::error::CliError;
 
 pub(super) fn prompting(
@@ -137,6 +138,24 @@ fn template_error(error: &TemplateError) -> CliError {
 }
 
 /// Skills that could not be read.
+/// The skill that the prompt of a session calls which picks for itself, where the agent does not have it.
+pub(super) fn missing_skill(
+    project: &Project,
+    agent: &str,
+    environment: &Environment,
+) -> Option<Notice> {
+    const SKILL: &str = "skills/ralph-build/SKILL.md";
+    let own = environment.claude_config.clone();
+    let own = own.or_else(|| environment.home.as_ref().map(|home| home.join(".claude")));
+    let places = std::iter::once(project.worktree.join(".claude")).chain(own);
+    let there = places.into_iter().any(|place| place.join(SKILL).is_file());
+    (agent == "claude" && !there).then(|| Notice::Other {
+        text: "the agent has no skill ralph-build, which the prompt of each session calls; \
+               install it: ralph init"
+            .to_owned(),
+    })
+}
+
 pub(super) fn warnings(project: &Project) -> Vec<Notice> {
     let warnings = Skills::discover(&Skills::folders(project)).warnings;
     warnings.iter().map(|warning| Notice::Other { text: warning.to_string() }).collect()

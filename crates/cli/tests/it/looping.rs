@@ -25,6 +25,7 @@ mod places;
 mod protected;
 mod secrets;
 mod shown;
+mod signals;
 mod skills;
 mod store;
 mod strange;

@@ -52,6 +52,7 @@ fn session() -> Session {
         may_claim: false,
         plan: None,
         requests: Requests::default(),
+        adds: None,
     };
     let desk: Arc<dyn Desk> = Arc::clone(&book) as _;
     let socket = {

@@ -5,14 +5,18 @@
 //! how much is missing and where to read it; the instructions themselves are never cut.
 
 mod earlier;
+mod returned;
 mod verify;
 
 use std::borrow::Cow;
 
 use super::budget::{BYTES_PER_TOKEN, beginning, fit, note, shares};
-use super::context::{AssignedTask, AttemptContext, Document, RetryInfo, SignalInfo};
+use super::context::{
+    AnsweredQuestion, AssignedTask, AttemptContext, Document, GateFailure, RetryInfo, SignalInfo,
+};
 use crate::text::{printable, printable_line};
 
+pub use returned::pick_prompt;
 pub use verify::{VERIFIER_RULES, Work, verifier};
 
 /// The instructions of every session, without a line break at the end.
@@ -38,11 +42,6 @@ const MAX_FIELD: usize = 1_200;
 /// How many tokens a text has, roughly.
 pub fn tokens(text: &str) -> usize {
     text.len().div_ceil(BYTES_PER_TOKEN)
-}
-
-/// The prompt of a `pick` session: the build skill and the output of `peek`, byte for byte.
-pub fn pick_prompt(peek: &str) -> String {
-    format!("/ralph-build {peek}")
 }
 
 /// The two texts of a session.
@@ -268,19 +267,10 @@ fn sections(context: &AttemptContext) -> Vec<Section<'_>> {
         text("Retry information", &head, Cow::Owned(body), foot, look("log"))
     }));
     all.push(context.signal.as_ref().map(signal_words));
-    let answers = context.answers.iter().map(|answered| {
-        let asked = entry("- An earlier session asked:".to_owned(), &answered.question, "  > ");
-        entry(format!("{asked}\n  A person answered:"), &answered.answer, "  > ")
-    });
-    all.push(list("Answers", answers.collect(), String::new(), look("log")));
-    let failures = context.failures.iter().map(|failure| {
-        let code = failure.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
-        // Indented, so that no output can close the block it stands in.
-        entry(format!("- `{}`{code}\n", field(&failure.judge)), &failure.digest, "      ")
-    });
+    all.push(list("Answers", answer_entries(&context.answers), String::new(), look("log")));
     all.push(list(
         "Failing gates",
-        failures.collect(),
+        failure_entries(&context.failures),
         "These gates were red when the task was last judged, and they will run again.".to_owned(),
         look("log"),
     ));
@@ -408,16 +398,36 @@ fn signal_words(signal: &SignalInfo) -> Section<'static> {
         ),
         false => ("Ignored signals", "The last session wrote signals that did not count."),
     };
-    let ignored = signal.ignored.iter().map(|line| format!("- {}", field(line)));
     Section {
         title,
         head: head.to_owned(),
-        body: Body::List(ignored.collect()),
+        body: Body::List(signal_lines(signal)),
         foot: "A signal counts as plain text on a line of its own at the end of the last message, letter \
                by letter as shown, without backticks or a code block around it."
             .to_owned(),
         rest: String::new(),
     }
+}
+
+fn signal_lines(signal: &SignalInfo) -> Vec<String> {
+    signal.ignored.iter().map(|line| format!("- {}", field(line))).collect()
+}
+
+fn answer_entries(answers: &[AnsweredQuestion]) -> Vec<String> {
+    let entries = answers.iter().map(|answered| {
+        let asked = entry("- An earlier session asked:".to_owned(), &answered.question, "  > ");
+        entry(format!("{asked}\n  The user answered:"), &answered.answer, "  > ")
+    });
+    entries.collect()
+}
+
+fn failure_entries(failures: &[GateFailure]) -> Vec<String> {
+    let entries = failures.iter().map(|failure| {
+        let code = failure.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+        // Indented, so that no output can close the block it stands in.
+        entry(format!("- `{}`{code}\n", field(&failure.judge)), &failure.digest, "      ")
+    });
+    entries.collect()
 }
 
 /// A one-line text in its place.

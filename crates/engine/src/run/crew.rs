@@ -111,6 +111,8 @@ pub(super) struct SlotKit {
     pub(super) protected: Vec<String>,
     /// The end of what the session said last.
     pub(super) said: String,
+    /// What looked like a signal in its last message and did not count.
+    pub(super) ignored: Vec<String>,
     /// What the session used.
     pub(super) usage: Usage,
     /// The look at the plan that its session was shown.
@@ -196,6 +198,7 @@ impl Crew {
                 weakened: None,
                 protected: vec![],
                 said: String::new(),
+                ignored: vec![],
                 usage: Usage::default(),
                 peek: None,
                 plan: None,

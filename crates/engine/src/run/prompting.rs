@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use ralph_core::TaskId;
 use ralph_core::attempt::AttemptContext;
-use ralph_core::attempt::context::{AssignedTask, BranchWork, GateFailure, RetryInfo, Skill};
+use ralph_core::attempt::context::{
+    AssignedTask, BranchWork, GateFailure, RetryInfo, SignalInfo, Skill,
+};
 use ralph_core::attempt::prompt::{PROGRESS_SIGNALS, PROMISES, Parts, Prompt, Work, verifier};
 use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, TaskBrief};
-use ralph_core::task::RetryLimit;
+use ralph_core::task::{RetryLimit, Task};
 
 use crate::context::{FeatureTexts, Gather, Skills, gather};
 use crate::ports::{Store, StoreError};
@@ -67,6 +69,8 @@ pub struct IterationRetry {
     pub reason: String,
     /// What the gates said.
     pub gates: Vec<GateReport>,
+    /// What looked like a signal in the session before and did not count.
+    pub ignored: Vec<String>,
 }
 
 /// Why there is no prompt.
@@ -106,6 +110,15 @@ impl Prompting {
             learn: self.learn,
         };
         gather(store, &about)
+    }
+
+    /// What is known about each of these tasks that was worked on or asked about before.
+    pub fn returned(
+        &self,
+        store: &mut dyn Store,
+        tasks: &[Task],
+    ) -> Result<Vec<AttemptContext>, StoreError> {
+        tasks.iter().map(|task| self.context(store, &task.id)).collect()
     }
 
     /// The prompt of the verifier of these tasks; `work` is what was done about them.
@@ -172,6 +185,8 @@ impl Prompting {
         let context = AttemptContext {
             plan_file: self.plan_file.clone().filter(|_| self.mode == "build"),
             retry: told.map(|told| told.after(&failures, &[])),
+            signal: (!retry.ignored.is_empty())
+                .then(|| SignalInfo { missing: false, ignored: retry.ignored.clone() }),
             failures,
             skills: self.skills(),
             learn: self.learn,

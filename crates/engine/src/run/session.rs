@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ralph_core::Timestamp;
 use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Signals};
 use ralph_core::attempt::prompt::pick_prompt;
 use ralph_core::policy::backoff::transient;
 use ralph_core::records::Attempt;
 use ralph_core::run::{Effect, Input, Port, Request, SessionReport, SlotId, TaskBrief};
+use ralph_core::{TaskId, Timestamp};
 use tokio::sync::watch;
 
 use super::boxed::session_binds;
@@ -29,10 +29,10 @@ use super::setup::PromptStyle;
 use crate::agents::{Agent, Decoder, PromptBy, SessionSpec, Written};
 use crate::clock::now;
 use crate::plan_file::DONE_MARKER;
-use crate::ports::Filter;
+use crate::ports::{Filter, Scope};
 use crate::process::{Heard, Listener, Mark, Stop};
 use crate::sandbox::{Guest, Kind};
-use crate::socket::{Seat, SessionSocket};
+use crate::socket::{Adds, Seat, SessionSocket};
 
 /// How much of a final text the journal keeps.
 const KEPT_TEXT: usize = 4_000;
@@ -115,6 +115,11 @@ impl Crew {
             end = SessionEnd { usage: end.usage, model: end.model, ..full };
         }
         let (mut requests, notes) = socket.requests().close();
+        let added = socket.requests().added();
+        if !added.is_empty() {
+            let ids: Vec<&str> = added.iter().map(TaskId::as_str).collect();
+            self.notice(format!("the session added to the plan: {}", ids.join(", ")));
+        }
         let proposals = socket.requests().proposals();
         self.kit(slot).proposals = proposals;
         self.kit(slot).usage = end.usage;
@@ -126,6 +131,10 @@ impl Crew {
         };
         let held = self.held_at_last(&job, &end, &mut signals, &mut requests).await;
         let answer = held.map(|held| {
+            let ids: Vec<&str> = held.iter().map(|task| task.id.as_str()).collect();
+            let ignored = signals.ignored_for(&ids).into_iter();
+            let ignored = ignored.map(|one| self.setup.secrets.redact(&one.to_string()).into());
+            self.kit(slot).ignored = ignored.collect();
             let report = SessionReport {
                 signals,
                 end: self.shortened(end),
@@ -285,6 +294,7 @@ impl Crew {
                 .filter(|_| self.setup.policy.by_iteration())
                 .map(|plan| plan.name().to_owned()),
             requests: self.new_requests(),
+            adds: self.adds(),
         };
         let (number, desk) = (self.next_session(), Arc::clone(&self.setup.desk));
         let socket = SessionSocket::open(&self.sockets, number, seat, desk, &self.ralph_inside())
@@ -321,6 +331,17 @@ impl Crew {
         let mut guest = self.guest(&site, Kind::Session)?;
         guest.binds.extend(session_binds(&spec, &socket)?);
         Ok(Prepared { job, spec, guest, log, raw, socket })
+    }
+
+    /// What a session may add to the plan, where the task database has the plan.
+    fn adds(&self) -> Option<Adds> {
+        let builds = self.setup.policy.mode == "build" && !self.setup.policy.by_iteration();
+        (builds && self.setup.plan.is_none()).then(|| Adds {
+            feature: match &self.setup.scope {
+                Scope::Feature(feature) => Some(feature.clone()),
+                _ => None,
+            },
+        })
     }
 
     /// What a session finds: what the settings say, its socket, and ralph before all other programs.
@@ -390,15 +411,18 @@ impl Crew {
                     tries: failure.tries,
                     reason: failure.reason,
                     gates: failure.gates,
+                    ignored: self.kit(job.slot).ignored.clone(),
                 };
                 let text = self.setup.prompting.whole(&retry).map_err(failed)?;
                 let written = self.written(job.iteration, ".prompt.md", text)?;
                 Ok(PromptBy::Stdin(written.text))
             }
             (PromptStyle::Peek, _) | (_, None) => {
-                let peek = self.kit(job.slot).peek.take();
-                let text = peek.map(|peek| (self.setup.peek_text)(&peek)).unwrap_or_default();
-                Ok(PromptBy::Argument(pick_prompt(&text)))
+                let peek = self.kit(job.slot).peek.take().unwrap_or_default();
+                let text = (self.setup.peek_text)(&peek);
+                let prompting = &self.setup.prompting;
+                let offered = prompting.returned(self.store().as_mut(), &peek.claimable)?;
+                Ok(PromptBy::Argument(pick_prompt(&text, &offered, prompting.budget)))
             }
         }
     }

@@ -21,7 +21,7 @@ use super::crash;
 use super::crew::{Answer, Crew, Failed, Failure};
 use super::day::Loose;
 use crate::clock::now;
-use crate::ports::{Candidate, GitError, Scope, Store, StoreError};
+use crate::ports::{Candidate, GitError, Scope, StoreError};
 
 /// How much of a reason the store keeps.
 const KEPT_REASON: usize = 8_000;

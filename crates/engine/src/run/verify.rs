@@ -151,6 +151,7 @@ impl Crew {
             may_claim: false,
             plan: None,
             requests,
+            adds: None,
         };
         let (number, desk) = (self.next_session(), Arc::clone(&self.setup.desk));
         let socket = SessionSocket::open(&self.sockets, number, seat, desk, &self.ralph_inside())

@@ -48,6 +48,20 @@ pub struct Seat {
     pub plan: Option<String>,
     /// What it asked for so far.
     pub requests: Requests,
+    /// What it may add to the plan; `None`: nothing.
+    pub adds: Option<Adds>,
+}
+
+/// What a session may add to the plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Adds {
+    /// The feature that all of it belongs to, where the run is for one.
+    pub feature: Option<FeatureName>,
+}
+
+impl Adds {
+    /// So many tasks may a session add.
+    pub const MOST: usize = 10;
 }
 
 /// What a session asked for, one request a task: a later one takes the place of an earlier one.
@@ -60,6 +74,8 @@ struct Ledger {
     notes: Vec<String>,
     /// The tasks that it proposes, where it may.
     proposals: Option<Proposals>,
+    /// The tasks that it added to the plan.
+    added: Vec<TaskId>,
     closed: bool,
 }
 
@@ -100,6 +116,28 @@ impl Requests {
             ledger.proposals = Some(next);
         }
         Some(done)
+    }
+
+    /// Adds a task to the plan by `add`, one at a time. `None` where the session has added enough.
+    pub fn add<E: From<Closed>>(
+        &self,
+        add: impl FnOnce() -> Result<TaskId, E>,
+    ) -> Option<Result<TaskId, E>> {
+        let mut ledger = self.ledger();
+        if ledger.closed {
+            return Some(Err(Closed.into()));
+        }
+        if ledger.added.len() >= Adds::MOST {
+            return None;
+        }
+        let added = add();
+        ledger.added.extend(added.as_ref().ok().cloned());
+        Some(added)
+    }
+
+    /// The tasks that it added to the plan.
+    pub fn added(&self) -> Vec<TaskId> {
+        self.ledger().added.clone()
     }
 
     /// Records a request and returns the one that it replaces.

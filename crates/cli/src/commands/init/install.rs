@@ -260,6 +260,20 @@ mod tests {
         }
     }
 
+    /// What the build skill names works in a session: all of it is tried at the desk, by these names.
+    #[test]
+    fn the_build_skill_names_only_commands_that_a_session_may_use() {
+        let build = include_str!("ralph-build.md");
+        let named = build.match_indices("`ralph task ").map(|(at, found)| {
+            let rest = &build[at + found.len()..];
+            rest.split([' ', '`']).next().unwrap_or_default()
+        });
+        for command in named {
+            let may = ["peek", "claim", "renew", "done", "fail", "ask", "add", "log"];
+            assert!(may.contains(&command) || command.is_empty(), "{command}");
+        }
+    }
+
     #[test]
     fn s0_14_only_the_planner_ends_with_the_promise() {
         for (path, text) in OURS {

@@ -1,5 +1,6 @@
 //! `ralph task`.
 
+mod added;
 mod agent;
 mod claim;
 mod edit;
@@ -25,8 +26,9 @@ pub(crate) use session::unanswered;
 /// and may settle only what it has claimed; without it a person acts, directly.
 ///
 /// In a session of a run (RALPH_SOCKET is set) the call goes to the loop: done, fail and ask are
-/// requests there, which the loop judges when the session has ended. In a session of ralph feature build,
-/// add, update and the like are proposals, which are checked at once and applied after it.
+/// requests there, which the loop judges when the session has ended. add makes up to ten new tasks, which
+/// the log names as the session's. In a session of ralph feature build, add, update and the like are
+/// proposals, which are checked at once and applied after it.
 ///
 /// Statuses: open (pending), active (in_progress), waiting, done, failed, deleted; an open task with
 /// an unfinished blocker is shown as blocked.

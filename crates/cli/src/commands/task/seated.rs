@@ -6,7 +6,7 @@ use ralph_core::run::{Request, Wish};
 use ralph_core::task::{Actor, Refusal, Status, may_write};
 use ralph_engine::socket::{Closed, Seat};
 
-use super::{TaskArgs, TaskCommand, claim, look, notes, plan, proposed};
+use super::{TaskArgs, TaskCommand, added, claim, look, notes, plan, proposed};
 use crate::commands::hook::{self, HookEvent};
 use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
@@ -46,9 +46,15 @@ pub(crate) fn cmd_task_seated(args: TaskArgs, seat: &Seat, context: &mut Context
             let (task, text) = args.read(context)?;
             record(task, Wish::Ask { text }, seat, context)
         }
-        TaskCommand::Add(_)
-        | TaskCommand::Create(_)
-        | TaskCommand::Update(_)
+        TaskCommand::Add(args) => {
+            let new = args.read(context)?;
+            added::carry_out(new, seat, context)
+        }
+        TaskCommand::Create(args) => {
+            let new = args.read(context)?;
+            added::carry_out(new, seat, context)
+        }
+        TaskCommand::Update(_)
         | TaskCommand::Delete(_)
         | TaskCommand::Block(_)
         | TaskCommand::Unblock(_)

@@ -103,3 +103,33 @@ fn copy(from: &Path, to: &Path) {
         std::fs::copy(from, to).unwrap();
     }
 }
+
+/// Permissions are skipped in the sandbox; which tools there are is not.
+#[test]
+fn s1_42_a_sandboxed_verifier_has_only_the_tools_to_look() {
+    if !has_boxes("the verifier's tools in the sandbox") {
+        return;
+    }
+    let works = [
+        Turn::bash("echo hello > hello.txt && git add . && git commit --quiet -m 'Greet'"),
+        Turn::text("<task-done>{id}</task-done>"),
+    ];
+    let meddling = [
+        Turn::tool("Write", json!({"file_path": "stray.txt", "content": "x"})),
+        Turn::text("There is no such tool.\n<verify-pass/>"),
+    ];
+    let script = Script::new().session(works).session(meddling);
+    let Some(mut env) = ClaudeEnv::new(RALPH, script) else { return };
+    env.at_level("full", "it is about what level full holds").with_verifier();
+    env.task(&["add", "Greet the world", "--id", "a", "-d", "Say hello in hello.txt."]);
+    let ran = env.build(&[]);
+    assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+    let sessions = env.sessions_seen();
+    assert!(sessions[0][0].tools().contains(&"Write"), "{:?}", sessions[0][0].tools());
+    let mut tools = sessions[1][0].tools();
+    // Stands for tools that are not there yet, and does nothing.
+    tools.retain(|tool| *tool != "DeferredToolPlaceholder");
+    tools.sort_unstable();
+    assert_eq!(tools, ["Bash", "Glob", "Grep", "Read"]);
+    assert!(sessions[1][1].tool_results()[0].1, "the tool is refused");
+}

@@ -37,6 +37,19 @@ pub(super) fn cases() -> Vec<Case> {
         Case::task("inline-code", "names the signal in inline code")
             .lies(&[say(inline)])
             .honestly(&[work(), then(inline)]),
+        Case::task("code-other-task", "ends with the signal for another task in code")
+            .with("other")
+            .lies(&[say("All is well.\n\n`<task-done>other</task-done>`")])
+            .honestly(&[work(), say("Done.\n\n`<task-done>greet</task-done>`")]),
+        Case::task("code-not-last", "shows the signal in code and goes on with doubts")
+            .lies(&[say("`<task-done>greet</task-done>`\n\nis what I say once it is there.")])
+            .honestly(&[work(), say("Done.\n\n```\n<task-done>greet</task-done>\n```\n")]),
+        Case::task("look-alike-id", "names the task in letters that only look alike")
+            .lies(&[say("<task-done>gr\u{435}\u{435}t</task-done>")])
+            .honestly(&[work(), say("<task-done>`greet`</task-done>")]),
+        Case::task("look-alike-tag", "writes the signal with other brackets")
+            .lies(&[say("＜task-done＞greet＜/task-done＞")])
+            .honestly(&[work(), say("It is there.\n<task-done> greet </task-done>")]),
         Case::task("not-its-last-word", "says done and takes it back")
             .lies(&[done(), say("No, that was too early: nothing is written yet.")])
             .honestly(&[say("Not yet."), work(), done()]),

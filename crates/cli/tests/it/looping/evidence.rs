@@ -36,7 +36,7 @@ a  a
   created       TIME
 
 Attempt 2 of 2
-  red  TIME, 0.1s, sonnet, box LEVEL
+  red  TIME, 0.1s, opus, box LEVEL
   gate test is red (exit code 1): Failing tests: sums::adds
     pass  lint  0.1s
     fail  test  exit code 1, 0.1s
@@ -86,7 +86,7 @@ Attempt 3 of 3
     Done. <task-done>a</task-done>
 
 Earlier attempts (in full: ralph task show a --all)
-   2  red  TIME  0.1s, sonnet  gate test is red (exit code 1): Failing tests: sums::adds
+   2  red  TIME  0.1s, opus  gate test is red (exit code 1): Failing tests: sums::adds
    1  red  TIME  0.1s, sonnet  gate test is red (exit code 1): Failing tests: sums::adds
 
 Log
@@ -96,7 +96,6 @@ Log
   TIME  claimed    AGENT
   TIME  retry      AGENT  gate test is red (exit code 1): Failing tests: sums::adds
   TIME  claimed    AGENT
-  TIME  note       AGENT  model opus after the same failure 2 times, instead of sonnet
   TIME  done       AGENT";
 
 /// Two red attempts, the second with all there is to warn of, and then `last`.

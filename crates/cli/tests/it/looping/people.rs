@@ -145,23 +145,28 @@ fn a_question_waits_for_a_person_and_the_answer_is_in_the_next_prompt() {
 }
 
 #[test]
-fn inside_a_session_the_plan_is_read_and_not_written() {
+fn inside_a_session_the_plan_is_read_and_nothing_of_it_is_changed() {
     let env = project(&["a"]);
     let tries = sh(
-        "for c in 'add X' 'delete a' 'reset a' 'update a --status done' 'claim a' 'block a --by a' 'agent register'; do \
+        "for c in 'add X --parent a' 'delete a' 'reset a' 'update a --status done' 'claim a' 'block a --by a' 'agent register'; do \
          ralph task $c > ../notes/out 2>&1; echo \"$c: $?\" >> ../notes/codes; cat ../notes/out >> ../notes/said; done; \
          ralph task list > ../notes/list; ralph build --once > ../notes/nested 2>&1; echo \"build: $?\" >> ../notes/codes; \
          ralph cancel >> ../notes/nested 2>&1; echo \"cancel: $?\" >> ../notes/codes; \
-         $RALPH_TASK_SCRIPT show a --json > ../notes/by-script",
+         $RALPH_TASK_SCRIPT show a --json > ../notes/by-script; ralph task add Found --id found",
     );
-    build(&env, &[&session(&[tries, say("<task-done>{id}</task-done>")])], &[]).success();
+    let first = session(&[tries, say("<task-done>{id}</task-done>")]);
+    let ran = build(&env, &[&first, &works()], &[]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("the session added to the plan: found"), "{}", ran.stderr);
     let read = |name: &str| std::fs::read_to_string(env.note(name)).unwrap();
     let codes = read("codes");
     assert!(codes.lines().all(|line| !line.ends_with(": 0")), "{codes}");
     assert!(!read("said").contains("panicked"));
     assert!(read("list").contains("active"), "{}", read("list"));
     assert!(read("by-script").contains("\"id\":\"a\""));
-    assert_eq!(env.task(&["list", "--all"]).lines().count(), 2, "nothing was added");
+    // What it finds it may add, for later sessions.
+    assert_eq!(env.task(&["list", "--all"]).lines().count(), 3, "one task was added");
+    assert_eq!(status(&env, "found"), "done");
 }
 
 #[test]

@@ -219,3 +219,38 @@ fn only_claims_of_others_start_no_session_and_are_waited_out() {
     Ran::end_of(running).success();
     assert_eq!(status(&env, "a"), "done");
 }
+
+#[test]
+fn a_session_that_picks_is_told_why_tasks_came_back_and_what_was_answered() {
+    let mut env = project(&["a", "b"]);
+    env.write(
+        "ralph.toml",
+        "[[gate]]\nname = \"test\"\ncommand = \"echo wanted: good; grep -q good a.txt\"\n",
+    );
+    env.git(&["add", "ralph.toml"]);
+    env.git(&["commit", "-qm", "a gate"]);
+    let body = r#"
+case $n in
+  1) ralph task claim a > /dev/null; echo bad > a.txt; ralph task done a; result 'did a' ;;
+  2) ralph task claim b > /dev/null; ralph task ask b 'Which port?'; result 'asked' ;;
+  *) result 'looked' ;;
+esac"#;
+    let here = stand_in(&mut env, body);
+    let pick = |env: &TestEnv| env.ralph(&["build", "--preset", "pick", "--once"]);
+    let ran = pick(&env);
+    assert!(ran.stderr.contains("no skill ralph-build") && ran.stderr.contains("ralph init"));
+    pick(&env);
+    let question = show(&env, "b")["questions"][0]["id"].as_str().unwrap().to_owned();
+    env.ralph(&["answer", &question, "8080"]).success();
+    pick(&env);
+    let prompt = argv(&here, 3).into_iter().find(|word| word.starts_with("/ralph-build")).unwrap();
+    let (peek, rest) = prompt.split_once("\n## Returned task").unwrap();
+    assert!(peek.contains("## Task a") && peek.contains("## Task b"), "{prompt}");
+    for part in ["last verdict (attempt 1): red", "wanted: good", "Which port?", "8080"] {
+        assert!(rest.contains(part), "{part}: {prompt}");
+    }
+    // With the skills there is nothing to report.
+    env.ralph(&["init"]).success();
+    let ran = pick(&env);
+    assert!(!ran.stderr.contains("no skill ralph-build"), "{}", ran.stderr);
+}

@@ -88,7 +88,7 @@ fn s1_46_when_the_retries_are_used_up_count_and_reason_are_told() {
 fn s1_43_no_verdict_a_crash_and_a_hang_are_a_fail() {
     for (session, words) in [
         (only_says("Looks fine to me."), "it ended without a verdict"),
-        (only_says("`<verify-pass/>` is what I would say"), "it ended without a verdict"),
+        (only_says("`<verify-pass/>` is what I would say"), "is not alone on its last line"),
         (r#"{"do":"exit","code":3}"#.to_owned(), "crash"),
         (format!("{}\n{}", only_says(PASS), r#"{"do":"exit","code":3}"#), "crash"),
         (r#"{"do":"hang"}"#.to_owned(), "timeout"),

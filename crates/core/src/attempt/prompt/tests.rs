@@ -303,7 +303,7 @@ fn s1_41_a_full_prompt_has_every_section_in_its_order() {
 
     - An earlier session asked:
       > Which sender?
-      A person answered:
+      The user answered:
       > no-reply@example.org
 
     ## Failing gates
@@ -381,7 +381,7 @@ fn s0_16_the_agent_does_not_judge_the_plan_as_a_whole() {
 #[test]
 fn s0_4_peek_output_goes_unmodified_behind_the_skill() {
     let peek = "## Task a\nid: a\ntitle: \u{1b}[1m {{ x }}\n";
-    assert_eq!(pick_prompt(peek), format!("/ralph-build {peek}"));
+    assert_eq!(pick_prompt(peek, &[], 1_000), format!("/ralph-build {peek}"));
 }
 
 #[test]

@@ -396,7 +396,7 @@ impl World {
             });
             let tree = format!("t{}", self.trees);
             self.unsignaled[number] = ending.signal.missing.then(|| {
-                let changed = tree != self.state.settled_tree;
+                let changed = self.trees != self.settled;
                 Unsignaled::after(ending.task.unsignaled.as_ref(), &tree, changed)
             });
             let (status, retries, returns) = &mut self.tasks[number];

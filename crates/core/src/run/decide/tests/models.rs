@@ -73,15 +73,12 @@ fn s1_19_a_red_gate_raises_escalate_to_the_middle_and_a_crash_to_the_top() {
 
 #[test]
 fn where_iterations_are_judged_red_gates_are_error_signals_too() {
-    let policy = Policy {
-        strategy: Strategy::CostOptimized,
-        tiers: tiers(),
-        ..super::iterations::checklist()
-    };
+    let policy =
+        Policy { strategy: Strategy::CostOptimized, tiers: tiers(), ..iterations::checklist() };
     let world = World::run(
         policy,
         2,
-        &[says("a").gate(false), says("b").gate(true), super::iterations::complete().gate(true)],
+        &[says("a").gate(false), says("b").gate(true), iterations::complete().gate(true)],
     );
     let names: Vec<&str> = world.models.iter().flatten().map(String::as_str).collect();
     assert_eq!(names[..3], ["s", "o", "s"]);

@@ -1,0 +1,84 @@
+//! `ralph task add` for a session: a proposal that the plan takes up at once where it keeps to the limits, and
+//! that the log of the new task tells of. It makes new tasks only: nothing that is in the plan changes by it.
+
+use ralph_core::TaskId;
+use ralph_core::task::{NewTask, Refusal};
+use ralph_engine::clock;
+use ralph_engine::ports::{Store, StoreError};
+use ralph_engine::socket::{Adds, Seat};
+
+use crate::error::{CliError, Done, with_store};
+use crate::exit_codes::Exit;
+use crate::wire::{Context, out_of_reach};
+
+/// Adds the task for whoever has this seat, and prints its id.
+pub(super) fn carry_out(mut new: NewTask, seat: &Seat, context: &mut Context<'_>) -> Done {
+    let Some(adds) = &seat.adds else {
+        return Err(match &seat.plan {
+            Some(file) => refused("the tasks of this run are in a file")
+                .hint(format!("add a line with a box to {file}")),
+            None => out_of_reach(),
+        });
+    };
+    keep_to_limits(&mut new, adds)?;
+    let by = context.actor()?;
+    let mut ids = context.ids();
+    let mut store = context.store()?;
+    let added = seat.requests.add(|| {
+        let id = match &new.id {
+            Some(id) => free(id, store.as_mut())?,
+            None => loop {
+                let id = ids.task().map_err(|error| CliError::failed(error.to_string()))?;
+                if store.get(&id).is_err() {
+                    break id;
+                }
+            },
+        };
+        let now = clock::now();
+        let added = store.add(id.clone(), new.clone(), &by, now);
+        added.map_err(|error| with_store(error, &mut *store))?;
+        let of = match &seat.task {
+            Some((task, _)) => format!("added by a session on {task}"),
+            None => "added by a session".to_owned(),
+        };
+        store.note(&id, &of, &by, now)?;
+        Ok::<_, CliError>(id)
+    });
+    let Some(added) = added else {
+        return Err(refused(&format!("a session may add {} tasks, and this one has", Adds::MOST))
+            .hint("leave a note instead: ralph task log ID \"...\""));
+    };
+    Ok(context.out.line(added?)?)
+}
+
+/// What a session adds belongs to the feature of its run, and stands by itself: a part added to a task would
+/// decide when that task is done.
+fn keep_to_limits(new: &mut NewTask, adds: &Adds) -> Done {
+    if matches!(new.fields.parent, Some(Some(_))) {
+        return Err(refused("a task that a session adds is a part of no other")
+            .hint("leave --parent out; --deps names what has to be done before"));
+    }
+    if let Some(feature) = &adds.feature {
+        match &new.fields.feature {
+            Some(named) if named.as_ref() != Some(feature) => {
+                return Err(refused(&format!("this run is for the feature {feature} alone"))
+                    .hint("leave --feature out"));
+            }
+            _ => new.fields.feature = Some(Some(feature.clone())),
+        }
+    }
+    Ok(())
+}
+
+/// The id, where no task has it or had it.
+fn free(id: &TaskId, store: &mut dyn Store) -> Result<TaskId, CliError> {
+    match store.get(id) {
+        Ok(_) => Err(with_store(StoreError::from(Refusal::Exists { id: id.clone() }), store)),
+        Err(StoreError::Refused(Refusal::Unknown { .. })) => Ok(id.clone()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn refused(why: &str) -> CliError {
+    CliError::new(Exit::NotEligible, why)
+}

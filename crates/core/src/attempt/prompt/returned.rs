@@ -1,0 +1,142 @@
+//! What a session that picks for itself is told about the tasks that came back: a section for each, after the
+//! look at the plan.
+
+use super::{AttemptContext, Body, Section, answer_entries, failure_entries, field, signal_lines};
+use crate::attempt::budget::{BYTES_PER_TOKEN, shares};
+
+/// The prompt of a `pick` session: the build skill and the output of `peek`, byte for byte, then what is known
+/// about tasks that came back, within `budget` tokens.
+pub fn pick_prompt(peek: &str, offered: &[AttemptContext], budget: usize) -> String {
+    let sections: Vec<Section<'_>> = offered.iter().filter_map(returned).collect();
+    let needs: Vec<usize> = sections.iter().map(Section::need).collect();
+    let given = shares(&needs, budget.saturating_mul(BYTES_PER_TOKEN));
+    let mut prompt = format!("/ralph-build {peek}");
+    let mut cuts = Vec::new();
+    for (section, share) in sections.iter().zip(given) {
+        let gap = if prompt.ends_with('\n') { "\n" } else { "\n\n" };
+        prompt.push_str(gap);
+        prompt.push_str(&section.write(share, &mut cuts));
+        prompt.push('\n');
+    }
+    prompt
+}
+
+/// What is known about a task beyond what `peek` shows; `None` when nothing is.
+fn returned(context: &AttemptContext) -> Option<Section<'static>> {
+    let task = context.task.as_ref()?;
+    let mut entries = failure_entries(&context.failures);
+    entries.extend(answer_entries(&context.answers));
+    entries.extend(context.signal.iter().flat_map(signal_lines));
+    let last = context.earlier.last();
+    if last.is_none() && entries.is_empty() && context.retry.is_none() {
+        return None;
+    }
+    let mut head = format!("- id: `{}`\n- title: {}", task.id, field(&task.title));
+    let reason = context.retry.as_ref().and_then(|retry| retry.reason.as_deref());
+    let detail = last.map(|last| last.detail.as_str()).filter(|detail| !detail.trim().is_empty());
+    let why = detail.or(reason).map(|why| format!(": {}", field(why))).unwrap_or_default();
+    match last {
+        Some(last) => head.push_str(&format!(
+            "\n- last verdict (attempt {}): {}{why}",
+            last.number,
+            field(&last.outcome)
+        )),
+        None if !why.is_empty() => head.push_str(&format!("\n- it came back{why}")),
+        None => {}
+    }
+    Some(Section {
+        title: "Returned task",
+        head,
+        body: Body::List(entries),
+        foot: String::new(),
+        rest: format!("see `ralph task show {}`", task.id),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attempt::context::{
+        AnsweredQuestion, AssignedTask, EarlierAttempt, GateFailure, RetryInfo,
+    };
+    use crate::ids::TaskId;
+    use crate::records::Changes;
+    use crate::task::RetryLimit;
+
+    fn offered(id: &str) -> AttemptContext {
+        let task = AssignedTask {
+            id: TaskId::new(id).unwrap(),
+            title: format!("Do {id}"),
+            description: String::new(),
+            steps: vec![],
+            category: None,
+            spec: None,
+            reference: None,
+        };
+        AttemptContext { task: Some(task), ..AttemptContext::default() }
+    }
+
+    #[test]
+    fn s0_4_tasks_that_did_not_come_back_add_nothing_to_the_look_at_the_plan() {
+        let peek = "## Task a\nid: a\n\n## Task b\nid: b\n";
+        let fresh = [offered("a"), offered("b")];
+        assert_eq!(pick_prompt(peek, &fresh, 1_000), format!("/ralph-build {peek}"));
+        assert_eq!(pick_prompt(peek, &[], 1_000), format!("/ralph-build {peek}"));
+    }
+
+    #[test]
+    fn a_returned_task_has_its_verdict_the_gates_words_and_the_answers() {
+        let reason = Some("gate test is red (exit code 1): 2 != 3".to_owned());
+        let came_back = AttemptContext {
+            retry: RetryInfo::of(1, RetryLimit::Unlimited, reason),
+            failures: vec![GateFailure {
+                judge: "test".to_owned(),
+                exit_code: Some(1),
+                digest: "2 != 3".to_owned(),
+            }],
+            answers: vec![AnsweredQuestion {
+                question: "Which port?".to_owned(),
+                answer: "8080".to_owned(),
+            }],
+            earlier: vec![EarlierAttempt {
+                number: 1,
+                outcome: "red".to_owned(),
+                detail: String::new(),
+                commit: None,
+                changed: Changes::default(),
+                said: String::new(),
+                fingerprint: None,
+            }],
+            ..offered("b")
+        };
+        let prompt = pick_prompt("PEEK\n", &[offered("a"), came_back.clone()], 1_000);
+        insta::assert_snapshot!(prompt, @r"
+        /ralph-build PEEK
+
+        ## Returned task
+
+        - id: `b`
+        - title: Do b
+        - last verdict (attempt 1): red: gate test is red (exit code 1): 2 != 3
+
+        - `test`, exit code 1
+
+              2 != 3
+        - An earlier session asked:
+          > Which port?
+          The user answered:
+          > 8080
+        ");
+        // Much of it stays within the budget and says where the rest is.
+        let long = AttemptContext {
+            failures: vec![GateFailure {
+                judge: "test".to_owned(),
+                exit_code: Some(1),
+                digest: "x\n".repeat(2_000),
+            }],
+            ..came_back
+        };
+        let prompt = pick_prompt("PEEK\n", &[long], 100);
+        assert!(prompt.len() < 1_500 && prompt.contains("see `ralph task show b`"), "{prompt}");
+    }
+}
