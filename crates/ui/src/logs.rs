@@ -104,6 +104,7 @@ fn slot_of(fact: &Fact) -> Option<SlotId> {
         | Fact::Integrated { slot, .. }
         | Fact::HeadMoved { slot }
         | Fact::WorkFound { slot, .. }
+        | Fact::HookRefused { slot, .. }
         | Fact::Settling { slot, .. }
         | Fact::TaskSettled { slot, .. }
         | Fact::Committed { slot, .. }

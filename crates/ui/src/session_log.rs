@@ -237,6 +237,9 @@ impl<W: Write> Reporter for SessionLog<W> {
                 self.say(*slot, ["No changes detected".to_owned()]);
             }
             Fact::Judged { slot, gates, .. } => self.judged(*slot, gates),
+            Fact::HookRefused { slot, gate } => {
+                self.judged(*slot, std::slice::from_ref(gate));
+            }
             Fact::Verified { slot, report } => self.verified(*slot, report),
             Fact::Unverified { slot, detail, .. } => {
                 self.say(*slot, [format!("Not verified: {}", printable_line(detail))]);

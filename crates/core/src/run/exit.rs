@@ -107,6 +107,11 @@ fn asked(view: View<'_>) -> Option<StopReason> {
 
 fn exhausted(view: View<'_>) -> Option<StopReason> {
     let class = view.state.exhausted?;
+    if class == Class::Red && view.state.hook_refused {
+        let said = view.state.last_error.clone().unwrap_or_default();
+        let why = said.strip_prefix("red: ").unwrap_or(&said).to_owned();
+        return Some(StopReason::GitFailed { why });
+    }
     if class == Class::Red {
         return Some(StopReason::GatesFailed);
     }

@@ -213,6 +213,9 @@ impl SessionReport {
     }
 }
 
+/// The commit hooks of the repository, as a gate.
+pub const COMMIT_HOOK: &str = "commit-hook";
+
 /// The judge of changes to protected files, as it is named in evidence.
 pub const PROTECTED: &str = "protected files";
 
@@ -486,6 +489,13 @@ pub enum Fact {
     HeadMoved {
         /// Where.
         slot: SlotId,
+    },
+    /// A commit hook refused work that the gates had passed: it is red after all.
+    HookRefused {
+        /// Where.
+        slot: SlotId,
+        /// What the hook said.
+        gate: GateReport,
     },
     /// What becomes of the iteration's tasks was decided; it is being carried out.
     Settling {

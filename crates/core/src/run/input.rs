@@ -202,6 +202,13 @@ pub enum Input {
         /// Where.
         slot: SlotId,
     },
+    /// A commit hook refused the work.
+    HookRefused {
+        /// Where.
+        slot: SlotId,
+        /// What it said.
+        gate: GateReport,
+    },
     /// A claim is gone.
     ClaimLost {
         /// Whose.
@@ -251,6 +258,7 @@ impl Input {
             Self::Integrated { .. } => "integrated",
             Self::Settled { .. } => "settled",
             Self::HeadMoved { .. } => "head_moved",
+            Self::HookRefused { .. } => "hook_refused",
             Self::ClaimLost { .. } => "claim_lost",
             Self::PortFailed { .. } => "port_failed",
             Self::Woken { .. } => "woken",

@@ -36,8 +36,8 @@ pub use control::Control;
 pub use decide::{Step, decide};
 pub use effect::{CommitPlan, Effect, Ending, Settlement, SignalNote, Stopping, TaskAction};
 pub use fact::{
-    About, CHANGES, Fact, FinishedWork, GateReport, LeftTask, PROTECTED, Request, RunEvent, SIGNAL,
-    SameFailure, SessionReport, TaskBrief, Unsignaled, WEAKENED, Wait, Wish,
+    About, CHANGES, COMMIT_HOOK, Fact, FinishedWork, GateReport, LeftTask, PROTECTED, Request,
+    RunEvent, SIGNAL, SameFailure, SessionReport, TaskBrief, Unsignaled, WEAKENED, Wait, Wish,
 };
 pub use input::{Input, Port, Settled, Survey, TaskResult};
 pub use landing::{Landing, MERGE};

@@ -33,6 +33,7 @@ impl Input {
                 }
             }
             Self::SessionEnded { report, .. } => report.clean(secrets),
+            Self::HookRefused { gate, .. } => gate.clean(secrets),
             Self::Judged { gates, .. } => gates.iter_mut().for_each(|gate| gate.clean(secrets)),
             Self::Verified { report, .. } => report.clean(secrets),
             Self::Settled { settled, .. } => {

@@ -131,6 +131,14 @@ impl Slot {
 
     /// The gates have judged. What the verifier said of work that is now on top of what has landed still
     /// counts: it is asked once.
+    /// A commit hook refused what the gates had passed.
+    pub(super) fn refused(&mut self, gate: &GateReport) {
+        let mut gates = self.judged.take().map(|(gates, _)| gates).unwrap_or_default();
+        gates.push(gate.clone());
+        self.judged = Some((gates, false));
+        self.decided = None;
+    }
+
     pub(super) fn judged(&mut self, gates: &[GateReport], green: bool) {
         let before = self.judged.take().filter(|_| self.landing.is_some());
         let verdict = before.into_iter().flat_map(|(gates, _)| gates);

@@ -119,6 +119,8 @@ pub struct RunState {
     pub iteration_retries: u32,
     /// The class of the iteration whose retries are used up.
     pub exhausted: Option<Class>,
+    /// A commit hook refused the work of the last iteration.
+    pub hook_refused: bool,
     /// What the agent asked, where a question ends the run.
     pub asked: Option<String>,
     /// The agent or the plan said last that the plan is done, in these words.
@@ -180,6 +182,7 @@ impl RunState {
             parked_in_a_row: 0,
             iteration_retries: 0,
             exhausted: None,
+            hook_refused: false,
             asked: None,
             marker: None,
             left_tasks: vec![],
@@ -309,6 +312,7 @@ impl RunState {
             }
             Fact::IterationStarted { slot, iteration, task, about, model, models, .. } => {
                 self.marker = None;
+                self.hook_refused = false;
                 self.spare_iterations.retain(|spare| spare != iteration);
                 self.last_iteration = self.last_iteration.max(*iteration);
                 self.models = *models;
@@ -382,6 +386,12 @@ impl RunState {
                     if let Some((candidate, _)) = &mut slot.candidate {
                         candidate.clone_from(tree);
                     }
+                }
+            }
+            Fact::HookRefused { slot, gate } => {
+                self.hook_refused = true;
+                if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    slot.refused(gate);
                 }
             }
             Fact::HeadMoved { slot } => {

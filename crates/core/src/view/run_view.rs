@@ -295,7 +295,7 @@ impl RunView {
             | Fact::Settling { slot, .. }
             | Fact::WaitStarted { slot, .. }
             | Fact::WaitEnded { slot } => self.at(*slot, event),
-            Fact::HeadMoved { slot } => self.at(*slot, event),
+            Fact::HeadMoved { slot } | Fact::HookRefused { slot, .. } => self.at(*slot, event),
             Fact::WorkPutBack { .. }
             | Fact::MarkerFound { .. }
             | Fact::Publishing

@@ -130,6 +130,7 @@ impl SlotView {
                 Doing::Reading
             }
             Fact::HeadMoved { .. } | Fact::WorkFound { .. } => Doing::Reading,
+            Fact::HookRefused { .. } => return,
             Fact::CandidateMade { .. } => Doing::Judging,
             Fact::Verifying { .. } => Doing::Verifying,
             Fact::Queued { .. } => Doing::Queued,

@@ -123,6 +123,11 @@ impl PlanFile {
         replace(&self.path, old.as_bytes(), new.as_bytes(), &self.state).map_err(failed)
     }
 
+    /// Takes back what was written last, unless somebody has changed the file since.
+    pub fn take_back(&self, written: &str, before: &str) -> Result<(), PlanFileError> {
+        self.replace(written, before).map(drop)
+    }
+
     /// Makes the file again that was removed, unless somebody else has done so.
     pub(super) fn put_back(&self, text: &str) -> Result<(), PlanFileError> {
         let failed = |source| PlanFileError::Unwritable { path: self.path.clone(), source };

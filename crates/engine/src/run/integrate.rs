@@ -204,6 +204,7 @@ impl Crew {
                     self.notice(error.to_string());
                     return Ok(Input::HeadMoved { slot });
                 }
+                Err(error @ GitError::Hook { .. }) => return Ok(self.hook_refused(slot, &error)),
                 Err(error) => return Err(error.into()),
             }
         }

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use ralph_core::ids::QuestionId;
 use ralph_core::records::{AttemptEnd, Evidence, Verdict};
 use ralph_core::run::{
-    CHANGES, Class, Ending, Input, PROTECTED, Port, SIGNAL, Settled, Settlement, SlotId,
-    TaskAction, TaskBrief, TaskResult, WEAKENED,
+    CHANGES, COMMIT_HOOK, Class, Ending, GateReport, Input, PROTECTED, Port, SIGNAL, Settled,
+    Settlement, SlotId, TaskAction, TaskBrief, TaskResult, WEAKENED,
 };
 use ralph_core::task::{Counts, Refusal, Status};
 use ralph_core::{TaskId, Timestamp};
@@ -36,7 +36,9 @@ impl Crew {
         self.tell_spent();
         self.write_evidence(slot, settlement, &candidate)?;
         crash::point("evidence-written");
+        let plan_before = self.plan_text();
         self.settle_plan(slot, settlement)?;
+        let plan_after = self.plan_text();
         crash::point("plan-written");
         let mut commit = None;
         let mut tree = candidate.tree.clone();
@@ -64,6 +66,16 @@ impl Crew {
                 Err(error @ GitError::HookChanged { .. }) => {
                     self.notice(error.to_string());
                     return Ok(Input::HeadMoved { slot });
+                }
+                Err(error @ GitError::Hook { .. }) => {
+                    // The plan says nothing yet of what was not committed.
+                    if let (Some(plan), Some(after), Some(before)) =
+                        (&self.setup.plan, &plan_after, &plan_before)
+                    {
+                        plan.take_back(after, before)?;
+                        self.kit(slot).plan_written = false;
+                    }
+                    return Ok(self.hook_refused(slot, &error));
                 }
                 Err(error) => {
                     self.save(slot, settlement.tasks.first().map(|ending| &ending.task.id));
@@ -126,6 +138,24 @@ impl Crew {
         let planned = None;
         let settled = Settled { tasks, commit, head, saved, put_back, tree, counts, planned };
         Ok(Input::Settled { slot, settled: Box::new(settled) })
+    }
+
+    /// The text of the plan file, where there is one that can be read.
+    fn plan_text(&self) -> Option<String> {
+        Some(self.setup.plan.as_ref()?.read().ok()??.text)
+    }
+
+    /// A commit hook that fails is a gate that fails: sessions can fix what it says.
+    pub(super) fn hook_refused(&self, slot: SlotId, error: &GitError) -> Input {
+        let gate = GateReport {
+            name: COMMIT_HOOK.to_owned(),
+            verdict: Verdict::Fail,
+            exit_code: None,
+            duration_ms: 0,
+            digest: error.to_string(),
+        };
+        self.kit(slot).gates.push(gate.clone());
+        Input::HookRefused { slot, gate }
     }
 
     /// How the plan stands; `None` when that cannot be read.

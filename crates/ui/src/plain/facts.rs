@@ -6,8 +6,8 @@ use ralph_core::TaskId;
 use ralph_core::agent::EndClass;
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    Class, Fact, GateReport, Landing, Notice, PROTECTED, SessionReport, SlotId, VerifierReport,
-    Wait,
+    COMMIT_HOOK, Class, Fact, GateReport, Landing, Notice, PROTECTED, SessionReport, SlotId,
+    VerifierReport, Wait,
 };
 use ralph_core::task::Status;
 use ralph_core::time::Timestamp;
@@ -78,6 +78,9 @@ impl<W: Write> PlainReporter<W> {
             Fact::Queued { slot } => self.detail(*slot, "waits for its turn to land"),
             Fact::Integrating { slot } => self.detail(*slot, "lands"),
             Fact::Integrated { slot, landing, .. } => self.landing(*slot, landing),
+            Fact::HookRefused { slot, gate } => {
+                self.judged(*slot, std::slice::from_ref(gate), false);
+            }
             Fact::HeadMoved { .. } => {
                 let text = "what is to be committed has changed meanwhile; it is judged again";
                 self.named("note", Meaning::Faint, text);
@@ -346,7 +349,9 @@ impl<W: Write> PlainReporter<W> {
             let name = format!(" {:<longest$}  ", gate.name);
             let time = short_duration(gate.duration_ms);
             let how = match (gate.verdict, gate.exit_code) {
-                (Verdict::Fail, _) if gate.name == PROTECTED => String::new(),
+                (Verdict::Fail, _) if [PROTECTED, COMMIT_HOOK].contains(&gate.name.as_str()) => {
+                    String::new()
+                }
                 (Verdict::Fail, Some(code)) => format!("  exit code {code}"),
                 (Verdict::Fail, None) => "  it did not end".to_owned(),
                 (Verdict::Pass, Some(1..)) => "  only old failures".to_owned(),

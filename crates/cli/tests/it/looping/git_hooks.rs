@@ -55,27 +55,56 @@ fn hooks_are_found_where_core_hooks_path_says() {
 }
 
 #[test]
-fn a_failing_hook_is_a_git_failure_with_its_output_and_the_work_is_kept() {
+fn a_failing_commit_hook_is_a_red_gate_and_the_next_session_hears_of_it() {
+    for hook_name in ["pre-commit", "commit-msg"] {
+        let env = hooked();
+        let check = "test -e fixed.txt || { echo 'no trailing spaces, please' >&2; exit 3; }";
+        hook(&env, &format!(".git/hooks/{hook_name}"), check);
+        let fixes = session(&[write("fixed.txt", "yes\n"), works()]);
+        let ran = build(&env, &[&works(), &fixes], &[]);
+        assert_eq!((ran.code, status(&env, "a").as_str()), (0, "done"), "{}", ran.stderr);
+        let said = format!("the {hook_name} hook failed: exit code 3: no trailing spaces, please");
+        assert!(ran.stderr.contains(&said), "{}", ran.stderr);
+        assert!(ran.stderr.contains("✗ commit-hook"), "{}", ran.stderr);
+        let rows = show(&env, "a")["evidence"].clone();
+        assert!(rows.to_string().contains("commit-hook"), "{rows}");
+    }
+}
+
+#[test]
+fn a_commit_hook_that_never_passes_uses_up_the_retries_and_the_work_is_kept() {
     let env = hooked();
-    hook(
-        &env,
-        ".git/hooks/pre-commit",
-        "echo x >> noted.tries; echo 'no trailing spaces, please' >&2; exit 3",
-    );
-    let ran = build(&env, &[&works()], &[]);
-    assert_eq!(ran.code, 5, "{}", ran.stderr);
-    let said = "the pre-commit hook failed: exit code 3: no trailing spaces, please";
-    assert!(ran.stderr.contains(said), "{}", ran.stderr);
-    let tries = std::fs::read_to_string(env.repo().join("noted.tries")).unwrap();
-    assert!(tries.lines().count() > 1, "it is tried again");
+    hook(&env, ".git/hooks/pre-commit", "echo no >&2; exit 3");
+    let ran = build(&env, &[&works(), &works()], &["--max-retries", "1"]);
+    assert_eq!((ran.code, status(&env, "a").as_str()), (0, "failed"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("Finished: 0 done, 1 failed"), "{}", ran.stderr);
     assert_eq!(subjects(&env), ["first"]);
     let saved = env.git(&["for-each-ref", "--format=%(refname)", "refs/ralph/wip/"]);
-    assert_eq!(saved.lines().count(), 1, "{saved}");
-    assert_eq!(env.git(&["show", &format!("{}:a.txt", saved.trim())]), "work\n");
-    // Mended, the next run goes on.
+    let newest = saved.lines().last().unwrap_or_default();
+    assert_eq!(env.git(&["show", &format!("{newest}:a.txt")]), "work\n", "{saved}");
+    // Without the hook, a retry goes on.
     std::fs::remove_file(env.repo().join(".git/hooks/pre-commit")).unwrap();
+    env.ralph(&["retry", "a"]).success();
     build(&env, &[&works()], &[]).success();
     assert_eq!(status(&env, "a"), "done");
+}
+
+#[test]
+fn in_a_checklist_a_commit_hook_that_never_passes_is_exit_5() {
+    let env = hooked();
+    env.write("implementation_plan.md", "# Plan\n\n- [ ] one\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "plan"]);
+    hook(&env, ".git/hooks/pre-commit", "echo no >&2; exit 3");
+    let ticks = session(&[write("one.txt", "work\n"), say("Done.")]);
+    let extra = ["implementation_plan.md", "--max-retries", "1"];
+    let ran = build(&env, &[&ticks, &ticks], &extra);
+    assert_eq!(ran.code, 5, "{}", ran.stderr);
+    assert!(ran.stderr.contains("the pre-commit hook failed: exit code 3: no"), "{}", ran.stderr);
+    let plan = std::fs::read_to_string(env.repo().join("implementation_plan.md")).unwrap();
+    assert!(plan.contains("- [ ] one"), "{plan}");
+    let saved = env.git(&["for-each-ref", "refs/ralph/wip/"]);
+    assert!(!saved.is_empty(), "nothing was saved");
 }
 
 #[test]
@@ -122,8 +151,8 @@ fn a_hook_that_never_comes_to_rest_is_a_failure() {
     let env = hooked();
     let restless = "echo x >> noted.tries; date +%N >> a.txt; git add a.txt";
     hook(&env, ".git/hooks/pre-commit", restless);
-    let ran = build(&env, &[&works()], &[]);
-    assert_eq!(ran.code, 5, "{}", ran.stderr);
+    let ran = build(&env, &[&works()], &["--max-retries", "0"]);
+    assert_eq!((ran.code, status(&env, "a").as_str()), (0, "failed"), "{}", ran.stderr);
     assert!(ran.stderr.contains("changes what is to be committed every time"), "{}", ran.stderr);
     let tries = std::fs::read_to_string(env.repo().join("noted.tries")).unwrap().lines().count();
     let judged = of_kind(&journal(&env), "judged").len();

@@ -62,6 +62,7 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
         }
         Input::Settled { slot, settled } => draft.settled(input, *slot, settled),
         Input::HeadMoved { slot } => draft.head_moved(input, *slot),
+        Input::HookRefused { slot, gate } => draft.hook_refused(input, *slot, gate),
         Input::ClaimLost { agent, task } => draft.claim_lost(input, agent, task),
         Input::PortFailed { slot, port, error, for_good } => {
             draft.port_failed(input, *slot, *port, error, *for_good);

@@ -7,11 +7,12 @@ use crate::records::Verdict;
 use crate::run::SlotId;
 use crate::run::class::{Becomes, Class, Retry};
 use crate::run::effect::{CommitPlan, Effect, Ending, Settlement, TaskAction};
-use crate::run::fact::{Fact, GateReport, PROTECTED, SessionReport, TaskBrief, Wish};
+use crate::run::fact::{COMMIT_HOOK, Fact, GateReport, PROTECTED, SessionReport, TaskBrief, Wish};
+use crate::run::input::Input;
 use crate::run::landing::Landing;
 use crate::run::notice::Notice;
 use crate::run::policy::{Claims, Commits, Picker, Policy};
-use crate::run::slot::{Difference, Slot};
+use crate::run::slot::{Difference, Phase, Slot};
 use crate::run::state::RunState;
 use crate::run::verifier::VERIFIER;
 use crate::task::{Status, after_failure};
@@ -63,6 +64,19 @@ impl Draft {
                 self.warn_of(used, Some(&ending.task.id));
             }
         }
+    }
+
+    /// A commit hook refused the work: what was decided does not hold, and the hook is a gate that failed.
+    pub(super) fn hook_refused(&mut self, input: &Input, slot: SlotId, gate: &GateReport) {
+        if !matches!(self.phase(slot), Some(Phase::Settling | Phase::Integrating)) {
+            self.anomaly(input, Some(slot));
+            return;
+        }
+        self.fact(Fact::HookRefused { slot, gate: gate.clone() });
+        let red = self.slot(slot).and_then(|slot| settlement(&self.state, slot));
+        let Some(settlement) = red else { return };
+        self.fact(Fact::Settling { slot, class: settlement.class });
+        self.effect(Effect::Settle { slot, settlement: Box::new(settlement) });
     }
 
     /// Asks once more for what was decided before.
@@ -338,7 +352,7 @@ fn red_reason(gates: &[GateReport]) -> String {
         first = format!("{first} {}", names.collect::<Vec<_>>().join(", ")).trim_end().to_owned();
     }
     let first: String = first.chars().take(REASON).collect();
-    if red.name == PROTECTED {
+    if red.name == PROTECTED || red.name == COMMIT_HOOK {
         return first;
     }
     let gap = if first.is_empty() { "" } else { ": " };
