@@ -1,7 +1,8 @@
-//! `ralph report`: what attempts cost, as tables for people.
+//! `ralph report`: what sessions cost, as tables for people.
 
 use ralph_core::text::printable_line;
 use ralph_core::view::report::{Report, Row, Total};
+use ralph_core::view::words::count;
 
 use crate::columns::{Cell, table};
 use crate::style::{Look, Meaning};
@@ -13,15 +14,20 @@ pub fn text(report: &Report, look: Look) -> String {
     let mut text = String::new();
     for (heading, rows) in parts {
         let rows: Vec<Vec<Cell>> = rows.iter().map(row).collect();
-        let headings = [heading, "ATTEMPTS", "IN", "OUT", "TIME", "COST"];
+        let headings = [heading, "SESSIONS", "IN", "OUT", "TIME", "COST"];
         text.push_str(&table(&headings, 0, &rows, look));
         text.push('\n');
     }
     let total = &report.total;
+    let others = match total.sessions {
+        0 => String::new(),
+        sessions => format!(", {}", count(sessions, "other session")),
+    };
     text.push_str(&format!(
-        "{} {}, {} tokens in, {} out, {}, {}\n",
+        "{} {}{}, {} tokens in, {} out, {}, {}\n",
         look.paint(Meaning::Heading, "Total:"),
-        ralph_core::view::words::count(total.attempts, "attempt"),
+        count(total.attempts, "attempt"),
+        others,
         tokens(total.input_tokens),
         tokens(total.output_tokens),
         brief_duration(total.duration_ms),
@@ -35,7 +41,7 @@ fn row(row: &Row) -> Vec<Cell> {
     let name = row.name.as_deref().map_or("(the agent's own)".into(), printable_line);
     vec![
         Cell::new(name),
-        Cell::new(total.attempts.to_string()),
+        Cell::new((total.attempts + total.sessions).to_string()),
         Cell::new(tokens(total.input_tokens)),
         Cell::new(tokens(total.output_tokens)),
         Cell::new(brief_duration(total.duration_ms)),
@@ -63,6 +69,7 @@ mod tests {
         let duration_ms = 95_000;
         Total {
             attempts,
+            sessions: 0,
             settled,
             input_tokens,
             output_tokens,
@@ -84,16 +91,17 @@ mod tests {
             days: vec![row(Some("2026-11-15"), total(Some(250_000), 2))],
             total: total(Some(250_000), 2),
             attempts: vec![],
+            sessions: vec![],
         };
         let expected = "\
-TASK  ATTEMPTS  IN   OUT  TIME    COST
+TASK  SESSIONS  IN   OUT  TIME    COST
 t-1   2         12k  400  1m 35s  $0.25
 t-2   2         12k  400  1m 35s  not told
 
-MODEL              ATTEMPTS  IN   OUT  TIME    COST
+MODEL              SESSIONS  IN   OUT  TIME    COST
 (the agent's own)  2         12k  400  1m 35s  at least $0.25
 
-DAY (UTC)   ATTEMPTS  IN   OUT  TIME    COST
+DAY (UTC)   SESSIONS  IN   OUT  TIME    COST
 2026-11-15  2         12k  400  1m 35s  at least $0.25
 
 Total: 2 attempts, 12k tokens in, 400 out, 1m 35s, at least $0.25

@@ -1,20 +1,23 @@
-//! `ralph report`: what attempts cost, by task, model and day.
+//! `ralph report`: what sessions cost, by task, model and day.
+
+use std::path::PathBuf;
 
 use clap::Args;
 use ralph_core::Timestamp;
 use ralph_core::ids::RunId;
 use ralph_core::nearest::nearest;
 use ralph_core::view::report::Report;
+use ralph_core::view::sessions::{SessionCost, sessions};
 use ralph_engine::run::journal;
 use ralph_engine::run::place::RunLogs;
 
 use crate::error::{CliError, Done};
 use crate::wire::Context;
 
-/// Show what attempts on tasks took: tokens, money and time, by task, model and day
+/// Show what sessions took: tokens, money and time, by task, model and day
 ///
-/// Days are those of UTC. Sessions that work on no task in particular (ralph plan, ralph prompt, checklists)
-/// are no attempts; what a run cost as a whole is in its summary and in ralph status.
+/// Days are those of UTC. What verifiers cost is part of the attempt that they judged. Sessions that work on no
+/// task (ralph plan, ralph prompt, features, checklists) have rows of their own, such as (plan).
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  ralph report\n  ralph report --csv > attempts.csv\n  ralph report r-jvcqbuyd --json"
@@ -23,48 +26,62 @@ pub(crate) struct ReportArgs {
     /// Only this run, by its name in the journal [default: all runs of this repository]
     #[arg(value_name = "RUN")]
     run: Option<String>,
-    /// Print CSV: a header and one line per attempt, without sums
+    /// Print CSV: a header and one line per attempt or other session, without sums
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-    /// Print JSON: the sums and every attempt
+    /// Print JSON: the sums, every attempt and every other session
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn cmd_report(args: &ReportArgs, context: &mut Context<'_>) -> Done {
     let mut attempts = context.reader()?.history(Timestamp::from_millis(0))?;
+    let mut sessions = sessions_of_all_runs(context)?;
     if let Some(name) = &args.run {
         let run = RunId::new(name)
             .map_err(|error| CliError::usage(format!("{name:?} cannot be a run: {error}")))?;
         let mut known: Vec<RunId> = attempts.iter().filter_map(|one| one.run.clone()).collect();
         attempts.retain(|attempt| attempt.run.as_ref() == Some(&run));
-        if attempts.is_empty() {
+        sessions.retain(|session| session.run == run);
+        if attempts.is_empty() && sessions.is_empty() {
             known.extend(runs_with_journals(context)?);
             if !known.contains(&run) {
                 return Err(unknown(&run, &known));
             }
         }
     }
-    let report = Report::of(attempts);
+    let report = Report::of(attempts, sessions);
     if args.csv {
         return Ok(context.out.data(report.csv())?);
     }
     if args.json {
         return Ok(context.out.json(&report)?);
     }
-    if report.attempts.is_empty() {
-        context.out.note("there was no attempt on a task");
+    if report.is_empty() {
+        context.out.note("Nothing to report yet");
         return Ok(());
     }
     let look = context.out.look;
     Ok(context.out.data(ralph_ui::report::text(&report, look))?)
 }
 
-/// The runs that left a journal: one that worked on no task has nothing in the store.
-fn runs_with_journals(context: &mut Context<'_>) -> Result<Vec<RunId>, CliError> {
+/// The journals that are kept.
+fn journals(context: &mut Context<'_>) -> Result<Vec<PathBuf>, CliError> {
     let project = context.project()?;
     let all = RunLogs::all(&project.resolve(context.config()?.text("logs.dir")))?;
-    Ok(all.iter().filter_map(|logs| journal::run_of(&logs.journal())).collect())
+    Ok(all.iter().map(RunLogs::journal).collect())
+}
+
+/// What the journals tell of sessions. One that cannot be read tells nothing.
+fn sessions_of_all_runs(context: &mut Context<'_>) -> Result<Vec<SessionCost>, CliError> {
+    let journals = journals(context)?;
+    let read = |path: &PathBuf| sessions(&journal::read(path).unwrap_or_default());
+    Ok(journals.iter().flat_map(read).collect())
+}
+
+/// The runs that left a journal: one that was stopped before its first session has nothing else.
+fn runs_with_journals(context: &mut Context<'_>) -> Result<Vec<RunId>, CliError> {
+    Ok(journals(context)?.iter().filter_map(|path| journal::run_of(path)).collect())
 }
 
 fn unknown(run: &RunId, known: &[RunId]) -> CliError {

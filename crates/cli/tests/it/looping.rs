@@ -5,6 +5,7 @@ mod bad_gates;
 mod baseline;
 mod budgets;
 mod clean;
+mod costs;
 mod ends;
 mod escapes;
 mod evidence;

@@ -8,6 +8,7 @@ mod next;
 pub mod report;
 mod reporter;
 mod run_view;
+pub mod sessions;
 mod slot_view;
 pub mod words;
 

@@ -1,4 +1,5 @@
-//! What attempts cost, summed up by task, model and day, and as CSV.
+//! What sessions cost, summed up by task, model and day, and as CSV. What attempts tell is complete where they
+//! tell anything; sessions that no attempt accounts for stand beside them.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -6,19 +7,22 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::forecast::Spent;
+use super::sessions::{SessionCost, unaccounted};
 use crate::records::Attempt;
 use crate::run::Class;
 use crate::time::Timestamp;
 
 /// The first line of the CSV.
 pub const HEADER: &str = "attempt,run,task,model,day,started_at,ended_at,duration_ms,outcome,\
-                          input_tokens,output_tokens,cost_usd";
+                          input_tokens,output_tokens,cost_usd,kind";
 
-/// The sum over some attempts.
+/// The sum over some attempts and sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Total {
     /// How many attempts.
     pub attempts: u64,
+    /// How many sessions that no attempt accounts for.
+    pub sessions: u64,
     /// How many tasks are done or failed for good by them.
     pub settled: u64,
     /// Tokens read.
@@ -53,14 +57,25 @@ impl Total {
     fn add(&mut self, attempt: &Attempt) {
         self.attempts += 1;
         let Some(end) = &attempt.end else { return };
-        self.input_tokens = self.input_tokens.saturating_add(end.input_tokens);
-        self.output_tokens = self.output_tokens.saturating_add(end.output_tokens);
-        if let Some(cost) = end.cost_micro_usd {
+        let took = end.at.millis_since(attempt.started_at);
+        self.spend((end.input_tokens, end.output_tokens), end.cost_micro_usd, took);
+    }
+
+    fn add_session(&mut self, session: &SessionCost) {
+        self.sessions += 1;
+        let usage = session.usage;
+        let took = session.ended_at.millis_since(session.started_at);
+        self.spend((usage.input_tokens, usage.output_tokens), usage.cost_micro_usd, took);
+    }
+
+    fn spend(&mut self, (input, output): (u64, u64), cost: Option<u64>, took: u64) {
+        self.input_tokens = self.input_tokens.saturating_add(input);
+        self.output_tokens = self.output_tokens.saturating_add(output);
+        if let Some(cost) = cost {
             self.cost_micro_usd = Some(self.cost_micro_usd.unwrap_or(0).saturating_add(cost));
-        } else if end.input_tokens > 0 || end.output_tokens > 0 {
+        } else if input > 0 || output > 0 {
             self.unpriced += 1;
         }
-        let took = end.at.millis_since(attempt.started_at);
         self.duration_ms = self.duration_ms.saturating_add(took);
     }
 
@@ -74,7 +89,8 @@ impl Total {
 /// One line of a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// The task, model or day; `None` where no model was asked for.
+    /// The task, model or day; `None` where no model was asked for. Sessions without a task are under what they
+    /// were for, in parentheses.
     pub name: Option<String>,
     /// Its sum.
     #[serde(flatten)]
@@ -94,26 +110,41 @@ pub struct Report {
     pub total: Total,
     /// Every attempt, the oldest first.
     pub attempts: Vec<Attempt>,
+    /// Every session that no attempt accounts for, the oldest first.
+    pub sessions: Vec<SessionCost>,
 }
 
 impl Report {
-    /// Sums up attempts that are in order.
-    pub fn of(attempts: Vec<Attempt>) -> Self {
-        let mut tasks = rows(&attempts, |attempt| Some(attempt.task.to_string()));
+    /// Sums up attempts that are in order, and those of the sessions that they do not account for.
+    pub fn of(attempts: Vec<Attempt>, sessions: Vec<SessionCost>) -> Self {
+        let sessions = unaccounted(sessions, &attempts);
+        let both = (attempts.as_slice(), sessions.as_slice());
+        let kind = |session: &SessionCost| Some(format!("({})", session.kind));
+        let mut tasks = rows(both, |attempt| Some(attempt.task.to_string()), kind);
+        // What was for no task comes last.
         let first = |row: &Row| {
-            attempts.iter().position(|attempt| Some(attempt.task.as_str()) == row.name.as_deref())
+            let is_it = |attempt: &Attempt| Some(attempt.task.as_str()) == row.name.as_deref();
+            attempts.iter().position(is_it).unwrap_or(usize::MAX)
         };
         tasks.sort_by_cached_key(first);
+        let mut total = Total::of(&attempts);
+        sessions.iter().for_each(|session| total.add_session(session));
         Self {
             tasks,
-            models: rows(&attempts, |attempt| attempt.model.clone()),
-            days: rows(&attempts, |attempt| Some(day(attempt))),
-            total: Total::of(&attempts),
+            models: rows(both, |attempt| attempt.model.clone(), |session| session.model.clone()),
+            days: rows(both, |attempt| Some(day(attempt)), |session| Some(session.ended_at.day())),
+            total,
             attempts,
+            sessions,
         }
     }
 
-    /// One line per attempt below [`HEADER`]. What is not known is empty; there are no sums.
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.attempts.is_empty() && self.sessions.is_empty()
+    }
+
+    /// One line per attempt and per other session below [`HEADER`]. What is not known is empty; there are no sums.
     pub fn csv(&self) -> String {
         let mut text = format!("{HEADER}\n");
         for attempt in &self.attempts {
@@ -132,6 +163,27 @@ impl Report {
                 number(end.map(|end| end.input_tokens)),
                 number(end.map(|end| end.output_tokens)),
                 end.and_then(|end| end.cost_micro_usd).map(dollars).unwrap_or_default(),
+                "attempt".to_owned(),
+            ];
+            text.push_str(&fields.map(|field| quoted(&field)).join(","));
+            text.push('\n');
+        }
+        for session in &self.sessions {
+            let usage = session.usage;
+            let fields = [
+                String::new(),
+                session.run.to_string(),
+                String::new(),
+                session.model.clone().unwrap_or_default(),
+                session.ended_at.day(),
+                session.started_at.to_string(),
+                session.ended_at.to_string(),
+                session.ended_at.millis_since(session.started_at).to_string(),
+                String::new(),
+                usage.input_tokens.to_string(),
+                usage.output_tokens.to_string(),
+                usage.cost_micro_usd.map(dollars).unwrap_or_default(),
+                session.kind.clone(),
             ];
             text.push_str(&fields.map(|field| quoted(&field)).join(","));
             text.push('\n');
@@ -140,12 +192,24 @@ impl Report {
     }
 }
 
-fn rows(attempts: &[Attempt], name: impl Fn(&Attempt) -> Option<String>) -> Vec<Row> {
-    let mut groups: BTreeMap<Option<String>, Vec<&Attempt>> = BTreeMap::new();
+fn rows(
+    (attempts, sessions): (&[Attempt], &[SessionCost]),
+    name: impl Fn(&Attempt) -> Option<String>,
+    name_of: impl Fn(&SessionCost) -> Option<String>,
+) -> Vec<Row> {
+    type Group<'a> = (Vec<&'a Attempt>, Vec<&'a SessionCost>);
+    let mut groups: BTreeMap<Option<String>, Group<'_>> = BTreeMap::new();
     for attempt in attempts {
-        groups.entry(name(attempt)).or_default().push(attempt);
+        groups.entry(name(attempt)).or_default().0.push(attempt);
     }
-    let row = |(name, attempts): (_, Vec<&Attempt>)| Row { name, total: Total::of(attempts) };
+    for session in sessions {
+        groups.entry(name_of(session)).or_default().1.push(session);
+    }
+    let row = |(name, (attempts, sessions)): (_, Group<'_>)| {
+        let mut total = Total::of(attempts);
+        sessions.into_iter().for_each(|session| total.add_session(session));
+        Row { name, total }
+    };
     groups.into_iter().map(row).collect()
 }
 
@@ -173,6 +237,7 @@ fn quoted(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::Usage;
     use crate::ids::{AgentId, AttemptId, RunId, TaskId};
     use crate::records::AttemptEnd;
 
@@ -200,6 +265,56 @@ mod tests {
         }
     }
 
+    fn session(kind: &str, attempts: &[&str]) -> SessionCost {
+        let began = Timestamp::from_millis(1_794_710_700_000);
+        SessionCost {
+            run: RunId::new("r-1").unwrap(),
+            kind: kind.to_owned(),
+            model: Some("opus".to_owned()),
+            started_at: began,
+            ended_at: began.plus_millis(1_000),
+            usage: Usage {
+                input_tokens: 7,
+                output_tokens: 3,
+                cost_micro_usd: Some(10_000),
+                ..Usage::default()
+            },
+            attempts: attempts.iter().map(|id| AttemptId::new(*id).unwrap()).collect(),
+        }
+    }
+
+    #[test]
+    fn sessions_count_unless_an_attempt_tells_what_they_used() {
+        let mut silent = attempt(2, "b", None, "");
+        if let Some(end) = &mut silent.end {
+            (end.cost_micro_usd, end.input_tokens, end.output_tokens) = (None, 0, 0);
+        }
+        let running = Attempt { end: None, ..attempt(3, "c", None, "") };
+        let report = Report::of(
+            vec![attempt(1, "a", None, "done"), silent, running],
+            vec![
+                session("build", &["a-1"]),
+                session("verifier", &["a-1"]),
+                // Its run was killed, and somebody gave the task back.
+                session("build", &["a-2"]),
+                session("build", &["a-3"]),
+                session("plan", &[]),
+                session("plan", &[]),
+            ],
+        );
+        assert_eq!(report.total.cost_micro_usd, Some(290_000));
+        assert_eq!((report.total.attempts, report.total.sessions), (3, 4));
+        let last = &report.tasks[report.tasks.len() - 1];
+        assert_eq!(
+            (last.name.as_deref(), last.total.cost_micro_usd),
+            (Some("(plan)"), Some(20_000))
+        );
+        for rows in [&report.tasks, &report.models, &report.days] {
+            let sum: u64 = rows.iter().filter_map(|row| row.total.cost_micro_usd).sum();
+            assert_eq!(sum, 290_000);
+        }
+    }
+
     #[test]
     fn a_report_sums_up_by_task_model_and_day() {
         let late = Attempt {
@@ -210,11 +325,12 @@ mod tests {
             }),
             ..attempt(3, "a", None, "done")
         };
-        let report = Report::of(vec![
+        let attempts = vec![
             attempt(1, "b", Some("sonnet"), "red"),
             attempt(2, "b", Some("opus"), "done"),
             late,
-        ]);
+        ];
+        let report = Report::of(attempts, vec![]);
         let short = |rows: &[Row]| {
             let of = |row: &Row| (row.name.clone().unwrap_or_default(), row.total.attempts);
             rows.iter().map(of).collect::<Vec<_>>()
@@ -236,16 +352,20 @@ mod tests {
     #[test]
     fn the_csv_has_a_line_per_attempt_and_leaves_empty_what_is_not_known() {
         let running = Attempt { end: None, run: None, ..attempt(2, "b", None, "") };
-        let report = Report::of(vec![attempt(1, "a", Some("=1+1,\"x\""), "done"), running]);
+        let report = Report::of(
+            vec![attempt(1, "a", Some("=1+1,\"x\""), "done"), running],
+            vec![session("plan", &[])],
+        );
         let lines = [
             HEADER,
             "a-1,r-1,a,\"'=1+1,\"\"x\"\"\",2026-11-15,2026-11-15T02:46:00Z,2026-11-15T02:46:02Z,2500,\
-             done,100,10,0.250000",
-            "a-2,,b,,2026-11-15,2026-11-15T02:47:00Z,,,,,,",
+             done,100,10,0.250000,attempt",
+            "a-2,,b,,2026-11-15,2026-11-15T02:47:00Z,,,,,,,attempt",
+            ",r-1,,opus,2026-11-15,2026-11-15T02:45:00Z,2026-11-15T02:45:01Z,1000,,7,3,0.010000,plan",
             "",
         ];
         assert_eq!(report.csv(), lines.join("\n"));
-        assert_eq!(Report::of(vec![]).csv(), format!("{HEADER}\n"));
+        assert_eq!(Report::of(vec![], vec![]).csv(), format!("{HEADER}\n"));
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! What was spent today: attempts in the store, and what sessions cost that no attempt tells of. Those are
 //! the sessions of plans, prompts and checklists, and one whose run was killed before it was settled.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 
 use ralph_core::Timestamp;
 use ralph_core::ids::AttemptId;
 use ralph_core::records::Attempt;
-use ralph_core::run::{Fact, RunEvent, SlotId, Survey};
+use ralph_core::run::{RunEvent, Survey};
+use ralph_core::view::sessions::sessions;
 
 use super::crew::{Crew, Failed};
 use super::journal;
@@ -54,11 +55,16 @@ pub(super) fn cost(attempts: &[Attempt]) -> u64 {
 
 fn spent(attempts: &[Attempt], loose: &[Loose], today: Timestamp) -> u64 {
     let ended: HashSet<&AttemptId> =
-        attempts.iter().filter(|one| one.end.is_some()).map(|one| &one.id).collect();
+        attempts.iter().filter(|one| tells_cost(one)).map(|one| &one.id).collect();
     let open = loose.iter().filter(|session| {
         session.at >= today && !session.attempts.iter().any(|id| ended.contains(id))
     });
     open.fold(cost(attempts), |sum, session| sum.saturating_add(session.micro_usd))
+}
+
+/// One that was ended without a price, for a run that was killed, tells nothing of what its session cost.
+fn tells_cost(attempt: &Attempt) -> bool {
+    attempt.end.as_ref().is_some_and(|end| end.cost_micro_usd.is_some())
 }
 
 /// The sessions of today in the journals that earlier runs left. What cannot be read tells nothing.
@@ -68,27 +74,17 @@ pub(super) fn sessions_before(logs: &Path, today: Timestamp) -> Vec<Loose> {
         let path = run.journal();
         if changed(&path).is_some_and(|at| at >= today) {
             let events = journal::read(&path).unwrap_or_default();
-            found.extend(sessions(&events).filter(|session| session.at >= today));
+            found.extend(priced(&events).filter(|session| session.at >= today));
         }
     }
     found
 }
 
-/// The sessions of a journal. What a verifier cost belongs to the attempts that it judged.
-fn sessions(events: &[RunEvent]) -> impl Iterator<Item = Loose> {
-    let mut held: HashMap<SlotId, Vec<AttemptId>> = HashMap::new();
-    events.iter().filter_map(move |event| {
-        let (slot, usage) = match &event.fact {
-            Fact::SessionEnded { slot, report } => {
-                let attempts = report.held.iter().map(|task| task.attempt.clone());
-                held.insert(*slot, attempts.collect());
-                (slot, report.end.usage)
-            }
-            Fact::Verified { slot, report } => (slot, report.end.usage),
-            _ => return None,
-        };
-        let attempts = held.get(slot).cloned().unwrap_or_default();
-        Some(Loose { at: event.at, micro_usd: usage.cost_micro_usd?, attempts })
+/// The sessions of a journal that have a price. What a verifier cost belongs to the attempts that it judged.
+fn priced(events: &[RunEvent]) -> impl Iterator<Item = Loose> {
+    sessions(events).into_iter().filter_map(|session| {
+        let micro_usd = session.usage.cost_micro_usd?;
+        Some(Loose { at: session.ended_at, micro_usd, attempts: session.attempts })
     })
 }
 

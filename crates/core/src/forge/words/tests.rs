@@ -47,6 +47,7 @@ fn login() -> Words {
             subject: "build: iteration 1 - Add".to_owned(),
         }],
         spent: Total {
+            sessions: 0,
             attempts: 4,
             settled: 2,
             input_tokens: 1_250_000,
