@@ -34,7 +34,7 @@ exits! {
     /// There is nothing to work off.
     NoPlan = 2, "runs: NoPlan, there is no task at all";
     /// Gates stayed red.
-    GatesFailed = 3, "runs: GatesFailed, red gates exceeded the retries";
+    GatesFailed = 3, "runs: GatesFailed, red gates exceeded the retries, or a gate cannot run here";
     /// The agent failed for good.
     AgentFailed = 4, "runs: AgentFailed, the agent is not logged in, has no access, is out of credit or failed too often";
     /// Git failed for good.

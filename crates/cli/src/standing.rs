@@ -342,6 +342,7 @@ fn next(page: &StatusPage, prepared: bool, plan_file: bool) -> Vec<(String, &'st
                     reason,
                     StopReason::Failure
                         | StopReason::GatesFailed
+                        | StopReason::GateUnusable { .. }
                         | StopReason::AgentFailed { .. }
                         | StopReason::Breaker { .. }
                 )

@@ -42,6 +42,7 @@ pub mod records;
 pub mod redact;
 pub mod run;
 pub mod secret_files;
+pub mod shell;
 pub mod stable_hash;
 pub mod task;
 pub mod text;

@@ -141,7 +141,7 @@ async fn attend(
 }
 
 /// Ends when somebody wants us to end.
-async fn told_to_stop() {
+pub(crate) async fn told_to_stop() {
     let told = |kind| async move {
         match signal(kind) {
             Ok(mut told) => {

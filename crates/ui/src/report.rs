@@ -1,8 +1,8 @@
 //! `ralph report`: what sessions cost, as tables for people.
 
+use ralph_core::amounts::count;
 use ralph_core::text::printable_line;
 use ralph_core::view::report::{Report, Row, Total};
-use ralph_core::view::words::count;
 
 use crate::columns::{Cell, table};
 use crate::style::{Look, Meaning};

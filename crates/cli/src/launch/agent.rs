@@ -176,7 +176,7 @@ pub(crate) fn find_program(
     environment.search_path.iter().map(|place| place.join(program)).find(|path| may_run(path))
 }
 
-fn may_run(path: &Path) -> bool {
+pub(super) fn may_run(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(path)
         .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)

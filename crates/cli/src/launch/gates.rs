@@ -1,16 +1,27 @@
 //! The gates that are in force: one answer for the loop and for `ralph doctor`.
 
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_core::agents_md;
 use ralph_core::glob::Patterns;
+use ralph_core::run::Notice;
+use ralph_core::shell::first_program;
 use ralph_engine::project::{Project, read_small_text};
-use ralph_engine::run::{GateRules, GateSpec};
+use ralph_engine::run::{GateRules, GateSpec, GateTrial};
+use ralph_engine::sandbox::Level;
+use ralph_engine::vcs::GitVcs;
 
-use super::GATE_TIMEOUT;
+use super::agent::{self, may_run};
+use super::{GATE_TIMEOUT, boxes};
 use crate::commands::init::found_commands;
 use crate::config::Config;
+use crate::environment::Environment;
 use crate::error::CliError;
+use crate::exit_codes::Exit;
+use crate::wire::Context;
 
 /// A gate, and who says so.
 #[derive(Debug, Clone)]
@@ -21,10 +32,102 @@ pub(crate) struct InForce {
     pub(crate) from: String,
 }
 
+/// What a gate needs and does not find.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// A program that is on no folder of the PATH.
+    Program(String),
+    /// A file, which may still be built.
+    File(String),
+}
+
 impl InForce {
-    pub(super) fn spec(self) -> GateSpec {
+    pub(crate) fn spec(self) -> GateSpec {
         GateSpec { name: self.name, command: self.command, timeout: self.timeout }
     }
+
+    /// What it needs first and would not find, as far as that can be told without running it.
+    pub(crate) fn missing(
+        &self,
+        worktree: &Path,
+        environment: &[(OsString, OsString)],
+    ) -> Option<Missing> {
+        let first = first_program(&self.command)?;
+        let folder = worktree.join(first.folder);
+        if first.word.contains('/') {
+            let missing = !folder.join(first.word).exists();
+            return missing.then(|| Missing::File(first.word.to_owned()));
+        }
+        let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path)?;
+        let found =
+            std::env::split_paths(path).any(|place| may_run(&folder.join(place).join(first.word)));
+        // In the sandbox ralph is there wherever it lies.
+        (!found && first.word != "ralph").then(|| Missing::Program(first.word.to_owned()))
+    }
+}
+
+/// Refuses gates that cannot run, before anything is spent; what there is to warn of.
+pub(super) fn resolve(
+    gates: &[InForce],
+    project: &Project,
+    config: &Config,
+    environment: &Environment,
+) -> Result<Vec<Notice>, CliError> {
+    let inside = match boxes::foreseen(config) {
+        Level::None => agent::gate_environment(environment),
+        _ => agent::boxed_environment(environment, config),
+    };
+    let mut notices = Vec::new();
+    // What prepares a clean checkout is needed as much.
+    let setup = Some(config.text("git.worktree.setup"))
+        .filter(|command| !gates.is_empty() && config.boolean("gates.clean") && !command.is_empty())
+        .map(|command| InForce {
+            name: "setup".to_owned(),
+            command: command.to_owned(),
+            timeout: GATE_TIMEOUT,
+            from: "git.worktree.setup".to_owned(),
+        });
+    for gate in gates.iter().chain(&setup) {
+        let InForce { name, command, from, .. } = gate;
+        match gate.missing(&project.worktree, &inside) {
+            None => {}
+            Some(Missing::Program(program)) => {
+                let text = format!("gate command not found: {program}");
+                return Err(CliError::new(Exit::GatesFailed, text)
+                    .hint(format!("install {program}, or correct gate {name} in {from}: {command}"))
+                    .hint("check all gates: ralph doctor"));
+            }
+            Some(Missing::File(file)) => notices.push(Notice::Other {
+                text: format!("gate {name} runs {file}, which does not exist yet"),
+            }),
+        }
+    }
+    Ok(notices)
+}
+
+/// The gates as `ralph doctor` runs them: by the code, in the sandbox and in the environment of a run.
+pub(crate) fn trial(
+    project: &Project,
+    config: &Config,
+    context: &Context<'_>,
+) -> Result<GateTrial, CliError> {
+    let boxed = boxes::of_run(project, config, &[], context)?;
+    let environment = context.environment;
+    let mut vcs = GitVcs::new(project.clone())?;
+    if let Some(boxes) = boxed.of_git(context) {
+        vcs = vcs.boxed(&boxes)?;
+    }
+    Ok(GateTrial {
+        project: project.clone(),
+        environment: match boxed.sandbox.holds() {
+            true => agent::boxed_environment(environment, config),
+            false => agent::gate_environment(environment),
+        },
+        sandbox: boxed.sandbox,
+        vcs: Arc::new(vcs),
+        rules: rules(project, config)?,
+        secrets: agent::secrets(environment, config),
+    })
 }
 
 /// How the gates judge, as it stands before the run.

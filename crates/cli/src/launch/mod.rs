@@ -68,7 +68,7 @@ pub(crate) use policy::sessions_for_texts;
 pub(crate) use resume::{Interrupted, record as run_record, was_planning};
 use source::Source;
 
-pub(crate) use gates::{InForce, in_force};
+pub(crate) use gates::{InForce, Missing, in_force, trial as gate_trial};
 pub(crate) use source::has_plan_file;
 
 /// Bytes that must be free before a task is claimed.
@@ -300,9 +300,18 @@ fn plan(
             notices.push(notice.clone());
         }
     }
-    if gates.is_empty() && verifier.is_none() && options.mode == Mode::Build {
-        notices.push(Notice::Ungated);
+    if gates.is_empty() && options.mode == Mode::Build {
+        notices.push(match &verifier {
+            None => Notice::Ungated,
+            Some(_) => Notice::Other {
+                text:
+                    "No gates: only the verifier checks the work. Add a [[gate]] to ralph.toml, or \
+                       TEST_COMMAND to AGENTS.md"
+                        .to_owned(),
+            },
+        });
     }
+    notices.extend(gates::resolve(&gates, &at.project, &config, context.environment)?);
     notices.extend(prompt::warnings(&project));
     if options.mode == Mode::Build && style(&policy, &config, preset) == PromptStyle::Peek {
         notices.extend(prompt::missing_skill(&project, agent.profile.name(), context.environment));

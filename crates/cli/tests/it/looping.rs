@@ -13,6 +13,7 @@ mod gates;
 mod git_hooks;
 mod graph;
 mod learning;
+mod missing_gates;
 mod modes;
 #[cfg(target_os = "linux")]
 mod notifying;

@@ -26,6 +26,8 @@ pub enum Port {
     Prompt,
     /// The disk is nearly full.
     Disk,
+    /// A gate that cannot run here, whatever a session does.
+    Gate,
 }
 
 /// How the plan stands, before anything is chosen.

@@ -48,6 +48,11 @@ pub enum StopReason {
     Failure,
     /// Red gates exceeded the retries.
     GatesFailed,
+    /// A gate cannot run here, with or without the work of sessions.
+    GateUnusable {
+        /// Which, and what the shell said.
+        why: String,
+    },
     /// The agent failed for good.
     AgentFailed {
         /// How.
@@ -95,7 +100,7 @@ impl StopReason {
             Self::Budget { .. } => "BudgetReached",
             Self::Blocked { .. } | Self::Asked { .. } => "Blocked",
             Self::Failure => "Failure",
-            Self::GatesFailed => "GatesFailed",
+            Self::GatesFailed | Self::GateUnusable { .. } => "GatesFailed",
             Self::AgentFailed { .. } | Self::Breaker { .. } => "AgentFailed",
             Self::GitFailed { .. } => "GitFailed",
             Self::Idle { .. } => "Idle",
@@ -119,7 +124,7 @@ impl StopReason {
             }
             Self::Error { .. } => 1,
             Self::NoPlan => 2,
-            Self::GatesFailed => 3,
+            Self::GatesFailed | Self::GateUnusable { .. } => 3,
             Self::AgentFailed { .. } | Self::Breaker { .. } => 4,
             Self::GitFailed { .. } => 5,
             Self::Failure => 6,
@@ -147,6 +152,7 @@ impl StopReason {
             Self::Asked { .. } => "Stopped: the agent asks you a question.".to_owned(),
             Self::Failure => "Stopped: the agent said FAILURE.".to_owned(),
             Self::GatesFailed => "Stopped: the gates still fail after every retry.".to_owned(),
+            Self::GateUnusable { why } => format!("Stopped: {}.", why.trim_end_matches('.')),
             Self::AgentFailed { why, .. } => format!("Stopped: {}.", why.trim_end_matches('.')),
             Self::Breaker { errors } => format!("Stopped: {errors} errors in a row."),
             Self::GitFailed { why } => {

@@ -71,6 +71,7 @@ fn by_reason(reason: &StopReason, view: &RunView) -> Vec<String> {
         | StopReason::AgentFailed { class: None, .. }
         | StopReason::Breaker { .. }
         | StopReason::Idle { .. } => vec!["ralph logs".to_owned(), again],
+        StopReason::GateUnusable { .. } => vec!["ralph doctor".to_owned(), again],
         StopReason::GitFailed { .. } => vec!["git status".to_owned(), again],
         StopReason::Budget { budget, .. } => vec![raised(*budget, view)],
         StopReason::Cancelled | StopReason::Limit { .. } | StopReason::Error { .. } => vec![again],

@@ -41,6 +41,7 @@ pub const fn port(port: Port) -> &'static str {
         Port::Git => "git failed",
         Port::Prompt => "the prompt could not be made",
         Port::Disk => "the disk is nearly full",
+        Port::Gate => "a gate cannot run here",
     }
 }
 

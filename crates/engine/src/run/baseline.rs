@@ -33,6 +33,13 @@ pub(super) struct Baseline {
     red: BTreeMap<String, RedBefore>,
 }
 
+impl Baseline {
+    /// The exit code of a gate that was red; 0 for one that was green.
+    pub(super) fn exit_code(&self, gate: &str) -> Option<i32> {
+        self.red.get(gate).map_or(Some(0), |before| before.exit_code)
+    }
+}
+
 impl Crew {
     /// Runs the gates once, before the first session. Only what cannot be done is told: a session without
     /// a baseline is judged as strictly as can be.

@@ -13,7 +13,7 @@ use super::site::Site;
 use crate::agents::{Permissions, PromptBy, SessionSpec, script};
 use crate::ports::Bind;
 use crate::process::{CommandSpec, Ended, Listener, Mark, Stop, Watch, supervise};
-use crate::sandbox::{Guest, Kind, Wrapped, is_fleeting};
+use crate::sandbox::{Guest, Kind, Sandbox, Wrapped, is_fleeting};
 use crate::socket::SessionSocket;
 
 /// How often a box is tried to be made.
@@ -26,56 +26,25 @@ impl Crew {
     pub(super) fn guest(&self, site: &Site, kind: Kind) -> Result<Guest, Failed> {
         let mut guest = Guest::in_worktree(kind, &site.project.worktree);
         if self.setup.sandbox.mounts() {
-            let shown = site.vcs.shown()?;
-            guest.binds.extend(shown.binds);
-            guest.read_only.extend(shown.read_only);
-            guest.environment.extend(shown.environment);
+            guest.show(site.vcs.shown()?);
         }
         Ok(guest)
-    }
-
-    /// Tells people what the network refused: who wonders why something fails should not have to guess.
-    /// Before that it puts right what the program did to the settings of git.
-    pub(super) fn close(&self, boxed: &Wrapped) {
-        for told in boxed.put_right() {
-            self.notice(told);
-        }
-        let refused = boxed.refusals();
-        for why in refused.iter().take(TOLD) {
-            self.notice(format!("the box refused a connection: {why}"));
-        }
-        if refused.len() > TOLD {
-            self.notice(format!("{} more connections were refused", refused.len() - TOLD));
-        }
     }
 
     /// Runs a program of a session or a judge to its end, in the box.
     pub(super) async fn run_boxed(
         &self,
-        (command, guest): (&CommandSpec, &Guest),
-        (watch, mark, stop): (&Watch, &Mark, watch::Receiver<Stop>),
+        program: (&CommandSpec, &Guest),
+        watched: (&Watch, &Mark, watch::Receiver<Stop>),
         listener: &mut dyn Listener,
-        mut raw: Option<&mut (dyn Write + Send)>,
+        raw: Option<&mut (dyn Write + Send)>,
     ) -> Ended {
-        let mut again = TRIES;
-        loop {
-            again -= 1;
-            let boxed = match self.setup.sandbox.wrap(command.clone(), guest) {
-                Ok(boxed) => boxed,
-                Err(error) => {
-                    return Ended::never_ran(format!("the box could not be made: {error}"));
-                }
-            };
-            let written = raw.as_mut().map(|raw| &mut **raw as &mut (dyn Write + Send));
-            let ended = supervise(&boxed.command, watch, mark, listener, written, stop.clone());
-            let ended = boxed.told(ended.await);
-            self.close(&boxed);
-            // Something that was to be hidden may have gone away in the moment when it was.
-            match &ended.end {
-                ProcessEnd::NotStarted { error } if again > 0 && is_fleeting(error) => {}
-                _ => return ended,
-            }
+        let (ended, findings) =
+            run_sandboxed(&self.setup.sandbox, program, watched, listener, raw).await;
+        for text in findings {
+            self.notice(text);
         }
+        ended
     }
 
     /// Where a session finds this program.
@@ -100,6 +69,51 @@ impl Crew {
         match self.setup.sandbox.holds() {
             true => Permissions::BoxedTools(tools),
             false => Permissions::Tools(tools),
+        }
+    }
+}
+
+/// What the network refused, so that nobody has to guess why something fails. Before that it puts right what
+/// the program did to the settings of git.
+fn findings(boxed: &Wrapped) -> Vec<String> {
+    let mut found = boxed.put_right();
+    let refused = boxed.refusals();
+    found.extend(
+        refused.iter().take(TOLD).map(|why| format!("the sandbox refused a connection: {why}")),
+    );
+    if refused.len() > TOLD {
+        found.push(format!("{} more connections were refused", refused.len() - TOLD));
+    }
+    found
+}
+
+/// Runs a program to its end in a sandbox; what came to light about it beside its output.
+pub(super) async fn run_sandboxed(
+    sandbox: &Sandbox,
+    (command, guest): (&CommandSpec, &Guest),
+    (watch, mark, stop): (&Watch, &Mark, watch::Receiver<Stop>),
+    listener: &mut dyn Listener,
+    mut raw: Option<&mut (dyn Write + Send)>,
+) -> (Ended, Vec<String>) {
+    let mut found = Vec::new();
+    let mut again = TRIES;
+    loop {
+        again -= 1;
+        let boxed = match sandbox.wrap(command.clone(), guest) {
+            Ok(boxed) => boxed,
+            Err(error) => {
+                let ended = Ended::never_ran(format!("the box could not be made: {error}"));
+                return (ended, found);
+            }
+        };
+        let written = raw.as_mut().map(|raw| &mut **raw as &mut (dyn Write + Send));
+        let ended = supervise(&boxed.command, watch, mark, listener, written, stop.clone());
+        let ended = boxed.told(ended.await);
+        found.extend(findings(&boxed));
+        // Something that was to be hidden may have gone away in the moment when it was.
+        match &ended.end {
+            ProcessEnd::NotStarted { error } if again > 0 && is_fleeting(error) => {}
+            _ => return (ended, found),
         }
     }
 }

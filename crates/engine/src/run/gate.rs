@@ -1,6 +1,7 @@
 //! One gate: its process, what it prints, and the report about it.
 
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
@@ -9,13 +10,15 @@ use ralph_core::attempt::digest::{self, Digest};
 use ralph_core::records::Verdict;
 use ralph_core::redact::{Kind, Secrets, Stream};
 use ralph_core::run::{GateReport, SlotId};
+use tokio::sync::watch;
 
+use super::boxed::run_sandboxed;
 use super::crew::Crew;
 use super::place::private_file;
 use super::setup::GateSpec;
 use crate::agents::set;
 use crate::process::{CommandSpec, Ended, Heard, Listener, Mark, Stop, Watch};
-use crate::sandbox;
+use crate::sandbox::{self, Guest, Sandbox};
 
 /// How much of a gate's output is looked at: this much of the beginning and of the end.
 const KEPT: usize = 4 << 20;
@@ -33,56 +36,12 @@ pub(super) struct Ran {
     pub(super) whole: bool,
     /// Somebody stopped it: it says nothing.
     pub(super) stopped: bool,
+    /// What it printed, as far as that is looked at.
+    pub(super) text: String,
 }
 
 impl Ran {
-    /// The note and a text below it.
-    pub(super) fn noted(&self, text: &str) -> String {
-        let note = self.note.as_deref().unwrap_or_default();
-        [note, text].join("\n").trim().to_owned()
-    }
-}
-
-impl Crew {
-    /// Runs a gate in `place`; what it prints goes to `log`.
-    pub(super) async fn gate(
-        &self,
-        slot: SlotId,
-        gate: &GateSpec,
-        place: &Path,
-        log: &Path,
-    ) -> Ran {
-        let iteration = self.kit(slot).iteration;
-        let stop = self.kit(slot).stop.subscribe();
-        let wanted = stop.clone();
-        let mut env = self.setup.judge_environment().to_vec();
-        set(&mut env, "RALPH_GATE", &gate.name);
-        let command = CommandSpec {
-            program: "/bin/sh".into(),
-            args: vec!["-c".into(), gate.command.clone().into()],
-            folder: place.to_owned(),
-            env,
-            stdin: vec![],
-        };
-        let watch = Watch {
-            timeout: Some(gate.timeout),
-            silence: None,
-            after_result: None,
-            ..self.setup.watch.clone()
-        };
-        let mark = Mark::new(&self.setup.project.root, u64::from(iteration));
-        let mut output = GateOutput::new(private_file(log).ok(), &self.setup.secrets);
-        let ended = match self.guest(&self.site(slot), sandbox::Kind::Judge) {
-            Ok(mut guest) => {
-                if place != guest.worktree {
-                    guest.writable = vec![place.to_owned()];
-                }
-                let watched = (&watch, &mark, stop);
-                self.run_boxed((&command, &guest), watched, &mut output, None).await
-            }
-            Err(failed) => Ended::never_ran(failed.error),
-        };
-        output.finish();
+    fn of(gate: &GateSpec, ended: &Ended, output: &GateOutput, stopped: bool) -> Self {
         let (verdict, exit_code, note) = judged(&ended.end);
         let text = output.text();
         let digest = match verdict {
@@ -101,10 +60,109 @@ impl Crew {
             digest: String::new(),
         };
         let whole = !output.skipped && ended.cut_lines == 0;
-        let stopped = *wanted.borrow() != Stop::Go && verdict != Verdict::Pass;
-        let mut ran = Ran { report, digest, note, whole, stopped };
+        let stopped = stopped && verdict != Verdict::Pass;
+        let mut ran = Self { report, digest, note, whole, stopped, text };
         if verdict != Verdict::Pass {
             ran.report.digest = ran.noted(&ran.digest.text());
+        }
+        ran
+    }
+
+    /// Whether the shell could not run the command.
+    pub(super) fn not_runnable(&self) -> bool {
+        matches!(self.report.exit_code, Some(126 | 127))
+    }
+
+    /// The note and a text below it.
+    pub(super) fn noted(&self, text: &str) -> String {
+        let note = self.note.as_deref().unwrap_or_default();
+        [note, text].join("\n").trim().to_owned()
+    }
+}
+
+/// A gate that is about to run: the same for the loop and for `ralph doctor`.
+pub(super) struct Judging<'a> {
+    pub(super) gate: &'a GateSpec,
+    pub(super) place: &'a Path,
+    pub(super) environment: &'a [(OsString, OsString)],
+    pub(super) sandbox: &'a Sandbox,
+    pub(super) guest: Guest,
+    pub(super) watch: &'a Watch,
+    pub(super) mark: Mark,
+    pub(super) secrets: &'a Secrets,
+    /// Where what it prints is written.
+    pub(super) log: Option<&'a Path>,
+    pub(super) stop: watch::Receiver<Stop>,
+}
+
+impl Judging<'_> {
+    /// Runs it to its end; what came to light about it beside its output.
+    pub(super) async fn run(mut self) -> (Ran, Vec<String>) {
+        let wanted = self.stop.clone();
+        let mut env = self.environment.to_vec();
+        set(&mut env, "RALPH_GATE", &self.gate.name);
+        let command = CommandSpec {
+            program: "/bin/sh".into(),
+            args: vec!["-c".into(), self.gate.command.clone().into()],
+            folder: self.place.to_owned(),
+            env,
+            stdin: vec![],
+        };
+        let watch = Watch {
+            timeout: Some(self.gate.timeout),
+            silence: None,
+            after_result: None,
+            ..self.watch.clone()
+        };
+        if self.place != self.guest.worktree {
+            self.guest.writable = vec![self.place.to_owned()];
+        }
+        let log = self.log.and_then(|log| private_file(log).ok());
+        let mut output = GateOutput::new(log, self.secrets);
+        let (program, watched) = ((&command, &self.guest), (&watch, &self.mark, self.stop));
+        let (ended, findings) =
+            run_sandboxed(self.sandbox, program, watched, &mut output, None).await;
+        output.finish();
+        let stopped = *wanted.borrow() != Stop::Go;
+        (Ran::of(self.gate, &ended, &output, stopped), findings)
+    }
+}
+
+impl Crew {
+    /// Runs a gate in `place`; what it prints goes to `log`.
+    pub(super) async fn gate(
+        &self,
+        slot: SlotId,
+        gate: &GateSpec,
+        place: &Path,
+        log: &Path,
+    ) -> Ran {
+        let guest = match self.guest(&self.site(slot), sandbox::Kind::Judge) {
+            Ok(guest) => guest,
+            Err(failed) => {
+                let output = GateOutput::new(None, &self.setup.secrets);
+                return Ran::of(gate, &Ended::never_ran(failed.error), &output, false);
+            }
+        };
+        let (iteration, stop) = {
+            let kit = self.kit(slot);
+            (kit.iteration, kit.stop.subscribe())
+        };
+        let judging = Judging {
+            gate,
+            place,
+            environment: self.setup.judge_environment(),
+            sandbox: &self.setup.sandbox,
+            guest,
+            watch: &self.setup.watch,
+            mark: Mark::new(&self.setup.project.root, u64::from(iteration)),
+            secrets: &self.setup.secrets,
+            log: Some(log),
+            stop,
+        };
+        let (ran, findings) = judging.run().await;
+        for text in findings {
+            self.notice(text);
         }
         ran
     }
@@ -115,18 +173,16 @@ fn judged(end: &ProcessEnd) -> (Verdict, Option<i32>, Option<String>) {
     let red = |code, note: String| (Verdict::Fail, code, Some(note));
     match end {
         ProcessEnd::Exited { code: 0 } => (Verdict::Pass, Some(0), None),
-        ProcessEnd::Exited { code: 127 } => {
-            red(Some(127), "the shell does not find the command of this gate".to_owned())
-        }
+        ProcessEnd::Exited { code: 127 } => red(Some(127), "command not found".to_owned()),
         ProcessEnd::Exited { code: 126 } => {
-            red(Some(126), "the shell may not run the command of this gate".to_owned())
+            red(Some(126), "the command cannot be executed".to_owned())
         }
         ProcessEnd::Exited { code } => (Verdict::Fail, Some(*code), None),
         ProcessEnd::Signalled { signal } => {
             red(Some(128 + signal), format!("ended by signal {signal}"))
         }
         ProcessEnd::TimedOut { after_ms } => {
-            red(None, format!("no end after {} s", after_ms / 1000))
+            red(None, format!("timed out after {}s", after_ms / 1000))
         }
         ProcessEnd::NotStarted { error } => red(None, error.clone()),
         ProcessEnd::Silent { .. } | ProcessEnd::Lingered { .. } | ProcessEnd::Stopped => {

@@ -11,7 +11,7 @@ use ralph_core::run::{GateReport, Input, Port, SlotId, VERIFIER};
 use super::crash;
 use super::crew::{Answer, Crew, Failed};
 use super::gate::{Ran, file_name};
-use super::setup::GateSpec;
+use super::setup::{GateRules, GateSpec};
 use crate::ports::{Candidate, Checkout, GitError, RunBase};
 
 /// How many changed files a fact names.
@@ -223,6 +223,7 @@ impl Crew {
         let mut reports = Vec::new();
         for gate in &self.setup.gates {
             let ran = self.run_gate(slot, gate, place).await;
+            self.check_runnable(slot, gate, &ran, candidate).await?;
             let report = self.against_baseline(ran);
             let red = report.verdict != Verdict::Pass;
             reports.push(report);
@@ -264,13 +265,69 @@ impl Crew {
         slot: SlotId,
         checkout: Option<&Checkout>,
     ) -> Option<Ran> {
-        let command = &self.setup.gate_rules.setup;
-        let checkout = checkout.filter(|_| !command.trim().is_empty())?;
         let timeout =
             self.setup.gates.iter().map(|gate| gate.timeout).max().unwrap_or(SETUP_TIMEOUT);
-        let setup = GateSpec { name: SETUP.to_owned(), command: command.clone(), timeout };
+        let (checkout, setup) = checkout.zip(setup_gate(&self.setup.gate_rules, timeout))?;
         let ran = self.run_gate(slot, &setup, checkout.folder()).await;
         (ran.report.verdict != Verdict::Pass).then_some(ran)
+    }
+
+    /// A gate that the shell could not run, before the work as after it, is no verdict about the work: the
+    /// run stops. What cannot be tried on the base is red as any other.
+    async fn check_runnable(
+        self: &Arc<Self>,
+        slot: SlotId,
+        gate: &GateSpec,
+        ran: &Ran,
+        candidate: &Candidate,
+    ) -> Result<(), Failed> {
+        if ran.stopped || !ran.not_runnable() {
+            return Ok(());
+        }
+        let code = ran.report.exit_code;
+        let same = match self.baseline.get().map(|known| known.exit_code(&gate.name)) {
+            Some(before) => before == code,
+            None => self.on_base(slot, gate, candidate).await == code,
+        };
+        if !same {
+            return Ok(());
+        }
+        let printed = ran.text.lines().rev().map(str::trim).find(|line| !line.is_empty());
+        let why = match (ran.note.as_deref(), printed) {
+            (Some(note), Some(printed)) => format!("{note}: {printed}"),
+            (note, printed) => note.or(printed).unwrap_or_default().to_owned(),
+        };
+        let (name, code) = (&gate.name, code.unwrap_or_default());
+        let why = format!(
+            "gate {name} cannot run (exit code {code}, also without the agent's changes): {why}"
+        );
+        Err(Failed::new(Port::Gate, why, true))
+    }
+
+    /// The exit code of a gate in a fresh checkout of the tree that the work began from.
+    async fn on_base(
+        self: &Arc<Self>,
+        slot: SlotId,
+        gate: &GateSpec,
+        candidate: &Candidate,
+    ) -> Option<i32> {
+        let tree = self.site(slot).settled_tree();
+        let base = Candidate { tree, taken: None, leftovers: false, ..candidate.clone() };
+        let made = self.aside_of_tasks(move |crew| {
+            Ok(crew.site(slot).vcs.checkout(&base, &crew.setup.gate_rules.include)?)
+        });
+        let checkout = Some(made.await.ok()?);
+        let folder = checkout.as_ref().map(|made| made.folder().to_owned())?;
+        let code = match self.prepare_checkout(slot, checkout.as_ref()).await {
+            Some(_) => None,
+            None => {
+                let name = format!(".gate-{}.base.log", file_name(&gate.name));
+                let log = self.setup.logs.iteration(self.kit(slot).iteration, &name);
+                self.gate(slot, gate, &folder, &log).await.report.exit_code
+            }
+        };
+        drop_aside(checkout).await;
+        code
     }
 
     /// Runs a gate in `place`, and keeps what it prints with the iteration.
@@ -317,6 +374,12 @@ fn content(path: &Path) -> Option<Vec<u8>> {
         Ok(target) => Some(target.into_os_string().into_encoded_bytes()),
         Err(_) => std::fs::read(path).ok(),
     }
+}
+
+/// The setup command of a checkout as a gate; `None` where there is none.
+pub(super) fn setup_gate(rules: &GateRules, timeout: Duration) -> Option<GateSpec> {
+    let command = rules.setup.clone();
+    (!command.trim().is_empty()).then(|| GateSpec { name: SETUP.to_owned(), command, timeout })
 }
 
 /// Removes a checkout where waiting is allowed.

@@ -20,6 +20,7 @@
 //! | `integrate` | work from a worktree of its own onto the branch of the run |
 //! | `set_up` | what prepares a new worktree, once |
 //! | `gate` | one gate: its process, its output, its report |
+//! | `trial` | a gate outside a run, for `ralph doctor` |
 //! | `baseline` | what the gates said before the first session |
 //! | `protected` | files that sessions should leave alone |
 //! | `settle` | writing down what was decided, in an order that survives a crash |
@@ -65,6 +66,7 @@ pub mod state_file;
 mod status;
 mod store_file;
 mod surroundings;
+mod trial;
 mod verify;
 mod watch;
 mod weakened;
@@ -76,3 +78,4 @@ pub use overhead::Shape;
 pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};
 pub use set_up::{SetUpError, set_up};
 pub use setup::{GateRules, GateSpec, PromptStyle, PublishSetup, Setup, VerifierSetup};
+pub use trial::{GateTrial, GateTried};

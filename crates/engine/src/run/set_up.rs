@@ -55,9 +55,7 @@ pub fn set_up(
         stdin: vec![],
     };
     let mut guest = Guest::in_worktree(Kind::Judge, folder);
-    guest.binds = shown.binds;
-    guest.read_only = shown.read_only;
-    guest.environment = shown.environment;
+    guest.show(shown);
     let failed = |how: String| SetUpError::Failed { how, log: log.to_owned() };
     let boxed = sandbox.wrap(command, &guest);
     let boxed = boxed.map_err(|error| failed(format!("could not be boxed: {error}")))?;

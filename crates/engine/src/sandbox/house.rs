@@ -13,7 +13,7 @@ use super::state::{AgentState, OwnState};
 use super::wire::{Line, Network};
 use super::wrapped::Wrapped;
 use super::{bubblewrap, seatbelt, secrets};
-use crate::ports::{Bind, Jail};
+use crate::ports::{Bind, Jail, Shown};
 use crate::process::CommandSpec;
 use crate::project::Project;
 
@@ -88,6 +88,13 @@ impl Guest {
             read_only: vec![],
             environment: vec![],
         }
+    }
+
+    /// Is shown this, too.
+    pub(crate) fn show(&mut self, shown: Shown) {
+        self.binds.extend(shown.binds);
+        self.read_only.extend(shown.read_only);
+        self.environment.extend(shown.environment);
     }
 }
 

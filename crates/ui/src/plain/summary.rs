@@ -79,6 +79,7 @@ fn verdict(outcome: &Outcome) -> (&'static str, Meaning) {
         | StopReason::Blocked { .. }
         | StopReason::Failure
         | StopReason::GatesFailed
+        | StopReason::GateUnusable { .. }
         | StopReason::AgentFailed { .. }
         | StopReason::Breaker { .. }
         | StopReason::GitFailed { .. }

@@ -1,27 +1,27 @@
-//! The gates that are in force, and whether they are green now.
+//! The gates that are in force, and whether they are green now: run as the loop runs them.
 
 use std::path::Path;
 
 use ralph_core::agents_md;
-use ralph_engine::probe::{self, Ended};
-use ralph_engine::project::Project;
+use ralph_engine::project::{Project, read_small_text};
+use ralph_engine::run::place::WorktreeLock;
+use ralph_engine::run::{GateTrial, GateTried};
+use ralph_engine::vcs::Private;
 
 use super::check::Check;
 use crate::config::Config;
-use crate::environment::Environment;
-use crate::launch::{InForce, in_force};
+use crate::error::CliError;
+use crate::launch::{InForce, Missing, gate_trial, in_force};
+use crate::wire::Context;
 
 /// The gates that judge the work. Where there is none, that is what there is to say.
-pub(super) fn all(project: &Project, config: &Config) -> Vec<Result<InForce, Check>> {
+pub(super) fn all(project: &Project, config: &Config) -> Result<Vec<InForce>, Check> {
     let gates = in_force(project, config);
-    if gates.is_empty() {
-        return vec![Err(none(project))];
-    }
-    gates.into_iter().map(Ok).collect()
+    if gates.is_empty() { Err(none(project)) } else { Ok(gates) }
 }
 
 fn none(project: &Project) -> Check {
-    let text = std::fs::read_to_string(project.worktree.join("AGENTS.md")).unwrap_or_default();
+    let text = read_small_text(&project.worktree.join("AGENTS.md"));
     let says = match agents_md::test_command(&text) {
         Some(_) => "none: the TEST_COMMAND of AGENTS.md is empty, so nothing proves the work",
         None => "none, so nothing proves the work",
@@ -30,34 +30,105 @@ fn none(project: &Project) -> Check {
         .remedy("write the command that proves the work into AGENTS.md, after TEST_COMMAND=")
 }
 
-/// Runs a gate where the loop would. `None` when somebody interrupted it.
-pub(super) fn run(gate: &InForce, project: &Project, environment: &Environment) -> Option<Check> {
-    let ran = probe::run(
-        Path::new("sh"),
-        &["-c", &gate.command],
-        &project.worktree,
-        &environment.all,
-        gate.timeout,
-    );
-    let name = format!("gate {}", gate.name);
-    let took = format!("{:.1}s", ran.took.as_secs_f64());
-    let what = format!("{} ({})", gate.command, gate.from);
-    Some(match ran.end {
-        Ended::Exited(0) => Check::ok(name, format!("green in {took}: {what}")),
-        Ended::Exited(code) => {
-            let check = Check::fail(name, format!("red with exit code {code} in {took}: {what}"));
-            let check = check.output(&ran.output);
-            match code {
-                126 | 127 => check.remedy("the shell cannot run it: install it, or correct it"),
-                _ => check.remedy("make it green first: the loop judges work by it"),
+/// Where gates are run: in the sandbox of a run, while no run is at work.
+pub(super) struct Stand {
+    trial: GateTrial,
+    /// A run that begins meanwhile is refused.
+    _lock: Option<WorktreeLock>,
+    /// The git directory that was made for the gates and goes with them.
+    made: Option<Private>,
+}
+
+impl Stand {
+    /// Ready for gates, or why not.
+    pub(super) fn set_up(
+        project: &Project,
+        config: &Config,
+        context: &Context<'_>,
+    ) -> Result<Self, Check> {
+        let failed = |error: CliError| Check::error("gates", &error);
+        let folder = project.worktree.join(".ralph");
+        if let Some(pid) = WorktreeLock::holder(&folder) {
+            let says = format!("not run: a run is at work here (pid {pid})");
+            return Err(Check::warn("gates", says).remedy("wait for its end: ralph status --watch"));
+        }
+        let trial = gate_trial(project, config, context).map_err(failed)?;
+        if !trial.sandbox.mounts() {
+            return Ok(Self { trial, _lock: None, made: None });
+        }
+        project
+            .check_ours()
+            .and_then(|()| project.exclude_state())
+            .map_err(|e| failed(e.into()))?;
+        let lock = WorktreeLock::take(&folder)
+            .map_err(|error| failed(CliError::failed(error.to_string())))?;
+        let private = Private::of(project).map_err(|error| failed(error.into()))?;
+        let made = Some(private).filter(|private| !private.is_there());
+        Ok(Self { trial, _lock: Some(lock), made })
+    }
+
+    /// Runs a gate where the loop would. `None` when somebody interrupted it.
+    pub(super) fn run(&self, gate: &InForce) -> Option<Check> {
+        let name = format!("gate {}", gate.name);
+        let what = format!("{} ({})", gate.command, gate.from);
+        let worktree: &Path = &self.trial.project.worktree;
+        match gate.missing(worktree, &self.trial.environment) {
+            Some(Missing::Program(program)) => {
+                let says = format!("gate command not found: {program}, for {what}");
+                return Some(
+                    Check::fail(name, says)
+                        .remedy(format!("install {program}, or correct the command")),
+                );
             }
+            Some(Missing::File(_)) | None => {}
         }
-        Ended::TimedOut => Check::fail(name, format!("did not end in {took}: {what}"))
-            .output(&ran.output)
-            .remedy("give it a longer timeout in [[gate]], or make it end by itself"),
-        Ended::Interrupted => return None,
-        Ended::NotStarted(error) => {
-            Check::fail(name, format!("sh cannot be started: {error}")).remedy("install a shell")
+        match self.trial.run(&gate.clone().spec()) {
+            Ok(tried) if tried.interrupted => None,
+            Ok(tried) => Some(self.report(name, &what, &tried)),
+            Err(error) => Some(Check::error(name, &error.into())),
         }
-    })
+    }
+
+    fn report(&self, name: String, what: &str, tried: &GateTried) -> Check {
+        let took = format!("{:.1}s", tried.took.as_secs_f64());
+        let place = if self.trial.rules.clean { ", in a fresh checkout" } else { "" };
+        let level = self.trial.sandbox.level();
+        let where_run = match self.trial.sandbox.holds() {
+            true => format!("in the sandbox ({level}){place}"),
+            false => format!("without a sandbox{place}"),
+        };
+        if tried.green {
+            return Check::ok(name, format!("green in {took} {where_run}: {what}"));
+        }
+        let how = match (tried.exit_code, &tried.note) {
+            (Some(code), Some(note)) => format!("red with exit code {code} ({note})"),
+            (Some(code), None) => format!("red with exit code {code}"),
+            (None, Some(note)) => note.clone(),
+            (None, None) => "red".to_owned(),
+        };
+        let setup = match name.strip_prefix("gate ") == Some(&tried.name) {
+            true => String::new(),
+            false => format!("{} is ", tried.name),
+        };
+        let check = Check::fail(name, format!("{setup}{how} after {took} {where_run}: {what}"))
+            .output(&tried.output);
+        let check = tried.findings.iter().fold(check, Check::remedy);
+        match tried.exit_code {
+            Some(126 | 127) => check.remedy("install what is missing, or correct the command"),
+            None => check.remedy("give it a longer timeout in [[gate]], or make it end by itself"),
+            Some(_) if self.trial.sandbox.holds() => check
+                .remedy("make it green first: the loop judges work by it")
+                .remedy("if it needs a variable of yours, name it in agent.env: gates in the sandbox get no others"),
+            Some(_) => check.remedy("make it green first: the loop judges work by it"),
+        }
+    }
+}
+
+impl Drop for Stand {
+    fn drop(&mut self) {
+        if let Some(private) = &self.made {
+            // What stays is removed by the next run.
+            let _ = private.remove();
+        }
+    }
 }

@@ -25,8 +25,9 @@ use crate::wire::Context;
 ///
 /// Looks at git, the keys that sign, the repository, the settings, the disk, the store, the files that are
 /// ralph's, what dead runs and worktrees left, what `ralph init` installs, the way to the server for pull
-/// requests, the agent with its version and its login, its permissions and the box; then runs the gates, each
-/// within its timeout. Asks no network unless told to. Ends with exit code 1 when a line says fail.
+/// requests, the agent with its version and its login, its permissions and the sandbox; then runs the gates as
+/// the loop does: in the same sandbox, with the same environment, each within its timeout. Asks no network unless
+/// told to. Ends with exit code 1 when a line says fail.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph doctor --fix")]
 pub(crate) struct DoctorArgs {
@@ -79,14 +80,21 @@ pub(crate) fn cmd_doctor(args: &DoctorArgs, context: &mut Context<'_>) -> Done {
     report.add(forge::look(project, &config, report.context, args.online))?;
     report.agents(&config)?;
     report.add(boxed)?;
-    for gate in gates::all(project, &config) {
-        let check = match gate {
-            Ok(gate) => {
-                gates::run(&gate, project, report.context.environment).ok_or_else(interrupted)?
+    let all = match gates::all(project, &config) {
+        Ok(all) => all,
+        Err(check) => {
+            report.add(check)?;
+            return report.end();
+        }
+    };
+    match gates::Stand::set_up(project, &config, report.context) {
+        Ok(stand) => {
+            for gate in &all {
+                let check = stand.run(gate).ok_or_else(interrupted)?;
+                report.add(check)?;
             }
-            Err(check) => check,
-        };
-        report.add(check)?;
+        }
+        Err(check) => report.add(check)?,
     }
     report.end()
 }

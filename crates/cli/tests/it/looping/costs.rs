@@ -102,6 +102,7 @@ fn report_status_summary_and_day_add_up_to_the_journals_for_every_kind_of_sessio
 #[test]
 fn what_a_killed_run_spent_is_in_the_report() {
     let mut env = project(&["a"]);
+    env.leaves_processes("a run is killed");
     env.set("RALPH_TEST_CRASH", "candidate-made");
     let work = costs("0.50", &[write("a.txt", "x\n"), say("<task-done>a</task-done>")]);
     let ran = build(&env, &[&work], &[]);

@@ -190,6 +190,7 @@ impl Draft {
             self.give_slot_up(slot, &current);
             self.stop(match port {
                 Port::Git => StopReason::GitFailed { why: error.to_owned() },
+                Port::Gate => StopReason::GateUnusable { why: error.to_owned() },
                 Port::Store | Port::Prompt | Port::Disk => {
                     StopReason::Error { why: error.to_owned() }
                 }

@@ -144,7 +144,7 @@ impl Private {
     }
 
     /// Removes it: what was in it is in the real repository now.
-    pub(super) fn remove(&self) -> Result<(), GitError> {
+    pub fn remove(&self) -> Result<(), GitError> {
         let turn = self.turn();
         let _held = turn.lock().unwrap_or_else(PoisonError::into_inner);
         let old = self.beside("old");

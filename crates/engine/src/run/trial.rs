@@ -1,0 +1,127 @@
+//! Gates outside a run: `ralph doctor` runs them once, by the code, in the sandbox and in the environment of
+//! the loop. What it says of them is then true for the next run.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ralph_core::records::Verdict;
+use ralph_core::redact::Secrets;
+use tokio::sync::watch;
+
+use super::gate::{Judging, Ran};
+use super::judge::setup_gate;
+use super::setup::{GateRules, GateSpec};
+use crate::ports::{Checkout, GitError, RunBase, Vcs};
+use crate::probe::told_to_stop;
+use crate::process::{Mark, Stop, Watch};
+use crate::project::Project;
+use crate::sandbox::{Guest, Kind, Sandbox};
+
+/// Everything that running a gate takes.
+pub struct GateTrial {
+    /// The repository.
+    pub project: Project,
+    /// The sandbox of a run.
+    pub sandbox: Arc<Sandbox>,
+    /// Version control.
+    pub vcs: Arc<dyn Vcs>,
+    /// What gates find in their environment at this level.
+    pub environment: Vec<(OsString, OsString)>,
+    /// How gates judge.
+    pub rules: GateRules,
+    /// What must not be shown.
+    pub secrets: Secrets,
+}
+
+/// What came of a gate.
+#[derive(Debug)]
+pub struct GateTried {
+    /// Its name, or that of the setup command if that failed.
+    pub name: String,
+    /// It is green.
+    pub green: bool,
+    /// Its exit code, if it ended by itself.
+    pub exit_code: Option<i32>,
+    /// What there is to say beside its output.
+    pub note: Option<String>,
+    /// What it printed, without secrets.
+    pub output: String,
+    /// What the sandbox refused.
+    pub findings: Vec<String>,
+    /// How long it took.
+    pub took: Duration,
+    /// It was stopped because ralph was.
+    pub interrupted: bool,
+}
+
+impl GateTrial {
+    /// Runs a gate where a run would. Nobody else must be at work in the worktree meanwhile.
+    pub fn run(&self, gate: &GateSpec) -> Result<GateTried, GitError> {
+        let checkout = self.checkout()?;
+        let place = checkout.as_ref().map_or(self.project.worktree.as_path(), Checkout::folder);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime
+            .map_err(|source| GitError::File { path: self.project.worktree.clone(), source })?;
+        let prepares = checkout.as_ref().and_then(|_| setup_gate(&self.rules, gate.timeout));
+        let prepared = match prepares {
+            Some(setup) => Some(runtime.block_on(self.attend(&setup, place))?),
+            None => None,
+        };
+        let failed = prepared.filter(|(ran, _)| ran.report.verdict != Verdict::Pass);
+        let (ran, findings) = match failed {
+            Some(failed) => failed,
+            None => runtime.block_on(self.attend(gate, place))?,
+        };
+        Ok(GateTried {
+            name: ran.report.name,
+            green: ran.report.verdict == Verdict::Pass,
+            exit_code: ran.report.exit_code,
+            note: ran.note,
+            output: ran.text,
+            findings,
+            took: Duration::from_millis(ran.report.duration_ms),
+            interrupted: ran.stopped,
+        })
+    }
+
+    /// A fresh checkout of what is in the worktree, where gates get one.
+    fn checkout(&self) -> Result<Option<Checkout>, GitError> {
+        if !self.rules.clean {
+            return Ok(None);
+        }
+        let head = self.vcs.head()?;
+        let base = RunBase { head, ..RunBase::default() };
+        let candidate = self.vcs.candidate(&base)?;
+        self.vcs.checkout(&candidate, &self.rules.include).map(Some)
+    }
+
+    async fn attend(&self, gate: &GateSpec, place: &Path) -> Result<(Ran, Vec<String>), GitError> {
+        let mut guest = Guest::in_worktree(Kind::Judge, &self.project.worktree);
+        if self.sandbox.mounts() {
+            guest.show(self.vcs.shown()?);
+        }
+        let (stop, stopped) = watch::channel(Stop::Go);
+        let told = tokio::spawn(async move {
+            told_to_stop().await;
+            stop.send_replace(Stop::Kill);
+            std::future::pending::<()>().await;
+        });
+        let judging = Judging {
+            gate,
+            place,
+            environment: &self.environment,
+            sandbox: &self.sandbox,
+            guest,
+            watch: &Watch::default(),
+            mark: Mark::new(&self.project.root, 0),
+            secrets: &self.secrets,
+            log: None,
+            stop: stopped,
+        };
+        let ran = judging.run().await;
+        told.abort();
+        Ok(ran)
+    }
+}
