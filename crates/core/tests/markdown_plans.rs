@@ -142,7 +142,7 @@ fn shown(doc: &PlanDoc) -> Vec<String> {
     let line = |(index, item): (usize, &ralph_core::plan::markdown::Item)| {
         let group = doc.group_of(index).map_or("", |group| &group.title);
         let parents = std::iter::successors(item.parent, |parent| doc.items[*parent].parent);
-        let tick = if item.done { "x" } else { "-" };
+        let tick = if item.is_done() { "x" } else { "-" };
         format!("{group}: {}{tick} {}", ">".repeat(parents.count()), item.title)
     };
     doc.items.iter().enumerate().map(line).collect()

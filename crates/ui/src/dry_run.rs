@@ -21,6 +21,8 @@ pub struct DryRun {
     pub total: u64,
     /// The next task and its phase, where the plan has phases.
     pub next: Option<(Option<String>, String)>,
+    /// Why the run would end before its first session.
+    pub stop: Option<String>,
     /// The prompt is the user's own.
     pub custom_prompt: bool,
     /// The agent and its arguments.
@@ -53,14 +55,18 @@ impl DryRun {
         line(format!("Tasks: {}/{} complete", self.done, self.total));
         line(String::new());
         match &self.next {
-            Some((phase, task)) => {
+            Some((phase, task)) if self.stop.is_none() => {
                 line("Next task to execute:".to_owned());
                 if let Some(phase) = phase {
                     line(format!("  Phase: {phase}"));
                 }
                 line(format!("  Task: {task}"));
             }
+            Some(_) => {}
             None => line("No pending tasks found.".to_owned()),
+        }
+        if let Some(stop) = &self.stop {
+            line(format!("Would end at once: {stop}"));
         }
         line(String::new());
         let prompt = if self.custom_prompt { "custom (from config)" } else { "default (embedded)" };
@@ -168,6 +174,7 @@ mod tests {
             done: 3,
             total: 12,
             next: Some((Some("Phase 2: Login".into()), "Add the login form".into())),
+            stop: None,
             custom_prompt: false,
             command: ["claude", "--print", "--system-prompt", "You're a loop"]
                 .map(Into::into)

@@ -72,7 +72,7 @@ pub(crate) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// `[N] [PLAN]`: what is all digits is the number.
-fn sorted_out(given: &[String]) -> Result<(Option<u32>, Option<PathBuf>), CliError> {
+pub(super) fn sorted_out(given: &[String]) -> Result<(Option<u32>, Option<PathBuf>), CliError> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let (numbers, plans): (Vec<&String>, Vec<&String>) =
         given.iter().partition(|text| is_number(text));

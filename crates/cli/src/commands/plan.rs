@@ -1,8 +1,8 @@
-//! `ralph plan`: writes or mends the plan.
+//! `ralph plan`: writes or updates the plan.
 
 use clap::Args;
 
-use super::build::refuse_inside_a_session;
+use super::build::{refuse_inside_a_session, sorted_out};
 use super::flags::{LimitArgs, LoopArgs, SessionArgs, of_limits};
 use crate::error::Done;
 use crate::launch::{self, Mode, RunOptions};
@@ -10,16 +10,20 @@ use crate::wire::Context;
 
 /// Compare the specifications with the code and write the plan
 ///
-/// The agent reads specs/ and the code and keeps the plan that is there, in its format; without one it
-/// writes implementation_plan.md. It ends when the agent says that the plan is complete, when two
+/// The agent reads specs/ and the code and updates the plan that is there, in its format; without one it
+/// writes implementation_plan.md. A file that you name is updated, written, or, if it is a text without
+/// boxes, turned into tasks. Changes outside the plan are not committed: ralph saves and names them. It ends when the agent says that the plan is complete, when two
 /// sessions in a row change nothing, or at the limit of sessions (10). A plan that cannot be read goes
 /// back to the agent with the line. The instructions are PROMPT_plan.md, where there is one.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  ralph plan\n  ralph plan 3 --model opus")]
+#[command(
+    after_help = "Examples:\n  ralph plan\n  ralph plan 3 --model opus\n  ralph plan TODO.md"
+)]
 pub(crate) struct PlanArgs {
-    /// How many sessions may count; 0 is no limit
-    #[arg(value_name = "N")]
-    sessions: Option<u32>,
+    /// Maximum number of sessions (0 = unlimited), and the file to write or to turn into a plan; both may
+    /// be left out
+    #[arg(value_name = "N|FILE", num_args = 0..=2)]
+    given: Vec<String>,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
@@ -27,7 +31,9 @@ pub(crate) struct PlanArgs {
 }
 
 pub(crate) fn cmd_plan(args: &PlanArgs, context: &mut Context<'_>) -> Done {
-    start(false, args.sessions, (&args.limits, &args.session), context)
+    let (sessions, plan) = sorted_out(&args.given)?;
+    let options = RunOptions { plan, ..RunOptions::default() };
+    start(options, sessions, (&args.limits, &args.session), context)
 }
 
 /// `ralph loop plan`: the same, for a plan of branches.
@@ -36,11 +42,12 @@ pub(super) fn of_branches(
     options: &LoopArgs,
     context: &mut Context<'_>,
 ) -> Done {
-    start(true, sessions, (&options.limits, &options.session), context)
+    let wanted = RunOptions { branches: true, ..RunOptions::default() };
+    start(wanted, sessions, (&options.limits, &options.session), context)
 }
 
 fn start(
-    branches: bool,
+    options: RunOptions,
     sessions: Option<u32>,
     (limits, session): (&LimitArgs, &SessionArgs),
     context: &mut Context<'_>,
@@ -48,7 +55,7 @@ fn start(
     refuse_inside_a_session(context)?;
     context.lay(of_limits(sessions, limits, session, "prompts.plan", &context.folder())?);
     let (once, new) = (limits.once, limits.new);
-    let options = RunOptions { mode: Mode::Plan, branches, once, new, ..RunOptions::default() };
+    let options = RunOptions { mode: Mode::Plan, once, new, ..options };
     launch::launch(&options, context)
 }
 

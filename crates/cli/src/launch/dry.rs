@@ -4,10 +4,12 @@ use ralph_core::TaskId;
 use ralph_core::attempt::AttemptContext;
 use ralph_core::attempt::context::AssignedTask;
 use ralph_core::attempt::prompt::{Prompt, pick_prompt, tokens};
-use ralph_core::run::{Picker, StopReason};
+use ralph_core::policy::strategy::{ModelFacts, ModelState, choose};
+use ralph_core::run::exit::{self, View};
+use ralph_core::run::{Picker, RunState, StopReason, Survey};
 use ralph_engine::agents::{Permissions, PromptBy, SessionSpec, Written};
 use ralph_engine::clock;
-use ralph_engine::plan_file::PlanFile;
+use ralph_engine::plan_file::{PlanFile, Preview, ReconcileError};
 use ralph_engine::ports::Store;
 use ralph_engine::run::{IterationRetry, PromptError, PromptFor, Shape};
 use ralph_engine::sandbox::Level;
@@ -24,9 +26,9 @@ pub(super) fn text(
     options: &RunOptions,
     context: &Context<'_>,
     store: &mut dyn Store,
-) -> Result<String, CliError> {
+) -> Result<(String, u8), CliError> {
     let seen = match &plan.plan {
-        Some(file) => in_file(plan, file)?,
+        Some(file) => in_file(plan, file, store)?,
         None => in_store(plan, store)?,
     };
     let (prompt, size, own) = match seen.prompt {
@@ -59,7 +61,7 @@ pub(super) fn text(
         folder: plan.folder(),
         environment: agent::environment(context.environment, &plan.config),
         prompt,
-        model: None,
+        model: model(plan),
         permissions: match boxes::foreseen(&plan.config) {
             Level::None => Permissions::Tools(
                 plan.config.list("agent.allowed_tools").into_iter().map(str::to_owned).collect(),
@@ -71,6 +73,9 @@ pub(super) fn text(
     };
     let command = plan.agent.profile.command(&spec);
     let words = std::iter::once(&command.program).chain(&command.args);
+    let stop = stop(plan, &seen.survey);
+    let strict = plan.config.boolean("loop.strict_exit");
+    let code = stop.as_ref().map_or(0, |stop| stop.code(&seen.survey.counts, strict));
     let page = DryRun {
         source: seen.source,
         max_iterations: plan.policy.max_sessions,
@@ -79,6 +84,7 @@ pub(super) fn text(
         done: seen.done,
         total: seen.total,
         next: seen.next,
+        stop: stop.map(|stop| stop.sentence()),
         custom_prompt: plan.prompting.template.path().is_some(),
         command: words.map(|word| shortened(&word.to_string_lossy())).collect(),
         prompt_tokens: size as u64,
@@ -87,7 +93,7 @@ pub(super) fn text(
         verifier: plan.policy.verify.as_ref().map(ToString::to_string),
         level: boxes::foreseen(&plan.config).to_string(),
     };
-    Ok(page.text())
+    Ok((page.text(), code))
 }
 
 /// What a plan says about the run.
@@ -98,6 +104,8 @@ struct Seen {
     total: u64,
     next: Option<(Option<String>, String)>,
     prompt: Told,
+    /// What the loop would be told first.
+    survey: Survey,
 }
 
 /// What the first session would be told.
@@ -123,6 +131,7 @@ fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<Seen, CliError> {
             Told::Argument(pick_prompt(&peek_text(&peek), &offered, plan.prompting.budget))
         }
     };
+    let survey = Survey { counts, claimable: u32::from(next.is_some()), ..Survey::default() };
     Ok(Seen {
         source: ".ralph/progress.db".to_owned(),
         status: counts.to_string(),
@@ -131,21 +140,25 @@ fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<Seen, CliError> {
         next: next
             .map(|task| (task.parent.map(String::from), format!("{} {}", task.id, task.title))),
         prompt,
+        survey,
     })
 }
 
-fn in_file(plan: &Plan, file: &PlanFile) -> Result<Seen, CliError> {
-    let read = file.read().map_err(|error| plan_error(&error))?;
-    let Some(read) = read else {
-        let missing = StopReason::NoPlan;
+fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<Seen, CliError> {
+    let by_iteration = plan.policy.by_iteration();
+    let found = file.preview(store, by_iteration).map_err(|error| match error {
+        ReconcileError::File(error) => plan_error(&error),
+        ReconcileError::Store(error) => CliError::from(error),
+        ReconcileError::Id(error) => CliError::failed(error.to_string()),
+    })?;
+    // The file was there a moment ago.
+    let Some(Preview { read, survey, next }) = found else {
+        let missing = StopReason::NoPlan { why: None };
         return Err(CliError::new(Exit::NoPlan, missing.sentence()));
     };
     let doc = &read.doc;
-    let parents = doc.parents();
-    let next = (0..parents.len()).find(|index| !doc.items[*index].done && !parents[*index]);
-    let done = doc.items.iter().filter(|item| item.done).count() as u64;
     let group = |index: usize| doc.group_of(index).map(|group| group.title.clone());
-    let prompt = match (plan.policy.by_iteration(), next) {
+    let prompt = match (by_iteration, next) {
         (true, _) => {
             let first = IterationRetry { iteration: 1, ..IterationRetry::default() };
             Told::Whole(plan.prompting.whole(&first).map_err(prompt_error)?)
@@ -175,18 +188,43 @@ fn in_file(plan: &Plan, file: &PlanFile) -> Result<Seen, CliError> {
             Told::Task(prompt.map_err(|error| prompt_error(error.into()))?)
         }
     };
+    let is_text = doc.items.is_empty();
     Ok(Seen {
         source: file.name().to_owned(),
         status: match (doc.status_text(), next) {
             (Some(status), _) => status.lines().next().unwrap_or_default().to_owned(),
+            (None, _) if is_text => "a text without boxes".to_owned(),
             (None, Some(_)) => "in progress".to_owned(),
             (None, None) => "nothing open".to_owned(),
         },
-        done,
-        total: doc.items.len() as u64,
-        next: next.map(|index| (group(index), doc.items[index].title.clone())),
+        done: survey.counts.done,
+        total: survey.counts.total(),
+        next: match is_text {
+            true => Some((None, format!("the whole text of {}", file.name()))),
+            false => next.map(|index| (group(index), doc.items[index].title.clone())),
+        },
         prompt,
+        survey,
     })
+}
+
+/// Why the run would end before its first session: by the rules that the loop asks.
+fn stop(plan: &Plan, survey: &Survey) -> Option<StopReason> {
+    let mut state = RunState::new(plan.policy.clone());
+    state.counts = survey.counts;
+    state.marker.clone_from(&survey.marker);
+    exit::first(
+        exit::BEFORE,
+        View { state: &state, slot: 0, survey: Some(survey), now: clock::now() },
+    )
+}
+
+/// The model of the first session; `None` where the agent chooses.
+fn model(plan: &Plan) -> Option<String> {
+    let policy = &plan.policy;
+    let first = ModelFacts { iteration: 1, ..ModelFacts::default() };
+    let chosen = choose(&policy.strategy, &ModelState::default(), &first);
+    chosen.model.map(|model| policy.tiers.name(&model).to_owned())
 }
 
 fn own_words(plan: &Plan, shape: Shape, prompt: &str) -> Result<usize, CliError> {

@@ -254,8 +254,9 @@ pub(crate) fn rehearse(options: &RunOptions, context: &mut Context<'_>) -> Done 
     let project = context.project()?;
     let at = Place { home: project.clone(), project, lane: None };
     let plan = plan(options, &at, context, store.as_mut())?;
-    let text = dry::text(&plan, options, context, store.as_mut())?;
-    Ok(context.out.data(text)?)
+    let (text, code) = dry::text(&plan, options, context, store.as_mut())?;
+    context.out.data(text)?;
+    if code == 0 { Ok(()) } else { Err(CliError::told(code)) }
 }
 
 fn plan(
@@ -272,6 +273,7 @@ fn plan(
     };
     source::check_jobs(options, &config, preset)?;
     let scope = scope(&options.target, store)?;
+    let found = source::refuse_nothing(options, (preset, plan.as_ref()), &scope, &project, store)?;
     let of_lane = match at.lane {
         Some(_) => resume::of_lane(options, &project, context)?,
         None => None,
@@ -312,6 +314,7 @@ fn plan(
         });
     }
     notices.extend(gates::resolve(&gates, &at.project, &config, context.environment)?);
+    notices.extend(found);
     notices.extend(prompt::warnings(&project));
     if options.mode == Mode::Build && style(&policy, &config, preset) == PromptStyle::Peek {
         notices.extend(prompt::missing_skill(&project, agent.profile.name(), context.environment));

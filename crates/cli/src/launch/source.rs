@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::plan::markdown::Kind;
-use ralph_core::run::StopReason;
+use ralph_core::run::{Notice, StopReason};
 use ralph_core::task::Task;
-use ralph_engine::plan_file::{PlanFile, PlanFileError};
-use ralph_engine::ports::{Filter, Store};
+use ralph_engine::plan_file::{PlanFile, PlanFileError, has_no_tasks, why_no_tasks};
+use ralph_engine::ports::{Filter, Scope, Store};
 use ralph_engine::project::Project;
 
 use super::{Mode, RunOptions, Target};
@@ -20,6 +20,9 @@ const PROGRESS: &str = "progress.md";
 const CHECKLISTS: [&str; 2] = ["implementation_plan.md", "IMPLEMENTATION_PLAN.md"];
 /// Where a plan of branches is looked for; the first is what `ralph loop plan` writes.
 const BRANCHES: [&str; 2] = ["IMPLEMENTATION_PLAN.md", "implementation_plan.md"];
+
+/// Where other tools keep plans. They are only suggested: nobody has asked ralph to change them.
+const USUAL: [&str; 5] = ["PLAN.md", "TODO.md", "fix_plan.md", "tasks.md", ".ralph/fix_plan.md"];
 
 /// A preset and the file that it works off.
 pub(super) struct Source {
@@ -38,7 +41,7 @@ pub(super) fn choose(
     match &options.mode {
         Mode::Build => build(options, config, project, folder, store),
         Mode::Plan => {
-            let plan = plan_to_write(project, options.branches)?;
+            let plan = plan_to_write(options, project, folder)?;
             Ok(Source { preset: named("checklist")?, plan: Some(plan) })
         }
         Mode::Prompt(_) | Mode::Feature(_) => {
@@ -177,7 +180,7 @@ fn refuse_tasks_of_a_lost_file(project: &Project, store: &mut dyn Store) -> Resu
         Some(task) if open.iter().all(of_file) => {
             let file = task.reference.as_deref().unwrap_or_default();
             let file = file.split('#').next().unwrap_or(file);
-            let missing = CliError::new(Exit::NoPlan, StopReason::NoPlan.sentence());
+            let missing = CliError::new(Exit::NoPlan, StopReason::NoPlan { why: None }.sentence());
             let missing = match project.worktree.join(file).exists() {
                 true => missing.hint(format!("go on with the plan: ralph build {file}")),
                 false => missing.hint(format!("the plan was in {file}, which is gone")),
@@ -193,16 +196,18 @@ fn of_kind(preset: &'static Preset, plan: Option<PlanFile>) -> Result<Source, Cl
     let Some(found) = plan else { return Ok(Source { preset, plan: None }) };
     let kind = found.kind().as_str();
     if preset.source == kind {
-        // A plan that cannot be read is said before anything is begun.
-        found.read().map_err(|error| plan_error(&error))?;
         return Ok(Source { preset, plan: Some(found) });
     }
     if preset.source == "store" {
         return Err(CliError::usage(format!(
-            "the preset {} works off the store, not a file",
+            "the preset {} works on the task database, not on a file",
             preset.name
         ))
-        .hint(format!("bring the file in first: ralph import {}", found.name())));
+        .hint(format!("bring the file in first: ralph import {}", found.name()))
+        .hint(format!(
+            "or work on the file itself: ralph build {} --preset {kind}",
+            found.name()
+        )));
     }
     Err(CliError::failed(format!(
         "Build failed: {} is a {kind} plan, and the preset {} needs a {} plan",
@@ -219,8 +224,9 @@ fn given(project: &Project, folder: &Path, path: &Path) -> Result<PlanFile, CliE
     let inside = inside(project, &path)?;
     match PlanFile::find(&project.worktree, &inside) {
         Ok(Some(plan)) => Ok(plan),
-        Ok(None) => Err(CliError::new(Exit::NoPlan, StopReason::NoPlan.sentence())
-            .hint(format!("there is no file {}", path.display()))),
+        Ok(None) => Err(CliError::new(Exit::NoPlan, StopReason::NoPlan { why: None }.sentence())
+            .hint(format!("there is no file {}", path.display()))
+            .hint(format!("have it written: ralph plan {}", inside.display()))),
         Err(error) => Err(plan_error(&error)),
     }
 }
@@ -278,10 +284,20 @@ pub(crate) fn has_plan_file(project: &Project) -> bool {
     found(project).is_ok_and(|plan| plan.is_some())
 }
 
-/// The plan that `ralph plan` keeps: the one that is there, or else a new checklist. `ralph loop plan` keeps
+/// The plan that `ralph plan` keeps: the one that is named or there, or else a new checklist. `ralph loop plan` keeps
 /// a plan of branches.
-fn plan_to_write(project: &Project, of_branches: bool) -> Result<PlanFile, CliError> {
-    if of_branches {
+fn plan_to_write(
+    options: &RunOptions,
+    project: &Project,
+    folder: &Path,
+) -> Result<PlanFile, CliError> {
+    if let Some(path) = &options.plan {
+        let inside = inside(project, &folder.join(path))?;
+        let found = PlanFile::find(&project.worktree, &inside).map_err(|e| plan_error(&e))?;
+        let new = || PlanFile::new(&project.worktree, &inside, Kind::Checklist);
+        return Ok(found.unwrap_or_else(new));
+    }
+    if options.branches {
         return branches(project);
     }
     let found = found(project)?;
@@ -289,11 +305,98 @@ fn plan_to_write(project: &Project, of_branches: bool) -> Result<PlanFile, CliEr
     Ok(found.unwrap_or_else(new))
 }
 
-/// There is nothing to work off.
-pub(super) fn no_plan(plan: &PlanFile) -> CliError {
-    CliError::new(Exit::NoPlan, StopReason::NoPlan.sentence())
-        .hint(format!("{} has no `## Branch:` section with a task", plan.name()))
-        .hint("have one written: ralph loop plan")
+/// Refuses a run that would find nothing to work on: what there is instead, and what to type.
+pub(super) fn refuse_nothing(
+    options: &RunOptions,
+    (preset, plan): (&Preset, Option<&PlanFile>),
+    scope: &Scope,
+    project: &Project,
+    store: &mut dyn Store,
+) -> Result<Vec<Notice>, CliError> {
+    if options.mode != Mode::Build {
+        return Ok(vec![]);
+    }
+    if let Some(plan) = plan {
+        return refuse_empty_file(plan, project);
+    }
+    if store.counts(scope)?.total() > 0 {
+        return Ok(vec![]);
+    }
+    let no_plan = |text: String| CliError::new(Exit::NoPlan, text);
+    let file = found(project).ok().flatten();
+    match (&options.target, file) {
+        (Target::Feature(name), _) => Err(no_plan(format!("feature {name} has no tasks yet"))
+            .hint(format!("turn its plan into tasks: ralph feature build {name}"))),
+        (_, Some(file)) => {
+            let (name, kind) = (file.name(), file.kind().as_str());
+            let text = format!(
+                "the preset {} works on the task database, which has no tasks; the plan is in {name}",
+                preset.name
+            );
+            match preset.name {
+                // With nothing to pick, such a run ends well.
+                "pick" => Ok(vec![Notice::Other { text: format!("{text}: ralph import {name}") }]),
+                _ => Err(no_plan(text)
+                    .hint(format!("bring its tasks in: ralph import {name}"))
+                    .hint(format!("or work on the file itself: ralph build --preset {kind}"))),
+            }
+        }
+        (_, None) if preset.name == "pick" => Ok(vec![]),
+        (_, None) => Err(none_found(project)),
+    }
+}
+
+/// Refuses a file without tasks, with the reason; a text without boxes is announced.
+fn refuse_empty_file(plan: &PlanFile, project: &Project) -> Result<Vec<Notice>, CliError> {
+    let read = plan.read().map_err(|error| plan_error(&error))?;
+    let Some(read) = read else { return Err(none_found(project)) };
+    let name = plan.name();
+    if has_no_tasks(&read.text, &read.doc) {
+        let why = why_no_tasks(name, &read.text, &read.doc);
+        let text = StopReason::NoPlan { why: Some(why) }.sentence();
+        return Err(CliError::new(Exit::NoPlan, text).hint(match plan.kind() {
+            Kind::Branches => "have it written: ralph loop plan".to_owned(),
+            Kind::Progress | Kind::Checklist => format!("have it written: ralph plan {name}"),
+        }));
+    }
+    let is_text = plan.kind() == Kind::Checklist && read.doc.items.is_empty();
+    let text = format!(
+        "{name} has no boxes, so every session gets the whole text and the agent says when it is done; \
+         to have it turned into tasks first: ralph plan {name}"
+    );
+    Ok(is_text.then_some(Notice::Other { text }).into_iter().collect())
+}
+
+/// There is no plan under the names that ralph knows. Files that look like one are named.
+fn none_found(project: &Project) -> CliError {
+    let plans = USUAL.iter().filter_map(|name| {
+        let plan = PlanFile::find(&project.worktree, Path::new(name)).ok().flatten()?;
+        let read = plan.read().ok().flatten()?;
+        (!has_no_tasks(&read.text, &read.doc)).then_some(*name)
+    });
+    let plans: Vec<&str> = plans.collect();
+    let Some(first) = plans.first() else {
+        return CliError::new(Exit::NoPlan, StopReason::NoPlan { why: None }.sentence());
+    };
+    let text = format!(
+        "there is no {} or {PROGRESS}, and ralph works on {first} only when you name it",
+        CHECKLISTS[0]
+    );
+    let error = CliError::new(Exit::NoPlan, text);
+    plans.iter().fold(error, |error, name| error.hint(format!("to work on it: ralph build {name}")))
+}
+
+/// A plan of branches without a branch to work on.
+pub(super) fn no_plan(plan: &PlanFile, project: &Project) -> CliError {
+    match plan.read() {
+        Ok(Some(read)) => {
+            let why = why_no_tasks(plan.name(), &read.text, &read.doc);
+            CliError::new(Exit::NoPlan, StopReason::NoPlan { why: Some(why) }.sentence())
+                .hint("have one written: ralph loop plan")
+        }
+        Ok(None) => none_found(project).hint("have one written: ralph loop plan"),
+        Err(error) => plan_error(&error),
+    }
 }
 
 fn named(name: &str) -> Result<&'static Preset, CliError> {
@@ -308,9 +411,16 @@ pub(super) fn plan_error(error: &PlanFileError) -> CliError {
     let failed = CliError::failed(format!("Build failed: {error}"));
     match error {
         PlanFileError::Broken { excerpt, .. } if !excerpt.is_empty() => {
-            failed.excerpt(format!("  {excerpt}")).hint("mend that line; nothing was changed")
+            failed.excerpt(format!("  {excerpt}")).hint("fix that line; nothing was changed")
         }
         PlanFileError::NotAFile { .. } => failed.hint("name the plan file: ralph build PLAN.md"),
+        PlanFileError::Linked { target, .. } => failed
+            .with_exit(Exit::NoPlan)
+            .hint(format!(
+                "name the file itself, if it is in this repository: {}",
+                target.display()
+            ))
+            .hint("or put a copy of it in place of the link"),
         _ => failed,
     }
 }

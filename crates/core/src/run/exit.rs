@@ -69,7 +69,8 @@ fn cancelled(view: View<'_>) -> Option<StopReason> {
 }
 
 fn no_plan(view: View<'_>) -> Option<StopReason> {
-    view.survey?.absent.then_some(StopReason::NoPlan)
+    let survey = view.survey?;
+    survey.absent.then(|| StopReason::NoPlan { why: survey.absent_why.clone() })
 }
 
 fn complete(view: View<'_>) -> Option<StopReason> {
@@ -96,8 +97,15 @@ fn complete(view: View<'_>) -> Option<StopReason> {
     }
     // A claim that the plan is done is checked against the plan, where claims are to be confirmed.
     let agrees = policy.claims == Claims::Trust || counts.unresolved() == 0;
-    let text = view.state.marker.clone().filter(|_| agrees)?;
-    policy.ends_when(EndsWhen::Marker).then_some(StopReason::Marker { text })
+    let text =
+        view.state.marker.clone().filter(|_| agrees && policy.ends_when(EndsWhen::Marker))?;
+    // Nobody but the user says that a task is done which waits for the user.
+    if counts.waiting > 0 {
+        let names = view.survey.map(|survey| survey.needs_you.as_slice()).unwrap_or_default();
+        let why = format!("the agent said {text}, and {} {}", counts.waiting, waiting_words(names));
+        return Some(StopReason::Blocked { why });
+    }
+    Some(StopReason::Marker { text })
 }
 
 fn asked(view: View<'_>) -> Option<StopReason> {
@@ -140,12 +148,26 @@ fn blocked(view: View<'_>) -> Option<StopReason> {
             parts.push(format!("{n} {text}"));
         }
     };
-    part(counts.waiting, "waiting for you (ralph answer, ralph retry ID)");
+    part(counts.waiting, &waiting_words(&survey.needs_you));
     part(survey.foreign, "claimed by others");
     part(counts.blocked, "blocked by unfinished or failed tasks");
     part(counts.open, "open below a failed task, or with unfinished parts (ralph task tree)");
     let why = format!("nothing is ready, and tasks remain: {}", parts.join(", "));
     Some(StopReason::Blocked { why })
+}
+
+/// What is said of tasks that wait for the user: their names, as far as they are known.
+fn waiting_words(names: &[String]) -> String {
+    const MOST: usize = 5;
+    if names.is_empty() {
+        return "waiting for you (ralph answer, ralph retry ID)".to_owned();
+    }
+    let more = names.len().saturating_sub(MOST);
+    let mut words = names.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        words.push_str(&format!(" and {more} more"));
+    }
+    format!("waiting for you: {words}")
 }
 
 fn failure(view: View<'_>) -> Option<StopReason> {
@@ -219,6 +241,30 @@ mod tests {
                 "limit"
             ]
         );
+    }
+
+    /// A plan in which a task waits for the user is never complete, whatever the agent says.
+    #[test]
+    fn a_promise_does_not_complete_a_plan_with_a_waiting_task() {
+        let policy = Policy {
+            unit: Unit::Iteration,
+            picker: Picker::Agent,
+            claims: Claims::Trust,
+            ends: vec![EndsWhen::Marker],
+            ..Policy::default()
+        };
+        let mut state = RunState::new(policy);
+        state.marker = Some("COMPLETE".to_owned());
+        let at = |counts| {
+            let survey =
+                Survey { counts, needs_you: vec!["\"pay\"".to_owned()], ..Survey::default() };
+            let now = Timestamp::from_millis(0);
+            complete(View { state: &state, slot: 0, survey: Some(&survey), now })
+        };
+        let open = Counts { done: 1, open: 1, ..Counts::default() };
+        assert!(matches!(at(open), Some(StopReason::Marker { .. })));
+        let waiting = at(Counts { waiting: 1, ..open });
+        assert!(matches!(waiting, Some(StopReason::Blocked { why }) if why.contains("\"pay\"")));
     }
 
     /// An agent that picks from a plan file is started as long as the file has work, and not for tasks that

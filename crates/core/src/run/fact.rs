@@ -134,6 +134,9 @@ pub struct About {
     /// The specification it comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
+    /// The title is that of the first of so many open tasks: the agent may work on another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open: Option<u64>,
 }
 
 /// What an agent asked for about a task.

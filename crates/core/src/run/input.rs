@@ -45,6 +45,10 @@ pub struct Survey {
     pub taken_back: Vec<TaskId>,
     /// There is no plan: no file, or nothing in it to work on.
     pub absent: bool,
+    /// Which file is there all the same, and why it is no plan.
+    pub absent_why: Option<String>,
+    /// The tasks of a plan file that wait for the user, each in words.
+    pub needs_you: Vec<String>,
     /// The plan itself says that it is done, in these words.
     pub marker: Option<String>,
     /// Millionths of a dollar that were spent today, by all runs; 0 where no budget asks.

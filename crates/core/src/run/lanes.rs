@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use crate::branch::{BranchError, BranchName, check_together};
 use crate::glob;
-use crate::plan::markdown::{Group, PlanDoc};
+use crate::plan::markdown::{Group, PlanDoc, Standing};
 
 /// A branch section of a plan, as far as the order of lanes needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,9 +67,13 @@ pub enum SectionError {
 /// The sections of a plan that have a task, checked against each other, and the names of those that have
 /// none.
 pub fn sections(doc: &PlanDoc) -> Result<(Vec<Section>, Vec<String>), SectionError> {
+    let standings = doc.standings();
     let tally = |group: usize| {
-        let own = || doc.items.iter().filter(|item| item.group == Some(group));
-        (own().count(), own().filter(|item| item.done).count())
+        let own = |wanted: fn(&Standing) -> bool| {
+            let items = doc.items.iter().zip(&standings);
+            items.filter(|(item, found)| item.group == Some(group) && wanted(found)).count()
+        };
+        (own(|found| *found != Standing::Dropped), own(|found| *found == Standing::Done))
     };
     let mut empty = Vec::new();
     let mut kept: Vec<(&Group, BranchName, usize, usize)> = Vec::new();

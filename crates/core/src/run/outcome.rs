@@ -16,7 +16,11 @@ pub enum StopReason {
     /// A person said so.
     Cancelled,
     /// There is nothing to do and never was.
-    NoPlan,
+    NoPlan {
+        /// Which file is there and why it cannot be worked on; `None` when there is no plan at all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
     /// Every task in scope is done or failed.
     Complete,
     /// The agent or the plan said that the plan is done.
@@ -95,7 +99,7 @@ impl StopReason {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Cancelled => "Cancelled",
-            Self::NoPlan => "NoPlan",
+            Self::NoPlan { .. } => "NoPlan",
             Self::Complete | Self::Marker { .. } | Self::Session => "Complete",
             Self::Budget { .. } => "BudgetReached",
             Self::Blocked { .. } | Self::Asked { .. } => "Blocked",
@@ -123,7 +127,7 @@ impl StopReason {
                 }
             }
             Self::Error { .. } => 1,
-            Self::NoPlan => 2,
+            Self::NoPlan { .. } => 2,
             Self::GatesFailed | Self::GateUnusable { .. } => 3,
             Self::AgentFailed { .. } | Self::Breaker { .. } => 4,
             Self::GitFailed { .. } => 5,
@@ -143,7 +147,10 @@ impl StopReason {
     pub fn sentence(&self) -> String {
         match self {
             Self::Cancelled => "Stopped: cancelled.".to_owned(),
-            Self::NoPlan => "Implementation plan not found. Run 'ralph plan' first.".to_owned(),
+            Self::NoPlan { why: Some(why) } => format!("No plan: {why}."),
+            Self::NoPlan { why: None } => {
+                "Implementation plan not found. Run 'ralph plan' first.".to_owned()
+            }
             Self::Complete => "Finished: every task is done or has failed.".to_owned(),
             Self::Marker { text } => format!("Finished: the plan is declared done ({text})."),
             Self::Session => "Finished: the session succeeded.".to_owned(),

@@ -58,7 +58,7 @@ fn by_reason(reason: &StopReason, view: &RunView) -> Vec<String> {
         StopReason::Complete | StopReason::Session => vec![],
         StopReason::Marker { .. } if open == 0 => vec![],
         StopReason::Marker { .. } => vec!["ralph task list".to_owned()],
-        StopReason::NoPlan => {
+        StopReason::NoPlan { .. } => {
             vec!["ralph plan".to_owned(), "ralph task add \"What to do\"".to_owned()]
         }
         StopReason::Asked { .. } => {

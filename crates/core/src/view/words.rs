@@ -177,6 +177,9 @@ pub fn control(control: &Control) -> (&'static str, String) {
 pub fn subject(task: Option<&TaskBrief>, about: Option<&About>, offered: u32) -> String {
     match (task, about) {
         (Some(task), _) => task.title.clone(),
+        (None, Some(About { title, open: Some(open @ 2..), .. })) => {
+            format!("the agent picks from {}, first: {title}", count(*open, "open task"))
+        }
         (None, Some(about)) => about.title.clone(),
         (None, None) => format!("the agent picks from {}", count(u64::from(offered), "task")),
     }

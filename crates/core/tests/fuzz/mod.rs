@@ -112,7 +112,7 @@ pub(crate) fn round(random: &mut Random) {
         let Ok(doc) = read(kind, &text) else { continue };
         for (index, item) in doc.items.iter().enumerate() {
             assert!(item.span.end <= text.len() && !item.title.trim().is_empty(), "{text:?}");
-            let edit = doc.set_done(index, !item.done).unwrap_or_else(|| panic!("{text:?}"));
+            let edit = doc.set_done(index, !item.is_done()).unwrap_or_else(|| panic!("{text:?}"));
             let edits = [edit];
             let ticked = apply(&text, &edits).unwrap_or_else(|e| panic!("{e}: {text:?}"));
             let back = inverse(&text, &edits).and_then(|back| apply(&ticked, &back));
@@ -121,9 +121,10 @@ pub(crate) fn round(random: &mut Random) {
             assert_eq!(after.items.len(), doc.items.len(), "{text:?}");
             for (other, (before, after)) in doc.items.iter().zip(&after.items).enumerate() {
                 assert_eq!(before.title, after.title, "{text:?}");
-                assert_eq!(before.done != after.done, other == index, "{text:?}");
+                assert_eq!(before.is_done() != after.is_done(), other == index, "{text:?}");
             }
-            if item.label.is_none() {
+            let odd = doc.warnings.iter().any(|warning| warning.line == item.line);
+            if item.label.is_none() && !odd {
                 assert_eq!(ticked.len(), text.len());
                 let differing = text.bytes().zip(ticked.bytes()).filter(|(a, b)| a != b).count();
                 assert_eq!(differing, 1, "{text:?}");
@@ -135,7 +136,7 @@ pub(crate) fn round(random: &mut Random) {
             title: item.title.clone(),
             body: item.body.clone(),
             group: doc.group_of(index).map(|group| group.title.clone()),
-            done: item.done,
+            done: item.is_done(),
         });
         let known: Vec<Known> = known.collect();
         assert!(identify(&known, &doc).gone.is_empty(), "{text:?}");
@@ -170,7 +171,7 @@ fn progress(random: &mut Random, text: &str, is_progress: bool) {
         assert_eq!(now, titles, "{text:?} became {after:?}");
     }
     if let Some(asked) = printed(&doc, text, &mutated(random)) {
-        assert!(asked.ticked.iter().all(|item| !doc.items[*item].done), "{text:?}");
+        assert!(asked.ticked.iter().all(|item| !doc.items[*item].is_done()), "{text:?}");
     }
     if is_progress && let Some(asked) = printed(&doc, text, text) {
         assert!(asked.ticked.is_empty(), "{text:?}");

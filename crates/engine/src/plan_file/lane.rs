@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ralph_core::plan::markdown::{self, Edit, Item, PlanDoc, apply, identify};
+use ralph_core::plan::markdown::{self, Edit, Item, Mark, PlanDoc, apply, identify};
 
 use super::memory::Snapshot;
 use super::reconcile::applied;
@@ -64,7 +64,14 @@ impl PlanFile {
     /// Makes the copy say what the plan says.
     pub fn show_copy(&self, text: &str) -> Result<(), PlanFileError> {
         let Some(lane) = &self.lane else { return Ok(()) };
-        if std::fs::read_to_string(&lane.copy).is_ok_and(|there| there == text) {
+        let copy = Self { path: lane.copy.clone(), ..self.clone() };
+        // The copy is ralph's own: a link that a session made of it goes.
+        if let Err(PlanFileError::Linked { .. }) = copy.refuse_links() {
+            let gone = std::fs::remove_file(&lane.copy);
+            gone.map_err(|source| PlanFileError::Unwritable { path: lane.copy.clone(), source })?;
+            copy.refuse_links()?;
+        }
+        if copy.bytes()?.is_some_and(|there| there == text.as_bytes()) {
             return Ok(());
         }
         write_atomically(&lane.copy, text)
@@ -83,7 +90,7 @@ impl PlanFile {
             let doc = markdown::read(self.kind, text).ok()?;
             let other = |(at, item): (usize, &Item)| {
                 let group = doc.group_of(at).filter(|group| group.title != lane.branch)?;
-                Some((group.title.clone(), item.title.clone(), item.body.clone(), item.done))
+                Some((group.title.clone(), item.title.clone(), item.body.clone(), item.mark))
             };
             Some(doc.items.iter().enumerate().filter_map(other).collect::<Vec<_>>())
         };
@@ -105,7 +112,7 @@ impl PlanFile {
         let is_new = |at: usize| places.get(at).is_some_and(Option::is_none);
         let ticks: Vec<Edit> = (0..copy.doc.items.len())
             .filter(|at| is_new(*at))
-            .filter_map(|at| copy.doc.set_done(at, false))
+            .filter_map(|at| copy.doc.set_mark(at, Mark::Open))
             .collect();
         let Ok(text) = apply(&copy.text, &ticks) else { return Ok(read) };
         let mut read = read;

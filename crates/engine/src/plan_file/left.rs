@@ -1,16 +1,17 @@
 //! Tasks that left the plan while a session ran.
 //!
-//! An agent may have taken them out so that the plan looks done, or a person because they are not wanted
-//! any more: the file does not tell. So the file stays as it is, and where claims are confirmed such a task
-//! waits in the store for a person: `ralph task delete` agrees, `ralph task reset` puts its lines back.
+//! The agent may have taken them out so that the plan looks done, or you because they are not wanted any
+//! more: the file does not tell. So the file stays as it is, and the task waits in the store:
+//! `ralph task delete` agrees, `ralph task reset` puts its lines back.
 
 use std::collections::HashMap;
 
-use ralph_core::plan::markdown::{Edit, Known, PlanDoc, identify};
+use ralph_core::plan::markdown::{Edit, Known, PlanDoc, Standing, identify};
 use ralph_core::task::{Actor, Status, Task};
 use ralph_core::{TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::marks::{self, hold_one};
 use super::memory::Snapshot;
 use super::reconcile::applied;
 use super::replace::Replaced;
@@ -29,11 +30,9 @@ pub struct Left {
 impl Snapshot {
     /// The open items without parts that are not in this plan any more.
     pub(super) fn missing_from(&self, doc: &PlanDoc) -> Vec<Left> {
-        let parents = self.doc.parents();
+        let (parents, standings) = (self.doc.parents(), self.doc.standings());
         let gone = identify(&self.known(), doc).gone;
-        let open = gone
-            .into_iter()
-            .filter(|at| self.doc.items.get(*at).is_some_and(|item| !item.done) && !parents[*at]);
+        let open = gone.into_iter().filter(|at| standings[*at] == Standing::Open && !parents[*at]);
         open.filter_map(|at| {
             let lines = self.text.get(self.doc.items[at].span.clone())?.trim_end().to_owned();
             Some(Left { id: self.ids[at].clone(), lines })
@@ -72,14 +71,8 @@ pub(super) fn hold(
 ) -> Result<Vec<Left>, StoreError> {
     let mut held = Vec::new();
     for left in left {
-        let reason = reason(&left.id, when);
-        match store.hold(&left.id, by, now) {
-            Ok(()) => {
-                store.note(&left.id, &reason, by, now)?;
-                held.push(left);
-            }
-            Err(StoreError::Refused(_)) => {}
-            Err(error) => return Err(error),
+        if hold_one(store, &left.id, &reason(&left.id, when), by, now)? {
+            held.push(left);
         }
     }
     Ok(held)
@@ -115,6 +108,27 @@ impl PlanFile {
         });
         let told = told.collect();
         Ok((held, told))
+    }
+
+    /// The session is over: open tasks that it marked as dropped or waiting wait from now on. In sentences
+    /// which.
+    pub fn hold_marked(
+        &self,
+        start: &Snapshot,
+        marked: &[TaskId],
+        store: &mut dyn Store,
+        (iteration, by, now): (u32, &Actor, Timestamp),
+    ) -> Result<Vec<String>, ReconcileError> {
+        let mut told = Vec::new();
+        for id in marked {
+            let why = marks::reason(id, &format!("during iteration {iteration}"));
+            if hold_one(store, id, &why, by, now)? {
+                let title = start.known().into_iter().find(|known| known.id == *id);
+                let title = title.map(|known| known.title).unwrap_or_default();
+                told.push(format!("\"{title}\" {why}"));
+            }
+        }
+        Ok(told)
     }
 
     /// Writes the lines of these tasks back: behind the last item, or at the end. `None` when somebody

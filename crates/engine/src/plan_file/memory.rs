@@ -25,6 +25,8 @@ pub struct Snapshot {
     pub ids: Vec<TaskId>,
     /// Tasks that left the plan during a session and wait for a person.
     pub left: Vec<Left>,
+    /// Tasks that wait because of their marks.
+    pub held: Vec<TaskId>,
 }
 
 impl Snapshot {
@@ -35,7 +37,7 @@ impl Snapshot {
             title: item.title.clone(),
             body: item.body.clone(),
             group: self.doc.group_of(index).map(|group| group.title.clone()),
-            done: item.done,
+            done: item.is_done(),
         };
         self.doc.items.iter().zip(&self.ids).enumerate().map(known).collect()
     }
@@ -47,7 +49,7 @@ impl Snapshot {
             ticks.filter_map(|(index, _)| self.doc.set_done(index, true)).collect();
         let text = markdown::apply(&self.text, &ticks).unwrap_or_else(|_| self.text.clone());
         match self.doc.again(&text) {
-            Ok(doc) => Self { text, doc, ids: self.ids.clone(), left: self.left.clone() },
+            Ok(doc) => Self { text, doc, ..self.clone() },
             // A tick breaks nothing that could be read before.
             Err(_) => self.clone(),
         }
@@ -56,7 +58,7 @@ impl Snapshot {
     /// Whether that task was ticked then.
     pub(super) fn was_done(&self, id: &TaskId) -> bool {
         let place = self.ids.iter().position(|known| known == id);
-        place.is_some_and(|place| self.doc.items[place].done)
+        place.is_some_and(|place| self.doc.items[place].is_done())
     }
 }
 
@@ -73,6 +75,9 @@ struct Stored {
     /// Tasks that left it during a session.
     #[serde(default)]
     left: Vec<Left>,
+    /// Tasks that wait because of their marks.
+    #[serde(default)]
+    held: Vec<TaskId>,
 }
 
 const VERSION: u32 = 1;
@@ -95,8 +100,8 @@ impl PlanFile {
         if stored.v != VERSION || doc.items.len() != stored.ids.len() {
             return None;
         }
-        let Stored { text, ids, left, session, .. } = stored;
-        Some((Snapshot { text, doc, ids, left }, session))
+        let Stored { text, ids, left, held, session, .. } = stored;
+        Some((Snapshot { text, doc, ids, left, held }, session))
     }
 
     /// How the store names all plan files that were ever worked off in a worktree.
@@ -127,6 +132,7 @@ impl PlanFile {
             name: Some(self.key()),
             session,
             left: look.left.clone(),
+            held: look.held.clone(),
         };
         write_privately(&self.memory(), &serde_json::to_string(&stored).map_err(io::Error::other)?)
     }

@@ -10,29 +10,40 @@
 //! | `mod.rs` | which file, and reading it |
 //! | `replace.rs` | replacing a file as a whole, unless somebody was faster |
 //! | `memory.rs` | what the file said when ralph last looked, and which task each item is |
+//! | `preview.rs` | what a run would find in the file, without changing anything |
 //! | `reconcile.rs` | the file's tasks into the store, outcomes of the store into the file |
+//! | `links.rs` | opening a plan without following a link |
+//! | `marks.rs` | marks other than a tick: the user's, and those that a session set |
 //! | `left.rs` | tasks that left the file while a session ran |
 //! | `session.rs` | what a session asks for by the file, and what becomes of it |
 //! | `lane.rs` | one branch of the file, worked on in a worktree that has a copy of it |
 
 mod lane;
 mod left;
+mod links;
+mod marks;
 mod memory;
+mod preview;
 mod reconcile;
 mod replace;
 mod session;
+#[cfg(test)]
+mod tests;
 
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ralph_core::plan::PlanError;
 use ralph_core::plan::markdown::{self, Kind, PlanDoc};
 
+use links::{Opened, open_below, refuse_links};
+
 pub use lane::PlanLane;
 pub use left::Left;
 pub use memory::Snapshot;
-pub use reconcile::{Look, ReconcileError};
+pub use preview::Preview;
+pub use reconcile::{Look, ReconcileError, has_no_tasks, why_no_tasks};
 pub use session::{Book, DONE_MARKER, Requested, Verdicts};
 
 /// How often a file that is missing or empty is looked at again, and after how long: a second in all. On a
@@ -43,8 +54,16 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Why a plan file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanFileError {
+    /// It is a link, or is reached only through one.
+    #[error("{} is a link to {}, and ralph reads and writes plans only where they are", path.display(), target.display())]
+    Linked {
+        /// The link.
+        path: PathBuf,
+        /// Where it leads.
+        target: PathBuf,
+    },
     /// It is a folder, a device or something else that holds no text.
-    #[error("{} is no file", path.display())]
+    #[error("{} is not a file", path.display())]
     NotAFile {
         /// Which.
         path: PathBuf,
@@ -97,7 +116,6 @@ pub struct Read {
 /// A markdown plan on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanFile {
-    /// The file; a link is followed when it is read and written.
     path: PathBuf,
     /// How people and the store name it: relative to the worktree.
     name: String,
@@ -181,19 +199,33 @@ impl PlanFile {
 
     fn bytes(&self) -> Result<Option<Vec<u8>>, PlanFileError> {
         let unreadable = |source| PlanFileError::Unreadable { path: self.path.clone(), source };
-        match std::fs::metadata(&self.path) {
-            Ok(found) if !found.is_file() => {
-                return Err(PlanFileError::NotAFile { path: self.path.clone() });
-            }
-            Ok(_) => {}
+        let (root, below) = self.below();
+        let mut file = match open_below(root, below) {
+            Ok(Opened::File(file)) => file,
+            Ok(Opened::Link(path, target)) => return Err(linked(root, &path, target)),
+            Ok(Opened::Other) => return Err(PlanFileError::NotAFile { path: self.path.clone() }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(unreadable(error)),
+        };
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(unreadable)?;
+        Ok(Some(bytes))
+    }
+
+    /// The folder that the file is looked for in, and the way from there.
+    fn below(&self) -> (&Path, &Path) {
+        let name = Path::new(&self.name);
+        let root = self.path.ancestors().nth(name.components().count());
+        match root {
+            Some(root) if self.path.ends_with(name) && name.is_relative() => (root, name),
+            _ => (self.folder(), self.path.file_name().map_or(name, Path::new)),
         }
-        match std::fs::read(&self.path) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(unreadable(error)),
-        }
+    }
+
+    /// Refuses to write where a link would lead somewhere else.
+    fn refuse_links(&self) -> Result<(), PlanFileError> {
+        let (root, below) = self.below();
+        refuse_links(root, below).map_err(|(path, target)| linked(root, &path, target))
     }
 
     fn decoded<'b>(&self, bytes: &'b [u8]) -> Result<&'b str, PlanFileError> {
@@ -209,4 +241,8 @@ impl PlanFile {
             .collect();
         PlanFileError::Broken { path: PathBuf::from(&self.name), error, excerpt }
     }
+}
+
+fn linked(root: &Path, path: &Path, target: PathBuf) -> PlanFileError {
+    PlanFileError::Linked { path: path.strip_prefix(root).unwrap_or(path).to_owned(), target }
 }

@@ -2,19 +2,22 @@
 //!
 //! What the file says now is compared with what it said at the last look. An item is the task that it
 //! was, reworded or moved; a new one is a new task; one that is gone is taken out of the plan, unless a
-//! session may have done that and claims are to be confirmed: then it waits for a person. A tick
-//! that came since is a person's word, unless a session was cut off in between: then nobody has judged
-//! it, and it is taken back. A task that is done stays so; unticked by a person, its item is a new task.
+//! session may have done that: then it waits for the user. A tick or another mark that came since is the
+//! user's word, unless a session was cut off in between: then nobody has judged it, and it is taken back.
+//! A task that is done stays so; unticked by the user, its item is a new task.
 
 use std::collections::HashMap;
 
-use ralph_core::plan::markdown::{Edit, Kind, Known, apply, identify};
+use ralph_core::plan::markdown::{
+    self, Edit, Kind, Known, Mark, PlanDoc, Standing, apply, identify,
+};
 use ralph_core::plan::{Done, PlanTask};
 use ralph_core::task::{Actor, Status, Task, TaskPatch};
 use ralph_core::text::Title;
 use ralph_core::{TaskId, Timestamp};
 
 use super::left::{self, Left, is_undecided};
+use super::marks::{self, Undone, hold_one};
 use super::memory::Snapshot;
 use super::replace::{Replaced, create, replace};
 use super::{PlanFile, PlanFileError, Read};
@@ -45,70 +48,122 @@ pub struct Look {
     pub plan: Snapshot,
     /// The tasks as the store has them.
     pub tasks: HashMap<TaskId, Task>,
-    /// The titles of items whose ticks were taken back, because nobody judged them.
+    /// The titles of items whose ticks or other marks were taken back, because nobody judged them.
     pub taken_back: Vec<String>,
-    /// What a person should know, in sentences.
-    pub remarks: Vec<String>,
 }
 
 impl Look {
     /// The tasks that could be worked on, in the order of the file.
     pub fn open(&self) -> impl Iterator<Item = (usize, &Task)> {
-        let parents = self.plan.doc.parents();
-        let items = self.plan.doc.items.iter().zip(&self.plan.ids).enumerate();
-        items.filter_map(move |(index, (item, id))| {
+        let (parents, standings) = (self.plan.doc.parents(), self.plan.doc.standings());
+        self.plan.ids.iter().enumerate().filter_map(move |(index, id)| {
             let task = self.tasks.get(id)?;
-            let open = !item.done && !parents[index] && task.is_ready();
+            let open = standings[index] == Standing::Open && !parents[index] && task.is_ready();
             open.then_some((index, task))
         })
     }
 
-    /// The first item that is not ticked and has no parts.
+    /// The first item that is open and has no parts.
     pub fn next(&self) -> Option<usize> {
+        let (parents, standings) = (self.plan.doc.parents(), self.plan.doc.standings());
+        (0..parents.len()).find(|index| standings[*index] == Standing::Open && !parents[*index])
+    }
+
+    /// The tasks that wait for the user, each with where it stands in the file.
+    pub fn waiting(&self, file: &str) -> Vec<String> {
         let parents = self.plan.doc.parents();
-        (0..parents.len()).find(|index| !self.plan.doc.items[*index].done && !parents[*index])
+        let is_waiting =
+            |id: &TaskId| self.tasks.get(id).is_some_and(|task| task.status == Status::Waiting);
+        let items = self.plan.doc.items.iter().zip(&self.plan.ids).enumerate();
+        let items = items.filter(|(index, (item, id))| {
+            is_waiting(id) || (parents[*index] && matches!(item.mark, Mark::Waits(_)))
+        });
+        let marked = items.map(|(_, (item, id))| match item.mark {
+            Mark::Waits(mark) => format!("\"{}\" ([{mark}] in {file}:{})", item.title, item.line),
+            _ => format!("\"{}\" ({id})", item.title),
+        });
+        let left = self.plan.left.iter().filter_map(|left| self.tasks.get(&left.id));
+        let left = left.map(|task| format!("\"{}\" ({}, left {file})", task.title, task.id));
+        marked.chain(left).collect()
+    }
+
+    /// Why a file that is there is no plan.
+    pub fn why_no_plan(&self, file: &str) -> Option<String> {
+        self.is_no_plan().then(|| why_no_tasks(file, &self.plan.text, &self.plan.doc))
     }
 
     /// There is nothing to work on and never was.
     pub fn is_no_plan(&self) -> bool {
-        match self.plan.doc.kind {
-            // Without a box it is a text that the agent works off.
-            Kind::Checklist => self.plan.text.trim_start_matches('\u{feff}').trim().is_empty(),
-            Kind::Progress | Kind::Branches => self.plan.doc.items.is_empty(),
-        }
+        has_no_tasks(&self.plan.text, &self.plan.doc)
+    }
+}
+
+/// Whether a text has nothing to work on.
+pub fn has_no_tasks(text: &str, doc: &PlanDoc) -> bool {
+    let is_dropped = |found: &Standing| *found == Standing::Dropped;
+    if !doc.items.is_empty() {
+        return doc.standings().iter().all(is_dropped);
+    }
+    match doc.kind {
+        // Without a box it is a text that the agent works on as a whole.
+        Kind::Checklist => text.trim_start_matches('\u{feff}').trim().is_empty(),
+        Kind::Progress | Kind::Branches => true,
     }
 }
 
 impl PlanFile {
-    /// Brings file and store together; `None` when there is no file. With `confirms`, what left the plan
-    /// while a session ran that was cut off is not believed.
+    /// Brings file and store together; `None` when there is no file. What a session that was cut off made of
+    /// the file is not believed.
     pub fn reconcile(
         &self,
         store: &mut dyn Store,
         ids: &mut Ids,
-        confirms: bool,
         by: &Actor,
         now: Timestamp,
     ) -> Result<Option<Look>, ReconcileError> {
         let failed = |source| PlanFileError::Unwritable { path: self.path.clone(), source };
         let _turn = self.turn();
+        let mut taken_back = Vec::new();
         for _ in 0..TRIES {
             let Some(read) = self.read_in_peace()? else { return Ok(None) };
             let before = self.remembered();
+            if let Some((last, cut_off)) = &before {
+                let tasks = tasks_of(self, store)?;
+                let edits = match cut_off {
+                    true => {
+                        let marked = last.marked_in(&read.doc, &last.ids_in(&read.doc));
+                        for id in &marked {
+                            let reason = marks::reason(id, "by a session that was cut off");
+                            hold_one(store, id, &reason, by, now)?;
+                        }
+                        let undone = unjudged(last, &read, &tasks);
+                        taken_back.extend(undone.ticks);
+                        taken_back.extend(undone.marks.into_iter().map(|(title, _)| title));
+                        undone.edits
+                    }
+                    false => marks::cleared(&read, last, &tasks),
+                };
+                if !edits.is_empty() {
+                    let changed = applied(self, &read.text, &edits)?;
+                    self.replace(&read.text, &changed.text)?;
+                    continue;
+                }
+            }
             let mut meeting = Meeting::new(self, read, before, store, ids)?;
             if let Some(wanted) = meeting.wanted_back() {
                 // Read anew, the lines are items like any other.
                 self.put_lines_back(&meeting.read, &wanted)?;
                 continue;
             }
-            if confirms && meeting.cut_off.is_some() {
+            if meeting.cut_off.is_some() {
                 meeting.hold_what_left(store, by, now)?;
             }
             meeting.update_store(store, by, now)?;
+            meeting.follow_marks(store, by, now)?;
             let Some(look) = meeting.write_back()? else { continue };
             self.remember(&look.plan, false).map_err(failed)?;
             let tasks = tasks_of(self, store)?;
-            return Ok(Some(Look { tasks, ..look }));
+            return Ok(Some(Look { tasks, taken_back, ..look }));
         }
         Err(PlanFileError::Restless { path: self.path.clone() }.into())
     }
@@ -119,6 +174,7 @@ impl PlanFile {
             return Ok(Replaced::Yes);
         }
         let failed = |source| PlanFileError::Unwritable { path: self.path.clone(), source };
+        self.refuse_links()?;
         std::fs::create_dir_all(&self.state).map_err(failed)?;
         replace(&self.path, old.as_bytes(), new.as_bytes(), &self.state).map_err(failed)
     }
@@ -128,9 +184,22 @@ impl PlanFile {
         self.replace(written, before).map(drop)
     }
 
+    /// Makes the file say this, whatever it says now: it was taken out of the worktree with other work.
+    pub fn write_anew(&self, text: &str) -> Result<(), PlanFileError> {
+        match self.read()? {
+            Some(read) if read.text == text => Ok(()),
+            Some(read) => match self.replace(&read.text, text)? {
+                Replaced::Yes => Ok(()),
+                Replaced::Changed => Err(PlanFileError::Restless { path: self.path.clone() }),
+            },
+            None => self.put_back(text),
+        }
+    }
+
     /// Makes the file again that was removed, unless somebody else has done so.
     pub(super) fn put_back(&self, text: &str) -> Result<(), PlanFileError> {
         let failed = |source| PlanFileError::Unwritable { path: self.path.clone(), source };
+        self.refuse_links()?;
         std::fs::create_dir_all(&self.state).map_err(failed)?;
         create(&self.path, text.as_bytes(), &self.state).map_err(failed)
     }
@@ -145,10 +214,47 @@ impl PlanFile {
     }
 }
 
-fn tasks_of(plan: &PlanFile, store: &mut dyn Store) -> Result<HashMap<TaskId, Task>, StoreError> {
+pub(super) fn tasks_of(
+    plan: &PlanFile,
+    store: &mut dyn Store,
+) -> Result<HashMap<TaskId, Task>, StoreError> {
     let reference = Some(plan.key());
     let all = store.list(&Filter { reference, deleted_too: true, ..Filter::default() })?;
     Ok(all.into_iter().map(|task| (task.id.clone(), task)).collect())
+}
+
+/// The marks that a session set which was cut off: nobody has judged them. What it added is open.
+fn unjudged(last: &Snapshot, read: &Read, tasks: &HashMap<TaskId, Task>) -> Undone {
+    let ids = last.ids_in(&read.doc);
+    let is_done = |id: &TaskId| tasks.get(id).is_some_and(|task| task.status == Status::Done);
+    let mut undone = last.undo(&read.doc, &ids, is_done);
+    for (index, _) in ids.iter().enumerate().filter(|(_, id)| id.is_none()) {
+        if let Some(edit) = read.doc.set_done(index, false) {
+            undone.edits.push(edit);
+            undone.ticks.push(read.doc.items[index].title.clone());
+        }
+    }
+    undone
+}
+
+/// What a file lacks to be a plan, in words.
+pub fn why_no_tasks(file: &str, text: &str, doc: &PlanDoc) -> String {
+    let blank = text.trim_start_matches('\u{feff}').trim().is_empty();
+    let boxes = markdown::read(Kind::Checklist, text).map_or(0, |all| all.items.len());
+    let elsewhere = match boxes {
+        0 => String::new(),
+        1 => ", and the one box that it has is elsewhere".to_owned(),
+        many => format!(", and the {many} boxes that it has are elsewhere"),
+    };
+    match doc.kind {
+        _ if blank => format!("{file} is empty"),
+        _ if !doc.items.is_empty() => format!("every task in {file} is dropped ([-])"),
+        Kind::Progress => format!("{file} has no box (`- [ ] task`) below `## Tasks`{elsewhere}"),
+        Kind::Branches => {
+            format!("{file} has no box (`- [ ] task`) below a `## Branch:` heading{elsewhere}")
+        }
+        Kind::Checklist => format!("{file} has no tasks"),
+    }
 }
 
 /// What is to be done about one item.
@@ -156,10 +262,12 @@ fn tasks_of(plan: &PlanFile, store: &mut dyn Store) -> Result<HashMap<TaskId, Ta
 enum Item {
     Open,
     Done,
-    /// Ticked, and nobody judged it.
-    TakeBack,
     /// Done, and not ticked.
     Tick,
+    /// The user has to look at it first.
+    Waits,
+    /// Not wanted any more.
+    Dropped,
 }
 
 /// File and store face to face.
@@ -177,6 +285,8 @@ struct Meeting<'a> {
     cut_off: Option<Snapshot>,
     /// Tasks that had left and stand in the file again.
     back: Vec<TaskId>,
+    /// Tasks that wait because of their marks, as they were at the last look.
+    held: Vec<TaskId>,
     /// Neither the file nor the tasks are different from the last look.
     same: bool,
     /// What Status said before a session that was cut off.
@@ -198,6 +308,8 @@ impl<'a> Meeting<'a> {
             None => (known_from(&tasks), false),
         };
         let mut left = before.as_ref().map(|(look, _)| look.left.clone()).unwrap_or_default();
+        let held = before.as_ref().map(|(look, _)| look.held.clone()).unwrap_or_default();
+        let standings = read.doc.standings();
         left.retain(|left| is_undecided(left, &tasks));
         if let Some((look, _)) = &before {
             let back = look.known_left(&tasks).into_iter().filter(|known| {
@@ -207,26 +319,28 @@ impl<'a> Meeting<'a> {
         }
         let same = !cut_off
             && before.as_ref().is_some_and(|(look, _)| {
-                look.text == read.text && look.ids.iter().all(|id| tasks.contains_key(id))
+                let mut ids = look.ids.iter().zip(&standings);
+                look.text == read.text
+                    && ids.all(|(id, at)| *at == Standing::Dropped || tasks.contains_key(id))
             });
         let identified = identify(&known, &read.doc);
         let mut ids = Vec::with_capacity(read.doc.items.len());
         let mut items = Vec::with_capacity(read.doc.items.len());
-        for (item, place) in read.doc.items.iter().zip(&identified.items) {
+        for (standing, place) in standings.iter().zip(&identified.items) {
             let known = place.map(|place| &known[place]);
             let status = known.and_then(|known| tasks.get(&known.id)).map(|task| task.status);
             let was = known.is_some_and(|known| known.done);
             let mut id = known.map(|known| known.id.clone());
-            items.push(match (item.done, was, status) {
-                (true, _, Some(Status::Done)) => Item::Done,
-                (true, false, _) if cut_off => Item::TakeBack,
-                (true, _, _) => Item::Done,
-                (false, false, Some(Status::Done)) => Item::Tick,
-                (false, true, Some(Status::Done)) => {
-                    id = None;
-                    Item::Open
+            items.push(match (standing, was, status) {
+                (Standing::Done, _, _) => Item::Done,
+                (Standing::Dropped, _, _) => Item::Dropped,
+                (_, false, Some(Status::Done)) => Item::Tick,
+                (found, was, status) => {
+                    if was && status == Some(Status::Done) {
+                        id = None;
+                    }
+                    if *found == Standing::Waits { Item::Waits } else { Item::Open }
                 }
-                (false, _, _) => Item::Open,
             });
             ids.push(match id {
                 Some(id) => id,
@@ -244,6 +358,7 @@ impl<'a> Meeting<'a> {
             gone: gone.filter(|id| !left.iter().any(|left| left.id == *id)).collect(),
             left,
             back,
+            held,
             cut_off: before.as_ref().filter(|_| cut_off).map(|(look, _)| look.clone()),
             same,
             status: before.filter(|_| cut_off && read.doc.is_done()).and_then(|(look, _)| {
@@ -288,10 +403,12 @@ impl<'a> Meeting<'a> {
         for index in (0..self.items.len()).rev() {
             let is_open = match parents[index] {
                 true => open[index],
-                false => matches!(self.items[index], Item::Open | Item::TakeBack),
+                false => matches!(self.items[index], Item::Open | Item::Waits),
             };
-            if parents[index] {
-                self.items[index] = match (is_open, self.read.doc.items[index].done) {
+            let is_own = matches!(self.items[index], Item::Waits | Item::Dropped);
+            let is_open = is_open || self.items[index] == Item::Waits;
+            if parents[index] && !is_own {
+                self.items[index] = match (is_open, self.read.doc.items[index].is_done()) {
                     (true, _) => Item::Open,
                     (false, true) => Item::Done,
                     (false, false) => Item::Tick,
@@ -315,7 +432,8 @@ impl<'a> Meeting<'a> {
         now: Timestamp,
     ) -> Result<(), ReconcileError> {
         if !self.same {
-            let tasks: Vec<PlanTask> = (0..self.ids.len()).map(|index| self.task(index)).collect();
+            let wanted = (0..self.ids.len()).filter(|index| self.items[*index] != Item::Dropped);
+            let tasks: Vec<PlanTask> = wanted.map(|index| self.task(index)).collect();
             store.sync(&tasks, SyncMode::Add, by, now)?;
         }
         for id in &self.back {
@@ -325,9 +443,11 @@ impl<'a> Meeting<'a> {
                 Err(error) => return Err(error.into()),
             }
         }
+        let dropped = self.ids.iter().zip(&self.items).filter(|(_, item)| **item == Item::Dropped);
         let gone: Vec<TaskId> = self
             .gone
             .iter()
+            .chain(dropped.map(|(id, _)| id))
             .filter(|id| {
                 let status = self.tasks.get(*id).map(|task| task.status);
                 status.is_some_and(|status| status.allows(Status::Deleted))
@@ -344,6 +464,37 @@ impl<'a> Meeting<'a> {
         Ok(())
     }
 
+    /// Has tasks wait whose marks say so, and lets those go on whose marks do not any more.
+    fn follow_marks(
+        &mut self,
+        store: &mut dyn Store,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let parents = self.read.doc.parents();
+        let mut held = Vec::new();
+        for (index, id) in self.ids.iter().enumerate().filter(|(index, _)| !parents[*index]) {
+            let was = self.held.contains(id);
+            match self.items[index] {
+                Item::Waits => {
+                    let name = &self.plan.name;
+                    let line = self.read.doc.items[index].line;
+                    let reason = format!("its mark in {name}:{line} says that it waits for you");
+                    if was || hold_one(store, id, &reason, by, now)? {
+                        held.push(id.clone());
+                    }
+                }
+                Item::Open if was => match store.reset(id, by, now) {
+                    Ok(()) | Err(StoreError::Refused(_)) => {}
+                    Err(error) => return Err(error),
+                },
+                _ => {}
+            }
+        }
+        self.held = held;
+        Ok(())
+    }
+
     /// An item as the store takes it in.
     fn task(&self, index: usize) -> PlanTask {
         let doc = &self.read.doc;
@@ -352,15 +503,16 @@ impl<'a> Meeting<'a> {
         let is_branch = doc.kind == Kind::Branches;
         let words = group.map(|group| group.title.clone());
         let (deps, _) = doc.dependencies(index);
+        let is_kept = |other: &usize| self.items[*other] != Item::Dropped;
         let fields = TaskPatch {
             description: Some(item.body.clone()),
             category: Some(words.clone().filter(|_| !is_branch)),
             spec: Some(item.spec.clone()),
             reference: Some(Some(self.plan.key())),
-            parent: Some(item.parent.map(|parent| self.ids[parent].clone())),
+            parent: Some(item.parent.filter(is_kept).map(|parent| self.ids[parent].clone())),
             branch: Some(words.filter(|_| is_branch)),
             touches: Some(group.map(|group| group.touches.clone()).unwrap_or_default()),
-            deps: Some(deps.into_iter().map(|dep| self.ids[dep].clone()).collect()),
+            deps: Some(deps.into_iter().filter(is_kept).map(|dep| self.ids[dep].clone()).collect()),
             ..TaskPatch::default()
         };
         let done = matches!(self.items[index], Item::Done | Item::Tick);
@@ -375,19 +527,10 @@ impl<'a> Meeting<'a> {
 
     /// Writes what the file lacks; `None` when somebody changed it meanwhile.
     fn write_back(self) -> Result<Option<Look>, ReconcileError> {
-        let Self { plan, read: Read { text, doc }, ids, items, left, status, .. } = self;
-        let mut edits: Vec<Edit> = Vec::new();
-        let mut taken_back = Vec::new();
-        for (index, item) in items.iter().enumerate() {
-            match item {
-                Item::Open | Item::Done => {}
-                Item::Tick => edits.extend(doc.set_done(index, true)),
-                Item::TakeBack => {
-                    edits.extend(doc.set_done(index, false));
-                    taken_back.push(doc.items[index].title.clone());
-                }
-            }
-        }
+        let Self { plan, read: Read { text, doc }, ids, items, left, held, status, .. } = self;
+        let ticks = items.iter().enumerate().filter(|(_, item)| **item == Item::Tick);
+        let mut edits: Vec<Edit> =
+            ticks.filter_map(|(index, _)| doc.set_done(index, true)).collect();
         if let Some(status) = status {
             edits.extend(doc.set_status(&text, &status));
         }
@@ -401,8 +544,8 @@ impl<'a> Meeting<'a> {
                 }
             }
         };
-        let plan = Snapshot { text: read.text, doc: read.doc, ids, left };
-        Ok(Some(Look { plan, tasks: HashMap::new(), taken_back, remarks: vec![] }))
+        let plan = Snapshot { text: read.text, doc: read.doc, ids, left, held };
+        Ok(Some(Look { plan, tasks: HashMap::new(), taken_back: vec![] }))
     }
 }
 

@@ -7,6 +7,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::links::read_plainly;
+
 /// Branches that are worked on side by side write the same file: one at a time, so that none takes back
 /// what another has just written.
 static WRITING: Mutex<()> = Mutex::new(());
@@ -20,23 +22,22 @@ pub(super) enum Replaced {
     Changed,
 }
 
-/// Makes `path` hold `new` if it holds `expected`. Links are followed; the file keeps its permissions.
+/// Makes `target` hold `new` if it holds `expected`; the file keeps its permissions. A link is an error.
 /// `scratch` is a folder of ours for the file in the making, where that can be renamed from.
 pub(super) fn replace(
-    path: &Path,
+    target: &Path,
     expected: &[u8],
     new: &[u8],
     scratch: &Path,
 ) -> io::Result<Replaced> {
     let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
-    let target = std::fs::canonicalize(path)?;
-    let like = std::fs::metadata(&target)?;
+    let like = std::fs::symlink_metadata(target)?;
     let folder = target.parent().unwrap_or(Path::new("/"));
     // Our own folder is no part of anybody's work; only another file system makes us leave it.
     let same_disk = std::fs::metadata(scratch).is_ok_and(|found| found.dev() == like.dev());
-    let name = format!(".ralph-{}-{}", std::process::id(), file_name(&target));
+    let name = format!(".ralph-{}-{}", std::process::id(), file_name(target));
     let half = if same_disk { scratch } else { folder }.join(name);
-    let made = write_like(&half, new, &like).and_then(|()| exchange(&half, &target, expected, new));
+    let made = write_like(&half, new, &like).and_then(|()| exchange(&half, target, expected, new));
     let removed = std::fs::remove_file(&half);
     let replaced = made?;
     match removed {
@@ -94,7 +95,7 @@ fn exchange(half: &Path, target: &Path, expected: &[u8], new: &[u8]) -> io::Resu
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
     let swap = || renameat_with(CWD, half, CWD, target, RenameFlags::EXCHANGE);
-    if std::fs::read(target)? != expected {
+    if read_plainly(target)? != expected {
         return Ok(Replaced::Changed);
     }
     match swap() {
@@ -105,11 +106,11 @@ fn exchange(half: &Path, target: &Path, expected: &[u8], new: &[u8]) -> io::Resu
         }
         Err(error) => return Err(error.into()),
     }
-    if std::fs::read(half)? == expected {
+    if read_plainly(half)? == expected {
         return Ok(Replaced::Yes);
     }
     swap()?;
-    if std::fs::read(half)? != new {
+    if read_plainly(half)? != new {
         // Somebody wrote into ours as well, in that moment: both versions are kept.
         std::fs::rename(half, free_name_beside(target))?;
     }
@@ -128,7 +129,7 @@ fn exchange(half: &Path, target: &Path, expected: &[u8], _new: &[u8]) -> io::Res
 }
 
 fn rename(half: &Path, target: &Path, expected: &[u8]) -> io::Result<Replaced> {
-    if std::fs::read(target)? != expected {
+    if read_plainly(target)? != expected {
         return Ok(Replaced::Changed);
     }
     std::fs::rename(half, target)?;
@@ -181,13 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn a_link_stays_a_link() {
+    fn nothing_is_written_through_a_link() {
         let (folder, path, scratch) = place();
         let link = folder.path().join("link.md");
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        assert_eq!(replace(&link, b"old", b"new", &scratch).unwrap(), Replaced::Yes);
+        assert!(replace(&link, b"old", b"new", &scratch).is_err());
         assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0);
     }
 
     #[test]

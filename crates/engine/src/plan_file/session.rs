@@ -1,7 +1,7 @@
 //! What a session asks for by the plan file, and what becomes of that once it was judged.
 
 use ralph_core::TaskId;
-use ralph_core::plan::markdown::{AttemptNote, Edit, Kind, LogRow, identify, printed};
+use ralph_core::plan::markdown::{AttemptNote, Edit, Kind, LogRow, printed};
 
 use super::memory::Snapshot;
 use super::reconcile::applied;
@@ -19,6 +19,8 @@ pub const DONE_MARKER: &str = "RALPH_DONE";
 pub struct Requested {
     /// Tasks that it ticked.
     pub done: Vec<TaskId>,
+    /// Open tasks that it marked as dropped or waiting.
+    pub marked: Vec<TaskId>,
     /// It wrote that the plan is done.
     pub marker: bool,
     /// What it says that it tried.
@@ -36,8 +38,6 @@ pub struct Verdicts {
     pub marker: bool,
     /// What goes into a progress file about the iteration.
     pub book: Option<Book>,
-    /// Tasks that left the plan are told by whoever has them wait.
-    pub left_waits: bool,
 }
 
 /// What a progress file keeps of an iteration.
@@ -62,8 +62,17 @@ impl PlanFile {
     ) -> Result<Requested, PlanFileError> {
         let mut asked = Requested::default();
         let read = match &self.lane {
-            Some(lane) => self.read_copy(lane)?,
-            None => self.read_in_peace()?,
+            Some(lane) => self.read_copy(lane),
+            None => self.read_in_peace(),
+        };
+        let read = match read {
+            Ok(read) => read,
+            // The file that it leads to is not read; what the plan said is put back.
+            Err(error @ PlanFileError::Linked { .. }) => {
+                asked.ignored.push(format!("during the session it changed: {error}"));
+                None
+            }
+            Err(error) => return Err(error),
         };
         let Some(read) = read.filter(|read| !is_emptied(start, &read.text)) else {
             let gone = format!("{} was removed or emptied during the session", self.name);
@@ -76,8 +85,9 @@ impl PlanFile {
                 self.name
             ));
         }
-        let ids = self.ids_in(start, &read);
+        let ids = start.ids_in(&read.doc);
         let parents = read.doc.parents();
+        asked.marked = start.marked_in(&read.doc, &ids);
         let mut ask = |index: usize| {
             if let Some(id) = ids[index].filter(|_| !parents[index])
                 && !start.was_done(id)
@@ -86,7 +96,9 @@ impl PlanFile {
                 asked.done.push(id.clone());
             }
         };
-        (0..read.doc.items.len()).filter(|index| read.doc.items[*index].done).for_each(&mut ask);
+        (0..read.doc.items.len())
+            .filter(|index| read.doc.items[*index].is_done())
+            .for_each(&mut ask);
         let text = said.filter(|_| self.kind == Kind::Progress);
         let found = text.and_then(|said| printed(&read.doc, &read.text, said));
         if let Some(found) = found {
@@ -110,6 +122,9 @@ impl PlanFile {
         let mut remarks = Vec::new();
         let _turn = self.turn();
         for _ in 0..TRIES {
+            if self.refuse_links().is_err() {
+                self.remove_link()?;
+            }
             let read = match self.read_in_peace()? {
                 Some(read) if is_emptied(start, &read.text) => {
                     self.replace(&read.text, &start.text)?;
@@ -138,30 +153,31 @@ impl PlanFile {
         read: Read,
         remarks: &mut Vec<String>,
     ) -> Result<Read, PlanFileError> {
-        let ids = self.ids_in(start, &read);
-        let parents = read.doc.parents();
+        let ids = start.ids_in(&read.doc);
+        let is_done = |id: &TaskId| verdicts.done.contains(id);
+        let undone = start.undo(&read.doc, &ids, is_done);
         let mut edits: Vec<Edit> = Vec::new();
-        for (index, item) in read.doc.items.iter().enumerate() {
-            let Some(id) = ids[index] else { continue };
-            if verdicts.done.contains(id) {
-                edits.extend(read.doc.set_done(index, true));
-            } else if item.done && !start.was_done(id) && !parents[index] {
-                edits.extend(read.doc.set_done(index, false));
-                remarks.push(format!("the tick of \"{}\" was taken back", item.title));
+        for (index, _) in ids.iter().enumerate().filter(|(_, id)| id.is_some_and(is_done)) {
+            edits.extend(read.doc.set_done(index, true));
+        }
+        for edit in undone.edits {
+            // What is done is ticked, whatever the session made of its mark.
+            if !edits.iter().any(|tick| tick.range == edit.range) {
+                edits.push(edit);
             }
         }
+        remarks.extend(
+            undone.ticks.iter().map(|title| format!("the tick of \"{title}\" was taken back")),
+        );
+        remarks.extend(undone.marks.iter().map(|(title, mark)| {
+            format!("the mark [{}] of \"{title}\" was taken back", mark.character())
+        }));
         if verdicts.marker && !read.doc.is_done() {
             edits.extend(read.doc.set_status(&read.text, DONE_MARKER));
         } else if !verdicts.marker && read.doc.is_done() && !start.doc.is_done() {
             let then = start.doc.status_text().unwrap_or("In Progress");
             edits.extend(read.doc.set_status(&read.text, then));
             remarks.push(format!("{DONE_MARKER} was taken back"));
-        }
-        let gone = start.ids.iter().zip(&start.doc.items);
-        let gone = gone
-            .filter(|(id, item)| !verdicts.left_waits && !item.done && !ids.contains(&Some(*id)));
-        for (_, item) in gone {
-            remarks.push(format!("\"{}\" left the plan during the session", item.title));
         }
         let read = applied(self, &read.text, &edits)?;
         let due = read.doc.due_parents();
@@ -179,11 +195,16 @@ impl PlanFile {
         }
         Ok(read)
     }
+}
 
-    /// The task that each item is, as far as it was there when the session began.
-    fn ids_in<'s>(&self, start: &'s Snapshot, read: &Read) -> Vec<Option<&'s TaskId>> {
-        let identified = identify(&start.known(), &read.doc);
-        identified.items.iter().map(|place| place.map(|place| &start.ids[place])).collect()
+impl PlanFile {
+    /// Removes the link that a session made of the plan; one further up is refused.
+    fn remove_link(&self) -> Result<(), PlanFileError> {
+        if std::fs::symlink_metadata(&self.path).is_ok_and(|found| found.is_symlink()) {
+            std::fs::remove_file(&self.path)
+                .map_err(|source| PlanFileError::Unwritable { path: self.path.clone(), source })?;
+        }
+        self.refuse_links()
     }
 }
 

@@ -27,8 +27,17 @@ impl Crew {
         let mut guest = Guest::in_worktree(kind, &site.project.worktree);
         if self.setup.sandbox.mounts() {
             guest.show(site.vcs.shown()?);
+            guest.binds.extend(self.hidden_plan(kind));
         }
         Ok(guest)
+    }
+
+    /// A plan below `.ralph/`, of which sandboxes show nothing else.
+    fn hidden_plan(&self, kind: Kind) -> Option<Bind> {
+        let plan = self.setup.plan.as_ref().filter(|plan| plan.lane().is_none())?;
+        let is_there = plan.name().starts_with(".ralph/") && plan.path().is_file();
+        let bind = if kind == Kind::Session { Bind::writable } else { Bind::readable };
+        is_there.then(|| bind(plan.path()))
     }
 
     /// Runs a program of a session or a judge to its end, in the box.

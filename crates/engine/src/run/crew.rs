@@ -119,6 +119,8 @@ pub(super) struct SlotKit {
     pub(super) peek: Option<Peek>,
     /// The plan file as it was when the iteration began.
     pub(super) plan: Option<Look>,
+    /// What was said about lines of the plan file.
+    pub(super) warned: HashSet<String>,
     /// What its session asked for by the plan file.
     pub(super) asked: Option<Requested>,
     /// The tasks that its session proposed.
@@ -202,6 +204,7 @@ impl Crew {
                 usage: Usage::default(),
                 peek: None,
                 plan: None,
+                warned: HashSet::new(),
                 asked: None,
                 proposals: None,
                 plan_written: false,

@@ -2,10 +2,10 @@
 //! what is written into it.
 
 use ralph_core::agent::{EndClass, SessionEnd};
-use ralph_core::plan::markdown::{AttemptNote, Kind, LogRow};
+use ralph_core::plan::markdown::{AttemptNote, Kind, LogRow, Standing};
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    About, Claims, Class, GateReport, Input, Port, Request, Settlement, SlotId, Survey, TaskBrief,
+    About, Class, GateReport, Input, Planned, Port, Request, Settlement, SlotId, Survey, TaskBrief,
     Wish,
 };
 use ralph_core::task::{Actor, Refusal};
@@ -48,23 +48,37 @@ fn by_file() -> Actor {
     Actor::Person(AgentId::new("plan").expect("plan is an id"))
 }
 
-impl Crew {
-    /// Whether what sessions claim has to be confirmed.
-    fn confirms(&self) -> bool {
-        self.setup.policy.claims == Claims::Confirm
-    }
+/// Why there was nothing to see.
+enum PlanLook {
+    /// The file is there and is not used, for this reason.
+    Refused(String),
+    Failed(Failed),
+}
 
+impl Crew {
     /// Brings file and store together and keeps what was seen.
-    fn look_at_plan(&self, slot: SlotId, plan: &PlanFile) -> Result<Option<Look>, Failed> {
+    fn look_at_plan(&self, slot: SlotId, plan: &PlanFile) -> Result<Option<Look>, PlanLook> {
         let look = {
             let (mut store, mut ids) = (self.store(), self.ids());
-            plan.reconcile(store.as_mut(), &mut ids, self.confirms(), &by_file(), now())?
+            plan.reconcile(store.as_mut(), &mut ids, &by_file(), now())
         };
+        let look = look.map_err(|error| match error {
+            ReconcileError::File(error @ PlanFileError::Linked { .. }) => {
+                PlanLook::Refused(error.to_string())
+            }
+            error => PlanLook::Failed(error.into()),
+        })?;
         if let Some(look) = &look {
             for title in &look.taken_back {
                 self.notice(format!(
-                    "the tick of \"{title}\" was taken back: the session that set it was cut off"
+                    "the mark of \"{title}\" was taken back: the session that set it was cut off"
                 ));
+            }
+            for warning in &look.plan.doc.warnings {
+                let is_news = self.kit(slot).warned.insert(warning.text.clone());
+                if is_news {
+                    self.notice(format!("{}: {warning}", plan.name()));
+                }
             }
         }
         self.kit(slot).plan.clone_from(&look);
@@ -78,10 +92,14 @@ impl Crew {
         plan: &PlanFile,
         taken_back: Vec<TaskId>,
     ) -> Result<Survey, Failed> {
-        let look = self.look_at_plan(slot, plan)?;
+        let (look, why) = match self.look_at_plan(slot, plan) {
+            Ok(look) => (look, None),
+            Err(PlanLook::Refused(why)) => (None, Some(why)),
+            Err(PlanLook::Failed(failed)) => return Err(failed),
+        };
         let scope = Scope::Plan(plan.key());
         let mut store = self.store();
-        let counts = store.counts(&scope)?;
+        let mut counts = store.counts(&scope)?;
         let peek = store.peek(&scope, 1, now())?;
         drop(store);
         let foreign = peek.claimed.iter().filter(|task| {
@@ -91,15 +109,16 @@ impl Crew {
         let claims = foreign.filter_map(|task| task.claim.as_ref());
         let leases: Vec<_> = claims.map(|claim| claim.lease_expires_at).collect();
         let open = look.as_ref().map_or(0, |look| look.open().count());
+        let waiting = look.as_ref().map(|look| look.waiting(plan.name())).unwrap_or_default();
+        let is_none_left = open == 0 && !waiting.is_empty();
+        // A parent follows its parts in the store; one that is marked waits all the same.
+        counts.waiting = counts.waiting.max(waiting.len() as u64);
         Ok(Survey {
             counts,
+            needs_you: waiting,
             claimable: match self.setup.policy.by_iteration() {
-                // What left the plan waits for a person, and nothing else is left to do.
-                true if open == 0
-                    && look.as_ref().is_some_and(|look| !look.plan.left.is_empty()) =>
-                {
-                    0
-                }
+                // Tasks wait for the user, and nothing else is left to do.
+                true if is_none_left => 0,
                 true => 1,
                 false => u32::try_from(open).unwrap_or(u32::MAX),
             },
@@ -107,6 +126,8 @@ impl Crew {
             next_expiry: leases.into_iter().min(),
             taken_back,
             absent: look.as_ref().is_none_or(Look::is_no_plan),
+            absent_why: why
+                .or_else(|| look.as_ref().and_then(|look| look.why_no_plan(plan.name()))),
             marker: look
                 .is_some_and(|look| look.plan.doc.is_done())
                 .then(|| DONE_MARKER.to_owned()),
@@ -156,7 +177,7 @@ impl Crew {
     /// What an iteration in which the agent picks is about, as far as the plan tells.
     pub(super) fn about(&self, slot: SlotId) -> Option<About> {
         if let Some(about) = &self.setup.about {
-            return Some(About { title: about.clone(), spec: None });
+            return Some(About { title: about.clone(), spec: None, open: None });
         }
         let kit = self.kit(slot);
         let look = kit.plan.as_ref()?;
@@ -164,9 +185,10 @@ impl Crew {
         match look.next().or(doc.items.len().checked_sub(1)) {
             Some(index) => {
                 let item = &doc.items[index];
-                Some(About { title: item.title.clone(), spec: item.spec.clone() })
+                let open = Some(look.open().count() as u64);
+                Some(About { title: item.title.clone(), spec: item.spec.clone(), open })
             }
-            None => doc.name.clone().map(|title| About { title, spec: None }),
+            None => doc.name.clone().map(|title| About { title, spec: None, open: None }),
         }
     }
 
@@ -291,7 +313,6 @@ impl Crew {
             done: done.iter().map(|ending| ending.task.id.clone()).collect(),
             marker: settlement.marker.as_deref() == Some(DONE_MARKER),
             book,
-            left_waits: self.confirms(),
         };
         for remark in plan.settle(&look.plan, &verdicts)? {
             self.notice(remark);
@@ -325,22 +346,28 @@ impl Crew {
             .map(|ending| &ending.task.id)
             .collect();
         let mut seen = look.plan.with_done(&done);
-        if self.confirms() {
-            let iteration = self.kit(slot).iteration;
-            let by = by_file();
-            let held = plan.hold_what_left(
-                &look.plan,
-                &done,
-                self.store().as_mut(),
-                (iteration, &by, now()),
-            );
-            match held {
-                Ok((left, told)) => {
-                    seen.left.extend(left);
-                    told.into_iter().for_each(|sentence| self.notice(sentence));
-                }
-                Err(error) => self.notice(format!("{}: {error}", plan.name())),
+        let (iteration, asked) = {
+            let kit = self.kit(slot);
+            (kit.iteration, kit.asked.clone().unwrap_or_default())
+        };
+        let marked: Vec<TaskId> =
+            asked.marked.into_iter().filter(|id| !done.contains(&id)).collect();
+        let by = by_file();
+        let held = {
+            let mut store = self.store();
+            let when = (iteration, &by, now());
+            plan.hold_marked(&look.plan, &marked, store.as_mut(), when).and_then(|mut told| {
+                let (left, more) = plan.hold_what_left(&look.plan, &done, store.as_mut(), when)?;
+                told.extend(more);
+                Ok((left, told))
+            })
+        };
+        match held {
+            Ok((left, told)) => {
+                seen.left.extend(left);
+                told.into_iter().for_each(|sentence| self.notice(sentence));
             }
+            Err(error) => self.notice(format!("{}: {error}", plan.name())),
         }
         if let Err(error) = plan.remember(&seen, false) {
             self.notice(format!("{}: {error}", plan.name()));
@@ -353,13 +380,58 @@ impl Crew {
         let plan = self.setup.plan.as_ref().filter(|plan| plan.lane().is_some());
         if let Some(plan) = plan {
             let (mut store, mut ids) = (self.store(), self.ids());
-            let _ = plan.reconcile(store.as_mut(), &mut ids, self.confirms(), &by_file(), now());
+            let _ = plan.reconcile(store.as_mut(), &mut ids, &by_file(), now());
         }
+    }
+
+    /// The plan file that the run writes.
+    fn written_plan(&self) -> Option<&PlanFile> {
+        self.setup.plan.as_ref().filter(|_| self.setup.policy.mode == "plan")
+    }
+
+    /// How many tasks the plan has that the run writes.
+    pub(super) fn planned(&self) -> Option<Planned> {
+        let plan = self.written_plan()?;
+        let read = plan.read().ok().flatten()?;
+        let standings = read.doc.standings().into_iter().zip(read.doc.parents());
+        let tasks = standings.filter(|(found, parent)| *found != Standing::Dropped && !parent);
+        Some(Planned { tasks: tasks.count() as u64, file: plan.name().to_owned() })
+    }
+
+    /// A planning session writes a plan: what else it changed is saved, taken out of the worktree and named.
+    pub(super) fn only_the_plan(
+        &self,
+        slot: SlotId,
+        candidate: Candidate,
+    ) -> Result<(Candidate, Option<(TaskId, String)>), Failed> {
+        let site = self.site(slot);
+        let Some(plan) = self.written_plan() else { return Ok((candidate, None)) };
+        let changed = site.vcs.changes(&site.settled_tree(), &candidate.tree)?;
+        let outside: Vec<&String> = changed.iter().filter(|path| *path != plan.name()).collect();
+        if outside.is_empty() {
+            return Ok((candidate, None));
+        }
+        let Some(read) = plan.read()? else { return Ok((candidate, None)) };
+        let name = TaskId::new("plan").map_err(|error| Failed::new(Port::Store, error, true))?;
+        let iteration = self.kit(slot).iteration;
+        let saved = site.vcs.save_wip(&site.base(), &name, iteration)?;
+        site.vcs.put_back(&site.base(), &candidate)?;
+        plan.write_anew(&read.text)?;
+        let names: Vec<&str> = outside.iter().take(5).map(|path| path.as_str()).collect();
+        let more = match outside.len() - names.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        self.notice(format!(
+            "the planning session changed {}{more}: not committed; the work is saved: ralph recover plan",
+            names.join(", ")
+        ));
+        Ok((self.new_candidate(slot)?, saved.map(|saved| (name, saved.name))))
     }
 
     /// What judges a plan that was written: it can be read, and it is of the kind that it was.
     pub(super) fn judge_written_plan(&self) -> Option<GateReport> {
-        let plan = self.setup.plan.as_ref().filter(|_| self.setup.policy.mode == "plan")?;
+        let plan = self.written_plan()?;
         let found = plan_fault(plan);
         Some(GateReport {
             name: "plan".to_owned(),

@@ -40,7 +40,7 @@ impl Crew {
         self.settle_plan(slot, settlement)?;
         let plan_after = self.plan_text();
         crash::point("plan-written");
-        let mut commit = None;
+        let (mut commit, mut saved) = (None, None);
         let mut tree = candidate.tree.clone();
         if settlement.commit.is_none() && settlement.class == Class::Done {
             let base = site.base();
@@ -55,7 +55,9 @@ impl Crew {
             }
         }
         if let Some(plan) = &settlement.commit {
-            let candidate = self.with_plan(slot, candidate.clone())?;
+            let (candidate, outside) = self.only_the_plan(slot, candidate.clone())?;
+            saved = outside;
+            let candidate = self.with_plan(slot, candidate)?;
             tree.clone_from(&candidate.tree);
             crash::point("before-commit");
             let body = self.with_why(slot, settlement, &plan.body);
@@ -92,7 +94,6 @@ impl Crew {
             commit = commit.or(subject.zip(site.vcs.head()?).map(|(subject, id)| (id, subject)));
         }
         let own = self.setup.grounds.is_some();
-        let mut saved = None;
         if own && (settlement.start_over || settlement.put_back) {
             saved = self.start_over(slot, settlement)?;
         } else if let Some((task, attempt)) = &settlement.save {
@@ -135,7 +136,7 @@ impl Crew {
         // What was just written counts only if it is in the file that others open.
         self.store_file.check()?;
         let put_back = u32::try_from(put_back).unwrap_or(u32::MAX);
-        let planned = None;
+        let planned = self.planned();
         let settled = Settled { tasks, commit, head, saved, put_back, tree, counts, planned };
         Ok(Input::Settled { slot, settled: Box::new(settled) })
     }

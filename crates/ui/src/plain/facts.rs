@@ -440,8 +440,14 @@ impl<W: Write> PlainReporter<W> {
         tail = tail.add(Meaning::Faint, format!("  {}", brief_duration(duration_ms)));
         let endings = self.endings.remove(&slot).unwrap_or_default();
         if endings.is_empty() {
-            let (symbol, meaning) = mark(class, None);
-            let text = words::with_detail(words::class(class), first_line(detail));
+            // Work was accepted, and the plan is no shorter for it.
+            let is_short = class == Class::Done && !detail.is_empty();
+            let (symbol, meaning) = match is_short {
+                true => ("·", Meaning::Warning),
+                false => mark(class, None),
+            };
+            let word = if is_short { "changed" } else { words::class(class) };
+            let text = words::with_detail(word, first_line(detail));
             let line = Line::new().add(meaning, symbol).plain(" ").flexible(Some(meaning), text);
             self.top(&line.join(&tail));
         }

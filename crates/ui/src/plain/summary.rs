@@ -75,7 +75,7 @@ fn verdict(outcome: &Outcome) -> (&'static str, Meaning) {
         | StopReason::Idle { .. }
         | StopReason::Cancelled
         | StopReason::Budget { .. } => ("·", Meaning::Warning),
-        StopReason::NoPlan
+        StopReason::NoPlan { .. }
         | StopReason::Blocked { .. }
         | StopReason::Failure
         | StopReason::GatesFailed

@@ -53,7 +53,7 @@ fn gallery_of_a_quiet_run() {
 #[test]
 fn gallery_of_ends() {
     let ends = [
-        StopReason::NoPlan,
+        StopReason::NoPlan { why: None },
         StopReason::Blocked { why: "nothing is ready, and tasks remain: 2 blocked".into() },
         StopReason::AgentFailed {
             why: "the agent is not logged in".into(),

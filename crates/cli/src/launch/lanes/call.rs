@@ -74,11 +74,11 @@ impl Call {
         config: &Config,
     ) -> Result<Self, CliError> {
         let read = plan.read().map_err(|error| plan_error(&error))?;
-        let Some(read) = read else { return Err(no_plan(plan)) };
+        let Some(read) = read else { return Err(no_plan(plan, home)) };
         let (sections, empty) =
             sections(&read.doc).map_err(|error| section_error(plan, &read.text, &error))?;
         if sections.is_empty() {
-            return Err(no_plan(plan));
+            return Err(no_plan(plan, home));
         }
         let only = options.branch.as_ref().map(|name| find(&sections, name)).transpose()?;
         let include = std::fs::read_to_string(home.worktree.join(".worktreeinclude"));

@@ -53,7 +53,7 @@ fn a_plan_without_a_section_or_a_task_is_no_plan() {
     let none = "Implementation plan not found. Run 'ralph plan' first.";
     for text in ["", "# Plan\n", "- [ ] A box\n", "## Branch: one\nGoal: x\n"] {
         let env = with_plan(text);
-        refused(&env, 2, &[none, "ralph loop plan"]);
+        refused(&env, 2, &["No plan: IMPLEMENTATION_PLAN.md", "ralph loop plan"]);
     }
     let env = project(&[]);
     refused(&env, 2, &[none]);

@@ -41,7 +41,7 @@ fn s2_6_s2_8_empty_and_blank_plans_are_no_plans() {
         for arguments in [&["implementation_plan.md"][..], &[], &["--preset", "checklist"]] {
             let env = with_plan("implementation_plan.md", text);
             let said = refused(&env, arguments, 2);
-            has(&said, "Implementation plan not found. Run 'ralph plan' first.");
+            has(&said, "implementation_plan.md is empty");
         }
     }
 }
@@ -50,7 +50,7 @@ fn s2_6_s2_8_empty_and_blank_plans_are_no_plans() {
 fn a_plan_that_is_a_folder_or_outside_or_missing_is_said() {
     let env = project(&[]);
     env.write("folder/x", "x");
-    has(&refused(&env, &["folder"], 1), "no file");
+    has(&refused(&env, &["folder"], 1), "not a file");
     has(
         &refused(&env, &["missing.md"], 2),
         "Implementation plan not found. Run 'ralph plan' first.",
@@ -196,7 +196,9 @@ fn words_in_a_plan_cannot_paint_the_terminal_or_the_commit() {
         "implementation_plan.md",
         "- [ ] Evil \u{1b}[2J\u{1b}]0;title\u{7} task $(touch pwned) `id`; rm -rf /\n",
     );
-    let text = said(build(&env, &[&session(&[write("x", "x"), say("ok")])], &["1"]), 0);
+    let ticks = sh("sed -i 's/\\[ \\]/[x]/' implementation_plan.md");
+    let works = session(&[write("x", "x"), ticks, say("ok")]);
+    let text = said(build(&env, &[&works], &["1"]), 0);
     assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'), "{text:?}");
     assert!(!log(&env).contains('\u{1b}'));
     assert!(!env.repo().join("pwned").exists());

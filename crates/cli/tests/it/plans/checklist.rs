@@ -61,8 +61,12 @@ fn s3_9_the_promise_ends_the_run_after_its_iteration() {
     gate(&env, "echo looked >> ../notes/gate.txt");
     let text = said(build(&env, &[&completes("one.txt")], &[]), 0);
     assert_eq!((stop(&env), sessions(&env)), ("marker".into(), 1), "{text}");
-    assert_eq!(subjects(&env)[0], "build: iteration 1 - Write one");
-    assert_eq!(std::fs::read_to_string(env.note("gate.txt")).unwrap(), "looked\n");
+    assert_eq!(subjects(&env)[0], "build: iteration 1 - no task ticked");
+    assert_eq!(
+        std::fs::read_to_string(env.note("gate.txt")).unwrap(),
+        "looked
+"
+    );
     let log = log(&env);
     has(&log, "Status: success");
     has(&log, "Exit Code: 0\n");
@@ -212,7 +216,7 @@ fn s3_10_what_a_red_gate_found_is_in_the_prompt_of_the_retry() {
     let prompt = |n: u32| std::fs::read_to_string(here.join(format!("prompt.{n}"))).unwrap();
     has_not(&prompt(1), "FAILED");
     has(&prompt(2), "FAILED: good is missing");
-    assert_eq!(subjects(&env)[0], "build: iteration 1 - Write one");
+    assert_eq!(subjects(&env)[0], "build: iteration 1 - no task ticked");
 }
 
 #[test]
@@ -349,7 +353,7 @@ fn s3_13_s3_14_s3_15_the_session_log_is_that_of_the_seed() {
          hm\nNo changes detected\n\
          {single}\nITERATION 1 COMPLETE\nEnd Time: T\nDuration: D\nRetries: 0\nStatus: failed\n{double}\n\n\
          {double}\nITERATION 1\n{double}\nMode: build\nTask: Write one\nSpec: specs/one.md\nStart Time: T\n{single}\n\
-         → Write one\nWrote one.\nCommit: build: iteration 1 - Write one\n\
+         → Write one\nWrote one.\nCommit: build: iteration 1 - no task ticked\n\
          {single}\nITERATION 1 COMPLETE\nEnd Time: T\nDuration: D\nCost: $0.02\nRetries: 1\nStatus: success\n{double}\n\n\
          {double}\nSESSION SUMMARY\n{double}\nTotal Iterations: 1\nSuccessful: 1\nFailed: 0\nTotal Duration: D\n\
          Exit Reason: Stopped: max iterations (1) reached. Tasks remaining: 1\nExit Code: 0\n{double}"

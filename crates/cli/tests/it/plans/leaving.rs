@@ -1,11 +1,15 @@
-//! Tasks that leave the plan file while a session runs, where claims are confirmed.
+//! Tasks that leave the plan file while a session runs: they wait for the user, whatever claims count.
 
 use super::*;
 
 /// A progress file or a checklist whose first task is done by the session, and whose others it deletes.
 fn with_confirm(name: &str, text: &str) -> TestEnv {
+    with_claims(name, text, "confirm")
+}
+
+fn with_claims(name: &str, text: &str, claims: &str) -> TestEnv {
     let env = with_plan(name, text);
-    commit_file(&env, "ralph.toml", "[completion]\nclaims = \"confirm\"\n");
+    commit_file(&env, "ralph.toml", &format!("[completion]\nclaims = \"{claims}\"\n"));
     env
 }
 
@@ -18,7 +22,7 @@ fn deletes(plan: &str) -> String {
     ])
 }
 
-fn id_of(env: &TestEnv, title: &str) -> String {
+pub(super) fn id_of(env: &TestEnv, title: &str) -> String {
     let listed: Vec<Value> = serde_json::from_str(&env.task(&["list", "--json"])).unwrap();
     let found = listed.iter().find(|task| task["title"] == title).unwrap();
     found["id"].as_str().unwrap().to_owned()
@@ -29,8 +33,13 @@ const TWO: &str = "# Progress: Two\n\n## Status\nIn Progress\n\n## Tasks\n- [ ] 
 
 #[test]
 fn a_task_that_leaves_during_a_session_waits_and_the_run_is_blocked() {
-    for (name, text) in [("progress.md", TWO), ("implementation_plan.md", CHECKLIST)] {
-        let env = with_confirm(name, text);
+    for (name, text, claims) in [
+        ("progress.md", TWO, "trust"),
+        ("progress.md", TWO, "confirm"),
+        ("implementation_plan.md", CHECKLIST, "trust"),
+        ("implementation_plan.md", CHECKLIST, "confirm"),
+    ] {
+        let env = with_claims(name, text, claims);
         let said = said(build(&env, &[&deletes(name)], &[]), 7);
         assert_eq!(stop(&env), "blocked", "{said}");
         assert_eq!(sessions(&env), 1, "nothing is left that a session could do");

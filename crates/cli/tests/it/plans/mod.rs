@@ -8,6 +8,7 @@ mod editing;
 mod interleaved;
 mod killed;
 mod leaving;
+mod marks;
 mod plan_mode;
 mod progress;
 mod prompt_mode;

@@ -148,3 +148,48 @@ fn s3_1_a_session_that_is_planning_cannot_start_another_run() {
     said(plan(&env, &[&nested], &[]), 0);
     assert_eq!(std::fs::read_to_string(env.note("code")).unwrap(), "1\n1\n");
 }
+
+#[test]
+fn plan_mode_ends_with_the_number_of_tasks_that_it_wrote() {
+    let env = project(&[]);
+    let text = said(plan(&env, &[&session(&[write(PLAN, CHECKLIST), say(COMPLETE)])], &[]), 0);
+    has(&text, "Plan written: 2 tasks in implementation_plan.md");
+    has_not(&text, "no tasks");
+    let env = project(&[]);
+    let text = said(plan(&env, &[&drafts(CHECKLIST)], &["1"]), 0);
+    has(&text, "reached. Plan written: 2 tasks in implementation_plan.md");
+    has_not(&text, "Tasks remaining: 0");
+}
+
+#[test]
+fn a_file_that_is_named_is_turned_into_a_plan() {
+    let env = project(&[]);
+    commit_file(&env, "TODO.md", "We need two words.\n");
+    let writes = session(&[write("TODO.md", CHECKLIST), say(COMPLETE)]);
+    let text = said(plan(&env, &[&writes], &["TODO.md"]), 0);
+    has(&text, "Plan written: 2 tasks in TODO.md");
+    assert!(!env.repo().join(PLAN).exists());
+    assert_eq!(env.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn work_outside_the_plan_is_saved_and_not_committed() {
+    let env = project(&[]);
+    commit_file(&env, "code.txt", "old\n");
+    env.write("mine.txt", "not committed\n");
+    let writes = session(&[
+        write(PLAN, CHECKLIST),
+        write("code.txt", "new\n"),
+        write("more.txt", "x"),
+        say(COMPLETE),
+    ]);
+    let text = said(plan(&env, &[&writes], &[]), 0);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    has(&text, "the planning session changed code.txt, more.txt: not committed");
+    assert_eq!(env.git(&["show", "--format=", "--name-only"]), "implementation_plan.md\n");
+    assert_eq!(read(&env, "code.txt"), "old\n");
+    assert_eq!(env.git(&["status", "--porcelain"]), "?? mine.txt\n");
+    has(&env.ralph(&["recover"]).success(), "plan");
+    let saved = env.git(&["for-each-ref", "--format=%(refname)", "refs/ralph/wip/plan/"]);
+    assert_eq!(env.git(&["show", &format!("{}:code.txt", saved.trim())]), "new\n");
+}

@@ -135,8 +135,8 @@ fn s2_8_what_is_finished_starts_no_session() {
     let env = with_plan("progress.md", &empty.join("\n"));
     let ran = build(&env, &[], &[]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
-    has(&ran.stderr, "Implementation plan not found. Run 'ralph plan' first.");
-    assert_eq!(sessions(&env), 0);
+    has(&ran.stderr, "progress.md has no box");
+    assert_eq!(runs(&env).len(), 0);
 }
 
 #[test]

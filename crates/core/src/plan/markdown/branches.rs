@@ -21,7 +21,7 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
     let mut seen: HashMap<&str, usize> = HashMap::new();
     let mut branch = None;
     for (index, line) in outline.lines.iter().enumerate() {
-        if let LineKind::Heading { level, words, underlined } = &line.kind {
+        if let LineKind::Heading { level, words, underlined, .. } = &line.kind {
             let words = &outline.text[words.clone()];
             let found = name(words).filter(|_| *level == 2);
             // `Base: master` above a rule is no heading.
@@ -33,6 +33,9 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
             }
             if *level <= 2 {
                 branch = None;
+                boxes.end_section(*level, index);
+            } else if branch.is_some() {
+                boxes.line(index, branch);
             }
             if let Some(name) = found {
                 check(name, line.number, &mut seen)?;
@@ -49,7 +52,7 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
             field(&mut doc, branch, outline.content(line));
         }
     }
-    doc.items = boxes.finish();
+    (doc.items, doc.warnings) = boxes.finish();
     Ok(doc)
 }
 

@@ -5,11 +5,12 @@ use std::ops::Range;
 
 use super::doc::{Group, Item, Kind, PlanDoc, Tick};
 use super::items::{Boxes, bare, body, list, says_none, title, value_of};
+use super::mark::Mark;
 use super::outline::{Line, LineKind, Outline};
 
 pub(super) fn read(outline: &Outline<'_>) -> PlanDoc {
     let mut doc = PlanDoc::empty(Kind::Checklist);
-    doc.name = outline.headings().find_map(|(_, words)| bare(words));
+    doc.name = outline.plain_headings().find_map(|(_, words)| bare(words));
     let tasks = heading_tasks(outline);
     if tasks.iter().any(|task| task.status.is_some()) {
         read_headings(outline, &tasks, &mut doc);
@@ -37,6 +38,12 @@ impl Above {
         }
     }
 
+    /// A heading that is a task itself.
+    fn task(&mut self, level: u8) {
+        self.headings.retain(|(other, ..)| *other < level);
+        self.seen_any = true;
+    }
+
     /// The group of the innermost heading.
     fn group(&mut self, doc: &mut PlanDoc) -> Option<usize> {
         let (_, line, words, group) = self.headings.last_mut()?;
@@ -52,17 +59,38 @@ fn read_boxes(outline: &Outline<'_>, doc: &mut PlanDoc) {
     let mut above = Above::default();
     for (index, line) in outline.lines.iter().enumerate() {
         match &line.kind {
-            LineKind::Heading { level, words, .. } => {
+            LineKind::Heading { level, words, boxed: None, .. } => {
                 above.heading(*level, line.number, &outline.text[words.clone()]);
+                boxes.line(index, None);
             }
-            LineKind::Box { .. } => {
+            LineKind::Heading { level, boxed: Some(_), .. } => {
+                above.task(*level);
+                let group = above.group(doc);
+                boxes.line(index, group);
+            }
+            LineKind::Box { .. } | LineKind::Row | LineKind::Text => {
                 let group = above.group(doc);
                 boxes.line(index, group);
             }
             _ => boxes.line(index, None),
         }
     }
-    doc.items = boxes.finish();
+    (doc.items, doc.warnings) = boxes.finish();
+    drop_empty_groups(doc);
+}
+
+/// A heading above nothing but text is no group.
+fn drop_empty_groups(doc: &mut PlanDoc) {
+    let mut used = vec![false; doc.groups.len()];
+    doc.items.iter().filter_map(|item| item.group).for_each(|group| used[group] = true);
+    let mut place = 0..;
+    let places: Vec<Option<usize>> =
+        used.iter().map(|used| used.then(|| place.next()).flatten()).collect();
+    let mut index = 0..;
+    doc.groups.retain(|_| index.next().is_some_and(|index| used[index]));
+    for item in &mut doc.items {
+        item.group = item.group.and_then(|group| places[group]);
+    }
 }
 
 /// A heading `Task N: title` and the lines below it.
@@ -141,8 +169,7 @@ fn read_headings(outline: &Outline<'_>, tasks: &[HeadingTask<'_>], doc: &mut Pla
         let LineKind::Heading { level, words, .. } = &line.kind else { continue };
         match tasks.next_if(|task| task.heading == index) {
             Some(task) => {
-                above.headings.retain(|(other, ..)| other < level);
-                above.seen_any = true;
+                above.task(*level);
                 let group = above.group(doc);
                 doc.items.push(heading_item(outline, task, group));
             }
@@ -186,7 +213,10 @@ fn heading_item(outline: &Outline<'_>, task: &HeadingTask<'_>, group: Option<usi
         line: heading.number,
         title,
         body: whole.trim_end().to_owned(),
-        done: status.as_deref().is_some_and(says_done),
+        mark: match status.as_deref().is_some_and(says_done) {
+            true => Mark::Done,
+            false => Mark::Open,
+        },
         group,
         parent: None,
         label: Some(task.label.to_owned()),

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::edit::Edit;
+use super::mark::Mark;
 use super::outline::{LineKind, Outline};
 use super::progress::{AttemptNote, Progress};
 use super::{branches, checklist, progress};
@@ -65,6 +66,8 @@ pub struct PlanDoc {
     pub items: Vec<Item>,
     /// Branches, phases or headings, in the order of the text.
     pub groups: Vec<Group>,
+    /// What the user should look at, in the order of the text.
+    pub warnings: Vec<Warning>,
     /// The sections of a progress file; empty for the other kinds.
     pub(super) progress: Progress,
     /// The line break that the text uses.
@@ -83,8 +86,8 @@ pub struct Item {
     /// The text below it without its indentation, boxes inside left out. A title that was cut
     /// stands here whole.
     pub body: String,
-    /// Whether it is ticked.
-    pub done: bool,
+    /// What its box says.
+    pub mark: Mark,
     /// The group it is in.
     pub group: Option<usize>,
     /// The item that it is a part of.
@@ -103,11 +106,46 @@ pub struct Item {
     pub(super) tick: Tick,
 }
 
+impl Item {
+    /// Whether it is ticked.
+    pub fn is_done(&self) -> bool {
+        self.mark == Mark::Done
+    }
+}
+
+/// How an item stands, with what the items say that it is a part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It can be worked on.
+    Open,
+    /// Ticked.
+    Done,
+    /// Not wanted any more: neither open nor done.
+    Dropped,
+    /// It waits for the user.
+    Waits,
+}
+
+/// A line that is not read as markdown reads it, or whose task waits for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// The line, from 1.
+    pub line: usize,
+    /// What about it.
+    pub text: String,
+}
+
+impl std::fmt::Display for Warning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {}: {}", self.line, self.text)
+    }
+}
+
 /// What a tick changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Tick {
-    /// The byte between the brackets.
-    Byte(usize),
+    /// What is between the brackets.
+    Inner(Range<usize>),
     /// The words after `**Status:**`.
     Words(Range<usize>),
     /// A status line that is not there: the end of the line that it would stand below, and whether
@@ -171,9 +209,9 @@ fn refuse_binary(text: &str) -> Result<(), PlanError> {
 impl PlanDoc {
     /// A plan without anything in it.
     pub(super) fn empty(kind: Kind) -> Self {
-        let (items, groups) = (Vec::new(), Vec::new());
+        let (items, groups, warnings) = (Vec::new(), Vec::new(), Vec::new());
         let (progress, newline) = (Progress::default(), "\n");
-        Self { kind, name: None, items, groups, progress, newline, section: None }
+        Self { kind, name: None, items, groups, warnings, progress, newline, section: None }
     }
 
     /// The plan with the items of one branch alone. Places stay those of the whole text.
@@ -185,6 +223,7 @@ impl PlanDoc {
         let places: Vec<Option<usize>> =
             self.items.iter().map(|item| is_in(item).then(|| place.next()).flatten()).collect();
         self.items.retain(is_in);
+        self.warnings.retain(|warning| self.items.iter().any(|item| item.line == warning.line));
         for item in &mut self.items {
             item.parent = item.parent.and_then(|parent| places[parent]);
         }
@@ -216,18 +255,47 @@ impl PlanDoc {
         parents
     }
 
+    /// How each item stands: an open part of what is dropped or waits is so too, and an item is dropped
+    /// with all of its parts.
+    pub fn standings(&self) -> Vec<Standing> {
+        let mut standings: Vec<Standing> = Vec::with_capacity(self.items.len());
+        for item in &self.items {
+            let above = item.parent.map(|parent| standings[parent]);
+            standings.push(match (item.mark, above) {
+                (Mark::Done, _) => Standing::Done,
+                (Mark::Dropped, _) => Standing::Dropped,
+                (_, Some(above @ (Standing::Dropped | Standing::Waits))) => above,
+                (Mark::Waits(_), _) => Standing::Waits,
+                (Mark::Open | Mark::Begun, _) => Standing::Open,
+            });
+        }
+        let mut kept = vec![false; self.items.len()];
+        let parents = self.parents();
+        for (index, item) in self.items.iter().enumerate().rev() {
+            if parents[index] && !kept[index] && standings[index] == Standing::Open {
+                standings[index] = Standing::Dropped;
+            }
+            if let Some(parent) = item.parent.filter(|_| standings[index] != Standing::Dropped) {
+                kept[parent] = true;
+            }
+        }
+        standings
+    }
+
     /// The items that are not ticked although all their parts are, innermost first: what is to be
-    /// ticked after the last part was.
+    /// ticked after the last part was. Parts that were dropped are no parts any more.
     pub fn due_parents(&self) -> Vec<usize> {
         let mut open_parts = vec![0_usize; self.items.len()];
-        let parents = self.parents();
+        let (parents, standings) = (self.parents(), self.standings());
         let mut due = Vec::new();
         for (index, item) in self.items.iter().enumerate().rev() {
-            let is_due = !item.done && parents[index] && open_parts[index] == 0;
+            let is_due =
+                standings[index] == Standing::Open && parents[index] && open_parts[index] == 0;
             if is_due {
                 due.push(index);
             }
-            if let Some(parent) = item.parent.filter(|_| !item.done && !is_due) {
+            let is_open = matches!(standings[index], Standing::Open | Standing::Waits);
+            if let Some(parent) = item.parent.filter(|_| is_open && !is_due) {
                 open_parts[parent] += 1;
             }
         }
@@ -251,11 +319,18 @@ impl PlanDoc {
 
     /// The change that ticks an item or takes its tick back; `None` if it is so already.
     pub fn set_done(&self, item: usize, done: bool) -> Option<Edit> {
-        let item = self.items.get(item).filter(|item| item.done != done)?;
+        let is_so = self.items.get(item)?.is_done() == done;
+        (!is_so).then(|| self.set_mark(item, if done { Mark::Done } else { Mark::Open })).flatten()
+    }
+
+    /// The change that makes an item's box say this; `None` if it does already. A status in words only
+    /// says whether the task is done.
+    pub fn set_mark(&self, item: usize, mark: Mark) -> Option<Edit> {
+        let item = self.items.get(item).filter(|item| item.mark != mark)?;
+        let done = mark == Mark::Done;
         Some(match &item.tick {
-            Tick::Byte(at) => {
-                Edit { range: *at..at + 1, text: if done { "x" } else { " " }.to_owned() }
-            }
+            Tick::Inner(range) => Edit { range: range.clone(), text: mark.character().to_string() },
+            Tick::Words(_) | Tick::Missing(..) if item.is_done() == done => return None,
             Tick::Words(range) => {
                 let gap = if range.is_empty() { " " } else { "" };
                 let text = format!("{gap}{}", checklist::status_words(item, done));
@@ -297,6 +372,16 @@ impl<'t> Outline<'t> {
     pub(super) fn headings(&self) -> impl Iterator<Item = (u8, &'t str)> {
         self.lines.iter().filter_map(|line| match &line.kind {
             LineKind::Heading { level, words, .. } => Some((*level, &self.text[words.clone()])),
+            _ => None,
+        })
+    }
+
+    /// The headings that are no tasks themselves.
+    pub(super) fn plain_headings(&self) -> impl Iterator<Item = (u8, &'t str)> {
+        self.lines.iter().filter_map(|line| match &line.kind {
+            LineKind::Heading { level, words, boxed: None, .. } => {
+                Some((*level, &self.text[words.clone()]))
+            }
             _ => None,
         })
     }

@@ -53,10 +53,10 @@ impl PlanFormat for Markdown {
                 |error: TextError| PlanError { line: item.line, problem: error.to_string() };
             let fields = fields(&doc, index, &ids, &deps[index]).map_err(at_line)?;
             tally.lost(!deps[index].1.is_empty(), "dependencies that name no task", "task");
-            if item.done && open[index] {
+            if item.is_done() && open[index] {
                 tally.add("the tick of ", "task", " with open parts");
             }
-            let done = (item.done && !open[index]).then_some(Done { at: None });
+            let done = (item.is_done() && !open[index]).then_some(Done { at: None });
             let title = Title::new(&item.title).map_err(at_line)?;
             Ok(PlanTask { line: item.line, id: ids[index].clone(), title, fields, done })
         });
@@ -118,7 +118,7 @@ fn mixed(number: u64) -> u64 {
 fn with_open_parts(doc: &PlanDoc) -> Vec<bool> {
     let mut open = vec![false; doc.items.len()];
     for (index, item) in doc.items.iter().enumerate().rev() {
-        let is_open = !item.done || open[index];
+        let is_open = !item.is_done() || open[index];
         if let Some(parent) = item.parent.filter(|_| is_open) {
             open[parent] = true;
         }

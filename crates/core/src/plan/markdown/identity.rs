@@ -75,7 +75,7 @@ pub(super) fn entries(doc: &PlanDoc) -> Vec<Entry<'_>> {
     doc.items
         .iter()
         .enumerate()
-        .map(|(index, item)| Entry::new(&item.title, &item.body, group(index), item.done))
+        .map(|(index, item)| Entry::new(&item.title, &item.body, group(index), item.is_done()))
         .collect()
 }
 

@@ -2,56 +2,167 @@
 
 use std::ops::Range;
 
-use super::doc::{Item, Tick};
+use super::doc::{Item, Tick, Warning};
 use super::line::{dedented, marker};
-use super::outline::{Line, LineKind, Outline};
+use super::mark::Mark;
+use super::outline::{BoxAt, Line, LineKind, Outline};
+use super::table::{Table, is_delimiter};
 use crate::text::MAX_TITLE;
 
-/// Collects the boxes of a part of the outline.
+/// Collects the boxes of a part of the outline: in lists, in headings, in rows of tables.
 pub(super) struct Boxes<'o, 't> {
     outline: &'o Outline<'t>,
     items: Vec<Item>,
+    warnings: Vec<Warning>,
     /// For each line of a box the item that it became, or the one that it is in.
     item_of: Vec<(usize, Option<usize>)>,
     /// The lines of each item's body.
     bodies: Vec<Vec<usize>>,
+    /// The headings with a box that the current line is below: their levels and items.
+    sections: Vec<(u8, usize)>,
+    /// The table that the last line was in, and the number of that line.
+    table: Option<(Table<'t>, usize)>,
 }
 
 impl<'o, 't> Boxes<'o, 't> {
     pub(super) fn of(outline: &'o Outline<'t>) -> Self {
-        Self { outline, items: Vec::new(), item_of: Vec::new(), bodies: Vec::new() }
+        let (items, warnings, item_of) = (Vec::new(), Vec::new(), Vec::new());
+        let (bodies, sections) = (Vec::new(), Vec::new());
+        Self { outline, items, warnings, item_of, bodies, sections, table: None }
     }
 
     /// Takes in the next line, which is in `group`. Lines come in order; whole lists at a time.
     pub(super) fn line(&mut self, index: usize, group: Option<usize>) {
         let line = &self.outline.lines[index];
-        let owner = line.under.and_then(|under| self.item_at(under));
-        let LineKind::Box { mark, done, words, end } = &line.kind else {
-            if let Some(owner) = owner {
-                self.bodies[owner].push(index);
+        match &line.kind {
+            LineKind::Heading { level, boxed, .. } => {
+                self.end_section(*level, index);
+                match boxed {
+                    Some(at) => self.heading(index, *level, at, group),
+                    None => self.below(index),
+                }
             }
-            return;
+            LineKind::Box { at, end } => {
+                let owner = self.owner(index);
+                let span = line.start..self.outline.after(*end);
+                let words = &self.outline.text[at.words.clone()];
+                let item = self.add(index, at, words, span, (group, owner)).or(owner);
+                self.item_of.push((index, item));
+            }
+            LineKind::Row | LineKind::Text if self.is_row(index, group) => {}
+            _ => self.below(index),
+        }
+    }
+
+    /// A heading or the end of the part: the headings with boxes end that are not above it.
+    pub(super) fn end_section(&mut self, level: u8, index: usize) {
+        while let Some((_, item)) = self.sections.pop_if(|(other, _)| *other >= level) {
+            let last = index.checked_sub(1).map_or(0, |last| self.outline.lines[last].end);
+            let span = &mut self.items[item].span;
+            span.end = span.end.max(self.outline.after(last));
+        }
+    }
+
+    fn heading(&mut self, index: usize, level: u8, at: &BoxAt, group: Option<usize>) {
+        let line = &self.outline.lines[index];
+        let owner = self.owner(index);
+        let words = &self.outline.text[at.words.clone()];
+        let span = line.start..self.outline.after(line.end);
+        match self.add(index, at, words, span, (group, owner)) {
+            Some(item) => self.sections.push((level, item)),
+            None => self.below(index),
+        }
+    }
+
+    /// Whether the line is a row of a table that is a task, or another line of such a table.
+    fn is_row(&mut self, index: usize, group: Option<usize>) -> bool {
+        let line = &self.outline.lines[index];
+        let content = self.outline.content(line);
+        let goes_on = self.table.take().filter(|(_, last)| last + 1 == line.number);
+        if line.under.is_some() || !content.contains('|') {
+            return false;
+        }
+        let Some((table, _)) = goes_on else {
+            let table = self.rows(index).and_then(|rows| Table::headed(content, rows));
+            self.table = table.map(|table| (table, line.number));
+            return self.table.is_some();
         };
-        let Some((title, cut)) = title(&self.outline.text[words.clone()]) else {
-            self.item_of.push((index, owner));
-            return;
+        if let Some(row) = table.row(content) {
+            let inner = row.boxed.inner.start + line.start..row.boxed.inner.end + line.start;
+            let words = inner.end..inner.end;
+            let at = BoxAt { mark: row.boxed.mark, inner, words, odd: row.boxed.odd };
+            let span = line.start..self.outline.after(line.end);
+            let owner = self.owner(index);
+            if let Some(item) = self.add(index, &at, &row.title, span, (group, owner)) {
+                self.items[item].body = row.body;
+            }
+        }
+        self.table = Some((table, line.number));
+        true
+    }
+
+    /// The rows of the table that a line is the head of.
+    fn rows(&self, index: usize) -> Option<impl Iterator<Item = &'t str>> {
+        let outline = self.outline;
+        let mut below = outline.lines[index + 1..].iter().zip(outline.lines[index].number + 1..);
+        let (first, number) = below.next()?;
+        let starts = first.number == number && is_delimiter(outline.content(first));
+        let is_row = |(line, number): &(&Line, usize)| {
+            line.number == *number && matches!(line.kind, LineKind::Row | LineKind::Text)
         };
-        self.item_of.push((index, Some(self.items.len())));
+        let rows = below.take_while(is_row).map(|(line, _)| outline.content(line));
+        starts.then_some(rows)
+    }
+
+    /// The item that a line is in.
+    fn owner(&self, index: usize) -> Option<usize> {
+        let under = self.outline.lines[index].under;
+        let above = || self.sections.last().map(|(_, item)| *item);
+        under.map_or_else(above, |under| self.item_at(under))
+    }
+
+    /// A line of the body of what it is in.
+    fn below(&mut self, index: usize) {
+        if let Some(owner) = self.owner(index) {
+            self.bodies[owner].push(index);
+        }
+    }
+
+    /// Adds an item; `None` if its words come to nothing.
+    fn add(
+        &mut self,
+        index: usize,
+        at: &BoxAt,
+        words: &str,
+        span: Range<usize>,
+        (group, parent): (Option<usize>, Option<usize>),
+    ) -> Option<usize> {
+        let (title, cut) = title(words)?;
+        let line = self.outline.lines[index].number;
+        if let Some(odd) = at.odd {
+            let text = format!("\"{title}\": {}", odd.advice());
+            self.warnings.push(Warning { line, text });
+        }
+        if let Mark::Waits(mark) = at.mark {
+            let text = format!("\"{title}\" is marked [{mark}], so it waits for you");
+            self.warnings.push(Warning { line, text });
+        }
         self.bodies.push(Vec::new());
         self.items.push(Item {
-            line: line.number,
+            line,
             title,
-            body: if cut { self.outline.text[words.clone()].to_owned() } else { String::new() },
-            done: *done,
+            body: if cut { words.to_owned() } else { String::new() },
+            mark: at.mark,
             group,
-            parent: owner,
+            parent,
             label: None,
             status: None,
             spec: None,
             deps: Vec::new(),
-            span: line.start..self.outline.after(*end),
-            tick: Tick::Byte(*mark),
+            span,
+            tick: Tick::Inner(at.inner.clone()),
         });
+        Some(self.items.len() - 1)
     }
 
     fn item_at(&self, line: usize) -> Option<usize> {
@@ -59,8 +170,9 @@ impl<'o, 't> Boxes<'o, 't> {
         self.item_of[found].1
     }
 
-    /// The items with their bodies.
-    pub(super) fn finish(mut self) -> Vec<Item> {
+    /// The items with their bodies, and what the user should look at.
+    pub(super) fn finish(mut self) -> (Vec<Item>, Vec<Warning>) {
+        self.end_section(0, self.outline.lines.len());
         for (item, lines) in self.items.iter_mut().zip(&self.bodies) {
             let below = body(self.outline, lines);
             if !item.body.is_empty() && !below.is_empty() {
@@ -68,7 +180,7 @@ impl<'o, 't> Boxes<'o, 't> {
             }
             item.body.push_str(&below);
         }
-        self.items
+        (self.items, self.warnings)
     }
 }
 

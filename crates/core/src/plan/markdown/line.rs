@@ -50,22 +50,6 @@ pub(super) fn marker(text: &str) -> Option<usize> {
     matches!(bytes.get(length), None | Some(b' ' | b'\t')).then_some(length)
 }
 
-/// Whether `text` starts with a box: `[ ]`, `[x]` or `[X]`; `[~]` and `[/]` are begun, so open.
-pub(super) fn boxed(text: &str) -> Option<bool> {
-    let bytes = text.as_bytes();
-    let &[b'[', mark, b']', ..] = bytes else {
-        return None;
-    };
-    if !matches!(bytes.get(3), None | Some(b' ' | b'\t')) {
-        return None;
-    }
-    match mark {
-        b'x' | b'X' => Some(true),
-        b' ' | b'~' | b'/' => Some(false),
-        _ => None,
-    }
-}
-
 /// The level of an ATX heading, and where its words are in `text`.
 pub(super) fn atx(text: &str) -> Option<(u8, std::ops::Range<usize>)> {
     let level = text.bytes().take(7).take_while(|byte| *byte == b'#').count();

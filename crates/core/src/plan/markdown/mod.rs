@@ -7,6 +7,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `outline.rs`, `scan.rs`, `line.rs` | lines of markdown: headings, list items, boxes, code that hides them |
+//! | `mark.rs`, `table.rs` | what the mark in a box says, odd spellings; rows of tables that are tasks |
 //! | `doc.rs` | [`PlanDoc`]: what all three kinds of plan come to |
 //! | `items.rs` | boxes as items: titles, bodies, parents |
 //! | `branches.rs`, `progress.rs`, `checklist.rs` | one kind of plan each |
@@ -24,21 +25,24 @@ mod identity;
 mod items;
 mod likeness;
 mod line;
+mod mark;
 mod outline;
 mod printed;
 mod progress;
 mod scan;
 mod sections;
+mod table;
 #[cfg(test)]
 mod tests;
 mod write;
 mod write_tasks;
 
-pub use doc::{Group, Item, Kind, PlanDoc, decode, read};
+pub use doc::{Group, Item, Kind, PlanDoc, Standing, Warning, decode, read};
 pub use edit::{Edit, EditError, apply, inverse};
 pub(super) use format::Markdown;
 pub use format::content_ids;
 pub use identity::{Identified, Known, identify};
+pub use mark::Mark;
 pub use printed::{Printed, printed};
 pub use progress::AttemptNote;
 pub use sections::LogRow;

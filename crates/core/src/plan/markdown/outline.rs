@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use super::line;
+use super::mark::{Mark, Oddity, boxed, is_hard_blank, list_marker};
 use super::scan::{Hidden, Scanner};
 
 /// A line that is not blank.
@@ -31,9 +32,9 @@ pub(super) struct Line {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LineKind {
     /// A heading outside all lists. One with an underline may be meant as text above a rule.
-    Heading { level: u8, words: Range<usize>, underlined: bool },
-    /// A list item with a box; `mark` is the byte between the brackets.
-    Box { mark: usize, done: bool, words: Range<usize>, end: usize },
+    Heading { level: u8, words: Range<usize>, underlined: bool, boxed: Option<BoxAt> },
+    /// A list item with a box, up to the `end` of what is inside it.
+    Box { at: BoxAt, end: usize },
     /// Any other list item.
     Bullet { words: Range<usize> },
     /// A row of a table.
@@ -42,6 +43,16 @@ pub(super) enum LineKind {
     Text,
     /// Code, a comment, a quotation, front matter, a rule, an underline.
     Opaque,
+}
+
+/// A box and the words of its task, as places in the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct BoxAt {
+    pub(super) mark: Mark,
+    /// What is between the brackets.
+    pub(super) inner: Range<usize>,
+    pub(super) words: Range<usize>,
+    pub(super) odd: Option<Oddity>,
 }
 
 /// The lines of a text.
@@ -54,11 +65,28 @@ pub(super) struct Outline<'t> {
 }
 
 impl<'t> Outline<'t> {
-    /// Reads the lines of a text.
+    /// Reads the lines of a text. Characters that no convention knows are marks only where there are
+    /// ordinary boxes, so a page without any is read again as one that has none.
     pub(super) fn of(text: &'t str) -> Self {
+        let outline = Self::scanned(text, true);
+        let lonely =
+            outline.boxes().next().is_some() && outline.boxes().all(|at| at.mark.needs_company());
+        if lonely { Self::scanned(text, false) } else { outline }
+    }
+
+    /// The boxes of list items and headings.
+    fn boxes(&self) -> impl Iterator<Item = &BoxAt> {
+        self.lines.iter().filter_map(|line| match &line.kind {
+            LineKind::Box { at, .. } => Some(at),
+            LineKind::Heading { boxed, .. } => boxed.as_ref(),
+            _ => None,
+        })
+    }
+
+    fn scanned(text: &'t str, strange: bool) -> Self {
         let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let front = bom + front_matter(&text[bom..]);
-        let mut scanner = Scanner::of(text);
+        let mut scanner = Scanner::of(text, strange);
         let (mut start, mut number) = (bom, 0);
         while start < text.len() {
             number += 1;
@@ -68,7 +96,7 @@ impl<'t> Outline<'t> {
             };
             let end = if text[start..end].ends_with('\r') { end - 1 } else { end };
             let content = &text[start..end];
-            let (indent, bytes) = line::indent(content);
+            let (indent, bytes) = indentation(content);
             let rest = &content[bytes..];
             if rest.trim().is_empty() {
                 scanner.blank();
@@ -110,6 +138,25 @@ pub(super) fn after_break(text: &str, end: usize) -> usize {
         [b'\n', ..] => 1,
         _ => 0,
     }
+}
+
+/// The columns of white space that a line starts with, and their bytes. Blanks that markdown does not take
+/// for such count in front of a box.
+fn indentation(line: &str) -> (usize, usize) {
+    let (columns, bytes) = line::indent(line);
+    let rest = &line[bytes..];
+    let bare = rest.trim_start_matches(|c| c == ' ' || c == '\t' || is_hard_blank(c));
+    if bare.len() == rest.len() || !is_box(bare) {
+        return (columns, bytes);
+    }
+    let hard = &rest[..rest.len() - bare.len()];
+    (columns + hard.chars().count(), bytes + hard.len())
+}
+
+/// Whether a list item with a box starts here.
+fn is_box(text: &str) -> bool {
+    let behind = list_marker(text).and_then(|(length, _)| text.get(length..));
+    behind.is_some_and(|behind| boxed(behind.trim_start()).is_some())
 }
 
 /// The bytes of YAML front matter.

@@ -108,7 +108,7 @@ fn compare(current: &PlanDoc, file: &PlanDoc) -> Printed {
             continue;
         };
         let own = &current.items[known];
-        match (own.done, item.done) {
+        match (own.is_done(), item.is_done()) {
             (false, true) => printed.ticked.push(known),
             (true, false) => unticked.push(format!("It takes back the tick of: {}", own.title)),
             _ => {}

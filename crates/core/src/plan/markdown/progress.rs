@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::doc::{Group, Kind, PlanDoc};
 use super::items::{Boxes, bare, value_of};
-use super::outline::{Line, LineKind, Outline};
+use super::outline::{BoxAt, Line, LineKind, Outline};
 use crate::plan::PlanError;
 
 /// What ends a run when it stands alone on a line of the Status section.
@@ -124,7 +124,7 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
     let mut section: Option<usize> = None;
     let mut phase = None;
     for (index, line) in outline.lines.iter().enumerate() {
-        if let LineKind::Heading { level, words, underlined } = &line.kind {
+        if let LineKind::Heading { level, words, underlined, boxed } = &line.kind {
             let words = &outline.text[words.clone()];
             let known = Section::of(words).filter(|_| *level == 2);
             let now = section.map(|at| doc.progress.sections[at].section);
@@ -139,13 +139,14 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
                 }
                 if *level <= 2 {
                     phase = None;
+                    boxes.end_section(*level, index);
                     section = match known {
                         Some(known) => start(&mut doc, known, line, end)?,
                         None => None,
                     };
                     continue;
                 }
-                if *level == 3 && now == Some(Section::Tasks) {
+                if *level == 3 && now == Some(Section::Tasks) && boxed.is_none() {
                     phase = Some(doc.groups.len());
                     let title = bare(words).unwrap_or_default();
                     doc.groups.push(Group { title, line: line.number, ..Group::default() });
@@ -172,7 +173,7 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
             say(&mut doc.progress, section, outline, line);
         }
     }
-    doc.items = boxes.finish();
+    (doc.items, doc.warnings) = boxes.finish();
     let status = doc.progress.section(Section::Status).map(|at| at.content.clone());
     doc.progress.status = status.map(|range| outline.text[range].to_owned());
     Ok(doc)
@@ -225,7 +226,10 @@ fn say(progress: &mut Progress, section: Section, outline: &Outline<'_>, line: &
         (Section::Status, LineKind::Text | LineKind::Heading { .. }) => {
             progress.done_marker |= content.trim() == DONE_MARKER;
         }
-        (Section::Completed, LineKind::Bullet { words } | LineKind::Box { words, .. }) => {
+        (
+            Section::Completed,
+            LineKind::Bullet { words } | LineKind::Box { at: BoxAt { words, .. }, .. },
+        ) => {
             progress.completed.extend(bare(&outline.text[words.clone()]));
         }
         (Section::Log, LineKind::Row | LineKind::Text) if content.contains('|') => {

@@ -1,7 +1,8 @@
 //! What each line of a text is, told line by line: open lists, fences, comments, paragraphs.
 
-use super::line::{self, Fence, atx, boxed, html_end, is_rule, marker, underline};
-use super::outline::{Line, LineKind};
+use super::line::{self, Fence, atx, html_end, is_rule, underline};
+use super::mark::{Oddity, boxed, in_heading, is_hard_blank, list_marker};
+use super::outline::{BoxAt, Line, LineKind};
 
 /// So many list items may start on one line; what follows is text.
 const MOST_MARKERS: usize = 16;
@@ -37,14 +38,17 @@ pub(super) struct Scanner<'t> {
     lines: Vec<Line>,
     open: Vec<Open>,
     hidden: Option<Hidden>,
+    /// Whether characters that no convention knows are marks.
+    strange: bool,
     /// The lines of the paragraph that the last line belongs to; 0 if it belongs to none.
     paragraph: usize,
 }
 
 impl<'t> Scanner<'t> {
     /// Before the first line of a text.
-    pub(super) fn of(text: &'t str) -> Self {
-        Self { text, lines: Vec::new(), open: Vec::new(), hidden: None, paragraph: 0 }
+    pub(super) fn of(text: &'t str, strange: bool) -> Self {
+        let (lines, open) = (Vec::new(), Vec::new());
+        Self { text, lines, open, hidden: None, strange, paragraph: 0 }
     }
 
     /// After the last line: all lines, and what is not closed. What is in an inner item ends with it.
@@ -110,7 +114,7 @@ impl<'t> Scanner<'t> {
         let in_list = !self.open.is_empty();
         if indent >= base + 4 {
             let code = self.paragraph == 0;
-            let strayed = in_list && (Fence::opened(rest).is_some() || marker(rest).is_some());
+            let strayed = in_list && (Fence::opened(rest).is_some() || list_marker(rest).is_some());
             if code || !strayed {
                 self.paragraph += usize::from(!code);
                 let kind = if code { LineKind::Opaque } else { LineKind::Text };
@@ -124,7 +128,7 @@ impl<'t> Scanner<'t> {
             self.paragraph = 0;
             return self.push(number, start, end, indent, LineKind::Opaque);
         }
-        match marker(rest) {
+        match list_marker(rest) {
             Some(_) => self.items(number, start, end, indent, at),
             None => {
                 let kind = self.plain(rest, indent);
@@ -157,16 +161,33 @@ impl<'t> Scanner<'t> {
         if let Some((level, words)) = atx(rest) {
             self.paragraph = 0;
             let words = at + words.start..at + words.end;
-            return Some(LineKind::Heading { level, words, underlined: false });
+            let boxed = self.heading_box(words.clone());
+            return Some(LineKind::Heading { level, words, underlined: false, boxed });
         }
         let level = underline(rest).filter(|_| self.paragraph == 1)?;
-        let above = self.lines.last_mut().filter(|line| line.kind == LineKind::Text)?;
-        let words = above.start + self.text[above.start..above.end].len()
-            - self.text[above.start..above.end].trim_start().len();
-        let length = self.text[words..above.end].trim_end().len();
-        above.kind = LineKind::Heading { level, words: words..words + length, underlined: true };
+        let above = self.lines.last().filter(|line| line.kind == LineKind::Text)?;
+        let content = &self.text[above.start..above.end];
+        let words = above.start + content.len() - content.trim_start().len();
+        let words = words..above.start + content.trim_end().len();
+        let boxed = self.heading_box(words.clone());
+        let above = self.lines.last_mut()?;
+        above.kind = LineKind::Heading { level, words, underlined: true, boxed };
         self.paragraph = 0;
         Some(LineKind::Opaque)
+    }
+
+    /// The box in the words of a heading.
+    fn heading_box(&self, words: std::ops::Range<usize>) -> Option<BoxAt> {
+        let (found, title) = in_heading(&self.text[words.clone()])?;
+        let moved =
+            |range: std::ops::Range<usize>| range.start + words.start..range.end + words.start;
+        let at = BoxAt {
+            mark: found.mark,
+            inner: moved(found.inner),
+            words: moved(title),
+            odd: found.odd,
+        };
+        (self.strange || !at.mark.needs_company()).then_some(at)
     }
 
     /// A line that starts no list item, once headings and rules are out of the question.
@@ -192,12 +213,19 @@ impl<'t> Scanner<'t> {
         let (mut at, mut column, mut kind) = (at, indent, LineKind::Text);
         self.paragraph = 0;
         for _ in 0..MOST_MARKERS {
-            let Some(length) = marker(&text[at..end]) else { break };
+            let Some((length, before)) = list_marker(&text[at..end]) else { break };
             let behind = &text[at + length..end];
-            let (spaces, bytes) = line::indent_from(behind, column + length);
+            let (mut spaces, mut bytes) = line::indent_from(behind, column + length);
+            let hard = blank_bytes(behind);
+            let hard = (hard > bytes && boxed(&behind[hard..]).is_some()).then_some(hard);
+            if let Some(hard) = hard {
+                (spaces, bytes) = (1, hard);
+            }
+            let indented = text[start..at].chars().any(is_hard_blank);
+            let before = before.or((hard.is_some() || indented).then_some(Oddity::HardBlank));
             let is_empty = behind.len() == bytes;
             let (columns, bytes) =
-                if is_empty || spaces > 4 { (1, bytes) } else { (spaces, bytes) };
+                if is_empty || spaces > 4 || spaces == 0 { (1, bytes) } else { (spaces, bytes) };
             let under = self.open.last().and_then(|open| open.under);
             let content = column + length + columns;
             self.open.push(Open { marker: column, content, under, own: false });
@@ -208,10 +236,14 @@ impl<'t> Scanner<'t> {
                 kind = LineKind::Bullet { words: at..at };
                 break;
             }
-            if let Some(done) = boxed(&text[at..end]) {
-                let behind = &text[at + 3..end];
-                let title = words.end - behind.trim().len();
-                kind = LineKind::Box { mark: at + 1, done, words: title..words.end, end };
+            let found = boxed(&text[at..end]);
+            let found = found.filter(|found| self.strange || !found.mark.needs_company());
+            if let Some(found) = found {
+                let title = words.end.max(at + found.length);
+                let title = title - text[at + found.length..title].trim_start().len()..title;
+                let inner = found.inner.start + at..found.inner.end + at;
+                let at = BoxAt { mark: found.mark, inner, words: title, odd: found.odd.or(before) };
+                kind = LineKind::Box { at, end };
                 break;
             }
             kind = LineKind::Bullet { words };
@@ -240,9 +272,15 @@ impl<'t> Scanner<'t> {
     }
 }
 
+/// The bytes of all blanks that a text starts with.
+fn blank_bytes(text: &str) -> usize {
+    let is_blank = |c| c == ' ' || c == '\t' || is_hard_blank(c);
+    text.len() - text.trim_start_matches(is_blank).len()
+}
+
 /// Whether a line cannot go on with the paragraph above it.
 fn starts_block(rest: &str) -> bool {
-    marker(rest).is_some()
+    list_marker(rest).is_some()
         || rest.starts_with('>')
         || atx(rest).is_some()
         || is_rule(rest)

@@ -5,7 +5,7 @@
 
 use super::doc::PlanDoc;
 use super::edit::Edit;
-use super::outline::after_break;
+use super::outline::{LineKind, Outline, after_break};
 use super::progress::{AttemptAt, AttemptNote, Section, SectionAt};
 
 /// A row of the log.
@@ -111,8 +111,7 @@ impl PlanDoc {
 
     /// Makes Completed This Iteration a list of these.
     pub fn set_completed(&self, text: &str, completed: &[String]) -> Vec<Edit> {
-        let bullets: Vec<String> =
-            completed.iter().map(|words| format!("- {}", one_line(words))).collect();
+        let bullets: Vec<String> = completed.iter().map(|words| bullet(words)).collect();
         let bullets = bullets.join(self.newline);
         match self.progress.section(Section::Completed) {
             Some(section) => self.replace(text, section, &bullets),
@@ -224,6 +223,16 @@ fn after_blank(text: &str, end: usize) -> usize {
         at += line.len();
     }
     at
+}
+
+/// A list item that is no box, whatever its words are.
+fn bullet(words: &str) -> String {
+    let mut line = format!("- {}", one_line(words));
+    let kind = Outline::of(&line).lines.first().map(|line| line.kind.clone());
+    if let Some(LineKind::Box { at, .. }) = kind {
+        line.insert(at.inner.start - 1, '\\');
+    }
+    line
 }
 
 /// A text on one line, so that it cannot become a heading, a row or a box.

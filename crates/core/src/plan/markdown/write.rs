@@ -117,7 +117,11 @@ fn read_back(kind: Kind, name: &str) -> String {
     let words = outline.headings().next().map(|(_, words)| words).unwrap_or_default();
     let words = match kind {
         Kind::Branches => branches::name(words).unwrap_or_default(),
-        Kind::Progress | Kind::Checklist => words.trim_matches('`').trim(),
+        // A heading with a box would be a task.
+        Kind::Progress | Kind::Checklist => match outline.lines.first().map(|line| &line.kind) {
+            Some(LineKind::Heading { boxed: Some(at), .. }) => &line[at.words.clone()],
+            _ => words.trim_matches('`').trim(),
+        },
     };
     words.to_owned()
 }
@@ -259,7 +263,7 @@ fn item(task: &Task, tally: &mut Tally) -> String {
 fn escaped(mut text: String, tally: &mut Tally) -> String {
     let outline = Outline::of(&text);
     let boxes = outline.lines.iter().skip(1).filter_map(|line| match line.kind {
-        LineKind::Box { mark, .. } => Some(mark - 1),
+        LineKind::Box { ref at, .. } => Some(at.inner.start - 1),
         _ => None,
     });
     let boxes: Vec<usize> = boxes.collect();

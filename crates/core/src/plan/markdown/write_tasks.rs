@@ -71,7 +71,7 @@ fn is_same(
 ) -> bool {
     let wanted = task.deps.iter().filter_map(|dep| numbers.get(dep).map(|number| number - 1));
     item.title == task.title.as_str()
-        && item.done == (task.status == Status::Done)
+        && item.is_done() == (task.status == Status::Done)
         && item.spec == task.spec
         && item.body.split_whitespace().eq(below(task).split_whitespace())
         && wanted.eq(deps.0.iter().copied())

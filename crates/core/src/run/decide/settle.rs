@@ -28,6 +28,9 @@ pub(super) const SAME_FAILURES: u32 = 5;
 /// A model that refuses the same twice is going to refuse it again.
 const SAME_REFUSALS: u32 = 2;
 
+/// What is said of an iteration that changed files and finished no task of its plan.
+const NOTHING_TICKED: &str = "no task ticked";
+
 /// How much of a gate's first line goes into the reason, in characters.
 const REASON: usize = 200;
 /// How much of what a verifier says does.
@@ -391,7 +394,10 @@ fn judged_as_a_whole(
     if unchanged && state.policy.unchanged_fails && !promised {
         return (Class::Unchanged, "No changes detected".to_owned());
     }
-    (Class::Done, String::new())
+    let picks = slot.about.as_ref().is_some_and(|about| about.open.is_some());
+    let ticked = tasks.iter().any(|task| task.class == Class::Done);
+    let detail = if picks && !ticked && !promised { NOTHING_TICKED } else { "" };
+    (Class::Done, detail.to_owned())
 }
 
 /// One class for the whole iteration: the best of its tasks, else how the session ended.
@@ -445,8 +451,17 @@ fn commit_plan(
     report: &SessionReport,
 ) -> CommitPlan {
     let mode = &policy.mode;
-    let about = slot.about.as_ref().map(|about| about.title.as_str());
-    let title = done.first().map(|first| first.task.title.as_str()).or(about);
+    // What the agent picked is known only by what was ticked.
+    let about = slot.about.as_ref().filter(|about| about.open.is_none());
+    let title = match (done, about) {
+        ([], about) => about.map(|about| about.title.clone()),
+        ([one], _) => Some(one.task.title.clone()),
+        ([first, more @ ..], _) => Some(format!("{} and {} more", first.task.title, more.len())),
+    };
+    let unnamed = match slot.about {
+        Some(_) => NOTHING_TICKED,
+        None => "what the session left",
+    };
     let mut body: Vec<String> = done
         .iter()
         .map(|ending| format!("Task: {} {}", ending.task.id, ending.task.title))
@@ -458,7 +473,7 @@ fn commit_plan(
         subject: format!(
             "{mode}: iteration {} - {}",
             slot.iteration,
-            title.unwrap_or("what the session left")
+            title.as_deref().unwrap_or(unnamed)
         ),
         body: body.join("\n"),
     }

@@ -47,7 +47,7 @@ fn every_end_has_its_commands() {
         (StopReason::Complete, &[]),
         (StopReason::Session, &[]),
         (StopReason::Marker { text: text("COMPLETE") }, &["ralph task list"]),
-        (StopReason::NoPlan, &["ralph plan", "ralph task add \"What to do\""]),
+        (StopReason::NoPlan { why: None }, &["ralph plan", "ralph task add \"What to do\""]),
         (StopReason::Asked { question: text("?") }, &["ralph feature create  --answer \"…\""]),
         (StopReason::Blocked { why: text("why") }, &["ralph task tree"]),
         (StopReason::Cancelled, &["ralph build"]),

@@ -30,7 +30,7 @@ proptest! {
             let plan = Markdown(kind).parse(&text).unwrap();
             let doc = doc(kind, &text);
             let mut back: Vec<(&str, bool)> =
-                doc.items.iter().map(|item| (item.title.as_str(), item.done)).collect();
+                doc.items.iter().map(|item| (item.title.as_str(), item.is_done())).collect();
             let live: Vec<&Task> = tasks.iter().filter(|t| t.status != Status::Deleted).collect();
             let mut sent: Vec<(&str, bool)> =
                 live.iter().map(|task| (task.title.as_str(), task.status == Status::Done)).collect();

@@ -9,7 +9,7 @@ fn known(doc: &PlanDoc) -> Vec<Known> {
         title: item.title.clone(),
         body: item.body.clone(),
         group: doc.group_of(index).map(|group| group.title.clone()),
-        done: item.done,
+        done: item.is_done(),
     });
     known.collect()
 }

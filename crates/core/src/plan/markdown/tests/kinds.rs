@@ -223,13 +223,13 @@ fn a_tick_is_one_byte() {
     for (kind, text) in [(Kind::Branches, BRANCHES), (Kind::Progress, PROGRESS)] {
         let before = doc(kind, text);
         for (index, item) in before.items.iter().enumerate() {
-            assert_eq!(before.set_done(index, item.done), None);
-            let edit = before.set_done(index, !item.done).unwrap();
+            assert_eq!(before.set_done(index, item.is_done()), None);
+            let edit = before.set_done(index, !item.is_done()).unwrap();
             assert_eq!((edit.range.len(), edit.text.len()), (1, 1));
             let ticked = apply(text, std::slice::from_ref(&edit)).unwrap();
             let after = doc(kind, &ticked);
-            assert_eq!(after.items[index].done, !item.done);
-            let back = after.set_done(index, item.done).unwrap();
+            assert_eq!(after.items[index].is_done(), !item.is_done());
+            let back = after.set_done(index, item.is_done()).unwrap();
             assert_eq!(apply(&ticked, &[back]).unwrap(), text);
         }
     }

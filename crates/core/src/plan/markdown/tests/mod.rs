@@ -3,6 +3,7 @@
 mod formats;
 mod identity;
 mod kinds;
+mod marks;
 mod printed;
 mod properties;
 mod reading;
@@ -26,7 +27,7 @@ fn shown(doc: &PlanDoc) -> Vec<String> {
         std::iter::successors(item.parent, |parent| doc.items[*parent].parent).count()
     };
     let shown = doc.items.iter().map(|item| {
-        let done = if item.done { "x " } else { "" };
+        let done = if item.is_done() { "x " } else { "" };
         format!("{}{done}{}", ">".repeat(depth(item)), item.title)
     });
     shown.collect()

@@ -6,7 +6,7 @@ use super::*;
 
 /// Pages made of the pieces that matter, in any order and indentation.
 fn page() -> impl Strategy<Value = String> {
-    const PIECES: [&str; 40] = [
+    const PIECES: [&str; 50] = [
         "- [ ] a",
         "- [x] b",
         "* [X] c",
@@ -47,6 +47,16 @@ fn page() -> impl Strategy<Value = String> {
         "ünï 設計",
         "## Completed This Iteration",
         "<pre>",
+        "- [!] m",
+        "- [-] n",
+        "- [b] o",
+        "### 2. [ ] h",
+        "#### i [x]",
+        "| [ ] | r |",
+        "| s | [x] |",
+        "| t | [?] |",
+        "- [^1] note",
+        "- [Go](url)",
     ];
     let indent = prop_oneof![
         6 => Just(""), 2 => Just("  "), 1 => Just("    "), 1 => Just("\t"), 1 => Just("      "), 1 => Just(" ")
@@ -69,8 +79,10 @@ fn kinds(text: &str) -> impl Iterator<Item = (Kind, PlanDoc)> {
 
 /// All there is to know of a plan but where it stands and the tick of one item.
 fn rest(mut doc: PlanDoc, item: usize) -> PlanDoc {
-    doc.items[item].done = false;
+    doc.items[item].mark = Mark::Open;
     doc.items[item].status = None;
+    let line = doc.items[item].line;
+    doc.warnings.retain(|warning| warning.line != line);
     doc
 }
 
@@ -106,16 +118,16 @@ proptest! {
     fn a_tick_changes_one_byte_and_one_item(text in page()) {
         for (kind, before) in kinds(&text) {
             for (index, item) in before.items.iter().enumerate() {
-                let edit = before.set_done(index, !item.done).unwrap();
+                let edit = before.set_done(index, !item.is_done()).unwrap();
                 let ticked = apply(&text, std::slice::from_ref(&edit)).unwrap();
                 let after = read(kind, &ticked).unwrap();
-                prop_assert_eq!(after.items[index].done, !item.done);
+                prop_assert_eq!(after.items[index].is_done(), !item.is_done());
                 if item.label.is_some() {
                     continue;
                 }
                 let differing = text.bytes().zip(ticked.bytes()).filter(|(a, b)| a != b).count();
                 prop_assert_eq!((differing, text.len()), (1, ticked.len()));
-                let back = after.set_done(index, item.done).unwrap();
+                let back = after.set_mark(index, item.mark).unwrap();
                 let back = apply(&ticked, &[back]).unwrap();
                 prop_assert_eq!(back.to_lowercase(), text.to_lowercase());
                 prop_assert_eq!(rest(after, index), rest(before.clone(), index));
@@ -158,7 +170,7 @@ proptest! {
             let known: Vec<Known> = content_ids(&doc).into_iter().zip(&doc.items).enumerate()
                 .map(|(index, (id, item))| Known {
                     id, title: item.title.clone(), body: item.body.clone(),
-                    group: doc.group_of(index).map(|group| group.title.clone()), done: item.done,
+                    group: doc.group_of(index).map(|group| group.title.clone()), done: item.is_done(),
                 })
                 .collect();
             let found = identify(&known, &doc);
@@ -210,10 +222,10 @@ proptest! {
         prop_assert_eq!(part.items.len(), own.len());
         for (at, item) in part.items.iter().enumerate() {
             let there = &whole.items[own[at]];
-            prop_assert_eq!((&item.title, item.done, &item.span), (&there.title, there.done, &there.span));
+            prop_assert_eq!((&item.title, item.is_done(), &item.span), (&there.title, there.is_done(), &there.span));
             let parent = item.parent.map(|parent| part.items[parent].line);
             prop_assert_eq!(parent, there.parent.map(|parent| whole.items[parent].line));
-            prop_assert_eq!(part.set_done(at, !item.done), whole.set_done(own[at], !item.done));
+            prop_assert_eq!(part.set_done(at, !item.is_done()), whole.set_done(own[at], !item.is_done()));
         }
         prop_assert_eq!(part.again(&text).unwrap(), part.clone());
         prop_assert_eq!(whole.only("no such branch").items.len(), 0);

@@ -1,0 +1,120 @@
+//! Marks other than a tick: tasks that the user has wait, or has dropped, and marks that a session set.
+//!
+//! Between sessions a mark is the user's word: the task waits in the store until the mark is gone, or until
+//! `ralph retry` takes it up, which clears the mark. During a session it is a request: the file gets back
+//! what it said, and the task waits for the user.
+
+use std::collections::HashMap;
+
+use ralph_core::plan::markdown::{Edit, Mark, PlanDoc, Standing, identify};
+use ralph_core::task::{Actor, Status, Task};
+use ralph_core::{TaskId, Timestamp};
+
+use super::Read;
+use super::memory::Snapshot;
+use crate::ports::{Store, StoreError};
+
+/// Whether a session may not change one mark into the other by itself. That work was begun changes nothing,
+/// and what it unticks is open again.
+pub(super) fn is_request(then: Mark, now: Mark) -> bool {
+    then != now && !(now.is_open() && (then.is_open() || then == Mark::Done))
+}
+
+/// What the mark of an item goes back to.
+fn former(then: Mark) -> Mark {
+    if then.is_open() { Mark::Open } else { then }
+}
+
+/// The marks of a file that a session changed and that nobody judged.
+#[derive(Debug, Default)]
+pub(super) struct Undone {
+    /// What brings the former marks back.
+    pub(super) edits: Vec<Edit>,
+    /// The titles of items whose ticks are taken back.
+    pub(super) ticks: Vec<String>,
+    /// The titles of items whose other marks are taken back, each with its mark.
+    pub(super) marks: Vec<(String, Mark)>,
+}
+
+impl Snapshot {
+    /// The place of each task.
+    fn places(&self) -> HashMap<&TaskId, usize> {
+        self.ids.iter().enumerate().map(|(place, id)| (id, place)).collect()
+    }
+
+    /// What a session changed in `doc`, whose items are `ids`: all marks but the ticks that are `kept`, and
+    /// those of parents, which follow their parts.
+    pub(super) fn undo(
+        &self,
+        doc: &PlanDoc,
+        ids: &[Option<&TaskId>],
+        kept: impl Fn(&TaskId) -> bool,
+    ) -> Undone {
+        let (parents, places) = (doc.parents(), self.places());
+        let mut undone = Undone::default();
+        for (index, item) in doc.items.iter().enumerate() {
+            let Some(id) = ids[index] else { continue };
+            let then = places.get(id).map(|place| self.doc.items[*place].mark);
+            let Some(then) = then.filter(|then| is_request(*then, item.mark)) else { continue };
+            match item.mark {
+                Mark::Done if kept(id) || parents[index] => continue,
+                Mark::Done => undone.ticks.push(item.title.clone()),
+                mark => undone.marks.push((item.title.clone(), mark)),
+            }
+            undone.edits.extend(doc.set_mark(index, former(then)));
+        }
+        undone
+    }
+
+    /// The open tasks that a session marked as dropped or waiting, by their own marks or by those of what
+    /// they are a part of.
+    pub(super) fn marked_in(&self, doc: &PlanDoc, ids: &[Option<&TaskId>]) -> Vec<TaskId> {
+        let (then, now, parents) = (self.doc.standings(), doc.standings(), doc.parents());
+        let places = self.places();
+        let was_open =
+            |id: &TaskId| places.get(id).is_some_and(|place| then[*place] == Standing::Open);
+        let marked = ids.iter().enumerate().filter(|(index, _)| {
+            matches!(now[*index], Standing::Dropped | Standing::Waits) && !parents[*index]
+        });
+        marked.filter_map(|(_, id)| id.filter(|id| was_open(id)).cloned()).collect()
+    }
+
+    /// The task that each item of a later text is, as far as it was there.
+    pub(super) fn ids_in<'s>(&'s self, doc: &PlanDoc) -> Vec<Option<&'s TaskId>> {
+        let identified = identify(&self.known(), doc);
+        identified.items.iter().map(|place| place.map(|place| &self.ids[place])).collect()
+    }
+}
+
+/// Marks that waited and whose tasks the user took up by command: what clears them.
+pub(super) fn cleared(read: &Read, before: &Snapshot, tasks: &HashMap<TaskId, Task>) -> Vec<Edit> {
+    let ids = before.ids_in(&read.doc);
+    let is_wanted = |id: &TaskId| {
+        before.held.contains(id) && tasks.get(id).is_some_and(|task| task.status == Status::Pending)
+    };
+    let waits = |index: usize| matches!(read.doc.items[index].mark, Mark::Waits(_));
+    (0..ids.len())
+        .filter(|index| waits(*index) && ids[*index].is_some_and(is_wanted))
+        .filter_map(|index| read.doc.set_mark(index, Mark::Open))
+        .collect()
+}
+
+/// Has a task wait, with the reason; `false` when it cannot: it is done, or somebody has it.
+pub(super) fn hold_one(
+    store: &mut dyn Store,
+    id: &TaskId,
+    reason: &str,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    match store.hold(id, by, now) {
+        Ok(()) => store.note(id, reason, by, now).map(|()| true),
+        Err(StoreError::Refused(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Why a task waits that a session marked.
+pub(super) fn reason(id: &TaskId, when: &str) -> String {
+    format!("was marked as blocked or dropped {when}; to work on it again: ralph retry {id}")
+}
