@@ -353,7 +353,7 @@ fn mentions_fail(text: &str) -> bool {
 fn last_line(text: &str) -> &str {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).rev();
     let last = lines.next().unwrap_or_default();
-    if !is_fence(last) || last.trim_matches('`') != "" {
+    if !is_fence(last) || !last.trim_matches('`').is_empty() {
         return last;
     }
     let (inside, opening) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());

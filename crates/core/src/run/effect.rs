@@ -2,8 +2,8 @@
 
 use super::SlotId;
 use super::class::Class;
-use super::fact::TaskBrief;
 use super::outcome::Outcome;
+use super::report::TaskBrief;
 use crate::agent::Ignored;
 use crate::ids::TaskId;
 use crate::time::Timestamp;

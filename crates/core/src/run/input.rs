@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::SlotId;
 use super::control::Control;
-use super::fact::{About, GateReport, LeftTask, SessionReport, TaskBrief};
+use super::fact::LeftTask;
 use super::landing::Landing;
 use super::notice::Notice;
 use super::outcome::Planned;
 use super::publish::Publication;
+use super::report::{About, GateReport, SessionReport, TaskBrief};
 use super::verifier::VerifierReport;
 use crate::ids::{AgentId, QuestionId, TaskId};
 use crate::task::{Counts, Status};

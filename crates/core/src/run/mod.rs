@@ -16,6 +16,7 @@ mod class;
 mod control;
 mod decide;
 mod effect;
+mod evolve;
 pub mod exit;
 mod fact;
 mod input;
@@ -26,6 +27,7 @@ mod outcome;
 mod policy;
 mod publish;
 mod redacted;
+mod report;
 mod slot;
 mod state;
 mod verifier;
@@ -35,16 +37,17 @@ pub use class::{Becomes, Breaker, CLASSES, Class, Retry, Row};
 pub use control::Control;
 pub use decide::{Step, decide};
 pub use effect::{CommitPlan, Effect, Ending, Settlement, SignalNote, Stopping, TaskAction};
-pub use fact::{
-    About, CHANGES, COMMIT_HOOK, Fact, FinishedWork, GateReport, LeftTask, PROTECTED, Request,
-    RunEvent, SIGNAL, SameFailure, SessionReport, TaskBrief, Unsignaled, WEAKENED, Wait, Wish,
-};
+pub use fact::{Fact, LeftTask, RunEvent, Wait};
 pub use input::{Input, Port, Settled, Survey, TaskResult};
 pub use landing::{Landing, MERGE};
 pub use notice::Notice;
 pub use outcome::{Outcome, Planned, StopReason};
 pub use policy::{Budget, Claims, Commits, EndsWhen, Exhausted, OnRed, Picker, Policy, Unit};
 pub use publish::{Publication, Publish, PublishEnd, Publishing};
+pub use report::{
+    About, CHANGES, COMMIT_HOOK, FinishedWork, GateReport, PROTECTED, Request, SIGNAL, SameFailure,
+    SessionReport, TaskBrief, Unsignaled, WEAKENED, Wish,
+};
 pub use slot::{Circumstances, Difference, Phase, Slot};
 pub use state::{Cancel, Resume, RunState};
 pub use verifier::{VERIFIER, Verifier, VerifierModel, VerifierReport};

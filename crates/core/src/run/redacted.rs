@@ -2,9 +2,10 @@
 //! this is the one place where the texts of others are cleaned. Names that the loop decides by (ids of
 //! tasks, trees, branches, paths) stay as they are.
 
-use super::fact::{Fact, GateReport, Request, SessionReport, TaskBrief, Wish};
+use super::fact::Fact;
 use super::input::Input;
 use super::notice::Notice;
+use super::report::{GateReport, Request, SessionReport, TaskBrief, Wish};
 use super::verifier::VerifierReport;
 use crate::agent::{ProcessEnd, SessionEnd, Signals, Verdict};
 use crate::redact::Secrets;

@@ -1,8 +1,9 @@
 //! One place where sessions run, and where it stands.
 
 use super::class::Class;
-use super::fact::{About, GateReport, SessionReport, TaskBrief, Wait};
+use super::fact::Wait;
 use super::landing::Landing;
+use super::report::{About, GateReport, SessionReport, TaskBrief};
 use super::verifier::VERIFIER;
 use crate::ids::TaskId;
 use crate::time::Timestamp;

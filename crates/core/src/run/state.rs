@@ -4,17 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use super::SlotId;
 use super::budget::Allowance;
-use super::class::{Breaker, Class};
-use super::control::Control;
-use super::fact::{Fact, LeftTask, RunEvent, SessionReport};
+use super::class::Class;
+use super::fact::{Fact, LeftTask, RunEvent};
 use super::notice::Notice;
 use super::outcome::{Outcome, Planned, StopReason};
 use super::policy::{Exhausted, OnRed, Picker, Policy};
 use super::publish::Publishing;
+use super::report::SessionReport;
 use super::slot::{Circumstances, Difference, Phase, Slot};
 use crate::agent::Usage;
 use crate::ids::{AgentId, RunId, TaskId};
-use crate::policy::strategy::{Distress, ModelState, distress};
+use crate::policy::strategy::{Distress, ModelState};
 use crate::task::{Counts, Status, after_failure};
 use crate::time::{Timestamp, millis};
 
@@ -469,164 +469,5 @@ impl RunState {
             | Fact::Anomaly { .. }
             | Fact::Unknown => {}
         }
-    }
-
-    fn take_up(&mut self, resume: &Resume) {
-        self.started_at = resume.started_at;
-        self.counted = resume.iteration;
-        self.last_iteration = resume.iteration;
-        self.error_count = resume.error_count;
-        self.consecutive_errors = resume.consecutive_errors;
-        self.last_error.clone_from(&resume.last_error);
-        self.idle_iterations = resume.idle_iterations;
-        // What was committed since is not settled: the run was cut off before it could say so.
-        if resume.last_commit.is_some() {
-            self.last_commit.clone_from(&resume.last_commit);
-        }
-    }
-
-    fn enter(&mut self, slot: SlotId, phase: Phase) {
-        if let Some(slot) = self.slots.get_mut(slot as usize) {
-            slot.phase = phase;
-            slot.wait = None;
-        }
-    }
-
-    fn session_ended(&mut self, slot: SlotId, report: &SessionReport) {
-        self.usage = self.usage.plus(report.end.usage);
-        for note in &report.notes {
-            self.distress = self.distress.and(distress(note));
-        }
-        if let Some(tier) = report.signals.next_model {
-            self.models.hint = Some(tier);
-        }
-        self.enter(slot, Phase::Candidate);
-        if let Some(slot) = self.slots.get_mut(slot as usize) {
-            slot.report = Some(report.clone());
-            slot.port_streak = 0;
-        }
-    }
-
-    fn task_settled(&mut self, class: Class, reason: &str) {
-        if class == Class::Done {
-            self.done_in_a_row += 1;
-            self.distress = Distress::default();
-        } else if class.row().counts {
-            self.done_in_a_row = 0;
-            self.distress = self.distress.and(distress(reason)).and(trouble(class));
-        }
-    }
-
-    fn iteration_ended(&mut self, fact: &Fact, at: Timestamp) {
-        let Fact::IterationEnded {
-            slot, iteration, class, detail, head, tree, settled, again, ..
-        } = fact
-        else {
-            return;
-        };
-        let (row, again) = (class.row(), *again);
-        // Only sessions count.
-        let counts = row.counts && !self.slot(*slot).is_some_and(|slot| slot.found);
-        self.asked = (self.policy.asks && *class == Class::Question).then(|| detail.clone());
-        match (self.is_retried(*class), again) {
-            (false, _) if row.counts => self.iteration_retries = 0,
-            (true, true) => self.iteration_retries += 1,
-            (true, false) if self.policy.on_exhausted == Exhausted::Stop => {
-                self.exhausted = Some(*class);
-            }
-            (true, false) => self.iteration_retries = 0,
-            (false, _) => {}
-        }
-        if again {
-            self.spare_iterations.push(*iteration);
-        } else if counts {
-            self.counted += 1;
-            if class.is_success() {
-                self.successful += 1;
-            } else {
-                self.failed += 1;
-            }
-            if *tree != self.last_tree {
-                self.idle_iterations = 0;
-            } else if row.breaker != Breaker::Add {
-                self.idle_iterations += 1;
-            }
-        } else {
-            self.spare_iterations.push(*iteration);
-            let started = self.slots.get(*slot as usize).is_some_and(|slot| slot.started);
-            if started && *class == Class::Cancelled && self.cancel != Cancel::No {
-                self.cut_off += 1;
-            }
-        }
-        match row.breaker {
-            Breaker::Reset => self.consecutive_errors = 0,
-            Breaker::Add => {
-                self.consecutive_errors += 1;
-                self.error_count += 1;
-            }
-            Breaker::Same => {}
-        }
-        if row.breaker == Breaker::Add
-            || class.is_hopeless()
-            || class.is_limit()
-            || (self.policy.by_iteration() && class.is_tried_again())
-        {
-            self.last_error = Some(format!("{class}: {detail}"));
-        }
-        self.limit_streak = if class.is_limit() { self.limit_streak + 1 } else { 0 };
-        self.last_tree.clone_from(tree);
-        if *settled {
-            self.last_commit.clone_from(head);
-        }
-        // An iteration that is judged as a whole need not have a task to tell of it.
-        if self.policy.by_iteration() && row.counts {
-            self.distress = match class {
-                Class::Done => Distress::default(),
-                _ => self.distress.and(trouble(*class)),
-            };
-        }
-        self.last_class = Some(*class);
-        self.last_parked = self.slot(*slot).is_some_and(|slot| slot.parked);
-        self.parked_in_a_row = if class.parks() { self.parked_in_a_row + 1 } else { 0 };
-        self.last_iteration_at = Some(at);
-        if let Some(slot) = self.slots.get_mut(*slot as usize) {
-            *slot = Slot::default();
-        }
-    }
-
-    fn control(&mut self, control: &Control) {
-        match control {
-            Control::Pause => self.paused = true,
-            Control::Resume => self.paused = false,
-            Control::Cancel { now } => {
-                let wanted = if *now { Cancel::Now } else { Cancel::Soft };
-                self.cancel = self.cancel.max(wanted);
-            }
-            Control::Skip { task } => {
-                for slot in &mut self.slots {
-                    slot.skip |= slot.holds(task);
-                }
-            }
-            Control::Retry { .. } => {}
-        }
-    }
-}
-
-/// What the end of an attempt says about how the run goes, whatever words were written about it.
-const fn trouble(class: Class) -> Distress {
-    match class {
-        Class::Crash => Distress { moderate: true, severe: true },
-        Class::Red
-        | Class::Unchanged
-        | Class::TaskFailed
-        | Class::TaskRetry
-        | Class::Timeout
-        | Class::Silence
-        | Class::Empty
-        | Class::Malformed
-        | Class::Refusal
-        | Class::MaxTurns
-        | Class::TooLong => Distress { moderate: true, severe: false },
-        _ => Distress { moderate: false, severe: false },
     }
 }

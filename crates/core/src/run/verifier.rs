@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::class::Class;
-use super::fact::GateReport;
+use super::report::GateReport;
 use super::slot::Slot;
 use crate::agent::{self, ProcessEnd, SessionEnd};
 use crate::records;

@@ -53,10 +53,10 @@ impl PlanFile {
         let is_blocked =
             |index: usize| deps[index].0.iter().any(|dep| status(*dep) != Status::Done);
         let (mut counts, mut claimable, mut next) = (Counts::default(), 0, None);
-        for index in 0..parents.len() {
+        for (index, is_parent) in parents.iter().enumerate() {
             let (status, blocked) = (status(index), is_blocked(index));
             counts.add(Bucket::of(status, blocked), 1);
-            if status == Status::Pending && !blocked && !parents[index] {
+            if status == Status::Pending && !blocked && !is_parent {
                 claimable += 1;
                 next = next.or(Some(index));
             }

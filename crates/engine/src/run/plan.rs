@@ -414,7 +414,7 @@ impl Crew {
         let Some(read) = plan.read()? else { return Ok((candidate, None)) };
         let name = TaskId::new("plan").map_err(|error| Failed::new(Port::Store, error, true))?;
         let iteration = self.kit(slot).iteration;
-        let saved = site.vcs.save_wip(&site.base(), &name, iteration)?;
+        let saved = site.vcs.save(&site.base(), &candidate, &name, iteration)?;
         site.vcs.put_back(&site.base(), &candidate)?;
         plan.write_anew(&read.text)?;
         let names: Vec<&str> = outside.iter().take(5).map(|path| path.as_str()).collect();

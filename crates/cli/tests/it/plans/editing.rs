@@ -56,7 +56,7 @@ fn a_task_that_leaves_while_a_session_runs_waits_until_the_user_agrees() {
     has_not(&read(&env, "progress.md"), "Write three");
     said(build(&env, &[&prints("two", &["Write two"])], &[]), 7);
     assert_eq!(stop(&env), "blocked");
-    env.task(&["delete", &super::leaving::id_of(&env, "Write three")]);
+    env.task(&["delete", &leaving::id_of(&env, "Write three")]);
     said(build(&env, &[], &[]), 0);
     assert_eq!(stop(&env), "complete");
     assert!(!tasks(&env).iter().any(|(title, _)| title == "Write three"), "{:?}", tasks(&env));

@@ -7,10 +7,11 @@ use crate::run::SlotId;
 use crate::run::class::Class;
 use crate::run::effect::{Effect, Settlement, TaskAction};
 use crate::run::exit::{self, View};
-use crate::run::fact::{Fact, TaskBrief, Wait};
+use crate::run::fact::{Fact, Wait};
 use crate::run::input::{Input, Port, Settled};
 use crate::run::outcome::StopReason;
 use crate::run::policy::Picker;
+use crate::run::report::TaskBrief;
 use crate::run::slot::{Phase, Slot};
 use crate::time::Timestamp;
 

@@ -9,10 +9,11 @@ use crate::run::SlotId;
 use crate::run::budget::{self, Used};
 use crate::run::effect::Effect;
 use crate::run::exit::{self, View};
-use crate::run::fact::{About, Fact, TaskBrief, Wait};
+use crate::run::fact::{Fact, Wait};
 use crate::run::input::{Input, Survey};
 use crate::run::notice::Notice;
 use crate::run::policy::Picker;
+use crate::run::report::{About, TaskBrief};
 use crate::run::slot::Phase;
 use crate::run::state::Cancel;
 

@@ -6,10 +6,11 @@ use crate::ids::{AgentId, TaskId};
 use crate::records::Verdict;
 use crate::run::SlotId;
 use crate::run::effect::{Effect, Stopping};
-use crate::run::fact::{Fact, GateReport, SessionReport, TaskBrief, Wish};
+use crate::run::fact::Fact;
 use crate::run::input::Input;
 use crate::run::notice::Notice;
 use crate::run::policy::Policy;
+use crate::run::report::{GateReport, SessionReport, TaskBrief, Wish};
 use crate::run::slot::{Difference, Phase, Slot};
 use crate::run::state::Cancel;
 

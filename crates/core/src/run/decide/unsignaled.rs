@@ -4,9 +4,9 @@
 use crate::agent::EndClass;
 use crate::run::class::Class;
 use crate::run::effect::SignalNote;
-use crate::run::fact::{SessionReport, TaskBrief, Unsignaled, Wish};
 use crate::run::notice::Notice;
 use crate::run::policy::{Picker, Policy};
+use crate::run::report::{SessionReport, TaskBrief, Unsignaled, Wish};
 use crate::run::slot::{Difference, Slot};
 use crate::task::RetryLimit;
 

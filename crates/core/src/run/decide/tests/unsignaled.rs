@@ -60,7 +60,7 @@ fn nothing_is_judged_that_names_another_task_asks_or_did_not_end_well() {
         ends(EndClass::MaxTurns),
     ] {
         let policy = Policy { max_sessions: Some(1), ..with_verifier(dag()) };
-        let world = World::run(policy, 1, &[play.clone()]);
+        let world = World::run(policy, 1, std::slice::from_ref(&play));
         let judged = world.facts.iter().any(|fact| matches!(fact, Fact::Judged { .. }));
         assert!(!judged, "{play:?}");
     }
