@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 use super::kind::Kind;
 use super::names::shown;
 use super::parse::given;
-use super::place::{ConfigError, Source, Warning};
+use super::place::{ConfigError, Source};
 use super::value::{self, Value, hidden};
 
 /// The fields of a gate: name, kind, whether it must be there, and what it means.
@@ -49,7 +49,6 @@ impl Gate {
 pub(super) fn read(
     source: &Source<'_>,
     found: &Spanned<DeValue<'_>>,
-    warnings: &mut Vec<Warning>,
 ) -> Result<Vec<Gate>, ConfigError> {
     let not_tables = |span| {
         let message = "gates are written as tables that begin with [[gate]]".to_owned();
@@ -63,7 +62,7 @@ pub(super) fn read(
         let DeValue::Table(table) = item.get_ref() else {
             return Err(not_tables(item.span()));
         };
-        let gate = one(source, &item.span(), table, warnings)?;
+        let gate = one(source, &item.span(), table)?;
         if gates.iter().any(|earlier| earlier.name == gate.name) {
             let span = table.get("name").map_or(item.span(), Spanned::span);
             let message = format!("two gates are called `{}`", shown(&gate.name));
@@ -78,7 +77,6 @@ fn one(
     source: &Source<'_>,
     span: &std::ops::Range<usize>,
     table: &DeTable<'_>,
-    warnings: &mut Vec<Warning>,
 ) -> Result<Gate, ConfigError> {
     for key in table.keys() {
         let names = FIELDS.map(|(name, ..)| name);
@@ -88,7 +86,7 @@ fn one(
             if let Some(near) = nearest(name, names, 1).first() {
                 message.push_str(&format!("; did you mean `gate.{near}`?"));
             }
-            warnings.push(source.warning(&key.span(), message));
+            return Err(source.error(&key.span(), message));
         }
     }
     let mut texts = [const { None }; FIELDS.len()];

@@ -64,6 +64,21 @@ pub(super) fn unknown_setting(key: &str) -> String {
     }
 }
 
+/// The sections in which a name that ralph does not know is an error.
+const STRICT: [&str; 8] =
+    ["budget", "loop", "sandbox", "gates", "gate", "agent", "completion", "git"];
+
+/// Whether an unknown name is an error: it stands in such a section, or is a section that was probably meant
+/// to be one of them.
+pub(super) fn is_strict(key: &str, is_section: bool) -> bool {
+    match key.split_once('.') {
+        Some((section, _)) => STRICT.contains(&section),
+        None => {
+            is_section && meant_section(key).is_some_and(|meant| STRICT.contains(&meant.as_str()))
+        }
+    }
+}
+
 /// What to say about a table that is no section.
 pub(super) fn unknown_section(key: &str) -> String {
     let shown = shown(key);

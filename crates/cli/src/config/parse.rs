@@ -50,7 +50,12 @@ pub(super) fn file(path: &Path, text: &str, owner: Owner) -> Result<FileValues, 
     found.leaves.sort_by_key(|leaf| leaf.key_span.start);
 
     let mut read = FileValues::default();
-    for (span, message) in found.strangers {
+    found.strangers.sort_by_key(|stranger| stranger.span.start);
+    for Stranger { span, message, strict } in found.strangers {
+        // Where a setting protects money, work or trust, a typo must not switch it off.
+        if strict {
+            return Err(source.error(&span, message));
+        }
         read.warnings.push(source.warning(&span, message));
     }
     for leaf in found.leaves {
@@ -70,7 +75,7 @@ pub(super) fn file(path: &Path, text: &str, owner: Owner) -> Result<FileValues, 
                 return Err(source.error(&leaf.value.span(), message));
             }
             Target::Gates => {
-                let gates = gates::read(&source, leaf.value, &mut read.warnings)?;
+                let gates = gates::read(&source, leaf.value)?;
                 read.gates = Some((gates, source.place(leaf.key_span.start)));
             }
         }
@@ -103,8 +108,15 @@ pub(super) fn given<'a>(value: &'a DeValue<'_>) -> Given<'a> {
 #[derive(Default)]
 struct Found<'a, 'i> {
     leaves: Vec<Leaf<'a, 'i>>,
-    /// Names that nobody knows: where, and what to say.
-    strangers: Vec<(Range<usize>, String)>,
+    strangers: Vec<Stranger>,
+}
+
+/// A name that ralph does not know.
+struct Stranger {
+    span: Range<usize>,
+    message: String,
+    /// It is an error and not a warning.
+    strict: bool,
 }
 
 struct Leaf<'a, 'i> {
@@ -147,7 +159,9 @@ fn collect<'a, 'i>(table: &'a DeTable<'i>, section: &str, found: &mut Found<'a, 
                 DeValue::Table(_) => names::unknown_section(&full),
                 _ => names::unknown_setting(&full),
             };
-            found.strangers.push((key_span, message));
+            let strict =
+                whole && names::is_strict(&full, matches!(value.get_ref(), DeValue::Table(_)));
+            found.strangers.push(Stranger { span: key_span, message, strict });
         }
     }
 }

@@ -284,20 +284,10 @@ fn unknown_names_are_warnings_with_the_nearest() {
     let text = "\
 max_retries = 3
 colour = 1
-[loop]
-max_retrys = 3
-zzz = 1
-[lop]
-a = 1
-b.c = 2
-[agent.cursor]
-path = ''
-[agent.calude]
-path = ''
-[[gate]]
-name = 'a'
-command = 'b'
-timeot = '1s'
+[notfy]
+desktop = true
+[ui]
+colour = 'auto'
 [somewhere.else]
 a = 1
 ";
@@ -306,17 +296,52 @@ a = 1
         [
             "ralph.toml:1:1: unknown setting `max_retries`; did you mean `loop.max_retries`?",
             "ralph.toml:2:1: unknown setting `colour`; did you mean `ui.color`?",
-            "ralph.toml:4:1: unknown setting `loop.max_retrys`; did you mean `loop.max_retries`?",
-            "ralph.toml:5:1: unknown setting `loop.zzz`",
-            "ralph.toml:6:2: unknown section `lop`; did you mean `loop`?",
-            "ralph.toml:9:8: unknown section `agent.cursor`",
-            "ralph.toml:11:8: unknown section `agent.calude`; did you mean `agent.claude`?",
-            "ralph.toml:16:1: unknown setting `gate.timeot`; did you mean `gate.timeout`?",
-            "ralph.toml:17:2: unknown section `somewhere`",
+            "ralph.toml:3:2: unknown section `notfy`; did you mean `notify`?",
+            "ralph.toml:6:1: unknown setting `ui.colour`; did you mean `ui.color`?",
+            "ralph.toml:7:2: unknown section `somewhere`",
         ]
     );
     assert_eq!(
         warnings(repo("\"loop.jobs\" = 2")),
         ["ralph.toml:1:1: unknown setting `\"loop.jobs\"`"]
     );
+}
+
+/// A typo there would switch off a limit, the sandbox or a gate without anybody noticing.
+#[test]
+fn unknown_names_are_errors_where_money_work_or_trust_depends_on_them() {
+    for (text, wanted) in [
+        ("[budget]\nusdd = 5", "unknown setting `budget.usdd`; did you mean `budget.usd`?"),
+        (
+            "[loop]\nmax_retrys = 3",
+            "unknown setting `loop.max_retrys`; did you mean `loop.max_retries`?",
+        ),
+        (
+            "[sandbox]\nlevl = 'full'",
+            "unknown setting `sandbox.levl`; did you mean `sandbox.level`?",
+        ),
+        (
+            "[sandbox.netwrk]\npolicy = 'deny'",
+            "unknown section `sandbox.netwrk`; did you mean `sandbox.network`?",
+        ),
+        ("[gates]\nclaen = true", "unknown setting `gates.claen`; did you mean `gates.clean`?"),
+        (
+            "[[gate]]\nname = 'a'\ncommand = 'b'\ntimeot = '1s'",
+            "unknown setting `gate.timeot`; did you mean `gate.timeout`?",
+        ),
+        ("[agent]\ntimout = '1m'", "unknown setting `agent.timout`; did you mean `agent.timeout`?"),
+        (
+            "[agent.calude]\npath = ''",
+            "unknown section `agent.calude`; did you mean `agent.claude`?",
+        ),
+        (
+            "[completion]\nclaim = 'trust'",
+            "unknown setting `completion.claim`; did you mean `completion.claims`?",
+        ),
+        ("[git]\nauto_psh = true", "unknown setting `git.auto_psh`; did you mean `git.auto_push`?"),
+        ("[budgett]\nusd = 5", "unknown section `budgett`; did you mean `budget`?"),
+    ] {
+        let said = error(repo(text));
+        assert!(said.contains(wanted), "{text}: {said}");
+    }
 }
