@@ -276,8 +276,10 @@ result '<task-done>mine</task-done>'
                 (path.join(&name), fs::symlink_metadata(path.join(name)).unwrap().ino().to_string())
             }));
         }
-        let caches = self.env.home().join(".cache");
-        all.retain(|path, _| !path.starts_with(&caches) && !path.ends_with("late.sock"));
+        // What ralph itself writes outside: caches of sandboxes, and the records of runs.
+        let own = [".cache", ".local/state/ralph"].map(|name| self.env.home().join(name));
+        let is_own = |path: &Path| own.iter().any(|place| path.starts_with(place));
+        all.retain(|path, _| !is_own(path) && !path.ends_with("late.sock"));
         // What lies in it is looked at by name; a folder that got one more says no more than that.
         for name in ["outside", "home"] {
             all.remove(&self.path(name));
@@ -402,6 +404,7 @@ fn furnish(home: &Path, secret: &str) {
     put(&home.join(".npm/_cacache/entry"), "entry");
     fs::create_dir_all(home.join(".docker/run")).unwrap();
     fs::create_dir_all(home.join(".cache")).unwrap();
+    fs::create_dir_all(home.join(".local/state/ralph")).unwrap();
 }
 
 fn put(path: &Path, text: &str) {

@@ -49,9 +49,10 @@ fn check(env: &ClaudeEnv, ran: &ralph_testkit::Ran, outside: &[PathBuf]) {
     assert!(told.contains("example.com:80"), "what was refused is told: {told}");
 }
 
-/// What may change: the repository, the caches of the box, temporary files.
+/// What may change: the repository, the caches of the sandbox, the records of runs, temporary files.
 fn places(env: &ClaudeEnv) -> Vec<PathBuf> {
-    vec![env.repo(), env.home().join(".cache/ralph"), env.folder().join("tmp")]
+    let own = [".cache/ralph", ".local/state/ralph"].map(|name| env.home().join(name));
+    own.into_iter().chain([env.repo(), env.folder().join("tmp")]).collect()
 }
 
 #[test]
@@ -63,7 +64,8 @@ fn s1_25_the_real_agent_does_a_task_in_the_box_and_nothing_else_changes() {
     let before = files(env.folder(), &places(&env));
     let ran = env.build(&[]);
     let mut outside = changed(&before, &files(env.folder(), &places(&env)));
-    outside.retain(|path| !path.ends_with(".cache"));
+    let above = [".cache", ".local", ".local/state"].map(|name| env.home().join(name));
+    outside.retain(|path| !above.contains(path));
     check(&env, &ran, &outside);
     assert_eq!(env.git(&["log", "-1", "--format=%s"]), "Greet the world\n");
     assert_eq!(env.git(&["status", "--short"]), "");
@@ -90,7 +92,7 @@ fn s1_25_an_ordinary_user_has_the_same_box() {
     let listed = std::fs::read_dir(env.home()).unwrap().flatten().map(|entry| entry.file_name());
     let mut listed: Vec<_> = listed.map(|name| name.into_string().unwrap()).collect();
     listed.sort();
-    assert_eq!(listed, [".cache", ".gitconfig", ".ssh"]);
+    assert_eq!(listed, [".cache", ".gitconfig", ".local", ".ssh"]);
 }
 
 fn make_readable(folder: &Path) {
