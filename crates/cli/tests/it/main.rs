@@ -25,6 +25,7 @@ mod judging;
 mod kill;
 mod looking;
 mod looping;
+mod ownership;
 mod pages;
 mod parallel;
 mod plans;

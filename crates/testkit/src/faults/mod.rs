@@ -12,6 +12,7 @@ mod kills;
 mod mounts;
 mod others;
 mod outside;
+mod owning;
 mod signals;
 mod stalled;
 mod table;
@@ -130,6 +131,21 @@ pub const ROWS: &[Row] = &[
         run: stalled::past_lease,
     },
     Row { name: "halves", fault: "stale locks and half-written files", run: halves::left_behind },
+    Row {
+        name: "asked",
+        fault: "kill -9 of ralph between a question and the next task",
+        run: owning::after_a_question,
+    },
+    Row {
+        name: "left",
+        fault: "kill -9 of ralph right after unfinished work was recorded",
+        run: owning::after_leftovers,
+    },
+    Row {
+        name: "user-edits",
+        fault: "files that the user writes while gates run",
+        run: owning::during_gates,
+    },
     Row { name: "edited", fault: "a plan that changes during the run", run: edits::of_plan },
     Row {
         name: "long-line",

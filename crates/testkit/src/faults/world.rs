@@ -267,6 +267,22 @@ impl World {
         tasks.into_iter().map(|task| (task.id.to_string(), task.status)).collect()
     }
 
+    /// Whether every task is as it is to be in the end.
+    pub(super) fn is_finished(&self) -> bool {
+        let statuses = self.statuses();
+        self.wanted().iter().all(|(id, wanted)| statuses.get(*id) == Some(wanted))
+    }
+
+    /// Has the gate note that it runs, and take its time.
+    pub(super) fn gate_notes(&self, name: &str) {
+        let command = format!(
+            "touch ../notes/{name}; sleep 0.5; test ! -e red.txt || ! grep -q wrong red.txt"
+        );
+        let text = format!("[[gate]]\nname = \"right\"\ncommand = \"{command}\"\n");
+        self.env.write("ralph.toml", text);
+        self.env.git(&["commit", "--quiet", "-m", "gate", "--", "ralph.toml"]);
+    }
+
     /// Tasks that somebody holds.
     pub fn claimed(&self) -> Vec<String> {
         let tasks = self.store().list(&Filter::default()).unwrap();

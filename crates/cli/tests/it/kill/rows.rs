@@ -72,6 +72,21 @@ fn stale_locks_and_half_files_are_put_right_and_a_persons_lock_stays() {
 }
 
 #[test]
+fn a_run_killed_between_a_question_and_the_next_task_keeps_their_work_apart() {
+    hold("asked", &setting());
+}
+
+#[test]
+fn a_run_killed_after_it_recorded_unfinished_work_gives_it_back_to_its_task() {
+    hold("left", &setting());
+}
+
+#[test]
+fn what_the_user_writes_while_gates_run_stays_and_is_not_committed() {
+    hold("user-edits", &setting());
+}
+
+#[test]
 fn a_plan_that_changes_during_the_run_is_worked_off() {
     hold("edited", &setting());
 }
