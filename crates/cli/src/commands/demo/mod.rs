@@ -126,6 +126,7 @@ impl Demo<'_, '_> {
             user_config: None,
             // Sockets go with the rest, where the path is short enough.
             runtime_dir: Some(self.folder.to_owned()),
+            state_home: Some(self.folder.join("state")),
             ..self.context.environment.clone()
         };
         // What tools of the sessions would keep for another time.

@@ -128,6 +128,6 @@ fn a_context_that_is_full_ends_the_session_and_costs_a_try() {
     env.git(&["commit", "--quiet", "--message", "init"]);
     said(env.build(&[]), 0);
     has(&prompt(&openings(&env)[1]), "> context limit reached");
-    assert_eq!(outcomes(&env, "a"), ["too-long", "done"]);
+    assert_eq!(outcomes(&env, "a"), ["max-turns", "done"]);
     assert_eq!(shown(&env, "a")["retry_count"], 1);
 }

@@ -42,7 +42,7 @@ fn is_stopped_and_goes_on(env: &ClaudeEnv, run: Child) {
     );
     assert_eq!(env.build(&[]).code, 0);
     assert_eq!(shown(env, "a")["status"], "done");
-    assert_eq!(facts(env, "run_started")[0]["resumed"]["iteration"], 0, "it counted");
+    assert_eq!(facts(env, "run_started")[0]["resumed"]["iteration"], 1, "it has used its place");
     assert_eq!(env.git(&["show", "HEAD:hello.txt"]), "hello\n");
     let left = env.server().turns().last().unwrap().tool_results();
     assert!(!left[0].1, "the work of the stopped session was gone: {left:?}");

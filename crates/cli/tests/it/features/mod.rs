@@ -116,7 +116,7 @@ fn deleting_asks_first_and_keeps_the_files() {
     let env = env();
     env.ralph(&["feature", "create", "login"]).success();
     env.task(&["add", "Form", "--id", "form", "--feature", "login"]);
-    let said = env.ralph(&["feature", "delete", "login"]).failure(1);
+    let said = env.ralph(&["feature", "delete", "login"]).failure(2);
     assert!(said.contains("1 unfinished") && said.contains("--confirm"), "{said}");
     let gone = env.ralph(&["feature", "delete", "login", "--confirm"]);
     assert_eq!(gone.stdout, "form\n");

@@ -177,7 +177,8 @@ fn ending(
         class.is_return() && task.returns + 1 >= policy.give_up_after && !policy.by_iteration();
     let fingerprint = match class {
         Class::Red => slot.judged.as_ref().and_then(|(gates, _)| red(gates)).map(print_of),
-        Class::Refusal => Some(fingerprint(class.as_str(), &detail)),
+        // The words name the model, and another one was asked the second time.
+        Class::Refusal => Some(fingerprint(class.as_str(), "")),
         _ => None,
     };
     let alike = fingerprint.as_deref().map_or(0, |print| task.times_like(print));
