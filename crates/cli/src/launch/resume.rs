@@ -56,6 +56,8 @@ fn interrupted(
     project: &Project,
     mode: &str,
 ) -> Result<Option<Found>, CliError> {
+    // A file of another tool is left alone.
+    project.check_ours()?;
     let record = record(context, project, mode);
     record.interrupted(project, mode).map_err(|error| {
         let path = record.kept.as_ref().filter(|path| path.exists()).unwrap_or(&record.copy);

@@ -54,17 +54,25 @@ fn mistakes_are_shown_with_file_line_and_caret() {
 #[test]
 fn an_unknown_key_warns_with_the_nearest_name() {
     let env = env();
-    env.write("ralph.toml", "[loop]\nmax_retrys = 1\n");
+    env.write("ralph.toml", "[ui]\ncolour = \"auto\"\n");
     let ran = env.ralph(&["task", "list"]);
     assert_eq!(ran.code, 0);
     assert!(
-        ran.stderr.contains("ralph.toml:2:1") && ran.stderr.contains("loop.max_retries"),
+        ran.stderr.contains("ralph.toml:2:1") && ran.stderr.contains("ui.color"),
         "{}",
         ran.stderr
     );
     assert_eq!(env.ralph(&["-q", "task", "list"]).stderr, "");
     let said = env.ralph(&["--set", "loop.job=1", "config", "show"]).failure(64);
     assert!(said.contains("loop.jobs"), "{said}");
+}
+
+#[test]
+fn a_typo_in_a_budget_is_an_error() {
+    let env = env();
+    env.write("ralph.toml", "[budget]\nusdd = 5\n");
+    let said = env.ralph(&["task", "list"]).failure(1);
+    assert!(said.contains("ralph.toml:2:1") && said.contains("budget.usd"), "{said}");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn with_nothing_to_do_the_gates_are_not_run() {
     let env = project(&[]);
     gate(&env, "old\n");
     assert_eq!(build(&env, &[], &[]).code, 2);
-    assert!(!runs(&env).pop().unwrap().join("baseline.json").exists());
+    assert!(runs(&env).is_empty());
 }
 
 #[test]

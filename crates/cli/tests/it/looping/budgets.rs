@@ -141,7 +141,7 @@ fn a_report_has_every_attempt_of_all_runs_or_of_one() {
     build(&env, &[&works_for("0.5"), &works_for("1")], &[]).success();
     let csv = report(&env, &["--csv"]).success();
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
-    let heads = "attempt,run,task,model,day,started_at,ended_at,duration_ms,outcome,input_tokens,output_tokens,cost_usd";
+    let heads = "attempt,run,task,model,day,started_at,ended_at,duration_ms,outcome,input_tokens,output_tokens,cost_usd,kind";
     assert_eq!(csv.lines().next(), Some(heads));
     let short = |row: &Vec<&str>| [row[2], row[8], row[9], row[10], row[11]].join(" ");
     assert_eq!(

@@ -174,9 +174,9 @@ fn names_that_do_not_exist() {
     let env = project(&["parser"]);
     env.ralph(&["feature", "create", "login"]).success();
     cassette(&env, &[&works()]);
-    refused(&env, &arguments(&["--preset", "dagg"]), 1, &["dagg", "dag", "pick"]);
-    refused(&env, &["build", "--agent", "clade"], 1, &["clade", "claude", "script"]);
-    refused(&env, &arguments(&["--model-strategy", "cheap"]), 1, &["cheap", "cost-optimized"]);
+    refused(&env, &arguments(&["--preset", "dagg"]), 64, &["dagg", "dag", "pick"]);
+    refused(&env, &["build", "--agent", "clade"], 64, &["clade", "claude", "script"]);
+    refused(&env, &arguments(&["--model-strategy", "cheap"]), 64, &["cheap", "cost-optimized"]);
     refused(&env, &arguments(&["--model-strategy", "fixed"]), 1, &["needs a model", "--model"]);
     refused(
         &env,

@@ -107,7 +107,7 @@ fn work(world: &World) -> Vec<String> {
     wrong
 }
 
-/// What attempts and the report say that it cost is what the journals say.
+/// What the report says that it cost is what the journals say, also of runs that were killed.
 fn costs(world: &World) -> Vec<String> {
     let usage = |report: &serde_json::Value| report["end"]["usage"]["cost_micro_usd"].as_u64();
     let told: u64 = world
@@ -119,16 +119,9 @@ fn costs(world: &World) -> Vec<String> {
     let report = world.env.ralph(&["report", "--json"]).stdout;
     let report: serde_json::Value = serde_json::from_str(&report).unwrap_or_default();
     let reported = report["total"]["cost_micro_usd"].as_u64().unwrap_or(0);
-    let attempts: u64 = TASKS
-        .iter()
-        .flat_map(|task| show(&world.env, task)["attempts"].as_array().cloned().unwrap_or_default())
-        .filter_map(|attempt| attempt["end"]["cost_micro_usd"].as_u64())
-        .sum();
     let mut wrong = vec![];
-    for (what, sum) in [("the report", reported), ("attempts", attempts)] {
-        if sum != told {
-            wrong.push(format!("{what}: {sum} micro-USD, and {told} in the journals"));
-        }
+    if reported != told {
+        wrong.push(format!("the report: {reported} micro-USD, and {told} in the journals"));
     }
     wrong
 }
