@@ -65,6 +65,8 @@ const EXPECTED: [(&str, Kind, &str, &[&str]); 15] = [
             ": - one",
             ": - two",
             ": - begun",
+            ": - dropped on purpose",
+            ": - no space",
             "Second: - a tab behind the dash",
             "Second: >- a tab before it",
         ],

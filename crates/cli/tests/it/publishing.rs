@@ -111,7 +111,7 @@ impl World {
 #[track_caller]
 fn complete(ran: Ran) -> String {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("Complete"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("✓ All "), "{}", ran.stderr);
     ran.stderr
 }
 

@@ -255,7 +255,9 @@ fn a_settled_tree_follows_the_users_commits_and_not_the_sessions() {
 fn work_inside_a_submodule_is_named() {
     let inner = Repo::new();
     let repo = Repo::new();
-    repo.git(&["submodule", "--quiet", "add", inner.place().to_str().unwrap(), "lib"]);
+    let place = inner.place().to_str().unwrap();
+    let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", place, "lib"];
+    repo.git(&add);
     repo.commit("with a submodule");
     let vcs = repo.vcs();
     assert_eq!(vcs.submodules_with_work().unwrap(), Vec::<String>::new());

@@ -148,7 +148,7 @@ fn a_report_has_every_attempt_of_all_runs_or_of_one() {
         rows[1..].iter().map(short).collect::<Vec<_>>(),
         ["a no-signal 1000 10 0.250000", "a done 1000 10 0.500000", "b done 1000 10 1.000000"]
     );
-    assert!(rows[1..].iter().all(|row| row.len() == 12 && row[4].len() == 10), "{csv}");
+    assert!(rows[1..].iter().all(|row| row.len() == 13 && row[4].len() == 10), "{csv}");
     let one = report(&env, &[&first, "--csv"]).success();
     assert_eq!((one.lines().count(), one.contains("no-signal")), (2, true));
     let text = report(&env, &[]).success();

@@ -96,7 +96,7 @@ fn arguments_that_do_not_fit_are_usage_errors() {
         has(&text, "error:");
     }
     let text = again(&env, &["progress.md", "--preset", "nonsense"]).failure(64);
-    has(&text, "progress or --preset checklist");
+    has(&text, "\"progress\", \"checklist\"");
     assert!(runs(&env).is_empty());
 }
 
