@@ -279,6 +279,8 @@ fn settings_store_and_sandbox_are_judged() {
     let text = env.ralph(&["doctor"]).stdout;
     assert!(line(&text, "settings").0 == "fail" && text.contains("ralph.toml:2:15"), "{text}");
     env.write("ralph.toml", "[loop]\nmax_retrys = 1\n");
+    assert_eq!(line(&env.ralph(&["doctor"]).stdout, "settings").0, "fail");
+    env.write("ralph.toml", "[ui]\ncolour = \"auto\"\n");
     assert_eq!(line(&env.ralph(&["doctor"]).stdout, "settings").0, "warn");
     env.write(
         "ralph.toml",
