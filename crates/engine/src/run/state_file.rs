@@ -2,7 +2,7 @@
 //!
 //! It is written twice, whole and atomically, before each session and after each iteration: in the user's
 //! state folder, where no session in a sandbox can write, and as a readable copy in `.ralph/state.toml`.
-//! The first one counts ([`Record::read`]).
+//! The first one counts.
 
 use std::collections::BTreeMap;
 use std::io;
