@@ -166,7 +166,7 @@ impl World {
             let open = |task: &&str| {
                 !["done", "failed"].contains(&show(&self.env, task)["status"].as_str().unwrap())
             };
-            if !TASKS.iter().any(|task| open(&task)) {
+            if !TASKS.iter().any(open) {
                 return wrong;
             }
         }
