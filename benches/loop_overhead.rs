@@ -31,6 +31,7 @@ use std::time::Duration;
 
 use common::{Figures, RALPH, Verdicts, compile, figures, ms, ratio, repository};
 use ralph_core::agent::ProcessEnd;
+use ralph_core::attempt::prompt::RULES;
 use ralph_core::ids::RunId;
 use ralph_core::policy::strategy::{Strategy, TierNames};
 use ralph_core::records::FileChange;
@@ -212,13 +213,13 @@ fn setup(repo: &Path, program: &Path) -> Setup {
         prompt: PromptStyle::System,
         prompting: Prompting {
             test_command: String::new(),
-            template: Template::embedded(),
+            template: Template::built_in(RULES),
             feature: FeatureTexts::default(),
             skill_folders: vec![],
             learn: true,
             retries: RetryLimit::AtMost(3),
             budget: 12_000,
-            rules: Template::embedded(),
+            rules: Template::built_in(RULES),
             mode: "build".to_owned(),
             plan_file: None,
             branch: None,

@@ -5,6 +5,7 @@
 //! session.
 
 mod error;
+mod older;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,26 +17,24 @@ use ralph_core::attempt::prompt::{Parts, Placed, Prompt, RULES};
 use ralph_core::text::printable;
 
 pub use error::{TemplateError, TemplateFault};
+pub use older::{InitFile, OldRules};
 
 use crate::project::refuse_link_out;
 
-/// What `ralph init` writes as `PROMPT_build.md`. Unchanged, it says what ralph says without it.
-pub const DEFAULT_BUILD_TEMPLATE: &str = include_str!("prompts/build.md");
-
-/// The instructions for a progress file, where there is no `PROMPT_build.md`.
+/// The instructions for a progress file.
 pub const PROGRESS_TEMPLATE: &str = include_str!("prompts/progress.md");
 
-/// The instructions for a checklist, where there is no `PROMPT_build.md`.
+/// The instructions for a checklist.
 pub const CHECKLIST_TEMPLATE: &str = include_str!("prompts/checklist.md");
 
-/// The instructions for a branch of a plan, where there is no `PROMPT_build.md`.
+/// The instructions for a branch of a plan.
 pub const BRANCHES_TEMPLATE: &str = include_str!("prompts/branches.md");
 
-/// The instructions of plan mode for a plan of branches, where there is no `PROMPT_plan.md`.
+/// The instructions of plan mode for a plan of branches.
 pub const PLAN_BRANCHES_TEMPLATE: &str = include_str!("prompts/plan_branches.md");
 
-/// What `ralph init` writes as `PROMPT_plan.md`, and the instructions of plan mode without it.
-pub const DEFAULT_PLAN_TEMPLATE: &str = include_str!("prompts/plan.md");
+/// The instructions of plan mode.
+pub const PLAN_TEMPLATE: &str = include_str!("prompts/plan.md");
 
 /// The instructions of `ralph feature create --interview`.
 pub const FEATURE_SPEC_TEMPLATE: &str = include_str!("prompts/feature_spec.md");
@@ -111,22 +110,19 @@ pub struct Template {
     /// Its file; `None` for the embedded one.
     path: Option<PathBuf>,
     text: String,
+    /// Rules that ralph 0.1 wrote into it were replaced.
+    had_old_rules: bool,
 }
 
 impl Template {
-    /// The built-in instructions as a template.
-    pub fn embedded() -> Self {
-        Self::built_in(DEFAULT_BUILD_TEMPLATE)
-    }
-
     /// A template that came with the program.
     pub fn built_in(text: &str) -> Self {
-        Self { path: None, text: text.to_owned() }
+        Self { path: None, text: text.to_owned(), had_old_rules: false }
     }
 
     /// Checks a template. `path` is how its file is named to people.
     pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Result<Self, TemplateError> {
-        let template = Self { path: Some(path.into()), text: text.into() };
+        let template = Self { path: Some(path.into()), text: text.into(), had_old_rules: false };
         template.compiled(|_| Ok(()))?;
         Ok(template)
     }
@@ -163,6 +159,17 @@ impl Template {
     /// Whether it says nothing.
     pub fn is_blank(&self) -> bool {
         self.text.trim().is_empty()
+    }
+
+    /// Whether `{{ rules }}` took the place of rules that ralph 0.1 wrote into it.
+    pub fn had_old_rules(&self) -> bool {
+        self.had_old_rules
+    }
+
+    /// Whether it has a place for this variable.
+    fn uses(&self, variable: &str) -> bool {
+        let used = self.compiled(|template| Ok(template.undeclared_variables(false)));
+        used.is_ok_and(|used| used.contains(variable))
     }
 
     /// Its file; `None` for the embedded one.

@@ -315,7 +315,7 @@ fn plan(
     }
     notices.extend(gates::resolve(&gates, &at.project, &config, context.environment)?);
     notices.extend(found);
-    notices.extend(prompt::warnings(&project));
+    notices.extend(prompt::warnings(&project, &prompting));
     if options.mode == Mode::Build && style(&policy, &config, preset) == PromptStyle::Peek {
         notices.extend(prompt::missing_skill(&project, agent.profile.name(), context.environment));
     }

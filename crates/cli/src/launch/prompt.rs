@@ -1,6 +1,7 @@
 //! What prompts are made of: the template, the texts of the feature, the skills.
 
 use ralph_core::agents_md;
+use ralph_core::attempt::prompt::RULES;
 use ralph_core::plan::markdown::Kind;
 use ralph_core::run::{Notice, Policy};
 use ralph_engine::context::{FeatureTexts, Skills};
@@ -8,8 +9,8 @@ use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::{Scope, Store};
 use ralph_engine::project::{Project, read_small_text};
 use ralph_engine::prompts::{
-    BRANCHES_TEMPLATE, CHECKLIST_TEMPLATE, DEFAULT_BUILD_TEMPLATE, DEFAULT_PLAN_TEMPLATE,
-    PLAN_BRANCHES_TEMPLATE, PROGRESS_TEMPLATE, Template, TemplateError,
+    BRANCHES_TEMPLATE, CHECKLIST_TEMPLATE, InitFile, OldRules, PLAN_BRANCHES_TEMPLATE,
+    PLAN_TEMPLATE, PROGRESS_TEMPLATE, Template, TemplateError,
 };
 use ralph_engine::run::Prompting;
 
@@ -35,12 +36,12 @@ pub(super) fn prompting(
         (Mode::Plan, _) if plan.is_some_and(|plan| plan.kind() == Kind::Branches) => {
             PLAN_BRANCHES_TEMPLATE
         }
-        (Mode::Plan, _) => DEFAULT_PLAN_TEMPLATE,
+        (Mode::Plan, _) => PLAN_TEMPLATE,
         (Mode::Feature(work), _) => work.template(),
         (Mode::Build, "branches") => BRANCHES_TEMPLATE,
         (Mode::Build, "progress") => PROGRESS_TEMPLATE,
         (Mode::Build, "checklist") => CHECKLIST_TEMPLATE,
-        _ => DEFAULT_BUILD_TEMPLATE,
+        _ => RULES,
     };
     let (known, file) = match &options.mode {
         Mode::Feature(work) => (Some(work.known(&feature, store)?), work.file(project)),
@@ -83,18 +84,11 @@ fn template(
     };
     let found = Template::load(&path).map_err(|error| template_error(&error))?;
     match found {
-        // As `ralph init` wrote it, it says nothing of its own: what fits the plan is said instead.
-        Some(template) if options.mode == Mode::Build && template.says(DEFAULT_BUILD_TEMPLATE) => {
-            Ok(Template::built_in(rules))
-        }
-        Some(template) if options.mode == Mode::Plan && template.says(DEFAULT_PLAN_TEMPLATE) => {
-            Ok(Template::built_in(rules))
-        }
         Some(template) if template.is_blank() && matches!(options.mode, Mode::Prompt(_)) => {
             Err(CliError::failed(format!("Build failed: {} is empty", path.display()))
                 .hint("write down what the agent is to do"))
         }
-        Some(template) => Ok(template),
+        Some(template) => Ok(with_rules(template, &options.mode, rules)),
         None if named => {
             Err(CliError::failed(format!("Build failed: there is no prompt {}", path.display()))
                 .hint(match options.mode {
@@ -106,6 +100,24 @@ fn template(
                 }))
         }
         None => Ok(Template::built_in(rules)),
+    }
+}
+
+/// The template for a run with these rules. The rules that ralph 0.1 wrote into the file are those of one
+/// preset; in a run of another they give way to its own.
+fn with_rules(template: Template, mode: &Mode, rules: &str) -> Template {
+    let file = match mode {
+        Mode::Build => InitFile::Build,
+        Mode::Plan => InitFile::Plan,
+        Mode::Prompt(_) | Mode::Feature(_) => return template,
+    };
+    if template.says(file.text()) {
+        return Template::built_in(rules);
+    }
+    match template.old_rules(file) {
+        OldRules::Alone => Template::built_in(rules),
+        OldRules::Edited(edited) if !file.had(rules) => edited,
+        OldRules::Edited(_) | OldRules::Absent => template,
     }
 }
 
@@ -137,7 +149,6 @@ fn template_error(error: &TemplateError) -> CliError {
     failed.hint("every variable is listed in docs/prompts.md")
 }
 
-/// Skills that could not be read.
 /// The skill that the prompt of a session calls which picks for itself, where the agent does not have it.
 pub(super) fn missing_skill(
     project: &Project,
@@ -156,7 +167,17 @@ pub(super) fn missing_skill(
     })
 }
 
-pub(super) fn warnings(project: &Project) -> Vec<Notice> {
-    let warnings = Skills::discover(&Skills::folders(project)).warnings;
-    warnings.iter().map(|warning| Notice::Other { text: warning.to_string() }).collect()
+/// Skills that could not be read, and a template whose rules are of another preset.
+pub(super) fn warnings(project: &Project, prompting: &Prompting) -> Vec<Notice> {
+    let skills = Skills::discover(&prompting.skill_folders).warnings;
+    let skills = skills.iter().map(ToString::to_string);
+    let template = prompting.template.path().filter(|_| prompting.template.had_old_rules());
+    let template = template.map(|path| {
+        let path = path.strip_prefix(&project.worktree).unwrap_or(path).display();
+        format!(
+            "{path} has rules that ralph 0.1 wrote for another preset. This run uses the rules of its \
+             preset and keeps your lines; write {{{{ rules }}}} in place of the old rules"
+        )
+    });
+    skills.chain(template).map(|text| Notice::Other { text }).collect()
 }

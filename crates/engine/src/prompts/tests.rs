@@ -45,17 +45,18 @@ fn fault(text: &str) -> TemplateFault {
 }
 
 #[test]
-fn the_embedded_template_says_what_the_built_in_says() {
+fn the_template_of_init_says_what_the_built_in_says() {
     for context in [context(), AttemptContext::default()] {
         let parts = Parts::of(&context, DEFAULT_BUDGET);
-        let prompt = Template::embedded().render(&Variables::of(&context), parts).unwrap();
+        let template = Template::new("PROMPT_build.md", InitFile::Build.text()).unwrap();
+        let prompt = template.render(&Variables::of(&context), parts).unwrap();
         assert_eq!(prompt, built_in(&context, DEFAULT_BUDGET));
     }
 }
 
 #[test]
-fn the_comment_of_the_embedded_template_names_every_variable() {
-    let (comment, _) = DEFAULT_BUILD_TEMPLATE.split_once("-#}").unwrap();
+fn the_comment_of_the_template_of_init_names_every_variable() {
+    let (comment, _) = InitFile::Build.text().split_once("-#}").unwrap();
     let words: Vec<&str> =
         comment.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
     for name in VARIABLES {

@@ -82,13 +82,14 @@ impl Prompting {
 
 #[cfg(test)]
 mod tests {
+    use ralph_core::attempt::prompt::RULES;
     use ralph_core::task::RetryLimit;
 
     use super::*;
     use crate::context::FeatureTexts;
     use crate::prompts::{
-        CHECKLIST_TEMPLATE, DEFAULT_BUILD_TEMPLATE, DEFAULT_PLAN_TEMPLATE, FEATURE_PLAN_TEMPLATE,
-        FEATURE_SPEC_TEMPLATE, FEATURE_TASKS_TEMPLATE, PROGRESS_TEMPLATE,
+        CHECKLIST_TEMPLATE, FEATURE_PLAN_TEMPLATE, FEATURE_SPEC_TEMPLATE, FEATURE_TASKS_TEMPLATE,
+        PLAN_TEMPLATE, PROGRESS_TEMPLATE,
     };
 
     fn prompting(rules: &str, mode: &str) -> Prompting {
@@ -110,10 +111,10 @@ mod tests {
     }
 
     const KINDS: [(&str, &str, Shape); 4] = [
-        (DEFAULT_BUILD_TEMPLATE, "build", Shape::Task),
+        (RULES, "build", Shape::Task),
         (PROGRESS_TEMPLATE, "build", Shape::Progress),
         (CHECKLIST_TEMPLATE, "build", Shape::Whole),
-        (DEFAULT_PLAN_TEMPLATE, "plan", Shape::Whole),
+        (PLAN_TEMPLATE, "plan", Shape::Whole),
     ];
 
     #[test]

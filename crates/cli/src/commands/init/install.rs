@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ralph_core::agents_md;
 use ralph_engine::project::{Project, write_atomically};
-use ralph_engine::prompts::{DEFAULT_BUILD_TEMPLATE, DEFAULT_PLAN_TEMPLATE};
+use ralph_engine::prompts::InitFile;
 
 use super::detect::{self, Found, Top};
 use super::{hooks, place};
@@ -56,8 +56,8 @@ pub(crate) struct Step {
 /// The files that are ours from the first byte to the last.
 const OURS: [(&str, &str); 6] = [
     ("ralph.toml", include_str!("ralph.toml")),
-    ("PROMPT_build.md", DEFAULT_BUILD_TEMPLATE),
-    ("PROMPT_plan.md", DEFAULT_PLAN_TEMPLATE),
+    ("PROMPT_build.md", InitFile::Build.text()),
+    ("PROMPT_plan.md", InitFile::Plan.text()),
     (".claude/skills/ralph-spec/SKILL.md", include_str!("ralph-spec.md")),
     (".claude/skills/ralph-plan/SKILL.md", include_str!("ralph-plan.md")),
     (".claude/skills/ralph-build/SKILL.md", include_str!("ralph-build.md")),
@@ -67,12 +67,18 @@ const OURS: [(&str, &str); 6] = [
 /// settings, which are the person's from the first day.
 pub(crate) const UNTOUCHED_GO: [&str; 5] = [OURS[1].0, OURS[2].0, OURS[3].0, OURS[4].0, OURS[5].0];
 
-/// Whether a file of ours holds exactly what `ralph init` writes. A link does not: it is somebody's.
+/// Whether a file of ours holds exactly what `ralph init` writes, or once wrote. A link does not: it is the
+/// user's.
 pub(crate) fn is_as_written(project: &Project, path: &str) -> bool {
     let Some((_, text)) = OURS.iter().find(|(ours, _)| *ours == path) else { return false };
+    let wrote = |found: &str| match path {
+        "PROMPT_build.md" => InitFile::Build.wrote(found),
+        "PROMPT_plan.md" => InitFile::Plan.wrote(found),
+        _ => found == *text,
+    };
     let real = project.worktree.join(path);
     place::resolve(&project.worktree, path).is_ok_and(|resolved| resolved == real)
-        && place::read(&real).is_ok_and(|found| found.as_deref() == Some(*text))
+        && place::read(&real).is_ok_and(|found| found.as_deref().is_some_and(wrote))
 }
 
 /// The file with the hooks.

@@ -11,6 +11,7 @@ mod leaving;
 mod marks;
 mod plan_mode;
 mod progress;
+mod prompt_files;
 mod prompt_mode;
 mod requests;
 
