@@ -21,6 +21,7 @@ use ralph_engine::vcs::git::Git;
 use ralph_engine::vcs::worktree::Worktrees;
 use ralph_ui::status::{LaneStatus, State, StatusPage, WaitingTask};
 
+use crate::config::key;
 use crate::error::CliError;
 use crate::wire::Context;
 
@@ -57,7 +58,7 @@ impl Standing {
             holder.as_ref().is_none_or(|holder| *holder == state.pid.to_string())
         };
         let state = state.filter(of_holder);
-        let all = RunLogs::all(&project.resolve(context.config()?.text("logs.dir")))?;
+        let all = RunLogs::all(&project.resolve(context.config()?.get(key::LOGS_DIR)))?;
         let logs = match &state {
             Some(state) => {
                 let is_it = |logs: &&RunLogs| {
@@ -155,7 +156,7 @@ pub(crate) fn first_place(context: &mut Context<'_>) -> Result<Option<PathBuf>, 
 
 fn lane_places(context: &mut Context<'_>) -> Result<Vec<PathBuf>, CliError> {
     let project = context.project()?;
-    let folder = project.resolve(context.config()?.text("git.worktree.dir"));
+    let folder = project.resolve(context.config()?.get(key::GIT_WORKTREE_DIR));
     let places = Worktrees::new(&project, &folder).places()?;
     Ok(places.into_iter().map(|(_, path)| path).collect())
 }
@@ -171,13 +172,13 @@ fn lanes(
         return Ok(vec![]);
     }
     let config = context.config()?;
-    let folder = project.resolve(config.text("git.worktree.dir"));
+    let folder = project.resolve(config.get(key::GIT_WORKTREE_DIR));
     let places = Worktrees::new(project, &folder).places()?;
     if places.is_empty() {
         return Ok(vec![]);
     }
     let keys = PlanFile::all_known(&project.root);
-    let logs = RunLogs::all(&project.resolve(config.text("logs.dir")))?;
+    let logs = RunLogs::all(&project.resolve(config.get(key::LOGS_DIR)))?;
     let mut found = Vec::new();
     for (branch, path) in places {
         let key = keys.iter().find(|key| key.ends_with(&format!("#{branch}")));

@@ -14,7 +14,7 @@ use ralph_engine::project::Project;
 use ralph_engine::store::{MemoryStore, SqliteStore, sqlite};
 
 use crate::app::GlobalArgs;
-use crate::config::{self, Config, Flags, Sources};
+use crate::config::{self, Config, Flags, Sources, key};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::exit_codes::Exit;
@@ -153,7 +153,7 @@ impl<'a> Context<'a> {
             }
         }
         if self.global.color == Color::Auto {
-            self.out.prefer(self.environment, loaded.config.text("ui.color"));
+            self.out.prefer(self.environment, loaded.config.get(key::UI_COLOR));
         }
         Ok(self.config.get_or_init(|| loaded.config).clone())
     }
@@ -199,7 +199,7 @@ impl<'a> Context<'a> {
         }
         let project = self.project()?;
         project.check_ours()?;
-        let path = project.resolve(self.config()?.text("store.path"));
+        let path = project.resolve(self.config()?.get(key::STORE_PATH));
         if self.global.verbose {
             self.out.note(format!("the store is {}", path.display()));
         }

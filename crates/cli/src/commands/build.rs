@@ -6,6 +6,7 @@ use clap::Args;
 use ralph_core::TaskId;
 
 use super::flags::{self, JobArgs, LaneArgs, LoopArgs};
+use crate::config::key;
 use crate::error::{CliError, Done, feature_name, task_id};
 use crate::launch::{self, RunOptions, Target};
 use crate::wire::Context;
@@ -121,7 +122,7 @@ pub(super) fn go(
 ) -> Done {
     let options = RunOptions { once: args.limits.once, new: args.limits.new, ..options };
     refuse_inside_a_session(context)?;
-    context.lay(flags::of_loop(sessions, args, jobs, "prompts.build", &context.folder())?);
+    context.lay(flags::of_loop(sessions, args, jobs, key::PROMPTS_BUILD, &context.folder())?);
     match args.dry_run {
         true => launch::rehearse(&options, context),
         false => launch::launch(&options, context),

@@ -10,6 +10,7 @@ use ralph_ui::style::Meaning;
 use serde::Serialize;
 
 use super::init::{UNTOUCHED_GO, is_as_written};
+use crate::config::key;
 use crate::error::{CliError, Done, quoted};
 use crate::launch;
 use crate::wire::{Context, out_of_reach};
@@ -146,7 +147,7 @@ fn clean_worktrees(
     context: &mut Context<'_>,
     done: &mut Vec<Cleaned>,
 ) -> Done {
-    let folder = project.resolve(context.config()?.text("git.worktree.dir"));
+    let folder = project.resolve(context.config()?.get(key::GIT_WORKTREE_DIR));
     let worktrees = Worktrees::new(project, &folder);
     for ours in worktrees.ours()? {
         done.push(clean_worktree(project, &worktrees, &ours, dry));

@@ -10,6 +10,7 @@ use ralph_engine::socket::client::{self, ClientError};
 use ralph_engine::vcs::worktree::Worktrees;
 use serde::Serialize;
 
+use crate::config::key;
 use crate::error::{CliError, Done, task_id, with_store};
 use crate::wire::{Context, out_of_reach};
 
@@ -185,7 +186,7 @@ fn control_sockets(
     if own.is_some() {
         return Ok(own.into_iter().collect());
     }
-    let folder = project.resolve(context.config()?.text("git.worktree.dir"));
+    let folder = project.resolve(context.config()?.get(key::GIT_WORKTREE_DIR));
     let places = Worktrees::new(&project, &folder).places()?;
     let lane = places.iter().find(|(name, _)| branch == Some(name.as_str()));
     if let Some(socket) = lane.and_then(|(_, path)| socket_in(path)) {

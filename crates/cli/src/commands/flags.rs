@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::config::Flags;
+use crate::config::{Flags, Key, Text, key};
 use crate::error::CliError;
 use crate::launch::Shown;
 
@@ -32,8 +32,8 @@ pub(super) struct JobArgs {
 
 impl JobArgs {
     fn lay(&self, flags: &mut Flags) {
-        flags.given("--jobs", "loop.jobs", self.jobs);
-        flags.given("--sequential", "loop.jobs", self.sequential.then_some(1));
+        flags.given("--jobs", key::LOOP_JOBS, self.jobs);
+        flags.given("--sequential", key::LOOP_JOBS, self.sequential.then_some(1));
     }
 }
 
@@ -132,21 +132,21 @@ impl SessionArgs {
 
     fn lay(&self, flags: &mut Flags) -> Result<(), CliError> {
         if let Some(agent) = &self.agent {
-            flags.set("--agent", "agent.name", agent);
+            flags.set("--agent", key::AGENT_NAME, agent);
             // It says who works. Another one may have been chosen to verify.
-            flags.set("--agent", "agent.build", "");
-            flags.set("--agent", "agent.plan", "");
+            flags.set("--agent", key::AGENT_BUILD, "");
+            flags.set("--agent", key::AGENT_PLAN, "");
         }
         if let Some(model) = &self.model {
-            flags.set("--model", "models.fixed", model);
-            flags.set("--model", "models.strategy", "fixed");
+            flags.set("--model", key::MODELS_FIXED, model);
+            flags.set("--model", key::MODELS_STRATEGY, "fixed");
         }
-        flags.given("--timeout", "agent.timeout", self.timeout.as_ref());
-        flags.given("--budget", "budget.usd", self.budget.map(budget).transpose()?);
-        flags.given("--allow", "agent.allowed_tools", self.allow.as_deref().map(tools));
-        flags.given("--sandbox", "sandbox.level", self.sandbox.as_ref());
-        flags.given("--no-sandbox", "sandbox.level", self.no_sandbox.then_some("none"));
-        flags.given("--ui", "ui.mode", self.ui.map(Shown::name));
+        flags.given("--timeout", key::AGENT_TIMEOUT, self.timeout.as_ref());
+        flags.given("--budget", key::BUDGET_USD, self.budget.map(budget).transpose()?);
+        flags.given("--allow", key::AGENT_ALLOWED_TOOLS, self.allow.as_deref().map(tools));
+        flags.given("--sandbox", key::SANDBOX_LEVEL, self.sandbox.as_ref());
+        flags.given("--no-sandbox", key::SANDBOX_LEVEL, self.no_sandbox.then_some("none"));
+        flags.given("--ui", key::UI_MODE, self.ui.map(Shown::name));
         Ok(())
     }
 }
@@ -156,14 +156,19 @@ pub(super) fn of_loop(
     sessions: Option<u32>,
     args: &LoopArgs,
     jobs: &JobArgs,
-    template: &'static str,
+    template: Key<Text>,
     folder: &Path,
 ) -> Result<Flags, CliError> {
     let mut flags = of_limits(sessions, &args.limits, &args.session, template, folder)?;
-    flags.given("--preset", "preset", args.preset.as_ref());
+    flags.given("--preset", key::PRESET, args.preset.as_ref());
     jobs.lay(&mut flags);
-    switch(&mut flags, ("--verify", args.verify), ("--no-verify", args.no_verify), "loop.verify");
-    switch(&mut flags, ("--learn", args.learn), ("--no-learn", args.no_learn), "loop.learn");
+    switch(
+        &mut flags,
+        ("--verify", args.verify),
+        ("--no-verify", args.no_verify),
+        key::LOOP_VERIFY,
+    );
+    switch(&mut flags, ("--learn", args.learn), ("--no-learn", args.no_learn), key::LOOP_LEARN);
     Ok(flags)
 }
 
@@ -173,7 +178,7 @@ pub(super) fn of_limits(
     sessions: Option<u32>,
     limits: &LimitArgs,
     session: &SessionArgs,
-    template: &'static str,
+    template: Key<Text>,
     folder: &Path,
 ) -> Result<Flags, CliError> {
     if sessions.is_some() && (limits.max_iterations.is_some() || limits.unlimited) {
@@ -189,13 +194,13 @@ pub(super) fn of_limits(
             .hint("a strategy chooses models by itself; leave one of the two out")
             .hint("say which models it chooses from: --set models.claude.opus=NAME"));
         }
-        (strategy, _) => flags.given("--model-strategy", "models.strategy", strategy.as_ref()),
+        (strategy, _) => flags.given("--model-strategy", key::MODELS_STRATEGY, strategy.as_ref()),
     }
-    flags.given("N", "loop.max_iterations", sessions);
-    flags.given("--max-iterations", "loop.max_iterations", limits.max_iterations);
-    flags.given("--unlimited", "loop.max_iterations", limits.unlimited.then_some(0));
-    flags.given("--max-retries", "loop.max_retries", limits.max_retries.as_ref());
-    flags.given("--strict-exit", "loop.strict_exit", limits.strict_exit.then_some(true));
+    flags.given("N", key::LOOP_MAX_ITERATIONS, sessions);
+    flags.given("--max-iterations", key::LOOP_MAX_ITERATIONS, limits.max_iterations);
+    flags.given("--unlimited", key::LOOP_MAX_ITERATIONS, limits.unlimited.then_some(0));
+    flags.given("--max-retries", key::LOOP_MAX_RETRIES, limits.max_retries.as_ref());
+    flags.given("--strict-exit", key::LOOP_STRICT_EXIT, limits.strict_exit.then_some(true));
     if let Some(prompt) = &limits.prompt {
         let path = std::path::absolute(folder.join(prompt))?;
         let path = path
@@ -207,11 +212,11 @@ pub(super) fn of_limits(
 }
 
 /// What a pair of flags asks for.
-fn switch(
+fn switch<T>(
     flags: &mut Flags,
     (yes, on): (&'static str, bool),
     (no, off): (&'static str, bool),
-    key: &'static str,
+    key: Key<T>,
 ) {
     flags.given(yes, key, on.then_some(true));
     flags.given(no, key, off.then_some(false));
@@ -247,7 +252,7 @@ mod tests {
     fn settings(flags: &[&str]) -> Config {
         let call = Call::try_parse_from([&["ralph"], flags].concat()).unwrap();
         let folder = Path::new("/repo/sub");
-        let flags = of_loop(None, &call.options, &call.jobs, "prompts.build", folder).unwrap();
+        let flags = of_loop(None, &call.options, &call.jobs, key::PROMPTS_BUILD, folder).unwrap();
         Config::load(Sources { flags, ..Sources::default() }).unwrap().config
     }
 
@@ -284,7 +289,7 @@ mod tests {
         ] {
             let config = settings(flags);
             assert_eq!(config.view(key).to_string(), value, "{flags:?}");
-            assert_eq!(config.origin(key).layer(), "flag", "{flags:?}");
+            assert!(config.asked_for().contains_key(key), "{flags:?}");
         }
     }
 
@@ -293,9 +298,9 @@ mod tests {
         let call = ["ralph", "--model", "opus", "--model-strategy", "escalate"];
         let call = Call::try_parse_from(call).unwrap();
         let folder = Path::new(".");
-        let refused = of_loop(None, &call.options, &call.jobs, "prompts.build", folder);
+        let refused = of_loop(None, &call.options, &call.jobs, key::PROMPTS_BUILD, folder);
         assert_eq!(refused.unwrap_err().exit, crate::exit_codes::Exit::Usage);
         let config = settings(&["--model", "opus", "--model-strategy", "fixed"]);
-        assert_eq!(config.text("models.fixed"), "opus");
+        assert_eq!(config.get(key::MODELS_FIXED), "opus");
     }
 }

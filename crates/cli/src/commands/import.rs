@@ -6,7 +6,9 @@ use clap::Args;
 use ralph_core::plan::{FORMATS, Plan, PlanFormat};
 use ralph_engine::clock;
 use ralph_engine::ports::{SyncMode, SyncReport};
+use ralph_engine::vcs::base::{branch_named, current_branch};
 
+use crate::config::key;
 use crate::error::{CliError, Done, with_store};
 use crate::wire::Context;
 
@@ -55,7 +57,27 @@ pub(crate) fn cmd_import(args: &ImportArgs, context: &mut Context<'_>) -> Done {
         .sync(&plan.tasks, SyncMode::Add, &by, clock::now())
         .map_err(|error| with_store(error, &mut *store))?;
     tell_report(&report, args.json, context)?;
-    tell_not_kept(&plan, format, context)
+    tell_not_kept(&plan, format, context)?;
+    tell_branch(&plan, context)
+}
+
+/// The plan names a branch for its work. ralph works on the branch that is checked out, so switching is up to you.
+fn tell_branch(plan: &Plan, context: &mut Context<'_>) -> Done {
+    let mut named =
+        plan.tasks.iter().map(|task| task.fields.branch.as_ref().and_then(Option::as_deref));
+    let Some(Some(branch)) = named.next() else { return Ok(()) };
+    let project = context.project()?;
+    let elsewhere = current_branch(&project)?.as_deref() != Some(branch);
+    if elsewhere && named.all(|other| other == Some(branch)) {
+        let remote = context.config()?.get(key::GIT_REMOTE).to_owned();
+        let known = branch_named(&project, &remote, branch)?.is_some();
+        let new = if known { "" } else { "-c " };
+        context.out.warning(format!(
+            "these tasks are for the branch {branch}, and ralph works on the one that is checked out; \
+             to work there: git switch {new}{branch}"
+        ));
+    }
+    Ok(())
 }
 
 fn tell_not_kept(plan: &Plan, format: &dyn PlanFormat, context: &mut Context<'_>) -> Done {

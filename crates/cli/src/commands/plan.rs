@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::build::{refuse_inside_a_session, sorted_out};
 use super::flags::{LimitArgs, LoopArgs, SessionArgs, of_limits};
+use crate::config::key;
 use crate::error::Done;
 use crate::launch::{self, Mode, RunOptions};
 use crate::wire::Context;
@@ -53,7 +54,7 @@ fn start(
     context: &mut Context<'_>,
 ) -> Done {
     refuse_inside_a_session(context)?;
-    context.lay(of_limits(sessions, limits, session, "prompts.plan", &context.folder())?);
+    context.lay(of_limits(sessions, limits, session, key::PROMPTS_PLAN, &context.folder())?);
     let (once, new) = (limits.once, limits.new);
     let options = RunOptions { mode: Mode::Plan, once, new, ..options };
     launch::launch(&options, context)

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::build::refuse_inside_a_session;
 use super::flags::{LimitArgs, SessionArgs, of_limits};
+use crate::config::key;
 use crate::error::Done;
 use crate::launch::{self, Mode, RunOptions};
 use crate::wire::Context;
@@ -31,6 +32,6 @@ pub(crate) fn cmd_prompt(args: &PromptArgs, context: &mut Context<'_>) -> Done {
     let file = file.strip_prefix(".").map(PathBuf::from).unwrap_or(file);
     refuse_inside_a_session(context)?;
     let none = LimitArgs::default();
-    context.lay(of_limits(None, &none, &args.session, "prompts.build", &context.folder())?);
+    context.lay(of_limits(None, &none, &args.session, key::PROMPTS_BUILD, &context.folder())?);
     launch::launch(&RunOptions { mode: Mode::Prompt(file), ..RunOptions::default() }, context)
 }

@@ -11,6 +11,7 @@ use ralph_core::view::sessions::{SessionCost, sessions};
 use ralph_engine::run::journal;
 use ralph_engine::run::place::RunLogs;
 
+use crate::config::key;
 use crate::error::{CliError, Done};
 use crate::wire::Context;
 
@@ -68,7 +69,7 @@ pub(crate) fn cmd_report(args: &ReportArgs, context: &mut Context<'_>) -> Done {
 /// The journals that are kept.
 fn journals(context: &mut Context<'_>) -> Result<Vec<PathBuf>, CliError> {
     let project = context.project()?;
-    let all = RunLogs::all(&project.resolve(context.config()?.text("logs.dir")))?;
+    let all = RunLogs::all(&project.resolve(context.config()?.get(key::LOGS_DIR)))?;
     Ok(all.iter().map(RunLogs::journal).collect())
 }
 

@@ -11,6 +11,7 @@ use super::parse::{self, Owner};
 use super::place::{ConfigError, Warning};
 use super::resolved::{Config, Origin};
 use super::settings::{Reach, Setting};
+use super::typed::Key;
 use super::value::{Given, Value, View};
 
 /// Variables that ralph uses but that are no settings.
@@ -67,12 +68,12 @@ struct Flag {
 
 impl Flags {
     /// The flag `name` gives `key` this value, written as for `--set`.
-    pub fn set(&mut self, name: &'static str, key: &'static str, value: impl ToString) {
-        self.0.push(Flag { name, key, value: value.to_string() });
+    pub fn set<T>(&mut self, name: &'static str, key: Key<T>, value: impl ToString) {
+        self.0.push(Flag { name, key: key.name(), value: value.to_string() });
     }
 
     /// The same for a flag that may be left out.
-    pub fn given<T: ToString>(&mut self, name: &'static str, key: &'static str, value: Option<T>) {
+    pub fn given<T>(&mut self, name: &'static str, key: Key<T>, value: Option<impl ToString>) {
         if let Some(value) = value {
             self.set(name, key, value);
         }

@@ -3,6 +3,7 @@
 //! | module | owns |
 //! |---|---|
 //! | `settings` | the table of all settings with kind, default and reach |
+//! | `typed` | the types of settings: `config.get(key::LOOP_JOBS)` is a number |
 //! | `kind` | which values a setting accepts, and how a refused one is explained |
 //! | `value` | values, lengths of time and sizes |
 //! | `place` | lines, columns and the excerpt with a caret in an error |
@@ -29,6 +30,7 @@ mod reference;
 mod resolved;
 mod settings;
 mod show;
+mod typed;
 mod value;
 mod write;
 
@@ -42,7 +44,8 @@ pub use place::{ConfigError, Place, Warning};
 pub use presets::{PRESETS, Preset, Retries, retry_limit};
 pub use reference::{reference_markdown, schema};
 pub use resolved::{Config, Entry, Origin};
-pub use settings::{AGENTS, DEFAULTS, Reach, SETTINGS, Setting};
+pub use settings::{AGENTS, DEFAULTS, Reach, SETTINGS, Setting, key};
 pub use show::show;
+pub use typed::{Amount, Flag, Key, List, OrPreset, Size, Text, Time, Typed, Whole};
 pub use value::{Lit, View, duration};
 pub(crate) use write::with_text;

@@ -55,8 +55,39 @@ pub(super) fn env_name(key: &str) -> String {
     format!("RALPH_{}", key.replace('.', "_").to_uppercase())
 }
 
+/// Settings and sections that earlier versions had or later ones may have, and why this one does not.
+const WITHOUT_EFFECT: [(&str, &str); 14] = [
+    ("loop.source", "the preset says where tasks come from"),
+    ("loop.prompt", "the preset says how the agent gets its prompt"),
+    ("agent.fallback", ONE_AGENT),
+    ("agent.codex", ONE_AGENT),
+    ("agent.gemini", ONE_AGENT),
+    ("agent.opencode", ONE_AGENT),
+    ("agent.acp", ONE_AGENT),
+    ("agent.command", ONE_AGENT),
+    ("models.codex", ONE_AGENT),
+    ("models.gemini", ONE_AGENT),
+    ("models.opencode", ONE_AGENT),
+    ("models.acp", ONE_AGENT),
+    ("models.command", ONE_AGENT),
+    ("serve", "this version has no web page"),
+];
+const ONE_AGENT: &str = "this version drives claude only";
+
+/// Why a name that is no setting is not an error in a file: another version knows it.
+pub(super) fn without_effect(key: &str) -> Option<String> {
+    let is_meant = |name: &str| {
+        key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let (_, why) = WITHOUT_EFFECT.iter().find(|(name, _)| is_meant(name))?;
+    Some(format!("`{}` has no effect: {why}", shown(key)))
+}
+
 /// What to say about a key that is no setting.
 pub(super) fn unknown_setting(key: &str) -> String {
+    if let Some(why) = without_effect(key) {
+        return why;
+    }
     let shown = shown(key);
     match meant_setting(key) {
         Some(meant) => format!("unknown setting `{shown}`; did you mean `{meant}`?"),

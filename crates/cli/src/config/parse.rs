@@ -154,13 +154,15 @@ fn collect<'a, 'i>(table: &'a DeTable<'i>, section: &str, found: &mut Found<'a, 
                 _ => found.leaves.push(Leaf { target: Target::Section(full), key_span, value }),
             }
         } else {
-            let message = match value.get_ref() {
-                _ if !whole => format!("unknown setting `{}`", quoted(name)),
-                DeValue::Table(_) => names::unknown_section(&full),
-                _ => names::unknown_setting(&full),
+            let is_section = matches!(value.get_ref(), DeValue::Table(_));
+            let (message, strict) = match names::without_effect(&full) {
+                _ if !whole => (format!("unknown setting `{}`", quoted(name)), false),
+                Some(why) => (why, false),
+                None if is_section => {
+                    (names::unknown_section(&full), names::is_strict(&full, is_section))
+                }
+                None => (names::unknown_setting(&full), names::is_strict(&full, is_section)),
             };
-            let strict =
-                whole && names::is_strict(&full, matches!(value.get_ref(), DeValue::Table(_)));
             found.strangers.push(Stranger { span: key_span, message, strict });
         }
     }

@@ -2,7 +2,7 @@
 //! nothing else.
 
 use super::resolved::Config;
-use super::value::View;
+use super::settings::key;
 
 /// How often a task is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +13,12 @@ pub enum Retries {
     Unlimited,
 }
 
+impl Default for Retries {
+    fn default() -> Self {
+        Self::AtMost(3)
+    }
+}
+
 /// What a preset says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
@@ -20,7 +26,7 @@ pub struct Preset {
     pub name: &'static str,
     /// Another name for it.
     pub alias: Option<&'static str>,
-    /// `loop.source`.
+    /// Where its tasks are: `store` or the kind of a plan file.
     pub source: &'static str,
     /// `loop.pick`.
     pub pick: &'static str,
@@ -32,7 +38,7 @@ pub struct Preset {
     pub on_red: &'static str,
     /// `loop.on_exhausted`.
     pub on_exhausted: &'static str,
-    /// `loop.prompt`.
+    /// How the agent gets its prompt: `stdin`, `system` or `argument`.
     pub prompt: &'static str,
     /// `loop.max_retries`.
     pub max_retries: Retries,
@@ -57,8 +63,8 @@ pub const PRESETS: [Preset; 5] = [
         alias: None,
         source: "branches",
         pick: "loop",
-        ends: &["ticked"],
-        commit: "agent+leftovers",
+        ends: &["finished"],
+        commit: "done",
         on_red: "feed",
         on_exhausted: "never",
         prompt: "stdin",
@@ -75,8 +81,8 @@ pub const PRESETS: [Preset; 5] = [
         alias: None,
         source: "progress",
         pick: "loop",
-        ends: &["ticked", "marker"],
-        commit: "loop-if-done",
+        ends: &["finished", "marker"],
+        commit: "done",
         on_red: "feed",
         on_exhausted: "fail",
         prompt: "system",
@@ -93,8 +99,8 @@ pub const PRESETS: [Preset; 5] = [
         alias: None,
         source: "checklist",
         pick: "agent",
-        ends: &["ticked", "marker"],
-        commit: "loop",
+        ends: &["finished", "marker"],
+        commit: "session",
         on_red: "retry",
         on_exhausted: "stop",
         prompt: "stdin",
@@ -111,8 +117,8 @@ pub const PRESETS: [Preset; 5] = [
         alias: None,
         source: "store",
         pick: "loop",
-        ends: &["settled"],
-        commit: "agent+leftovers",
+        ends: &["finished"],
+        commit: "done",
         on_red: "retry",
         on_exhausted: "fail",
         prompt: "system",
@@ -129,8 +135,8 @@ pub const PRESETS: [Preset; 5] = [
         alias: Some("tasks"),
         source: "store",
         pick: "agent",
-        ends: &["settled"],
-        commit: "agent+leftovers",
+        ends: &["finished"],
+        commit: "done",
         on_red: "retry",
         on_exhausted: "never",
         prompt: "argument",
@@ -154,12 +160,6 @@ impl Preset {
 /// How often a task is tried again: `loop.max_retries`, or what the preset says. `auto` counts as
 /// `dag`, which is the preset of the store.
 pub fn retry_limit(config: &Config) -> Retries {
-    match config.view("loop.max_retries") {
-        View::Whole(number) => Retries::AtMost(u32::try_from(number).unwrap_or(u32::MAX)),
-        View::Text("unlimited") => Retries::Unlimited,
-        _ => match config.text("preset") {
-            "auto" => Retries::AtMost(3),
-            name => Preset::named(name).map_or(Retries::AtMost(3), |preset| preset.max_retries),
-        },
-    }
+    let by_preset = || Preset::named(config.get(key::PRESET)).map(|preset| preset.max_retries);
+    config.get(key::LOOP_MAX_RETRIES).or_else(by_preset).unwrap_or_default()
 }

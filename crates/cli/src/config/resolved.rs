@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::time::Duration;
 
 use super::gates::Gate;
 use super::names;
 use super::place::Place;
-use super::settings::Reach;
-use super::value::{self, Given, Value, View};
+use super::settings::{PLACEHOLDER, Reach};
+use super::typed::{Key, Typed};
+use super::value::{Given, Value, View};
 
 /// Where a value comes from. Displays as the place to go to for changing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,64 +86,20 @@ impl Config {
         setting.map_or(View::Text(""), |setting| setting.default.view())
     }
 
-    /// Text, a path, or the word of a choice.
-    pub fn text(&self, key: &str) -> &str {
-        match self.view(key) {
-            View::Text(text) => text,
-            other => mistaken(key, &other),
-        }
+    /// The value of a setting, as its row types it.
+    pub fn get<T: Typed>(&self, key: Key<T>) -> T::Value<'_> {
+        self.read::<T>(key.name())
     }
 
-    /// A whole number.
-    pub fn whole(&self, key: &str) -> u64 {
-        match self.view(key) {
-            View::Whole(number) => number,
-            other => mistaken(key, &other),
-        }
+    /// The value of a setting that each of [`AGENTS`](super::AGENTS) has.
+    pub fn get_for<T: Typed>(&self, key: Key<T>, agent: &str) -> T::Value<'_> {
+        self.read::<T>(&key.name().replace(PLACEHOLDER, agent))
     }
 
-    /// A number with a fraction.
-    pub fn amount(&self, key: &str) -> f64 {
-        match self.view(key) {
-            View::Amount(number) => number,
-            other => mistaken(key, &other),
-        }
-    }
-
-    /// Yes or no.
-    pub fn boolean(&self, key: &str) -> bool {
-        match self.view(key) {
-            View::Bool(value) => value,
-            other => mistaken(key, &other),
-        }
-    }
-
-    /// A list of texts.
-    pub fn list(&self, key: &str) -> Vec<&str> {
-        match self.view(key) {
-            View::List(items) => items,
-            other => mistaken(key, &other),
-        }
-    }
-
-    /// A length of time; none where it is `""`.
-    pub fn duration(&self, key: &str) -> Option<Duration> {
-        value::duration(self.text(key))
-    }
-
-    /// A number of bytes; none where it is `""`.
-    pub fn size(&self, key: &str) -> Option<u64> {
-        value::size(self.text(key))
-    }
-
-    /// What `get` reads, or nothing where the preset decides. Used as
-    /// `config.unless_preset("loop.verify", Config::boolean)`.
-    pub fn unless_preset<'a, T>(
-        &'a self,
-        key: &str,
-        get: impl FnOnce(&'a Self, &str) -> T,
-    ) -> Option<T> {
-        (self.view(key) != View::Text("preset")).then(|| get(self, key))
+    fn read<T: Typed>(&self, name: &str) -> T::Value<'_> {
+        let value = T::read(self.view(name));
+        debug_assert!(value.is_some(), "{name} is read as another kind");
+        value.unwrap_or_default()
     }
 
     /// The gates, in the order in which they run.
@@ -157,13 +113,22 @@ impl Config {
     }
 
     /// Where the value of a setting comes from.
-    pub fn origin(&self, key: &str) -> &Origin {
-        debug_assert!(names::find(key).is_some(), "{key} is no setting");
-        self.held.get(key).map_or(&Origin::Default, |(_, origin)| origin)
+    pub fn origin<T>(&self, key: Key<T>) -> &Origin {
+        self.origin_of(key.name())
+    }
+
+    fn origin_of(&self, name: &str) -> &Origin {
+        debug_assert!(names::find(name).is_some(), "{name} is no setting");
+        self.held.get(name).map_or(&Origin::Default, |(_, origin)| origin)
+    }
+
+    /// Whether somebody set it.
+    pub fn is_set<T>(&self, key: Key<T>) -> bool {
+        *self.origin(key) != Origin::Default
     }
 
     /// Whether a flag of this call sets it.
-    pub fn by_flag(&self, key: &str) -> bool {
+    pub fn by_flag<T>(&self, key: Key<T>) -> bool {
         matches!(self.origin(key), Origin::Flag(_))
     }
 
@@ -177,7 +142,7 @@ impl Config {
     /// Why a setting of an interrupted run does not count now: nothing where a flag of this call wins, and
     /// a sentence where it would loosen what protects the user.
     pub fn refuses_resumed(&self, key: &str, text: &str) -> Option<Option<String>> {
-        if self.by_flag(key) {
+        if matches!(self.origin_of(key), Origin::Flag(_)) {
             return Some(None);
         }
         let again = || {
@@ -201,14 +166,8 @@ impl Config {
     pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         names::keys().map(|(key, _)| {
             let value = self.view(&key);
-            let origin = self.origin(&key);
+            let origin = self.origin_of(&key);
             Entry { key, value, origin }
         })
     }
-}
-
-/// A getter that does not fit its setting is a mistake in ralph; a release build goes on.
-fn mistaken<T: Default>(key: &str, value: &View<'_>) -> T {
-    debug_assert!(false, "{key} is read as another kind: {value}");
-    T::default()
 }

@@ -1,13 +1,15 @@
 //! The table of all settings.
 
 use super::kind::{Kind, Refusal};
+use super::presets::Retries;
+use super::typed::{Amount, Flag, Key, List, OrPreset, Size, Text, Time, Whole};
 use super::value::{Given, Lit, Value};
 
 /// The commented reference of all settings, for people to read and copy from.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// The agents that stand for `<agent>` in a key.
-pub const AGENTS: [&str; 5] = ["claude", "codex", "gemini", "opencode", "acp"];
+pub const AGENTS: [&str; 1] = ["claude"];
 
 /// The segment of a key that stands for each of [`AGENTS`].
 pub(super) const PLACEHOLDER: &str = "<agent>";
@@ -15,6 +17,16 @@ pub(super) const PLACEHOLDER: &str = "<agent>";
 /// Older spellings of keys, as they may stand at the top of a file.
 pub(super) const ALIASES: [(&str, &str); 2] =
     [("claude_path", "agent.claude.path"), ("build_prompt", "prompts.build")];
+
+/// Other spellings of values: the setting, the spelling, and the value that it means.
+const SPELLINGS: [(&str, &str, &str); 6] = [
+    ("preset", "tasks", "pick"),
+    ("loop.commit", "agent+leftovers", "done"),
+    ("loop.commit", "loop-if-done", "done"),
+    ("loop.commit", "loop", "session"),
+    ("loop.ends_when", "settled", "finished"),
+    ("loop.ends_when", "ticked", "finished"),
+];
 
 /// One setting.
 #[derive(Debug, Clone, Copy)]
@@ -51,23 +63,20 @@ const TEXTS: Kind = Kind::List(&Kind::Text);
 const PATTERNS: Kind = Kind::List(&Kind::Pattern);
 const PATHS: Kind = Kind::List(&Kind::Path);
 const PRESETS: Kind = Kind::Choice(&["auto", "branches", "progress", "checklist", "dag", "pick"]);
-const EVERY_AGENT: Kind =
-    Kind::Choice(&["claude", "codex", "gemini", "opencode", "acp", "command", "script"]);
-const COMMIT: Kind = Kind::Choice(&["agent+leftovers", "agent", "loop", "loop-if-done"]);
+const EVERY_AGENT: Kind = Kind::Choice(&["claude", "script"]);
+const COMMIT: Kind = Kind::Choice(&["done", "session", "agent"]);
 const ON_RED: Kind = Kind::Choice(&["retry", "feed"]);
 const ON_EXHAUSTED: Kind = Kind::Choice(&["fail", "stop", "never"]);
-const SOURCE: Kind = Kind::Choice(&["store", "branches", "progress", "checklist"]);
 const PICK: Kind = Kind::Choice(&["loop", "agent"]);
-const ENDS_WHEN: Kind = Kind::List(&Kind::Choice(&["settled", "ticked", "marker", "idle"]));
+const ENDS_WHEN: Kind = Kind::List(&Kind::Choice(&["finished", "marker"]));
 const WORKS_IN: Kind = Kind::Choice(&["place", "worktree"]);
-const PROMPT: Kind = Kind::Choice(&["stdin", "system", "argument"]);
 const STRATEGY: Kind =
     Kind::Choice(&["agent", "fixed", "cost-optimized", "escalate", "plan-then-execute"]);
 const LEVEL: Kind = Kind::Choice(&["auto", "full", "seatbelt", "landlock", "none"]);
 const NETWORK: Kind = Kind::Choice(&["allow-all", "allowlist", "deny"]);
 const NOTICES: Kind = Kind::List(&Kind::Choice(&["done", "failed", "question", "limit", "end"]));
 
-const PRESET: Lit = Lit::Text("preset");
+const BY_PRESET: Lit = Lit::Text("preset");
 const EMPTY: Lit = Lit::Text("");
 const NONE: Lit = Lit::List(&[]);
 const FALSE: Lit = Lit::Bool(false);
@@ -79,136 +88,151 @@ const fn row(key: &'static str, kind: Kind, default: Lit) -> Setting {
 }
 
 const fn by_preset(key: &'static str, kind: &'static Kind) -> Setting {
-    row(key, Kind::OrPreset(kind), PRESET)
+    row(key, Kind::OrPreset(kind), BY_PRESET)
 }
 
 const fn guarded(key: &'static str, kind: Kind, default: Lit, reach: Reach) -> Setting {
     Setting { key, kind, default, reach }
 }
 
-/// Every setting, in the order in which they are shown.
+/// Makes of one row per setting the table and, in `key`, a typed name for each.
+macro_rules! settings {
+    ($($name:ident: $type:ty = $row:expr;)*) => {
+        /// Every setting, in the order in which they are shown.
+        pub static SETTINGS: &[Setting] = &[$($row),*];
+
+        /// The settings by name and type.
+        pub mod key {
+            use super::*;
+
+            $(#[expect(missing_docs, reason = "the row says it")]
+            pub const $name: Key<$type> = {
+                const ROW: Setting = $row;
+                Key::new(ROW.key)
+            };)*
+        }
+
+        /// Whether the type of each setting fits its kind, by the default.
+        #[cfg(test)]
+        pub(super) fn misfits() -> Vec<&'static str> {
+            let fits: Vec<fn(&Setting) -> bool> =
+                vec![$(|row| <$type as super::typed::Typed>::read(row.default.view()).is_some()),*];
+            let rows = SETTINGS.iter().zip(fits);
+            rows.filter(|(row, fits)| !fits(row)).map(|(row, _)| row.key).collect()
+        }
+    };
+}
+
 // A row per setting can be read as a table; broken over lines it cannot.
 #[rustfmt::skip]
-pub static SETTINGS: &[Setting] = &[
-    row("preset", PRESETS, Lit::Text("auto")),
+settings! {
+    PRESET: Text = row("preset", PRESETS, Lit::Text("auto"));
 
-    by_preset("loop.max_iterations", &COUNT),
-    by_preset("loop.max_retries", &Kind::CountOrUnlimited),
-    row("loop.give_up_after", FROM_ONE, Lit::Whole(10)),
-    by_preset("loop.max_consecutive_errors", &COUNT),
-    by_preset("loop.idle_threshold", &COUNT),
-    row("loop.jobs", FROM_ONE, Lit::Whole(1)),
-    row("loop.recent_threads", COUNT, Lit::Whole(5)),
-    by_preset("loop.verify", &Kind::Bool),
-    row("loop.learn", Kind::Bool, TRUE),
-    row("loop.strict_exit", Kind::Bool, FALSE),
-    by_preset("loop.commit", &COMMIT),
-    by_preset("loop.on_red", &ON_RED),
-    by_preset("loop.on_exhausted", &ON_EXHAUSTED),
-    by_preset("loop.source", &SOURCE),
-    by_preset("loop.pick", &PICK),
-    by_preset("loop.ends_when", &ENDS_WHEN),
-    by_preset("loop.works_in", &WORKS_IN),
-    by_preset("loop.prompt", &PROMPT),
+    LOOP_MAX_ITERATIONS: OrPreset<Whole> = by_preset("loop.max_iterations", &COUNT);
+    LOOP_MAX_RETRIES: OrPreset<Retries> = by_preset("loop.max_retries", &Kind::CountOrUnlimited);
+    LOOP_GIVE_UP_AFTER: Whole = row("loop.give_up_after", FROM_ONE, Lit::Whole(10));
+    LOOP_MAX_CONSECUTIVE_ERRORS: OrPreset<Whole> = by_preset("loop.max_consecutive_errors", &COUNT);
+    LOOP_IDLE_THRESHOLD: OrPreset<Whole> = by_preset("loop.idle_threshold", &COUNT);
+    LOOP_JOBS: Whole = row("loop.jobs", FROM_ONE, Lit::Whole(1));
+    LOOP_RECENT_THREADS: Whole = row("loop.recent_threads", COUNT, Lit::Whole(5));
+    LOOP_VERIFY: OrPreset<Flag> = by_preset("loop.verify", &Kind::Bool);
+    LOOP_LEARN: Flag = row("loop.learn", Kind::Bool, TRUE);
+    LOOP_STRICT_EXIT: Flag = row("loop.strict_exit", Kind::Bool, FALSE);
+    LOOP_COMMIT: OrPreset<Text> = by_preset("loop.commit", &COMMIT);
+    LOOP_ON_RED: OrPreset<Text> = by_preset("loop.on_red", &ON_RED);
+    LOOP_ON_EXHAUSTED: OrPreset<Text> = by_preset("loop.on_exhausted", &ON_EXHAUSTED);
+    LOOP_PICK: OrPreset<Text> = by_preset("loop.pick", &PICK);
+    LOOP_ENDS_WHEN: OrPreset<List> = by_preset("loop.ends_when", &ENDS_WHEN);
+    LOOP_WORKS_IN: OrPreset<Text> = by_preset("loop.works_in", &WORKS_IN);
 
-    row("completion.claims", Kind::Choice(&["trust", "confirm"]), Lit::Text("trust")),
-    row("completion.plan_promises", TEXTS, Lit::List(&["COMPLETE", "Tastes Like Burning."])),
-    row("completion.build_promises", TEXTS, Lit::List(&["COMPLETE"])),
+    COMPLETION_CLAIMS: Text = row("completion.claims", Kind::Choice(&["trust", "confirm"]), Lit::Text("trust"));
+    COMPLETION_PLAN_PROMISES: List = row("completion.plan_promises", TEXTS, Lit::List(&["COMPLETE", "Tastes Like Burning."]));
+    COMPLETION_BUILD_PROMISES: List = row("completion.build_promises", TEXTS, Lit::List(&["COMPLETE"]));
 
-    row("agent.name", EVERY_AGENT, Lit::Text("claude")),
-    row("agent.build", EVERY_AGENT, EMPTY),
-    row("agent.plan", EVERY_AGENT, EMPTY),
-    row("agent.verify", EVERY_AGENT, EMPTY),
-    guarded("agent.env", TEXTS, NONE, Reach::UserOnly),
-    by_preset("agent.timeout", &Kind::Duration),
-    row("agent.silence", Kind::Duration, Lit::Text("15m")),
-    row("agent.after_result", Kind::Duration, Lit::Text("30s")),
-    row("agent.grace", Kind::Duration, Lit::Text("5s")),
-    row("agent.allowed_tools", TEXTS, Lit::List(&["Bash", "Edit", "Write", "Read", "Glob", "Grep"])),
-    row("agent.fallback", Kind::List(&EVERY_AGENT), NONE),
+    AGENT_NAME: Text = row("agent.name", EVERY_AGENT, Lit::Text("claude"));
+    AGENT_BUILD: Text = row("agent.build", EVERY_AGENT, EMPTY);
+    AGENT_PLAN: Text = row("agent.plan", EVERY_AGENT, EMPTY);
+    AGENT_VERIFY: Text = row("agent.verify", EVERY_AGENT, EMPTY);
+    AGENT_ENV: List = guarded("agent.env", TEXTS, NONE, Reach::UserOnly);
+    AGENT_TIMEOUT: OrPreset<Time> = by_preset("agent.timeout", &Kind::Duration);
+    AGENT_SILENCE: Time = row("agent.silence", Kind::Duration, Lit::Text("15m"));
+    AGENT_AFTER_RESULT: Time = row("agent.after_result", Kind::Duration, Lit::Text("30s"));
+    AGENT_GRACE: Time = row("agent.grace", Kind::Duration, Lit::Text("5s"));
+    AGENT_ALLOWED_TOOLS: List = row("agent.allowed_tools", TEXTS, NONE);
 
-    row("agent.<agent>.path", Kind::Path, EMPTY),
-    row("agent.<agent>.args", TEXTS, NONE),
+    AGENT_PATH: Text = row("agent.<agent>.path", Kind::Path, EMPTY);
+    AGENT_ARGS: List = row("agent.<agent>.args", TEXTS, NONE);
 
-    row("agent.script.path", Kind::Path, EMPTY),
+    AGENT_SCRIPT_PATH: Text = row("agent.script.path", Kind::Path, EMPTY);
 
-    row("agent.command.argv", TEXTS, NONE),
-    row("agent.command.prompt", Kind::Choice(&["stdin", "argument", "file"]), Lit::Text("stdin")),
-    row("agent.command.output", Kind::Choice(&["text", "jsonl"]), Lit::Text("text")),
-    row("agent.command.text_field", Kind::Text, EMPTY),
-    row("agent.command.usage_field", Kind::Text, EMPTY),
+    MODELS_STRATEGY: OrPreset<Text> = by_preset("models.strategy", &STRATEGY);
+    MODELS_FIXED: Text = row("models.fixed", Kind::Text, EMPTY);
+    MODELS_VERIFY: Text = row("models.verify", Kind::Text, EMPTY);
 
-    by_preset("models.strategy", &STRATEGY),
-    row("models.fixed", Kind::Text, EMPTY),
-    row("models.verify", Kind::Text, EMPTY),
+    MODELS_OPUS: Text = row("models.<agent>.opus", Kind::Text, EMPTY);
+    MODELS_SONNET: Text = row("models.<agent>.sonnet", Kind::Text, EMPTY);
+    MODELS_HAIKU: Text = row("models.<agent>.haiku", Kind::Text, EMPTY);
+    MODELS_LARGE: Text = row("models.<agent>.large", Kind::Text, EMPTY);
+    MODELS_MEDIUM: Text = row("models.<agent>.medium", Kind::Text, EMPTY);
+    MODELS_SMALL: Text = row("models.<agent>.small", Kind::Text, EMPTY);
 
-    row("models.<agent>.opus", Kind::Text, EMPTY),
-    row("models.<agent>.sonnet", Kind::Text, EMPTY),
-    row("models.<agent>.haiku", Kind::Text, EMPTY),
-    row("models.<agent>.large", Kind::Text, EMPTY),
-    row("models.<agent>.medium", Kind::Text, EMPTY),
-    row("models.<agent>.small", Kind::Text, EMPTY),
+    PROMPTS_PLAN: Text = row("prompts.plan", Kind::Path, Lit::Text("PROMPT_plan.md"));
+    PROMPTS_BUILD: Text = row("prompts.build", Kind::Path, Lit::Text("PROMPT_build.md"));
+    PROMPTS_BUDGET_TOKENS: Whole = row("prompts.budget_tokens", TOKENS, Lit::Whole(20_000));
 
-    row("prompts.plan", Kind::Path, Lit::Text("PROMPT_plan.md")),
-    row("prompts.build", Kind::Path, Lit::Text("PROMPT_build.md")),
-    row("prompts.budget_tokens", TOKENS, Lit::Whole(20_000)),
+    GATES_CLEAN: Flag = row("gates.clean", Kind::Bool, FALSE);
+    GATES_BASELINE: Flag = row("gates.baseline", Kind::Bool, FALSE);
+    GATES_PROTECTED: List = row("gates.protected", PATTERNS, NONE);
+    GATES_ON_PROTECTED: Text = row("gates.on_protected", Kind::Choice(&["report", "reject"]), Lit::Text("report"));
 
-    row("gates.clean", Kind::Bool, FALSE),
-    row("gates.baseline", Kind::Bool, FALSE),
-    row("gates.protected", PATTERNS, NONE),
-    row("gates.on_protected", Kind::Choice(&["report", "reject"]), Lit::Text("report")),
+    BUDGET_USD: Amount = row("budget.usd", Kind::Amount, FREE);
+    BUDGET_TOKENS: Whole = row("budget.tokens", TOKENS, Lit::Whole(0));
+    BUDGET_TIME: Time = row("budget.time", Kind::Duration, EMPTY);
+    BUDGET_TASK_USD: Amount = row("budget.task_usd", Kind::Amount, FREE);
+    BUDGET_DAY_USD: Amount = row("budget.day_usd", Kind::Amount, FREE);
 
-    row("budget.usd", Kind::Amount, FREE),
-    row("budget.tokens", TOKENS, Lit::Whole(0)),
-    row("budget.time", Kind::Duration, EMPTY),
-    row("budget.task_usd", Kind::Amount, FREE),
-    row("budget.day_usd", Kind::Amount, FREE),
+    GIT_PR_BASE: Text = row("git.pr_base", Kind::Text, EMPTY);
+    GIT_AUTO_PUSH: Flag = row("git.auto_push", Kind::Bool, FALSE);
+    GIT_AUTO_PR: OrPreset<Flag> = by_preset("git.auto_pr", &Kind::Bool);
+    GIT_PROTECTED_BRANCHES: List = row("git.protected_branches", TEXTS, Lit::List(&["main", "master", "production"]));
+    GIT_NEVER_COMMIT: List = row("git.never_commit", PATTERNS, NONE);
+    GIT_REMOTE: Text = row("git.remote", Kind::Text, Lit::Text("origin"));
 
-    row("git.pr_base", Kind::Text, EMPTY),
-    row("git.auto_push", Kind::Bool, FALSE),
-    by_preset("git.auto_pr", &Kind::Bool),
-    row("git.protected_branches", TEXTS, Lit::List(&["main", "master", "production"])),
-    row("git.never_commit", PATTERNS, NONE),
-    row("git.remote", Kind::Text, Lit::Text("origin")),
+    GIT_WORKTREE_NAME: Text = row("git.worktree.name", Kind::Text, EMPTY);
+    GIT_WORKTREE_EMAIL: Text = row("git.worktree.email", Kind::Text, EMPTY);
+    GIT_WORKTREE_SIGNING_KEY: Text = row("git.worktree.signing_key", Kind::Text, EMPTY);
+    GIT_WORKTREE_SSH_KEY: Text = row("git.worktree.ssh_key", Kind::Path, EMPTY);
+    GIT_WORKTREE_DIR: Text = row("git.worktree.dir", Kind::Path, Lit::Text(".worktrees"));
+    GIT_WORKTREE_SETUP: Text = row("git.worktree.setup", Kind::Text, EMPTY);
+    GIT_WORKTREE_KEEP: Text = row("git.worktree.keep", Kind::Choice(&["until-merged", "always", "never"]), Lit::Text("until-merged"));
 
-    row("git.worktree.name", Kind::Text, EMPTY),
-    row("git.worktree.email", Kind::Text, EMPTY),
-    row("git.worktree.signing_key", Kind::Text, EMPTY),
-    row("git.worktree.ssh_key", Kind::Path, EMPTY),
-    row("git.worktree.dir", Kind::Path, Lit::Text(".worktrees")),
-    row("git.worktree.setup", Kind::Text, EMPTY),
-    row("git.worktree.keep", Kind::Choice(&["until-merged", "always", "never"]), Lit::Text("until-merged")),
+    SANDBOX_LEVEL: Text = guarded("sandbox.level", LEVEL, Lit::Text("auto"), Reach::RaiseOnly);
+    SANDBOX_WRITABLE: List = guarded("sandbox.writable", PATHS, NONE, Reach::UserOnly);
+    SANDBOX_READABLE: List = guarded("sandbox.readable", PATHS, NONE, Reach::UserOnly);
 
-    guarded("sandbox.level", LEVEL, Lit::Text("auto"), Reach::RaiseOnly),
-    guarded("sandbox.writable", PATHS, NONE, Reach::UserOnly),
-    guarded("sandbox.readable", PATHS, NONE, Reach::UserOnly),
+    SANDBOX_NETWORK_POLICY: Text = guarded("sandbox.network.policy", NETWORK, Lit::Text("allow-all"), Reach::RaiseOnly);
+    SANDBOX_NETWORK_ALLOWED: List = guarded("sandbox.network.allowed", TEXTS, NONE, Reach::RaiseOnly);
 
-    guarded("sandbox.network.policy", NETWORK, Lit::Text("allow-all"), Reach::RaiseOnly),
-    guarded("sandbox.network.allowed", TEXTS, NONE, Reach::RaiseOnly),
+    SANDBOX_LIMITS_PROCESSES: Whole = guarded("sandbox.limits.processes", FROM_ONE, Lit::Whole(4096), Reach::RaiseOnly);
+    SANDBOX_LIMITS_MEMORY: Size = guarded("sandbox.limits.memory", Kind::Size, EMPTY, Reach::RaiseOnly);
+    SANDBOX_LIMITS_FILE_SIZE: Size = guarded("sandbox.limits.file_size", Kind::Size, EMPTY, Reach::RaiseOnly);
 
-    guarded("sandbox.limits.processes", FROM_ONE, Lit::Whole(4096), Reach::RaiseOnly),
-    guarded("sandbox.limits.memory", Kind::Size, EMPTY, Reach::RaiseOnly),
-    guarded("sandbox.limits.file_size", Kind::Size, EMPTY, Reach::RaiseOnly),
+    STORE_PATH: Text = guarded("store.path", Kind::Path, Lit::Text(".ralph/progress.db"), Reach::BeneathRepo);
 
-    guarded("store.path", Kind::Path, Lit::Text(".ralph/progress.db"), Reach::BeneathRepo),
+    LOGS_DIR: Text = guarded("logs.dir", Kind::Path, Lit::Text(".ralph/logs"), Reach::BeneathRepo);
+    LOGS_KEEP_RUNS: Whole = row("logs.keep_runs", COUNT, Lit::Whole(50));
+    LOGS_KEEP_SIZE: Size = row("logs.keep_size", Kind::Size, Lit::Text("2GiB"));
+    LOGS_RAW: Flag = row("logs.raw", Kind::Bool, TRUE);
 
-    guarded("logs.dir", Kind::Path, Lit::Text(".ralph/logs"), Reach::BeneathRepo),
-    row("logs.keep_runs", COUNT, Lit::Whole(50)),
-    row("logs.keep_size", Kind::Size, Lit::Text("2GiB")),
-    row("logs.raw", Kind::Bool, TRUE),
+    NOTIFY_ON: List = row("notify.on", NOTICES, Lit::List(&["done", "failed", "question", "limit", "end"]));
+    NOTIFY_DESKTOP: Flag = row("notify.desktop", Kind::Bool, FALSE);
+    NOTIFY_SOUND: Flag = row("notify.sound", Kind::Bool, FALSE);
+    NOTIFY_WEBHOOK: Text = guarded("notify.webhook", Kind::Text, EMPTY, Reach::UserOnly);
+    NOTIFY_COMMAND: Text = guarded("notify.command", Kind::Text, EMPTY, Reach::UserOnly);
 
-    row("notify.on", NOTICES, Lit::List(&["done", "failed", "question", "limit", "end"])),
-    row("notify.desktop", Kind::Bool, FALSE),
-    row("notify.sound", Kind::Bool, FALSE),
-    guarded("notify.webhook", Kind::Text, EMPTY, Reach::UserOnly),
-    guarded("notify.command", Kind::Text, EMPTY, Reach::UserOnly),
-
-    row("ui.mode", Kind::Choice(&["auto", "plain", "tui", "json"]), Lit::Text("auto")),
-    row("ui.color", Kind::Choice(&["auto", "always", "never"]), Lit::Text("auto")),
-
-    guarded("serve.bind", Kind::Text, Lit::Text("127.0.0.1"), Reach::UserOnly),
-    row("serve.port", Kind::Whole { min: 0, max: 65_535 }, Lit::Whole(7171)),
-];
+    UI_MODE: Text = row("ui.mode", Kind::Choice(&["auto", "plain", "json"]), Lit::Text("auto"));
+    UI_COLOR: Text = row("ui.color", Kind::Choice(&["auto", "always", "never"]), Lit::Text("auto"));
+}
 
 impl Setting {
     /// The key without its last segment; empty for a setting outside any section.
@@ -227,11 +251,23 @@ impl Setting {
             Given::Text("") | Given::Plain("") if matches!(self.default, Lit::Text("")) => {
                 Ok(Value::Text(String::new()))
             }
-            // The other name of the preset.
-            Given::Text("tasks") | Given::Plain("tasks") if self.key == "preset" => {
-                Ok(Value::Text("pick".to_owned()))
+            given => self.kind.read(&self.respelled(given)),
+        }
+    }
+
+    /// The same with other spellings replaced.
+    fn respelled<'a>(&self, given: &Given<'a>) -> Given<'a> {
+        let meant = |text: &str| {
+            let mut all = SPELLINGS.iter().filter(|(key, _, _)| *key == self.key);
+            all.find(|(_, spelling, _)| *spelling == text).map(|(_, _, value)| *value)
+        };
+        match given {
+            Given::Text(text) => Given::Text(meant(text).unwrap_or(text)),
+            Given::Plain(text) => Given::Plain(meant(text).unwrap_or(text)),
+            Given::List(items) => {
+                Given::List(items.iter().map(|item| self.respelled(item)).collect())
             }
-            _ => self.kind.read(given),
+            given => given.clone(),
         }
     }
 }

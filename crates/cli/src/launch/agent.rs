@@ -10,7 +10,7 @@ use ralph_engine::agents::Agent;
 use ralph_engine::probe::{self, Ended};
 
 use super::profile;
-use crate::config::Config;
+use crate::config::{Config, key};
 use crate::environment::{Environment, LOGINS};
 use crate::error::CliError;
 use crate::wire::Context;
@@ -103,6 +103,11 @@ const PREFIXES: [&str; 24] = [
     "SSL_CERT_",
 ];
 
+/// The tools that the settings let sessions use; none is the agent's usual ones.
+pub(super) fn tools(config: &Config) -> Vec<String> {
+    config.get(key::AGENT_ALLOWED_TOOLS).into_iter().map(str::to_owned).collect()
+}
+
 /// The agent of this name.
 pub(super) fn find(name: &str, config: &Config, context: &Context<'_>) -> Result<Found, CliError> {
     let profile = profile(name)?;
@@ -110,7 +115,7 @@ pub(super) fn find(name: &str, config: &Config, context: &Context<'_>) -> Result
     if name == "script" {
         return script(profile, config, environment, &context.folder());
     }
-    let path = config.text(&format!("agent.{name}.path"));
+    let path = config.get_for(key::AGENT_PATH, name);
     let program = if path.is_empty() { profile.program() } else { path };
     let Some(executable) = find_program(program, environment, &context.folder()) else {
         return Err(CliError::failed(format!("Build failed: the agent {program} was not found"))
@@ -125,7 +130,7 @@ pub(super) fn find(name: &str, config: &Config, context: &Context<'_>) -> Result
         .entry(executable.clone())
         .or_insert_with(|| version_notice(profile, &executable, &context.folder(), environment));
     let notices = notices.clone();
-    let args = config.list(&format!("agent.{name}.args"));
+    let args = config.get_for(key::AGENT_ARGS, name);
     Ok(Found {
         profile,
         executable: executable.into(),
@@ -141,7 +146,7 @@ fn script(
     environment: &Environment,
     folder: &Path,
 ) -> Result<Found, CliError> {
-    let cassette = config.text("agent.script.path");
+    let cassette = config.get(key::AGENT_SCRIPT_PATH);
     if cassette.is_empty() {
         return Err(CliError::failed("Build failed: the agent script has no cassette to play")
             .hint(
@@ -215,7 +220,7 @@ fn numbers(version: &str) -> Vec<u64> {
 
 /// What a session finds: what agents and tools need, what the settings name, and nothing else.
 pub(super) fn environment(environment: &Environment, config: &Config) -> Vec<(OsString, OsString)> {
-    let also = config.list("agent.env");
+    let also = config.get(key::AGENT_ENV);
     let has = |name: &str| environment.all.iter().any(|(known, _)| known == OsStr::new(name));
     let bedrock = has("CLAUDE_CODE_USE_BEDROCK");
     let vertex = has("CLAUDE_CODE_USE_VERTEX");
@@ -240,7 +245,7 @@ pub(super) fn boxed_environment(
     environment: &Environment,
     config: &Config,
 ) -> Vec<(OsString, OsString)> {
-    let also = config.list("agent.env");
+    let also = config.get(key::AGENT_ENV);
     let mut all = self::environment(environment, config);
     all.retain(|(name, _)| {
         let name = name.to_string_lossy();
@@ -258,7 +263,7 @@ pub(super) fn gate_environment(environment: &Environment) -> Vec<(OsString, OsSt
 
 /// What must not be written down or shown: secrets of the environment, and addresses that are secret.
 pub(super) fn secrets(environment: &Environment, config: &Config) -> Secrets {
-    let address = config.text("notify.webhook").as_bytes();
+    let address = config.get(key::NOTIFY_WEBHOOK).as_bytes();
     Secrets::new(environment.secrets().chain([address]))
 }
 

@@ -14,7 +14,7 @@ use ralph_engine::sandbox::{
 use ralph_engine::vcs::Boxes;
 
 use super::{Found, agent};
-use crate::config::Config;
+use crate::config::{Config, Key, List, key};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::exit_codes::Exit;
@@ -37,7 +37,7 @@ impl Boxed {
 
 /// The level that the settings ask for.
 pub(crate) fn wanted(config: &Config) -> Wanted {
-    Wanted::named(config.text("sandbox.level")).unwrap_or(Wanted::Auto)
+    Wanted::named(config.get(key::SANDBOX_LEVEL)).unwrap_or(Wanted::Auto)
 }
 
 /// The level that a run would have, without trying it.
@@ -64,7 +64,7 @@ pub(super) fn of_run(
     let choice =
         sandbox::choose(wanted(config), house, &environment.search_path).map_err(refused)?;
     let mut text = choice.text;
-    match config.text("sandbox.network.policy") {
+    match config.get(key::SANDBOX_NETWORK_POLICY) {
         _ if choice.sandbox.level() != Level::Full => {}
         "deny" => text.push_str("; the network is closed but for the model"),
         "allowlist" => text.push_str("; of the network only what is listed"),
@@ -75,7 +75,7 @@ pub(super) fn of_run(
     }
     let level = choice.sandbox.level();
     let mut notices = vec![Notice::Level { level: level.to_string(), text }];
-    if level == Level::None && config.text("sandbox.network.policy") != "allow-all" {
+    if level == Level::None && config.get(key::SANDBOX_NETWORK_POLICY) != "allow-all" {
         let text = "there is no box, so sandbox.network limits nothing".to_owned();
         notices.push(Notice::Other { text });
     }
@@ -135,15 +135,15 @@ pub(crate) fn house(
     context: &Context<'_>,
 ) -> Result<House, CliError> {
     let environment = context.environment;
-    let paths = |key: &str| {
+    let paths = |key: Key<List>| {
         let expand = |text: &str| match (text.strip_prefix("~/"), &environment.home) {
             (Some(rest), Some(home)) => home.join(rest),
             _ => project.resolve(text),
         };
-        config.list(key).into_iter().map(expand).collect::<Vec<_>>()
+        config.get(key).into_iter().map(expand).collect::<Vec<_>>()
     };
-    let mut hidden = vec![project.resolve(config.text("logs.dir"))];
-    let store = project.resolve(config.text("store.path"));
+    let mut hidden = vec![project.resolve(config.get(key::LOGS_DIR))];
+    let store = project.resolve(config.get(key::STORE_PATH));
     for rest in ["", "-wal", "-shm", "-lock"] {
         let mut name = OsString::from(&store);
         name.push(rest);
@@ -166,12 +166,12 @@ pub(crate) fn house(
         ralph,
         programs,
         hidden,
-        writable: paths("sandbox.writable"),
-        readable: paths("sandbox.readable"),
+        writable: paths(key::SANDBOX_WRITABLE),
+        readable: paths(key::SANDBOX_READABLE),
         limits: Limits {
-            processes: config.whole("sandbox.limits.processes"),
-            memory: config.size("sandbox.limits.memory"),
-            file_size: config.size("sandbox.limits.file_size"),
+            processes: config.get(key::SANDBOX_LIMITS_PROCESSES),
+            memory: config.get(key::SANDBOX_LIMITS_MEMORY),
+            file_size: config.get(key::SANDBOX_LIMITS_FILE_SIZE),
         },
         network: network(config)?,
         agents: agents.iter().map(|agent| agent.profile.state()).collect(),
@@ -181,12 +181,12 @@ pub(crate) fn house(
 
 /// What boxes may reach.
 fn network(config: &Config) -> Result<Network, CliError> {
-    let policy = match config.text("sandbox.network.policy") {
+    let policy = match config.get(key::SANDBOX_NETWORK_POLICY) {
         "deny" => Policy::Deny,
         "allowlist" => Policy::Allowlist,
         _ => Policy::AllowAll,
     };
-    let entries = config.list("sandbox.network.allowed").into_iter().map(str::parse::<Endpoint>);
+    let entries = config.get(key::SANDBOX_NETWORK_ALLOWED).into_iter().map(str::parse::<Endpoint>);
     let allowed = entries.collect::<Result<_, _>>().map_err(|error| {
         CliError::failed(format!("sandbox.network.allowed: {error}"))
             .hint("write hosts such as example.com, *.example.com or localhost:8080")

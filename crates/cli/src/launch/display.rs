@@ -15,7 +15,7 @@ use ralph_ui::plain::{Options, PlainReporter, Verbosity};
 use ralph_ui::session_log::SessionLog;
 
 use super::notify;
-use crate::config::Config;
+use crate::config::{Config, key};
 use crate::error::CliError;
 use crate::wire::Context;
 
@@ -39,12 +39,10 @@ impl Shown {
 }
 
 /// Which display is meant.
-pub(super) fn shown(config: &Config) -> Result<Shown, CliError> {
-    match config.text("ui.mode") {
-        "json" => Ok(Shown::Json),
-        "auto" | "plain" => Ok(Shown::Plain),
-        other => Err(CliError::failed(format!("this ralph has no display called {other}"))
-            .hint("choose one: --ui plain or --ui json")),
+pub(super) fn shown(config: &Config) -> Shown {
+    match config.get(key::UI_MODE) {
+        "json" => Shown::Json,
+        _ => Shown::Plain,
     }
 }
 
@@ -55,7 +53,7 @@ pub(super) fn reporters(
     shared: Option<&Shared>,
     context: &Context<'_>,
 ) -> Result<Vec<Box<dyn Reporter + Send>>, CliError> {
-    let shown = shown(config)?;
+    let shown = shown(config);
     let mut all: Vec<Box<dyn Reporter + Send>> = Vec::new();
     match (shown, shared) {
         (Shown::Plain, None) => {

@@ -17,6 +17,7 @@ use ralph_ui::dry_run::DryRun;
 
 use super::source::plan_error;
 use super::{Plan, RunOptions, agent, boxes, peek_text};
+use crate::config::key;
 use crate::error::CliError;
 use crate::exit_codes::Exit;
 use crate::wire::Context;
@@ -62,19 +63,18 @@ pub(super) fn text(
         environment: agent::environment(context.environment, &plan.config),
         prompt,
         model: model(plan),
-        permissions: match boxes::foreseen(&plan.config) {
-            Level::None => Permissions::Tools(
-                plan.config.list("agent.allowed_tools").into_iter().map(str::to_owned).collect(),
-            ),
-            _ => Permissions::Boxed,
-        },
+        permissions: Permissions::of_session(
+            &agent::tools(&plan.config),
+            plan.agent.profile.usual_tools(),
+            boxes::foreseen(&plan.config) != Level::None,
+        ),
         cassette: plan.agent.cassette.clone(),
         session: None,
     };
     let command = plan.agent.profile.command(&spec);
     let words = std::iter::once(&command.program).chain(&command.args);
     let stop = stop(plan, &seen.survey);
-    let strict = plan.config.boolean("loop.strict_exit");
+    let strict = plan.config.get(key::LOOP_STRICT_EXIT);
     let code = stop.as_ref().map_or(0, |stop| stop.code(&seen.survey.counts, strict));
     let page = DryRun {
         source: seen.source,

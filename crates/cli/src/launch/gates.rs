@@ -17,7 +17,7 @@ use ralph_engine::vcs::GitVcs;
 use super::agent::{self, may_run};
 use super::{GATE_TIMEOUT, boxes};
 use crate::commands::init::found_commands;
-use crate::config::Config;
+use crate::config::{Config, key};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::exit_codes::Exit;
@@ -79,8 +79,8 @@ pub(super) fn resolve(
     };
     let mut notices = Vec::new();
     // What prepares a clean checkout is needed as much.
-    let setup = Some(config.text("git.worktree.setup"))
-        .filter(|command| !gates.is_empty() && config.boolean("gates.clean") && !command.is_empty())
+    let setup = Some(config.get(key::GIT_WORKTREE_SETUP))
+        .filter(|command| !gates.is_empty() && config.get(key::GATES_CLEAN) && !command.is_empty())
         .map(|command| InForce {
             name: "setup".to_owned(),
             command: command.to_owned(),
@@ -134,14 +134,14 @@ pub(crate) fn trial(
 pub(super) fn rules(project: &Project, config: &Config) -> Result<GateRules, CliError> {
     let include = project.worktree.join(".worktreeinclude");
     Ok(GateRules {
-        clean: config.boolean("gates.clean"),
-        setup: config.text("git.worktree.setup").to_owned(),
+        clean: config.get(key::GATES_CLEAN),
+        setup: config.get(key::GIT_WORKTREE_SETUP).to_owned(),
         include: read_small_text(&include),
-        baseline: config.boolean("gates.baseline"),
-        protected: Patterns::read(config.list("gates.protected")).map_err(|error| {
+        baseline: config.get(key::GATES_BASELINE),
+        protected: Patterns::read(config.get(key::GATES_PROTECTED)).map_err(|error| {
             CliError::failed(format!("a pattern of gates.protected cannot be used: {error}"))
         })?,
-        reject: config.text("gates.on_protected") == "reject",
+        reject: config.get(key::GATES_ON_PROTECTED) == "reject",
     })
 }
 

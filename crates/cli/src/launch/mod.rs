@@ -14,6 +14,7 @@
 //! | `feature` | runs for the texts and the tasks of a feature |
 //! | `worktrees` | where tasks of the store work that run side by side |
 //! | `display` | who shows the run |
+//! | `misfits` | which settings a kind of run refuses |
 //! | `notify` | who is told about it without looking |
 //! | `lanes` | a run for each branch of a plan, side by side |
 //! | `dry` | what a run would do |
@@ -25,6 +26,7 @@ mod dry;
 mod feature;
 mod gates;
 mod lanes;
+mod misfits;
 mod notify;
 mod policy;
 mod prompt;
@@ -53,7 +55,7 @@ use ralph_engine::store::SqliteStore;
 use ralph_engine::vcs::{self, GitVcs};
 use ralph_ui::tasks::{self, Kv};
 
-use crate::config::{Config, Preset};
+use crate::config::{Config, Preset, key};
 use crate::desk::TaskDesk;
 use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
@@ -154,11 +156,11 @@ pub(crate) enum Role {
 /// The name of the agent in this role: what its setting says, or else the usual one.
 fn agent_for(role: Role, config: &Config) -> &str {
     let key = match role {
-        Role::Build => "agent.build",
-        Role::Plan => "agent.plan",
-        Role::Verify => "agent.verify",
+        Role::Build => key::AGENT_BUILD,
+        Role::Plan => key::AGENT_PLAN,
+        Role::Verify => key::AGENT_VERIFY,
     };
-    Some(config.text(key)).filter(|name| !name.is_empty()).unwrap_or(config.text("agent.name"))
+    Some(config.get(key)).filter(|name| !name.is_empty()).unwrap_or(config.get(key::AGENT_NAME))
 }
 
 /// A run that is ready to start, but for its lock and its folder.
@@ -211,7 +213,7 @@ pub(crate) fn run_to_end(
 ) -> Result<Outcome, CliError> {
     arm(context)?;
     let outcome = start(options, context)?;
-    if display::shown(&context.config()?)? == Shown::Json {
+    if display::shown(&context.config()?) == Shown::Json {
         context.out.leave_stdout();
     }
     Ok(outcome)
@@ -316,7 +318,7 @@ fn plan(
     notices.extend(gates::resolve(&gates, &at.project, &config, context.environment)?);
     notices.extend(found);
     notices.extend(prompt::warnings(&project, &prompting));
-    if options.mode == Mode::Build && style(&policy, &config, preset) == PromptStyle::Peek {
+    if options.mode == Mode::Build && style(&policy, preset) == PromptStyle::Peek {
         notices.extend(prompt::missing_skill(&project, agent.profile.name(), context.environment));
     }
     notices.extend(notify::notices(&config, context)?);
@@ -364,7 +366,7 @@ fn assemble(
     let boxes = boxed.of_git(context);
     let mut vcs = GitVcs::new(ready.project.clone())?.with_hooks(&hook_environment, GATE_TIMEOUT);
     if ready.policy.adds_all() {
-        let never = Patterns::read(ready.config.list("git.never_commit")).map_err(|error| {
+        let never = Patterns::read(ready.config.get(key::GIT_NEVER_COMMIT)).map_err(|error| {
             CliError::failed(format!("a pattern of git.never_commit cannot be used: {error}"))
         })?;
         vcs = vcs.adding_all(never);
@@ -384,7 +386,7 @@ fn assemble(
     if at.lane.is_none() {
         tidy(ready.plan.as_ref(), &project, &config)?;
     }
-    let logs_folder = project.resolve(config.text("logs.dir"));
+    let logs_folder = project.resolve(config.get(key::LOGS_DIR));
     let logs =
         RunLogs::create(&logs_folder, clock::now()).map_err(|e| no_logs(&logs_folder, &e))?;
     let grounds = worktrees::grounds(&project, &config, &policy, boxes, context)?;
@@ -423,12 +425,13 @@ fn assemble(
             Mode::Feature(work) => Some(work.deliverable(&project)),
             Mode::Build | Mode::Plan | Mode::Prompt(_) => None,
         },
-        recent_attempts: usize::try_from(config.whole("loop.recent_threads")).unwrap_or(usize::MAX),
+        recent_attempts: usize::try_from(config.get(key::LOOP_RECENT_THREADS))
+            .unwrap_or(usize::MAX),
         scope: ready.scope,
         agent: agent.profile,
         executable: agent.executable,
         extra_args: agent.extra_args,
-        tools: config.list("agent.allowed_tools").into_iter().map(str::to_owned).collect(),
+        tools: agent::tools(&config),
         cassette: agent.cassette,
         verifier: ready.verifier.map(|found| VerifierSetup {
             agent: found.profile,
@@ -441,7 +444,7 @@ fn assemble(
         boxed_environment: agent::boxed_environment(context.environment, &config),
         sandbox: boxed.sandbox,
         watch: watch(&config, preset),
-        prompt: style(&policy, &config, preset),
+        prompt: style(&policy, preset),
         plan: ready.plan,
         policy,
         prompting: ready.prompting,
@@ -454,7 +457,7 @@ fn assemble(
         store_path,
         grounds,
         logs,
-        keep_raw: config.boolean("logs.raw"),
+        keep_raw: config.get(key::LOGS_RAW),
         runtime: context.environment.runtime_dir.clone(),
         ralph: agent::own_program(context.environment),
         desk: Arc::new(desk),
@@ -474,10 +477,10 @@ fn tidy(plan: Option<&PlanFile>, project: &Project, config: &Config) -> Done {
     if let Some(plan) = plan {
         plan.sweep();
     }
-    let folder = project.resolve(config.text("logs.dir"));
+    let folder = project.resolve(config.get(key::LOGS_DIR));
     project.exclude_folder(&folder)?;
-    let keep = usize::try_from(config.whole("logs.keep_runs")).unwrap_or(usize::MAX);
-    let size = config.size("logs.keep_size").unwrap_or(u64::MAX);
+    let keep = usize::try_from(config.get(key::LOGS_KEEP_RUNS)).unwrap_or(usize::MAX);
+    let size = config.get(key::LOGS_KEEP_SIZE).unwrap_or(u64::MAX);
     RunLogs::prune(&folder, keep, size).map(drop).map_err(|error| no_logs(&folder, &error))
 }
 
@@ -493,11 +496,9 @@ fn peek_text(peek: &Peek) -> String {
 }
 
 /// How the prompt reaches the agent.
-fn style(policy: &Policy, config: &Config, preset: &Preset) -> PromptStyle {
-    let set = config.unless_preset("loop.prompt", Config::text).unwrap_or(preset.prompt);
-    match set {
+fn style(policy: &Policy, preset: &Preset) -> PromptStyle {
+    match preset.prompt {
         _ if policy.by_iteration() => PromptStyle::Whole,
-        "argument" => PromptStyle::Peek,
         _ if policy.picker == Picker::Agent => PromptStyle::Peek,
         _ if preset.source == "progress" => PromptStyle::Progress,
         "stdin" => PromptStyle::Stdin,
@@ -539,12 +540,12 @@ fn lock(project: &Project) -> Result<WorktreeLock, CliError> {
 
 fn watch(config: &Config, preset: &Preset) -> Watch {
     let by_preset = || crate::config::duration(preset.timeout);
-    let set = config.unless_preset("agent.timeout", Config::duration).flatten();
+    let set = config.get(key::AGENT_TIMEOUT).flatten();
     Watch {
         timeout: set.or_else(by_preset),
-        silence: config.duration("agent.silence"),
-        after_result: config.duration("agent.after_result"),
-        grace: config.duration("agent.grace").unwrap_or(Watch::default().grace),
+        silence: config.get(key::AGENT_SILENCE),
+        after_result: config.get(key::AGENT_AFTER_RESULT),
+        grace: config.get(key::AGENT_GRACE).unwrap_or(Watch::default().grace),
         ..Watch::default()
     }
 }

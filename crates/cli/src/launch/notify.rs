@@ -9,7 +9,7 @@ use ralph_engine::project::Project;
 use ralph_ui::style::Meaning;
 
 use super::agent::{find_program, gate_environment};
-use crate::config::Config;
+use crate::config::{Config, key};
 use crate::error::CliError;
 use crate::wire::Context;
 
@@ -34,17 +34,17 @@ pub(crate) struct Wished {
 /// What the settings wish, as far as the programs are there.
 pub(crate) fn wished(config: &Config, context: &Context<'_>) -> Result<Wished, CliError> {
     let mut wished = Wished::default();
-    let url = config.text("notify.webhook");
+    let url = config.get(key::NOTIFY_WEBHOOK);
     if !(url.is_empty() || url.starts_with("https://") || url.starts_with("http://")) {
         return Err(CliError::failed("`notify.webhook` must begin with https:// or http://")
             .hint("correct it in your own config file"));
     }
-    if config.list("notify.on").is_empty() {
+    if config.get(key::NOTIFY_ON).is_empty() {
         return Ok(wished);
     }
     let folder = context.folder();
     let find = |program: &str| find_program(program, context.environment, &folder);
-    if config.boolean("notify.desktop") {
+    if config.get(key::NOTIFY_DESKTOP) {
         let (program, remedy) = if cfg!(target_os = "macos") {
             ("osascript", "put /usr/bin on PATH")
         } else {
@@ -62,7 +62,7 @@ pub(crate) fn wished(config: &Config, context: &Context<'_>) -> Result<Wished, C
             }),
         }
     }
-    if config.boolean("notify.sound") {
+    if config.get(key::NOTIFY_SOUND) {
         let voice = if cfg!(target_os = "macos") {
             find("say").map(Channel::Say)
         } else {
@@ -96,7 +96,7 @@ pub(crate) fn wished(config: &Config, context: &Context<'_>) -> Result<Wished, C
             }),
         }
     }
-    let command = config.text("notify.command");
+    let command = config.get(key::NOTIFY_COMMAND);
     if !command.trim().is_empty() {
         wished.channels.push(Channel::Command(command.to_owned()));
     }
@@ -119,7 +119,7 @@ pub(super) fn notifier(
     if channels.is_empty() {
         return Ok(None);
     }
-    let on = config.list("notify.on").into_iter().filter_map(Occasion::named);
+    let on = config.get(key::NOTIFY_ON).into_iter().filter_map(Occasion::named);
     let name = project.root.file_name().unwrap_or_default().to_string_lossy();
     let place = Place {
         root: project.root.clone(),

@@ -8,8 +8,8 @@ use ralph_core::run::{
 use ralph_core::task::RetryLimit;
 use ralph_engine::plan_file::DONE_MARKER;
 
-use super::{Found, Interrupted, Mode, RunOptions, resume};
-use crate::config::{self, Config, Preset, Retries, View};
+use super::{Found, Interrupted, Mode, RunOptions, misfits, resume};
+use crate::config::{self, Config, Key, List, OrPreset, Preset, Retries, Text, Whole, key};
 use crate::error::CliError;
 
 /// How often a failing store or git is tried again.
@@ -21,7 +21,7 @@ const PLAN_IDLE: u32 = 2;
 
 /// How many sessions the texts of a feature may take; `None` is no limit.
 pub(crate) fn sessions_for_texts(config: &Config) -> Option<u32> {
-    let set = config.unless_preset("loop.max_iterations", Config::whole);
+    let set = config.get(key::LOOP_MAX_ITERATIONS);
     let most = set.map_or(PLAN_SESSIONS, |set| u32::try_from(set).unwrap_or(u32::MAX));
     (most > 0).then_some(most)
 }
@@ -40,25 +40,24 @@ pub(super) fn policy(
     (own, call): (Option<&Interrupted>, Option<&Interrupted>),
 ) -> Result<Policy, CliError> {
     let limit = |by_preset| resume::sessions(options, config, by_preset, own, call);
-    let number = |key: &str, otherwise: u32| {
-        let set = config.unless_preset(key, Config::whole);
-        set.map_or(otherwise, |set| u32::try_from(set).unwrap_or(u32::MAX))
+    let number = |key: Key<OrPreset<Whole>>, otherwise: u32| {
+        config.get(key).map_or(otherwise, |set| u32::try_from(set).unwrap_or(u32::MAX))
     };
-    let text = |key: &str, otherwise: &'static str| {
-        config.unless_preset(key, Config::text).map_or(otherwise.to_owned(), str::to_owned)
-    };
-    let picker = match text("loop.pick", preset.pick).as_str() {
+    let picker = match config.get(key::LOOP_PICK).unwrap_or(preset.pick) {
         "agent" => Picker::Agent,
         _ => Picker::Loop,
     };
-    let in_file = text("loop.source", preset.source) != "store";
+    let in_file = preset.source != "store";
     let unit = if in_file && picker == Picker::Agent { Unit::Iteration } else { Unit::Task };
-    let ends = ends(config, preset);
-    let jobs = u32::try_from(config.whole("loop.jobs")).unwrap_or(u32::MAX);
-    let apart = text("loop.works_in", "place") == "worktree";
+    if options.mode == Mode::Build {
+        misfits::refuse(config, preset, unit, picker)?;
+    }
+    let ends = ends(config, preset, unit);
+    let jobs = u32::try_from(config.get(key::LOOP_JOBS)).unwrap_or(u32::MAX);
+    let apart = config.get(key::LOOP_WORKS_IN) == Some("worktree");
     let integrates = !in_file && picker == Picker::Loop && (jobs > 1 || apart);
     let jobs = if integrates { jobs } else { 1 };
-    let words = |key: &str| config.list(key).into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let words = |key: Key<List>| config.get(key).into_iter().map(str::to_owned).collect::<Vec<_>>();
     let policy = Policy {
         preset: preset.name.to_owned(),
         mode: "build".to_owned(),
@@ -66,10 +65,10 @@ pub(super) fn policy(
         slots: jobs,
         max_sessions: limit(preset.max_iterations),
         retries: retries(config, preset.max_retries),
-        give_up_after: u32::try_from(config.whole("loop.give_up_after")).unwrap_or(u32::MAX),
-        breaker: number("loop.max_consecutive_errors", preset.breaker),
-        idle: number("loop.idle_threshold", preset.idle),
-        claims: match config.text("completion.claims") {
+        give_up_after: u32::try_from(config.get(key::LOOP_GIVE_UP_AFTER)).unwrap_or(u32::MAX),
+        breaker: number(key::LOOP_MAX_CONSECUTIVE_ERRORS, preset.breaker),
+        idle: number(key::LOOP_IDLE_THRESHOLD, preset.idle),
+        claims: match config.get(key::COMPLETION_CLAIMS) {
             "confirm" => Claims::Confirm,
             _ => Claims::Trust,
         },
@@ -79,22 +78,22 @@ pub(super) fn policy(
         integrates,
         port_retries: PORT_RETRIES,
         unit,
-        on_red: match text("loop.on_red", preset.on_red).as_str() {
+        on_red: match config.get(key::LOOP_ON_RED).unwrap_or(preset.on_red) {
             "feed" => OnRed::Feed,
             _ => OnRed::Retry,
         },
-        on_exhausted: match text("loop.on_exhausted", preset.on_exhausted).as_str() {
+        on_exhausted: match config.get(key::LOOP_ON_EXHAUSTED).unwrap_or(preset.on_exhausted) {
             "stop" => Exhausted::Stop,
             _ => Exhausted::Fail,
         },
-        commits: match (text("loop.commit", preset.commit).as_str(), unit) {
-            ("agent", _) => Commits::Agent,
-            ("loop", Unit::Iteration) => Commits::EveryIteration,
+        commits: match config.get(key::LOOP_COMMIT).unwrap_or(preset.commit) {
+            "agent" => Commits::Agent,
+            "session" if unit == Unit::Iteration => Commits::EveryIteration,
             _ => Commits::WhenDone,
         },
         promises: match unit {
             _ if !ends.contains(&EndsWhen::Marker) => vec![],
-            Unit::Iteration => words("completion.build_promises"),
+            Unit::Iteration => words(key::COMPLETION_BUILD_PROMISES),
             Unit::Task => vec![DONE_MARKER.to_owned()],
         },
         ends,
@@ -106,7 +105,7 @@ pub(super) fn policy(
             let model = verifier_model(config, agent, verifier);
             Box::new(Verifier { agent: name, model })
         }),
-        strict_exit: config.boolean("loop.strict_exit"),
+        strict_exit: config.get(key::LOOP_STRICT_EXIT),
         publish: super::publish::wanted(options, config, preset),
     };
     Ok(match &options.mode {
@@ -120,13 +119,13 @@ pub(super) fn policy(
             picker: Picker::Agent,
             max_sessions: limit(PLAN_SESSIONS),
             retries: retries(config, Retries::AtMost(3)),
-            idle: number("loop.idle_threshold", PLAN_IDLE),
+            idle: number(key::LOOP_IDLE_THRESHOLD, PLAN_IDLE),
             unit: Unit::Iteration,
             on_red: OnRed::Retry,
             on_exhausted: Exhausted::Stop,
             commits: Commits::EveryIteration,
             ends: vec![EndsWhen::Marker],
-            promises: words("completion.plan_promises"),
+            promises: words(key::COMPLETION_PLAN_PROMISES),
             unchanged_fails: false,
             // There is no plan yet that could confirm it.
             claims: Claims::Trust,
@@ -153,12 +152,12 @@ pub(super) fn policy(
 /// Whether a verifier looks at what the gates let through. Neither a plan nor a single prompt is judged
 /// by one.
 pub(super) fn verifies(options: &RunOptions, config: &Config, preset: &Preset) -> bool {
-    let set = config.unless_preset("loop.verify", Config::boolean);
+    let set = config.get(key::LOOP_VERIFY);
     options.mode == Mode::Build && set.unwrap_or(preset.verify)
 }
 
 fn verifier_model(config: &Config, agent: &Found, verifier: &Found) -> VerifierModel {
-    let name = config.text("models.verify");
+    let name = config.get(key::MODELS_VERIFY);
     // A name that means something to one agent means nothing to another.
     let same = agent.profile.name() == verifier.profile.name();
     match name {
@@ -171,29 +170,29 @@ fn verifier_model(config: &Config, agent: &Found, verifier: &Found) -> VerifierM
     }
 }
 
-fn ends(config: &Config, preset: &Preset) -> Vec<EndsWhen> {
-    let set = config.unless_preset("loop.ends_when", Config::list);
-    let named = set.unwrap_or_else(|| preset.ends.to_vec());
-    let end = |name: &str| match name {
-        "settled" => Some(EndsWhen::Settled),
-        "ticked" => Some(EndsWhen::Ticked),
-        "marker" => Some(EndsWhen::Marker),
-        // `loop.idle_threshold` says when.
-        _ => None,
+/// What makes the run complete. Where ralph picks, nothing is left to start once every task is finished, so that
+/// always ends it.
+fn ends(config: &Config, preset: &Preset, unit: Unit) -> Vec<EndsWhen> {
+    let named = config.get(key::LOOP_ENDS_WHEN).unwrap_or_else(|| preset.ends.to_vec());
+    let finished = match preset.source {
+        "store" => EndsWhen::Settled,
+        _ => EndsWhen::Ticked,
     };
-    named.into_iter().filter_map(end).collect()
+    let finished = (unit == Unit::Task || named.contains(&"finished")).then_some(finished);
+    let marker = named.contains(&"marker").then_some(EndsWhen::Marker);
+    finished.into_iter().chain(marker).collect()
 }
 
 /// What the settings say may be spent.
 pub(super) fn budget(config: &Config) -> Budget {
     Budget {
-        micro_usd: micro(config.amount("budget.usd")),
-        tokens: config.whole("budget.tokens"),
+        micro_usd: micro(config.get(key::BUDGET_USD)),
+        tokens: config.get(key::BUDGET_TOKENS),
         time_ms: config
-            .duration("budget.time")
+            .get(key::BUDGET_TIME)
             .map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
-        task_micro_usd: micro(config.amount("budget.task_usd")),
-        day_micro_usd: micro(config.amount("budget.day_usd")),
+        task_micro_usd: micro(config.get(key::BUDGET_TASK_USD)),
+        day_micro_usd: micro(config.get(key::BUDGET_DAY_USD)),
     }
 }
 
@@ -206,15 +205,12 @@ fn micro(usd: f64) -> u64 {
 fn retries(config: &Config, by_preset: Retries) -> RetryLimit {
     let never = |name| name == "never";
     // A number that was given now counts more than a rule that was set some time.
-    if !config.by_flag("loop.max_retries")
-        && config.unless_preset("loop.on_exhausted", Config::text).is_some_and(never)
+    if !config.by_flag(key::LOOP_MAX_RETRIES)
+        && config.get(key::LOOP_ON_EXHAUSTED).is_some_and(never)
     {
         return RetryLimit::Unlimited;
     }
-    let limit = match config.view("loop.max_retries") {
-        View::Text("preset") => by_preset,
-        _ => config::retry_limit(config),
-    };
+    let limit = config.get(key::LOOP_MAX_RETRIES).unwrap_or(by_preset);
     match limit {
         Retries::AtMost(most) => RetryLimit::AtMost(most),
         Retries::Unlimited => RetryLimit::Unlimited,
@@ -222,26 +218,27 @@ fn retries(config: &Config, by_preset: Retries) -> RetryLimit {
 }
 
 fn strategy(config: &Config, preset: &Preset) -> Result<Strategy, CliError> {
-    let set = config.unless_preset("models.strategy", Config::text);
+    let set = config.get(key::MODELS_STRATEGY);
     let name = set.unwrap_or(preset.strategy);
-    Strategy::named(name, config.text("models.fixed")).map_err(|error| {
+    Strategy::named(name, config.get(key::MODELS_FIXED)).map_err(|error| {
         CliError::failed(format!("Build failed: {error}"))
             .hint("name one: --model opus, or --model-strategy cost-optimized")
     })
 }
 
 fn tiers(config: &Config, agent: &str) -> TierNames {
-    let name = |tier: &str| match config::AGENTS.contains(&agent) {
-        true => config.text(&format!("models.{agent}.{tier}")).to_owned(),
-        false => String::new(),
+    let name = |key: Key<Text>| match config::AGENTS.contains(&agent) {
+        true => config.get_for(key, agent),
+        false => "",
     };
     // By its size, or by Claude's name for it.
-    let either = |size: &str, tier: &str| {
-        Some(name(size)).filter(|n| !n.is_empty()).unwrap_or_else(|| name(tier))
+    let either = |size, tier| {
+        let named = Some(name(size)).filter(|name| !name.is_empty());
+        named.unwrap_or_else(|| name(tier)).to_owned()
     };
     TierNames {
-        opus: either("large", "opus"),
-        sonnet: either("medium", "sonnet"),
-        haiku: either("small", "haiku"),
+        opus: either(key::MODELS_LARGE, key::MODELS_OPUS),
+        sonnet: either(key::MODELS_MEDIUM, key::MODELS_SONNET),
+        haiku: either(key::MODELS_SMALL, key::MODELS_HAIKU),
     }
 }

@@ -16,7 +16,7 @@ use ralph_engine::run::Prompting;
 
 use super::{Mode, Place, RunOptions};
 use crate::commands::init::found_commands;
-use crate::config::{Config, Origin, Preset};
+use crate::config::{Config, Preset, key};
 use crate::environment::Environment;
 use crate::error::CliError;
 
@@ -53,7 +53,7 @@ pub(super) fn prompting(
         feature,
         skill_folders: Skills::folders(project),
         // What is learned belongs to work that is judged.
-        learn: options.mode == Mode::Build && config.boolean("loop.learn"),
+        learn: options.mode == Mode::Build && config.get(key::LOOP_LEARN),
         retries: policy.retries,
         mode: policy.mode.clone(),
         plan_file: plan.map(|plan| plan.name().to_owned()).or(file),
@@ -61,7 +61,7 @@ pub(super) fn prompting(
         known,
         bare: matches!(options.mode, Mode::Prompt(_)),
         test_command: test_command(&at.home),
-        budget: usize::try_from(config.whole("prompts.budget_tokens")).unwrap_or(usize::MAX),
+        budget: usize::try_from(config.get(key::PROMPTS_BUDGET_TOKENS)).unwrap_or(usize::MAX),
     })
 }
 
@@ -72,14 +72,14 @@ fn template(
     project: &Project,
     rules: &str,
 ) -> Result<Template, CliError> {
-    let key = if options.mode == Mode::Plan { "prompts.plan" } else { "prompts.build" };
+    let key = if options.mode == Mode::Plan { key::PROMPTS_PLAN } else { key::PROMPTS_BUILD };
     let (path, named) = match &options.mode {
         Mode::Feature(_) => return Ok(Template::built_in(rules)),
         Mode::Prompt(path) => (path.clone(), true),
         // A template that the settings name and that is not there is a mistake.
         Mode::Plan | Mode::Build => {
-            let set = *config.origin(key) != Origin::Default;
-            (project.worktree.join(config.text(key)), set)
+            let set = config.is_set(key);
+            (project.worktree.join(config.get(key)), set)
         }
     };
     let found = Template::load(&path).map_err(|error| template_error(&error))?;
@@ -96,7 +96,7 @@ fn template(
                     _ if config.by_flag(key) => {
                         "write it first, or leave --prompt out for the built-in one".to_owned()
                     }
-                    _ => format!("write it first, or take {key} out of the settings"),
+                    _ => format!("write it first, or take {} out of the settings", key.name()),
                 }))
         }
         None => Ok(Template::built_in(rules)),

@@ -8,13 +8,13 @@ use ralph_engine::vcs::base::{branch_named, pr_base};
 
 use super::lanes::Lane;
 use super::{Mode, RunOptions, Target, git_failed};
-use crate::config::{Config, Preset};
+use crate::config::{Config, Preset, key};
 use crate::error::CliError;
 
 /// What is asked for. Only work on a plan goes out; `branches` is the preset that opens pull requests.
 pub(super) fn wanted(options: &RunOptions, config: &Config, preset: &Preset) -> Option<Publish> {
-    let auto_push = config.boolean("git.auto_push");
-    let set = config.unless_preset("git.auto_pr", Config::boolean);
+    let auto_push = config.get(key::GIT_AUTO_PUSH);
+    let set = config.get(key::GIT_AUTO_PR);
     let auto_pr = set.unwrap_or(preset.name == "branches");
     let wanted = options.mode == Mode::Build && (auto_push || auto_pr);
     wanted.then_some(Publish { auto_push, auto_pr })
@@ -33,12 +33,13 @@ pub(super) fn setup(
     if policy.publish.is_none() {
         return Ok(None);
     }
-    let remote = config.text("git.remote").to_owned();
-    let set = config.text("git.pr_base");
+    let remote = config.get(key::GIT_REMOTE).to_owned();
+    let set = config.get(key::GIT_PR_BASE);
     let found = pr_base(project, &remote, set).map_err(git_failed)?;
     // The server may know one that is not here.
     let base = found.map_or_else(|| set.to_owned(), |base| base.name);
-    let protected = config.list("git.protected_branches").into_iter().map(str::to_owned).collect();
+    let protected =
+        config.get(key::GIT_PROTECTED_BRANCHES).into_iter().map(str::to_owned).collect();
     // Where the section of a branch says that it begins is where it goes back to, if that is a branch.
     let begins = lane.and_then(|lane| lane.base.as_deref());
     let begins = begins.map(|begins| branch_named(project, &remote, begins)).transpose();

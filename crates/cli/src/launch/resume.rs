@@ -9,19 +9,19 @@ use ralph_engine::run::state_file::{Found, Record, Request, repository_mark};
 
 use super::lanes::Lane;
 use super::{Mode, RunOptions, Target};
-use crate::config::{Config, Preset};
+use crate::config::{Config, Preset, key};
 use crate::error::{CliError, feature_name, task_id};
 use crate::wire::Context;
 
 /// Settings that are recorded as what they come to, not as flags.
 const LIMITS: [&str; 7] = [
-    "preset",
-    "loop.max_iterations",
-    "budget.usd",
-    "budget.tokens",
-    "budget.time",
-    "budget.task_usd",
-    "budget.day_usd",
+    key::PRESET.name(),
+    key::LOOP_MAX_ITERATIONS.name(),
+    key::BUDGET_USD.name(),
+    key::BUDGET_TOKENS.name(),
+    key::BUDGET_TIME.name(),
+    key::BUDGET_TASK_USD.name(),
+    key::BUDGET_DAY_USD.name(),
 ];
 
 /// A run that was cut off, cancelled or failed, as the next one goes on with it.
@@ -101,7 +101,9 @@ pub(super) fn take_up(
     let mut kept = Vec::new();
     scope(&mut options, &request, &project, &config, &mut kept)?;
     let mut settings = Vec::new();
-    if options.mode == Mode::Build && is_same_plan(&options, &request) && !config.by_flag("preset")
+    if options.mode == Mode::Build
+        && is_same_plan(&options, &request)
+        && !config.by_flag(key::PRESET)
     {
         kept.push(format!("preset {}", request.preset));
         settings.push(("preset".to_owned(), request.preset.clone()));
@@ -135,7 +137,8 @@ fn scope(
         options.branches |= request.branches;
         return Ok(());
     }
-    let named = options.plan.is_some() || options.target != Target::All || config.by_flag("preset");
+    let named =
+        options.plan.is_some() || options.target != Target::All || config.by_flag(key::PRESET);
     if !named {
         // `ralph run` is about tasks of the database, `ralph loop` about branches.
         let in_file = !options.by_target && (!options.branches || request.branches);
@@ -208,12 +211,12 @@ pub(super) fn sessions(
     call: Option<&Interrupted>,
 ) -> Option<u32> {
     let used = own.map_or(0, |own| own.found.state.used());
-    let set = config.unless_preset("loop.max_iterations", Config::whole);
+    let set = config.get(key::LOOP_MAX_ITERATIONS);
     let set = set.map(|set| u32::try_from(set).unwrap_or(u32::MAX));
     if options.once {
         return Some(used.saturating_add(1));
     }
-    if let Some(more) = set.filter(|_| config.by_flag("loop.max_iterations")) {
+    if let Some(more) = set.filter(|_| config.by_flag(key::LOOP_MAX_ITERATIONS)) {
         return (more > 0).then(|| used.saturating_add(more));
     }
     let of_config = |most: u32| (most > 0).then_some(most);
@@ -240,19 +243,22 @@ pub(super) fn budget(config: &Config, configured: Budget, before: Option<&Interr
     let state = &before.found.state;
     let (left, spent) = (state.budget_left(), state.spent);
     let some = |amount: u64| (amount > 0).then_some(amount);
-    let rest = |key: &str, left: u64, set: u64, spent: u64| {
-        if config.by_flag(key) {
+    let rest = |given: bool, left: u64, set: u64, spent: u64| {
+        if given {
             return set;
         }
         let set = some(set).map(|set| set.saturating_sub(spent).max(1));
         lower(some(left), set).unwrap_or(0)
     };
+    let (usd, tokens) = (config.by_flag(key::BUDGET_USD), config.by_flag(key::BUDGET_TOKENS));
+    let (time, task) = (config.by_flag(key::BUDGET_TIME), config.by_flag(key::BUDGET_TASK_USD));
+    let day = config.by_flag(key::BUDGET_DAY_USD);
     Budget {
-        micro_usd: rest("budget.usd", left.micro_usd, configured.micro_usd, spent.micro_usd),
-        tokens: rest("budget.tokens", left.tokens, configured.tokens, spent.tokens),
-        time_ms: rest("budget.time", left.time_ms, configured.time_ms, spent.time_ms),
-        task_micro_usd: rest("budget.task_usd", left.task_micro_usd, configured.task_micro_usd, 0),
-        day_micro_usd: rest("budget.day_usd", left.day_micro_usd, configured.day_micro_usd, 0),
+        micro_usd: rest(usd, left.micro_usd, configured.micro_usd, spent.micro_usd),
+        tokens: rest(tokens, left.tokens, configured.tokens, spent.tokens),
+        time_ms: rest(time, left.time_ms, configured.time_ms, spent.time_ms),
+        task_micro_usd: rest(task, left.task_micro_usd, configured.task_micro_usd, 0),
+        day_micro_usd: rest(day, left.day_micro_usd, configured.day_micro_usd, 0),
     }
 }
 

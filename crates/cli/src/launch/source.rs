@@ -10,7 +10,7 @@ use ralph_engine::ports::{Filter, Scope, Store};
 use ralph_engine::project::Project;
 
 use super::{Mode, RunOptions, Target};
-use crate::config::{Config, PRESETS, Preset};
+use crate::config::{Config, PRESETS, Preset, key};
 use crate::error::CliError;
 use crate::exit_codes::Exit;
 
@@ -92,8 +92,8 @@ fn build(
 
 /// The preset that is asked for, or `auto`.
 fn asked<'a>(options: &RunOptions, config: &'a Config) -> &'a str {
-    match config.text("preset") {
-        _ if options.branches && !config.by_flag("preset") => "branches",
+    match config.get(key::PRESET) {
+        _ if options.branches && !config.by_flag(key::PRESET) => "branches",
         preset => preset,
     }
 }
@@ -155,7 +155,7 @@ pub(super) fn check_jobs(
     config: &Config,
     preset: &Preset,
 ) -> Result<(), CliError> {
-    let many = config.by_flag("loop.jobs") && config.whole("loop.jobs") > 1;
+    let many = config.by_flag(key::LOOP_JOBS) && config.get(key::LOOP_JOBS) > 1;
     let many = many && options.mode == Mode::Build;
     if many && !matches!(preset.name, "branches" | "dag") {
         return Err(CliError::usage(format!(

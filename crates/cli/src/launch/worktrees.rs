@@ -8,18 +8,18 @@ use ralph_engine::vcs::trunk::Trunk;
 use ralph_engine::vcs::worktree::{Identity, Worktrees};
 
 use super::{GATE_TIMEOUT, agent, gates, git_failed};
-use crate::config::Config;
+use crate::config::{Config, Key, Text, key};
 use crate::error::CliError;
 use crate::wire::Context;
 
 /// Who commits in worktrees of ralph's; where the home is, is told later.
 pub(super) fn identity(config: &Config) -> Identity {
-    let text = |key: &str| config.text(&format!("git.worktree.{key}")).to_owned();
+    let text = |key: Key<Text>| config.get(key).to_owned();
     Identity {
-        name: text("name"),
-        email: text("email"),
-        signing_key: text("signing_key"),
-        ssh_key: text("ssh_key"),
+        name: text(key::GIT_WORKTREE_NAME),
+        email: text(key::GIT_WORKTREE_EMAIL),
+        signing_key: text(key::GIT_WORKTREE_SIGNING_KEY),
+        ssh_key: text(key::GIT_WORKTREE_SSH_KEY),
         home: None,
     }
 }
@@ -35,15 +35,15 @@ pub(super) fn grounds(
     if !policy.integrates {
         return Ok(None);
     }
-    let folder = project.resolve(config.text("git.worktree.dir"));
+    let folder = project.resolve(config.get(key::GIT_WORKTREE_DIR));
     let home = context.environment.home.clone();
     Ok(Some(Grounds {
         trunk: Trunk::new(project).map_err(git_failed)?,
         worktrees: Worktrees::new(project, &folder).boxed(boxes),
         identity: Identity { home, ..identity(config) },
-        set_up: config.text("git.worktree.setup").trim().to_owned(),
+        set_up: config.get(key::GIT_WORKTREE_SETUP).trim().to_owned(),
         include: gates::rules(project, config)?.include,
         hooks: (agent::gate_environment(context.environment), GATE_TIMEOUT),
-        keep: config.text("git.worktree.keep") == "always",
+        keep: config.get(key::GIT_WORKTREE_KEEP) == "always",
     }))
 }

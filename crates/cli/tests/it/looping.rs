@@ -26,6 +26,7 @@ mod picking;
 mod places;
 mod protected;
 mod secrets;
+mod shapes;
 mod shown;
 mod signals;
 mod skills;

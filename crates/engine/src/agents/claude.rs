@@ -155,6 +155,10 @@ impl Agent for Claude {
         }
     }
 
+    fn usual_tools(&self) -> &'static [&'static str] {
+        &["Bash", "Edit", "Write", "Read", "Glob", "Grep"]
+    }
+
     fn oldest(&self) -> Option<&'static str> {
         Some("2.1.197")
     }

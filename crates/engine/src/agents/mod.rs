@@ -45,6 +45,10 @@ pub trait Agent: Send + Sync {
     fn state(&self) -> AgentState {
         AgentState::default()
     }
+    /// The tools that it may use without a sandbox, where the settings name none.
+    fn usual_tools(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// The oldest version known to work.
     fn oldest(&self) -> Option<&'static str>;
 }
@@ -97,8 +101,20 @@ pub enum Permissions {
     Boxed,
     /// Only these tools, without asking: it runs in a sandbox, and is there to look.
     BoxedTools(Vec<String>),
-    /// Only these tools: there is no box.
+    /// Only these tools.
     Tools(Vec<String>),
+}
+
+impl Permissions {
+    /// What a session may do: use the tools that the settings name. Where they name none, everything in a
+    /// sandbox, and the agent's usual tools without one.
+    pub fn of_session(named: &[String], usual: &[&str], sandboxed: bool) -> Self {
+        match named {
+            [] if sandboxed => Self::Boxed,
+            [] => Self::Tools(usual.iter().map(|tool| (*tool).to_owned()).collect()),
+            named => Self::Tools(named.to_vec()),
+        }
+    }
 }
 
 /// One session to start.

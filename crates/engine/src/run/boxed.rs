@@ -64,12 +64,10 @@ impl Crew {
         }
     }
 
-    /// What an agent may do: everything, but only in a box.
-    pub(super) fn permissions(&self, tools: &[String]) -> Permissions {
-        match self.setup.sandbox.holds() {
-            true => Permissions::Boxed,
-            false => Permissions::Tools(tools.to_vec()),
-        }
+    /// What a session may do.
+    pub(super) fn permissions(&self) -> Permissions {
+        let setup = &self.setup;
+        Permissions::of_session(&setup.tools, setup.agent.usual_tools(), setup.sandbox.holds())
     }
 
     /// What the verifier may do: look, in a sandbox or not.

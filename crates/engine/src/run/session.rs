@@ -323,7 +323,7 @@ impl Crew {
             environment,
             prompt,
             model: job.model.clone(),
-            permissions: self.permissions(&self.setup.tools),
+            permissions: self.permissions(),
             cassette: self.setup.cassette.clone(),
             session: None,
         };

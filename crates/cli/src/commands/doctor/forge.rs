@@ -6,7 +6,7 @@ use ralph_engine::process::Stop;
 use ralph_engine::project::Project;
 
 use super::check::Check;
-use crate::config::Config;
+use crate::config::{Config, key};
 use crate::environment::Environment;
 use crate::wire::Context;
 
@@ -17,8 +17,8 @@ pub(super) fn look(
     context: &Context<'_>,
     online: bool,
 ) -> Check {
-    let set = config.unless_preset("git.auto_pr", Config::boolean);
-    let wanted = config.boolean("git.auto_push") || set == Some(true);
+    let set = config.get(key::GIT_AUTO_PR);
+    let wanted = config.get(key::GIT_AUTO_PUSH) || set == Some(true);
     let forge = forge(project, config, context.environment);
     // What nobody asked for need not be there.
     let lacking = |says: String| match wanted {
@@ -66,5 +66,5 @@ fn forge(project: &Project, config: &Config, environment: &Environment) -> GitHu
         patience: Place::PATIENCE,
         stop: Stop::never(),
     };
-    GitHub::new(place, config.text("git.remote").to_owned())
+    GitHub::new(place, config.get(key::GIT_REMOTE).to_owned())
 }

@@ -8,7 +8,7 @@ use ralph_engine::vcs::git::{GitError, git};
 use ralph_engine::vcs::{self, Signing};
 
 use super::check::Check;
-use crate::config::Config;
+use crate::config::{Config, key};
 use crate::environment::Environment;
 use crate::error::CliError;
 
@@ -49,7 +49,7 @@ pub(super) fn identity(folder: &Path) -> Check {
 pub(super) fn signed(folder: &Path, config: &Config, environment: &Environment) -> Option<Check> {
     const UNATTENDED: &str =
         "see that it signs without asking: git commit-tree -S HEAD^{tree} -m try";
-    let key = config.text("git.worktree.signing_key");
+    let key = config.get(key::GIT_WORKTREE_SIGNING_KEY);
     let tried = vcs::signing(folder, key, &environment.all, SIGNING);
     Some(match tried {
         Ok(Signing::Off) => return None,

@@ -8,7 +8,7 @@ use ralph_engine::run::state_file;
 use ralph_engine::store::SqliteStore;
 
 use super::check::Check;
-use crate::config::Config;
+use crate::config::{Config, key};
 use crate::error::quoted;
 
 /// Whether a run lives, was cut off, or left something. A run takes up all of it by itself.
@@ -56,7 +56,7 @@ pub(super) fn look(project: &Project, config: &Config) -> Vec<Check> {
 }
 
 fn dead_claims(project: &Project, config: &Config) -> Vec<String> {
-    let path = project.resolve(config.text("store.path"));
+    let path = project.resolve(config.get(key::STORE_PATH));
     // A store that cannot be read has its own line.
     let Ok(Some(mut store)) = SqliteStore::open_existing(&path) else { return vec![] };
     let agents = store.agents().unwrap_or_default();

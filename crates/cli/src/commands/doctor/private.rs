@@ -8,7 +8,7 @@ use ralph_engine::process::user;
 use ralph_engine::project::Project;
 
 use super::check::Check;
-use crate::config::Config;
+use crate::config::{Config, key};
 
 /// Files of a run beside the store and the logs.
 const FILES: [&str; 2] = ["state.toml", "run.lock"];
@@ -52,7 +52,7 @@ pub(super) fn fix(project: &Project, config: &Config) -> Vec<String> {
 
 /// What is open to others, and what is not ours at all.
 fn open(project: &Project, config: &Config) -> (Vec<Open>, Vec<PathBuf>) {
-    let store = project.resolve(config.text("store.path"));
+    let store = project.resolve(config.get(key::STORE_PATH));
     let beside = |ending: &str| {
         let mut name = store.clone().into_os_string();
         name.push(ending);
@@ -63,7 +63,7 @@ fn open(project: &Project, config: &Config) -> (Vec<Open>, Vec<PathBuf>) {
     all.extend(FILES.map(|name| own.join(name)));
     // The folder itself has only the names of branches.
     all.extend(below(&project.ralph_dir().join("worktrees")).into_iter().skip(1));
-    all.extend(below(&project.resolve(config.text("logs.dir"))));
+    all.extend(below(&project.resolve(config.get(key::LOGS_DIR))));
     let me = user();
     let (mut found, mut foreign) = (vec![], vec![]);
     for path in all {

@@ -7,7 +7,7 @@ use ralph_engine::store::SqliteStore;
 
 use super::check::Check;
 use crate::commands::init::{Did, Mode, install};
-use crate::config::Config;
+use crate::config::{Config, key};
 use crate::error::CliError;
 use crate::launch::DISK_FLOOR;
 use crate::wire::{Context, config_error};
@@ -71,7 +71,7 @@ pub(super) fn disk(project: &Project) -> Check {
 
 /// Whether the store is ours and whole.
 pub(super) fn store(project: &Project, config: &Config) -> Check {
-    let path = project.resolve(config.text("store.path"));
+    let path = project.resolve(config.get(key::STORE_PATH));
     let counted = || match SqliteStore::open_existing(&path)? {
         None => Ok(None),
         Some(mut store) => {

@@ -6,11 +6,11 @@ use ralph_engine::project::Project;
 use ralph_engine::vcs::worktree::{Condition, Inspected, Worktrees};
 
 use super::check::Check;
-use crate::config::Config;
+use crate::config::{Config, key};
 use crate::error::{CliError, quoted};
 
 fn worktrees(project: &Project, config: &Config) -> Worktrees {
-    let folder = project.resolve(config.text("git.worktree.dir"));
+    let folder = project.resolve(config.get(key::GIT_WORKTREE_DIR));
     Worktrees::new(project, &folder).with_patience(Duration::from_secs(1))
 }
 

@@ -21,6 +21,7 @@ use ralph_engine::ports::Store;
 
 use super::build::refuse_inside_a_session;
 use super::flags::{LimitArgs, SessionArgs, of_limits};
+use crate::config::key;
 use crate::error::{CliError, Done, feature_name, with_store};
 use crate::exit_codes::Exit;
 use crate::launch::{self, FeatureWork, Mode, RunOptions, Target};
@@ -116,16 +117,17 @@ fn run(
     let target = Target::Feature(work.name.clone());
     let options = RunOptions { mode: Mode::Feature(work), target, ..RunOptions::default() };
     let none = LimitArgs::default();
-    let mut flags = of_limits(left.sessions, &none, session, "prompts.build", &context.folder())?;
+    let mut flags =
+        of_limits(left.sessions, &none, session, key::PROMPTS_BUILD, &context.folder())?;
     context.lay(flags.clone());
-    let usd = context.config()?.amount("budget.usd");
+    let usd = context.config()?.get(key::BUDGET_USD);
     if usd > 0.0 && left.spent > 0 {
         let rest = usd - left.spent as f64 / 1e6;
         if rest <= 0.0 {
             return Err(CliError::new(Exit::BudgetReached, "the budget of this call is used up")
                 .hint("go on with another one: --budget USD"));
         }
-        flags.set("--budget", "budget.usd", rest);
+        flags.set("--budget", key::BUDGET_USD, rest);
         context.lay(flags);
     }
     launch::run_to_end(&options, context)

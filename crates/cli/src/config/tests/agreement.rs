@@ -96,7 +96,7 @@ fn keys_are_unique_also_as_variables() {
     let keys: Vec<String> = names::keys().map(|(key, _)| key.into_owned()).collect();
     let variables: BTreeSet<String> = keys.iter().map(|key| names::env_name(key)).collect();
     assert_eq!(keys.len(), variables.len());
-    for key in ["agent.acp.args", "models.codex.opus", "agent.command.argv", "preset"] {
+    for key in ["agent.claude.args", "models.claude.opus", "agent.script.path", "preset"] {
         assert!(keys.iter().any(|known| known == key) && names::find(key).is_some(), "{key}");
     }
     for key in ["agent.script.args", "agent.<agent>.path", "loop", "", "agent.claude"] {
@@ -114,7 +114,7 @@ fn the_schema_has_every_key() {
         assert_eq!(found["default"], setting.default.view().to_json(), "{key}");
         assert!(found["description"].as_str().is_some_and(|text| !text.is_empty()), "{key}");
     }
-    assert_eq!(schema["properties"]["serve"]["properties"]["port"]["maximum"], 65_535);
+    assert_eq!(schema["properties"]["loop"]["properties"]["jobs"]["minimum"], 1);
     let level = &schema["properties"]["sandbox"]["properties"]["level"];
     assert_eq!(level["enum"][0], "auto");
     let build = &schema["properties"]["agent"]["properties"]["build"];
@@ -131,8 +131,47 @@ fn the_page_has_a_row_for_every_setting() {
         let rows = page.matches(&format!("\n| `{}` | ", setting.key)).count();
         assert_eq!(rows, 1, "{}", setting.key);
     }
-    assert!(page.contains("| `serve.bind` | `\"127.0.0.1\"` | The address"));
+    assert!(page.contains("| `notify.webhook` | `\"\"` | An address"));
     assert!(page.contains("Not in a repo's file. | the user, not the repo's file |"));
     assert!(page.contains("\n## `[[gate]]`\n"));
-    assert!(page.contains("`<agent>` is one of claude, codex, gemini, opencode, acp."));
+    assert!(page.contains("`<agent>` is one of claude."));
+}
+
+#[test]
+fn every_setting_is_read_as_the_kind_that_its_row_says() {
+    assert_eq!(settings::misfits(), [""; 0]);
+}
+
+#[test]
+fn a_setting_of_another_version_is_named_and_has_no_effect() {
+    for (text, said) in [
+        ("agent.codex.path = '/x'", "`agent.codex` has no effect: this version drives claude only"),
+        ("[agent.command]\nargv = ['x']", "`agent.command` has no effect"),
+        ("[agent]\nfallback = ['codex']", "`agent.fallback` has no effect"),
+        ("loop.source = 'store'", "`loop.source` has no effect: the preset says where"),
+        ("loop.prompt = 'stdin'", "`loop.prompt` has no effect"),
+        ("[serve]\nport = 1", "`serve` has no effect: this version has no web page"),
+    ] {
+        let warnings = warnings(repo(text));
+        assert!(warnings.len() == 1 && warnings[0].contains(said), "{text}: {warnings:?}");
+        assert_eq!(config(repo(text)).held.len(), 0, "{text}");
+    }
+    let refused = error(set("agent.codex.path=/x"));
+    assert!(refused.contains("`agent.codex.path` has no effect"), "{refused}");
+    assert!(error(set("agent.name=codex")).contains("\"claude\", \"script\""));
+    // A name that no version knows is still an error where money and trust are.
+    assert!(error(repo("[agent]\nfalback = []")).contains("unknown setting"));
+}
+
+#[test]
+fn older_spellings_of_values_still_count() {
+    let commit = |value: &str| {
+        config(set(&format!("loop.commit={value}"))).get(key::LOOP_COMMIT).map(str::to_owned)
+    };
+    assert_eq!(commit("agent+leftovers").as_deref(), Some("done"));
+    assert_eq!(commit("loop-if-done").as_deref(), Some("done"));
+    assert_eq!(commit("loop").as_deref(), Some("session"));
+    let ends = config(repo("loop.ends_when = ['settled', 'marker']"));
+    assert_eq!(ends.get(key::LOOP_ENDS_WHEN), Some(vec!["finished", "marker"]));
+    assert_eq!(config(set("preset=tasks")).get(key::PRESET), "pick");
 }

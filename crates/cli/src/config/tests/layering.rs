@@ -9,7 +9,7 @@ fn each_layer_wins_over_the_ones_before() {
     let mut sources = Sources::default();
     let jobs = |sources: &Sources| {
         let config = config(sources.clone());
-        (config.whole("loop.jobs"), config.origin("loop.jobs").to_string())
+        (config.get(key::LOOP_JOBS), config.origin(key::LOOP_JOBS).to_string())
     };
     assert_eq!(jobs(&sources), (1, "default".to_owned()));
     sources.user = user("\n\n[loop]\njobs = 2").user;
@@ -21,19 +21,19 @@ fn each_layer_wins_over_the_ones_before() {
     sources.set = vec!["loop.jobs=5".to_owned(), "loop.jobs=6".to_owned()];
     assert_eq!(jobs(&sources), (6, "--set".to_owned()));
 
-    sources.flags.set("--jobs", "loop.jobs", 7);
+    sources.flags.set("--jobs", key::LOOP_JOBS, 7);
     assert_eq!(jobs(&sources), (7, "--jobs".to_owned()));
 
     let config = config(sources);
-    assert_eq!(config.origin("loop.learn"), &Origin::Default);
-    assert_eq!(config.origin("loop.jobs"), &Origin::Flag("--jobs"));
-    assert!(config.by_flag("loop.jobs") && !config.by_flag("loop.learn"));
+    assert_eq!(config.origin(key::LOOP_LEARN), &Origin::Default);
+    assert_eq!(config.origin(key::LOOP_JOBS), &Origin::Flag("--jobs"));
+    assert!(config.by_flag(key::LOOP_JOBS) && !config.by_flag(key::LOOP_LEARN));
 }
 
 #[test]
 fn a_flag_with_a_wrong_value_is_an_error_of_usage_that_names_it() {
     let mut sources = Sources::default();
-    sources.flags.set("--preset", "preset", "chequelist");
+    sources.flags.set("--preset", key::PRESET, "chequelist");
     let error = Config::load(sources).unwrap_err();
     assert!(error.is_usage());
     assert!(error.message().starts_with("--preset: `preset` must be one of"), "{error}");
@@ -47,18 +47,17 @@ fn getters_read_each_kind() {
     let config = config(repo(
         "agent.silence = '1h 30m'\nbudget.usd = 3\nlogs.keep_size = 1024\nloop.verify = true",
     ));
-    assert_eq!(config.duration("agent.silence"), Some(Duration::from_secs(5400)));
-    assert_eq!(config.duration("budget.time"), None);
-    assert_eq!(config.amount("budget.usd"), 3.0);
-    assert_eq!(config.size("logs.keep_size"), Some(1024));
-    assert_eq!(config.size("sandbox.limits.memory"), None);
-    assert_eq!(config.list("git.protected_branches"), ["main", "master", "production"]);
-    assert_eq!(config.text("agent.codex.path"), "");
-    assert!(config.boolean("loop.learn"));
-    assert_eq!(config.unless_preset("loop.verify", Config::boolean), Some(true));
-    assert_eq!(config.unless_preset("loop.max_iterations", Config::whole), None);
-    assert_eq!(config.unless_preset("agent.timeout", Config::duration), None);
-    assert_eq!(config.unless_preset("ui.mode", Config::text), Some("auto"));
+    assert_eq!(config.get(key::AGENT_SILENCE), Some(Duration::from_secs(5400)));
+    assert_eq!(config.get(key::BUDGET_TIME), None);
+    assert_eq!(config.get(key::BUDGET_USD), 3.0);
+    assert_eq!(config.get(key::LOGS_KEEP_SIZE), Some(1024));
+    assert_eq!(config.get(key::SANDBOX_LIMITS_MEMORY), None);
+    assert_eq!(config.get(key::GIT_PROTECTED_BRANCHES), ["main", "master", "production"]);
+    assert!(config.get(key::LOOP_LEARN));
+    assert_eq!(config.get(key::LOOP_VERIFY), Some(true));
+    assert_eq!(config.get(key::LOOP_MAX_ITERATIONS), None);
+    assert_eq!(config.get(key::AGENT_TIMEOUT), None);
+    assert_eq!(config.get(key::UI_MODE), "auto");
 }
 
 #[test]
@@ -84,9 +83,9 @@ fn lengths_of_time_and_sizes() {
 fn older_spellings_are_accepted() {
     let sources = repo("claude_path = '/opt/claude'\nbuild_prompt = 'BUILD.md'\npreset = 'tasks'");
     let config = config(sources.clone());
-    assert_eq!(config.text("agent.claude.path"), "/opt/claude");
-    assert_eq!(config.origin("prompts.build").to_string(), "ralph.toml:2");
-    assert_eq!(config.text("preset"), "pick");
+    assert_eq!(config.get_for(key::AGENT_PATH, "claude"), "/opt/claude");
+    assert_eq!(config.origin(key::PROMPTS_BUILD).to_string(), "ralph.toml:2");
+    assert_eq!(config.get(key::PRESET), "pick");
     assert!(warnings(sources).is_empty());
     let both = error(repo("claude_path = 'a'\nagent.claude.path = 'b'"));
     assert!(both.starts_with("`agent.claude.path` is set twice"), "{both}");
@@ -96,19 +95,18 @@ fn older_spellings_are_accepted() {
 fn variables_are_read_by_kind() {
     let list = |value| {
         let config = config(env("RALPH_AGENT_ALLOWED_TOOLS", value));
-        config.list("agent.allowed_tools").join("|")
+        config.get(key::AGENT_ALLOWED_TOOLS).join("|")
     };
     assert_eq!(list("Bash, Read,"), "Bash|Read");
     assert_eq!(list("['a,b', \"c\"]"), "a,b|c");
     assert_eq!(list(""), "");
-    assert!(config(env("RALPH_NOTIFY_DESKTOP", "1")).boolean("notify.desktop"));
-    assert_eq!(config(env("RALPH_BUDGET_DAY_USD", "2.5")).amount("budget.day_usd"), 2.5);
-    assert_eq!(config(env("RALPH_AGENT_CODEX_PATH", "/x")).text("agent.codex.path"), "/x");
-    let ends = config(env("RALPH_LOOP_ENDS_WHEN", "ticked,idle"));
-    assert_eq!(ends.list("loop.ends_when"), ["ticked", "idle"]);
+    assert!(config(env("RALPH_NOTIFY_DESKTOP", "1")).get(key::NOTIFY_DESKTOP));
+    assert_eq!(config(env("RALPH_BUDGET_DAY_USD", "2.5")).get(key::BUDGET_DAY_USD), 2.5);
+    let ends = config(env("RALPH_LOOP_ENDS_WHEN", "ticked,marker"));
+    assert_eq!(ends.get(key::LOOP_ENDS_WHEN), Some(vec!["finished", "marker"]));
     let ends = config(env("RALPH_LOOP_ENDS_WHEN", "preset"));
-    assert_eq!(ends.unless_preset("loop.ends_when", Config::list), None);
-    assert_eq!(config(env("RALPH_UI_COLOR", "")).origin("ui.color"), &Origin::Default);
+    assert_eq!(ends.get(key::LOOP_ENDS_WHEN), None);
+    assert_eq!(config(env("RALPH_UI_COLOR", "")).origin(key::UI_COLOR), &Origin::Default);
 
     assert_eq!(
         error(env("RALPH_UI_COLOR", "nver")),
@@ -146,10 +144,10 @@ fn only_near_misses_among_variables_are_mentioned() {
 
 #[test]
 fn set_refuses_what_it_does_not_know() {
-    assert_eq!(config(set("git.remote=a=b")).text("git.remote"), "a=b");
-    assert_eq!(config(set("claude_path=/c")).text("agent.claude.path"), "/c");
-    assert_eq!(config(set("sandbox.level=none")).text("sandbox.level"), "none");
-    assert_eq!(config(set("sandbox.writable=/a,/b")).list("sandbox.writable"), ["/a", "/b"]);
+    assert_eq!(config(set("git.remote=a=b")).get(key::GIT_REMOTE), "a=b");
+    assert_eq!(config(set("claude_path=/c")).get_for(key::AGENT_PATH, "claude"), "/c");
+    assert_eq!(config(set("sandbox.level=none")).get(key::SANDBOX_LEVEL), "none");
+    assert_eq!(config(set("sandbox.writable=/a,/b")).get(key::SANDBOX_WRITABLE), ["/a", "/b"]);
     assert_eq!(
         error(set("loop.max_retrys=3")),
         "--set: unknown setting `loop.max_retrys`; did you mean `loop.max_retries`?"
@@ -172,7 +170,7 @@ fn the_repo_only_raises_the_level() {
         let own = user(&format!("sandbox.level = '{own}'")).user;
         let sources = Sources { user: own, ..repo(&format!("sandbox.level = '{repos}'")) };
         let loaded = loaded(sources);
-        (loaded.config.text("sandbox.level").to_owned(), loaded.warnings.len())
+        (loaded.config.get(key::SANDBOX_LEVEL).to_owned(), loaded.warnings.len())
     };
     for (own, repos, level_now, warned) in [
         ("auto", "full", "full", 0),

@@ -4,7 +4,7 @@ use super::*;
 
 fn sample() -> Config {
     config(Sources {
-        user: user("\n\nagent.name = 'codex'").user,
+        user: user("\n\nagent.name = 'script'").user,
         repo: repo(
             "preset = 'dag'\n[[gate]]\nname = 'test'\ncommand = 'make \"all\"'\ntimeout = '10m'",
         )
@@ -43,7 +43,7 @@ fn json_has_value_origin_and_where() {
     expect(
         "agent.name",
         serde_json::json!({
-            "value": "codex", "origin": "user", "where": "~/.config/ralph/config.toml:3"
+            "value": "script", "origin": "user", "where": "~/.config/ralph/config.toml:3"
         }),
     );
     expect(

@@ -20,7 +20,7 @@ use super::super::policy::sessions_of;
 use super::super::source::{no_plan, plan_error};
 use super::super::worktrees::identity;
 use super::super::{RunOptions, git_failed};
-use crate::config::{Config, Origin, Preset};
+use crate::config::{Config, Preset, key};
 use crate::error::{CliError, Done, quoted};
 use crate::wire::Context;
 
@@ -88,12 +88,12 @@ impl Call {
             jobs: jobs(config),
             identity: identity(config),
             include: include.unwrap_or_default(),
-            set_up: config.text("git.worktree.setup").trim().to_owned(),
-            folder: home.resolve(config.text("git.worktree.dir")),
+            set_up: config.get(key::GIT_WORKTREE_SETUP).trim().to_owned(),
+            folder: home.resolve(config.get(key::GIT_WORKTREE_DIR)),
             bases: vec![None; sections.len()],
             usual: None,
-            remote: config.text("git.remote").to_owned(),
-            keep: config.text("git.worktree.keep").to_owned(),
+            remote: config.get(key::GIT_REMOTE).to_owned(),
+            keep: config.get(key::GIT_WORKTREE_KEEP).to_owned(),
             run: None,
             begun: RefCell::new(vec![None; sections.len()]),
             home: home.clone(),
@@ -115,7 +115,7 @@ impl Call {
 
     fn check_names(&self, config: &Config) -> Done {
         let protected: Vec<String> =
-            config.list("git.protected_branches").into_iter().map(str::to_owned).collect();
+            config.get(key::GIT_PROTECTED_BRANCHES).into_iter().map(str::to_owned).collect();
         let current = current_branch(&self.home).map_err(git_failed)?;
         for at in self.open() {
             let section = &self.sections[at];
@@ -141,7 +141,7 @@ impl Call {
 
     /// What each branch begins at. What is no commit is said before anything begins.
     fn find_bases(&mut self, config: &Config) -> Done {
-        let usual = pr_base(&self.home, &self.remote, config.text("git.pr_base"));
+        let usual = pr_base(&self.home, &self.remote, config.get(key::GIT_PR_BASE));
         let usual = usual.map_err(git_failed)?.map(|base| base.commit);
         let usual = match usual {
             Some(name) => start_of(&self.home, &self.remote, &name).map_err(git_failed)?,
@@ -300,7 +300,7 @@ impl Call {
 
 /// How many branches are worked on at once; 0 is all of them, unless somebody says otherwise.
 fn jobs(config: &Config) -> usize {
-    let set = (*config.origin("loop.jobs") != Origin::Default).then(|| config.whole("loop.jobs"));
+    let set = config.is_set(key::LOOP_JOBS).then(|| config.get(key::LOOP_JOBS));
     set.map_or(0, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX))
 }
 

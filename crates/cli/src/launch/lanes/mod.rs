@@ -256,7 +256,7 @@ fn spawn(number: usize, ready: make::Ready, tell: &Sender<(usize, End)>) -> Done
 
 fn displays(call: &Call, context: &mut Context<'_>) -> Result<Vec<Shared>, CliError> {
     let names: Vec<&str> = call.sections.iter().map(|section| section.name.as_str()).collect();
-    let json = display::shown(&context.config()?)? == Shown::Json;
+    let json = display::shown(&context.config()?) == Shown::Json;
     let out: Box<dyn Write + Send> =
         if json { Box::new(io::stdout()) } else { Box::new(io::stderr()) };
     let out = Arc::new(Mutex::new(out));
@@ -276,7 +276,7 @@ fn finish(call: &Call, ends: &[End], context: &mut Context<'_>) -> Done {
     for number in &numbers {
         lines.push(lane_line(call, *number, &ends[*number], context)?);
     }
-    if display::shown(&context.config()?)? == Shown::Json {
+    if display::shown(&context.config()?) == Shown::Json {
         context.out.leave_stdout();
     } else {
         let complete = numbers.iter().filter(|number| ends[**number].is_complete()).count();

@@ -131,9 +131,8 @@ fn s2_10_s4_23_every_session_is_a_process_of_its_own_with_fresh_context() {
 }
 
 #[test]
-fn allow_names_the_tools_and_nothing_skips_permissions_without_a_box() {
+fn allow_names_the_tools_and_nothing_skips_permissions() {
     let mut env = project(&["a"]);
-    env.without_sandbox("the list of tools is the limit where there is no sandbox");
     let here = stand_in(&mut env, "result nothing");
     env.ralph(&[&CLAUDE[..], &["--once", "--allow", "Read,Grep Bash(git:*)"]].concat()).success();
     let argv = argv(&here, 1);

@@ -1,0 +1,154 @@
+//! Settings by type: `config.get(key::LOOP_JOBS)` is a number because the row of `loop.jobs` says so. A key that no
+//! code uses does not compile without a warning, so a setting that nothing reads cannot exist.
+
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use super::presets::Retries;
+use super::value::{self, View};
+
+/// The name of a setting whose value is a `T`. A name with `<agent>` in it stands for one setting per agent.
+pub struct Key<T> {
+    name: &'static str,
+    value: PhantomData<fn() -> T>,
+}
+
+// Derived, these would ask the same of `T`.
+impl<T> Clone for Key<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Key<T> {}
+
+impl<T> Key<T> {
+    pub(super) const fn new(name: &'static str) -> Self {
+        Self { name, value: PhantomData }
+    }
+
+    /// The dotted name.
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+}
+
+/// How the value of a setting is read.
+pub trait Typed {
+    /// What code gets to see.
+    type Value<'a>: Default;
+
+    /// The value; nothing where it is of another kind, which a test over the table rules out.
+    fn read(view: View<'_>) -> Option<Self::Value<'_>>;
+}
+
+/// Text, a path, or the word of a choice.
+pub struct Text;
+/// A whole number.
+pub struct Whole;
+/// A number with a fraction.
+pub struct Amount;
+/// True or false.
+pub struct Flag;
+/// A list of texts.
+pub struct List;
+/// A length of time; none where it is `""`.
+pub struct Time;
+/// A number of bytes; none where it is `""`.
+pub struct Size;
+/// A `T`, or nothing where the preset decides.
+pub struct OrPreset<T>(PhantomData<T>);
+
+impl Typed for Text {
+    type Value<'a> = &'a str;
+
+    fn read(view: View<'_>) -> Option<&str> {
+        match view {
+            View::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl Typed for Whole {
+    type Value<'a> = u64;
+
+    fn read(view: View<'_>) -> Option<u64> {
+        match view {
+            View::Whole(number) => Some(number),
+            _ => None,
+        }
+    }
+}
+
+impl Typed for Amount {
+    type Value<'a> = f64;
+
+    fn read(view: View<'_>) -> Option<f64> {
+        match view {
+            View::Amount(number) => Some(number),
+            _ => None,
+        }
+    }
+}
+
+impl Typed for Flag {
+    type Value<'a> = bool;
+
+    fn read(view: View<'_>) -> Option<bool> {
+        match view {
+            View::Bool(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+impl Typed for List {
+    type Value<'a> = Vec<&'a str>;
+
+    fn read(view: View<'_>) -> Option<Vec<&str>> {
+        match view {
+            View::List(items) => Some(items),
+            _ => None,
+        }
+    }
+}
+
+impl Typed for Time {
+    type Value<'a> = Option<Duration>;
+
+    fn read(view: View<'_>) -> Option<Option<Duration>> {
+        Text::read(view).map(value::duration)
+    }
+}
+
+impl Typed for Size {
+    type Value<'a> = Option<u64>;
+
+    fn read(view: View<'_>) -> Option<Option<u64>> {
+        Text::read(view).map(value::size)
+    }
+}
+
+impl Typed for Retries {
+    type Value<'a> = Self;
+
+    fn read(view: View<'_>) -> Option<Self> {
+        match view {
+            View::Whole(number) => Some(Self::AtMost(u32::try_from(number).unwrap_or(u32::MAX))),
+            View::Text("unlimited") => Some(Self::Unlimited),
+            _ => None,
+        }
+    }
+}
+
+impl<T: Typed> Typed for OrPreset<T> {
+    type Value<'a> = Option<T::Value<'a>>;
+
+    fn read(view: View<'_>) -> Option<Self::Value<'_>> {
+        match view {
+            View::Text("preset") => Some(None),
+            view => T::read(view).map(Some),
+        }
+    }
+}

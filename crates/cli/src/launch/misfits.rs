@@ -1,0 +1,67 @@
+//! Settings that a run of this kind cannot follow are refused before anything is spent. A setting that is silently
+//! ignored would be a promise that ralph does not keep.
+
+use ralph_core::run::{Picker, Unit};
+
+use crate::config::{Config, Key, Preset, key};
+use crate::error::CliError;
+
+/// Refuses the first setting that does not fit the preset.
+pub(super) fn refuse(
+    config: &Config,
+    preset: &Preset,
+    unit: Unit,
+    picker: Picker,
+) -> Result<(), CliError> {
+    works_in(config, preset, picker)?;
+    let name = preset.name;
+    if config.get(key::LOOP_COMMIT) == Some("session") && unit == Unit::Task {
+        return Err(misfit(config, key::LOOP_COMMIT, "session")(format!(
+            "with the preset {name} ralph commits a task once it is done"
+        ))
+        .hint("commit what is done: loop.commit = \"done\""));
+    }
+    let Some(ends) = config.get(key::LOOP_ENDS_WHEN) else { return Ok(()) };
+    if ends.contains(&"marker") && preset.source == "store" {
+        return Err(misfit(config, key::LOOP_ENDS_WHEN, "marker")(
+            "the task database has no marker, only tasks".to_owned(),
+        )
+        .hint("end when every task is done or failed: loop.ends_when = [\"finished\"]"));
+    }
+    if ends.is_empty() {
+        return Err(CliError::failed(format!(
+            "`loop.ends_when` ({}) names no end, so the run would never be complete",
+            config.origin(key::LOOP_ENDS_WHEN)
+        ))
+        .hint("name one: loop.ends_when = [\"finished\"]"));
+    }
+    Ok(())
+}
+
+fn works_in(config: &Config, preset: &Preset, picker: Picker) -> Result<(), CliError> {
+    let (name, key) = (preset.name, key::LOOP_WORKS_IN);
+    let jobs = config.get(key::LOOP_JOBS);
+    match (config.get(key), preset.source) {
+        (Some("place"), "branches") => Err(misfit(config, key, "place")(format!(
+            "with the preset {name} each branch has a worktree"
+        ))
+        .hint("leave loop.works_in out")),
+        (Some("place"), _) if jobs > 1 => Err(misfit(config, key, "place")(format!(
+            "{jobs} tasks at a time need a worktree each"
+        ))
+        .hint("leave loop.works_in out, or -j")),
+        (Some("worktree"), "store") if picker == Picker::Loop => Ok(()),
+        (Some("worktree"), source) if source != "branches" => Err(misfit(config, key, "worktree")(
+            format!("the preset {name} works in your checkout"),
+        )
+        .hint("use the task database: ralph import PLAN.md, then ralph run")
+        .hint("or put the tasks below `## Branch:` headings: ralph loop plan")),
+        _ => Ok(()),
+    }
+}
+
+/// A refusal of this value that still lacks its reason.
+fn misfit<T>(config: &Config, key: Key<T>, value: &str) -> impl FnOnce(String) -> CliError {
+    let text = format!("`{} = \"{value}\"` ({}) does not apply", key.name(), config.origin(key));
+    move |why| CliError::failed(format!("{text}: {why}"))
+}
