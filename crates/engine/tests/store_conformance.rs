@@ -96,6 +96,7 @@ macro_rules! conforms {
                     a_plan_is_brought_in_once
                     a_plan_changes_what_it_names_and_keeps_the_rest
                     a_done_task_is_skipped
+                    a_task_that_the_plan_marks_waits
                     what_a_named_spec_no_longer_has_is_deleted
                     a_plan_revives_a_deleted_task
                     a_revived_task_with_edges_counts_as_inserted_only

@@ -80,6 +80,7 @@ fn plan(lines: &[Line]) -> Vec<PlanTask> {
         title: title(line.title),
         fields: patch(&line.fields),
         done: line.done.then_some(Done { at: None }),
+        waits: None,
     };
     lines.iter().enumerate().map(line).collect()
 }

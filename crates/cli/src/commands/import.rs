@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ralph_core::TaskId;
 use ralph_core::plan::{FORMATS, Plan, PlanFormat};
+use ralph_core::task::{Refusal, Status};
 use ralph_engine::clock;
-use ralph_engine::ports::{SyncMode, SyncReport};
+use ralph_engine::ports::{Store, StoreError, SyncReport};
 use ralph_engine::vcs::base::{branch_named, current_branch};
 
 use crate::config::key;
@@ -14,8 +16,8 @@ use crate::wire::Context;
 
 /// Bring in a plan of another tool: all of it or nothing
 ///
-/// Tasks that are there already are brought up to date; done ones stay as they are, and nothing is
-/// deleted.
+/// Tasks that are there already are brought up to date; done ones stay as they are. Nothing is deleted but
+/// tasks that a markdown plan marks as dropped ([-]).
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  ralph import prd.json\n  ralph import docs/plan.md")]
 pub(crate) struct ImportArgs {
@@ -39,7 +41,7 @@ pub(crate) fn cmd_import(args: &ImportArgs, context: &mut Context<'_>) -> Done {
         None => recognised(&args.file, &text)?,
     };
     let plan = format.parse(&text).map_err(|error| at_line(&args.file, &text, &error))?;
-    if plan.tasks.is_empty() {
+    if plan.tasks.is_empty() && plan.dropped.is_empty() {
         return Err(CliError::failed(format!("{} holds no task", args.file.display())));
     }
     if args.dry_run {
@@ -49,15 +51,16 @@ pub(crate) fn cmd_import(args: &ImportArgs, context: &mut Context<'_>) -> Done {
         } else {
             context.out.line(format!("{found} tasks in {}", format.about()))?;
         }
-        return tell_not_kept(&plan, format, context);
+        return tell_not_kept(&plan, format, &args.file, context);
     }
     let by = context.actor()?;
     let mut store = context.store()?;
+    let gone = still_open(&plan.dropped, &mut *store)?;
     let report = store
-        .sync(&plan.tasks, SyncMode::Add, &by, clock::now())
+        .replace(&plan.tasks, &gone, &by, clock::now())
         .map_err(|error| with_store(error, &mut *store))?;
     tell_report(&report, args.json, context)?;
-    tell_not_kept(&plan, format, context)?;
+    tell_not_kept(&plan, format, &args.file, context)?;
     tell_branch(&plan, context)
 }
 
@@ -80,8 +83,30 @@ fn tell_branch(plan: &Plan, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-fn tell_not_kept(plan: &Plan, format: &dyn PlanFormat, context: &mut Context<'_>) -> Done {
+/// The tasks that an earlier import brought in, that the file now drops, and that can still be dropped.
+fn still_open(dropped: &[TaskId], store: &mut dyn Store) -> Result<Vec<TaskId>, CliError> {
+    let mut open = Vec::new();
+    for id in dropped {
+        match store.get(id) {
+            Ok(task) if matches!(task.status, Status::Done | Status::Deleted) => {}
+            Ok(_) => open.push(id.clone()),
+            Err(StoreError::Refused(Refusal::Unknown { .. })) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(open)
+}
+
+fn tell_not_kept(
+    plan: &Plan,
+    format: &dyn PlanFormat,
+    file: &Path,
+    context: &mut Context<'_>,
+) -> Done {
     context.out.finish()?;
+    for warning in &plan.warnings {
+        context.out.warning(format!("{}: {warning}", shown(file)));
+    }
     for sentence in &plan.not_kept {
         context.out.warning(format!("not kept from {}: {sentence}", format.name()));
     }
@@ -128,13 +153,16 @@ fn recognised(file: &Path, text: &str) -> Result<&'static dyn PlanFormat, CliErr
     })
 }
 
+fn shown(file: &Path) -> String {
+    match file == Path::new("-") {
+        true => "standard input".to_owned(),
+        false => file.display().to_string(),
+    }
+}
+
 /// A problem in a plan, with the line it stands on.
 pub(super) fn at_line(file: &Path, text: &str, error: &ralph_core::plan::PlanError) -> CliError {
-    let name = if file == Path::new("-") {
-        "standard input".to_owned()
-    } else {
-        file.display().to_string()
-    };
+    let name = shown(file);
     let failed = CliError::failed(format!("{name}: line {}: {}", error.line, error.problem));
     let source = text.lines().nth(error.line.saturating_sub(1)).unwrap_or_default();
     let source = ralph_core::text::printable_line(source.trim_end());

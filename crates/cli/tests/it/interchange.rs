@@ -33,6 +33,33 @@ fn a_prd_comes_in_and_goes_out() {
 }
 
 #[test]
+fn the_marks_of_an_imported_plan_count() {
+    let env = env();
+    env.write("plan.md", "- [ ] Open\n- [-] Dropped\n- [!] Blocked\n- [x] Ready\n");
+    let ran = env.ralph(&["import", "plan.md"]);
+    assert_eq!(ran.stdout, "inserted: 3, updated: 0, deleted: 0, skipped (done): 0\n");
+    assert!(ran.stderr.contains("plan.md: line 3: \"Blocked\" is marked [!]"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("not kept from checklist: 1 task marked [-]"), "{}", ran.stderr);
+    let status = |title: &str| {
+        let listed: serde_json::Value =
+            serde_json::from_str(&env.task(&["list", "--json"])).unwrap();
+        let tasks = listed.as_array().unwrap().clone();
+        let found = tasks.into_iter().find(|task| task["title"] == title);
+        found.map(|task| task["status"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(status("Dropped"), None);
+    assert_eq!(status("Blocked").as_deref(), Some("waiting"));
+    assert_eq!(status("Ready").as_deref(), Some("done"));
+    let again = env.ralph(&["import", "plan.md", "-q"]).success();
+    assert_eq!(again, "inserted: 0, updated: 0, deleted: 0, skipped (done): 1\n");
+    // What was open is dropped now.
+    env.write("plan.md", "- [-] Open\n- [!] Blocked\n- [-] Ready\n");
+    let again = env.ralph(&["import", "plan.md", "-q"]).success();
+    assert_eq!(again, "inserted: 0, updated: 0, deleted: 1, skipped (done): 0\n");
+    assert_eq!((status("Open"), status("Ready").as_deref()), (None, Some("done")));
+}
+
+#[test]
 fn beads_come_in_and_go_out() {
     let env = env();
     let lines = r#"{"id":"bd-1","title":"Epic","status":"open","priority":1,"issue_type":"epic","created_at":"2026-01-01T00:00:00Z"}

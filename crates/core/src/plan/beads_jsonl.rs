@@ -70,7 +70,7 @@ impl PlanFormat for BeadsJsonl {
         for task in &mut tasks {
             forget(&gone, &mut task.fields, &mut tally);
         }
-        Ok(Plan { tasks, not_kept: tally.sentences() })
+        Ok(Plan { tasks, not_kept: tally.sentences(), ..Plan::default() })
     }
 
     fn render(&self, tasks: &[Task]) -> Rendered {

@@ -33,6 +33,8 @@ pub struct PlanTask {
     pub fields: TaskPatch,
     /// When it was finished, for a plan that says so.
     pub done: Option<Done>,
+    /// Why it waits for the user, for a plan that says so.
+    pub waits: Option<String>,
 }
 
 /// That a plan calls a task finished.
@@ -47,6 +49,10 @@ pub struct Done {
 pub struct Plan {
     /// The tasks, in the order of the text.
     pub tasks: Vec<PlanTask>,
+    /// The tasks that the text says are not wanted any more.
+    pub dropped: Vec<TaskId>,
+    /// Lines that the user should look at, one sentence each.
+    pub warnings: Vec<String>,
     /// What the text says and tasks cannot, one sentence each.
     pub not_kept: Vec<String>,
 }

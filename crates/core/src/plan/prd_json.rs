@@ -64,7 +64,7 @@ impl PlanFormat for PrdJson {
         read?;
         let mut not_kept = head.not_kept;
         not_kept.extend(tally.sentences());
-        Ok(Plan { tasks, not_kept })
+        Ok(Plan { tasks, not_kept, ..Plan::default() })
     }
 
     fn render(&self, tasks: &[Task]) -> Rendered {
@@ -164,7 +164,8 @@ fn read_story(
         let deps: Vec<&str> = deps.iter().map(|dep| &**dep).collect();
         fields.deps = Some(dependencies(&id, &deps)?);
     }
-    Ok(PlanTask { line, id, title, fields, done: passes.then_some(Done { at: None }) })
+    let done = passes.then_some(Done { at: None });
+    Ok(PlanTask { line, id, title, fields, done, waits: None })
 }
 
 /// An id, which may be written as a whole number.

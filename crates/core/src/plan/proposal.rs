@@ -93,6 +93,7 @@ impl Proposals {
             title: task.title.clone(),
             fields: TaskPatch { feature: Some(Some(self.feature.clone())), ..task.fields.clone() },
             done: None,
+            waits: None,
         };
         self.tasks.iter().enumerate().map(line).collect()
     }

@@ -43,7 +43,7 @@ pub fn parse_sync(text: &str) -> Result<Plan, PlanError> {
     // An id that is there twice stands before the line that could not be read.
     match repeated_line(&tasks) {
         Some(error) => Err(error),
-        None => read.map(|()| Plan { tasks, not_kept: Vec::new() }),
+        None => read.map(|()| Plan { tasks, ..Plan::default() }),
     }
 }
 
@@ -79,7 +79,7 @@ fn read_line(line: usize, content: &str) -> Result<PlanTask, Problem> {
     let id = id.ok_or_else(missing("id"))?;
     let title = title.ok_or_else(missing("t"))?;
     patch.deps = deps.map(|deps| dependencies(&id, &deps)).transpose()?;
-    Ok(PlanTask { line, id, title, fields: patch, done: None })
+    Ok(PlanTask { line, id, title, fields: patch, done: None, waits: None })
 }
 
 /// `null` is the priority of a task that nobody gave one.

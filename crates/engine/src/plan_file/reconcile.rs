@@ -522,6 +522,8 @@ impl<'a> Meeting<'a> {
             title: title(&item.title),
             fields,
             done: done.then_some(Done { at: None }),
+            // What its mark says is followed once the task is there.
+            waits: None,
         }
     }
 

@@ -133,7 +133,7 @@ pub(crate) fn of_feature(name: &str) -> TaskPatch {
 
 /// A line of a plan.
 pub(crate) fn line(number: usize, name: &str, fields: TaskPatch) -> PlanTask {
-    PlanTask { line: number, id: id(name), title: title(name), fields, done: None }
+    PlanTask { line: number, id: id(name), title: title(name), fields, done: None, waits: None }
 }
 
 /// A line that calls its task done.

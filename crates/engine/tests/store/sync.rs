@@ -52,6 +52,32 @@ pub(crate) fn a_plan_changes_what_it_names_and_keeps_the_rest(store: &mut dyn St
     assert_eq!(store.task("x").claim.unwrap().agent, agent("a"));
 }
 
+pub(crate) fn a_task_that_the_plan_marks_waits(store: &mut dyn Store) {
+    let waits =
+        |name: &str| PlanTask { waits: Some("marked [!]".to_owned()), ..line(1, name, plain()) };
+    assert_eq!(store.bring(&[waits("t")]), report(1, 0, 0, 0));
+    assert_eq!(store.task("t").status, Status::Waiting);
+    assert!(store.ready_names().is_empty());
+    let logs = store.kinds("t");
+    assert_eq!(store.bring(&[waits("t")]), report(0, 0, 0, 0), "it waits already");
+    assert_eq!(store.kinds("t"), logs);
+    // One that was open waits from now on; one that is worked on or done does not.
+    store.make("open");
+    store.make("taken");
+    store.take("a", "taken");
+    store.make("done");
+    store.finish("done");
+    assert_eq!(store.bring(&[waits("open")]), report(0, 1, 0, 0));
+    assert_eq!(store.task("open").status, Status::Waiting);
+    assert_eq!(store.bring(&[waits("taken")]), report(0, 0, 0, 0));
+    assert_eq!(store.task("taken").status, Status::InProgress);
+    assert_eq!(store.bring(&[waits("done")]), report(0, 0, 0, 1));
+    // One with parts waits by them.
+    let part = PlanTask { line: 2, ..line(2, "part", below("whole")) };
+    assert_eq!(store.bring(&[waits("whole"), part]), report(2, 0, 0, 0));
+    assert_eq!(store.task("whole").status, Status::Pending);
+}
+
 pub(crate) fn a_done_task_is_skipped(store: &mut dyn Store) {
     store.make("t");
     store.finish("t");

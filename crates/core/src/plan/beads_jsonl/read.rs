@@ -91,7 +91,7 @@ impl<'f> Issue<'f> {
         tally.lost(others > 0, "labels", "issue");
         read_links(&self.links, &id, &mut fields, tally)?;
         let done = self.done(tally)?;
-        Ok(PlanTask { line, id, title, fields, done })
+        Ok(PlanTask { line, id, title, fields, done, waits: None })
     }
 
     fn done(&self, tally: &mut Tally) -> Result<Option<Done>, Problem> {

@@ -5,9 +5,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::doc::{Item, Kind, PlanDoc, read};
+use super::doc::{Item, Kind, PlanDoc, Standing, read};
 use super::items::{title, value_of};
 use super::likeness::plain;
+use super::mark::Mark;
 use super::outline::{LineKind, Outline};
 use super::write;
 use crate::ids::{TaskId, generated};
@@ -46,21 +47,31 @@ impl PlanFormat for Markdown {
         let doc = read(self.0, text)?;
         let ids = content_ids(&doc);
         let mut tally = Tally::default();
-        let open = with_open_parts(&doc);
+        let standings = doc.standings();
+        let is_kept = |index: &usize| standings[*index] != Standing::Dropped;
+        let open = with_open_parts(&doc, &standings);
         let deps = doc.all_dependencies();
-        let tasks = doc.items.iter().enumerate().map(|(index, item)| {
+        let kept = (0..doc.items.len()).filter(is_kept);
+        let tasks = kept.map(|index| {
+            let item = &doc.items[index];
             let at_line =
                 |error: TextError| PlanError { line: item.line, problem: error.to_string() };
-            let fields = fields(&doc, index, &ids, &deps[index]).map_err(at_line)?;
+            let mut fields = fields(&doc, index, &ids, &deps[index]).map_err(at_line)?;
+            // What is done stays so below an item that was dropped.
+            fields.parent = Some(item.parent.filter(is_kept).map(|parent| ids[parent].clone()));
             tally.lost(!deps[index].1.is_empty(), "dependencies that name no task", "task");
             if item.is_done() && open[index] {
                 tally.add("the tick of ", "task", " with open parts");
             }
             let done = (item.is_done() && !open[index]).then_some(Done { at: None });
             let title = Title::new(&item.title).map_err(at_line)?;
-            Ok(PlanTask { line: item.line, id: ids[index].clone(), title, fields, done })
+            let waits = (standings[index] == Standing::Waits).then(|| why_waiting(&doc, index));
+            Ok(PlanTask { line: item.line, id: ids[index].clone(), title, fields, done, waits })
         });
         let tasks = tasks.collect::<Result<Vec<_>, PlanError>>()?;
+        let dropped = (0..doc.items.len()).filter(|index| !is_kept(index));
+        let dropped: Vec<TaskId> = dropped.map(|index| ids[index].clone()).collect();
+        dropped.iter().for_each(|_| tally.add("", "task", " marked [-] (dropped)"));
         for group in doc.groups.iter().filter(|_| self.0 == Kind::Branches) {
             tally.lost(group.goal.is_some(), "the goal", "branch section");
             tally.lost(group.base.is_some(), "the base", "branch section");
@@ -70,7 +81,8 @@ impl PlanFormat for Markdown {
         if has_text_around(&doc, text) {
             not_kept.push("the text around the tasks".to_owned());
         }
-        Ok(Plan { tasks, not_kept })
+        let warnings = doc.warnings.iter().map(ToString::to_string).collect();
+        Ok(Plan { tasks, dropped, warnings, not_kept })
     }
 
     fn render(&self, tasks: &[Task]) -> Rendered {
@@ -114,11 +126,21 @@ fn mixed(number: u64) -> u64 {
     number ^ (number >> 31)
 }
 
-/// For each item whether something inside it is not ticked.
-fn with_open_parts(doc: &PlanDoc) -> Vec<bool> {
+/// Why an item waits: its own mark, or that of an item which it is a part of.
+fn why_waiting(doc: &PlanDoc, index: usize) -> String {
+    let above = std::iter::successors(Some(index), |index| doc.items[*index].parent);
+    let marked = above.map(|index| &doc.items[index]).find_map(|item| match item.mark {
+        Mark::Waits(mark) => Some(format!("marked [{mark}] on line {}", item.line)),
+        _ => None,
+    });
+    marked.unwrap_or_default()
+}
+
+/// For each item whether something inside it is open or waits.
+fn with_open_parts(doc: &PlanDoc, standings: &[Standing]) -> Vec<bool> {
     let mut open = vec![false; doc.items.len()];
     for (index, item) in doc.items.iter().enumerate().rev() {
-        let is_open = !item.is_done() || open[index];
+        let is_open = matches!(standings[index], Standing::Open | Standing::Waits) || open[index];
         if let Some(parent) = item.parent.filter(|_| is_open) {
             open[parent] = true;
         }
@@ -139,7 +161,6 @@ fn fields(
     let name = name.unwrap_or_default();
     let mut fields = TaskPatch {
         description: Some(long("description", item.body.as_str())?),
-        parent: Some(item.parent.map(|parent| ids[parent].clone())),
         ..TaskPatch::default()
     };
     if doc.kind == Kind::Branches {

@@ -32,8 +32,9 @@ fn every_key_sets_its_field() {
             ..TaskPatch::default()
         },
         done: None,
+        waits: None,
     };
-    assert_eq!(plan, Plan { tasks: vec![expected], not_kept: vec![] });
+    assert_eq!(plan, Plan { tasks: vec![expected], ..Plan::default() });
 }
 
 #[test]

@@ -97,10 +97,12 @@ impl<T: Table> Change<'_, T> {
                 }
                 Fate::New => {
                     self.finish_imported(*key, line)?;
+                    self.hold_imported(*key, line)?;
                     report.inserted += 1;
                 }
                 Fate::Revived => {
                     self.finish_imported(*key, line)?;
+                    self.hold_imported(*key, line)?;
                     report.inserted += 1;
                     // A part that failed under its old self has failed under the new one.
                     families.insert(*key);
@@ -110,7 +112,8 @@ impl<T: Table> Change<'_, T> {
                     if finished {
                         self.log(*key, LogKind::Done, "imported as done")?;
                     }
-                    if finished || *changed {
+                    let held = self.hold_imported(*key, line)?;
+                    if finished || held || *changed {
                         report.updated += 1;
                         self.log(*key, LogKind::Updated, "by the plan")?;
                     }
@@ -412,6 +415,19 @@ impl<T: Table> Change<'_, T> {
         to.done_at = done.at.or(Some(self.now));
         to.reason = None;
         self.table.set_state(key, task.status, &to, self.now)?;
+        Ok(true)
+    }
+
+    /// Has a task wait that the plan says waits for the user. One that has parts waits by them; one that
+    /// somebody works on, or that has ended, stays as it is. `true` when it began to wait.
+    fn hold_imported(&mut self, key: T::Key, line: &Line<'_, T::Key>) -> Result<bool> {
+        let Some(reason) = &line.plan.waits else { return Ok(false) };
+        let task = self.table.load(key)?;
+        if task.status != Status::Pending || task.standing.children > 0 {
+            return Ok(false);
+        }
+        self.hold(&task.id)?;
+        self.note(&task.id, reason)?;
         Ok(true)
     }
 

@@ -147,6 +147,53 @@ fn a_tick_above_open_parts_is_not_believed() {
 }
 
 #[test]
+fn every_mark_says_the_same_to_an_import_as_to_a_run() {
+    let text = "- [ ] open\n- [~] begun\n- [/] half\n- [x] done\n- [X] Done\n- [-] dropped\n- [!] a\n\
+                - [?] b\n- [>] c\n- [*] d\n- [] e\n";
+    let plan = parsed(Kind::Checklist, text);
+    let standings = doc(Kind::Checklist, text).standings();
+    assert_eq!(plan.tasks.len() + plan.dropped.len(), standings.len());
+    for task in &plan.tasks {
+        let expected = match (task.done.is_some(), task.waits.is_some()) {
+            (true, false) => Standing::Done,
+            (false, true) => Standing::Waits,
+            other => {
+                assert_eq!(other, (false, false));
+                Standing::Open
+            }
+        };
+        assert_eq!(standings[task.line - 1], expected, "{}", task.title);
+    }
+    assert_eq!(plan.dropped, [content_ids(&doc(Kind::Checklist, text))[5].clone()]);
+    assert_eq!(plan.tasks[5].waits.as_deref(), Some("marked [!] on line 7"));
+    assert_eq!(plan.not_kept, ["1 task marked [-] (dropped)"]);
+    assert!(plan.warnings[0].starts_with("line 7: \"a\" is marked [!]"), "{:?}", plan.warnings);
+    assert!(plan.warnings.last().unwrap().starts_with("line 11: "), "{:?}", plan.warnings);
+}
+
+#[test]
+fn marks_of_an_import_hold_for_the_parts_below_them() {
+    let text = "- [-] a\n  - [ ] b\n  - [x] c\n- [!] d\n  - [ ] e\n- [x] f\n  - [-] g\n  - [x] h\n";
+    let plan = parsed(Kind::Checklist, text);
+    let tasks: Vec<(&str, bool, Option<&str>)> = plan
+        .tasks
+        .iter()
+        .map(|task| (task.title.as_str(), task.done.is_some(), task.waits.as_deref()))
+        .collect();
+    let marked = Some("marked [!] on line 4");
+    let expected = [
+        ("c", true, None),
+        ("d", false, marked),
+        ("e", false, marked),
+        ("f", true, None),
+        ("h", true, None),
+    ];
+    assert_eq!(tasks, expected);
+    assert_eq!(plan.tasks[0].fields.parent, Some(None), "its parent is dropped");
+    assert_eq!(plan.dropped.len(), 3);
+}
+
+#[test]
 fn a_page_is_what_a_person_would_write() {
     let mut tasks = [bare("a"), bare("b"), bare("c"), bare("d")];
     tasks[0].category = Some("Parser".into());
