@@ -8,7 +8,9 @@ use ralph_core::branch::{BranchError, check_free};
 use ralph_core::forge::is_protected;
 use ralph_core::ids::RunId;
 use ralph_core::nearest::nearest;
+use ralph_core::plan::markdown::Stray;
 use ralph_core::run::lanes::{Schedule, Section, SectionError, sections};
+use ralph_core::text::printable_line;
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::Scope;
 use ralph_engine::project::Project;
@@ -31,6 +33,8 @@ pub(super) struct Call {
     pub(super) sections: Vec<Section>,
     /// Sections without a task.
     pub(super) empty: Vec<String>,
+    /// Open boxes outside of every section.
+    stray: Vec<Stray>,
     /// The one that is meant, where it is only one.
     pub(super) only: Option<usize>,
     /// How many run side by side; 0 is all.
@@ -99,6 +103,7 @@ impl Call {
             home: home.clone(),
             sections,
             empty,
+            stray: read.doc.stray,
         };
         call.check_names(config)?;
         call.find_bases(config)?;
@@ -195,6 +200,24 @@ impl Call {
         self.begun.borrow()[number].clone()
     }
 
+    /// The open boxes outside of every section that the plan has now, in words; `None` without one, or
+    /// where one branch alone was asked for.
+    pub(super) fn stray_words(&self) -> Option<String> {
+        if self.only.is_some() {
+            return None;
+        }
+        // A plan that cannot be read any more still has what it had.
+        let now = self.plan.read().ok().flatten().map(|read| read.doc.stray);
+        let stray = now.unwrap_or_else(|| self.stray.clone());
+        let (first, file) = (stray.first()?, self.plan.name());
+        let (what, them) = match stray.len() {
+            1 => ("an open box is".to_owned(), "it"),
+            many => (format!("{many} open boxes are"), "them"),
+        };
+        let place = format!("{file}:{}", first.line);
+        Some(format!("{what} in no branch ({place}): move {them} below a `## Branch:` heading"))
+    }
+
     /// Why a branch never began.
     pub(super) fn needs_words(&self, missing: &[usize]) -> String {
         let names: Vec<&str> = missing.iter().map(|at| self.sections[*at].name.as_str()).collect();
@@ -217,11 +240,23 @@ impl Call {
         })
     }
 
-    /// Takes away worktrees of branches that are done, clean, and part of what they began from.
-    pub(super) fn remove_merged(&self, context: &mut Context<'_>) -> Done {
+    /// Warns of what nobody will work on.
+    pub(super) fn warn(&self, context: &mut Context<'_>) {
         for name in &self.empty {
             context.out.warning(format!("the branch {name} has no task in the plan"));
         }
+        for Stray { line, title } in &self.stray {
+            let file = self.plan.name();
+            context.out.warning(format!(
+                "{file}:{line}: \"{}\" is in no branch, so nobody works on it; move it below a \
+                 `## Branch:` heading",
+                printable_line(title)
+            ));
+        }
+    }
+
+    /// Takes away worktrees of branches that are done, clean, and part of what they began from.
+    pub(super) fn remove_merged(&self, context: &mut Context<'_>) -> Done {
         if self.keep != "until-merged" {
             return Ok(());
         }

@@ -146,6 +146,7 @@ pub(super) fn launch(options: &RunOptions, plan: &PlanFile, context: &mut Contex
     let config = context.config()?;
     let mut call = Call::read(options, plan, &home, &config)?;
     tidy(Some(plan), &home, &config)?;
+    call.warn(context);
     call.remove_merged(context)?;
     let interrupts = Interrupts::listen().map_err(CliError::from)?;
     let record = CallRecord::begin(options, plan, &home, &config, context)?;
@@ -161,6 +162,7 @@ pub(super) fn rehearse(options: &RunOptions, plan: &PlanFile, context: &mut Cont
     call::check_home(&home)?;
     let config = context.config()?;
     let call = Call::read(options, plan, &home, &config)?;
+    call.warn(context);
     Ok(context.out.data(call.rehearsed(options, &config))?)
 }
 
@@ -271,7 +273,9 @@ fn displays(call: &Call, context: &mut Context<'_>) -> Result<Vec<Shared>, CliEr
 fn finish(call: &Call, ends: &[End], context: &mut Context<'_>) -> Done {
     let meant = |number: &usize| call.only.is_none_or(|only| only == *number);
     let numbers: Vec<usize> = (0..ends.len()).filter(meant).collect();
-    let code = joint_code(numbers.iter().map(|number| ends[*number].code()));
+    let stray = call.stray_words();
+    let blocked = stray.as_ref().map(|_| Exit::Blocked.code());
+    let code = joint_code(numbers.iter().map(|number| ends[*number].code()).chain(blocked));
     let mut lines = Vec::new();
     for number in &numbers {
         lines.push(lane_line(call, *number, &ends[*number], context)?);
@@ -280,10 +284,15 @@ fn finish(call: &Call, ends: &[End], context: &mut Context<'_>) -> Done {
         context.out.leave_stdout();
     } else {
         let complete = numbers.iter().filter(|number| ends[**number].is_complete()).count();
-        let joint = match (complete == numbers.len(), numbers.len()) {
-            (true, 1) => "The branch is done.".to_owned(),
-            (true, all) => format!("All {all} branches done."),
-            (false, all) => format!("{complete} of {all} branches are done; go on: ralph loop"),
+        let done = match (complete == numbers.len(), numbers.len()) {
+            (true, 1) => "The branch is done".to_owned(),
+            (true, all) => format!("All {all} branches done"),
+            (false, all) => format!("{complete} of {all} branches are done"),
+        };
+        let joint = match stray {
+            Some(stray) => format!("{done}, but {stray}"),
+            None if complete == numbers.len() => format!("{done}."),
+            None => format!("{done}; go on: ralph loop"),
         };
         let text = summary(&lines, &joint, context.out.message_look).join("\n");
         let mut out = io::stderr();

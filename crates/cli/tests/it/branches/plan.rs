@@ -182,3 +182,25 @@ fn many_branches_and_a_person_write_one_plan_and_every_tick_lands() {
     has(&after, "Remark 0.\n");
     has(&after, &format!("Remark {}.\n", written - 1));
 }
+
+#[test]
+fn a_box_outside_of_every_branch_is_named_and_keeps_the_plan_from_being_complete() {
+    let text = format!("{}## Later\n\n- [ ] Paint it\n", branches(&[("one", "")]));
+    let mut env = with_plan(&text);
+    agent(&mut env, LEAVES);
+    let line = text.lines().position(|line| line.contains("Paint it")).unwrap() + 1;
+    let warning = format!("{PLAN}:{line}: \"Paint it\" is in no branch");
+    let dry = build(&env, &["--dry-run"]);
+    assert_eq!(dry.code, 0);
+    has(&dry.stderr, &warning);
+    let printed = said(build(&env, &[]), 7);
+    has(&printed, &warning);
+    has(&printed, &format!("The branch is done, but an open box is in no branch ({PLAN}:{line})"));
+    assert_eq!(ticks(&env), ["Work on one"]);
+    // One branch alone was asked for.
+    has(&said(build(&env, &["--branch", "one"]), 0), "The branch is done.");
+    env.write(PLAN, plan(&env).replace("- [ ] Paint it", "- [-] Paint it"));
+    let printed = said(build(&env, &[]), 0);
+    has_not(&printed, "Paint it");
+    has(&printed, "The branch is done.");
+}

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::doc::{Group, Kind, PlanDoc};
+use super::doc::{Group, Kind, PlanDoc, Standing, Stray, Warning};
 use super::items::{Boxes, bare, list, value_of};
 use super::outline::{LineKind, Outline};
 use crate::plan::PlanError;
@@ -18,6 +18,7 @@ pub(super) fn name(words: &str) -> Option<&str> {
 pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
     let mut doc = PlanDoc::empty(Kind::Branches);
     let mut boxes = Boxes::of(outline);
+    let mut outside = Boxes::of(outline);
     let mut seen: HashMap<&str, usize> = HashMap::new();
     let mut branch = None;
     for (index, line) in outline.lines.iter().enumerate() {
@@ -34,8 +35,11 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
             if *level <= 2 {
                 branch = None;
                 boxes.end_section(*level, index);
-            } else if branch.is_some() {
-                boxes.line(index, branch);
+            }
+            match branch {
+                Some(_) => boxes.line(index, branch),
+                None if found.is_some() => outside.end_section(*level, index),
+                None => outside.line(index, None),
             }
             if let Some(name) = found {
                 check(name, line.number, &mut seen)?;
@@ -45,15 +49,37 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
             }
             continue;
         }
-        if branch.is_some() {
-            boxes.line(index, branch);
+        match branch {
+            Some(_) => boxes.line(index, branch),
+            None => outside.line(index, None),
         }
         if line.under.is_none() && matches!(line.kind, LineKind::Text | LineKind::Bullet { .. }) {
             field(&mut doc, branch, outline.content(line));
         }
     }
     (doc.items, doc.warnings) = boxes.finish();
+    doc.stray = stray(outside);
+    doc.warnings.extend(doc.stray.iter().map(|stray| Warning {
+        line: stray.line,
+        text: format!(
+            "\"{}\" is in no branch, so nobody works on it; move it below a `## Branch:` heading",
+            stray.title
+        ),
+    }));
+    doc.warnings.sort_by_key(|warning| warning.line);
     Ok(doc)
+}
+
+/// The boxes that are neither done nor dropped. What has parts is done with them.
+fn stray(boxes: Boxes<'_, '_>) -> Vec<Stray> {
+    let (items, _) = boxes.finish();
+    let doc = PlanDoc { items, ..PlanDoc::empty(Kind::Branches) };
+    let (standings, parents) = (doc.standings(), doc.parents());
+    let items = doc.items.into_iter().zip(standings).zip(parents);
+    let open = items.filter(|((_, standing), is_parent)| {
+        !is_parent && matches!(standing, Standing::Open | Standing::Waits)
+    });
+    open.map(|((item, _), _)| Stray { line: item.line, title: item.title }).collect()
 }
 
 fn check<'t>(

@@ -68,6 +68,8 @@ pub struct PlanDoc {
     pub groups: Vec<Group>,
     /// What the user should look at, in the order of the text.
     pub warnings: Vec<Warning>,
+    /// Open boxes outside of every branch of a plan of branches: nobody works on them.
+    pub stray: Vec<Stray>,
     /// The sections of a progress file; empty for the other kinds.
     pub(super) progress: Progress,
     /// The line break that the text uses.
@@ -124,6 +126,15 @@ pub enum Standing {
     Dropped,
     /// It waits for the user.
     Waits,
+}
+
+/// An open box that belongs to no branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stray {
+    /// The line, from 1.
+    pub line: usize,
+    /// Its words.
+    pub title: String,
 }
 
 /// A line that is not read as markdown reads it, or whose task waits for the user.
@@ -209,9 +220,9 @@ fn refuse_binary(text: &str) -> Result<(), PlanError> {
 impl PlanDoc {
     /// A plan without anything in it.
     pub(super) fn empty(kind: Kind) -> Self {
-        let (items, groups, warnings) = (Vec::new(), Vec::new(), Vec::new());
+        let (items, groups, warnings, stray) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (progress, newline) = (Progress::default(), "\n");
-        Self { kind, name: None, items, groups, warnings, progress, newline, section: None }
+        Self { kind, name: None, items, groups, warnings, stray, progress, newline, section: None }
     }
 
     /// The plan with the items of one branch alone. Places stay those of the whole text.

@@ -37,7 +37,7 @@ mod tests;
 mod write;
 mod write_tasks;
 
-pub use doc::{Group, Item, Kind, PlanDoc, Standing, Warning, decode, read};
+pub use doc::{Group, Item, Kind, PlanDoc, Standing, Stray, Warning, decode, read};
 pub use edit::{Edit, EditError, apply, inverse};
 pub(super) use format::Markdown;
 pub use format::content_ids;

@@ -262,3 +262,24 @@ fn edits_that_do_not_fit_are_refused() {
     let overlapping = [edit(0..2, ""), edit(1..2, "")];
     assert_eq!(apply("ab", &overlapping), Err(EditError::Overlap { at: 1 }));
 }
+
+#[test]
+fn open_boxes_outside_of_every_branch_are_named_with_their_lines() {
+    let text = "# Plan\n- [ ] before all\n\n## Branch: one\n- [ ] a\n\n### Part\n- [ ] b\n\n## Notes\n- [x] done\n\
+                - [-] dropped\n- [!] asks\n- [ ] whole\n  - [x] part\n  - [ ] other part\n\n### [ ] later\ntext\n\n\
+                ## Branch: two\n- [ ] c\n";
+    let doc = doc(Kind::Branches, text);
+    let titles: Vec<&str> = doc.items.iter().map(|item| item.title.as_str()).collect();
+    assert_eq!(titles, ["a", "b", "c"]);
+    let stray: Vec<(usize, &str)> =
+        doc.stray.iter().map(|stray| (stray.line, stray.title.as_str())).collect();
+    assert_eq!(stray, [(2, "before all"), (13, "asks"), (16, "other part"), (18, "later")]);
+    let warned: Vec<usize> = doc.warnings.iter().map(|warning| warning.line).collect();
+    assert_eq!(warned, [2, 13, 16, 18]);
+    assert!(
+        doc.warnings[0].text.starts_with("\"before all\" is in no branch"),
+        "{:?}",
+        doc.warnings
+    );
+    assert!(doc.only("one").warnings.is_empty(), "each branch has its own");
+}
