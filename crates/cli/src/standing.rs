@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::Timestamp;
 use ralph_core::records::LogKind;
-use ralph_core::run::{RunEvent, StopReason};
+use ralph_core::run::{Cancel, RunEvent, StopReason};
 use ralph_core::task::{Status, StatusFilter, Task};
 use ralph_core::view::forecast::{Forecast, Spent, forecast};
 use ralph_core::view::report::Total;
@@ -303,7 +303,14 @@ fn next(page: &StatusPage, prepared: bool, plan_file: bool) -> Vec<(String, &'st
         step(&format!("ralph answer {} \"…\"", question.id), "an agent asks you");
     }
     let paused = run.is_some_and(|run| run.paused);
+    let cancelled = run.and_then(|run| run.cancel);
     match page.state {
+        State::Running { .. } if cancelled.is_some() => {
+            step("ralph logs -f", "see what it does");
+            if cancelled < Some(Cancel::Now) {
+                step("ralph cancel --after now", "do not wait for the session");
+            }
+        }
         State::Running { .. } if paused => {
             step("ralph resume", "let the run go on");
             step("ralph cancel", "or stop it");

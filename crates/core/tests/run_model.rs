@@ -105,6 +105,8 @@ struct World {
     settled: Vec<(TaskId, Class)>,
     started: Vec<u32>,
     ended: Vec<u32>,
+    /// Tasks that a session was started on.
+    begun: Vec<TaskId>,
 }
 
 impl World {
@@ -127,6 +129,7 @@ impl World {
             settled: vec![],
             started: vec![],
             ended: vec![],
+            begun: vec![],
         };
         let started = Fact::RunStarted {
             policy: Box::new(policy),
@@ -159,6 +162,7 @@ impl World {
     /// Tells the loop something and checks everything that must hold at every moment.
     fn tell(&mut self, input: &Input) -> Result<(), TestCaseError> {
         let was_stopping = self.state.stop.is_some();
+        let cancel = self.state.cancel;
         let was_ended = self.state.ended;
         let step = decide(&self.state, input, self.now);
         prop_assert_eq!(&step, &decide(&self.state, input, self.now), "decide is a function");
@@ -189,6 +193,22 @@ impl World {
                     | Effect::RunSession { .. }
             );
             prop_assert!(!(begins && was_stopping), "{effect:?} after the run was to stop");
+            let last = cancel >= Some(Cancel::AfterSession);
+            prop_assert!(!(begins && last), "{effect:?} after the last session");
+            if let (Some(Cancel::AfterTask), Effect::RunSession { task: Some(task), .. }) =
+                (cancel, &effect)
+            {
+                let before = self.begun.contains(&task.id);
+                prop_assert!(before, "{} was not in hand", task.id);
+            }
+            if let Effect::RunSession { task: Some(task), .. } = &effect {
+                self.begun.push(task.id.clone());
+            }
+            let judged = matches!(effect, Effect::Judge { .. } | Effect::Verify { .. });
+            prop_assert!(
+                !(judged && cancel >= Some(Cancel::Now)),
+                "{effect:?} of a cut-off session"
+            );
             prop_assert!(!was_ended, "{effect:?} after the end");
             match &effect {
                 Effect::Finish { .. } => {
@@ -235,7 +255,7 @@ impl World {
     /// Answers one effect, well or badly.
     fn answer(&mut self, effect: Effect, dice: &mut Dice<'_>) -> Result<(), TestCaseError> {
         if let Effect::Survey { slot }
-        | Effect::Claim { slot }
+        | Effect::Claim { slot, .. }
         | Effect::Peek { slot }
         | Effect::MakeCandidate { slot }
         | Effect::Integrate { slot, .. }
@@ -264,11 +284,14 @@ impl World {
                     ..Survey::default()
                 },
             },
-            Effect::Claim { slot } => {
+            Effect::Claim { slot, only } => {
                 if self.open == 0 || dice.roll(10) == 9 {
                     Input::NothingToClaim { slot }
                 } else {
-                    Input::Claimed { slot, task: Box::new(self.brief(dice)) }
+                    let mut task = self.brief(dice);
+                    // Whoever asks for one task gets that one.
+                    task.id = only.unwrap_or(task.id);
+                    Input::Claimed { slot, task: Box::new(task) }
                 }
             }
             Effect::Peek { slot } => {
@@ -350,7 +373,7 @@ impl World {
                         self.in_session = true;
                         match dice.roll(3) {
                             0 => self.tell(&Input::Control(Control::Skip { task }))?,
-                            1 => self.tell(&Input::Control(Control::Cancel { now: true }))?,
+                            1 => self.tell(&Input::Control(Control::Cancel(Cancel::Kill)))?,
                             _ => {
                                 let agent = self.state.agent_ids[slot as usize].clone();
                                 self.tell(&Input::ClaimLost { agent, task })?;
@@ -497,6 +520,25 @@ impl World {
         }
     }
 
+    /// The user wants it to stop, and perhaps does not wait for it.
+    fn cancel(&mut self, dice: &mut Dice<'_>) -> Result<(), TestCaseError> {
+        const LEVELS: [Cancel; 4] =
+            [Cancel::AfterTask, Cancel::AfterSession, Cancel::Now, Cancel::Kill];
+        let before = self.state.cancel;
+        match dice.roll(6) {
+            level @ 0..4 => {
+                let level = LEVELS[usize::from(level)];
+                self.tell(&Input::Control(Control::Cancel(level)))?;
+                prop_assert!(self.state.cancel >= Some(level).max(before));
+            }
+            _ => {
+                self.tell(&Input::CtrlC)?;
+                prop_assert!(self.state.cancel > before || before == Some(Cancel::Kill));
+            }
+        }
+        Ok(())
+    }
+
     /// Something that nobody waits for.
     fn stray(&mut self, dice: &mut Dice<'_>) -> Result<(), TestCaseError> {
         let slot = SlotId::from(dice.roll(4));
@@ -539,9 +581,9 @@ fn play(
     while !world.state.ended && steps < 3000 {
         steps += 1;
         world.now = world.now.plus_millis(7);
-        if cancel_at == Some(steps) {
-            let now = dice.roll(2) == 1;
-            world.tell(&Input::Control(Control::Cancel { now }))?;
+        let again = world.state.cancel.is_some() && dice.roll(12) == 11;
+        if cancel_at == Some(steps) || again {
+            world.cancel(&mut dice)?;
             continue;
         }
         if !dice.is_over() && dice.roll(9) == 8 {
@@ -595,7 +637,7 @@ proptest! {
             _ => None,
         });
         let complete = outcome.is_some_and(|outcome| outcome.reason.name() == "Complete");
-        if publish && complete && world.state.cancel == Cancel::No {
+        if publish && complete && world.state.cancel.is_none() {
             prop_assert_eq!(world.published, 1);
         }
         prop_assert!(publish || world.published == 0);

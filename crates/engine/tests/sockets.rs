@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ralph_core::run::{Control, Request, Wish};
+use ralph_core::run::{Cancel, Control, Request, Wish};
 use ralph_core::{AgentId, TaskId};
 use ralph_engine::entropy::Ids;
 use ralph_engine::feed::Feed;
@@ -259,7 +259,7 @@ async fn controls_reach_the_loop_and_its_status_comes_back() {
     let mut run = controlled();
     let path = run.socket.path().to_owned();
     for control in
-        [Control::Pause, Control::Cancel { now: true }, Control::Skip { task: task("t-9") }]
+        [Control::Pause, Control::Cancel(Cancel::Now), Control::Skip { task: task("t-9") }]
     {
         let (path, sent) = (path.clone(), control.clone());
         apart(move || client::control(&path, &sent)).await.unwrap();

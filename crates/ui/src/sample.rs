@@ -6,8 +6,8 @@ use ralph_core::ids::{AgentId, AttemptId, QuestionId, RunId};
 use ralph_core::policy::strategy::{ModelState, Strategy, TierNames};
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    Budget, Claims, Class, Control, Fact, GateReport, Notice, Outcome, Picker, Policy, RunEvent,
-    SessionReport, SlotId, StopReason, TaskBrief, Wait,
+    Budget, Cancel, Claims, Class, Control, Fact, GateReport, Notice, Outcome, Picker, Policy,
+    RunEvent, SessionReport, SlotId, StopReason, TaskBrief, Wait,
 };
 use ralph_core::task::{Counts, RetryLimit, Status};
 use ralph_core::time::Timestamp;
@@ -471,8 +471,9 @@ fn crash_and_cancel(tape: &mut Tape) {
 
     tape.begin(0, 6, RESET, title, 3);
     tape.text(0, "The mailer is there already, it only lacks the template.");
-    tape.later(5_000).fact(Fact::ControlReceived { control: Control::Cancel { now: false } });
-    tape.later(2_000).fact(Fact::ControlReceived { control: Control::Cancel { now: true } });
+    tape.later(5_000)
+        .fact(Fact::ControlReceived { control: Control::Cancel(Cancel::AfterSession) });
+    tape.later(2_000).fact(Fact::ControlReceived { control: Control::Cancel(Cancel::Now) });
     tape.end(0, RESET, SessionEnd::of(EndClass::Cancelled, ""), 300);
     tape.changed(0, &["src/mail.rs", "templates/reset.txt"]);
     let detail = "the run was cancelled";

@@ -176,7 +176,14 @@ impl StatusPage {
 
     fn first_lines(&self, look: Look) -> Vec<String> {
         let paused = self.run.as_ref().is_some_and(|run| run.paused);
+        let cancelled = self
+            .run
+            .as_ref()
+            .and_then(|run| run.cancel.map(|cancel| words::cancel(cancel, run.sessions())));
         let (meaning, text) = match self.state {
+            State::Running { pid } if cancelled.is_some() => {
+                (Meaning::Warning, format!("{} (pid {pid})", cancelled.unwrap_or_default()))
+            }
             State::Running { pid } if paused => (Meaning::Warning, format!("paused (pid {pid})")),
             State::Running { pid } => (Meaning::Active, format!("running (pid {pid})")),
             State::Interrupted => match self.outcome() {

@@ -21,7 +21,8 @@ use crate::wire::Context;
 /// gates run on what it left, and they decide. Work is committed when they are green; otherwise the task
 /// comes back with what they found. The run can be stopped at any time and goes on at the next call.
 ///
-/// Ctrl-C lets the session finish, a second one does not.
+/// Ctrl-C: ralph stops after the running session. A second Ctrl-C interrupts the session and saves its
+/// work, a third kills it.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  ralph build\n  ralph build 5 docs/progress.md\n  ralph build 5 --feature login-form\n  ralph build --once --agent claude --model opus\n  ralph build --dry-run\n\nExit codes: ralph help exit-codes"

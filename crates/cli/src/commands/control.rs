@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use ralph_core::TaskId;
-use ralph_core::run::Control;
+use ralph_core::run::{Cancel, Control};
 use ralph_engine::clock;
 use ralph_engine::socket::client::{self, ClientError};
 use ralph_engine::vcs::worktree::Worktrees;
@@ -41,24 +41,54 @@ pub(crate) fn cmd_resume(args: &ResumeArgs, context: &mut Context<'_>) -> Done {
     send(&Control::Resume, "resumed: the run goes on", args.json, context)
 }
 
-/// Stop the running loop, in all its worktrees; it can be taken up again later
+/// Stop the running loop, in all its worktrees; the next run goes on from there
+///
+/// Without options ralph stops after the running sessions, as Ctrl-C does: each session ends by itself,
+/// ralph judges, commits and records its work as usual, and no other session starts. When no session
+/// runs, the loop stops at once.
 #[derive(Debug, Args)]
-#[command(after_help = "Example: ralph cancel --now")]
+#[command(after_help = "\
+Examples:
+  ralph cancel                 # stop after the running sessions
+  ralph cancel --after task    # first finish the tasks in hand, with their retries
+  ralph cancel --after now     # interrupt the sessions and save their work")]
 pub(crate) struct CancelArgs {
-    /// Kill what runs at once, instead of letting it finish
-    #[arg(long)]
+    /// What ralph finishes first
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = After::Session)]
+    after: After,
+    /// The same as --after now
+    #[arg(long, conflicts_with = "after")]
     now: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
+/// What a cancelled run finishes before it stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum After {
+    /// The tasks in hand: ralph retries them until each is done, failed or waits for you
+    Task,
+    /// The running sessions, with their gates and the verifier
+    Session,
+    /// Nothing: ralph interrupts the sessions, kills those that do not end, and saves their work
+    Now,
+}
+
 pub(crate) fn cmd_cancel(args: &CancelArgs, context: &mut Context<'_>) -> Done {
-    let said = match args.now {
-        false => "cancelled: sessions are interrupted and may finish, then the run ends",
-        true => "cancelled: sessions are killed, their work is kept, and the run ends",
+    let after = if args.now { After::Now } else { args.after };
+    let (cancel, said) = match after {
+        After::Task => {
+            (Cancel::AfterTask, "cancelled: ralph finishes the tasks in hand, then the run stops")
+        }
+        After::Session => {
+            (Cancel::AfterSession, "cancelled: the running sessions end first, then the run stops")
+        }
+        After::Now => {
+            (Cancel::Now, "cancelled: ralph interrupts the sessions, saves their work and stops")
+        }
     };
-    send(&Control::Cancel { now: args.now }, said, args.json, context)
+    send(&Control::Cancel(cancel), said, args.json, context)
 }
 
 /// Leave a task to a person; a session that works on it is ended

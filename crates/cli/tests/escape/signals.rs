@@ -48,7 +48,7 @@ fn nothing_is_left(world: &World) {
 }
 
 #[test]
-fn a_boxed_session_hears_the_first_interrupt_and_may_finish() {
+fn a_sandboxed_session_hears_the_second_interrupt_and_may_end_by_itself() {
     if !has_boxes("a boxed session is interrupted") {
         return;
     }
@@ -60,6 +60,11 @@ fn a_boxed_session_hears_the_first_interrupt_and_may_finish() {
          until [ \"$heard\" ]; do sleep 0.05; done\ntouch heard.txt\n",
     );
     let mut run = start(&world);
+    send_signal("INT", run.0.id());
+    wait_until("ralph has taken it in", PATIENCE, || {
+        crate::world::all_said(&world).contains("Stopping after this session.")
+    });
+    assert!(!world.repo("heard.txt").exists(), "the first one is not for the session");
     send_signal("INT", run.0.id());
     wait_until("the session has heard it", PATIENCE, || world.repo("heard.txt").exists());
     let end = run.0.wait().unwrap();

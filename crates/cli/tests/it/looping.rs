@@ -30,6 +30,7 @@ mod shapes;
 mod shown;
 mod signals;
 mod skills;
+mod stopping;
 mod store;
 mod strange;
 mod verifying;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use ralph_core::run::Control;
+use ralph_core::run::{Cancel, Control};
 use ralph_core::{AgentId, TaskId};
 use ralph_engine::entropy::Ids;
 use ralph_engine::feed::Feed;
@@ -231,8 +231,11 @@ fn controls_go_to_the_run_that_the_state_file_names() {
     for (call, control) in [
         (&["pause"][..], Control::Pause),
         (&["resume"], Control::Resume),
-        (&["cancel"], Control::Cancel { now: false }),
-        (&["cancel", "--now"], Control::Cancel { now: true }),
+        (&["cancel"], Control::Cancel(Cancel::AfterSession)),
+        (&["cancel", "--after", "task"], Control::Cancel(Cancel::AfterTask)),
+        (&["cancel", "--after", "session"], Control::Cancel(Cancel::AfterSession)),
+        (&["cancel", "--after", "now"], Control::Cancel(Cancel::Now)),
+        (&["cancel", "--now"], Control::Cancel(Cancel::Now)),
         (&["skip", "t-1"], Control::Skip { task: task.clone() }),
         (&["retry", "t-1"], Control::Retry { task }),
     ] {
@@ -242,7 +245,10 @@ fn controls_go_to_the_run_that_the_state_file_names() {
         assert_eq!(run.controls.try_recv(), Ok(control));
     }
     let json = env.ralph(&["cancel", "--now", "--json"]).success();
-    assert_eq!(json, "{\"control\":{\"do\":\"cancel\",\"now\":true},\"reached\":\"run\"}\n");
+    assert_eq!(
+        json,
+        "{\"control\":{\"do\":\"cancel\",\"now\":true,\"stop\":\"now\"},\"reached\":\"run\"}\n"
+    );
     let said = env.ralph(&["skip", "t-2"]).failure(2);
     assert!(said.contains("did you mean t-1?"), "{said}");
     assert!(env.task(&["plan-status"]).starts_with("1 open"), "the loop changes the task");

@@ -128,6 +128,8 @@ pub enum Effect {
     Claim {
         /// For this slot.
         slot: SlotId,
+        /// No task but this.
+        only: Option<TaskId>,
     },
     /// Take a snapshot of the plan for the agent.
     Peek {

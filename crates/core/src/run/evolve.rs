@@ -2,12 +2,12 @@
 
 use super::SlotId;
 use super::class::{Breaker, Class};
-use super::control::Control;
+use super::control::{Cancel, Control};
 use super::fact::Fact;
 use super::policy::Exhausted;
 use super::report::SessionReport;
 use super::slot::{Phase, Slot};
-use super::state::{Cancel, Resume, RunState};
+use super::state::{Resume, RunState};
 use crate::policy::strategy::{Distress, distress};
 use crate::time::Timestamp;
 
@@ -95,7 +95,7 @@ impl RunState {
         } else {
             self.spare_iterations.push(*iteration);
             let started = self.slots.get(*slot as usize).is_some_and(|slot| slot.started);
-            if started && *class == Class::Cancelled && self.cancel != Cancel::No {
+            if started && *class == Class::Cancelled && self.cancel.is_some() {
                 self.cut_off += 1;
             }
         }
@@ -130,8 +130,11 @@ impl RunState {
         self.last_parked = self.slot(*slot).is_some_and(|slot| slot.parked);
         self.parked_in_a_row = if class.parks() { self.parked_in_a_row + 1 } else { 0 };
         self.last_iteration_at = Some(at);
+        let stays = self.cancel == Some(Cancel::AfterTask);
+        let by_iteration = self.policy.by_iteration();
         if let Some(slot) = self.slots.get_mut(*slot as usize) {
-            *slot = Slot::default();
+            let left = slot.left_in_hand(by_iteration, again || class.is_limit());
+            *slot = Slot { in_hand: left.filter(|_| stays), ..Slot::default() };
         }
     }
 
@@ -139,10 +142,7 @@ impl RunState {
         match control {
             Control::Pause => self.paused = true,
             Control::Resume => self.paused = false,
-            Control::Cancel { now } => {
-                let wanted = if *now { Cancel::Now } else { Cancel::Soft };
-                self.cancel = self.cancel.max(wanted);
-            }
+            Control::Cancel(wanted) => self.cancel = self.cancel.max(Some(*wanted)),
             Control::Skip { task } => {
                 for slot in &mut self.slots {
                     slot.skip |= slot.holds(task);

@@ -6,7 +6,7 @@ use super::class::Class;
 use super::input::Survey;
 use super::outcome::StopReason;
 use super::policy::{Claims, EndsWhen, Exhausted, Picker};
-use super::state::{Cancel, RunState};
+use super::state::RunState;
 use crate::text::with_detail;
 use crate::time::Timestamp;
 
@@ -65,7 +65,7 @@ pub fn first(rules: &[Rule], view: View<'_>) -> Option<StopReason> {
 }
 
 fn cancelled(view: View<'_>) -> Option<StopReason> {
-    (view.state.cancel != Cancel::No).then_some(StopReason::Cancelled)
+    view.state.is_cancelled().then_some(StopReason::Cancelled)
 }
 
 fn no_plan(view: View<'_>) -> Option<StopReason> {

@@ -241,8 +241,10 @@ pub enum Input {
     },
     /// Publishing is over, whatever came of it.
     Published(Publication),
-    /// A person.
+    /// The user, by a command.
     Control(Control),
+    /// The user, by Ctrl-C.
+    CtrlC,
     /// Something that a person should know.
     Notice(Notice),
 }
@@ -271,6 +273,7 @@ impl Input {
             Self::Woken { .. } => "woken",
             Self::Published(_) => "published",
             Self::Control(_) => "control",
+            Self::CtrlC => "ctrl_c",
             Self::Notice(_) => "notice",
         }
     }

@@ -34,7 +34,7 @@ mod verifier;
 
 pub use budget::Allowance;
 pub use class::{Becomes, Breaker, CLASSES, Class, Retry, Row};
-pub use control::Control;
+pub use control::{Cancel, Control};
 pub use decide::{Step, decide};
 pub use effect::{CommitPlan, Effect, Ending, Settlement, SignalNote, Stopping, TaskAction};
 pub use fact::{Fact, LeftTask, RunEvent, Wait};
@@ -48,8 +48,8 @@ pub use report::{
     About, CHANGES, COMMIT_HOOK, FinishedWork, GateReport, PROTECTED, Request, SIGNAL, SameFailure,
     SessionReport, TaskBrief, Unsignaled, WEAKENED, Wish,
 };
-pub use slot::{Circumstances, Difference, Phase, Slot};
-pub use state::{Cancel, Resume, RunState};
+pub use slot::{Circumstances, Difference, InHand, Phase, Slot};
+pub use state::{Resume, RunState};
 pub use verifier::{VERIFIER, Verifier, VerifierModel, VerifierReport};
 
 /// Which of the places where sessions run side by side.

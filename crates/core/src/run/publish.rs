@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fact::Fact;
 use super::outcome::StopReason;
-use super::state::{Cancel, RunState};
+use super::state::RunState;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -112,6 +112,6 @@ impl RunState {
         self.policy.publish.is_some_and(|wanted| wanted.auto_push || wanted.auto_pr)
             && matches!(reason, StopReason::Complete | StopReason::Marker { .. })
             && self.publishing == Publishing::No
-            && self.cancel == Cancel::No
+            && self.cancel.is_none()
     }
 }

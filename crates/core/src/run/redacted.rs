@@ -63,7 +63,8 @@ impl Input {
             | Self::HeadMoved { .. }
             | Self::ClaimLost { .. }
             | Self::Woken { .. }
-            | Self::Control(_) => {}
+            | Self::Control(_)
+            | Self::CtrlC => {}
         }
     }
 }

@@ -45,6 +45,15 @@ pub struct Circumstances {
     pub cancelled: bool,
 }
 
+/// What a slot goes on with while the run stops after the tasks in hand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InHand {
+    /// A task that was returned for retry.
+    Task(TaskId),
+    /// The iteration is tried again, where iterations are judged as a whole.
+    Iteration,
+}
+
 /// How a tree differs from the one that was settled last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
@@ -99,6 +108,10 @@ pub struct Slot {
     pub lost: bool,
     /// A task of the iteration waits for you.
     pub parked: bool,
+    /// The task that the loop claimed was returned for retry.
+    pub returned: bool,
+    /// What it goes on with, where the run is to stop after the tasks in hand.
+    pub in_hand: Option<InHand>,
     /// How things stood when its end was decided: what comes later does not change that.
     pub decided: Option<Circumstances>,
     /// Failures of a port in a row.
@@ -108,6 +121,29 @@ pub struct Slot {
 }
 
 impl Slot {
+    /// Whether a run that stops after its tasks has to wait for this slot.
+    pub fn has_task_in_hand(&self) -> bool {
+        let idle = matches!(self.phase, Phase::Free | Phase::Surveying | Phase::Claiming);
+        !idle || self.in_hand.is_some()
+    }
+
+    /// The only task that it may claim, where it goes on with one.
+    pub(super) fn only_task(&self) -> Option<TaskId> {
+        match &self.in_hand {
+            Some(InHand::Task(task)) => Some(task.clone()),
+            Some(InHand::Iteration) | None => None,
+        }
+    }
+
+    /// What is left to do on the task or iteration that ended so; nothing where the agent picks its tasks.
+    pub(super) fn left_in_hand(&self, by_iteration: bool, again: bool) -> Option<InHand> {
+        match &self.task {
+            _ if by_iteration => again.then_some(InHand::Iteration),
+            Some(task) if self.returned => Some(InHand::Task(task.id.clone())),
+            _ => None,
+        }
+    }
+
     /// Whether a session on this task is under way here.
     pub fn holds(&self, task: &TaskId) -> bool {
         self.phase != Phase::Free && self.task.as_ref().is_some_and(|brief| brief.id == *task)

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::SlotId;
 use super::budget::Allowance;
 use super::class::Class;
+use super::control::Cancel;
 use super::fact::{Fact, LeftTask, RunEvent};
 use super::notice::Notice;
 use super::outcome::{Outcome, Planned, StopReason};
@@ -41,18 +42,6 @@ pub struct Resume {
     /// What else is the same as in that run, in a few words each.
     #[serde(default)]
     pub kept: Vec<String>,
-}
-
-/// How far a cancellation has gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Cancel {
-    /// Nobody asked.
-    #[default]
-    No,
-    /// What runs may finish.
-    Soft,
-    /// What runs is killed.
-    Now,
 }
 
 /// The state of a run.
@@ -137,8 +126,8 @@ pub struct RunState {
     pub told_unpriced: bool,
     /// Nothing new is started.
     pub paused: bool,
-    /// Somebody wants it to end.
-    pub cancel: Cancel,
+    /// The user cancelled it: how soon it stops.
+    pub cancel: Option<Cancel>,
     /// It is going to end.
     pub stop: Option<StopReason>,
     /// How far publishing its branch is.
@@ -191,7 +180,7 @@ impl RunState {
             warned: vec![],
             told_unpriced: false,
             paused: false,
-            cancel: Cancel::No,
+            cancel: None,
             stop: None,
             publishing: Publishing::No,
             ended: false,
@@ -257,8 +246,28 @@ impl RunState {
         slot.decided.unwrap_or(Circumstances {
             skip: slot.skip,
             lost: slot.lost,
-            cancelled: self.cancel == Cancel::Now,
+            cancelled: self.cancel >= Some(Cancel::Now),
         })
+    }
+
+    /// Whether the run is cancelled and has come as far as the user let it.
+    pub fn is_cancelled(&self) -> bool {
+        match self.cancel {
+            None => false,
+            Some(Cancel::AfterTask) => !self.slots.iter().any(Slot::has_task_in_hand),
+            Some(Cancel::AfterSession | Cancel::Now | Cancel::Kill) => true,
+        }
+    }
+
+    /// Whether the slot may begin another session, as far as a cancellation goes.
+    pub fn may_begin(&self, slot: SlotId) -> bool {
+        match self.cancel {
+            None => true,
+            Some(Cancel::AfterTask) => {
+                !self.paused && self.slot(slot).is_some_and(|slot| slot.in_hand.is_some())
+            }
+            Some(Cancel::AfterSession | Cancel::Now | Cancel::Kill) => false,
+        }
     }
 
     /// How the run stands, as an outcome.
@@ -302,6 +311,7 @@ impl RunState {
             Fact::ClaimMissed { slot } => {
                 self.enter(*slot, Phase::Free);
                 if let Some(slot) = self.slots.get_mut(*slot as usize) {
+                    slot.in_hand = None;
                     slot.missed += 1;
                 }
             }
@@ -409,6 +419,8 @@ impl RunState {
             Fact::TaskSettled { slot, task, class, status, reason, .. } => {
                 if let Some(slot) = self.slots.get_mut(*slot as usize) {
                     slot.parked |= *status == Status::Waiting;
+                    slot.returned |= *status == Status::Pending
+                        && slot.task.as_ref().is_some_and(|held| held.id == *task);
                 }
                 if *status == Status::Failed {
                     self.failed_task.get_or_insert_with(|| task.clone());

@@ -8,8 +8,8 @@ use super::words;
 use crate::agent::Usage;
 use crate::ids::{QuestionId, RunId, TaskId};
 use crate::run::{
-    Budget, Class, Control, Fact, LeftTask, Notice, Outcome, Planned, Publication, RunEvent,
-    SlotId, StopReason,
+    Budget, Cancel, Class, Control, Fact, LeftTask, Notice, Outcome, Planned, Publication,
+    RunEvent, SlotId, StopReason,
 };
 use crate::task::{Counts, Status};
 use crate::time::Timestamp;
@@ -139,6 +139,8 @@ pub struct RunView {
     pub last_error: Option<String>,
     /// A person paused it.
     pub paused: bool,
+    /// The user cancelled it: how soon it stops.
+    pub cancel: Option<Cancel>,
     /// It is going to stop.
     pub stopping: Option<StopReason>,
     /// What came of publishing its branch.
@@ -190,6 +192,11 @@ impl RunView {
     pub fn busy(&self) -> impl Iterator<Item = (SlotId, &SlotView)> {
         let numbered = self.slots.iter().enumerate().map(|(index, slot)| (index as SlotId, slot));
         numbered.filter(|(_, slot)| slot.doing != Doing::Idle || slot.waiting.is_some())
+    }
+
+    /// How many sessions are under way, with all that follows each.
+    pub fn sessions(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.iteration > 0).count()
     }
 
     /// Takes in the next line of the journal.
@@ -265,7 +272,8 @@ impl RunView {
             Fact::ControlReceived { control } => match control {
                 Control::Pause => self.paused = true,
                 Control::Resume => self.paused = false,
-                Control::Cancel { .. } | Control::Skip { .. } | Control::Retry { .. } => {}
+                Control::Cancel(level) => self.cancel = self.cancel.max(Some(*level)),
+                Control::Skip { .. } | Control::Retry { .. } => {}
             },
             Fact::StopDecided { reason } => self.stopping = Some(reason.clone()),
             Fact::Published { publication } => {

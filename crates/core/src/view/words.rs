@@ -5,7 +5,7 @@ pub use super::next::next;
 use super::run_view::RunView;
 pub use crate::amounts::count;
 use crate::records::Verdict;
-use crate::run::{About, Class, Control, Notice, Port, TaskBrief, Wait};
+use crate::run::{About, Cancel, Class, Control, Notice, Port, TaskBrief, Wait};
 use crate::task::Status;
 pub use crate::text::with_detail;
 
@@ -159,15 +159,43 @@ pub const fn is_lasting(notice: &Notice) -> bool {
     is_warning(notice) || matches!(notice, Notice::Promise { .. } | Notice::Other { .. })
 }
 
-/// What a person told the loop: a word, and what it means.
+/// How soon a cancelled run stops, with so many sessions under way.
+pub fn cancel(cancel: Cancel, sessions: usize) -> &'static str {
+    match (cancel, sessions) {
+        (Cancel::AfterTask, 0 | 1) => "Stopping after this task",
+        (Cancel::AfterTask, _) => "Stopping after these tasks",
+        (Cancel::AfterSession, 0 | 1) => "Stopping after this session",
+        (Cancel::AfterSession, _) => "Stopping after these sessions",
+        (Cancel::Now | Cancel::Kill, _) => "Stopping now",
+    }
+}
+
+/// What a cancelled run does from now on, and what the next Ctrl-C does, with so many sessions under way.
+pub fn cancelled(cancel: Cancel, sessions: usize) -> String {
+    let several = sessions > 1;
+    let rest = match cancel {
+        Cancel::AfterTask if several => "Press Ctrl-C to stop after these sessions.",
+        Cancel::AfterTask => "Press Ctrl-C to stop after this session.",
+        Cancel::AfterSession if several => "Press Ctrl-C again to kill them.",
+        Cancel::AfterSession => "Press Ctrl-C again to kill it.",
+        Cancel::Now if several => {
+            "ralph interrupts the sessions and saves their work. Press Ctrl-C again to kill them at once."
+        }
+        Cancel::Now => {
+            "ralph interrupts the session and saves its work. Press Ctrl-C again to kill it at once."
+        }
+        Cancel::Kill if several => "ralph kills the sessions and saves their work.",
+        Cancel::Kill => "ralph kills the session and saves its work.",
+    };
+    format!("{}. {rest}", self::cancel(cancel, sessions))
+}
+
+/// What the user told the loop: a word, and what it means.
 pub fn control(control: &Control) -> (&'static str, String) {
     match control {
         Control::Pause => ("paused", "what runs may end, nothing new is started".to_owned()),
         Control::Resume => ("resumed", "the loop goes on".to_owned()),
-        Control::Cancel { now: false } => {
-            ("stopping", "what runs may finish; once more kills it".to_owned())
-        }
-        Control::Cancel { now: true } => ("stopping", "now; the work is saved".to_owned()),
+        Control::Cancel(level) => ("stopping", cancelled(*level, 1)),
         Control::Skip { task } => ("skipped", format!("{task} is left to a person")),
         Control::Retry { task } => ("retry", format!("{task} starts from a clean slate")),
     }

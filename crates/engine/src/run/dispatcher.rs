@@ -27,7 +27,8 @@ use ralph_core::ids::RunId;
 use ralph_core::records::Spent;
 use ralph_core::redact::Secrets;
 use ralph_core::run::{
-    Control, Effect, Fact, Input, Notice, Outcome, RunEvent, RunState, SlotId, TaskBrief, decide,
+    Cancel, Control, Effect, Fact, Input, Notice, Outcome, RunEvent, RunState, SlotId, TaskBrief,
+    decide,
 };
 use ralph_core::task::{Actor, Generation};
 use ralph_core::view::Reporter;
@@ -168,7 +169,7 @@ async fn run_inside(
         let input = tokio::select! {
             Some(input) = arriving.recv() => input,
             Some(control) = wishes.recv() => Input::Control(control),
-            control = signals.next() => Input::Control(control),
+            input = signals.next() => input,
             () = crew.news.notified() => continue,
         };
         crew.take(&input);
@@ -367,7 +368,6 @@ struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
     hangup: tokio::signal::unix::Signal,
-    interrupted: bool,
 }
 
 impl Signals {
@@ -376,20 +376,17 @@ impl Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hangup: signal(SignalKind::hangup())?,
-            interrupted: false,
         })
     }
 
-    /// The first interrupt lets the session finish, anything after it does not.
-    async fn next(&mut self) -> Control {
+    /// Programs send TERM and HUP, often more than once: they mean the same each time, and the session has
+    /// its grace. A user presses Ctrl-C once more to get further.
+    async fn next(&mut self) -> Input {
+        let now = || Input::Control(Control::Cancel(Cancel::Now));
         tokio::select! {
-            _ = self.interrupt.recv() => {
-                let now = self.interrupted;
-                self.interrupted = true;
-                Control::Cancel { now }
-            }
-            _ = self.terminate.recv() => Control::Cancel { now: true },
-            _ = self.hangup.recv() => Control::Cancel { now: true },
+            _ = self.interrupt.recv() => Input::CtrlC,
+            _ = self.terminate.recv() => now(),
+            _ = self.hangup.recv() => now(),
         }
     }
 }

@@ -44,7 +44,9 @@ impl Crew {
     fn begin(self: &Arc<Self>, effect: Effect) -> Option<Work> {
         match effect {
             Effect::Survey { slot } => return work(slot, move |crew| crew.survey(slot)),
-            Effect::Claim { slot } => return work(slot, move |crew| crew.claim(slot)),
+            Effect::Claim { slot, only } => {
+                return work(slot, move |crew| crew.claim(slot, only.as_ref()));
+            }
             Effect::Peek { slot } => return work(slot, move |crew| crew.peek(slot)),
             Effect::RunSession { slot, iteration, task, model, overridden, raised } => {
                 let task = task.map(|task| *task);

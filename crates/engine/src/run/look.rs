@@ -106,22 +106,23 @@ impl Crew {
         Err(Failed::new(Port::Disk, error, false))
     }
 
-    pub(super) fn claim(&self, slot: SlotId) -> Answer {
+    /// Claims the first ready task, or `only` that one.
+    pub(super) fn claim(&self, slot: SlotId, only: Option<&TaskId>) -> Answer {
         if self.setup.plan.is_some() {
             self.looks(slot);
-            let answer = self.claim_in_plan(slot);
+            let answer = self.claim_in_plan(slot, only);
             crash::point("claimed");
             return answer;
         }
         let request = ClaimRequest {
             agent: self.agent_id(slot).clone(),
-            task: None,
+            task: only.cloned(),
             scope: self.setup.scope.clone(),
             lease: self.setup.lease,
         };
         self.looks(slot);
         if self.setup.grounds.is_some() {
-            return self.claim_apart(slot);
+            return self.claim_apart(slot, only);
         }
         loop {
             let attempt = self.new_attempt()?;
@@ -129,7 +130,9 @@ impl Crew {
             let task = match store.claim(&request, now()) {
                 Ok(claimed) => claimed.task,
                 Err(StoreError::Refused(
-                    Refusal::NothingReady { .. } | Refusal::NotClaimable { .. },
+                    Refusal::NothingReady { .. }
+                    | Refusal::NotClaimable { .. }
+                    | Refusal::Unknown { .. },
                 )) => {
                     return Ok(Input::NothingToClaim { slot });
                 }
@@ -145,14 +148,15 @@ impl Crew {
     }
 
     /// Claims the first ready task that is about other files than those that are being worked on.
-    fn claim_apart(&self, slot: SlotId) -> Answer {
+    fn claim_apart(&self, slot: SlotId, only: Option<&TaskId>) -> Answer {
         let mut touching = self.touching.lock().unwrap_or_else(PoisonError::into_inner);
         let ready = {
             let mut store = self.store();
             let peek = store.peek(&self.setup.scope, LOOKED_AT, now())?;
             in_nobodys_way(&touching, slot, store.as_mut(), &peek.claimable)?
         };
-        for (id, touches) in ready {
+        let wanted = |(id, _): &(TaskId, _)| only.is_none_or(|only| only == id);
+        for (id, touches) in ready.into_iter().filter(wanted) {
             let Some(task) = self.claim_task(slot, &id)? else { continue };
             crash::point("claimed");
             if !self.is_too_dear(slot, &task)? {

@@ -136,11 +136,12 @@ impl Crew {
     }
 
     /// Claims the first open task of the file.
-    pub(super) fn claim_in_plan(&self, slot: SlotId) -> Answer {
+    pub(super) fn claim_in_plan(&self, slot: SlotId, only: Option<&TaskId>) -> Answer {
         let look = self.kit(slot).plan.clone();
         let open: Vec<TaskId> =
             look.iter().flat_map(Look::open).map(|(_, task)| task.id.clone()).collect();
-        for id in open {
+        let wanted = |id: &TaskId| only.is_none_or(|only| only == id);
+        for id in open.into_iter().filter(wanted) {
             let Some(task) = self.claim_task(slot, &id)? else { continue };
             if !self.is_too_dear(slot, &task)? {
                 return Ok(Input::Claimed { slot, task: Box::new(task) });

@@ -31,6 +31,7 @@ pub(super) fn of(state: &RunState) -> Value {
         "usage": state.usage,
         "paused": state.paused,
         "stopping": state.stop.is_some(),
+        "cancel": state.cancel,
         "last_error": state.last_error,
         "last_commit": state.last_commit,
         "slots": slots,

@@ -6,15 +6,15 @@ use ralph_core::TaskId;
 use ralph_core::agent::EndClass;
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    COMMIT_HOOK, Class, Fact, GateReport, Landing, Notice, PROTECTED, SessionReport, SlotId,
-    VerifierReport, Wait,
+    COMMIT_HOOK, Class, Control, Fact, GateReport, Landing, Notice, PROTECTED, SessionReport,
+    SlotId, StopReason, VerifierReport, Wait,
 };
 use ralph_core::task::Status;
 use ralph_core::time::Timestamp;
 use ralph_core::view::{Doing, words};
 
 use super::{PlainReporter, Stream, Verbosity, start, summary};
-use crate::line::{Line, field, wrap};
+use crate::line::{Line, field, paragraph, wrap};
 use crate::style::Meaning;
 use crate::units::{brief_duration, duration, money, short_duration};
 
@@ -119,6 +119,7 @@ impl<W: Write> PlainReporter<W> {
             }
             Fact::WaitStarted { slot, wait, until } => self.waits(*slot, wait, *until),
             Fact::WaitEnded { slot } => self.detail(*slot, "goes on"),
+            Fact::ControlReceived { control: Control::Cancel(_) } => self.cancelled(),
             Fact::ControlReceived { control } => {
                 let (name, text) = words::control(control);
                 self.named(name, Meaning::Warning, &text);
@@ -147,8 +148,9 @@ impl<W: Write> PlainReporter<W> {
                 }
             }
             Fact::StopDecided { reason } => {
-                // With nothing under way the summary comes at once.
-                let busy = self.view.slots.iter().any(|slot| slot.iteration > 0);
+                // With nothing under way the summary comes at once; whoever cancelled knows.
+                let known = *reason == StopReason::Cancelled && self.view.cancel.is_some();
+                let busy = self.view.sessions() > 0 && !known;
                 if busy || self.is(Verbosity::Verbose) {
                     self.named("stopping", Meaning::Warning, &reason.sentence());
                 }
@@ -204,6 +206,15 @@ impl<W: Write> PlainReporter<W> {
             let lines = field(name, meaning, text, self.look());
             self.lines(lines);
         }
+    }
+
+    /// How soon the run stops. Whoever pressed a key wants to know, however little is to be shown.
+    fn cancelled(&mut self) {
+        let sessions = self.view.sessions();
+        let Some(cancel) = self.view.cancel.filter(|_| sessions > 0) else { return };
+        let text = words::cancelled(cancel, sessions);
+        let lines = paragraph(2, Some(Meaning::Warning), &text, self.look());
+        self.lines(lines);
     }
 
     /// What only matters when something is strange.

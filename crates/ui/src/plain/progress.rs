@@ -10,6 +10,11 @@ use crate::units::{duration, money};
 /// The line, one cell narrower than the terminal, so that it never wraps.
 pub(super) fn progress(view: &RunView, now: Timestamp, look: Look) -> String {
     let mut parts = Vec::new();
+    // First, because a narrow terminal cuts the end.
+    if let Some(cancel) = view.cancel {
+        parts.push(words::cancel(cancel, view.sessions()).to_owned());
+        parts.extend(doing(view, now));
+    }
     if view.counts.total() > 0 {
         parts.push(format!("{}/{} done", view.counts.done, view.counts.total()));
     }
@@ -21,17 +26,21 @@ pub(super) fn progress(view: &RunView, now: Timestamp, look: Look) -> String {
         let cost = rest.micro_usd.map(|cost| format!("~{}, ", money(cost))).unwrap_or_default();
         parts.push(format!("rest {cost}~{}", duration(rest.duration_ms)));
     }
-    let busy: Vec<&SlotView> = view.busy().map(|(_, slot)| slot).collect();
-    match busy.as_slice() {
-        [] => {}
-        [slot] => parts.push(alone(slot, now)),
-        many => parts.extend(many.iter().map(|slot| beside_others(slot, now))),
-    }
-    if view.stopping.is_some() {
-        parts.push("stopping".to_owned());
+    if view.cancel.is_none() {
+        parts.extend(doing(view, now));
+        parts.extend(view.stopping.is_some().then(|| "stopping".to_owned()));
     }
     let width = look.width.map(|width| width.saturating_sub(1));
     Line::new().flexible(Some(Meaning::Faint), parts.join(" · ")).fit(look, width)
+}
+
+/// What each slot does, and for how long.
+fn doing(view: &RunView, now: Timestamp) -> Vec<String> {
+    let busy: Vec<&SlotView> = view.busy().map(|(_, slot)| slot).collect();
+    match busy.as_slice() {
+        [slot] => vec![alone(slot, now)],
+        many => many.iter().map(|slot| beside_others(slot, now)).collect(),
+    }
 }
 
 /// What a wait or a phase is, and how long it lasts or lasted.

@@ -1,7 +1,7 @@
 //! What a person sees. The gallery is made of snapshots: look at them.
 
 use ralph_core::agent::SessionEnd;
-use ralph_core::run::{Class, Fact, Notice, StopReason, Wait};
+use ralph_core::run::{Cancel, Class, Control, Fact, Notice, StopReason, Wait};
 use ralph_core::task::Status;
 use unicode_width::UnicodeWidthStr;
 
@@ -234,6 +234,42 @@ fn the_last_line_counts_down_a_wait() {
     let line = |width| progress::progress(&view, now, Look { color: false, width: Some(width) });
     assert_eq!(line(80), "0/4 done · 10s · usage limit: 2h 05m 00s left");
     assert_eq!(line(30), "0/4 done · 10s · usage limit…");
+}
+
+#[test]
+fn a_run_that_stops_after_its_session_shows_how_long_the_session_has_run() {
+    let cancel = |level| Fact::ControlReceived { control: Control::Cancel(level) };
+    let mut tape = Tape::new(1, 4);
+    tape.count(|_| {});
+    tape.begin(0, 1, "t-2kq7m3ab", "Title", 1);
+    tape.fact(cancel(Cancel::AfterSession));
+    let text = shown(&tape.told, Options::PLAIN);
+    let sentence = "\n  Stopping after this session. Press Ctrl-C again to kill it.\n";
+    assert!(text.contains(sentence), "{text}");
+    let view = RunView::of(&sample::journal(&tape.told));
+    let now = view.last_at.plus_millis(75_000);
+    let line = |width| progress::progress(&view, now, Look { color: false, width: Some(width) });
+    assert!(
+        line(80)
+            .starts_with("Stopping after this session · t-2kq7m3ab working 1m 15s · 0/4 done · "),
+        "{}",
+        line(80)
+    );
+    assert_eq!(line(57), "Stopping after this session · t-2kq7m3ab working 1m 15s…");
+    // Level by level, and to whoever wants to read little.
+    tape.fact(cancel(Cancel::Now)).fact(cancel(Cancel::AfterTask));
+    let quiet = Options { verbosity: Verbosity::Quiet, ..Options::PLAIN };
+    let text = shown(&tape.told, quiet);
+    assert_eq!(text.matches("  Stopping now. ralph interrupts the session").count(), 2, "{text}");
+    assert!(!text.contains("after this task"), "a lower level takes nothing back: {text}");
+}
+
+#[test]
+fn a_run_that_stops_between_sessions_has_nothing_to_wait_for() {
+    let mut tape = Tape::new(1, 4);
+    tape.fact(Fact::ControlReceived { control: Control::Cancel(Cancel::AfterSession) });
+    let text = shown(&tape.told, Options::PLAIN);
+    assert!(!text.contains("Stopping"), "{text}");
 }
 
 #[test]

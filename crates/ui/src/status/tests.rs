@@ -1,7 +1,7 @@
 //! The page, as people and programs see it.
 
 use ralph_core::ids::QuestionId;
-use ralph_core::run::Fact;
+use ralph_core::run::{Cancel, Control, Fact};
 
 use super::*;
 use crate::sample::{self, Told};
@@ -97,6 +97,17 @@ fn a_loop_that_has_ended_or_was_cut_off() {
     );
     let cut = page(|fact| matches!(fact, Fact::Judged { .. }), State::Interrupted);
     assert!(cut.text(WIDE).starts_with("interrupted: ralph build goes on with it\n"));
+}
+
+#[test]
+fn a_cancelled_loop_says_what_it_stops_after() {
+    let now = Control::Cancel(Cancel::Now);
+    let again = |fact: &Fact| matches!(fact, Fact::ControlReceived { control } if *control == now);
+    let page = page(again, State::Running { pid: 4242 });
+    let text = page.text(WIDE);
+    assert!(text.starts_with("Stopping after this session (pid 4242)\n"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&page.json()).unwrap();
+    assert_eq!(json["run"]["cancel"], "after_session");
 }
 
 #[test]

@@ -23,7 +23,7 @@ use ralph_engine::vcs::worktree::{Prepared, Wanted, Worktrees};
 use super::super::display::Shared;
 use super::super::{Place, RunOptions, assemble, git_failed, lock, run_error};
 use super::call::Call;
-use super::paused::Paused;
+use super::controls::Controls;
 use super::{End, Lane};
 use crate::error::CliError;
 use crate::exit_codes::Exit;
@@ -37,8 +37,8 @@ pub(super) struct Shares {
     pub(super) elapsed: Duration,
     /// Whether the call was told to stop.
     pub(super) interrupts: Interrupts,
-    /// Whether a person paused the lanes that run.
-    pub(super) paused: Paused,
+    /// What the user told the lanes that run.
+    pub(super) controls: Controls,
 }
 
 /// A lane that can begin.
@@ -49,6 +49,7 @@ pub(super) struct Ready {
     published: Published,
     display: Shared,
     interrupts: Interrupts,
+    controls: Controls,
 }
 
 /// Hears what became of the branch of a lane.
@@ -136,8 +137,8 @@ impl Call {
         };
         let place = Place { project, home: self.home.clone(), lane: Some(lane) };
         let (mut setup, mut reporters) = assemble(options, place, lock, context)?;
-        setup.paused = shares.paused.is_set();
-        reporters.insert(0, Box::new(shares.paused.clone()));
+        setup.paused = shares.controls.paused();
+        reporters.insert(0, Box::new(shares.controls.clone()));
         setup.notices.extend(told(branch, &base, &prepared));
         let time = &mut setup.policy.budget.time_ms;
         if *time > 0 {
@@ -156,10 +157,11 @@ impl Call {
             branch: branch.clone(),
         });
         let (display, interrupts) = (shares.display.clone(), shares.interrupts.clone());
+        let controls = shares.controls.clone();
         let published = Published::default();
         let mut reporters = reporters;
         reporters.push(Box::new(published.clone()));
-        Ok(Some(Ready { setup, reporters, set_up, published, display, interrupts }))
+        Ok(Some(Ready { setup, reporters, set_up, published, display, interrupts, controls }))
     }
 
     fn identity_of(&self, context: &Context<'_>) -> ralph_engine::vcs::worktree::Identity {
@@ -184,12 +186,12 @@ fn told(branch: &BranchName, base: &str, prepared: &Prepared) -> Vec<Notice> {
 impl Ready {
     /// Runs the lane to its end.
     pub(super) fn run(self) -> End {
-        let Self { setup, reporters, set_up, display, interrupts, published } = self;
+        let Self { setup, reporters, set_up, display, interrupts, controls, published } = self;
         if let Some(end) = set_up.and_then(|set_up| set_up.run(&display)) {
             return end;
         }
         // From here on the run hears for itself.
-        if interrupts.heard() {
+        if interrupts.heard() || controls.cancelled() {
             return End::Cancelled;
         }
         match run::run(setup, reporters) {

@@ -8,12 +8,12 @@
 //! | `mod` | which lane begins when, and what they come to together |
 //! | `call` | what is checked before anything begins: sections, names, bases |
 //! | `make` | the worktree of a branch, and the run in it |
-//! | `paused` | lanes that begin while the others are paused |
+//! | `controls` | what the user told the lanes, for those that begin later |
 //! | `record` | the record of the call, for the next one |
 
 mod call;
+mod controls;
 mod make;
-mod paused;
 mod record;
 
 use std::io::{self, Write};
@@ -37,7 +37,7 @@ use crate::error::{CliError, Done};
 use crate::exit_codes::Exit;
 use crate::wire::Context;
 use call::Call;
-use paused::Paused;
+use controls::Controls;
 use record::CallRecord;
 
 /// A branch that is worked on beside others.
@@ -180,11 +180,11 @@ fn run_all(
     let purses = Purse::shared(count);
     let displays = displays(call, context)?;
     let began = Stopwatch::start();
-    let paused = Paused::default();
+    let controls = Controls::default();
     let mut ends: Vec<Option<End>> = (0..count).map(|_| None).collect();
     let (tell, told) = mpsc::channel();
     loop {
-        if interrupts.heard() {
+        if interrupts.heard() || controls.cancelled() {
             schedule.stop();
         }
         while let Some(number) = schedule.next_lane() {
@@ -195,7 +195,7 @@ fn run_all(
                     display: displays[number].clone(),
                     elapsed: began.elapsed(),
                     interrupts: interrupts.clone(),
-                    paused: paused.clone(),
+                    controls: controls.clone(),
                 },
                 options,
                 context,
@@ -228,7 +228,8 @@ fn run_all(
         }
         ends[number] = Some(end);
     }
-    let cancelled = interrupts.heard() || ends.iter().flatten().any(End::is_cancelled);
+    let cancelled =
+        interrupts.heard() || controls.cancelled() || ends.iter().flatten().any(End::is_cancelled);
     for (number, missing) in schedule.left_out() {
         ends[number] = Some(match cancelled {
             true => End::Cancelled,

@@ -87,8 +87,38 @@ fn s4_15_cancel_reaches_every_branch_and_those_that_have_not_begun() {
     assert!(lanes.iter().all(|lane| lane["state"] == "interrupted"), "{json}");
 }
 
+/// Presses Ctrl-C for the so many'th time, and waits until two branches have taken it in.
+fn ctrl_c(env: &TestEnv, running: &std::process::Child, times: usize) {
+    send_signal("INT", running.id());
+    let heard = |(_, events): &(String, Vec<Value>)| {
+        events.iter().filter(|event| event["kind"] == "control_received").count() == times
+    };
+    wait_until("both branches have taken it in", PATIENCE, || {
+        journals(env).iter().filter(|journal| heard(journal)).count() == 2
+    });
+}
+
 #[test]
-fn s4_15_the_second_ctrl_c_kills_in_all_branches() {
+fn the_first_ctrl_c_lets_the_sessions_of_all_branches_end_and_begins_no_other_branch() {
+    let mut env = with_plan(&branches(&[("one", ""), ("two", ""), ("three", "")]));
+    agent(&mut env, WAITS);
+    let running = env.start(&["loop", "build", "-j", "2"]);
+    for branch in ["one", "two"] {
+        wait_for(&env, &format!("agent/there.{branch}"));
+    }
+    ctrl_c(&env, &running, 1);
+    touch(&env, "agent/go");
+    let text = said(Ran::end_of(running), 130);
+    has(&text, "Stopping after this session. Press Ctrl-C again to kill it.");
+    assert_eq!([stops(&env, "one"), stops(&env, "two")], [["cancelled"], ["cancelled"]]);
+    has(&text, "  one    Cancelled  1/1 tasks");
+    has(&text, "  three  Cancelled  0/1 tasks");
+    assert!(!worktree(&env, "three").exists());
+    said(env.ralph(&["loop"]), 0);
+}
+
+#[test]
+fn s4_15_the_third_ctrl_c_kills_in_all_branches() {
     let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
     agent(
         &mut env,
@@ -98,7 +128,9 @@ fn s4_15_the_second_ctrl_c_kills_in_all_branches() {
     for branch in ["one", "two"] {
         wait_for(&env, &format!("agent/there.{branch}"));
     }
-    send_signal("INT", running.id());
+    ctrl_c(&env, &running, 1);
+    assert!(!env.note("agent/asked.one").exists(), "the first waits for the sessions");
+    ctrl_c(&env, &running, 2);
     for branch in ["one", "two"] {
         wait_for(&env, &format!("agent/asked.{branch}"));
     }

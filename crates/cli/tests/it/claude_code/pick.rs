@@ -111,6 +111,8 @@ fn a_run_that_is_stopped_by_ctrl_c_is_not_turned_into_a_failure_by_the_hook() {
     let run = start(&env, &["--preset", "pick"]);
     wait_until("the agent works", SOON, || env.repo().join("a.txt").exists());
     send_signal("INT", run.id());
+    wait_for_fact(&env, "control_received");
+    send_signal("INT", run.id());
     said(Ran::end_of(run), 130);
     let task = shown(&env, "a");
     assert_eq!((&task["status"], &task["retry_count"]), (&json!("pending"), &json!(0)), "{task}");

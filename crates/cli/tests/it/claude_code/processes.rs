@@ -57,11 +57,21 @@ fn sigterm_in_a_tool_call_ends_everything_at_once_and_the_next_run_goes_on() {
     is_stopped_and_goes_on(&env, run);
 }
 
+/// Presses Ctrl-C so often, and waits each time until ralph has taken it in.
+fn ctrl_c(env: &ClaudeEnv, run: &Child, times: usize) {
+    for taken in 1..=times {
+        send_signal("INT", run.id());
+        wait_until("ralph takes it in", SOON, || facts(env, "control_received").len() == taken);
+    }
+}
+
 #[test]
-fn one_ctrl_c_asks_the_session_to_end_and_the_next_run_goes_on() {
+fn a_second_ctrl_c_asks_the_session_to_end_and_the_next_run_goes_on() {
     let Some(env) = session([long()]) else { return };
     let run = start(&env, &[]);
     long_process(&env);
+    ctrl_c(&env, &run, 1);
+    assert!(!processes(&env).is_empty(), "the first waits for the session");
     send_signal("INT", run.id());
     is_stopped_and_goes_on(&env, run);
     // The agent was asked: it had the time to say that its tool was interrupted.
@@ -70,7 +80,7 @@ fn one_ctrl_c_asks_the_session_to_end_and_the_next_run_goes_on() {
 }
 
 #[test]
-fn a_second_ctrl_c_does_not_wait_for_an_agent_that_will_not_end() {
+fn a_third_ctrl_c_does_not_wait_for_an_agent_that_will_not_end() {
     let Some(env) = session([long()]) else { return };
     let script = "[ -e ../notes/pid ] || [ \"$1\" = --version ] && exec $CLAUDE \"$@\"
         trap '' INT TERM
@@ -79,8 +89,7 @@ fn a_second_ctrl_c_does_not_wait_for_an_agent_that_will_not_end() {
     wrap_claude(&env, script);
     let run = start(&env, &["--set", "agent.grace=10m"]);
     long_process(&env);
-    send_signal("INT", run.id());
-    wait_for_fact(&env, "control_received");
+    ctrl_c(&env, &run, 2);
     assert!(!processes(&env).is_empty());
     send_signal("INT", run.id());
     is_stopped_and_goes_on(&env, run);

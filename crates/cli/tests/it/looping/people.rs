@@ -1,13 +1,13 @@
-//! People at a running loop: pause, cancel, skip, retry, answers, their own commits.
+//! Users at a running loop: pause, skip, retry, answers, their own commits.
 
 use std::os::unix::fs::PermissionsExt;
 
-use ralph_testkit::{Ran, send_signal};
+use ralph_testkit::Ran;
 
 use super::*;
 
 /// A session that waits for `go`, then does its task.
-fn waits() -> String {
+pub(super) fn waits() -> String {
     session(&[
         gate_step("there", "go"),
         write("{id}.txt", "work\n"),
@@ -16,7 +16,7 @@ fn waits() -> String {
 }
 
 /// A session that has written something and never ends by itself.
-fn stays() -> String {
+pub(super) fn stays() -> String {
     session(&[write("half.txt", "half\n"), gate_step("there", "never"), say("x")])
 }
 
@@ -33,61 +33,6 @@ fn pause_starts_nothing_new_and_resume_goes_on() {
     env.ralph(&["resume"]).success();
     Ran::end_of(running).success();
     assert_eq!(status(&env, "b"), "done");
-}
-
-#[test]
-fn s2_28_cancel_ends_the_run_keeps_the_work_and_it_can_be_taken_up_again() {
-    for now in [&["cancel"][..], &["cancel", "--now"]] {
-        let env = project(&["a"]);
-        let running = start(&env, &[&stays(), &works()], &["5"]);
-        wait_for(&env, "there");
-        env.ralph(now).success();
-        let ran = Ran::end_of(running);
-        assert_eq!(ran.code, 130, "{}", ran.stderr);
-        let task = show(&env, "a");
-        assert_eq!((&task["status"], &task["retry_count"]), (&"pending".into(), &0.into()));
-        assert_eq!(env.git(&["show", "refs/ralph/wip/a/1:half.txt"]), "half\n");
-        assert!(ran.stderr.contains("ralph build"), "it says how to go on: {}", ran.stderr);
-        again(&env, &[]).success();
-        let journal = journal(&env);
-        assert!(!of_kind(&journal, "run_started")[0]["resumed"].is_null());
-        assert_eq!(status(&env, "a"), "done");
-    }
-}
-
-#[test]
-fn s2_5_cancel_while_waiting_for_a_limit_ends_at_once() {
-    let env = project(&["a"]);
-    let running = start(&env, &["{\"do\":\"limit\",\"reset_in\":\"1h\"}"], &[]);
-    wait_for_event(&env, "the wait", |event| event["kind"] == "wait_started");
-    env.ralph(&["cancel"]).success();
-    assert_eq!(Ran::end_of(running).code, 130);
-}
-
-#[test]
-fn the_first_interrupt_lets_the_session_finish_and_the_second_does_not() {
-    let mut env = project(&["a", "b"]);
-    let body = r#"trap 'touch $here/int' INT; touch $here/there
-                  until [ -e $here/int ]; do sleep 0.02; done
-                  if [ $n = 2 ]; then touch $here/again; sleep 300; fi
-                  echo z > z$n; result "<task-done>$RALPH_TASK_ID</task-done>""#;
-    let here = stand_in(&mut env, body);
-    let running = env.start(&["build", "--agent", "claude"]);
-    wait_for(&env, "stand-in/there");
-    send_signal("INT", running.id());
-    let ran = Ran::end_of(running);
-    assert_eq!((ran.code, status(&env, "a")), (130, "done".into()), "{}", ran.stderr);
-    assert_eq!(status(&env, "b"), "pending", "nothing new is started");
-    for name in ["there", "int"] {
-        std::fs::remove_file(here.join(name)).unwrap();
-    }
-    let running = env.start(&["build", "--agent", "claude"]);
-    wait_for(&env, "stand-in/there");
-    send_signal("INT", running.id());
-    wait_for(&env, "stand-in/again");
-    send_signal("INT", running.id());
-    let ran = Ran::end_of(running);
-    assert_eq!((ran.code, status(&env, "b")), (130, "pending".into()), "{}", ran.stderr);
 }
 
 #[test]

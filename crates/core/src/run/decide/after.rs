@@ -5,6 +5,7 @@ use crate::policy::backoff::{transient, usage_probe};
 use crate::policy::strategy::{Choice, ModelFacts, choose};
 use crate::run::SlotId;
 use crate::run::class::Class;
+use crate::run::control::Cancel;
 use crate::run::effect::{Effect, Settlement, TaskAction};
 use crate::run::exit::{self, View};
 use crate::run::fact::{Fact, Wait};
@@ -120,6 +121,10 @@ impl Draft {
         if self.state.stop.is_some() {
             return;
         }
+        if !self.state.may_begin(slot) {
+            self.leave(slot);
+            return;
+        }
         if class.is_limit() {
             self.wait_for_provider(slot, class, self.state.limit_streak, resets_at);
         } else {
@@ -177,9 +182,8 @@ impl Draft {
         let by_peeking =
             self.state.policy.picker == Picker::Agent && !self.state.policy.by_iteration();
         let patient = looking && by_peeking && !for_good;
-        if self.is_ending() && looking {
-            self.free(slot);
-            self.cancelled_by_now();
+        if looking && self.is_ending(slot) {
+            self.leave(slot);
             return;
         }
         if port == Port::Disk {
@@ -242,7 +246,7 @@ impl Draft {
             Phase::Free => self.look(slot),
             Phase::Surveying => self.effect(Effect::Survey { slot }),
             Phase::Claiming => self.effect(match self.state.policy.picker {
-                Picker::Loop => Effect::Claim { slot },
+                Picker::Loop => Effect::Claim { slot, only: current.only_task() },
                 Picker::Agent => Effect::Peek { slot },
             }),
             Phase::Running => self.effect(Effect::RunSession {
@@ -254,6 +258,7 @@ impl Draft {
                 raised: None,
             }),
             Phase::Candidate => self.effect(Effect::MakeCandidate { slot }),
+            Phase::Judging if self.state.cancel >= Some(Cancel::Now) => self.settle(slot),
             Phase::Judging => self.effect(Effect::Judge { slot }),
             Phase::Verifying => self.verify(slot),
             Phase::Queued => {}

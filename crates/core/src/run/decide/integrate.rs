@@ -4,12 +4,12 @@ use super::Draft;
 use super::settle::settlement;
 use crate::run::SlotId;
 use crate::run::class::Class;
+use crate::run::control::Cancel;
 use crate::run::effect::Effect;
 use crate::run::fact::Fact;
 use crate::run::input::Input;
 use crate::run::landing::Landing;
 use crate::run::slot::{Phase, Slot};
-use crate::run::state::Cancel;
 
 impl Draft {
     /// What was judged waits for its turn to land, if it is good and has to; else it is written down.
@@ -70,7 +70,7 @@ impl Draft {
         let again = landing == Landing::Rebased;
         self.fact(Fact::Integrated { slot, onto, tree, landing });
         let wanted = self.slot(slot).is_some_and(Slot::is_wanted);
-        if again && wanted && self.state.cancel != Cancel::Now {
+        if again && wanted && self.state.cancel < Some(Cancel::Now) {
             self.effect(Effect::Judge { slot });
         } else {
             self.settle(slot);

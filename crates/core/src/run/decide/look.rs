@@ -7,6 +7,7 @@ use crate::policy::backoff::transient;
 use crate::policy::strategy::{By, Model};
 use crate::run::SlotId;
 use crate::run::budget::{self, Used};
+use crate::run::control::Cancel;
 use crate::run::effect::Effect;
 use crate::run::exit::{self, View};
 use crate::run::fact::{Fact, Wait};
@@ -14,8 +15,7 @@ use crate::run::input::{Input, Survey};
 use crate::run::notice::Notice;
 use crate::run::policy::Picker;
 use crate::run::report::{About, TaskBrief};
-use crate::run::slot::Phase;
-use crate::run::state::Cancel;
+use crate::run::slot::{Phase, Slot};
 
 impl Draft {
     pub(super) fn begin(&mut self, input: &Input, started: &Fact, notices: &[Notice]) {
@@ -51,6 +51,11 @@ impl Draft {
             self.free(slot);
             return;
         }
+        let stays = survey.claimable > 0 && self.state.may_begin(slot);
+        if self.state.cancel == Some(Cancel::AfterTask) && !stays {
+            self.leave(slot);
+            return;
+        }
         self.marker(survey.marker.as_ref());
         let view = View { state: &self.state, slot, survey: Some(survey), now: self.now };
         if let Some(reason) = exit::first(exit::BEFORE, view) {
@@ -78,7 +83,8 @@ impl Draft {
             Picker::Loop if survey.claimable == 0 => self.free(slot),
             Picker::Loop => {
                 self.fact(Fact::Claiming { slot });
-                self.effect(Effect::Claim { slot });
+                let only = self.slot(slot).and_then(Slot::only_task);
+                self.effect(Effect::Claim { slot, only });
             }
             Picker::Agent if survey.claimable == 0 => {
                 self.free(slot);
@@ -109,10 +115,10 @@ impl Draft {
             self.effect(Effect::Release { slot, task: task.id.clone() });
             return;
         }
-        if self.is_ending() {
+        let other = self.slot(slot).and_then(Slot::only_task).is_some_and(|only| only != task.id);
+        if self.is_ending(slot) || other {
             self.effect(Effect::Release { slot, task: task.id.clone() });
-            self.free(slot);
-            self.cancelled_by_now();
+            self.leave(slot);
             return;
         }
         self.start(slot, Some(task), 0, None);
@@ -129,9 +135,8 @@ impl Draft {
             self.anomaly(input, Some(slot));
             return;
         }
-        if self.is_ending() {
-            self.free(slot);
-            self.cancelled_by_now();
+        if self.is_ending(slot) {
+            self.leave(slot);
             return;
         }
         self.start(slot, None, offered, about);
@@ -191,8 +196,8 @@ impl Draft {
             return;
         }
         self.fact(Fact::ClaimMissed { slot });
-        if self.is_ending() {
-            self.cancelled_by_now();
+        if self.is_ending(slot) {
+            self.end_if_cancelled();
             return;
         }
         // Somebody was faster. Once is bad luck; then others are given time.
@@ -205,14 +210,19 @@ impl Draft {
         }
     }
 
-    /// Nothing new is to be started.
-    pub(super) fn is_ending(&self) -> bool {
-        self.state.stop.is_some() || self.state.cancel != Cancel::No
+    /// The slot is to start nothing.
+    pub(super) fn is_ending(&self, slot: SlotId) -> bool {
+        self.state.stop.is_some() || !self.state.may_begin(slot)
     }
 
-    /// A cancellation that arrived while nothing could be cancelled takes effect.
-    pub(super) fn cancelled_by_now(&mut self) {
-        if self.state.cancel != Cancel::No {
+    /// No session is to start, whatever it is about.
+    pub(super) fn starts_nothing_new(&self) -> bool {
+        self.state.stop.is_some() || self.state.cancel >= Some(Cancel::AfterSession)
+    }
+
+    /// A cancellation takes effect once nothing is under way that the user lets finish.
+    pub(super) fn end_if_cancelled(&mut self) {
+        if self.state.is_cancelled() {
             self.stop(crate::run::StopReason::Cancelled);
         }
     }

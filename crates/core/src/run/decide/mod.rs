@@ -70,6 +70,7 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
         Input::Woken { slot } => draft.woken(input, *slot),
         Input::Published(publication) => draft.published(input, publication),
         Input::Control(control) => draft.control(control),
+        Input::CtrlC => draft.ctrl_c(),
         Input::Notice(notice) => draft.fact(Fact::Noticed { notice: notice.clone() }),
     }
     draft.next_turn();
@@ -114,6 +115,10 @@ impl Draft {
         if self.state.stop.is_some() {
             return;
         }
+        if !self.state.may_begin(slot) {
+            self.leave(slot);
+            return;
+        }
         if self.state.paused {
             self.wait(slot, Wait::Paused, None);
             return;
@@ -138,33 +143,46 @@ impl Draft {
             return;
         }
         self.fact(Fact::StopDecided { reason });
-        // What waits to begin something does not begin it.
         for slot in 0..self.state.slots.len() as SlotId {
-            let Some(current) = self.slot(slot).filter(|slot| slot.wait.is_some()).cloned() else {
-                continue;
-            };
-            match current.phase {
-                Phase::Surveying | Phase::Claiming => {
-                    self.effect(Effect::StopWaiting { slot });
-                    self.free(slot);
-                }
-                Phase::Running => {
-                    self.effect(Effect::StopWaiting { slot });
-                    self.give_slot_up(slot, &current);
-                }
-                Phase::Verifying => {
-                    self.effect(Effect::StopWaiting { slot });
-                    self.fact(Fact::WaitEnded { slot });
-                    self.unverified(slot, Class::Cancelled, "the run ended first".to_owned());
-                }
-                Phase::Free
-                | Phase::Candidate
-                | Phase::Judging
-                | Phase::Queued
-                | Phase::Integrating
-                | Phase::Settling => {}
+            let waiting = self.slot(slot).filter(|slot| slot.wait.is_some()).cloned();
+            if let Some(current) = waiting {
+                self.leave_wait(slot, &current);
             }
         }
+    }
+
+    /// What the slot waits to begin is not begun. `false` where it waits for something else.
+    fn leave_wait(&mut self, slot: SlotId, current: &Slot) -> bool {
+        match current.phase {
+            Phase::Surveying | Phase::Claiming => {
+                self.effect(Effect::StopWaiting { slot });
+                self.free(slot);
+            }
+            Phase::Running => {
+                self.effect(Effect::StopWaiting { slot });
+                self.give_slot_up(slot, current);
+            }
+            Phase::Verifying => {
+                self.effect(Effect::StopWaiting { slot });
+                self.fact(Fact::WaitEnded { slot });
+                self.unverified(slot, Class::Cancelled, "the run ended first".to_owned());
+            }
+            Phase::Free
+            | Phase::Candidate
+            | Phase::Judging
+            | Phase::Queued
+            | Phase::Integrating
+            | Phase::Settling => return false,
+        }
+        true
+    }
+
+    /// The slot begins nothing more in a run that is being cancelled.
+    fn leave(&mut self, slot: SlotId) {
+        if self.slot(slot) != Some(&Slot::default()) {
+            self.free(slot);
+        }
+        self.end_if_cancelled();
     }
 
     /// The slot has nothing under way any more.

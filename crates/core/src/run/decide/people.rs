@@ -2,12 +2,10 @@
 
 use super::Draft;
 use crate::run::SlotId;
-use crate::run::control::Control;
+use crate::run::control::{Cancel, Control};
 use crate::run::effect::{Effect, Stopping};
 use crate::run::fact::{Fact, Wait};
-use crate::run::outcome::StopReason;
-use crate::run::slot::Phase;
-use crate::run::state::Cancel;
+use crate::run::slot::{Phase, Slot};
 
 impl Draft {
     pub(super) fn control(&mut self, control: &Control) {
@@ -18,15 +16,14 @@ impl Draft {
             Control::Pause => {}
             Control::Resume => {
                 for slot in slots {
-                    let paused =
-                        |slot: &crate::run::Slot| matches!(slot.wait, Some((Wait::Paused, _)));
+                    let paused = |slot: &Slot| matches!(slot.wait, Some((Wait::Paused, _)));
                     if self.slot(slot).is_some_and(paused) {
                         self.fact(Fact::WaitEnded { slot });
                         self.look(slot);
                     }
                 }
             }
-            Control::Cancel { .. } => {
+            Control::Cancel(_) => {
                 if self.state.cancel > before {
                     self.stop_publishing();
                     self.cancel_slots();
@@ -49,34 +46,58 @@ impl Draft {
         }
     }
 
+    /// Ctrl-C: each one takes the run a level further.
+    pub(super) fn ctrl_c(&mut self) {
+        self.control(&Control::Cancel(Cancel::pressed(self.state.cancel)));
+    }
+
     fn cancel_slots(&mut self) {
-        let how = match self.state.cancel {
-            Cancel::No => return,
-            Cancel::Soft => Stopping::Interrupt,
-            Cancel::Now => Stopping::Kill,
-        };
+        let Some(cancel) = self.state.cancel else { return };
         for slot in 0..self.state.slots.len() as SlotId {
             let Some(current) = self.slot(slot).cloned() else { continue };
-            match current.phase {
-                Phase::Running | Phase::Verifying => {
-                    self.effect(Effect::StopSession { slot, how });
-                }
-                Phase::Judging if how == Stopping::Kill => {
-                    self.effect(Effect::StopSession { slot, how });
-                }
-                Phase::Queued if how == Stopping::Kill => self.leave_queue(slot),
-                _ => {}
+            if let Some(how) = stopping(cancel, &current) {
+                self.effect(Effect::StopSession { slot, how });
             }
-            if current.wait.is_some() {
-                self.fact(Fact::WaitEnded { slot });
-                self.effect(Effect::StopWaiting { slot });
-                if current.phase != Phase::Free {
-                    self.take_up_again(slot, &current);
-                }
+            if current.phase == Phase::Queued && cancel >= Cancel::Now {
+                self.leave_queue(slot);
+            }
+            // What is tried again later belongs to a task that is still in hand.
+            if current.wait.is_some()
+                && !(cancel == Cancel::AfterTask && current.has_task_in_hand())
+            {
+                self.end_wait(slot, &current);
             }
         }
         if self.state.slots.iter().all(|slot| slot.phase == Phase::Free) {
-            self.stop(StopReason::Cancelled);
+            self.end_if_cancelled();
         }
     }
+
+    /// The slot does not wait any more. Nothing that it would begin is begun, and what it has under way
+    /// goes on at once.
+    fn end_wait(&mut self, slot: SlotId, current: &Slot) {
+        if self.leave_wait(slot, current) {
+            return;
+        }
+        self.fact(Fact::WaitEnded { slot });
+        self.effect(Effect::StopWaiting { slot });
+        if current.phase != Phase::Free {
+            self.take_up_again(slot, current);
+        }
+    }
+}
+
+/// How whatever runs in the slot is ended; `None` where it may go on.
+fn stopping(cancel: Cancel, slot: &Slot) -> Option<Stopping> {
+    let how = match cancel {
+        Cancel::AfterTask => return None,
+        // It is being prepared: that is not a running session yet.
+        Cancel::AfterSession if slot.phase == Phase::Running && !slot.started => {
+            return Some(Stopping::Interrupt);
+        }
+        Cancel::AfterSession => return None,
+        Cancel::Now => Stopping::Interrupt,
+        Cancel::Kill => Stopping::Kill,
+    };
+    matches!(slot.phase, Phase::Running | Phase::Judging | Phase::Verifying).then_some(how)
 }

@@ -5,6 +5,7 @@ use crate::agent::EndClass;
 use crate::ids::{AgentId, TaskId};
 use crate::records::Verdict;
 use crate::run::SlotId;
+use crate::run::control::Cancel;
 use crate::run::effect::{Effect, Stopping};
 use crate::run::fact::Fact;
 use crate::run::input::Input;
@@ -12,7 +13,6 @@ use crate::run::notice::Notice;
 use crate::run::policy::Policy;
 use crate::run::report::{GateReport, SessionReport, TaskBrief, Wish};
 use crate::run::slot::{Difference, Phase, Slot};
-use crate::run::state::Cancel;
 
 impl Draft {
     /// The work is done already: it is judged again where it is, and no session is paid for.
@@ -20,6 +20,12 @@ impl Draft {
         let same = self.slot(slot).is_some_and(|slot| slot.holds(&task.id));
         if self.phase(slot) != Some(Phase::Running) || !same {
             self.anomaly(input, Some(slot));
+            return;
+        }
+        // Nothing runs yet: the next run finds the work, too.
+        if self.starts_nothing_new() {
+            self.effect(Effect::Release { slot, task: task.id.clone() });
+            self.leave(slot);
             return;
         }
         self.fact(Fact::WorkFound { slot, task: task.clone() });
@@ -32,11 +38,17 @@ impl Draft {
             return;
         }
         self.fact(Fact::SessionStarted { slot, log: log.to_owned() });
-        // A cancellation may have come before there was anything to cancel.
-        match self.state.cancel {
-            Cancel::No => {}
-            Cancel::Soft => self.effect(Effect::StopSession { slot, how: Stopping::Interrupt }),
-            Cancel::Now => self.effect(Effect::StopSession { slot, how: Stopping::Kill }),
+        // A cancellation may have come before there was anything to cancel. A verifier belongs to a session
+        // that may still end by itself.
+        let new = self.phase(slot) == Some(Phase::Running);
+        let how = match self.state.cancel {
+            None | Some(Cancel::AfterTask) => None,
+            Some(Cancel::AfterSession) => new.then_some(Stopping::Interrupt),
+            Some(Cancel::Now) => Some(Stopping::Interrupt),
+            Some(Cancel::Kill) => Some(Stopping::Kill),
+        };
+        if let Some(how) = how {
+            self.effect(Effect::StopSession { slot, how });
         }
     }
 
@@ -75,7 +87,7 @@ impl Draft {
             file_count: *file_count,
         });
         let policy = &self.state.policy;
-        let judge = self.state.cancel != Cancel::Now
+        let judge = self.state.cancel < Some(Cancel::Now)
             && self
                 .slot(slot)
                 .is_some_and(|slot| !slot.lost && !slot.skip && slot.wants_judging(policy));

@@ -1,6 +1,7 @@
 //! The loop by tables: a world that always answers, and what the loop makes of what it is told.
 
 mod budgets;
+mod cancelling;
 mod ends;
 mod iterations;
 mod landing;
@@ -274,8 +275,13 @@ impl World {
                     ..Survey::default()
                 },
             },
-            Effect::Claim { slot } => {
-                let number = self.ready().expect("the survey said that a task is ready");
+            Effect::Claim { slot, only } => {
+                let wanted = |only: TaskId| only.as_str()[2..].parse().unwrap();
+                let number = only.map(wanted).or_else(|| self.ready());
+                let number = number.expect("the survey said that a task is ready");
+                if self.tasks[number].0 != Status::Pending {
+                    return Some(Input::NothingToClaim { slot });
+                }
                 self.tasks[number].0 = Status::InProgress;
                 Input::Claimed { slot, task: Box::new(self.brief(number)) }
             }

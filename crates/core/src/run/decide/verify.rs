@@ -4,12 +4,12 @@ use super::Draft;
 use crate::run::SlotId;
 use crate::run::budget;
 use crate::run::class::Class;
+use crate::run::control::Cancel;
 use crate::run::effect::Effect;
 use crate::run::exit::View;
 use crate::run::fact::Fact;
 use crate::run::input::Input;
 use crate::run::slot::{Phase, Slot};
-use crate::run::state::Cancel;
 use crate::run::verifier::VerifierReport;
 
 impl Draft {
@@ -35,7 +35,7 @@ impl Draft {
             self.settle(slot);
             return;
         }
-        if self.state.cancel != Cancel::No {
+        if self.state.cancel >= Some(Cancel::Now) {
             self.unverified(slot, Class::Cancelled, "the run was cancelled".to_owned());
             return;
         }
@@ -78,7 +78,7 @@ impl Draft {
         match report.obstacle() {
             _ if !current.is_wanted() => self.settle(slot),
             None => self.conclude(slot),
-            Some(class) if class.is_limit() && !self.is_ending() => {
+            Some(class) if class.is_limit() && !self.starts_nothing_new() => {
                 self.wait_for_provider(slot, class, streak, report.end.resets_at);
             }
             Some(class) => {

@@ -1,7 +1,7 @@
 //! Budgets per run, task and day: when they hold a task or stop the run, and what is said before.
 
 use super::*;
-use crate::run::{Allowance, Control, Notice, StopReason};
+use crate::run::{Allowance, Cancel, Control, Notice, StopReason};
 
 /// The session costs so many cents.
 fn costs(play: Play, cents: u64) -> Play {
@@ -146,7 +146,7 @@ fn a_cancelled_attempt_comes_back_whatever_it_cost() {
     while !world.pending.is_empty() {
         let effect = world.pending.remove(0);
         if matches!(effect, Effect::RunSession { .. }) {
-            world.tell(&Input::Control(Control::Cancel { now: true }));
+            world.tell(&Input::Control(Control::Cancel(Cancel::Kill)));
         }
         if let Some(input) = world.answer(effect, &mut plays) {
             world.tell(&input);

@@ -1,7 +1,7 @@
 //! What the end of an attempt means: the table of classes, row by row, through the whole loop.
 
 use super::*;
-use crate::run::{Breaker, CLASSES, Control, Notice, Unit};
+use crate::run::{Breaker, CLASSES, Cancel, Control, Notice, Unit};
 
 const DONE: &str = "<task-done>{id}</task-done>";
 
@@ -310,7 +310,7 @@ fn a_lost_claim_writes_nothing_and_a_cancelled_session_counts_nothing() {
         let input = cancelled.answer(effect, &mut [].iter()).unwrap();
         cancelled.tell(&input);
     }
-    cancelled.tell(&Input::Control(Control::Cancel { now: true }));
+    cancelled.tell(&Input::Control(Control::Cancel(Cancel::Kill)));
     let plays = [ends(EndClass::Cancelled)];
     let mut plays = plays.iter();
     while !cancelled.pending.is_empty() {

@@ -156,7 +156,7 @@ fn cancelled_work_does_not_land() {
     }
     let queued = world.state.slots.iter().filter(|slot| slot.phase == Phase::Queued).count();
     assert_eq!(queued, 1, "one waits for the other");
-    world.tell(&Input::Control(crate::run::Control::Cancel { now: true }));
+    world.tell(&Input::Control(crate::run::Control::Cancel(crate::run::Cancel::Now)));
     world.pending.push(held.unwrap());
     world.finish();
     assert_eq!(world.ended_as(), "Cancelled");

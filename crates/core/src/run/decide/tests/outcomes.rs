@@ -1,7 +1,7 @@
 //! How runs end: S1's outcomes, the order of the checks, the limit.
 
 use super::*;
-use crate::run::{Control, Port, StopReason, Wait};
+use crate::run::{Cancel, Control, Port, StopReason, Wait};
 
 #[test]
 fn s1_1_each_outcome_has_its_name_and_its_code() {
@@ -132,7 +132,7 @@ fn s1_13_terminal_checks_in_order() {
     // A cancellation is asked before everything.
     let mut cancelled = World::new(dag(), 0);
     cancelled.begin();
-    cancelled.tell(&Input::Control(Control::Cancel { now: false }));
+    cancelled.tell(&Input::Control(Control::Cancel(Cancel::AfterSession)));
     let survey = cancelled.pending.remove(0);
     let input = cancelled.answer(survey, &mut [].iter()).unwrap();
     cancelled.tell(&input);

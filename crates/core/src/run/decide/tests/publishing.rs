@@ -93,9 +93,9 @@ fn a_failure_to_publish_leaves_a_complete_run_complete() {
 
 #[test]
 fn a_cancellation_stops_publishing_and_the_run_is_still_complete() {
-    for now in [false, true] {
+    for level in [Cancel::AfterSession, Cancel::Now, Cancel::Kill] {
         let mut world = until_published(publishing(false, true), &[done()]);
-        world.tell(&Input::Control(Control::Cancel { now }));
+        world.tell(&Input::Control(Control::Cancel(level)));
         assert_eq!(world.pending, [Effect::StopPublishing]);
         let interrupted = Publication { end: PublishEnd::Interrupted, ..failed() };
         world.tell(&Input::Published(interrupted));
@@ -104,7 +104,7 @@ fn a_cancellation_stops_publishing_and_the_run_is_still_complete() {
     // One that came before is a wish to end, and nothing is begun.
     let mut world = until_published(publishing(false, true), &[done()]);
     world.state.publishing = crate::run::Publishing::No;
-    world.state.cancel = Cancel::Soft;
+    world.state.cancel = Some(Cancel::AfterSession);
     let notice = Input::Notice(crate::run::Notice::Ungated);
     let step = decide(&world.state, &notice, world.now);
     assert!(matches!(step.effects[..], [Effect::Finish { .. }]), "{:?}", step.effects);
@@ -116,8 +116,8 @@ fn pushes_between_iterations_end_with_what_is_killed() {
     let mut world = World::new(publishing(true, false), 1);
     world.begin();
     world.pending.clear();
-    world.tell(&Input::Control(Control::Cancel { now: false }));
+    world.tell(&Input::Control(Control::Cancel(Cancel::AfterSession)));
     assert_eq!(world.pending, []);
-    world.tell(&Input::Control(Control::Cancel { now: true }));
+    world.tell(&Input::Control(Control::Cancel(Cancel::Now)));
     assert_eq!(world.pending, [Effect::StopPublishing]);
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::policy::strategy::Model;
-use crate::run::{Control, Verifier, VerifierModel, Wait};
+use crate::run::{Cancel, Control, Verifier, VerifierModel, Wait};
 
 pub(super) const PASS: (EndClass, &str) = (EndClass::Completed, "All there.\n<verify-pass/>");
 pub(super) const FAIL: (EndClass, &str) =
@@ -176,9 +176,9 @@ fn until_verifying() -> World {
 
 #[test]
 fn whoever_cancels_leaves_the_task_as_it_was() {
-    for now in [false, true] {
+    for level in [Cancel::Now, Cancel::Kill] {
         let mut world = until_verifying();
-        world.tell(&Input::Control(Control::Cancel { now }));
+        world.tell(&Input::Control(Control::Cancel(level)));
         assert!(world.pending.iter().any(|effect| matches!(effect, Effect::StopSession { .. })));
         world.pending.retain(|effect| !matches!(effect, Effect::StopSession { .. }));
         world.verifier = vec![(EndClass::Cancelled, "")];
@@ -189,9 +189,10 @@ fn whoever_cancels_leaves_the_task_as_it_was() {
 }
 
 #[test]
-fn a_verdict_that_comes_after_a_first_cancel_counts() {
+fn the_verifier_of_the_last_session_decides() {
     let mut world = until_verifying();
-    world.tell(&Input::Control(Control::Cancel { now: false }));
+    world.tell(&Input::CtrlC);
+    assert!(!world.pending.iter().any(|effect| matches!(effect, Effect::StopSession { .. })));
     world.verifier = vec![PASS];
     world.finish();
     assert_eq!((world.statuses(), world.ended_as()), (vec!["done"], "Cancelled"));
@@ -219,7 +220,7 @@ fn a_task_that_is_skipped_or_lost_waits_for_no_verdict() {
     lost.tell(&Input::ClaimLost { agent, task: id });
     assert!(lost.pending.iter().any(|effect| matches!(effect, Effect::Settle { .. })));
     let mut cancelled = limited();
-    cancelled.tell(&Input::Control(Control::Cancel { now: false }));
+    cancelled.tell(&Input::Control(Control::Cancel(Cancel::AfterSession)));
     cancelled.finish();
     assert_eq!((cancelled.statuses(), cancelled.ended_as()), (vec!["pending"], "Cancelled"));
 }

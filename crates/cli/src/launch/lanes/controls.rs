@@ -1,0 +1,50 @@
+//! What the user told the lanes that run: a lane that begins while they are paused is paused too, and none
+//! begins once one of them was cancelled.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ralph_core::Timestamp;
+use ralph_core::agent::AgentEvent;
+use ralph_core::run::{Control, Fact, RunEvent, SlotId};
+use ralph_core::view::Reporter;
+
+/// Hears from every lane what the user told it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Controls(Arc<Heard>);
+
+#[derive(Debug, Default)]
+struct Heard {
+    paused: AtomicBool,
+    cancelled: AtomicBool,
+}
+
+impl Controls {
+    /// Whether the last word was to pause.
+    pub(super) fn paused(&self) -> bool {
+        self.0.paused.load(Ordering::Acquire)
+    }
+
+    /// Whether the call is cancelled, however soon its lanes stop.
+    pub(super) fn cancelled(&self) -> bool {
+        self.0.cancelled.load(Ordering::Acquire)
+    }
+}
+
+impl Reporter for Controls {
+    fn event(&mut self, event: &RunEvent) {
+        let Fact::ControlReceived { control } = &event.fact else { return };
+        match control {
+            Control::Pause => self.0.paused.store(true, Ordering::Release),
+            Control::Resume => self.0.paused.store(false, Ordering::Release),
+            Control::Cancel(_) => self.0.cancelled.store(true, Ordering::Release),
+            Control::Skip { .. } | Control::Retry { .. } => {}
+        }
+    }
+
+    fn agent(&mut self, _slot: SlotId, _event: &AgentEvent) {}
+
+    fn tick(&mut self, _now: Timestamp) {}
+
+    fn finish(&mut self) {}
+}
