@@ -107,7 +107,12 @@ pub const ROWS: &[Row] = &[
     },
     Row { name: "agent-killed", fault: "kill -9 of the agent", run: kills::of_agents },
     Row { name: "int", fault: "INT", run: |setting| signals::stopped_by(setting, &["INT"]) },
-    Row { name: "int-twice", fault: "INT twice", run: |s| signals::stopped_by(s, &["INT", "INT"]) },
+    Row { name: "int-twice", fault: "INT twice", run: |s| signals::stopped_by(s, &["INT"; 2]) },
+    Row {
+        name: "int-thrice",
+        fault: "INT three times",
+        run: |s| signals::stopped_by(s, &["INT"; 3]),
+    },
     Row { name: "term", fault: "TERM", run: |setting| signals::stopped_by(setting, &["TERM"]) },
     Row { name: "hup", fault: "HUP", run: |setting| signals::stopped_by(setting, &["HUP"]) },
     Row {

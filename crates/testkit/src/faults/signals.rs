@@ -1,4 +1,4 @@
-//! Asked to stop at random moments: by the terminal, by the system, by an impatient person.
+//! Asked to stop at random moments: by the terminal, by the system, by an impatient user.
 
 use std::os::unix::process::ExitStatusExt;
 use std::sync::Mutex;
@@ -17,6 +17,8 @@ pub(super) const CANCELLED: i32 = 130;
 const GRACE: Duration = Duration::from_secs(6);
 /// A second, and one more for a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(2);
+/// Between two signals, so that they are not taken for one.
+const APART: std::ops::Range<u64> = 20..60;
 
 fn number(signal: &str) -> i32 {
     match signal {
@@ -26,11 +28,20 @@ fn number(signal: &str) -> i32 {
     }
 }
 
-/// Stops runs with `signals`, one after the other, and lets them go on. The first interrupt lets the
-/// session finish, the second does not.
+/// How long a run may take to stop after the last of the signals. The first INT waits for the session, which
+/// lasts no longer than all of them; TERM, HUP and a second INT begin the ladder, a third INT ends it.
+fn patience(signals: &[&str], whole: Duration) -> Duration {
+    match signals {
+        ["INT"] => whole + GRACE,
+        ["INT", "INT", "INT", ..] => AT_ONCE,
+        _ => GRACE,
+    }
+}
+
+/// Stops runs with `signals`, one after the other, and lets them go on.
 pub(super) fn stopped_by(setting: &Setting, signals: &[&str]) -> Tally {
     let whole = Mutex::new(undisturbed(setting));
-    let within = if signals.len() > 1 { AT_ONCE } else { GRACE };
+    let within = patience(signals, *whole.lock().unwrap());
     let cancelled = AtomicUsize::new(0);
     let mut tally = campaign(setting.times.of(5, 50), |count, tally| {
         let mut random = setting.random(2, count);
@@ -46,7 +57,7 @@ pub(super) fn stopped_by(setting: &Setting, signals: &[&str]) -> Tally {
                     sent = true;
                 }
                 since = Some(Stopwatch::start());
-                std::thread::sleep(Duration::from_millis(random.u64(0..20)));
+                std::thread::sleep(Duration::from_millis(random.u64(APART)));
             }
         });
         let took = since.map(|clock| clock.elapsed()).unwrap_or_default();

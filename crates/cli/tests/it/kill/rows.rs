@@ -21,7 +21,7 @@ fn an_agent_killed_at_random_moments_is_tried_again() {
 
 #[test]
 fn a_run_that_is_told_to_stop_gives_back_its_claims_and_goes_on_later() {
-    for row in ["term", "hup", "int", "int-twice"] {
+    for row in ["term", "hup", "int", "int-twice", "int-thrice"] {
         hold(row, &setting());
     }
 }
