@@ -65,6 +65,25 @@ pub(super) struct LoopArgs {
     pub(super) session: SessionArgs,
 }
 
+impl LoopArgs {
+    /// A flag that was given and that only building knows, for commands that do not always build.
+    pub(super) fn first_of_building(&self, lanes: &LaneArgs) -> Option<&'static str> {
+        [
+            ("--branch", lanes.branch.is_some()),
+            ("--jobs", lanes.jobs.jobs.is_some()),
+            ("--sequential", lanes.jobs.sequential),
+            ("--dry-run", self.dry_run),
+            ("--preset", self.preset.is_some()),
+            ("--verify", self.verify),
+            ("--no-verify", self.no_verify),
+            ("--learn", self.learn),
+            ("--no-learn", self.no_learn),
+        ]
+        .into_iter()
+        .find_map(|(flag, given)| given.then_some(flag))
+    }
+}
+
 /// How long a loop may go on.
 #[derive(Debug, Args, Default)]
 pub(super) struct LimitArgs {
@@ -94,9 +113,19 @@ pub(super) struct LimitArgs {
     strict_exit: bool,
 }
 
-/// What every session takes.
+/// What several sessions take.
 #[derive(Debug, Args)]
 pub(super) struct SessionArgs {
+    #[command(flatten)]
+    pub(super) each: OneSessionArgs,
+    /// Stop once so many dollars were spent
+    #[arg(long, value_name = "USD")]
+    pub(super) budget: Option<f64>,
+}
+
+/// What every session takes.
+#[derive(Debug, Clone, Args)]
+pub(super) struct OneSessionArgs {
     /// The agent
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
@@ -106,9 +135,6 @@ pub(super) struct SessionArgs {
     /// How long a session may take, such as 45m
     #[arg(long, value_name = "TIME")]
     timeout: Option<String>,
-    /// Stop once so many dollars were spent
-    #[arg(long, value_name = "USD")]
-    budget: Option<f64>,
     /// The tools that the agent may use, with commas or spaces between them
     #[arg(long, value_name = "TOOLS")]
     allow: Option<String>,
@@ -131,6 +157,14 @@ impl SessionArgs {
     }
 
     fn lay(&self, flags: &mut Flags) -> Result<(), CliError> {
+        self.each.lay(flags);
+        flags.given("--budget", key::BUDGET_USD, self.budget.map(budget).transpose()?);
+        Ok(())
+    }
+}
+
+impl OneSessionArgs {
+    fn lay(&self, flags: &mut Flags) {
         if let Some(agent) = &self.agent {
             flags.set("--agent", key::AGENT_NAME, agent);
             // It says who works. Another one may have been chosen to verify.
@@ -142,12 +176,10 @@ impl SessionArgs {
             flags.set("--model", key::MODELS_STRATEGY, "fixed");
         }
         flags.given("--timeout", key::AGENT_TIMEOUT, self.timeout.as_ref());
-        flags.given("--budget", key::BUDGET_USD, self.budget.map(budget).transpose()?);
         flags.given("--allow", key::AGENT_ALLOWED_TOOLS, self.allow.as_deref().map(tools));
         flags.given("--sandbox", key::SANDBOX_LEVEL, self.sandbox.as_ref());
         flags.given("--no-sandbox", key::SANDBOX_LEVEL, self.no_sandbox.then_some("none"));
         flags.given("--ui", key::UI_MODE, self.ui.map(Shown::name));
-        Ok(())
     }
 }
 
@@ -186,7 +218,7 @@ pub(super) fn of_limits(
     }
     let mut flags = Flags::default();
     session.lay(&mut flags)?;
-    match (&limits.model_strategy, &session.model) {
+    match (&limits.model_strategy, &session.each.model) {
         (Some(strategy), Some(model)) if strategy != "fixed" => {
             return Err(CliError::usage(format!(
                 "--model {model} and --model-strategy {strategy} contradict each other"

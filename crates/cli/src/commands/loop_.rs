@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use super::build::go;
 use super::flags::{LaneArgs, LoopArgs};
 use super::plan;
-use crate::error::Done;
+use crate::error::{CliError, Done};
 use crate::launch::{self, RunOptions};
 use crate::wire::Context;
 
@@ -45,7 +45,15 @@ pub(crate) fn cmd_loop(args: &LoopCommandArgs, context: &mut Context<'_>) -> Don
         None => interrupted(context)?,
     };
     match mode {
-        LoopMode::Plan => plan::of_branches(args.max, &args.options, context),
+        LoopMode::Plan => {
+            if let Some(flag) = args.options.first_of_building(&args.lanes) {
+                return Err(CliError::usage(format!(
+                    "{flag} is for building branches, and this would write the plan"
+                ))
+                .hint("build the plan that is there: ralph loop build"));
+            }
+            plan::of_branches(args.max, &args.options, context)
+        }
         LoopMode::Build => {
             let branch = args.lanes.branch.clone();
             let options = RunOptions { branches: true, branch, ..RunOptions::default() };
@@ -55,6 +63,6 @@ pub(crate) fn cmd_loop(args: &LoopCommandArgs, context: &mut Context<'_>) -> Don
 }
 
 /// What was interrupted in this worktree; building when nothing was.
-fn interrupted(context: &Context<'_>) -> Result<LoopMode, crate::error::CliError> {
+fn interrupted(context: &Context<'_>) -> Result<LoopMode, CliError> {
     Ok(if launch::was_planning(context)? { LoopMode::Plan } else { LoopMode::Build })
 }

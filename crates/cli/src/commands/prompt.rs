@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::build::refuse_inside_a_session;
-use super::flags::{LimitArgs, SessionArgs, of_limits};
+use super::flags::{LimitArgs, OneSessionArgs, SessionArgs, of_limits};
 use crate::config::key;
 use crate::error::Done;
 use crate::launch::{self, Mode, RunOptions};
@@ -24,7 +24,7 @@ pub(crate) struct PromptArgs {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
-    session: SessionArgs,
+    session: OneSessionArgs,
 }
 
 pub(crate) fn cmd_prompt(args: &PromptArgs, context: &mut Context<'_>) -> Done {
@@ -32,6 +32,8 @@ pub(crate) fn cmd_prompt(args: &PromptArgs, context: &mut Context<'_>) -> Done {
     let file = file.strip_prefix(".").map(PathBuf::from).unwrap_or(file);
     refuse_inside_a_session(context)?;
     let none = LimitArgs::default();
-    context.lay(of_limits(None, &none, &args.session, key::PROMPTS_BUILD, &context.folder())?);
+    // A budget is looked at between sessions, and this is one.
+    let session = SessionArgs { each: args.session.clone(), budget: None };
+    context.lay(of_limits(None, &none, &session, key::PROMPTS_BUILD, &context.folder())?);
     launch::launch(&RunOptions { mode: Mode::Prompt(file), ..RunOptions::default() }, context)
 }
