@@ -18,7 +18,11 @@ fn same_as_page(page: &str, text: &str) {
 }
 
 /// The words of every command, from the help texts themselves.
-fn commands(env: &ralph_testkit::TestEnv, words: &[String], found: &mut Vec<Vec<String>>) {
+pub(crate) fn commands(
+    env: &ralph_testkit::TestEnv,
+    words: &[String],
+    found: &mut Vec<Vec<String>>,
+) {
     let mut call = vec!["help"];
     call.extend(words.iter().map(String::as_str));
     let help = env.ralph(&call).success();

@@ -1,11 +1,8 @@
 //! `docs/regressions.md`: every row names tests, and every test named there exists.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
-fn crates() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
-}
+use crate::named_tests::{crates, exists, sources};
 
 fn page() -> String {
     std::fs::read_to_string(crates().join("../docs/regressions.md")).unwrap()
@@ -32,53 +29,9 @@ fn rows(page: &str) -> Vec<Row> {
         .collect()
 }
 
-/// Every file with Rust code below a folder, with its text.
-fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
-    let mut found = Vec::new();
-    let mut open = vec![folder.to_owned()];
-    while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let text = std::fs::read_to_string(&path).unwrap();
-                found.push((path, text));
-            }
-        }
-    }
-    found
-}
-
 /// The names between backticks in the last column.
 fn named(tests: &str) -> Vec<&str> {
     tests.split('`').skip(1).step_by(2).collect()
-}
-
-/// Whether this test exists: `core/src/x.rs::name`, or `ralph-core x::tests::name`, where each module is a
-/// file, a folder or a `mod` of the file.
-fn exists(test: &str, all: &[(PathBuf, String)]) -> bool {
-    let defines = |text: &str, name: &str| text.contains(&format!("fn {name}("));
-    if let Some((file, name)) = test.split_once(".rs::") {
-        let path = crates().join(format!("{file}.rs"));
-        return all.iter().any(|(known, text)| *known == path && defines(text, name));
-    }
-    let (package, path) = test.split_once(' ').unwrap_or(("", test));
-    let folder = match package.trim_start_matches("ralph-") {
-        "" => None,
-        "ralph" => Some("cli"),
-        other => Some(other),
-    };
-    let mut modules: Vec<&str> = path.trim().split("::").collect();
-    let Some(name) = modules.pop().filter(|_| !modules.is_empty()) else { return false };
-    let root = crates();
-    all.iter().any(|(file, text)| {
-        let inside = file.strip_prefix(&root).unwrap().with_extension("");
-        let parts: Vec<&str> = inside.iter().filter_map(|part| part.to_str()).collect();
-        folder.is_none_or(|folder| parts[0] == folder)
-            && defines(text, name)
-            && modules.iter().all(|m| parts.contains(m) || text.contains(&format!("mod {m} ")))
-    })
 }
 
 #[test]

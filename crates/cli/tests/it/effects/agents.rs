@@ -1,0 +1,141 @@
+//! Settings about the agent: which program, what it is called with, what it is told, and when it is ended.
+
+use super::*;
+
+/// A session that does its task.
+const WORKS: &str =
+    r#"cat > $here/stdin.$n; echo x > x.$n; result "<task-done>$RALPH_TASK_ID</task-done>""#;
+
+/// Runs `ralph build` with the stand-in for Claude Code and these settings.
+fn build_with(env: &TestEnv, settings: &[&str]) -> Ran {
+    let set = settings.iter().flat_map(|setting| ["--set", setting]);
+    let call: Vec<&str> = ["build", "--once"].into_iter().chain(set).collect();
+    env.ralph(&call)
+}
+
+/// The model that a session was asked to use.
+fn model(here: &Path, session: u32) -> Option<String> {
+    let words = argv(here, session);
+    let at = words.iter().position(|word| word == "--model")?;
+    Some(words[at + 1].clone())
+}
+
+#[test]
+fn each_kind_of_work_has_the_agent_that_its_setting_names() {
+    let mut env = project(&["a"]);
+    let here = stand_in(&mut env, WORKS);
+    let plans = session(&[write("implementation_plan.md", "- [ ] x\n"), say("Written.")]);
+    cassette(&env, &[&works(), &plans]);
+    let script = "agent.script.path=../cassette.jsonl";
+    env.ralph(&["build", "--set", "agent.build=script", "--set", script]).success();
+    assert_eq!((status(&env, "a").as_str(), sessions_of(&here)), ("done", 0));
+    env.ralph(&["plan", "--once", "--set", "agent.plan=script", "--set", script]).success();
+    assert_eq!(sessions_of(&here), 0);
+    assert_eq!(
+        std::fs::read_to_string(env.repo().join("implementation_plan.md")).unwrap(),
+        "- [ ] x\n"
+    );
+}
+
+#[test]
+fn the_program_of_the_agent_is_the_one_that_the_setting_names() {
+    let mut env = project(&["a"]);
+    let here = stand_in(&mut env, WORKS);
+    env.set("PATH", &std::env::var("PATH").unwrap());
+    let set = format!("agent.claude.path={}", here.join("bin/claude").display());
+    build_with(&env, &[&set, "agent.claude.args=[\"--effort\", \"low\"]"]).success();
+    assert_eq!((status(&env, "a").as_str(), sessions_of(&here)), ("done", 1));
+    assert!(argv(&here, 1).ends_with(&["--effort".to_owned(), "low".to_owned()]));
+}
+
+#[test]
+fn the_agent_has_the_tools_that_the_setting_names() {
+    let mut env = project(&["a"]);
+    let here = stand_in(&mut env, WORKS);
+    build_with(&env, &["agent.allowed_tools=[\"Read\", \"Grep\"]"]).success();
+    let words = argv(&here, 1);
+    assert!(words.ends_with(&["--allowed-tools", "Read", "Grep"].map(str::to_owned)), "{words:?}");
+}
+
+#[test]
+fn a_session_gets_the_variables_that_are_named_and_no_others() {
+    let mut env = project(&["a"]);
+    env.set("MY_SERVICE", "at-home").set("MY_OTHER", "at-home");
+    let here = stand_in(&mut env, "env > $here/env; echo x > x; result '<task-done>a</task-done>'");
+    build_with(&env, &["agent.env=[\"MY_SERVICE\"]"]).success();
+    let seen = std::fs::read_to_string(here.join("env")).unwrap();
+    assert!(seen.contains("MY_SERVICE=at-home") && !seen.contains("MY_OTHER"), "{seen}");
+}
+
+#[test]
+fn a_session_ends_at_the_timeout_of_the_settings() {
+    let mut env = project(&["a"]);
+    stand_in(&mut env, "init; exec sleep 30");
+    build_with(&env, &["agent.timeout=300ms"]).success();
+    assert_eq!(classes(&env), ["timeout"]);
+}
+
+#[test]
+fn an_agent_that_is_asked_to_end_has_the_time_of_the_settings() {
+    for (grace, late) in [("100ms", false), ("20s", true)] {
+        let mut env = project(&["a"]);
+        let body = "trap 'sleep 0.6; touch $here/late; exit 0' TERM; init; sleep 30 & wait";
+        let here = stand_in(&mut env, body);
+        build_with(&env, &["agent.timeout=300ms", &format!("agent.grace={grace}")]).success();
+        assert_eq!((classes(&env), here.join("late").exists()), (vec!["timeout".into()], late));
+    }
+}
+
+#[test]
+fn an_agent_that_lingers_after_its_result_has_the_time_of_the_settings() {
+    for (time, late) in [("100ms", false), ("20s", true)] {
+        let mut env = project(&["a"]);
+        let body = "echo x > x; result '<task-done>a</task-done>'; sleep 0.6; touch $here/late";
+        let here = stand_in(&mut env, body);
+        build_with(&env, &[&format!("agent.after_result={time}")]).success();
+        assert_eq!((status(&env, "a").as_str(), here.join("late").exists()), ("done", late));
+    }
+}
+
+#[test]
+fn the_model_is_chosen_as_the_settings_say() {
+    let mut env = project(&["a", "b"]);
+    let here = stand_in(&mut env, WORKS);
+    build_with(&env, &["models.strategy=fixed", "models.fixed=my-model"]).success();
+    build_with(&env, &["models.strategy=plan-then-execute"]).success();
+    assert_eq!([model(&here, 1), model(&here, 2)], [Some("my-model".into()), Some("opus".into())]);
+}
+
+#[test]
+fn each_tier_is_the_model_that_its_setting_names() {
+    let mut env = project(&["a", "b", "c", "d", "e", "f"]);
+    let here = stand_in(&mut env, WORKS);
+    let named = [
+        ("models.claude.opus=big-1", "opus", "big-1"),
+        ("models.claude.sonnet=mid-1", "sonnet", "mid-1"),
+        ("models.claude.haiku=tiny-1", "haiku", "tiny-1"),
+        ("models.claude.large=big-2", "large", "big-2"),
+        ("models.claude.medium=mid-2", "medium", "mid-2"),
+        ("models.claude.small=tiny-2", "small", "tiny-2"),
+    ];
+    for (session, (setting, tier, name)) in (1..).zip(named) {
+        env.ralph(&["build", "--once", "--set", setting, "--model", tier]).success();
+        assert_eq!(model(&here, session).as_deref(), Some(name), "{setting}");
+    }
+}
+
+#[test]
+fn the_templates_are_those_that_the_settings_name() {
+    let mut env = project(&["a"]);
+    env.write("my/build.md", "MY BUILD RULES\n");
+    env.write("my/plan.md", "MY PLAN RULES\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "--quiet", "-m", "templates"]);
+    let here = stand_in(&mut env, WORKS);
+    build_with(&env, &["prompts.build=my/build.md"]).success();
+    assert!(argv(&here, 1).join(" ").contains("MY BUILD RULES"));
+    env.write("implementation_plan.md", "- [ ] x\n");
+    env.ralph(&["plan", "--once", "--set", "prompts.plan=my/plan.md"]).success();
+    let told = std::fs::read_to_string(here.join("stdin.2")).unwrap();
+    assert!(told.contains("MY PLAN RULES"), "{told}");
+}

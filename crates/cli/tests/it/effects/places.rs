@@ -1,0 +1,177 @@
+//! Settings about places: the repository, its remote and worktrees, the sandbox, logs and the screen.
+
+use super::*;
+
+#[test]
+fn logs_lie_where_the_setting_says() {
+    let env = project(&["a"]);
+    let place = ["--set", "logs.dir=.ralph/diary"];
+    build(&env, &[&works()], &place).success();
+    assert!(!env.repo().join(".ralph/logs").exists());
+    assert!(std::fs::read_dir(env.repo().join(".ralph/diary")).unwrap().count() >= 2);
+    let shown = env.ralph(&["logs", "--set", "logs.dir=.ralph/diary"]).success();
+    assert!(shown.contains("── 1 ── a"), "{shown}");
+}
+
+#[test]
+fn raw_logs_are_kept_only_where_that_is_set() {
+    let env = project(&["a", "b"]);
+    for (raw, kept) in [("true", true), ("false", false)] {
+        build(&env, &[&works()], &["--once", "--set", &format!("logs.raw={raw}")]).success();
+        let there = runs(&env).pop().unwrap().join("iteration-001.ndjson").exists();
+        assert_eq!(there, kept, "logs.raw={raw}");
+    }
+}
+
+#[test]
+fn old_logs_go_when_they_are_larger_than_the_setting() {
+    let env = project(&["a", "b", "c", "d"]);
+    // The newest one stays, and the run at work has its own.
+    for (size, left) in [("2GiB", 1), ("2GiB", 2), ("2GiB", 3), ("1B", 2)] {
+        build(&env, &[&works()], &["--once", "--set", &format!("logs.keep_size={size}")]).success();
+        assert_eq!(runs(&env).len(), left, "logs.keep_size={size}");
+    }
+}
+
+#[test]
+fn files_that_the_setting_names_are_never_committed() {
+    let env = project(&[]);
+    env.write("implementation_plan.md", "- [ ] one\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "plan"]);
+    let ticks = session(&[
+        write("one.txt", "one\n"),
+        write("scratch.local", "mine\n"),
+        write("implementation_plan.md", "- [x] one\n"),
+        say("done"),
+    ]);
+    let ran = build(&env, &[&ticks], &["--set", "git.never_commit=[\"*.local\"]"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(
+        env.git(&["show", "--format=", "--name-only"]),
+        "implementation_plan.md\none.txt\n",
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("scratch.local"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_push_goes_to_the_remote_of_the_setting() {
+    let env = project(&["a"]);
+    for name in ["origin", "backup"] {
+        let place = env.folder().join(format!("{name}.git")).display().to_string();
+        env.git(&["init", "--quiet", "--bare", &place]);
+        env.git(&["remote", "add", name, &place]);
+    }
+    env.git(&["switch", "--quiet", "-c", "feature"]);
+    let ran =
+        build(&env, &[&works()], &["--set", "git.auto_push=true", "--set", "git.remote=backup"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let has = |name: &str| env.git(&["ls-remote", "--heads", name]).lines().count();
+    assert_eq!((has("origin"), has("backup")), (0, 1), "{}", ran.stderr);
+}
+
+#[test]
+fn worktrees_of_branches_lie_where_the_setting_says() {
+    let mut env = project(&[]);
+    env.write("IMPLEMENTATION_PLAN.md", "## Branch: one\nGoal: Words\n\n- [ ] Write a\n");
+    let here = stand_in(&mut env, "pwd > $here/place; result hm");
+    env.ralph(&["loop", "build", "--once", "--set", "git.worktree.dir=.trees"]).success();
+    let place = std::fs::read_to_string(here.join("place")).unwrap();
+    assert!(place.trim_end().ends_with("/repo/.trees/one"), "{place}");
+    assert!(env.repo().join(".trees/one").exists() && !env.repo().join(".worktrees").exists());
+}
+
+#[test]
+fn colors_are_as_the_setting_says() {
+    let env = project(&["a"]);
+    let shown =
+        |color: &str| env.ralph(&["task", "list", "--set", &format!("ui.color={color}")]).success();
+    assert!(shown("always").contains('\u{1b}'));
+    assert!(!shown("auto").contains('\u{1b}'), "this is no terminal");
+    assert!(env.ralph(&["task", "list", "--color", "always"]).success().contains('\u{1b}'));
+}
+
+#[test]
+fn a_run_is_shown_as_the_setting_says() {
+    let env = project(&["a"]);
+    let ran = build(&env, &[&works()], &["--set", "ui.mode=json"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let first: Value = serde_json::from_str(ran.stdout.lines().next().unwrap()).unwrap();
+    assert_eq!(first["kind"], "run_started");
+}
+
+/// The level of the newest run, as its record has it.
+fn level(env: &TestEnv) -> String {
+    let started = journal(env);
+    of_kind(&started, "run_started")[0]["level"].as_str().unwrap_or("?").to_owned()
+}
+
+#[test]
+fn the_level_of_the_sandbox_is_a_setting() {
+    let mut env = project(&["a", "b"]);
+    let outside = env.folder().join("outside");
+    let tries = session(&[sh(&format!("touch {}", outside.display())), works()]);
+    build(&env, &[&tries], &["--once"]).success();
+    if level(&env) == "none" {
+        return ralph_testkit::skip("the level of the sandbox: there is none here");
+    }
+    assert!(!outside.exists());
+    env.without_sandbox("this is about having none");
+    let ran = build(&env, &[&tries], &["--once", "--set", "sandbox.level=none"]);
+    assert!(outside.exists(), "{}", ran.stderr);
+}
+
+#[test]
+fn the_sandbox_shows_what_the_settings_name() {
+    let env = project(&["a", "b"]);
+    let place = env.folder().join("place");
+    std::fs::create_dir(&place).unwrap();
+    std::fs::create_dir(env.home().join(".kube")).unwrap();
+    std::fs::write(env.home().join(".kube/config"), "SECRET").unwrap();
+    let place = place.display().to_string();
+    let tries = format!("cat ~/.kube/config > seen.txt; touch {place}/written; true");
+    let tries = session(&[sh(&tries), works()]);
+    let found = || {
+        let seen = std::fs::read_to_string(env.repo().join("seen.txt")).unwrap();
+        (seen.contains("SECRET"), env.folder().join("place/written").exists())
+    };
+    build(&env, &[&tries], &["--once"]).success();
+    if level(&env) != "full" {
+        return ralph_testkit::skip("what a sandbox shows: there is no full one here");
+    }
+    assert_eq!(found(), (false, false));
+    let writable = format!("sandbox.writable=[{place:?}]");
+    let shown = ["--once", "--set", "sandbox.readable=[\"~/.kube\"]", "--set", &writable];
+    let ran = build(&env, &[&tries], &shown);
+    assert_eq!(found(), (true, true), "{}", ran.stderr);
+}
+
+#[test]
+fn the_sandbox_reaches_what_the_settings_allow() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for caller in server.incoming() {
+            let _ = std::io::Write::write_all(&mut caller.unwrap(), b"hello");
+        }
+    });
+    let listed = format!("sandbox.network.allowed=[\"localhost:{port}\"]");
+    for (settings, heard) in [
+        (&["sandbox.network.policy=deny"][..], ""),
+        (&["sandbox.network.policy=allowlist"], ""),
+        (&["sandbox.network.policy=allowlist", &listed], "hello"),
+    ] {
+        let env = project(&["a"]);
+        let tries = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && head -c 5 <&3");
+        let tries = format!("timeout 20 bash -c '{tries}' > ../notes/heard 2>/dev/null; true");
+        let set = settings.iter().flat_map(|setting| ["--set", setting]).collect::<Vec<_>>();
+        let ran = build(&env, &[&session(&[sh(&tries), works()])], &set);
+        if level(&env) != "full" {
+            return ralph_testkit::skip("the network of a sandbox: there is no full one here");
+        }
+        let said = std::fs::read_to_string(env.note("heard")).unwrap();
+        assert_eq!(said, heard, "{settings:?}: {}", ran.stderr);
+    }
+}
