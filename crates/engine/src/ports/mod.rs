@@ -13,5 +13,6 @@ pub use store::{
     SyncReport,
 };
 pub use vcs::{
-    Blocked, Candidate, Checkout, GitError, Left, Opened, Restored, RunBase, Saved, Shown, Vcs,
+    Blocked, Candidate, Checkout, GitError, HEARTBEAT, Left, Opened, Restored, RunBase, Saved,
+    Shown, Vcs,
 };

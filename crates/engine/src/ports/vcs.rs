@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ralph_core::ids::RunId;
 use ralph_core::records::FileChange;
@@ -263,6 +264,9 @@ impl Checkout {
     }
 }
 
+/// How often version control hears that a session still lives.
+pub const HEARTBEAT: Duration = Duration::from_millis(500);
+
 /// Version control as the loop sees it.
 ///
 /// Calls are synchronous: the loop makes them on threads where waiting is allowed. An implementation
@@ -335,6 +339,9 @@ pub trait Vcs: Send + Sync {
     fn keep_only(&self, _base: &RunBase, _tasks: &[TaskId]) -> Result<Option<Left>, GitError> {
         Ok(None)
     }
+
+    /// A session lives in the worktree, or no longer does. Called every [`HEARTBEAT`] while one does.
+    fn session_lives(&self, _alive: bool) {}
 
     /// The task whose session was at work when the last run in this worktree was killed.
     fn interrupted(&self) -> Result<Option<TaskId>, GitError> {

@@ -1,5 +1,6 @@
 //! One session: the prompt, the process, what it asked for, how it ended.
 
+use std::convert::Infallible;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -29,7 +30,7 @@ use super::setup::PromptStyle;
 use crate::agents::{Agent, Decoder, PromptBy, SessionSpec, Written};
 use crate::clock::now;
 use crate::plan_file::DONE_MARKER;
-use crate::ports::{Filter, Scope};
+use crate::ports::{Filter, HEARTBEAT, Scope, Vcs};
 use crate::process::{Heard, Listener, Mark, Stop};
 use crate::sandbox::{Guest, Kind};
 use crate::socket::{Adds, Seat, SessionSocket};
@@ -49,6 +50,15 @@ pub(super) struct Job {
     pub(super) overridden: Option<String>,
     /// How often the task failed in the same way, where that chose the model.
     pub(super) raised: Option<u32>,
+}
+
+/// Tells version control again and again that a session lives, for as long as it is polled.
+async fn heartbeats(vcs: &dyn Vcs) -> Infallible {
+    let mut beat = tokio::time::interval(HEARTBEAT);
+    loop {
+        beat.tick().await;
+        vcs.session_lives(true);
+    }
 }
 
 impl Crew {
@@ -106,7 +116,13 @@ impl Crew {
                 crew.kit(slot).stop.send_modify(|now| *now = interrupt.max(*now));
             })
         };
-        let played = self.play(slot, self.setup.agent, (&spec, &guest), &log, raw, stop).await;
+        let vcs = Arc::clone(&self.site(slot).vcs);
+        let played = tokio::select! {
+            biased;
+            never = heartbeats(&*vcs) => match never {},
+            played = self.play(slot, self.setup.agent, (&spec, &guest), &log, raw, stop) => played,
+        };
+        vcs.session_lives(false);
         ender.abort();
         crash::point("session-ended");
         let Played { mut end, process, duration_ms, leftovers } = played;

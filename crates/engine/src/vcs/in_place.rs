@@ -258,6 +258,10 @@ impl Vcs for GitVcs {
         self.keep_work_of(base, tasks)
     }
 
+    fn session_lives(&self, alive: bool) {
+        self.stamp(alive);
+    }
+
     fn interrupted(&self) -> Result<Option<TaskId>, GitError> {
         self.interrupted_owner()
     }

@@ -52,6 +52,7 @@ mod push;
 pub mod restore;
 mod scratch;
 mod signing;
+mod stamp;
 mod start;
 mod taken;
 pub mod trunk;

@@ -119,15 +119,7 @@ impl GitVcs {
             Some(_) => scratch.write_tree().ok().filter(|tree| tree != head_tree),
             None => None,
         };
-        let mut tree = match &self.boxed {
-            Some(boxed) => self.see(boxed)?.tree,
-            None => {
-                for left_out in scratch.overlay(head)? {
-                    self.warn(left_out);
-                }
-                scratch.write_tree()?
-            }
-        };
+        let mut tree = self.tree_of_files(&scratch, head)?;
         if tree != head_tree && !own.is_empty() {
             let changes = self.diff(head_tree, &tree)?;
             let theirs =
@@ -151,6 +143,21 @@ impl GitVcs {
         let start = self.commit_tree(&tree, &parents, message, Author::Ralph)?;
         self.git(&["update-ref", name, &start]).run()?;
         Ok(Some(start))
+    }
+
+    /// The worktree as a tree, by this copy of the index.
+    pub(super) fn tree_of_files(
+        &self,
+        scratch: &Scratch,
+        head: Option<&str>,
+    ) -> Result<String, GitError> {
+        if let Some(boxed) = &self.boxed {
+            return Ok(self.see(boxed)?.tree);
+        }
+        for left_out in scratch.overlay(head)? {
+            self.warn(left_out);
+        }
+        scratch.write_tree()
     }
 
     /// The earlier save, where it says the same.

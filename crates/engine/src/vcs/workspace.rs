@@ -20,6 +20,7 @@ use super::in_place::{Author, CommitParts, GitVcs};
 use super::position::{Position, operation};
 use super::restore::RecoverError;
 use super::scratch::Scratch;
+use super::stamp::changed_at;
 use super::start::{Start, ref_of};
 use super::wip::{ref_name, saved_words};
 use crate::ports::{Blocked, Candidate, Left, Opened, Restored, RunBase, Saved};
@@ -151,6 +152,7 @@ impl GitVcs {
         record.start = start;
         record.head = head;
         self.write_record(&record)?;
+        self.stamp(false);
         Ok(opened)
     }
 
@@ -271,9 +273,10 @@ impl GitVcs {
         let record = self.record()?;
         if record.open {
             let start = match &record.start {
-                Some(start) => self.commit_parts(start)?.map(|commit| commit.id),
+                Some(start) => self.commit_parts(start)?,
                 None => None,
             };
+            let start = self.with_later_edits(&record, start, head, head_tree)?;
             if let Some(start) = &start {
                 self.git(&["update-ref", &ref_of(run), start]).run()?;
             }
@@ -281,6 +284,38 @@ impl GitVcs {
         }
         let own = self.leftovers(&record)?;
         self.save_start(&ref_of(run), head, head_tree, &own, None)
+    }
+
+    /// What the user had before a session that was killed, with what they changed after it.
+    fn with_later_edits(
+        &self,
+        record: &Record,
+        start: Option<CommitParts>,
+        head: Option<&str>,
+        head_tree: &str,
+    ) -> Result<Option<String>, GitError> {
+        let known = start.as_ref().map(|start| start.id.clone());
+        let Some(lived) = self.last_lived()? else { return Ok(known) };
+        let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
+        let files = self.tree_of_files(&scratch, head)?;
+        let mut later = self.diff(head_tree, &files)?;
+        later.retain(|change| changed_at(self.worktree(), &change.path) > lived);
+        if later.is_empty() {
+            return Ok(known);
+        }
+        let begun_at: Vec<String> = match &start {
+            Some(start) => start.parents.clone(),
+            None => record.head.iter().cloned().collect(),
+        };
+        let before = match &start {
+            Some(start) => start.tree.clone(),
+            None => self.tree_of(record.head.as_deref())?,
+        };
+        let entries = later.iter().map(|change| (&change.path, change.to.as_ref()));
+        let tree = self.with_entries(&before, entries)?;
+        let parents: Vec<&str> = begun_at.iter().map(String::as_str).collect();
+        let message = "ralph: uncommitted work of the user\n";
+        Ok(Some(self.commit_tree(&tree, &parents, message, Author::Ralph)?))
     }
 
     /// The task whose session was at work when the last run was killed.

@@ -264,3 +264,62 @@ fn work_inside_a_submodule_is_named() {
     repo.write("lib/new.txt", "work\n");
     assert_eq!(Vcs::submodules_with_work(&vcs).unwrap(), ["lib"]);
 }
+
+/// Long enough for the clock of the file system to move.
+fn a_moment_later() {
+    std::thread::sleep(std::time::Duration::from_millis(30));
+}
+
+#[test]
+fn what_changes_after_a_killed_session_is_the_users() {
+    let repo = Repo::new();
+    repo.write("notes.txt", "before\n");
+    let (vcs, base) = repo.begin();
+    let base = vcs.open(&run("r-1"), &base, Some(&task("a"))).unwrap().base;
+    vcs.session_lives(true);
+    repo.write("half-a.txt", "half\n");
+    repo.write("a.txt", "half\n");
+    vcs.session_lives(false);
+    a_moment_later();
+    repo.write("mine.txt", "user\n");
+    repo.write("notes.txt", "after\n");
+
+    drop((vcs, base));
+    let vcs = repo.vcs();
+    let base = vcs.begin(&run("r-2"), Some((&run("r-1"), None))).unwrap();
+    let work = vcs.candidate(&base).unwrap();
+    assert_eq!(repo.beyond_head(&work), ["M a.txt", "A half-a.txt"]);
+    vcs.save(&base, &work, &task("a"), 1).unwrap().unwrap();
+    let base = vcs.open(&run("r-2"), &base, Some(&task("a"))).unwrap().base;
+    let work = vcs.candidate(&base).unwrap();
+    assert_eq!(repo.beyond_head(&work), ["M a.txt", "A half-a.txt"]);
+}
+
+#[test]
+fn what_a_session_wrote_just_before_it_was_killed_is_its_own() {
+    let repo = Repo::new();
+    let (vcs, base) = repo.begin();
+    vcs.open(&run("r-1"), &base, Some(&task("a"))).unwrap();
+    vcs.session_lives(true);
+    a_moment_later();
+    repo.write("half-a.txt", "half\n");
+
+    let vcs = repo.vcs();
+    let base = vcs.begin(&run("r-2"), Some((&run("r-1"), None))).unwrap();
+    let work = vcs.candidate(&base).unwrap();
+    assert_eq!(repo.beyond_head(&work), ["A half-a.txt"]);
+}
+
+#[test]
+fn edits_before_a_session_that_was_never_started_are_the_users() {
+    let repo = Repo::new();
+    let (vcs, base) = repo.begin();
+    vcs.open(&run("r-1"), &base, Some(&task("a"))).unwrap();
+    a_moment_later();
+    repo.write("mine.txt", "user\n");
+
+    let vcs = repo.vcs();
+    let base = vcs.begin(&run("r-2"), Some((&run("r-1"), None))).unwrap();
+    let work = vcs.candidate(&base).unwrap();
+    assert_eq!(repo.beyond_head(&work), [""; 0]);
+}

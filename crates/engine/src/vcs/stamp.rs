@@ -1,0 +1,60 @@
+//! When a session last lived in the worktree. A run that is killed cannot say what its session left: what changed
+//! after that moment is the user's. The stamp is a file beside the record of the workspace; its time is the moment,
+//! and its text says whether a session was alive then.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::entries::{RepoPath, os_path};
+use super::git::GitError;
+use super::in_place::GitVcs;
+use crate::ports::HEARTBEAT;
+
+/// How long after the last heartbeat a session that was killed with its run may have written.
+const SLACK: Duration = HEARTBEAT.saturating_mul(2);
+
+const RUNNING: &str = "running\n";
+const ENDED: &str = "ended\n";
+
+impl GitVcs {
+    fn stamp_path(&self) -> Result<PathBuf, GitError> {
+        Ok(self.project.own_git_dir()?.join("ralph-session"))
+    }
+
+    /// A session lives, or does no longer. Losing this costs nothing but the knowledge, so it fails
+    /// silently.
+    pub(super) fn stamp(&self, alive: bool) {
+        let Ok(path) = self.stamp_path() else { return };
+        let text = if alive { RUNNING } else { ENDED };
+        let _ = fs::write(path, text);
+    }
+
+    /// The last moment at which a session may have written; `None` where nothing tells.
+    pub(super) fn last_lived(&self) -> Result<Option<SystemTime>, GitError> {
+        let path = self.stamp_path()?;
+        let (Ok(text), Ok(stamped)) =
+            (fs::read(&path), fs::metadata(&path).and_then(|m| m.modified()))
+        else {
+            return Ok(None);
+        };
+        Ok(Some(if text == ENDED.as_bytes() { stamped } else { stamped + SLACK }))
+    }
+}
+
+/// When the file at a path last changed. For a path that is gone, when its folder did.
+pub(super) fn changed_at(worktree: &Path, path: &RepoPath) -> SystemTime {
+    let path = worktree.join(os_path(path));
+    if let Ok(found) = path.symlink_metadata() {
+        return moment(found.ctime(), found.ctime_nsec());
+    }
+    let folder = path.ancestors().skip(1).find_map(|folder| folder.symlink_metadata().ok());
+    folder.map_or(SystemTime::UNIX_EPOCH, |folder| moment(folder.mtime(), folder.mtime_nsec()))
+}
+
+fn moment(seconds: i64, nanoseconds: i64) -> SystemTime {
+    let (seconds, nanoseconds) = (u64::try_from(seconds), u32::try_from(nanoseconds));
+    let since = Duration::new(seconds.unwrap_or(0), nanoseconds.unwrap_or(0));
+    SystemTime::UNIX_EPOCH + since
+}
