@@ -6,7 +6,7 @@ use clap::Args;
 use ralph_core::TaskId;
 
 use super::flags::{self, JobArgs, LaneArgs, LoopArgs};
-use crate::config::key;
+use crate::config::{Preset, key};
 use crate::error::{CliError, Done, feature_name, task_id};
 use crate::launch::{self, RunOptions, Target};
 use crate::wire::Context;
@@ -124,10 +124,35 @@ pub(super) fn go(
     let options = RunOptions { once: args.limits.once, new: args.limits.new, ..options };
     refuse_inside_a_session(context)?;
     context.lay(flags::of_loop(sessions, args, jobs, key::PROMPTS_BUILD, &context.folder())?);
+    refuse_a_target_beside_a_file(&options.target, context)?;
     match args.dry_run {
         true => launch::rehearse(&options, context),
         false => launch::launch(&options, context),
     }
+}
+
+/// A feature or a task is in the task database. A preset that works on a file would leave it out of account and work on
+/// the whole file.
+fn refuse_a_target_beside_a_file(target: &Target, context: &mut Context<'_>) -> Done {
+    let target = match target {
+        Target::All => return Ok(()),
+        Target::Feature(name) => format!("feature {name}"),
+        Target::Task(id) => format!("task {id}"),
+    };
+    let config = context.config()?;
+    let preset = config.get(key::PRESET);
+    if Preset::named(preset).is_none_or(|preset| preset.source == "store") {
+        return Ok(());
+    }
+    let origin = config.origin(key::PRESET);
+    let text = format!(
+        "{target} is in the task database, and the preset {preset} ({origin}) works on a file"
+    );
+    let refused = match config.by_flag(key::PRESET) {
+        true => CliError::usage(text),
+        false => CliError::failed(text),
+    };
+    Err(refused.hint("use the task database: --preset dag"))
 }
 
 pub(super) fn refuse_inside_a_session(context: &Context<'_>) -> Done {

@@ -217,7 +217,8 @@ clean --dry-run | cli/tests/it/cleaning.rs::all_takes_what_init_wrote_and_nobody
 clean --json | cli/tests/it/cleaning.rs::all_takes_what_init_wrote_and_nobody_changed
 answer --json | cli/tests/it/socket.rs::a_question_waits_for_its_answer
 pause, resume --json | cli/tests/it/effects/tasks.rs::a_paused_run_is_resumed_and_both_say_so_in_json
-cancel --now | cli/tests/it/socket.rs::controls_go_to_the_run_that_the_state_file_names
+cancel --after | cli/tests/it/looping/stopping.rs::cancel_after_task_retries_the_task_in_hand_and_starts_no_other
+cancel --now | cli/tests/it/looping/stopping.rs::s2_28_cancel_ends_the_run_keeps_the_work_and_it_can_be_taken_up_again
 cancel --json | cli/tests/it/socket.rs::controls_go_to_the_run_that_the_state_file_names
 skip, retry --json | cli/tests/it/effects/tasks.rs::controls_print_json
 config show --json | cli/tests/it/config.rs::show_names_every_value_and_its_origin

@@ -72,12 +72,12 @@ fn verifying_and_learning_are_settings() {
     let mut env = project(&["a", "b"]);
     env.with_verifier();
     let passes = only_says("<verify-pass/>");
-    for (verify, sessions) in [("false", 1), ("true", 2)] {
+    for (verify, learn, sessions) in [("false", true, 1), ("true", false, 2)] {
         let set = format!("loop.verify={verify}");
-        build(&env, &[&works(), &passes], &["--once", "--set", &set, "--set", "loop.learn=false"])
-            .success();
+        let learns = format!("loop.learn={learn}");
+        build(&env, &[&works(), &passes], &["--once", "--set", &set, "--set", &learns]).success();
         assert_eq!(of_kind(&journal(&env), "session_started").len(), sessions, "{set}");
         let told = run_file(&env, "iteration-001.system.md");
-        assert!(!told.contains("## Learning"), "{told}");
+        assert_eq!(told.contains("## Learning"), learn, "{told}");
     }
 }

@@ -255,6 +255,24 @@ fn planning_branches_refuses_the_flags_of_building_them() {
 }
 
 #[test]
+fn a_task_or_a_feature_is_refused_with_a_preset_that_works_on_a_file() {
+    let (mut env, here) = ready(&["feature"], "result hm");
+    env.write("implementation_plan.md", "- [ ] one\n");
+    for target in [&["build", "--task", "a"][..], &["build", "--feature", "login"], &["run", "a"]] {
+        for preset in ["checklist", "progress", "branches"] {
+            let said = env.ralph(&[target, &["--preset", preset]].concat()).failure(64);
+            assert!(said.contains("task database") && said.contains(preset), "{said}");
+        }
+    }
+    env.set("RALPH_PRESET", "checklist");
+    let said = env.ralph(&["build", "--task", "a"]).failure(1);
+    assert!(said.contains("RALPH_PRESET") && said.contains("--preset dag"), "{said}");
+    assert_eq!(sessions_of(&here), 0);
+    env.ralph(&["build", "--task", "a", "--preset", "dag", "--once"]).success();
+    assert_eq!(sessions_of(&here), 1);
+}
+
+#[test]
 fn a_prompt_takes_the_flags_of_a_session() {
     let body =
         "touch ${here%/notes/*}/outside; test -e $here/slow && { init; exec sleep 30; }; result hm";
