@@ -50,7 +50,10 @@ use ralph_engine::project::Project;
 use ralph_engine::prompts::Template;
 use ralph_engine::run::place::{RunLogs, WorktreeLock, private_file};
 use ralph_engine::run::state_file::{Record, Request};
-use ralph_engine::run::{GateRules, PromptStyle, Prompting, Setup, run};
+use ralph_engine::run::{
+    AgentProgram, AgentSetup, FileSetup, GateRules, GateSetup, PortSetup, PromptStyle, Prompting,
+    Setup, WorkSetup, run,
+};
 use ralph_engine::socket::{Call, Desk, Reply, Seat};
 use ralph_engine::store::SqliteStore;
 use ralph_engine::vcs::FakeVcs;
@@ -112,7 +115,7 @@ fn without_git(rounds: usize, iterations: usize, verdicts: &mut Verdicts) {
         let repo = folder.path().join(format!("r{round}"));
         repository(&repo, iterations);
         let setup = setup(&repo, &agent.program);
-        let reporters = reporters(&setup.logs);
+        let reporters = reporters(&setup.files.logs);
         let two = agent.between(iterations, || {
             let outcome = run(setup, reporters).unwrap();
             assert_eq!(outcome.reason, StopReason::Complete);
@@ -192,70 +195,82 @@ fn setup(repo: &Path, program: &Path) -> Setup {
     let opened = store_path.clone();
     let mut ids = Ids::new(Some(7));
     Setup {
-        lock: WorktreeLock::take(&project.ralph_dir()).unwrap(),
         policy: policy(),
         run: ids.run().unwrap(),
         agent_ids: vec![ids.slot_agent().unwrap()],
         resume: None,
-        scope: Scope::All,
-        target: "all tasks".to_owned(),
-        agent: agents::find("claude").unwrap(),
-        executable: program.into(),
-        extra_args: vec![],
-        tools: vec!["Bash".to_owned()],
-        cassette: None,
-        agent_environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
-        gate_environment: vec![],
-        boxed_environment: vec![],
-        sandbox: Arc::new(ralph_engine::sandbox::Sandbox::none()),
-        watch: Watch { timeout: Some(Duration::from_secs(3600)), ..Watch::default() },
-        verifier: None,
-        prompt: PromptStyle::System,
-        prompting: Prompting {
-            test_command: String::new(),
-            template: Template::built_in(RULES),
-            feature: FeatureTexts::default(),
-            skill_folders: vec![],
-            learn: true,
-            retries: RetryLimit::AtMost(3),
-            budget: 12_000,
-            rules: Template::built_in(RULES),
-            mode: "build".to_owned(),
-            plan_file: None,
-            branch: None,
-            bare: false,
-            known: None,
-        },
-        plan: None,
-        deliverable: None,
-        about: None,
-        folder: repo.to_owned(),
-        recent_attempts: 5,
-        gates: vec![],
-        gate_rules: GateRules::default(),
-        lease: Lease::DEFAULT,
-        grounds: None,
-        open_store: Arc::new(move || {
-            SqliteStore::open(&opened).map(|store| Box::new(store) as Box<dyn Store>)
-        }),
-        store_path,
-        vcs: Arc::new(Changing::default()),
-        logs: RunLogs::create(&repo.join(".ralph/logs"), clock::now()).unwrap(),
-        keep_raw: true,
-        record: Record::of(None, &project, "build"),
-        request: Request::default(),
-        runtime: Some(repo.to_owned()),
-        ralph: RALPH.into(),
-        desk: Arc::new(Nobody),
-        peek_text: Arc::new(|_| String::new()),
-        ids,
+        paused: false,
         notices: vec![],
         purse: None,
-        paused: false,
-        disk_floor: 0,
-        secrets: Secrets::default(),
         publish: None,
-        project,
+        work: WorkSetup {
+            scope: Scope::All,
+            target: "all tasks".to_owned(),
+            plan: None,
+            deliverable: None,
+            about: None,
+            folder: repo.to_owned(),
+            recent_attempts: 5,
+            grounds: None,
+        },
+        agent: AgentSetup {
+            program: AgentProgram {
+                agent: agents::find("claude").unwrap(),
+                executable: program.into(),
+                extra_args: vec![],
+                cassette: None,
+            },
+            tools: vec!["Bash".to_owned()],
+            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+            watch: Watch { timeout: Some(Duration::from_secs(3600)), ..Watch::default() },
+            style: PromptStyle::System,
+            prompting: Prompting {
+                test_command: String::new(),
+                template: Template::built_in(RULES),
+                feature: FeatureTexts::default(),
+                skill_folders: vec![],
+                learn: true,
+                retries: RetryLimit::AtMost(3),
+                budget: 12_000,
+                rules: Template::built_in(RULES),
+                mode: "build".to_owned(),
+                plan_file: None,
+                branch: None,
+                bare: false,
+                known: None,
+            },
+        },
+        gates: GateSetup {
+            specs: vec![],
+            rules: GateRules::default(),
+            environment: vec![],
+            sandboxed_environment: vec![],
+            verifier: None,
+        },
+        sandbox: Arc::new(ralph_engine::sandbox::Sandbox::none()),
+        files: FileSetup {
+            lock: WorktreeLock::take(&project.ralph_dir()).unwrap(),
+            logs: RunLogs::create(&repo.join(".ralph/logs"), clock::now()).unwrap(),
+            keep_raw: true,
+            record: Record::of(None, &project, "build"),
+            request: Request::default(),
+            runtime: Some(repo.to_owned()),
+            disk_floor: 0,
+            secrets: Secrets::default(),
+            project,
+        },
+        ports: PortSetup {
+            open_store: Arc::new(move || {
+                SqliteStore::open(&opened).map(|store| Box::new(store) as Box<dyn Store>)
+            }),
+            store_path,
+            lease: Lease::DEFAULT,
+            vcs: Arc::new(Changing::default()),
+            desk: Arc::new(Nobody),
+            peek_text: Arc::new(|_| String::new()),
+            ids,
+            ralph: RALPH.into(),
+        },
     }
 }
 

@@ -8,6 +8,7 @@ use ralph_core::redact::Secrets;
 use ralph_core::run::Notice;
 use ralph_engine::agents::Agent;
 use ralph_engine::probe::{self, Ended};
+use ralph_engine::run::AgentProgram;
 
 use super::profile;
 use crate::config::{Config, key};
@@ -25,6 +26,18 @@ pub(crate) struct Found {
     pub(crate) extra_args: Vec<String>,
     pub(crate) cassette: Option<PathBuf>,
     pub(crate) notices: Vec<Notice>,
+}
+
+impl Found {
+    /// As a run starts it.
+    pub(super) fn program(self) -> AgentProgram {
+        AgentProgram {
+            agent: self.profile,
+            executable: self.executable,
+            extra_args: self.extra_args,
+            cassette: self.cassette,
+        }
+    }
 }
 
 /// Variables that every session gets.

@@ -50,7 +50,10 @@ use ralph_engine::ports::{GitError, Peek, Scope, Store, StoreError};
 use ralph_engine::process::Watch;
 use ralph_engine::project::Project;
 use ralph_engine::run::place::{LockError, RunLogs, WorktreeLock};
-use ralph_engine::run::{self, PromptStyle, RunError, Setup, VerifierSetup, crash};
+use ralph_engine::run::{
+    self, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, RunError, Setup, WorkSetup,
+    crash,
+};
 use ralph_engine::store::SqliteStore;
 use ralph_engine::vcs::{self, GitVcs};
 use ralph_ui::tasks::{self, Kv};
@@ -401,73 +404,71 @@ fn assemble(
     let reporters = display::reporters(&config, &project, &logs, shared, context)?;
     let desk = TaskDesk::new(context.environment.clone(), project.clone(), config.clone());
     let opened = store_path.clone();
+    let source = (preset, ready.plan.as_ref());
+    let request = resume::request(options, &config, source, &project, at.lane.as_ref());
     let publish = publish::setup(options, &config, &at.home, &policy, &logs, at.lane.as_ref())?;
     let setup = Setup {
-        vcs: Arc::new(vcs),
-        lock,
         run: run_id,
         agent_ids,
         resume: ready.resume,
-        record: resume::record(context, &project, options.mode.name()),
-        request: resume::request(
-            options,
-            &config,
-            (preset, ready.plan.as_ref()),
-            &project,
-            at.lane.as_ref(),
-        ),
-        target: target_words(options, ready.plan.as_ref()),
-        purse: at.lane.as_ref().map(|lane| lane.purse.clone()),
         paused: false,
-        folder,
-        about: prompt::about(options, &ready.prompting),
-        deliverable: match &options.mode {
-            Mode::Feature(work) => Some(work.deliverable(&project)),
-            Mode::Build | Mode::Plan | Mode::Prompt(_) => None,
-        },
-        recent_attempts: usize::try_from(config.get(key::LOOP_RECENT_THREADS))
-            .unwrap_or(usize::MAX),
-        scope: ready.scope,
-        agent: agent.profile,
-        executable: agent.executable,
-        extra_args: agent.extra_args,
-        tools: agent::tools(&config),
-        cassette: agent.cassette,
-        verifier: ready.verifier.map(|found| VerifierSetup {
-            agent: found.profile,
-            executable: found.executable,
-            extra_args: found.extra_args,
-            cassette: found.cassette,
-        }),
-        agent_environment: agent::environment(context.environment, &config),
-        gate_environment: agent::gate_environment(context.environment),
-        boxed_environment: agent::boxed_environment(context.environment, &config),
-        sandbox: boxed.sandbox,
-        watch: watch(&config, preset),
-        prompt: style(&policy, preset),
-        plan: ready.plan,
-        policy,
-        prompting: ready.prompting,
-        gates: ready.gates.into_iter().map(InForce::spec).collect(),
-        gate_rules: gates::rules(&at.home, &config)?,
-        lease: Lease::DEFAULT,
-        open_store: Arc::new(move || {
-            SqliteStore::open(&opened).map(|store| Box::new(store) as Box<dyn Store>)
-        }),
-        store_path,
-        grounds,
-        logs,
-        keep_raw: config.get(key::LOGS_RAW),
-        runtime: context.environment.runtime_dir.clone(),
-        ralph: agent::own_program(context.environment),
-        desk: Arc::new(desk),
-        peek_text: Arc::new(peek_text),
-        ids,
         notices: boxed.notices.into_iter().chain(ready.notices).collect(),
-        disk_floor: DISK_FLOOR,
-        secrets: agent::secrets(context.environment, &config),
+        purse: at.lane.as_ref().map(|lane| lane.purse.clone()),
         publish,
-        project,
+        work: WorkSetup {
+            target: target_words(options, ready.plan.as_ref()),
+            about: prompt::about(options, &ready.prompting),
+            deliverable: match &options.mode {
+                Mode::Feature(work) => Some(work.deliverable(&project)),
+                Mode::Build | Mode::Plan | Mode::Prompt(_) => None,
+            },
+            recent_attempts: usize::try_from(config.get(key::LOOP_RECENT_THREADS))
+                .unwrap_or(usize::MAX),
+            scope: ready.scope,
+            folder,
+            grounds,
+            plan: ready.plan,
+        },
+        agent: AgentSetup {
+            program: agent.program(),
+            tools: agent::tools(&config),
+            environment: agent::environment(context.environment, &config),
+            watch: watch(&config, preset),
+            style: style(&policy, preset),
+            prompting: ready.prompting,
+        },
+        gates: GateSetup {
+            specs: ready.gates.into_iter().map(InForce::spec).collect(),
+            rules: gates::rules(&at.home, &config)?,
+            environment: agent::gate_environment(context.environment),
+            sandboxed_environment: agent::boxed_environment(context.environment, &config),
+            verifier: ready.verifier.map(Found::program),
+        },
+        sandbox: boxed.sandbox,
+        files: FileSetup {
+            lock,
+            keep_raw: config.get(key::LOGS_RAW),
+            record: resume::record(context, &project, options.mode.name()),
+            request,
+            runtime: context.environment.runtime_dir.clone(),
+            disk_floor: DISK_FLOOR,
+            secrets: agent::secrets(context.environment, &config),
+            logs,
+            project,
+        },
+        ports: PortSetup {
+            open_store: Arc::new(move || {
+                SqliteStore::open(&opened).map(|store| Box::new(store) as Box<dyn Store>)
+            }),
+            store_path,
+            lease: Lease::DEFAULT,
+            vcs: Arc::new(vcs),
+            desk: Arc::new(desk),
+            peek_text: Arc::new(peek_text),
+            ids,
+            ralph: agent::own_program(context.environment),
+        },
+        policy,
     };
     Ok((setup, reporters))
 }

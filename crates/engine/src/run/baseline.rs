@@ -44,7 +44,7 @@ impl Crew {
     /// Runs the gates once, before the first session. Only what cannot be done is told: a session without
     /// a baseline is judged as strictly as can be.
     pub(super) fn make_baseline(self: &Arc<Self>, slot: SlotId) {
-        if !self.setup.gate_rules.baseline || self.setup.gates.is_empty() {
+        if !self.setup.gates.rules.baseline || self.setup.gates.specs.is_empty() {
             return;
         }
         // The error is that somebody stopped it, and then nothing else is started either.
@@ -71,7 +71,7 @@ impl Crew {
     /// What the interrupted run found that this one goes on with.
     fn left_baseline(&self) -> Option<Baseline> {
         let before = &self.setup.resume.as_ref()?.run;
-        let runs = RunLogs::all(self.setup.logs.folder.parent()?).ok()?;
+        let runs = RunLogs::all(self.setup.files.logs.folder.parent()?).ok()?;
         runs.iter().rev().find_map(|logs| {
             let text = std::fs::read_to_string(logs.folder.join(FILE)).ok()?;
             let found: Baseline = serde_json::from_str(&text).ok()?;
@@ -82,7 +82,7 @@ impl Crew {
     fn write_baseline(&self, found: &Baseline) {
         let run = Some(self.setup.run.clone());
         let kept = serde_json::to_string(&Baseline { run, red: found.red.clone() });
-        let path = self.setup.logs.folder.join(FILE);
+        let path = self.setup.files.logs.folder.join(FILE);
         let written =
             kept.map_err(std::io::Error::other).and_then(|text| write_privately(&path, &text));
         if let Err(error) = written {
@@ -100,7 +100,7 @@ impl Crew {
             return Ok(Some(Baseline::default()));
         }
         let checkout = self.fresh(slot, &candidate).await?;
-        let worktree = &self.setup.project.worktree;
+        let worktree = &self.setup.files.project.worktree;
         let place = checkout.as_ref().map_or(worktree.as_path(), Checkout::folder);
         let mut found = Baseline::default();
         if let Some(failed) = self.prepare_checkout(slot, checkout.as_ref()).await {
@@ -110,9 +110,9 @@ impl Crew {
             self.tell_baseline(&failed);
             return Ok(Some(found));
         }
-        for gate in &self.setup.gates {
+        for gate in &self.setup.gates.specs {
             let name = format!("baseline.gate-{}.log", file_name(&gate.name));
-            let log = self.setup.logs.folder.join(name);
+            let log = self.setup.files.logs.folder.join(name);
             let ran = self.gate(slot, gate, place as &Path, &log).await;
             if ran.stopped {
                 return Ok(None);

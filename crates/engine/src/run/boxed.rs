@@ -34,7 +34,7 @@ impl Crew {
 
     /// A plan below `.ralph/`, of which sandboxes show nothing else.
     fn hidden_plan(&self, kind: Kind) -> Option<Bind> {
-        let plan = self.setup.plan.as_ref().filter(|plan| plan.lane().is_none())?;
+        let plan = self.setup.work.plan.as_ref().filter(|plan| plan.lane().is_none())?;
         let is_there = plan.name().starts_with(".ralph/") && plan.path().is_file();
         let bind = if kind == Kind::Session { Bind::writable } else { Bind::readable };
         is_there.then(|| bind(plan.path()))
@@ -60,14 +60,18 @@ impl Crew {
     pub(super) fn ralph_inside(&self) -> PathBuf {
         match self.setup.sandbox.mounts() {
             true => self.setup.sandbox.ralph(),
-            false => self.setup.ralph.clone(),
+            false => self.setup.ports.ralph.clone(),
         }
     }
 
     /// What a session may do.
     pub(super) fn permissions(&self) -> Permissions {
         let setup = &self.setup;
-        Permissions::of_session(&setup.tools, setup.agent.usual_tools(), setup.sandbox.holds())
+        Permissions::of_session(
+            &setup.agent.tools,
+            setup.agent.program.agent.usual_tools(),
+            setup.sandbox.holds(),
+        )
     }
 
     /// What the verifier may do: look, in a sandbox or not.

@@ -218,20 +218,21 @@ impl Crew {
                 since: Timestamp::default(),
             })
         };
-        let store_file = StoreFile::opened(&setup.store_path);
+        let store_file = StoreFile::opened(&setup.ports.store_path);
         let slots = setup.agent_ids.iter().map(|_| kit()).collect();
         let touching = Mutex::new(vec![vec![]; setup.agent_ids.len()]);
-        let ids = std::mem::replace(&mut setup.ids, Ids::new(Some(0)));
-        let surroundings = Surroundings::of(&setup, &setup.project, setup.vcs.as_ref());
+        let ids = std::mem::replace(&mut setup.ports.ids, Ids::new(Some(0)));
+        let surroundings = Surroundings::of(&setup, &setup.files.project, setup.ports.vcs.as_ref());
         let home = Site::new(
-            setup.project.clone(),
-            Arc::clone(&setup.vcs),
-            setup.folder.clone(),
+            setup.files.project.clone(),
+            Arc::clone(&setup.ports.vcs),
+            setup.work.folder.clone(),
             base,
             surroundings,
             None,
         );
-        let logs = setup.logs.folder.parent().filter(|_| setup.policy.budget.day_micro_usd > 0);
+        let logs =
+            setup.files.logs.folder.parent().filter(|_| setup.policy.budget.day_micro_usd > 0);
         let today = crate::clock::now().day_began();
         let loose = logs.map(|logs| sessions_before(logs, today)).unwrap_or_default();
         Arc::new(Self {

@@ -40,7 +40,7 @@ pub enum Deliverable {
 impl Crew {
     /// The ledger of a new session.
     pub(super) fn new_requests(&self) -> Requests {
-        match &self.setup.deliverable {
+        match &self.setup.work.deliverable {
             Some(Deliverable::Tasks { feature, .. }) => Requests::proposing(feature.clone()),
             Some(Deliverable::Text { .. }) | None => Requests::default(),
         }
@@ -48,7 +48,7 @@ impl Crew {
 
     /// What judges the run's text or tasks, where it is for one.
     pub(super) fn judge_deliverable(&self, slot: SlotId) -> Result<Option<GateReport>, Failed> {
-        let (name, found) = match &self.setup.deliverable {
+        let (name, found) = match &self.setup.work.deliverable {
             None => return Ok(None),
             Some(Deliverable::Text { name, path, template }) => {
                 ("text", FeatureFiles::fault(path, template).map(|fault| format!("{name} {fault}")))

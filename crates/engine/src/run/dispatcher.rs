@@ -96,11 +96,11 @@ async fn run_inside(
     mut setup: Setup,
     reporters: Vec<Box<dyn Reporter + Send>>,
 ) -> Result<Outcome, RunError> {
-    let leftovers = process::end_leftovers(&setup.project.root);
+    let leftovers = process::end_leftovers(&setup.files.project.root);
     if leftovers > 0 {
         setup.notices.push(Notice::LeftoversEnded { processes: leftovers });
     }
-    let mut store = (setup.open_store)()?;
+    let mut store = (setup.ports.open_store)()?;
     let base = super::recover::begin(&mut setup, store.as_mut())?;
     register(&setup, store.as_mut())?;
 
@@ -109,9 +109,9 @@ async fn run_inside(
         move |source| RunError::Io { what, source }
     };
     let (inputs, mut arriving) = mpsc::unbounded_channel();
-    let place = Place::make(setup.runtime.as_deref(), &mut setup.ids)?;
+    let place = Place::make(setup.files.runtime.as_deref(), &mut setup.ports.ids)?;
     let (controls, mut wishes) = mpsc::channel(16);
-    let feed = Feed::open(&setup.logs.journal()).map_err(io("the journal"))?;
+    let feed = Feed::open(&setup.files.logs.journal()).map_err(io("the journal"))?;
     let asked: Arc<OnceLock<Weak<Crew>>> = Arc::default();
     let told = Arc::clone(&asked);
     let inquiry = move |what: &str| {
@@ -121,15 +121,15 @@ async fn run_inside(
     let control = ControlSocket::open(&place, controls, Arc::new(inquiry), feed.clone())?;
     let me = process::liveness();
     let state_file = Writer {
-        record: setup.record.clone(),
+        record: setup.files.record.clone(),
         run: setup.run.clone(),
         pid: me.pid,
         pid_started: me.pid_started,
         control_socket: Some(control.path().to_owned()),
         level: setup.sandbox.level().to_string(),
-        request: setup.request.clone(),
+        request: setup.files.request.clone(),
     };
-    let (display, display_thread) = Display::start(reporters, setup.secrets.clone());
+    let (display, display_thread) = Display::start(reporters, setup.files.secrets.clone());
 
     let earlier = spent_before(store.as_mut())?;
     let begin = begin(&setup, &base, earlier);
@@ -138,7 +138,7 @@ async fn run_inside(
     let dispatcher = Dispatcher {
         state: RunState::new(setup.policy.clone()),
         run: setup.run.clone(),
-        secrets: setup.secrets.clone(),
+        secrets: setup.files.secrets.clone(),
         seq: 0,
         display: display.clone(),
         feed,
@@ -151,7 +151,7 @@ async fn run_inside(
     let _ = asked.set(Arc::downgrade(&crew));
     let mut keepers = JoinSet::new();
     keepers.spawn(Arc::clone(&crew).keep_claims());
-    let store_watch = StoreWatch::start(&crew.setup.store_path, crew.changed.clone());
+    let store_watch = StoreWatch::start(&crew.setup.ports.store_path, crew.changed.clone());
 
     let mut signals = Signals::new().map_err(io("signals"))?;
     crew.take(&begin);
@@ -205,10 +205,10 @@ fn begin(setup: &Setup, base: &crate::ports::RunBase, earlier: Spent) -> Input {
     let started = Fact::RunStarted {
         policy: Box::new(setup.policy.clone()),
         ralph: env!("CARGO_PKG_VERSION").to_owned(),
-        agent: setup.agent.name().to_owned(),
+        agent: setup.agent.program.agent.name().to_owned(),
         agent_ids: setup.agent_ids.clone(),
-        target: setup.target.clone(),
-        gates: setup.gates.iter().map(|gate| gate.name.clone()).collect(),
+        target: setup.work.target.clone(),
+        gates: setup.gates.specs.iter().map(|gate| gate.name.clone()).collect(),
         level: setup.sandbox.level().to_string(),
         head: base.head.clone(),
         settled_tree: base.settled_tree.clone(),

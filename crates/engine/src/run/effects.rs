@@ -67,7 +67,7 @@ impl Crew {
             Effect::MakeCandidate { slot } => {
                 return work(slot, move |crew| crew.make_candidate(slot));
             }
-            Effect::Judge { slot } if self.setup.gates.is_empty() => {
+            Effect::Judge { slot } if self.setup.gates.specs.is_empty() => {
                 return work(slot, move |crew| crew.judge_without_gates(slot));
             }
             Effect::Judge { slot } => {

@@ -140,7 +140,7 @@ impl Crew {
         let guest = match self.guest(&self.site(slot), sandbox::Kind::Judge) {
             Ok(guest) => guest,
             Err(failed) => {
-                let output = GateOutput::new(None, &self.setup.secrets);
+                let output = GateOutput::new(None, &self.setup.files.secrets);
                 return Ran::of(gate, &Ended::never_ran(failed.error), &output, false);
             }
         };
@@ -154,9 +154,9 @@ impl Crew {
             environment: self.setup.judge_environment(),
             sandbox: &self.setup.sandbox,
             guest,
-            watch: &self.setup.watch,
-            mark: Mark::new(&self.setup.project.root, u64::from(iteration)),
-            secrets: &self.setup.secrets,
+            watch: &self.setup.agent.watch,
+            mark: Mark::new(&self.setup.files.project.root, u64::from(iteration)),
+            secrets: &self.setup.files.secrets,
             log: Some(log),
             stop,
         };

@@ -92,7 +92,7 @@ impl Grounds {
         let prepared = prepared?;
         let project = Project::find(&prepared.path).map_err(GitError::from)?;
         if !self.set_up.is_empty() && !prepared.set_up {
-            let log = setup.logs.folder.join(format!("setup-{}.log", branch.file_name()));
+            let log = setup.files.logs.folder.join(format!("setup-{}.log", branch.file_name()));
             let (worktrees, place) = (&self.worktrees, &prepared.path);
             let boxed = (setup.sandbox.as_ref(), self.worktrees.vcs(project.clone())?.shown()?);
             let environment = setup.judge_environment();
@@ -146,7 +146,7 @@ impl Grounds {
 impl Crew {
     /// The slot goes to the worktree of its task.
     pub(super) fn move_in(&self, slot: SlotId, task: Option<&TaskBrief>) -> Result<(), Failed> {
-        let (Some(grounds), Some(task)) = (&self.setup.grounds, task) else { return Ok(()) };
+        let (Some(grounds), Some(task)) = (&self.setup.work.grounds, task) else { return Ok(()) };
         let (site, notes) = grounds.site_of(&self.setup, task)?;
         for note in notes {
             self.notice(note);
@@ -164,7 +164,7 @@ impl Crew {
     /// A session may have gone to another branch in the worktree of its task. What it did there is the
     /// work all the same.
     pub(super) fn bring_home(&self, slot: SlotId, site: &Site) -> Result<(), Failed> {
-        let Some(grounds) = &self.setup.grounds else { return Ok(()) };
+        let Some(grounds) = &self.setup.work.grounds else { return Ok(()) };
         let (Some((task, attempt)), Some(branch)) = (self.task_of(slot), site.base().branch) else {
             return Ok(());
         };
@@ -192,7 +192,7 @@ impl Crew {
     /// Commits what is left, and brings the work onto what has landed.
     pub(super) fn integrate(&self, slot: SlotId, commit: Option<&CommitPlan>) -> Answer {
         let (site, judged) = (self.site(slot), self.kit(slot).candidate.clone());
-        let (Some(grounds), Some(judged)) = (&self.setup.grounds, judged) else {
+        let (Some(grounds), Some(judged)) = (&self.setup.work.grounds, judged) else {
             return Err(Failed::new(Port::Git, "there is nothing to land", true));
         };
         if let Some(plan) = commit {
@@ -314,7 +314,7 @@ impl Crew {
     /// Moves the branch of the run to the work. `None` when it has landed; else the next input.
     pub(super) fn land(&self, slot: SlotId) -> Result<Option<Input>, Failed> {
         let site = self.site(slot);
-        let Some(grounds) = &self.setup.grounds else { return Ok(None) };
+        let Some(grounds) = &self.setup.work.grounds else { return Ok(None) };
         let (Some(head), Some(from)) = (site.vcs.head()?, site.base().head) else {
             return Ok(None);
         };
@@ -332,7 +332,7 @@ impl Crew {
         settlement: &Settlement,
     ) -> Result<Option<(TaskId, String)>, Failed> {
         let site = self.site(slot);
-        let (Some(grounds), Some((task, attempt))) = (&self.setup.grounds, self.task_of(slot))
+        let (Some(grounds), Some((task, attempt))) = (&self.setup.work.grounds, self.task_of(slot))
         else {
             return Ok(None);
         };
@@ -349,7 +349,7 @@ impl Crew {
 
     /// The slot leaves the worktree of its task. When nothing is to be done there any more it goes.
     pub(super) fn move_out(self: &Arc<Self>, slot: SlotId, over: bool) {
-        if self.setup.grounds.is_none() {
+        if self.setup.work.grounds.is_none() {
             return;
         }
         let task = self.task_of(slot);
@@ -359,7 +359,7 @@ impl Crew {
         let Some((task, _)) = task.filter(|_| over) else { return };
         let crew = Arc::clone(self);
         self.tasks().spawn_blocking(move || {
-            let Some(grounds) = &crew.setup.grounds else { return };
+            let Some(grounds) = &crew.setup.work.grounds else { return };
             let cleared = branch_of(&task).and_then(|branch| grounds.clear(&branch));
             if let Err(error) = cleared {
                 crew.notice(format!("the worktree of {task} could not be removed: {error}"));
@@ -398,7 +398,7 @@ pub(super) fn recover(
     store: &mut dyn Store,
     cut_off: &[Attempt],
 ) -> Result<(), RunError> {
-    let Some(grounds) = &setup.grounds else { return Ok(()) };
+    let Some(grounds) = &setup.work.grounds else { return Ok(()) };
     let mut told = Vec::new();
     // Before any worktree goes: what is left of it is named after its place.
     grounds.worktrees.sweep_temporary()?;

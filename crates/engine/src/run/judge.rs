@@ -221,7 +221,7 @@ impl Crew {
             return Ok(vec![failed.report]);
         }
         let mut reports = Vec::new();
-        for gate in &self.setup.gates {
+        for gate in &self.setup.gates.specs {
             let ran = self.run_gate(slot, gate, place).await;
             self.check_runnable(slot, gate, &ran, candidate).await?;
             let report = self.against_baseline(ran);
@@ -241,7 +241,7 @@ impl Crew {
         slot: SlotId,
         candidate: &Candidate,
     ) -> Result<Option<Checkout>, Failed> {
-        match self.setup.gate_rules.clean {
+        match self.setup.gates.rules.clean {
             true => self.checkout(slot, candidate).await.map(Some),
             false => Ok(None),
         }
@@ -254,7 +254,7 @@ impl Crew {
     ) -> Result<Checkout, Failed> {
         let candidate = candidate.clone();
         self.aside_of_tasks(move |crew| {
-            Ok(crew.site(slot).vcs.checkout(&candidate, &crew.setup.gate_rules.include)?)
+            Ok(crew.site(slot).vcs.checkout(&candidate, &crew.setup.gates.rules.include)?)
         })
         .await
     }
@@ -266,8 +266,8 @@ impl Crew {
         checkout: Option<&Checkout>,
     ) -> Option<Ran> {
         let timeout =
-            self.setup.gates.iter().map(|gate| gate.timeout).max().unwrap_or(SETUP_TIMEOUT);
-        let (checkout, setup) = checkout.zip(setup_gate(&self.setup.gate_rules, timeout))?;
+            self.setup.gates.specs.iter().map(|gate| gate.timeout).max().unwrap_or(SETUP_TIMEOUT);
+        let (checkout, setup) = checkout.zip(setup_gate(&self.setup.gates.rules, timeout))?;
         let ran = self.run_gate(slot, &setup, checkout.folder()).await;
         (ran.report.verdict != Verdict::Pass).then_some(ran)
     }
@@ -314,7 +314,7 @@ impl Crew {
         let tree = self.site(slot).settled_tree();
         let base = Candidate { tree, taken: None, leftovers: false, ..candidate.clone() };
         let made = self.aside_of_tasks(move |crew| {
-            Ok(crew.site(slot).vcs.checkout(&base, &crew.setup.gate_rules.include)?)
+            Ok(crew.site(slot).vcs.checkout(&base, &crew.setup.gates.rules.include)?)
         });
         let checkout = Some(made.await.ok()?);
         let folder = checkout.as_ref().map(|made| made.folder().to_owned())?;
@@ -322,7 +322,7 @@ impl Crew {
             Some(_) => None,
             None => {
                 let name = format!(".gate-{}.base.log", file_name(&gate.name));
-                let log = self.setup.logs.iteration(self.kit(slot).iteration, &name);
+                let log = self.setup.files.logs.iteration(self.kit(slot).iteration, &name);
                 self.gate(slot, gate, &folder, &log).await.report.exit_code
             }
         };
@@ -334,7 +334,7 @@ impl Crew {
     async fn run_gate(&self, slot: SlotId, gate: &GateSpec, place: &Path) -> Ran {
         let iteration = self.kit(slot).iteration;
         let name = format!(".gate-{}.log", file_name(&gate.name));
-        self.gate(slot, gate, place, &self.setup.logs.iteration(iteration, &name)).await
+        self.gate(slot, gate, place, &self.setup.files.logs.iteration(iteration, &name)).await
     }
 
     /// Runs where waiting is allowed.

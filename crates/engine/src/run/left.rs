@@ -17,9 +17,9 @@ impl Crew {
         if survey.counts.failed + survey.counts.waiting == 0 {
             return Ok(survey);
         }
-        let scope = match &self.setup.plan {
+        let scope = match &self.setup.work.plan {
             Some(plan) => Scope::Plan(plan.key()),
-            None => self.setup.scope.clone(),
+            None => self.setup.work.scope.clone(),
         };
         let left = left(self.store().as_mut(), &scope)?;
         Ok(Survey { left, ..survey })

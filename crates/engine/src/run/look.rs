@@ -42,10 +42,10 @@ impl Crew {
         // Before the store is taken: a claim takes the two in this order.
         let touching = self.touching.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut store = self.store();
-        let apart = self.setup.grounds.is_some();
+        let apart = self.setup.work.grounds.is_some();
         let most = if apart { LOOKED_AT } else { OFFERED };
-        let peek = store.peek(&self.setup.scope, most, now())?;
-        let counts = store.counts(&self.setup.scope)?;
+        let peek = store.peek(&self.setup.work.scope, most, now())?;
+        let counts = store.counts(&self.setup.work.scope)?;
         let foreign = peek.claimed.iter().filter(|task| {
             let holder = task.claim.as_ref().map(|claim| &claim.agent);
             !holder.is_some_and(|holder| self.setup.agent_ids.contains(holder))
@@ -82,7 +82,7 @@ impl Crew {
         taken_back: &[TaskId],
     ) -> Result<Option<Survey>, Failed> {
         let policy = &self.setup.policy;
-        Ok(match &self.setup.plan {
+        Ok(match &self.setup.work.plan {
             Some(plan) if policy.mode == "build" => {
                 Some(self.survey_plan(slot, plan, taken_back.to_vec())?)
             }
@@ -94,21 +94,21 @@ impl Crew {
     }
 
     fn check_disk(&self) -> Result<(), Failed> {
-        let folder = &self.setup.logs.folder;
+        let folder = &self.setup.files.logs.folder;
         let Ok(found) = rustix::fs::statvfs(folder) else { return Ok(()) };
         let free = found.f_bavail.saturating_mul(found.f_frsize);
-        if free >= self.setup.disk_floor {
+        if free >= self.setup.files.disk_floor {
             return Ok(());
         }
         let free = free >> 20;
-        let floor = self.setup.disk_floor >> 20;
+        let floor = self.setup.files.disk_floor >> 20;
         let error = format!("only {free} MiB are free, {floor} MiB are wanted before a session");
         Err(Failed::new(Port::Disk, error, false))
     }
 
     /// Claims the first ready task, or `only` that one.
     pub(super) fn claim(&self, slot: SlotId, only: Option<&TaskId>) -> Answer {
-        if self.setup.plan.is_some() {
+        if self.setup.work.plan.is_some() {
             self.looks(slot);
             let answer = self.claim_in_plan(slot, only);
             crash::point("claimed");
@@ -117,11 +117,11 @@ impl Crew {
         let request = ClaimRequest {
             agent: self.agent_id(slot).clone(),
             task: only.cloned(),
-            scope: self.setup.scope.clone(),
-            lease: self.setup.lease,
+            scope: self.setup.work.scope.clone(),
+            lease: self.setup.ports.lease,
         };
         self.looks(slot);
-        if self.setup.grounds.is_some() {
+        if self.setup.work.grounds.is_some() {
             return self.claim_apart(slot, only);
         }
         loop {
@@ -152,7 +152,7 @@ impl Crew {
         let mut touching = self.touching.lock().unwrap_or_else(PoisonError::into_inner);
         let ready = {
             let mut store = self.store();
-            let peek = store.peek(&self.setup.scope, LOOKED_AT, now())?;
+            let peek = store.peek(&self.setup.work.scope, LOOKED_AT, now())?;
             in_nobodys_way(&touching, slot, store.as_mut(), &peek.claimable)?
         };
         let wanted = |(id, _): &(TaskId, _)| only.is_none_or(|only| only == id);
@@ -192,7 +192,7 @@ impl Crew {
         if self.setup.policy.by_iteration() {
             return Ok(Input::Peeked { slot, offered: 0, about: self.about(slot) });
         }
-        let peek = self.store().peek(&self.setup.scope, OFFERED, now())?;
+        let peek = self.store().peek(&self.setup.work.scope, OFFERED, now())?;
         let offered = u32::try_from(peek.claimable.len()).unwrap_or(u32::MAX);
         self.kit(slot).peek = Some(peek);
         Ok(Input::Peeked { slot, offered, about: None })

@@ -77,5 +77,8 @@ pub use integrate::Grounds;
 pub use overhead::Shape;
 pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};
 pub use set_up::{SetUpError, set_up};
-pub use setup::{GateRules, GateSpec, PromptStyle, PublishSetup, Setup, VerifierSetup};
+pub use setup::{
+    AgentProgram, AgentSetup, FileSetup, GateRules, GateSetup, GateSpec, PortSetup, PromptStyle,
+    PublishSetup, Setup, WorkSetup,
+};
 pub use trial::{GateTrial, GateTried};

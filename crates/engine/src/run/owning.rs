@@ -21,7 +21,7 @@ impl Crew {
         task: Option<&TaskBrief>,
     ) -> Result<(), Failed> {
         self.kit(slot).workspace_note = None;
-        if self.setup.grounds.is_some() {
+        if self.setup.work.grounds.is_some() {
             return Ok(());
         }
         let site = self.site(slot);

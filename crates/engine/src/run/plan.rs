@@ -160,7 +160,7 @@ impl Crew {
             agent: self.agent_id(slot).clone(),
             task: Some(id.clone()),
             scope: Scope::All,
-            lease: self.setup.lease,
+            lease: self.setup.ports.lease,
         };
         let attempt = self.new_attempt()?;
         let mut store = self.store();
@@ -177,7 +177,7 @@ impl Crew {
 
     /// What an iteration in which the agent picks is about, as far as the plan tells.
     pub(super) fn about(&self, slot: SlotId) -> Option<About> {
-        if let Some(about) = &self.setup.about {
+        if let Some(about) = &self.setup.work.about {
             return Some(About { title: about.clone(), spec: None, open: None });
         }
         let kit = self.kit(slot);
@@ -196,7 +196,7 @@ impl Crew {
     /// A session is about to begin: from now on ticks are requests.
     pub(super) fn plan_before_session(&self, slot: SlotId) -> Result<(), Failed> {
         let look = self.kit(slot).plan.clone();
-        let (Some(plan), Some(look)) = (&self.setup.plan, look) else { return Ok(()) };
+        let (Some(plan), Some(look)) = (&self.setup.work.plan, look) else { return Ok(()) };
         let failed = |error| Failed::new(Port::Prompt, format!("{}: {error}", plan.name()), false);
         plan.show_copy(&look.plan.text)?;
         plan.remember(&look.plan, true).map_err(failed)
@@ -212,7 +212,7 @@ impl Crew {
         requests: &mut Vec<Request>,
     ) -> Result<(Vec<TaskBrief>, bool), Failed> {
         let look = self.kit(job.slot).plan.clone();
-        let (Some(plan), Some(look)) = (&self.setup.plan, look) else {
+        let (Some(plan), Some(look)) = (&self.setup.work.plan, look) else {
             return Ok((vec![], false));
         };
         let said = (end.class == EndClass::Completed).then_some(end.text.as_str());
@@ -270,7 +270,7 @@ impl Crew {
             let kit = self.kit(slot);
             (kit.plan.clone(), kit.asked.clone(), kit.iteration, kit.since, kit.plan_written)
         };
-        let (Some(plan), Some(look)) = (&self.setup.plan, look) else { return Ok(()) };
+        let (Some(plan), Some(look)) = (&self.setup.work.plan, look) else { return Ok(()) };
         let done: Vec<&ralph_core::run::Ending> =
             settlement.tasks.iter().filter(|ending| ending.class == Class::Done).collect();
         let book = (settlement.class.row().counts && !written).then(|| {
@@ -306,7 +306,7 @@ impl Crew {
                     result,
                     next: asked.next,
                 },
-                keep: self.setup.recent_attempts,
+                keep: self.setup.work.recent_attempts,
                 completed,
             }
         });
@@ -325,7 +325,7 @@ impl Crew {
     /// The candidate with what was just written into the plan file, if nothing else has changed: what is
     /// committed is what was judged, and the ticks for it.
     pub(super) fn with_plan(&self, slot: SlotId, judged: Candidate) -> Result<Candidate, Failed> {
-        let plan = self.setup.plan.as_ref().filter(|plan| plan.lane().is_none());
+        let plan = self.setup.work.plan.as_ref().filter(|plan| plan.lane().is_none());
         let Some(plan) = plan else { return Ok(judged) };
         let now = self.new_candidate(slot)?;
         if now.tree == judged.tree || now.head != judged.head {
@@ -339,7 +339,7 @@ impl Crew {
     /// done that is missing from now on was taken away by a person.
     pub(super) fn plan_settled(&self, slot: SlotId, settlement: &Settlement) {
         let look = self.kit(slot).plan.clone();
-        let (Some(plan), Some(look)) = (&self.setup.plan, look) else { return };
+        let (Some(plan), Some(look)) = (&self.setup.work.plan, look) else { return };
         let done: Vec<&TaskId> = settlement
             .tasks
             .iter()
@@ -378,7 +378,7 @@ impl Crew {
     /// Boxes that came into the section of a branch meanwhile are tasks before it is asked whether all are
     /// done. What fails here is told at the next look.
     pub(super) fn take_in_new_boxes(&self) {
-        let plan = self.setup.plan.as_ref().filter(|plan| plan.lane().is_some());
+        let plan = self.setup.work.plan.as_ref().filter(|plan| plan.lane().is_some());
         if let Some(plan) = plan {
             let (mut store, mut ids) = (self.store(), self.ids());
             let _ = plan.reconcile(store.as_mut(), &mut ids, &by_file(), now());
@@ -387,7 +387,7 @@ impl Crew {
 
     /// The plan file that the run writes.
     fn written_plan(&self) -> Option<&PlanFile> {
-        self.setup.plan.as_ref().filter(|_| self.setup.policy.mode == "plan")
+        self.setup.work.plan.as_ref().filter(|_| self.setup.policy.mode == "plan")
     }
 
     /// How many tasks the plan has that the run writes.
@@ -461,8 +461,10 @@ impl Crew {
 
     /// Takes the plan out of what sessions committed or staged on a branch: there it is as it was.
     pub(super) fn keep_plan_out(&self) -> Result<(), Failed> {
-        let Some(lane) = self.setup.plan.as_ref().and_then(PlanFile::lane) else { return Ok(()) };
-        if let Some(saved) = self.setup.vcs.keep_out(&lane.path, &lane.branch, &lane.began)? {
+        let Some(lane) = self.setup.work.plan.as_ref().and_then(PlanFile::lane) else {
+            return Ok(());
+        };
+        if let Some(saved) = self.setup.ports.vcs.keep_out(&lane.path, &lane.branch, &lane.began)? {
             self.notice(format!(
                 "{} was committed and is taken out of the commits; before, they are in {}",
                 lane.path, saved.name
@@ -473,7 +475,7 @@ impl Crew {
 
     /// Whether these paths are nothing but the plan file.
     pub(super) fn is_plan_only(&self, paths: &[String]) -> bool {
-        let Some(plan) = &self.setup.plan else { return false };
+        let Some(plan) = &self.setup.work.plan else { return false };
         !paths.is_empty() && paths.iter().all(|path| path == plan.name())
     }
 }

@@ -26,7 +26,7 @@ impl Crew {
         if files.is_empty() {
             return Ok(None);
         }
-        let rejected = self.setup.gate_rules.reject;
+        let rejected = self.setup.gates.rules.reject;
         // The same tree is judged again after somebody committed, or when gates changed it.
         if files != known {
             self.send(Input::Notice(Notice::Protected { files: files.clone(), rejected }));
@@ -59,7 +59,7 @@ impl Crew {
             return Ok(found);
         }
         let changes = self.changes_of(slot, &settled, &candidate.tree)?;
-        let patterns = &self.setup.gate_rules.protected;
+        let patterns = &self.setup.gates.rules.protected;
         for file in changes.into_iter().map(|change| change.path) {
             if patterns.matches(&file) {
                 found.push(file);
@@ -82,7 +82,7 @@ impl Crew {
         let (says, what): (fn(&str) -> Option<String>, _) = match file {
             "AGENTS.md" => (agents_md::test_command, "the test command"),
             "ralph.toml" => (gates_of, "the gates"),
-            ".worktreeinclude" if self.setup.gate_rules.clean => {
+            ".worktreeinclude" if self.setup.gates.rules.clean => {
                 (|text| Some(text.to_owned()), "what a clean checkout gets")
             }
             _ => return Ok(None),

@@ -109,10 +109,10 @@ impl Crew {
         }
         self.push(setup, branch)?;
         let words = self.words(setup, branch, commits.unwrap_or_default())?;
-        let words = words.redacted(&self.setup.secrets);
+        let words = words.redacted(&self.setup.files.secrets);
         let place = Place {
-            folder: self.setup.project.worktree.clone(),
-            environment: self.setup.gate_environment.clone(),
+            folder: self.setup.files.project.worktree.clone(),
+            environment: self.setup.gates.environment.clone(),
             patience: Place::PATIENCE,
             stop: self.publisher.stop.subscribe(),
         };
@@ -130,8 +130,8 @@ impl Crew {
         let _turn = self.publisher.turn.lock().unwrap_or_else(PoisonError::into_inner);
         crash::point("before-push");
         let push = Push {
-            folder: &self.setup.project.worktree,
-            environment: &self.setup.gate_environment,
+            folder: &self.setup.files.project.worktree,
+            environment: &self.setup.gates.environment,
             remote: &setup.remote,
             branch,
             protected: &setup.protected,
@@ -145,7 +145,7 @@ impl Crew {
     /// The commits that the branch has beyond its base, the oldest first; `None` where the base is not
     /// known here.
     fn commits(&self, setup: &PublishSetup, branch: &str) -> Result<Option<Vec<Commit>>, GitError> {
-        let folder = &self.setup.project.worktree;
+        let folder = &self.setup.files.project.worktree;
         let PublishSetup { remote, base, .. } = setup;
         for name in [format!("refs/remotes/{remote}/{base}"), format!("refs/heads/{base}")] {
             let known = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
@@ -176,9 +176,9 @@ impl Crew {
         commits: Vec<Commit>,
     ) -> Result<Words, StoreError> {
         let mut store = self.store();
-        let scope = match &self.setup.plan {
+        let scope = match &self.setup.work.plan {
             Some(plan) => Scope::Plan(plan.key()),
-            None => self.setup.scope.clone(),
+            None => self.setup.work.scope.clone(),
         };
         let mut attempts: BTreeMap<TaskId, Vec<Attempt>> = BTreeMap::new();
         for attempt in store.history(Timestamp::default())? {

@@ -16,28 +16,28 @@ const NAMED: usize = 5;
 
 /// Looks at the worktree, saves what a killed session left, gives back the claims of dead runs.
 pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase, RunError> {
-    if let Err(error) = setup.record.sweep() {
-        let text = format!("{} cannot be tidied: {error}", setup.record.copy.display());
+    if let Err(error) = setup.files.record.sweep() {
+        let text = format!("{} cannot be tidied: {error}", setup.files.record.copy.display());
         setup.notices.push(Notice::Other { text });
     }
     if let Some(resume) = &setup.resume {
-        setup.vcs.remove_dead_locks(resume.started_at)?;
+        setup.ports.vcs.remove_dead_locks(resume.started_at)?;
     }
     let resumes = setup.resume.as_ref();
     let resumes = resumes.map(|resume| (&resume.run, resume.last_commit.as_deref()));
-    let mut base = setup.vcs.begin(&setup.run, resumes)?;
-    let warnings = setup.vcs.warnings().into_iter();
+    let mut base = setup.ports.vcs.begin(&setup.run, resumes)?;
+    let warnings = setup.ports.vcs.warnings().into_iter();
     setup.notices.extend(warnings.map(|text| Notice::Other { text }));
     if setup.policy.adds_all() && setup.resume.is_none() && base.start.is_some() {
         // It is committed with the work, and is none of it.
-        base.settled_tree = setup.vcs.candidate(&base)?.tree;
+        base.settled_tree = setup.ports.vcs.candidate(&base)?.tree;
     }
     base.plan =
-        setup.plan.as_ref().filter(|plan| plan.lane().is_none()).map(|p| p.name().to_owned());
+        setup.work.plan.as_ref().filter(|plan| plan.lane().is_none()).map(|p| p.name().to_owned());
     let branch = setup.branch_key();
     let cut_off = cut_off(store, branch.as_deref())?;
     super::integrate::recover(setup, store, &cut_off)?;
-    if setup.grounds.is_none() {
+    if setup.work.grounds.is_none() {
         save_unfinished(setup, store, &base, &cut_off)?;
     }
     let taken = take_back_dead_claims(store, &[], branch.as_deref())?;
@@ -46,13 +46,13 @@ pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase,
         setup.notices.push(Notice::ClaimsTakenBack { tasks: taken });
     }
     if let (Some(start), Some(head)) = (&base.start, &base.head) {
-        let paths = setup.vcs.changes(head, start).unwrap_or_default();
+        let paths = setup.ports.vcs.changes(head, start).unwrap_or_default();
         setup.notices.push(Notice::DirtyStart {
             saved: format!("refs/ralph/start/{}", setup.run),
             paths: u32::try_from(paths.len()).unwrap_or(u32::MAX),
         });
         if setup.policy.adds_all() {
-            let taken = setup.vcs.changes(head, &base.settled_tree).unwrap_or_default();
+            let taken = setup.ports.vcs.changes(head, &base.settled_tree).unwrap_or_default();
             setup.notices.extend(added_words(&paths, &taken));
         }
     }
@@ -91,7 +91,7 @@ fn save_unfinished(
 ) -> Result<(), RunError> {
     let mut tasks: Vec<TaskId> = cut_off.iter().map(|attempt| attempt.task.clone()).collect();
     // Where the iteration is what is tried again, no attempt tells of it.
-    if let Some(owner) = setup.vcs.interrupted()?.filter(|owner| !tasks.contains(owner)) {
+    if let Some(owner) = setup.ports.vcs.interrupted()?.filter(|owner| !tasks.contains(owner)) {
         tasks.push(owner);
     }
     for task in tasks {
@@ -100,9 +100,10 @@ fn save_unfinished(
             Err(_) => setup.resume.as_ref().map_or(1, |resume| resume.iteration + 1),
         };
         let saved = setup
+            .ports
             .vcs
             .candidate(base)
-            .and_then(|candidate| setup.vcs.save(base, &candidate, &task, number));
+            .and_then(|candidate| setup.ports.vcs.save(base, &candidate, &task, number));
         let text = match saved {
             Ok(Some(saved)) => format!("unfinished work on {task} is saved under {}", saved.name),
             Ok(None) => continue,

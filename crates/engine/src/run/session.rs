@@ -120,7 +120,7 @@ impl Crew {
         let played = tokio::select! {
             biased;
             never = heartbeats(&*vcs) => match never {},
-            played = self.play(slot, self.setup.agent, (&spec, &guest), &log, raw, stop) => played,
+            played = self.play(slot, self.setup.agent.program.agent, (&spec, &guest), &log, raw, stop) => played,
         };
         vcs.session_lives(false);
         ender.abort();
@@ -140,7 +140,7 @@ impl Crew {
         self.kit(slot).proposals = proposals;
         self.kit(slot).usage = end.usage;
         self.kit(slot).said =
-            last_bytes(self.setup.secrets.redact(end.text.trim()).trim(), KEPT_WORDS);
+            last_bytes(self.setup.files.secrets.redact(end.text.trim()).trim(), KEPT_WORDS);
         let mut signals = match end.class {
             EndClass::Completed => Signals::read(&end.text),
             _ => Signals::default(),
@@ -149,7 +149,8 @@ impl Crew {
         let answer = held.map(|held| {
             let ids: Vec<&str> = held.iter().map(|task| task.id.as_str()).collect();
             let ignored = signals.ignored_for(&ids).into_iter();
-            let ignored = ignored.map(|one| self.setup.secrets.redact(&one.to_string()).into());
+            let ignored =
+                ignored.map(|one| self.setup.files.secrets.redact(&one.to_string()).into());
             self.kit(slot).ignored = ignored.collect();
             let report = SessionReport {
                 signals,
@@ -180,7 +181,7 @@ impl Crew {
     ) -> Played {
         let command = agent.command(spec);
         let iteration = self.kit(slot).iteration;
-        let mark = Mark::new(&self.setup.project.root, u64::from(iteration));
+        let mark = Mark::new(&self.setup.files.project.root, u64::from(iteration));
         let mut ear = Ear {
             decoder: agent.decoder(),
             events: vec![],
@@ -189,9 +190,9 @@ impl Crew {
             has_result: false,
         };
         let interrupts = stop.clone();
-        let mut raw = raw.map(|file| CleanFile::new(file, &self.setup.secrets));
+        let mut raw = raw.map(|file| CleanFile::new(file, &self.setup.files.secrets));
         let raw_writer = raw.as_mut().map(|raw| raw as &mut (dyn Write + Send));
-        let watched = (&self.setup.watch, &mark, stop);
+        let watched = (&self.setup.agent.watch, &mark, stop);
         let ended = self.run_boxed((&command, guest), watched, &mut ear, raw_writer).await;
         let unwritten = raw.and_then(|mut raw| raw.finish().err()).map(|error| error.to_string());
         if let Some(error) = ended.raw_error.as_ref().or(unwritten.as_ref()) {
@@ -230,7 +231,7 @@ impl Crew {
         signals: &mut Signals,
         requests: &mut Vec<Request>,
     ) -> Result<Vec<TaskBrief>, Failed> {
-        if self.setup.plan.is_none()
+        if self.setup.work.plan.is_none()
             && let Some(task) = &job.task
         {
             return Ok(vec![task.clone()]);
@@ -260,7 +261,7 @@ impl Crew {
         signals: &mut Signals,
         requests: &mut Vec<Request>,
     ) -> Result<Vec<TaskBrief>, Failed> {
-        if self.setup.policy.by_iteration() || self.setup.plan.is_some() {
+        if self.setup.policy.by_iteration() || self.setup.work.plan.is_some() {
             let (others, marker) = self.plan_after_session(job, end, &signals.done, requests)?;
             if marker && !signals.promises.iter().any(|text| text == DONE_MARKER) {
                 signals.promises.push(DONE_MARKER.to_owned());
@@ -302,9 +303,10 @@ impl Crew {
         let seat = Seat {
             agent: self.agent_id(job.slot).clone(),
             task: job.task.as_ref().map(|task| (task.id.clone(), task.generation)),
-            may_claim: self.setup.prompt == PromptStyle::Peek,
+            may_claim: self.setup.agent.style == PromptStyle::Peek,
             plan: self
                 .setup
+                .work
                 .plan
                 .as_ref()
                 .filter(|_| self.setup.policy.by_iteration())
@@ -312,11 +314,11 @@ impl Crew {
             requests: self.new_requests(),
             adds: self.adds(),
         };
-        let (number, desk) = (self.next_session(), Arc::clone(&self.setup.desk));
+        let (number, desk) = (self.next_session(), Arc::clone(&self.setup.ports.desk));
         let socket = SessionSocket::open(&self.sockets, number, seat, desk, &self.ralph_inside())
             .map_err(|error| Failed::new(Port::Prompt, error, false))?;
         let environment = self.session_environment(&socket);
-        let log = self.setup.logs.raw(job.iteration);
+        let log = self.setup.files.logs.raw(job.iteration);
         let raw = self.raw_log(&log);
         if let Some(task) = &job.task {
             self.store().begin_attempt(&self.attempt(&job, task, now()))?;
@@ -333,14 +335,14 @@ impl Crew {
             }
         }
         let spec = SessionSpec {
-            executable: self.setup.executable.clone(),
-            extra_args: self.setup.extra_args.clone(),
+            executable: self.setup.agent.program.executable.clone(),
+            extra_args: self.setup.agent.program.extra_args.clone(),
             folder: self.site(job.slot).folder.clone(),
             environment,
             prompt,
             model: job.model.clone(),
             permissions: self.permissions(),
-            cassette: self.setup.cassette.clone(),
+            cassette: self.setup.agent.program.cassette.clone(),
             session: None,
         };
         let site = self.site(job.slot);
@@ -352,8 +354,8 @@ impl Crew {
     /// What a session may add to the plan, where the task database has the plan.
     fn adds(&self) -> Option<Adds> {
         let builds = self.setup.policy.mode == "build" && !self.setup.policy.by_iteration();
-        (builds && self.setup.plan.is_none()).then(|| Adds {
-            feature: match &self.setup.scope {
+        (builds && self.setup.work.plan.is_none()).then(|| Adds {
+            feature: match &self.setup.work.scope {
                 Scope::Feature(feature) => Some(feature.clone()),
                 _ => None,
             },
@@ -362,12 +364,12 @@ impl Crew {
 
     /// What a session finds: what the settings say, its socket, and ralph before all other programs.
     pub(super) fn session_environment(&self, socket: &SessionSocket) -> Vec<(OsString, OsString)> {
-        let mut environment = self.setup.agent_environment.clone();
+        let mut environment = self.setup.agent.environment.clone();
         environment.extend(socket.environment());
         if self.setup.sandbox.mounts() {
             return environment;
         }
-        match self.sockets.bin(&self.setup.ralph) {
+        match self.sockets.bin(&self.setup.ports.ralph) {
             Ok(folder) => first_on_path(&mut environment, &folder),
             Err(error) => self.notice(format!("sessions may not find ralph: {error}")),
         }
@@ -376,7 +378,7 @@ impl Crew {
 
     /// The file for what an agent prints, where that is kept.
     pub(super) fn raw_log(&self, path: &Path) -> Option<File> {
-        if !self.setup.keep_raw {
+        if !self.setup.files.keep_raw {
             return None;
         }
         private_file(path)
@@ -386,7 +388,7 @@ impl Crew {
 
     /// The end with a text that fits into a journal line. Secrets go first: a cut may go through one.
     pub(super) fn shortened(&self, mut end: SessionEnd) -> SessionEnd {
-        self.setup.secrets.clean(&mut end.text);
+        self.setup.files.secrets.clean(&mut end.text);
         if end.text.len() > KEPT_TEXT {
             end.text = last_bytes(&end.text, KEPT_TEXT);
         }
@@ -398,10 +400,10 @@ impl Crew {
             PromptError::Store(error) => Failed::from(error),
             PromptError::Template(error) => Failed::new(Port::Prompt, error, true),
         };
-        match (self.setup.prompt, &job.task) {
+        match (self.setup.agent.style, &job.task) {
             (PromptStyle::System | PromptStyle::Progress | PromptStyle::Stdin, Some(task)) => {
                 let plan = self.kit(job.slot).plan.as_ref().map(|look| look.plan.text.clone());
-                let plan = plan.filter(|_| self.setup.prompt == PromptStyle::Progress);
+                let plan = plan.filter(|_| self.setup.agent.style == PromptStyle::Progress);
                 let note = self.kit(job.slot).workspace_note.clone();
                 let store = &mut *self.store();
                 let about = PromptFor {
@@ -409,9 +411,9 @@ impl Crew {
                     plan: plan.as_deref(),
                     note: note.as_deref(),
                 };
-                let prompt = self.setup.prompting.prompt(store.as_mut(), &task.id, &about);
+                let prompt = self.setup.agent.prompting.prompt(store.as_mut(), &task.id, &about);
                 let prompt = prompt.map_err(failed)?;
-                if self.setup.prompt == PromptStyle::Stdin {
+                if self.setup.agent.style == PromptStyle::Stdin {
                     let written = self.written(job.iteration, ".prompt.md", prompt.whole())?;
                     return Ok(PromptBy::Stdin(written.text));
                 }
@@ -429,14 +431,14 @@ impl Crew {
                     gates: failure.gates,
                     ignored: self.kit(job.slot).ignored.clone(),
                 };
-                let text = self.setup.prompting.whole(&retry).map_err(failed)?;
+                let text = self.setup.agent.prompting.whole(&retry).map_err(failed)?;
                 let written = self.written(job.iteration, ".prompt.md", text)?;
                 Ok(PromptBy::Stdin(written.text))
             }
             (PromptStyle::Peek, _) | (_, None) => {
                 let peek = self.kit(job.slot).peek.take().unwrap_or_default();
-                let text = (self.setup.peek_text)(&peek);
-                let prompting = &self.setup.prompting;
+                let text = (self.setup.ports.peek_text)(&peek);
+                let prompting = &self.setup.agent.prompting;
                 let offered = prompting.returned(self.store().as_mut(), &peek.claimable)?;
                 Ok(PromptBy::Argument(pick_prompt(&text, &offered, prompting.budget)))
             }
@@ -449,10 +451,10 @@ impl Crew {
         rest: &str,
         text: String,
     ) -> Result<Written, Failed> {
-        let file = self.setup.logs.iteration(iteration, rest);
+        let file = self.setup.files.logs.iteration(iteration, rest);
         let failed =
             |error| Failed::new(Port::Prompt, format!("{}: {error}", file.display()), false);
-        let text = self.setup.secrets.redact_exact(&text).into_owned();
+        let text = self.setup.files.secrets.redact_exact(&text).into_owned();
         let mut options = OpenOptions::new();
         options.create_new(true).write(true).mode(0o600);
         let opened = options.open(&file).or_else(|error| {

@@ -72,7 +72,7 @@ impl Crew {
                 Err(error @ GitError::Hook { .. }) => {
                     // The plan says nothing yet of what was not committed.
                     if let (Some(plan), Some(after), Some(before)) =
-                        (&self.setup.plan, &plan_after, &plan_before)
+                        (&self.setup.work.plan, &plan_after, &plan_before)
                     {
                         plan.take_back(after, before)?;
                         self.kit(slot).plan_written = false;
@@ -93,7 +93,7 @@ impl Crew {
             let subject = self.kit(slot).subject.take();
             commit = commit.or(subject.zip(site.vcs.head()?).map(|(subject, id)| (id, subject)));
         }
-        let own = self.setup.grounds.is_some();
+        let own = self.setup.work.grounds.is_some();
         if own && (settlement.start_over || settlement.put_back) {
             saved = self.start_over(slot, settlement)?;
         } else if let Some((task, attempt)) = &settlement.save {
@@ -143,7 +143,7 @@ impl Crew {
 
     /// The text of the plan file, where there is one that can be read.
     fn plan_text(&self) -> Option<String> {
-        Some(self.setup.plan.as_ref()?.read().ok()??.text)
+        Some(self.setup.work.plan.as_ref()?.read().ok()??.text)
     }
 
     /// A commit hook that fails is a gate that fails: sessions can fix what it says.
@@ -164,9 +164,9 @@ impl Crew {
         if self.setup.policy.mode != "build" {
             return Some(Counts::default());
         }
-        let scope = match &self.setup.plan {
+        let scope = match &self.setup.work.plan {
             Some(plan) => Scope::Plan(plan.key()),
-            None => self.setup.scope.clone(),
+            None => self.setup.work.scope.clone(),
         };
         self.store().counts(&scope).ok()
     }

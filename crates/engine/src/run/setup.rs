@@ -77,8 +77,8 @@ pub type PeekText = Arc<dyn Fn(&Peek) -> String + Send + Sync>;
 pub type OpenStore =
     Arc<dyn Fn() -> Result<Box<dyn Store>, crate::ports::StoreError> + Send + Sync>;
 
-/// The agent that verifies.
-pub struct VerifierSetup {
+/// An agent to start.
+pub struct AgentProgram {
     /// Its profile.
     pub agent: &'static dyn Agent,
     /// Its program.
@@ -108,85 +108,105 @@ impl Setup {
     /// What gates and setup commands find in their environment.
     pub fn judge_environment(&self) -> &[(OsString, OsString)] {
         match self.sandbox.holds() {
-            true => &self.boxed_environment,
-            false => &self.gate_environment,
+            true => &self.gates.sandboxed_environment,
+            false => &self.gates.environment,
         }
     }
 
     /// How the store names the branch of a plan that is worked on here; `None` where it is no such run.
     pub(super) fn branch_key(&self) -> Option<String> {
-        self.plan.as_ref().filter(|plan| plan.lane().is_some()).map(PlanFile::key)
+        self.work.plan.as_ref().filter(|plan| plan.lane().is_some()).map(PlanFile::key)
     }
 }
 
 /// Everything that a run needs.
 pub struct Setup {
-    /// The repository.
-    pub project: Project,
-    /// The lock on the worktree, held until the run ends.
-    pub lock: WorktreeLock,
-    /// How it behaves.
-    pub policy: Policy,
     /// Its name.
     pub run: RunId,
     /// The id of each slot.
     pub agent_ids: Vec<AgentId>,
+    /// How it behaves.
+    pub policy: Policy,
     /// The run that it goes on with.
     pub resume: Option<Resume>,
+    /// It begins paused, until you resume it.
+    pub paused: bool,
+    /// What was found before the run began.
+    pub notices: Vec<Notice>,
+    /// What it spends together with others; `None` for a run on its own.
+    pub purse: Option<Purse>,
+    /// Where its branch goes; `None` is nowhere.
+    pub publish: Option<PublishSetup>,
+    /// What is worked on, and where.
+    pub work: WorkSetup,
+    /// Who works.
+    pub agent: AgentSetup,
+    /// Who judges.
+    pub gates: GateSetup,
+    /// The sandbox around both.
+    pub sandbox: Arc<Sandbox>,
+    /// What the run reads and writes.
+    pub files: FileSetup,
+    /// What it reaches the world by.
+    pub ports: PortSetup,
+}
+
+/// What is worked on, and where.
+pub struct WorkSetup {
     /// Which tasks.
     pub scope: Scope,
     /// Which tasks, in words.
     pub target: String,
-    /// The markdown plan that the tasks stand in; `None` where the store has them.
+    /// The plan file that holds the tasks; `None` where the task database does.
     pub plan: Option<PlanFile>,
     /// What the sessions are to leave, where the run is not work on tasks.
     pub deliverable: Option<Deliverable>,
-    /// What every iteration is about, where neither plan nor store tells.
+    /// What every iteration is about, where neither plan nor task database tells.
     pub about: Option<String>,
     /// Where sessions work.
     pub folder: PathBuf,
     /// How many attempts a progress file keeps.
     pub recent_attempts: usize,
-    /// The agent.
-    pub agent: &'static dyn Agent,
-    /// Its program.
-    pub executable: OsString,
-    /// Its extra arguments.
-    pub extra_args: Vec<String>,
-    /// The tools it may use where there is no box.
-    pub tools: Vec<String>,
-    /// What `script` plays.
-    pub cassette: Option<PathBuf>,
-    /// The environment of sessions, without what the loop adds.
-    pub agent_environment: Vec<(OsString, OsString)>,
-    /// The environment of gates where there is no box, and of what acts for the person.
-    pub gate_environment: Vec<(OsString, OsString)>,
-    /// The environment of gates in a box: no login is in it.
-    pub boxed_environment: Vec<(OsString, OsString)>,
-    /// The box.
-    pub sandbox: Arc<Sandbox>,
-    /// The watchdogs of sessions.
-    pub watch: Watch,
-    /// Who verifies; `None` is nobody.
-    pub verifier: Option<VerifierSetup>,
-    /// How the prompt reaches the agent.
-    pub prompt: PromptStyle,
-    /// What it says.
-    pub prompting: Prompting,
-    /// The gates.
-    pub gates: Vec<GateSpec>,
-    /// How they judge.
-    pub gate_rules: GateRules,
-    /// How long a claim holds without being renewed.
-    pub lease: Lease,
-    /// The store.
-    pub open_store: OpenStore,
-    /// Where the store lies, to notice changes by others.
-    pub store_path: PathBuf,
-    /// Version control.
-    pub vcs: Arc<dyn Vcs>,
-    /// What work in worktrees of its own needs; `None` where sessions work in place.
+    /// What worktrees of the tasks need; `None` where sessions work in place.
     pub grounds: Option<Grounds>,
+}
+
+/// Who works, and how sessions are started.
+pub struct AgentSetup {
+    /// The agent.
+    pub program: AgentProgram,
+    /// The tools that the settings let it use; none is the usual ones.
+    pub tools: Vec<String>,
+    /// The environment of sessions, without what the loop adds.
+    pub environment: Vec<(OsString, OsString)>,
+    /// When a session is stopped.
+    pub watch: Watch,
+    /// How the prompt reaches the agent.
+    pub style: PromptStyle,
+    /// What the prompt says.
+    pub prompting: Prompting,
+}
+
+/// What judges the work.
+pub struct GateSetup {
+    /// The gates, in the order in which they run.
+    pub specs: Vec<GateSpec>,
+    /// How they judge.
+    pub rules: GateRules,
+    /// Their environment without a sandbox, and that of what acts for the user.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Their environment in a sandbox: no login is in it.
+    pub sandboxed_environment: Vec<(OsString, OsString)>,
+    /// Who verifies what the gates let through; `None` is no verifier.
+    pub verifier: Option<AgentProgram>,
+}
+
+/// What the run reads and writes.
+pub struct FileSetup {
+    /// The repository.
+    pub project: Project,
+    /// The lock on the worktree, held until the run ends.
+    pub lock: WorktreeLock,
     /// The files of the run.
     pub logs: RunLogs,
     /// Whether raw agent output is kept.
@@ -197,24 +217,28 @@ pub struct Setup {
     pub request: Request,
     /// Where sockets lie.
     pub runtime: Option<PathBuf>,
-    /// This program.
-    pub ralph: PathBuf,
+    /// Bytes that must be free on the disk before a task is claimed.
+    pub disk_floor: u64,
+    /// What must not be written down or shown.
+    pub secrets: Secrets,
+}
+
+/// What the run reaches the world by.
+pub struct PortSetup {
+    /// Opens the task database.
+    pub open_store: OpenStore,
+    /// Where the task database lies, to notice changes by others.
+    pub store_path: PathBuf,
+    /// How long a claim holds without being renewed.
+    pub lease: Lease,
+    /// Version control.
+    pub vcs: Arc<dyn Vcs>,
     /// Who answers requests from inside sessions.
     pub desk: Arc<dyn Desk>,
     /// Makes the text of a look at the plan.
     pub peek_text: PeekText,
     /// Names for new things.
     pub ids: Ids,
-    /// What was found before the run began.
-    pub notices: Vec<Notice>,
-    /// Bytes that must be free on the disk before a task is claimed.
-    pub disk_floor: u64,
-    /// What must not be written down or shown.
-    pub secrets: Secrets,
-    /// Where its branch goes; `None` is nowhere.
-    pub publish: Option<PublishSetup>,
-    /// It begins paused, and waits for a person to let it go on.
-    pub paused: bool,
-    /// What it spends together with others; `None` for a run on its own.
-    pub purse: Option<Purse>,
+    /// This program.
+    pub ralph: PathBuf,
 }

@@ -48,7 +48,7 @@ impl Surroundings {
             note(name, &path, filters);
         }
         let included = match wants_included(setup) {
-            true => vcs.included(&setup.gate_rules.include).unwrap_or_default(),
+            true => vcs.included(&setup.gates.rules.include).unwrap_or_default(),
             false => vec![],
         };
         Self { said, included, files }
@@ -84,13 +84,13 @@ impl Surroundings {
 
 /// Whether a checkout gets ignored files too.
 fn wants_included(setup: &Setup) -> bool {
-    setup.gate_rules.clean && !setup.gate_rules.include.trim().is_empty()
+    setup.gates.rules.clean && !setup.gates.rules.include.trim().is_empty()
 }
 
 /// The person's own settings of git.
 fn of_person(setup: &Setup) -> Vec<(String, PathBuf)> {
     let variable = |name: &str| {
-        let found = setup.agent_environment.iter().find(|(known, _)| known == OsStr::new(name));
+        let found = setup.agent.environment.iter().find(|(known, _)| known == OsStr::new(name));
         found.map(|(_, value)| PathBuf::from(value))
     };
     let home = variable("HOME");

@@ -15,7 +15,7 @@ use super::crash;
 use super::crew::{Answer, Crew, Failed};
 use super::judge::drop_aside;
 use super::session::Played;
-use super::setup::VerifierSetup;
+use super::setup::AgentProgram;
 use crate::agents::{PromptBy, SessionSpec};
 use crate::ports::{Candidate, Checkout};
 use crate::sandbox::Kind;
@@ -47,7 +47,7 @@ impl Crew {
         let Some(candidate) = self.kit(slot).candidate.clone() else {
             return Err(Failed::new(Port::Git, "there is no candidate tree", true));
         };
-        let Some(verifier) = &self.setup.verifier else {
+        let Some(verifier) = &self.setup.gates.verifier else {
             return Err(Failed::new(Port::Prompt, "there is no verifier", true));
         };
         let checkout = self.checkout_to_verify(slot, &candidate).await?;
@@ -95,7 +95,7 @@ impl Crew {
     ) -> Result<Checkout, Failed> {
         let candidate = candidate.clone();
         self.aside_of_tasks(move |crew| {
-            Ok(crew.site(slot).vcs.checkout(&candidate, &crew.setup.gate_rules.include)?)
+            Ok(crew.site(slot).vcs.checkout(&candidate, &crew.setup.gates.rules.include)?)
         })
         .await
     }
@@ -122,7 +122,7 @@ impl Crew {
             let work = Work { tasks: vec![], files, diff, gates, remarks };
             let prompt = {
                 let store = &mut *crew.store();
-                crew.setup.prompting.verifier(store.as_mut(), &tasks, work)?
+                crew.setup.agent.prompting.verifier(store.as_mut(), &tasks, work)?
             };
             let iteration = crew.kit(slot).iteration;
             let system = crew.written(iteration, ".verifier.system.md", prompt.system.clone())?;
@@ -136,7 +136,7 @@ impl Crew {
     async fn verifier_session(
         self: &Arc<Self>,
         slot: SlotId,
-        verifier: &VerifierSetup,
+        verifier: &AgentProgram,
         tasks: &[TaskBrief],
         prompt: PromptBy,
         model: Option<String>,
@@ -153,7 +153,7 @@ impl Crew {
             requests,
             adds: None,
         };
-        let (number, desk) = (self.next_session(), Arc::clone(&self.setup.desk));
+        let (number, desk) = (self.next_session(), Arc::clone(&self.setup.ports.desk));
         let socket = SessionSocket::open(&self.sockets, number, seat, desk, &self.ralph_inside())
             .map_err(|error| Failed::new(Port::Prompt, error, false))?;
         let spec = SessionSpec {
@@ -171,7 +171,7 @@ impl Crew {
         guest.writable = vec![folder.to_owned()];
         guest.binds.extend(session_binds(&spec, &socket)?);
         let iteration = self.kit(slot).iteration;
-        let log = self.setup.logs.verifier_raw(iteration);
+        let log = self.setup.files.logs.verifier_raw(iteration);
         let (raw, stop) = (self.raw_log(&log), self.kit(slot).stop.subscribe());
         self.take(&Input::SessionStarted { slot, log: log.display().to_string() });
         Ok(self.play(slot, verifier.agent, (&spec, &guest), &log, raw, stop).await)

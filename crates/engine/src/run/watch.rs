@@ -72,7 +72,7 @@ impl Crew {
 
     /// Keeps the claims of the run alive, and notices those that are lost. Runs until it is dropped.
     pub(super) async fn keep_claims(self: Arc<Self>) {
-        let quarter = Duration::from_secs(self.setup.lease.as_seconds().div_ceil(4));
+        let quarter = Duration::from_secs(self.setup.ports.lease.as_seconds().div_ceil(4));
         let mut beat = tokio::time::interval(quarter);
         beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         beat.tick().await;
@@ -120,7 +120,7 @@ impl Crew {
                 let Some(claim) = task.claim.clone() else { continue };
                 if renew {
                     let by = Actor::Agent(agent.clone(), Some(claim.generation));
-                    let _ = store.renew(&task.id, self.setup.lease, &by, now());
+                    let _ = store.renew(&task.id, self.setup.ports.lease, &by, now());
                 }
                 held.push((task.id, claim.generation));
             }

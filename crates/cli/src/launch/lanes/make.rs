@@ -145,14 +145,14 @@ impl Call {
             let elapsed = u64::try_from(shares.elapsed.as_millis()).unwrap_or(u64::MAX);
             *time = time.saturating_sub(elapsed).max(1);
         }
-        let shown = setup.vcs.shown()?;
+        let shown = setup.ports.vcs.shown()?;
         let set_up = (!self.set_up.is_empty() && !prepared.set_up).then(|| SetUp {
             command: self.set_up.clone(),
             folder: prepared.path.clone(),
             environment: setup.judge_environment().to_vec(),
             sandbox: Arc::clone(&setup.sandbox),
             shown,
-            log: setup.logs.folder.join("setup.log"),
+            log: setup.files.logs.folder.join("setup.log"),
             worktrees: self.worktrees(),
             branch: branch.clone(),
         });
