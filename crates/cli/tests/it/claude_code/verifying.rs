@@ -78,10 +78,9 @@ fn s1_42_a_verifier_may_not_edit() {
         Turn::tool("Write", serde_json::json!({"file_path": "stray.txt", "content": "x"})),
         Turn::text("I may not.\n<verify-pass/>"),
     ];
-    let Some(mut env) = verified(Script::new().session(good_session()).session(meddling)) else {
+    let Some(env) = verified(Script::new().session(good_session()).session(meddling)) else {
         return;
     };
-    env.without_sandbox("the list of tools is the limit where there is no sandbox");
     said(env.build(&["--once"]), 0);
     let results = env.sessions_seen()[1][1].tool_results();
     assert!(results[0].1, "refused: {results:?}");
