@@ -58,8 +58,9 @@ fn hooks_are_found_where_core_hooks_path_says() {
 fn a_failing_commit_hook_is_a_red_gate_and_the_next_session_hears_of_it() {
     for hook_name in ["pre-commit", "commit-msg"] {
         let env = hooked();
-        let check = "test -e fixed.txt || { echo 'no trailing spaces, please' >&2; exit 3; }";
-        hook(&env, &format!(".git/hooks/{hook_name}"), check);
+        let says = "echo 'no trailing spaces, please' >&2; echo 'a.txt: line 1' >&2";
+        let check = format!("test -e fixed.txt || {{ {says}; exit 3; }}");
+        hook(&env, &format!(".git/hooks/{hook_name}"), &check);
         let fixes = session(&[write("fixed.txt", "yes\n"), works()]);
         let ran = build(&env, &[&works(), &fixes], &[]);
         assert_eq!((ran.code, status(&env, "a").as_str()), (0, "done"), "{}", ran.stderr);
@@ -68,6 +69,40 @@ fn a_failing_commit_hook_is_a_red_gate_and_the_next_session_hears_of_it() {
         assert!(ran.stderr.contains("✗ commit-hook"), "{}", ran.stderr);
         let rows = show(&env, "a")["evidence"].clone();
         assert!(rows.to_string().contains("commit-hook"), "{rows}");
+        let first = run_file(&env, "iteration-001.task.md");
+        assert!(!first.contains("commit-hook"), "{first}");
+        let second = run_file(&env, "iteration-002.task.md");
+        let (_, gates) = second.split_once("## Failing gates").unwrap_or_default();
+        for part in ["- `commit-hook`", "no trailing spaces, please", "a.txt: line 1"] {
+            assert!(gates.contains(part), "{part}: {second}");
+        }
+    }
+}
+
+#[test]
+fn in_a_progress_file_a_failing_commit_hook_is_no_done() {
+    let env = hooked();
+    let tasks = "- [ ] one\n";
+    env.write(
+        "progress.md",
+        format!("# Progress: x\n\n## Status\nIn Progress\n\n## Tasks\n{tasks}"),
+    );
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "plan"]);
+    let check = "test -e fixed.txt || { echo 'no trailing spaces, please' >&2; exit 3; }";
+    hook(&env, ".git/hooks/pre-commit", check);
+    let tick = "sed -i 's/- \\[ \\] one/- [x] one/' progress.md";
+    let works = |file: &str| session(&[write(file, "work\n"), sh(tick), say("Done.")]);
+    let ran = build(&env, &[&works("one.txt"), &works("fixed.txt")], &["progress.md"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let second = run_file(&env, "iteration-002.task.md");
+    assert!(second.contains("- [ ] one"), "the tick was taken back: {second}");
+    assert!(second.contains("no trailing spaces, please"), "{second}");
+    let tried = second.split_once("## Recent Attempts").unwrap_or_default().1;
+    assert!(tried.contains("Result: ") && !tried.contains("Result: done"), "{second}");
+    let log = std::fs::read_to_string(runs(&env).pop().unwrap().with_extension("log")).unwrap();
+    for part in ["ITERATION 1 COMPLETE", "ITERATION 2 COMPLETE"] {
+        assert!(log.contains(part), "each iteration has its footer: {log}");
     }
 }
 
