@@ -245,9 +245,10 @@ impl Outcome {
             }
             StopReason::Complete if left.total() == 0 => "Nothing to do.".to_owned(),
             StopReason::Complete | StopReason::Marker { .. } if left.failed > 0 => self.finished(),
-            StopReason::Complete | StopReason::Marker { .. } if left.done > 0 => {
-                format!("All {} done.", count(left.done, "task"))
-            }
+            StopReason::Complete | StopReason::Marker { .. } if left.done > 0 => match left.done {
+                1 => "The task is done.".to_owned(),
+                done => format!("All {done} tasks done."),
+            },
             StopReason::Idle { .. } if open > 0 => format!("{alone} Tasks remaining: {open}"),
             _ => alone,
         }

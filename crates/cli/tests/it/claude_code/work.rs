@@ -18,7 +18,7 @@ fn s1_34_work_that_is_judged_green_is_done_with_all_that_proves_it() {
     gate(&env, "echo looked; grep hello hello.txt");
     let said = said(env.build(&[]), 0);
     for part in
-        ["1 of 1 done", "✓ done     a", "✓ check", "→ Write", "→ Bash", "All 1 task done.", "cost"]
+        ["1 of 1 done", "✓ done     a", "✓ check", "→ Write", "→ Bash", "The task is done.", "cost"]
     {
         has(&said, part);
     }

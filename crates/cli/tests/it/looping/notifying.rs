@@ -110,7 +110,7 @@ fn a_command_gets_the_facts_as_variables_and_as_json() {
     build(&env, &[&works()], &[]).success();
     let title = "Run $(touch ../notes/evil) `touch ../notes/evil`";
     assert_eq!(lines(&env, "told")[0], format!("done|a|Task done: a|{title}|repo"));
-    assert!(lines(&env, "told")[1].starts_with("end||Run ended in repo|All 1 task done."));
+    assert!(lines(&env, "told")[1].starts_with("end||Run ended in repo|The task is done."));
     assert!(!env.note("").join("evil").exists());
     let json: Value = serde_json::from_str(&lines(&env, "json")[0]).unwrap();
     let run = &journal(&env)[0]["run"];

@@ -27,7 +27,7 @@ fn a_plan_is_called_done_only_when_every_task_is() {
     let marker = || StopReason::Marker { text: "COMPLETE".to_owned() };
     for reason in [StopReason::Complete, marker()] {
         assert_eq!(line(reason.clone(), counts(3, 0, 0)), "All 3 tasks done.");
-        assert_eq!(line(reason.clone(), counts(1, 0, 0)), "All 1 task done.");
+        assert_eq!(line(reason.clone(), counts(1, 0, 0)), "The task is done.");
         assert_eq!(
             line(reason, counts(2, 1, 0)),
             "Finished: 2 done, 1 failed (see: ralph task list --status failed)"
