@@ -115,7 +115,7 @@ impl<'t> Outline<'t> {
     pub(super) fn closing(&self) -> Option<String> {
         self.hidden.as_ref().map(|hidden| match hidden {
             Hidden::Fence(fence, _) => fence.closing(),
-            Hidden::Html(mark) => (*mark).to_owned(),
+            Hidden::Html(mark, _) => (*mark).to_owned(),
         })
     }
 

@@ -25,11 +25,19 @@ impl Open {
     }
 }
 
-/// What goes on over several lines and hides them.
+/// What goes on over several lines and hides them, and the column where it began.
 #[derive(Debug)]
 pub(super) enum Hidden {
     Fence(Fence, usize),
-    Html(&'static str),
+    Html(&'static str, usize),
+}
+
+impl Hidden {
+    const fn column(&self) -> usize {
+        match self {
+            Self::Fence(_, column) | Self::Html(_, column) => *column,
+        }
+    }
 }
 
 /// The state of the one pass.
@@ -98,11 +106,20 @@ impl<'t> Scanner<'t> {
     ) {
         let text = self.text;
         let rest = &text[at..end];
-        if self.open.last().is_some_and(|open| indent < open.needs()) {
+        // An item right below another is one, too, however far it is indented.
+        let mut below_item = false;
+        if self.open.last().is_some_and(|open| indent < self.least(*open)) {
             let starts = self.hidden.is_some() || self.paragraph == 0 || starts_block(rest);
             if starts {
-                self.hidden = None;
+                below_item = self.paragraph > 0 && list_marker(rest).is_some();
                 let keep = self.open.iter().take_while(|open| indent >= open.needs()).count();
+                let outer = self.open[..keep].last().map_or(0, |open| open.content);
+                // Indented like code, a line goes on with the paragraph above it.
+                if self.paragraph > 0 && indent >= outer + 4 && !below_item {
+                    self.paragraph += 1;
+                    return self.push(number, start, end, indent, LineKind::Text);
+                }
+                self.hidden = None;
                 self.close(keep);
                 self.paragraph = 0;
             }
@@ -113,8 +130,9 @@ impl<'t> Scanner<'t> {
         let base = self.open.last().map_or(0, |open| open.content);
         let in_list = !self.open.is_empty();
         if indent >= base + 4 {
-            let code = self.paragraph == 0;
-            let strayed = in_list && (Fence::opened(rest).is_some() || list_marker(rest).is_some());
+            let code = self.paragraph == 0 && !below_item;
+            let strayed = (in_list || below_item)
+                && (Fence::opened(rest).is_some() || list_marker(rest).is_some());
             if code || !strayed {
                 self.paragraph += usize::from(!code);
                 let kind = if code { LineKind::Opaque } else { LineKind::Text };
@@ -137,6 +155,16 @@ impl<'t> Scanner<'t> {
         }
     }
 
+    /// The least indentation of a line that does not end an item. Code and HTML in it end with it; what stands
+    /// left of its text is behind the item to CommonMark, and goes on until it is closed.
+    fn least(&self, open: Open) -> usize {
+        match &self.hidden {
+            Some(hidden) if hidden.column() < open.content => 0,
+            Some(_) => open.content,
+            None => open.needs(),
+        }
+    }
+
     /// Whether the line belongs to a fence or to HTML that was opened before it.
     fn still_hidden(&mut self, rest: &str, indent: usize) -> bool {
         let base = self.open.last().map_or(0, |open| open.content);
@@ -145,7 +173,7 @@ impl<'t> Scanner<'t> {
             Some(Hidden::Fence(fence, column)) => {
                 indent <= base.max(*column) + 3 && fence.is_closed_by(rest)
             }
-            Some(Hidden::Html(mark)) => contains(rest, mark),
+            Some(Hidden::Html(mark, _)) => contains(rest, mark),
         };
         if ends {
             self.hidden = None;
@@ -196,7 +224,7 @@ impl<'t> Scanner<'t> {
             self.hidden = Some(Hidden::Fence(fence, indent));
         } else if let Some(mark) = html_end(rest) {
             if !contains(&rest[2..], mark) {
-                self.hidden = Some(Hidden::Html(mark));
+                self.hidden = Some(Hidden::Html(mark, indent));
             }
         } else if !rest.starts_with('>') {
             self.paragraph += 1;
@@ -253,7 +281,7 @@ impl<'t> Scanner<'t> {
                 break;
             }
             if let Some(mark) = html_end(rest) {
-                self.hidden = (!contains(&rest[2..], mark)).then_some(Hidden::Html(mark));
+                self.hidden = (!contains(&rest[2..], mark)).then_some(Hidden::Html(mark, column));
                 break;
             }
             if rest.starts_with('>') || atx(rest).is_some() {

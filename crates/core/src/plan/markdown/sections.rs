@@ -196,7 +196,11 @@ impl PlanDoc {
                 let line = text[words..].split('\n').next().unwrap_or_default();
                 let end = words + line.trim_end_matches('\r').len();
                 let gap = if words == 0 { String::new() } else { newline.repeat(2) };
-                Edit { range: end..end, text: format!("{gap}{block}") }
+                let closing = closing_at_end(text).map(|mark| format!("{newline}{mark}"));
+                Edit {
+                    range: end..end,
+                    text: format!("{}{gap}{block}", closing.unwrap_or_default()),
+                }
             }
         }
     }
@@ -211,6 +215,15 @@ impl PlanDoc {
             () => vec![Edit { range, text: new }],
         }
     }
+}
+
+/// What closes the code or comment that would hide a section at the end of the text: hidden, it would be
+/// written again and again.
+fn closing_at_end(text: &str) -> Option<String> {
+    let with_heading = format!("{}\n\n## x", text.trim_end());
+    let outline = Outline::of(&with_heading);
+    let hidden = outline.lines.last().is_some_and(|line| line.kind == LineKind::Opaque);
+    if hidden { outline.closing() } else { None }
 }
 
 /// Where the first line begins that is not blank, after the one that ends at `end`.

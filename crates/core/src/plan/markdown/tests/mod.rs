@@ -1,5 +1,6 @@
 //! Tests of markdown plans.
 
+mod commonmark;
 mod formats;
 mod identity;
 mod kinds;

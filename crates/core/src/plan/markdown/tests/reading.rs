@@ -71,6 +71,21 @@ fn a_fence_in_an_item_ends_with_the_item() {
     assert_eq!(titles("- ```\n  - [ ] no\n  ```\n- [ ] b\n"), ["b"]);
 }
 
+/// To CommonMark such a fence stands behind the item: nothing ends it but its end.
+#[test]
+fn a_fence_left_of_the_text_of_an_item_hides_nothing_behind_its_end() {
+    for code in ["  ```sh\nmake\n  ```", "  ```\n  - [ ] no\n```", " ~~~\n\n- [ ] no\n~~~"] {
+        let text = format!("1. [ ] a\n{code}\n2. [ ] b\n");
+        assert_eq!(titles(&text), ["a", "b"], "{text}");
+    }
+}
+
+#[test]
+fn items_that_are_indented_further_and_further_do_not_vanish() {
+    assert_eq!(titles("   - [ ] a\n    - [ ] b\n      - [ ] c\n"), ["a", "b", ">c"]);
+    assert_eq!(titles("   - [ ] a\n    <!-- c -->\n      - [ ] b\n"), ["a", ">b"]);
+}
+
 #[test]
 fn items_nest_by_indentation() {
     let text = "- [ ] a\n  - [x] b\n    - [ ] c\n  - [ ] d\n- [ ] e\n\t- [ ] f\n\t\t- [ ] g\n";

@@ -154,3 +154,17 @@ fn completed_is_replaced_and_emptied() {
     let none = changed(&after, |doc| doc.set_completed(&after, &[]));
     assert_eq!(doc(Kind::Progress, &none).progress.completed, [""; 0]);
 }
+
+#[test]
+fn a_section_behind_code_that_is_not_closed_can_be_read_again() {
+    let note = AttemptNote { iteration: 1, tried: "t".into(), result: "r".into(), next: None };
+    for open in ["```sh\nmake", "<!-- later", "<pre>\n- [ ] no", "- [ ] b\n  ```\n  code"] {
+        let text = format!("# Progress: x\n\n## Tasks\n- [ ] a\n\n{open}\n");
+        let before = doc(Kind::Progress, &text);
+        let after = apply(&text, &before.record_attempt(&text, &note, 5)).unwrap();
+        assert!(after.starts_with(text.trim_end()), "{after}");
+        let read = doc(Kind::Progress, &after);
+        assert_eq!(read.attempts().count(), 1, "{after}");
+        assert_eq!(shown(&read), shown(&before), "{after}");
+    }
+}
