@@ -124,6 +124,18 @@ impl Crew {
         };
         vcs.session_lives(false);
         ender.abort();
+        // It may be at it just now.
+        let _ = ender.await;
+        if context_full.load(Ordering::Relaxed) {
+            // That was for the session: gates and verifier run. What the user wants is the core's to decide.
+            self.kit(slot).stop.send_if_modified(|now| {
+                let interrupted = *now == Stop::Interrupt;
+                if interrupted {
+                    *now = Stop::Go;
+                }
+                interrupted
+            });
+        }
         crash::point("session-ended");
         let Played { mut end, process, duration_ms, leftovers } = played;
         if end.class == EndClass::Cancelled && context_full.load(Ordering::Relaxed) {

@@ -238,3 +238,19 @@ fn s2_5_cancel_while_waiting_for_a_limit_ends_at_once() {
         );
     }
 }
+
+/// The session is ended because its context is full: that is not for the gates.
+#[test]
+fn what_was_called_done_before_the_context_ran_out_is_judged() {
+    let mut env = project(&["a"]);
+    gate(&env, "grep -q work a.txt");
+    let body = "init; echo work > a.txt; ralph task done a; ralph hook pre-compact; sleep 300";
+    stand_in(&mut env, body);
+    let ran = env.ralph(&["build", "--agent", "claude", "--once"]);
+    assert_eq!(
+        (status(&env, "a"), classes(&env)),
+        ("done".into(), vec!["done".into()]),
+        "{}",
+        ran.stderr
+    );
+}
