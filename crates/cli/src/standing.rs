@@ -210,6 +210,7 @@ fn lanes(
             total: counts.total(),
             cost_micro_usd: run.as_ref().and_then(|run| run.usage.cost_micro_usd),
             last_error: run.as_ref().and_then(last_error),
+            cancel: run.filter(|run| run.outcome.is_none()).and_then(|run| run.cancel),
         });
     }
     Ok(found)
@@ -303,7 +304,7 @@ fn next(page: &StatusPage, prepared: bool, plan_file: bool) -> Vec<(String, &'st
         step(&format!("ralph answer {} \"…\"", question.id), "an agent asks you");
     }
     let paused = run.is_some_and(|run| run.paused);
-    let cancelled = run.and_then(|run| run.cancel);
+    let cancelled = page.cancel();
     match page.state {
         State::Running { .. } if cancelled.is_some() => {
             step("ralph logs -f", "see what it does");

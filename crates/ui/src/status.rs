@@ -2,7 +2,7 @@
 
 use ralph_core::TaskId;
 use ralph_core::amounts::money;
-use ralph_core::run::Outcome;
+use ralph_core::run::{Cancel, Outcome};
 use ralph_core::task::Counts;
 use ralph_core::time::Timestamp;
 use ralph_core::view::forecast::Forecast;
@@ -60,6 +60,8 @@ pub struct LaneStatus {
     pub cost_micro_usd: Option<u64>,
     /// The last error.
     pub last_error: Option<String>,
+    /// How soon a run stops that was cancelled.
+    pub cancel: Option<Cancel>,
 }
 
 /// Everything that the page tells.
@@ -176,10 +178,7 @@ impl StatusPage {
 
     fn first_lines(&self, look: Look) -> Vec<String> {
         let paused = self.run.as_ref().is_some_and(|run| run.paused);
-        let cancelled = self
-            .run
-            .as_ref()
-            .and_then(|run| run.cancel.map(|cancel| words::cancel(cancel, run.sessions())));
+        let cancelled = self.cancelled();
         let (meaning, text) = match self.state {
             State::Running { pid } if cancelled.is_some() => {
                 (Meaning::Warning, format!("{} (pid {pid})", cancelled.unwrap_or_default()))
@@ -202,6 +201,23 @@ impl StatusPage {
             },
         };
         paragraph(0, Some(meaning), &text, look)
+    }
+
+    /// How soon the runs at work stop, where they were cancelled. A run that has ended was an earlier one.
+    pub fn cancel(&self) -> Option<Cancel> {
+        let run = self.run.as_ref().filter(|run| run.outcome.is_none());
+        let lanes = self.working_lanes().filter_map(|lane| lane.cancel);
+        lanes.chain(run.and_then(|run| run.cancel)).max()
+    }
+
+    fn cancelled(&self) -> Option<&'static str> {
+        let sessions =
+            self.run.as_ref().map_or(0, RunView::sessions) + self.working_lanes().count();
+        self.cancel().map(|cancel| words::cancel(cancel, sessions))
+    }
+
+    fn working_lanes(&self) -> impl Iterator<Item = &LaneStatus> {
+        self.lanes.iter().filter(|lane| matches!(lane.state, State::Running { .. }))
     }
 
     fn outcome(&self) -> Option<&Outcome> {
@@ -236,7 +252,10 @@ impl StatusPage {
         }
         lines.extend([String::new(), look.paint(Meaning::Heading, "Branches")]);
         let word = |lane: &LaneStatus| match (&lane.state, &lane.outcome) {
-            (State::Running { .. }, _) => (Meaning::Active, "running".to_owned()),
+            (State::Running { .. }, _) => match lane.cancel {
+                Some(cancel) => (Meaning::Warning, words::cancel(cancel, 1).to_lowercase()),
+                None => (Meaning::Active, "running".to_owned()),
+            },
             (State::Interrupted, _) => (Meaning::Warning, "interrupted".to_owned()),
             (State::Stopped, Some(outcome)) => (Meaning::Faint, outcome.clone()),
             (State::Stopped, None) => (Meaning::Faint, "not begun".to_owned()),

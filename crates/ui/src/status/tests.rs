@@ -103,11 +103,14 @@ fn a_loop_that_has_ended_or_was_cut_off() {
 fn a_cancelled_loop_says_what_it_stops_after() {
     let now = Control::Cancel(Cancel::Now);
     let again = |fact: &Fact| matches!(fact, Fact::ControlReceived { control } if *control == now);
-    let page = page(again, State::Running { pid: 4242 });
-    let text = page.text(WIDE);
+    let stopping = page(again, State::Running { pid: 4242 });
+    let text = stopping.text(WIDE);
     assert!(text.starts_with("Stopping after this session (pid 4242)\n"), "{text}");
-    let json: serde_json::Value = serde_json::from_str(&page.json()).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&stopping.json()).unwrap();
     assert_eq!(json["run"]["cancel"], "after_session");
+    // The run that was cancelled has ended, and another one begins.
+    let text = page(|_| false, State::Running { pid: 4243 }).text(WIDE);
+    assert!(text.starts_with("running (pid 4243)\n"), "{text}");
 }
 
 #[test]
@@ -195,6 +198,7 @@ fn branches_are_listed_with_how_they_stand() {
         total: 3,
         cost_micro_usd: Some(250_000),
         last_error: error.map(str::to_owned),
+        cancel: None,
     };
     page.lanes = vec![
         lane("one", State::Running { pid: 7 }, None, None),

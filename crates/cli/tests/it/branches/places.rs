@@ -107,6 +107,9 @@ fn the_first_ctrl_c_lets_the_sessions_of_all_branches_end_and_begins_no_other_br
         wait_for(&env, &format!("agent/there.{branch}"));
     }
     ctrl_c(&env, &running, 1);
+    let page = env.ralph(&["status"]).success();
+    has(&page, &format!("Stopping after these sessions (pid {})", running.id()));
+    has(&page, "  one  stopping after this session  0 of 1 tasks done");
     touch(&env, "agent/go");
     let text = said(Ran::end_of(running), 130);
     has(&text, "Stopping after this session. Press Ctrl-C again to kill it.");
