@@ -131,8 +131,8 @@ pub(super) fn go(
     }
 }
 
-/// A feature or a task is in the task database. A preset that works on a file would leave it out of account and work on
-/// the whole file.
+/// A feature or a task is in the task database. A preset that works on a file would ignore it and work on the whole
+/// file.
 fn refuse_a_target_beside_a_file(target: &Target, context: &mut Context<'_>) -> Done {
     let target = match target {
         Target::All => return Ok(()),

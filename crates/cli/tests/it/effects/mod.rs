@@ -2,8 +2,8 @@
 //! tests that no other file had.
 //!
 //! The keys come from `ralph config show`, the flags from `ralph help` of every command, so what is new and has
-//! no row fails here. A row names tests as `crate/path.rs::name`. Such a test sets the key, or gives the flag to
-//! the command, and looks at what a user, an agent or git then sees. Where a helper or a constant does a part of
+//! no row fails here. A row names tests as `crate/path.rs::name`. Such a test gives the key another value than its
+//! default, or the flag to the command, and looks at what a user, an agent or git then sees. Where a helper or a constant does a part of
 //! it, the row says so: `path.rs::name > helper`; it lies in the same file or in the module above.
 
 mod agents;
@@ -115,16 +115,25 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// Whether a test sets this key: by its full name, by its variable, or in a section of a file.
-fn sets(words: &str, key: &str) -> bool {
+/// Whether a test gives this key another value than its own: by its full name, by its variable, or in a section of a
+/// file.
+fn sets(words: &str, key: &str, default: &str) -> bool {
     let given = |name: &str| {
-        let sets = |rest: &str| rest.trim_start().starts_with('=');
-        text_after(words, name).any(sets)
+        let values = text_after(words, name).filter_map(|rest| rest.trim_start().strip_prefix('='));
+        values.map(first_value).any(|value| value != default)
     };
     let variable = format!("RALPH_{}", key.to_uppercase().replace('.', "_"));
+    let mut values = text_after(words, &variable).filter_map(|rest| rest.strip_prefix("\", "));
     let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
     let in_section = section.is_empty() || words.contains(&format!("[{section}]"));
-    given(key) || has_word(words, &variable) || (in_section && given(name))
+    given(key) || (in_section && given(name)) || values.any(|value| first_value(value) != default)
+}
+
+/// A value as it is written in code or in a file, without what is around it; the first one of a list.
+fn first_value(text: &str) -> &str {
+    let text = text.trim_start_matches([' ', '"', '\\', '[', '\'']);
+    let end = text.find(['"', '\\', ']', '\n', ' ', ',', '\'', ')']);
+    &text[..end.unwrap_or(text.len())]
 }
 
 /// What follows each place where a text has this word.
@@ -183,15 +192,19 @@ fn commands(env: &TestEnv) -> BTreeMap<String, BTreeMap<String, Vec<String>>> {
     found
 }
 
-/// Every setting, and the fields of a gate.
-fn keys(env: &TestEnv) -> BTreeSet<String> {
+/// Every setting and every field of a gate, with the value that it has by itself.
+fn keys(env: &TestEnv) -> BTreeMap<String, String> {
     let read = |call: &[&str]| serde_json::from_str::<Value>(&env.ralph(call).success()).unwrap();
-    let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    let shown = names(&read(&["config", "show", "--json"]));
+    let shown = read(&["config", "show", "--json"]);
     let schema = read(&["config", "schema"]);
-    let fields = names(&schema["properties"]["gate"]["items"]["properties"]);
-    let fields = fields.into_iter().map(|field| format!("gate.{field}"));
-    shown.into_iter().filter(|key| key != "gate").chain(fields).collect()
+    let fields = schema["properties"]["gate"]["items"]["properties"].as_object().unwrap();
+    let fields = fields.keys().map(|field| (format!("gate.{field}"), String::new()));
+    let settings = shown.as_object().unwrap().iter().filter(|(key, _)| *key != "gate");
+    let of_setting = |(key, told): (&String, &Value)| {
+        assert_eq!(told["origin"], "default", "{key}: {told}");
+        (key.clone(), first_value(&told["value"].to_string()).to_owned())
+    };
+    settings.map(of_setting).chain(fields).collect()
 }
 
 #[test]
@@ -206,12 +219,14 @@ fn every_setting_has_a_test_that_shows_its_effect() {
         if !seen.insert(*key) {
             faults.push(format!("{key} has two rows"));
         }
-        if !shown.contains(*key) {
-            faults.push(format!("{key} is not a setting"));
+        match shown.get(*key) {
+            None => faults.push(format!("{key} is not a setting")),
+            Some(default) => {
+                faults.extend(code.faults(key, tests, |words| sets(words, key, default)));
+            }
         }
-        faults.extend(code.faults(key, tests, |words| sets(words, key)));
     }
-    let missing = shown.iter().filter(|key| !seen.contains(key.as_str()));
+    let missing = shown.keys().filter(|key| !seen.contains(key.as_str()));
     faults.extend(missing.map(|key| format!("{key} has no row in effects/settings.rs")));
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
@@ -275,6 +290,8 @@ fn is_left_out() {
 #[test]
 fn uses() {
     again(&SET);
+    build(&["--set", "loop.idle=2"]);
+    env.set("RALPH_LOOP_LEARN", "false");
 }
 "##;
 
@@ -284,11 +301,14 @@ fn a_row_that_shows_nothing_is_noticed() {
     let code = Code(vec![(crates().join(file), SAMPLE.to_owned())]);
     let sets = |test: &str, key: &str| {
         let test = format!("{file}::{test}");
-        code.faults("row", &[&test], |words| sets(words, key))
+        let default = if key == "loop.idle" { "2" } else { "" };
+        code.faults("row", &[&test], |words| sets(words, key, default))
     };
     for (test, key, fault) in [
         ("uses > SET", "loop.jobs", None),
         ("shows > quick", "agent.timeout", None),
+        ("uses", "loop.learn", None),
+        ("uses", "loop.idle", Some("none of its tests mentions it")),
         ("uses", "loop.jobs", Some("none of its tests mentions it")),
         ("shows", "loop.jobs", Some("none of its tests mentions it")),
         ("shows", "agent.timeout", Some("none of its tests mentions it")),
