@@ -1,5 +1,5 @@
-//! Processes that belong to a test: they live in its folder or have its home. A test that leaves one behind
-//! fails, unless it killed ralph on purpose and says so.
+//! What a test leaves: processes that live in its folder or have its home, and temporary folders of programs
+//! that it killed. A test that leaves a process behind fails, unless it killed ralph on purpose and says so.
 
 use std::path::Path;
 use std::time::Duration;
@@ -59,10 +59,31 @@ pub fn end_processes_of(folder: &Path, grace: Duration) -> Vec<(u32, String)> {
     left
 }
 
+/// Removes the temporary folders of killed programs: `ralph-…-PID-…`. The next run on their worktree would,
+/// and that went with the test.
+fn remove_folders_of_the_dead() {
+    let entries = std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| name.starts_with("ralph-")) else { continue };
+        let pid = name.rsplit('-').nth(1).and_then(|pid| pid.parse::<u32>().ok());
+        let alive = |pid: u32| !Path::new("/proc/self").exists() || process_exists(pid);
+        if pid.is_some_and(|pid| !alive(pid)) {
+            // Somebody else may be removing it.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn process_exists(pid: u32) -> bool {
+    Path::new("/proc").join(pid.to_string()).exists()
+}
+
 /// At the end of a test: nothing of its folder may live. `killed` says why something may.
 pub(crate) fn check(folder: &Path, killed: Option<&str>) {
     let grace = if killed.is_some() { Duration::ZERO } else { GRACE };
     let left = end_processes_of(folder, grace);
+    remove_folders_of_the_dead();
     if left.is_empty() || killed.is_some() || std::thread::panicking() {
         return;
     }
@@ -114,5 +135,20 @@ mod tests {
             Command::new("sleep").arg("600").current_dir(folder.path()).spawn().unwrap();
         check(folder.path(), Some("ralph is killed"));
         assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn folders_of_killed_programs_go_and_those_of_living_ones_stay() {
+        let make = |pid: u32| {
+            let folder = std::env::temp_dir().join(format!("ralph-index-key-{pid}-x1y2z3"));
+            std::fs::create_dir_all(folder.join("deep")).unwrap();
+            folder
+        };
+        let (dead, alive) = (make(u32::MAX), make(std::process::id()));
+        remove_folders_of_the_dead();
+        let stays = alive.exists();
+        std::fs::remove_dir_all(alive).unwrap();
+        assert!(stays);
+        assert_eq!(dead.exists(), !Path::new("/proc/self").exists());
     }
 }
