@@ -3,7 +3,7 @@
 use ralph_core::FeatureName;
 use ralph_core::attempt::AttemptContext;
 use ralph_core::run::{Claims, Commits, EndsWhen, Exhausted, OnRed, Picker, Policy, Unit};
-use ralph_core::task::{RetryLimit, Status, Task};
+use ralph_core::task::{Status, Task};
 use ralph_engine::context::FeatureTexts;
 use ralph_engine::features::FeatureFiles;
 use ralph_engine::interview::Interview;
@@ -67,7 +67,6 @@ impl FeatureWork {
             mode: self.mode().to_owned(),
             picker: Picker::Agent,
             max_sessions: sessions,
-            retries: RetryLimit::AtMost(3),
             idle: 0,
             unit: Unit::Iteration,
             on_red: OnRed::Retry,

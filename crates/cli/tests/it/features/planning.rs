@@ -37,3 +37,14 @@ fn a_question_is_not_for_a_plan() {
     ended(feature(&env, &[&only_says("<question>Which?</question>")], &["plan", "login"]), 0);
     assert_eq!(classes(&env), ["done"]);
 }
+
+#[test]
+fn the_retry_limit_of_the_settings_counts_for_the_texts_of_a_feature() {
+    let env = project(&[]);
+    env.ralph(&["feature", "create", "login"]).success();
+    env.write(SPEC, "# login\n\nPeople log in by mail.\n");
+    let silent = only_says("Done.");
+    let call = ["plan", "login", "--set", "loop.max_retries=0"];
+    assert_ne!(feature(&env, &[&silent, &silent], &call).code, 0);
+    assert_eq!(classes(&env), ["red"], "one session and no retry");
+}
