@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ralph_core::nearest::nearest;
-use ralph_core::run::{CHANGES, MERGE, PROTECTED, VERIFIER, WEAKENED};
+use ralph_core::run::{CHANGES, FORBIDDEN, MERGE, PROTECTED, VERIFIER, WEAKENED};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -21,7 +21,7 @@ pub(super) const FIELDS: [(&str, Kind, bool, &str); 3] = [
 ];
 
 /// Judges besides the gates. Evidence is told apart by these names.
-const JUDGES: [&str; 5] = [VERIFIER, PROTECTED, WEAKENED, MERGE, CHANGES];
+const JUDGES: [&str; 6] = [VERIFIER, PROTECTED, FORBIDDEN, WEAKENED, MERGE, CHANGES];
 
 /// A command that has to succeed before work counts as done.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -374,6 +374,9 @@ fn assemble(
         })?;
         vcs = vcs.adding_all(never);
     }
+    let (_, store_path) = context.store_path()?;
+    let logs_folder = ready.project.resolve(ready.config.get(key::LOGS_DIR));
+    vcs = vcs.keeping(&[&store_path, &logs_folder]);
     if let Some(boxes) = &boxes {
         vcs = vcs.boxed(boxes)?;
     }
@@ -382,14 +385,12 @@ fn assemble(
     vcs.check_signing().map_err(|error| {
         git_failed(error).hint("see which keys there are: gpg --list-secret-keys")
     })?;
-    let (_, store_path) = context.store_path()?;
     let (project, config, preset) = (ready.project, ready.config, ready.preset);
     let (agent, policy) = (ready.agent, ready.policy);
     // Others are at work on the same files: whoever started them has tidied up.
     if at.lane.is_none() {
         tidy(ready.plan.as_ref(), &project, &config)?;
     }
-    let logs_folder = project.resolve(config.get(key::LOGS_DIR));
     let logs =
         RunLogs::create(&logs_folder, clock::now()).map_err(|e| no_logs(&logs_folder, &e))?;
     let grounds = worktrees::grounds(&project, &config, &policy, boxes, context)?;

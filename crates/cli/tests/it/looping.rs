@@ -9,6 +9,7 @@ mod costs;
 mod ends;
 mod escapes;
 mod evidence;
+mod forbidden;
 mod gates;
 mod git_hooks;
 mod graph;

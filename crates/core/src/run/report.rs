@@ -188,6 +188,9 @@ pub const COMMIT_HOOK: &str = "commit-hook";
 /// The judge of changes to protected files, as it is named in evidence.
 pub const PROTECTED: &str = "protected files";
 
+/// The judge of files that no commit may hold, as it is named in evidence.
+pub const FORBIDDEN: &str = "forbidden files";
+
 /// What looks whether anything changed, as it is named in evidence.
 pub const CHANGES: &str = "changes";
 

@@ -264,6 +264,15 @@ impl Checkout {
     }
 }
 
+/// A path that no commit may hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Forbidden {
+    /// What ralph keeps in the worktree.
+    State(String),
+    /// A repository inside the worktree that is not a submodule of the accepted work.
+    Repository(String),
+}
+
 /// How often version control hears that a session still lives.
 pub const HEARTBEAT: Duration = Duration::from_millis(500);
 
@@ -338,6 +347,11 @@ pub trait Vcs: Send + Sync {
     /// The session was about these tasks: unchanged work of any other task leaves the worktree.
     fn keep_only(&self, _base: &RunBase, _tasks: &[TaskId]) -> Result<Option<Left>, GitError> {
         Ok(None)
+    }
+
+    /// What of the changes between two trees no commit may hold.
+    fn forbidden(&self, _from_tree: &str, _to_tree: &str) -> Result<Vec<Forbidden>, GitError> {
+        Ok(vec![])
     }
 
     /// A session lives in the worktree, or no longer does. Called every [`HEARTBEAT`] while one does.

@@ -23,6 +23,7 @@
 //! | `trial` | a gate outside a run, for `ralph doctor` |
 //! | `baseline` | what the gates said before the first session |
 //! | `protected` | files that sessions should leave alone |
+//! | `forbidden` | work that no commit may hold |
 //! | `settle` | writing down what was decided, in an order that survives a crash |
 //! | `publish` | the branch of the run goes out |
 //! | `watch` | leases, changes of the plan, timers |
@@ -41,6 +42,7 @@ mod deliverable;
 mod dispatcher;
 mod display;
 mod effects;
+mod forbidden;
 mod gate;
 mod integrate;
 pub mod interrupts;

@@ -27,6 +27,9 @@ impl Crew {
         if let Some(refused) = self.judge_place(slot) {
             return Ok(Some(refused));
         }
+        if let Some(refused) = self.check_forbidden(slot, candidate)? {
+            return Ok(Some(refused));
+        }
         self.check_tests(slot, candidate)?;
         self.check_protected(slot, candidate)
     }

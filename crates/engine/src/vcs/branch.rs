@@ -142,7 +142,8 @@ impl GitVcs {
         let changes = self.diff(from, to)?;
         // What is not as the index has it may only have been touched.
         let _ = self.git(&["update-index", "-q", "--refresh"]).run();
-        let mut arguments = vec!["diff-index"];
+        // To look for changes inside a submodule, git would run what that repository says.
+        let mut arguments = vec!["diff-index", "--ignore-submodules=dirty"];
         arguments.extend(RAW);
         arguments.extend([from, "--"]);
         let dirty = parse_changes("diff-index", &self.git(&arguments).run()?)?;

@@ -2,6 +2,7 @@
 //! once; with one they land when they are green. What it leaves uncommitted is committed, saved or put back.
 
 use std::collections::HashMap;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -17,8 +18,8 @@ use super::git::{Git, GitError};
 use super::hooks::Hooks;
 use super::position::{Position, position};
 use super::start::Start;
-use crate::ports::{Candidate, Checkout, Left, Opened, RunBase, Saved, Shown, Vcs};
-use crate::project::Project;
+use crate::ports::{Candidate, Checkout, Forbidden, Left, Opened, RunBase, Saved, Shown, Vcs};
+use crate::project::{Project, is_state};
 
 /// Version control by git, in place.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub struct GitVcs {
     signs: OnceLock<bool>,
     /// Patterns of files that are not added where everything is; `None` where only work is committed.
     pub(super) adds_all: Option<Patterns>,
+    /// What ralph keeps in the worktree beside the usual: the beginnings of paths.
+    state: Vec<Vec<u8>>,
     /// What sessions wrote is looked at in a box.
     pub(super) boxed: Option<Boxed>,
     /// Commits that were made anew: their old names, and their new ones.
@@ -69,6 +72,7 @@ impl GitVcs {
             hooks: None,
             signs: OnceLock::new(),
             adds_all: None,
+            state: Vec::new(),
             boxed: None,
             renames: Mutex::default(),
         })
@@ -80,6 +84,21 @@ impl GitVcs {
     pub fn adding_all(mut self, more: Patterns) -> Self {
         self.adds_all = Some(more);
         self
+    }
+
+    /// The task database and the logs lie here. Where that is in the worktree, no commit or revert has them.
+    #[must_use]
+    pub fn keeping(mut self, places: &[&Path]) -> Self {
+        let inside =
+            |place: &&Path| place.strip_prefix(&self.project.worktree).ok().map(Path::to_owned);
+        let inside = places.iter().filter_map(inside).filter(|path| !path.as_os_str().is_empty());
+        self.state = inside.map(|path| path.into_os_string().into_vec()).collect();
+        self
+    }
+
+    /// Whether a path is part of what ralph keeps in the worktree.
+    pub(super) fn is_state(&self, path: &[u8]) -> bool {
+        is_state(path) || self.state.iter().any(|begins| path.starts_with(begins))
     }
 
     /// Whether git could commit: it knows who does.
@@ -308,6 +327,10 @@ impl Vcs for GitVcs {
 
     fn patch(&self, from_tree: &str, to_tree: &str, most: usize) -> Result<String, GitError> {
         self.patch_between(from_tree, to_tree, most)
+    }
+
+    fn forbidden(&self, from_tree: &str, to_tree: &str) -> Result<Vec<Forbidden>, GitError> {
+        self.forbidden_changes(from_tree, to_tree)
     }
 
     fn counted_changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<FileChange>, GitError> {

@@ -23,9 +23,11 @@
 //! | `push` | pushing a branch, never by force |
 //! | [`trunk`] | the branch that work from other worktrees lands on |
 //! | `like` | commits made anew: another tree or other parents, the same author |
+//! | `forbidden` | what no commit may hold |
 //! | `keep_out` | a file that no commit takes up, whatever an agent commits |
 //! | `locks` | removing the locks of a git that was killed |
 //! | `workspace` | whose work lies in a worktree: a task's, or the user's |
+//! | `stamp` | when a session last lived in a worktree |
 //! | [`worktree`] | a worktree per branch: made, repaired and removed |
 //! | `version` | which git there is, and the oldest that will do |
 //! | [`fake`] | version control in memory, for tests and benches |
@@ -38,6 +40,7 @@ mod checkout;
 mod commit;
 mod entries;
 pub mod fake;
+mod forbidden;
 pub mod git;
 mod hooks;
 mod in_place;

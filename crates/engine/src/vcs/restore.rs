@@ -236,7 +236,9 @@ impl GitVcs {
 
     /// Makes files of the worktree what `to` says and returns those that it did. What turns out to
     /// stand in the way stays.
-    fn carry_out(&self, moves: Vec<Change>) -> Result<Vec<RepoPath>, GitError> {
+    fn carry_out(&self, mut moves: Vec<Change>) -> Result<Vec<RepoPath>, GitError> {
+        // A session can make it part of its work: it is ralph's own all the same.
+        moves.retain(|change| !self.is_state(&change.path));
         let (writes, removals): (Vec<_>, Vec<_>) = moves.into_iter().partition(|c| c.to.is_some());
         let mut done = Vec::new();
         for change in removals {

@@ -6,8 +6,8 @@ use ralph_core::TaskId;
 use ralph_core::agent::EndClass;
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    COMMIT_HOOK, Class, Control, Fact, GateReport, Landing, Notice, PROTECTED, SessionReport,
-    SlotId, StopReason, VerifierReport, Wait,
+    COMMIT_HOOK, Class, Control, FORBIDDEN, Fact, GateReport, Landing, Notice, PROTECTED,
+    SessionReport, SlotId, StopReason, VerifierReport, Wait,
 };
 use ralph_core::task::Status;
 use ralph_core::time::Timestamp;
@@ -360,7 +360,9 @@ impl<W: Write> PlainReporter<W> {
             let name = format!(" {:<longest$}  ", gate.name);
             let time = short_duration(gate.duration_ms);
             let how = match (gate.verdict, gate.exit_code) {
-                (Verdict::Fail, _) if [PROTECTED, COMMIT_HOOK].contains(&gate.name.as_str()) => {
+                (Verdict::Fail, _)
+                    if [PROTECTED, FORBIDDEN, COMMIT_HOOK].contains(&gate.name.as_str()) =>
+                {
                     String::new()
                 }
                 (Verdict::Fail, Some(code)) => format!("  exit code {code}"),

@@ -254,7 +254,14 @@ impl Worktrees {
             };
             return clean().is_ok_and(|clean| !clean);
         }
-        let status = ["status", "--porcelain", "--untracked-files=normal", "--no-renames"];
+        let status = [
+            "status",
+            "--porcelain",
+            "--untracked-files=normal",
+            "--no-renames",
+            // To look for changes inside a submodule, git would run what that repository says.
+            "--ignore-submodules=dirty",
+        ];
         Git::plumbing(worktree, &status).run().is_ok_and(|printed| !printed.is_empty())
     }
 }

@@ -1,0 +1,79 @@
+//! What no commit may hold: ralph's own state, and repositories that a session left inside the worktree.
+
+use super::*;
+
+/// A session that makes the task database part of its work, and ends so.
+fn tracks_the_database(end: &str) -> String {
+    let blob = "b=$(echo x | git hash-object -w --stdin)";
+    let track = "git update-index --add --cacheinfo 100644,$b,.ralph/progress.db";
+    let commit = "git commit -qm 'with state'";
+    session(&[sh(&format!("{blob}; {track}; {commit}; echo w > {{id}}.txt")), say(end)])
+}
+
+fn tasks(env: &TestEnv) -> usize {
+    let listed: Value = serde_json::from_str(&env.task(&["list", "--json"])).unwrap();
+    listed.as_array().unwrap().len()
+}
+
+#[test]
+fn a_task_that_fails_with_the_task_database_in_its_work_leaves_the_database_alone() {
+    for level in ["auto", "landlock", "none"] {
+        let mut env = project(&["a", "b", "c"]);
+        env.at_level(level, "each level has its own way to the tree");
+        let fails = tracks_the_database("<task-failed>{id}</task-failed><reason>no</reason>");
+        let ran = build(&env, &[&fails, &works(), &works()], &[]);
+        assert_eq!(tasks(&env), 3, "{level}: {}", ran.stderr);
+        // Without a git directory of its own, the session has committed to your branch itself.
+        if level == "auto" {
+            assert_eq!((ran.code, status(&env, "b")), (0, "done".to_owned()), "{}", ran.stderr);
+        }
+    }
+}
+
+#[test]
+fn work_that_holds_the_task_database_is_returned_with_the_reason() {
+    for level in ["auto", "none"] {
+        let mut env = project(&["a"]);
+        env.at_level(level, "each level has its own way to the tree");
+        let tracks = tracks_the_database("<task-done>{id}</task-done>");
+        let removes = session(&[
+            sh("git rm -q --cached .ralph/progress.db; git commit -qm 'without state'"),
+            works(),
+        ]);
+        let ran = build(&env, &[&tracks, &removes], &["--no-verify"]);
+        assert_eq!(ran.code, 0, "{level}: {}", ran.stderr);
+        assert_eq!(classes(&env), ["red", "done"], "{level}: {}", ran.stderr);
+        let said = ".ralph/progress.db is ralph's own state and can be in no commit";
+        assert!(ran.stderr.contains(said), "{level}: {}", ran.stderr);
+        let tree = env.git(&["ls-tree", "-r", "--name-only", "HEAD"]);
+        assert!(!tree.contains("progress.db"), "{level}: {tree}");
+    }
+}
+
+#[test]
+fn a_repository_that_a_session_leaves_in_the_worktree_is_not_committed() {
+    let make = "git init -q inner; cd inner; git config user.name x; git config user.email x@x; \
+                echo '#!/bin/sh' > run; echo 'touch $RAN' >> run; chmod +x run; \
+                git config core.fsmonitor $PWD/run; git add run; git commit -qm inner";
+    for level in ["auto", "none"] {
+        let mut env = project(&["a"]);
+        env.at_level(level, "each level has its own way to the tree");
+        let embeds = session(&[sh(&format!("({make})")), works()]);
+        let ran = build(&env, &[&embeds], &["--no-verify", "--max-iterations", "1"]);
+        assert_eq!(classes(&env), ["red"], "{level}: {}", ran.stderr);
+        let said = "inner is a repository of its own";
+        assert!(ran.stderr.contains(said), "{level}: {}", ran.stderr);
+        let tree = env.git(&["ls-tree", "-r", "HEAD"]);
+        assert!(!tree.contains("160000"), "{level}: {tree}");
+    }
+}
+
+#[test]
+fn files_of_a_folder_that_was_a_repository_are_committed_without_it() {
+    let env = project(&["a"]);
+    let vendors =
+        session(&[sh("git init -q inner; echo x > inner/x.txt; rm -rf inner/.git"), works()]);
+    let ran = build(&env, &[&vendors], &["--no-verify"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(env.git(&["ls-tree", "-r", "--name-only", "HEAD"]).contains("inner/x.txt"));
+}

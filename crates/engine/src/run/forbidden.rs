@@ -1,0 +1,49 @@
+//! Work that holds what no commit may hold is returned to its task with the reason.
+
+use ralph_core::records::Verdict;
+use ralph_core::run::{FORBIDDEN, GateReport, SlotId};
+
+use super::crew::{Crew, Failed};
+use crate::ports::{Candidate, Forbidden};
+
+/// How many paths are named.
+const NAMED: usize = 20;
+
+impl Crew {
+    /// The report that refuses the candidate, where it holds such a path.
+    pub(super) fn check_forbidden(
+        &self,
+        slot: SlotId,
+        candidate: &Candidate,
+    ) -> Result<Option<GateReport>, Failed> {
+        let site = self.site(slot);
+        let settled = site.settled_tree();
+        if settled == candidate.tree {
+            return Ok(None);
+        }
+        let found = site.vcs.forbidden(&settled, &candidate.tree)?;
+        if found.is_empty() {
+            return Ok(None);
+        }
+        let lines: Vec<String> = found.iter().take(NAMED).map(words).collect();
+        Ok(Some(GateReport {
+            name: FORBIDDEN.to_owned(),
+            verdict: Verdict::Fail,
+            exit_code: None,
+            duration_ms: 0,
+            digest: lines.join("\n"),
+        }))
+    }
+}
+
+fn words(found: &Forbidden) -> String {
+    match found {
+        Forbidden::State(path) => {
+            format!("{path} is ralph's own state and can be in no commit: git rm --cached {path}")
+        }
+        Forbidden::Repository(path) => format!(
+            "{path} is a repository of its own. Remove {path}/.git to commit its files; only the user adds \
+             submodules"
+        ),
+    }
+}
