@@ -182,7 +182,7 @@ fn setting_value(
         source.error(&span, format!("{} {refusal}", refusal.subject(key)))
     })?;
     match (owner, setting.reach) {
-        (Owner::Repo, Reach::UserOnly) => {
+        (Owner::Repo, Reach::UserOnly | Reach::Program) => {
             let message =
                 format!("`{key}` can only be set in your own config file, not in the repo's");
             Err(source.error(&leaf.key_span, message))

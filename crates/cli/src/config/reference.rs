@@ -100,7 +100,7 @@ fn comment_of<'a>(comments: &'a [(String, String)], setting: &Setting) -> &'a st
 fn who(reach: Reach) -> &'static str {
     match reach {
         Reach::Anywhere => "anyone",
-        Reach::UserOnly => "the user, not the repo's file",
+        Reach::UserOnly | Reach::Program => "the user, not the repo's file",
         Reach::BeneathRepo => "anyone; the repo's file only beneath the repo",
         Reach::RaiseOnly => "anyone; the repo's file may only raise it",
     }

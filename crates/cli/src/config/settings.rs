@@ -49,6 +49,8 @@ pub enum Reach {
     Anywhere,
     /// The repo's file may not.
     UserOnly,
+    /// The repo's file may not, because it says which program runs or with whose key. A run that goes on keeps it.
+    Program,
     /// The repo's file may only name a path beneath the repo.
     BeneathRepo,
     /// The repo's file may make it stricter but not looser.
@@ -160,10 +162,10 @@ settings! {
     AGENT_GRACE: Time = row("agent.grace", Kind::Duration, Lit::Text("5s"));
     AGENT_ALLOWED_TOOLS: List = row("agent.allowed_tools", TEXTS, NONE);
 
-    AGENT_PATH: Text = row("agent.<agent>.path", Kind::Path, EMPTY);
-    AGENT_ARGS: List = row("agent.<agent>.args", TEXTS, NONE);
+    AGENT_PATH: Text = guarded("agent.<agent>.path", Kind::Path, EMPTY, Reach::Program);
+    AGENT_ARGS: List = guarded("agent.<agent>.args", TEXTS, NONE, Reach::Program);
 
-    AGENT_SCRIPT_PATH: Text = row("agent.script.path", Kind::Path, EMPTY);
+    AGENT_SCRIPT_PATH: Text = guarded("agent.script.path", Kind::Path, EMPTY, Reach::Program);
 
     MODELS_STRATEGY: OrPreset<Text> = by_preset("models.strategy", &STRATEGY);
     MODELS_FIXED: Text = row("models.fixed", Kind::Text, EMPTY);
@@ -200,8 +202,8 @@ settings! {
 
     GIT_WORKTREE_NAME: Text = row("git.worktree.name", Kind::Text, EMPTY);
     GIT_WORKTREE_EMAIL: Text = row("git.worktree.email", Kind::Text, EMPTY);
-    GIT_WORKTREE_SIGNING_KEY: Text = row("git.worktree.signing_key", Kind::Text, EMPTY);
-    GIT_WORKTREE_SSH_KEY: Text = row("git.worktree.ssh_key", Kind::Path, EMPTY);
+    GIT_WORKTREE_SIGNING_KEY: Text = guarded("git.worktree.signing_key", Kind::Text, EMPTY, Reach::Program);
+    GIT_WORKTREE_SSH_KEY: Text = guarded("git.worktree.ssh_key", Kind::Path, EMPTY, Reach::Program);
     GIT_WORKTREE_DIR: Text = row("git.worktree.dir", Kind::Path, Lit::Text(".worktrees"));
     GIT_WORKTREE_SETUP: Text = row("git.worktree.setup", Kind::Text, EMPTY);
     GIT_WORKTREE_KEEP: Text = row("git.worktree.keep", Kind::Choice(&["until-merged", "always", "never"]), Lit::Text("until-merged"));

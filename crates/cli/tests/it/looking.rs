@@ -18,10 +18,12 @@ fn plan(cassette: &str) -> TestEnv {
     }
     let path = env.folder().join("cassette.jsonl");
     std::fs::write(&path, cassette).unwrap();
-    let settings = format!(
-        "[agent]\nname = \"script\"\n[agent.script]\npath = {path:?}\n[[gate]]\nname = \"check\"\ncommand = \"test ! -e bad\"\n"
-    );
-    env.write("ralph.toml", settings);
+    let user = env.home().join(".config/ralph");
+    std::fs::create_dir_all(&user).unwrap();
+    let program = format!("[agent.script]\npath = {path:?}\n");
+    std::fs::write(user.join("config.toml"), program).unwrap();
+    let gate = "[[gate]]\nname = \"check\"\ncommand = \"test ! -e bad\"\n";
+    env.write("ralph.toml", format!("[agent]\nname = \"script\"\n{gate}"));
     env.git(&["add", "--all"]);
     env.git(&["commit", "--quiet", "--message", "Start"]);
     env.task(&["add", "First", "--id", "a"]);

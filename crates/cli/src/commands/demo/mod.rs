@@ -123,7 +123,7 @@ impl Demo<'_, '_> {
         let mut environment = Environment {
             arguments: vec!["ralph".into(), "-C".into(), self.repo.into()],
             ralph: vec![],
-            user_config: None,
+            user_config: Some(story::user_config(self.folder)),
             // Sockets go with the rest, where the path is short enough.
             runtime_dir: Some(self.folder.to_owned()),
             state_home: Some(self.folder.join("state")),

@@ -1,6 +1,6 @@
 //! What the repository of the demo holds, and what its agent does.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ralph_engine::vcs::git::git;
 use serde_json::{Value, json};
@@ -84,6 +84,11 @@ text="Hello, $1!"
 echo "$text"
 "#;
 
+/// The user's own settings, in the demo.
+pub(super) fn user_config(folder: &Path) -> PathBuf {
+    folder.join("config.toml")
+}
+
 /// Makes the repository and writes down what the agent does.
 pub(super) fn prepare(folder: &Path, repo: &Path, unhurried: bool) -> Done {
     std::fs::create_dir(repo)?;
@@ -91,9 +96,11 @@ pub(super) fn prepare(folder: &Path, repo: &Path, unhurried: bool) -> Done {
     std::fs::write(&cassette, text(&sessions(unhurried)))?;
     // The path may hold anything; JSON's way to write it is also TOML's.
     let path = serde_json::to_string(&cassette.display().to_string()).map_err(io)?;
-    let settings = format!("{SETTINGS}\n[agent.script]\npath = {path}\n");
-    let files = [("README.md", README), ("test.sh", TEST), ("docs.sh", DOCS)];
-    for (name, text) in files.into_iter().chain([("ralph.toml", settings.as_str())]) {
+    // Which program runs is never up to the repository.
+    std::fs::write(user_config(folder), format!("[agent.script]\npath = {path}\n"))?;
+    let files =
+        [("README.md", README), ("test.sh", TEST), ("docs.sh", DOCS), ("ralph.toml", SETTINGS)];
+    for (name, text) in files {
         std::fs::write(repo.join(name), text)?;
     }
     // Whatever the person has set for all repositories: no hook, no signature and no template here.

@@ -344,3 +344,19 @@ fn unknown_names_are_errors_where_money_work_or_trust_depends_on_them() {
         assert!(said.contains(wanted), "{text}: {said}");
     }
 }
+
+#[test]
+fn a_repository_does_not_say_which_program_runs() {
+    for text in [
+        "agent.claude.path = 'tools/claude'",
+        "agent.claude.args = ['--dangerously-skip-permissions']",
+        "agent.script.path = 'x.jsonl'",
+        "claude_path = 'tools/claude'",
+        "git.worktree.ssh_key = '~/.ssh/id'",
+        "git.worktree.signing_key = 'x'",
+    ] {
+        let said = error(repo(text));
+        assert!(said.contains("can only be set in your own config file"), "{text}: {said}");
+        config(user(text));
+    }
+}

@@ -81,13 +81,13 @@ fn lengths_of_time_and_sizes() {
 
 #[test]
 fn older_spellings_are_accepted() {
-    let sources = repo("claude_path = '/opt/claude'\nbuild_prompt = 'BUILD.md'\npreset = 'tasks'");
+    let sources = user("claude_path = '/opt/claude'\nbuild_prompt = 'BUILD.md'\npreset = 'tasks'");
     let config = config(sources.clone());
     assert_eq!(config.get_for(key::AGENT_PATH, "claude"), "/opt/claude");
-    assert_eq!(config.origin(key::PROMPTS_BUILD).to_string(), "ralph.toml:2");
+    assert_eq!(config.origin(key::PROMPTS_BUILD).to_string(), "~/.config/ralph/config.toml:2");
     assert_eq!(config.get(key::PRESET), "pick");
     assert!(warnings(sources).is_empty());
-    let both = error(repo("claude_path = 'a'\nagent.claude.path = 'b'"));
+    let both = error(user("claude_path = 'a'\nagent.claude.path = 'b'"));
     assert!(both.starts_with("`agent.claude.path` is set twice"), "{both}");
 }
 

@@ -41,10 +41,10 @@ fn s4_3_s4_7_a_branch_begins_where_its_section_says() {
 #[test]
 fn s4_8_commits_have_the_name_of_the_worktree() {
     let mut env = with_plan(&branches(&[("one", "")]));
-    env.write(
-        "ralph.toml",
-        "[git.worktree]\nname = \"ralph-bot\"\nemail = \"bot@example.org\"\nssh_key = \"~/.ssh/bot\"\n",
-    );
+    env.write("ralph.toml", "[git.worktree]\nname = \"ralph-bot\"\nemail = \"bot@example.org\"\n");
+    let user = env.home().join(".config/ralph");
+    std::fs::create_dir_all(&user).unwrap();
+    std::fs::write(user.join("config.toml"), "[git.worktree]\nssh_key = \"~/.ssh/bot\"\n").unwrap();
     agent(&mut env, "works; git add -A; git commit -qm mine; echo more > more.txt; done_");
     said(build(&env, &[]), 0);
     let authors = env.git(&["log", "--format=%an <%ae>", "main..one"]);

@@ -77,3 +77,21 @@ fn files_of_a_folder_that_was_a_repository_are_committed_without_it() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(env.git(&["ls-tree", "-r", "--name-only", "HEAD"]).contains("inner/x.txt"));
 }
+
+#[test]
+fn a_program_that_the_repository_names_is_not_run() {
+    let env = project(&["a"]);
+    let mark = env.note("ran");
+    let program = format!("#!/bin/sh\ntouch {}\necho '2.1.999 (Claude Code)'\n", mark.display());
+    env.write("tools/claude", program);
+    env.git(&["update-index", "--add", "--chmod=+x", "tools/claude"]);
+    env.git(&["checkout", "--", "tools/claude"]);
+    env.write("ralph.toml", "[agent.claude]\npath = \"tools/claude\"\n");
+    for call in [&["build"][..], &["build", "--dry-run"], &["doctor"], &["prompt", "README.md"]] {
+        let ran = env.ralph(call);
+        assert_ne!(ran.code, 0, "{call:?}");
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(said.contains("can only be set in your own config file"), "{call:?}: {said}");
+        assert!(!mark.exists(), "{call:?}");
+    }
+}
