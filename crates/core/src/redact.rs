@@ -2,8 +2,8 @@
 //!
 //! First come exact values, in every form in which they are likely to be printed (`forms`), then what
 //! keys of well-known services look like (`shapes`). A [`Stream`] finds both whatever the pieces are
-//! that the bytes come in, holds back only what could still become a secret, and passes all other
-//! bytes through as they are.
+//! that the bytes come in and whatever invisible marks are between them (`lens`), holds back only what
+//! could still become a secret, and passes all other bytes through as they are.
 //!
 //! The search is a table of all pairs of bytes that a secret may begin with. Such a pair is rare in
 //! ordinary output, and there are few secrets, so an automaton over all of them would not be faster.
@@ -12,11 +12,16 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 mod forms;
+mod key_block;
+mod lens;
 mod names;
 mod shapes;
 
+use crate::text::printable;
+use key_block::KeyBlock;
+use lens::Lens;
 pub use names::is_secret_name;
-use shapes::{KeyBlock, SHAPES, Seen};
+use shapes::{SHAPES, Seen, Shape};
 
 /// What stands in the place of a secret.
 pub const MARK: &str = "[redacted]";
@@ -26,6 +31,9 @@ pub const SHORTEST: usize = 8;
 
 /// So much of the beginning of a secret is one, where a text was cut in it.
 const CUT: usize = 12;
+
+/// More than this is not held back, whatever it may become: it is nothing that a reader would see.
+const MOST_HELD: usize = 64 << 10;
 
 /// What stands where a text was cut.
 const ELLIPSIS: &[u8] = "…".as_bytes();
@@ -37,6 +45,8 @@ pub struct Secrets(Arc<Known>);
 struct Known {
     /// By first byte, the longest first.
     exact: Vec<Vec<Box<[u8]>>>,
+    /// By first byte.
+    shapes: Vec<Vec<&'static Shape>>,
     /// Whether anything that is looked for begins with these two bytes: one bit each.
     pairs: Box<[u64; 1024]>,
     /// The same without the shapes.
@@ -62,11 +72,14 @@ impl Secrets {
         let mut exact: Vec<Vec<Box<[u8]>>> = vec![vec![]; 256];
         for value in values {
             let value = value.as_ref().trim_ascii();
-            if value.len() < SHORTEST {
-                continue;
-            }
-            for form in forms::of(value) {
-                exact[usize::from(form[0])].push(form.into_boxed_slice());
+            // Programs print the password of an address alone, too.
+            for value in [Some(value), names::password_of(value)].into_iter().flatten() {
+                if value.len() < SHORTEST {
+                    continue;
+                }
+                for form in forms::of(value) {
+                    exact[usize::from(form[0])].push(form.into_boxed_slice());
+                }
             }
         }
         for forms in &mut exact {
@@ -78,10 +91,12 @@ impl Secrets {
             set(&mut exact_pairs, form[0], form[1]);
         }
         let mut pairs = exact_pairs.clone();
+        let mut shapes: Vec<Vec<&Shape>> = vec![vec![]; 256];
         for shape in SHAPES {
             set(&mut pairs, shape.prefix[0], shape.prefix[1]);
+            shapes[usize::from(shape.prefix[0])].push(shape);
         }
-        Self(Arc::new(Known { exact, pairs, exact_pairs }))
+        Self(Arc::new(Known { exact, shapes, pairs, exact_pairs }))
     }
 
     /// The values of those variables whose names say that they are secret.
@@ -101,7 +116,19 @@ impl Secrets {
         self.text(text, Search::Exact)
     }
 
+    /// The order of cleaning is decided here and nowhere else: secrets go first, and again from what is
+    /// left when the text is shown. So it makes no difference when somebody makes it printable.
     fn text<'t>(&self, text: &'t str, search: Search) -> Cow<'t, str> {
+        let once = self.once(text, search);
+        if let Cow::Owned(shown) = printable(&once)
+            && let Cow::Owned(clean) = self.once(&shown, search)
+        {
+            return Cow::Owned(clean);
+        }
+        once
+    }
+
+    fn once<'t>(&self, text: &'t str, search: Search) -> Cow<'t, str> {
         let mut stream = Stream::new(self.clone(), Kind::Text);
         stream.search = search;
         let mut out = Vec::with_capacity(text.len());
@@ -193,9 +220,13 @@ pub struct Stream {
     search: Search,
     kind: Kind,
     state: State,
+    /// What is visible of the bytes. Everything below is about visible bytes.
+    lens: Option<Lens>,
     /// What may be the beginning of a secret.
     held: Vec<u8>,
-    /// The two bytes before it.
+    /// How many bytes were passed on or left out before it.
+    done: u64,
+    /// The two bytes before it; zero where something invisible is between.
     before: [u8; 2],
     escape: Escape,
 }
@@ -207,7 +238,9 @@ impl Stream {
             search: Search::All,
             kind,
             state: State::Plain,
+            lens: Some(Lens::new(kind)),
             held: vec![],
+            done: 0,
             before: [0; 2],
             escape: Escape::No,
         }
@@ -215,15 +248,21 @@ impl Stream {
 
     /// Takes the next bytes, and appends to `out` what is known to be no secret.
     pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        let visible = self.see(bytes, false);
         if self.held.is_empty() {
-            let taken = self.pass(bytes, false, out);
-            self.held.extend_from_slice(&bytes[taken..]);
+            let taken = self.pass(&visible, false, out);
+            self.held.extend_from_slice(&visible[taken..]);
         } else {
             let mut all = std::mem::take(&mut self.held);
-            all.extend_from_slice(bytes);
+            all.extend_from_slice(&visible);
             let taken = self.pass(&all, false, out);
             all.drain(..taken);
             self.held = all;
+        }
+        if self.held() > MOST_HELD {
+            let last = std::mem::take(&mut self.held);
+            self.pass(&last, true, out);
+            self.edge(out);
         }
     }
 
@@ -235,8 +274,10 @@ impl Stream {
 
     /// The next bytes are another text, in which only a private key may go on.
     pub fn pause(&mut self, out: &mut Vec<u8>) {
-        let last = std::mem::take(&mut self.held);
+        let mut last = std::mem::take(&mut self.held);
+        last.extend_from_slice(&self.see(&[], true));
         self.pass(&last, true, out);
+        self.edge(out);
         (self.before, self.escape) = ([0; 2], Escape::No);
         if matches!(self.state, State::Token(_)) {
             self.state = State::Plain;
@@ -246,12 +287,32 @@ impl Stream {
     /// What comes next does not follow on what came before: what was held back is left out.
     pub fn skip(&mut self) {
         self.held.clear();
+        if let Some(lens) = &mut self.lens {
+            self.done = lens.skip();
+        }
         (self.state, self.escape) = (State::Plain, Escape::No);
     }
 
     /// How many bytes are held back.
     pub fn held(&self) -> usize {
-        self.held.len()
+        self.held.len() + self.lens.as_ref().map_or(0, Lens::held)
+    }
+
+    /// The visible ones of the next bytes. What is in a sequence is not visible, and may hold a secret
+    /// of its own: an address with a password behind a link.
+    fn see<'b>(&mut self, bytes: &'b [u8], ends: bool) -> Cow<'b, [u8]> {
+        let Some(lens) = &mut self.lens else { return Cow::Borrowed(bytes) };
+        let known = lens.units.len();
+        let visible = lens.see(bytes, ends);
+        for unit in lens.units.iter_mut().skip(known).filter(|unit| unit.raw.len() > SHORTEST) {
+            let mut stream = Self::new(self.secrets.clone(), self.kind);
+            (stream.search, stream.lens) = (self.search, None);
+            let mut clean = vec![];
+            stream.feed(&unit.raw, &mut clean);
+            stream.finish(&mut clean);
+            unit.raw = clean;
+        }
+        visible
     }
 
     /// Passes on what can be told, and says how much of `bytes` that was.
@@ -264,25 +325,41 @@ impl Stream {
                 at = self.candidate(bytes, at);
                 if at == bytes.len() {
                     self.emit(&bytes[from..], out);
+                    // The last byte of a key may have to follow before it.
+                    if !matches!(self.state, State::Key(_)) {
+                        self.edge(out);
+                    }
                     return at;
                 }
-                let before = last_two(self.before, &bytes[from..at]);
-                match self.look(before, &bytes[at..], ends) {
+                match self.look(self.context(&bytes[from..at]), at - from, &bytes[at..], ends) {
                     Look::Nothing => at += 1,
                     Look::More => {
                         self.emit(&bytes[from..at], out);
+                        self.edge(out);
                         return at;
                     }
                     Look::Found { keep, end, then } => {
                         self.emit(&bytes[from..at + keep], out);
+                        self.edge(out);
                         self.mark(out);
+                        self.leave_out(&bytes[at + keep..at + end], out);
                         at += end;
-                        self.before = last_two(self.before, &bytes[..at]);
                         self.state = then;
                         break;
                     }
                 }
             }
+        }
+    }
+
+    /// The two bytes before a place that is so far behind what was passed on.
+    fn context(&self, passed: &[u8]) -> [u8; 2] {
+        let at = self.done + passed.len() as u64;
+        let before = last_two(self.before, passed);
+        match &self.lens {
+            Some(lens) if lens.gap_at(at) => [0; 2],
+            Some(lens) if !passed.is_empty() && lens.gap_at(at - 1) => [0, before[1]],
+            _ => before,
         }
     }
 
@@ -296,11 +373,13 @@ impl Stream {
                 (gone, block.ends_in_escape(), block.cut_letter())
             }
         };
-        self.before = last_two(self.before, &bytes[..gone.unwrap_or(bytes.len())]);
+        self.leave_out(&bytes[..gone.unwrap_or(bytes.len())], out);
         if gone.is_some() {
             self.state = State::Plain;
             // What it escapes is not part of the key, and must stay escaped.
-            self.emit(if slash { b"\\" } else { cut }, out);
+            let kept = if slash { b"\\" } else { cut };
+            self.put(kept, out);
+            self.before = last_two(self.before, kept);
         }
         gone.unwrap_or(bytes.len())
     }
@@ -320,32 +399,43 @@ impl Stream {
         from + found.unwrap_or(rest.len())
     }
 
-    fn look(&self, before: [u8; 2], rest: &[u8], ends: bool) -> Look {
+    fn look(&self, before: [u8; 2], ahead: usize, rest: &[u8], ends: bool) -> Look {
         let found = |end| Look::Found { keep: 0, end, then: State::Plain };
         for form in &self.secrets.0.exact[usize::from(rest[0])] {
-            let same = form.iter().zip(rest).take_while(|(a, b)| a == b).count();
+            let (same, end) = compare(form, rest);
             if same == form.len() {
-                return found(same);
+                return found(end);
             }
             // Where a text was cut there is its end, or a mark.
-            let behind = &rest[same..];
-            if !ends && ELLIPSIS.starts_with(behind) {
+            let behind = &rest[end..];
+            if !ends && (ELLIPSIS.starts_with(behind) || wrap(behind).is_none() && same >= WRAPPED)
+            {
                 return Look::More;
             }
             if same >= CUT && (behind.is_empty() || behind.starts_with(ELLIPSIS)) {
-                return found(same);
+                return found(end);
             }
         }
         if self.search == Search::Exact {
             return Look::Nothing;
         }
-        for shape in SHAPES.iter().filter(|shape| shape.prefix[0] == rest[0]) {
-            match shape.at(before, rest, ends) {
+        let shapes = &self.secrets.0.shapes[usize::from(rest[0])];
+        if shapes.is_empty() {
+            return Look::Nothing;
+        }
+        let here = self.done + ahead as u64;
+        let gap = self.lens.as_ref().and_then(|lens| lens.gap_behind(here));
+        let gap = gap.and_then(|gap| usize::try_from(gap - here).ok());
+        for shape in shapes {
+            match shape.at(before, rest, gap, ends) {
                 Seen::Nothing => {}
                 Seen::More => return Look::More,
                 Seen::Token { keep, end } => {
                     let then = shape.class.map_or(State::Plain, State::Token);
                     return Look::Found { keep, end, then };
+                }
+                Seen::Cut { keep, end } => {
+                    return Look::Found { keep, end, then: State::Plain };
                 }
                 Seen::Key { end } => {
                     let then = State::Key(KeyBlock::default());
@@ -356,9 +446,54 @@ impl Stream {
         Look::Nothing
     }
 
-    fn emit(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
-        out.extend_from_slice(bytes);
+    /// Passes visible bytes on, as they came.
+    fn emit(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
+        while let Some(unit) = self.unit_before(self.done + bytes.len() as u64) {
+            let (plain, rest) = bytes.split_at((unit.at - self.done) as usize);
+            self.put(plain, out);
+            self.put(&unit.raw, out);
+            let own = usize::from(unit.is_letter);
+            let before = if unit.is_letter { last_two(self.before, plain) } else { [0; 2] };
+            self.before = last_two(before, &rest[..own]);
+            self.done = unit.at + own as u64;
+            bytes = &rest[own..];
+        }
+        self.put(bytes, out);
         self.before = last_two(self.before, bytes);
+        self.done += bytes.len() as u64;
+    }
+
+    /// Leaves visible bytes out. What is invisible between them stays: it may be the end of a color.
+    fn leave_out(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        let end = self.done + bytes.len() as u64;
+        while let Some(unit) = self.unit_before(end) {
+            if !unit.is_letter {
+                self.put(&unit.raw, out);
+            }
+        }
+        self.before = last_two(self.before, bytes);
+        self.done = end;
+    }
+
+    /// Passes on what is invisible directly behind the bytes that are done.
+    fn edge(&mut self, out: &mut Vec<u8>) {
+        while self.lens.as_ref().is_some_and(|lens| {
+            lens.units.front().is_some_and(|unit| unit.at == self.done && !unit.is_letter)
+        }) {
+            if let Some(unit) = self.unit_before(self.done + 1) {
+                self.put(&unit.raw, out);
+                self.before = [0; 2];
+            }
+        }
+    }
+
+    fn unit_before(&mut self, end: u64) -> Option<lens::Unit> {
+        let units = &mut self.lens.as_mut()?.units;
+        if units.front()?.at < end { units.pop_front() } else { None }
+    }
+
+    fn put(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(bytes);
         if self.kind == Kind::Json {
             self.escape = self.escape.after(bytes);
         }
@@ -373,6 +508,44 @@ impl Stream {
         out.extend_from_slice(rest);
         out.extend_from_slice(MARK.as_bytes());
     }
+}
+
+/// So much of a value is before a line break in it. Less is the end of many lines, which would wait for
+/// the next ones; `forms` has the values without their beginning.
+const WRAPPED: usize = 4;
+
+/// The most white space behind a line break in a value.
+const INDENT: usize = 16;
+
+/// How many bytes of a form are there, and how many bytes they take with the line breaks in them.
+fn compare(form: &[u8], rest: &[u8]) -> (usize, usize) {
+    let (mut same, mut end) = (0, 0);
+    loop {
+        let more = form[same..].iter().zip(&rest[end..]).take_while(|(a, b)| a == b).count();
+        (same, end) = (same + more, end + more);
+        if same == form.len() || same < WRAPPED {
+            return (same, end);
+        }
+        match wrap(&rest[end..]) {
+            Some(length) if length > 0 && rest.get(end + length) == Some(&form[same]) => {
+                end += length;
+            }
+            _ => return (same, end),
+        }
+    }
+}
+
+/// The length of the line break that begins here, with the white space behind it: as it is, and as JSON
+/// writes it. 0 if there is none, `None` if more must come to tell.
+fn wrap(rest: &[u8]) -> Option<usize> {
+    let slashes = rest.iter().take(4).take_while(|byte| **byte == b'\\').count();
+    let breaks = match (slashes, rest.get(slashes)) {
+        (_, None) => return None,
+        (0, Some(b'\n')) | (1.., Some(b'n')) => slashes + 1,
+        _ => return Some(0),
+    };
+    let white = rest[breaks..].iter().take(INDENT).take_while(|byte| b" \t".contains(byte)).count();
+    (breaks + white < rest.len()).then_some(breaks + white)
 }
 
 /// Where in an escape sequence of JSON a text stands.

@@ -6,7 +6,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-mod escape;
+pub(crate) mod escape;
+
+use escape::{Found, Spelling, is_invisible, sequence};
 
 /// The longest title, in characters.
 pub const MAX_TITLE: usize = 1_000;
@@ -122,11 +124,10 @@ fn one_line(field: &'static str, text: &str, max: usize) -> Result<(), TextError
     }
 }
 
-/// Whether a character could move the cursor, hide text or reorder it on a terminal.
+/// Whether a character could move the cursor, hide text or reorder it on a terminal. The variation
+/// selectors only choose how a character looks, and emoji need them.
 fn is_unsafe(c: char) -> bool {
-    (c.is_control() && c != '\n' && c != '\t')
-        || matches!(c, '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    is_invisible(u32::from(c)) && !matches!(c, '\u{180b}'..='\u{180d}' | '\u{fe00}'..='\u{fe0f}')
 }
 
 /// The text without escape sequences, without control characters (but for line breaks and tabs) and
@@ -138,8 +139,12 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        let length = escape::sequence(rest).unwrap_or(c.len_utf8());
-        if length == c.len_utf8() && !is_unsafe(c) {
+        let (letter, own) = (u32::from(c), c.len_utf8());
+        let length = match sequence(rest.as_bytes(), letter, own, Spelling::Bytes, usize::MAX) {
+            Found::Length(length) => length,
+            Found::No | Found::More => own,
+        };
+        if length == own && !is_unsafe(c) {
             shown.push(c);
         }
         rest = &rest[length..];

@@ -1,30 +1,67 @@
-//! The forms in which a secret value is printed: as it is, in JSON, in an address, and in base64.
+//! The forms in which a secret value is printed: as it is, in JSON, in an address, in base64 and in
+//! hexadecimal digits. What the lens sees through (`\/`, `\u0041`, `&amp;`) needs no form of its own.
 
 /// The shortest form that is looked for. Base64 of a short value has little of it in every position.
 const SHORTEST: usize = 8;
 
-/// Every form, none empty; some may be equal.
+/// How much of a form may be at the end of the line before: where a line was broken nearer to its
+/// beginning, the stream does not see that both belong together.
+const LINE_END: usize = 3;
+
+/// Every form as it is seen, none empty; some may be equal.
 pub(super) fn of(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![value.to_vec()];
+    forms.extend((0..3).map(|before| base64(value, before)));
+    let wrapped: Vec<Vec<u8>> = forms
+        .iter()
+        .flat_map(|form| (1..=LINE_END).filter_map(|from| form.get(from..).map(<[u8]>::to_vec)))
+        .filter(|form| form.len() > super::CUT)
+        .collect();
+    forms.extend(wrapped);
     if let Ok(text) = str::from_utf8(value) {
-        let once = json(text);
-        forms.push(json(&once).into_bytes());
-        forms.push(once.into_bytes());
+        for once in [json(text), json_of_ascii(text)] {
+            forms.push(json(&once).into_bytes());
+            forms.push(once.into_bytes());
+        }
     }
-    forms.push(in_address(value, b"0123456789ABCDEF"));
-    forms.push(in_address(value, b"0123456789abcdef"));
+    for digits in [b"0123456789ABCDEF", b"0123456789abcdef"] {
+        let address = in_address(value, digits);
+        forms.push(String::from_utf8_lossy(&address).replace("%20", "+").into_bytes());
+        forms.push(address);
+        forms.push(value.iter().flat_map(|byte| pair(*byte, digits)).collect());
+    }
     for before in 0..3 {
-        let standard = base64(value, before);
-        let for_addresses = standard.iter().map(|byte| match byte {
+        let for_addresses = base64(value, before).into_iter().map(|byte| match byte {
             b'+' => b'-',
             b'/' => b'_',
-            byte => *byte,
+            byte => byte,
         });
         forms.push(for_addresses.collect());
-        forms.push(standard);
     }
+    // A value may hold what spells a letter. Something invisible in the middle of that leaves it as it is.
+    let seen: Vec<Vec<u8>> = forms.iter().map(|form| super::lens::seen(form)).collect();
+    forms.extend(seen);
     forms.retain(|form| form.len() >= SHORTEST);
     forms
+}
+
+/// The text in JSON as many write it: with numbers for all letters that are not in ASCII.
+fn json_of_ascii(text: &str) -> String {
+    let mut ascii = String::new();
+    for c in json(text).chars() {
+        match c.is_ascii() {
+            true => ascii.push(c),
+            false => c
+                .encode_utf16(&mut [0; 2])
+                .iter()
+                .for_each(|half| ascii.push_str(&format!("\\u{half:04x}"))),
+        }
+    }
+    ascii
+}
+
+fn pair(byte: u8, digits: &[u8; 16]) -> [u8; 2] {
+    [digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]]
 }
 
 /// The text as it stands between the quotation marks of JSON.
@@ -40,8 +77,8 @@ fn in_address(value: &[u8], digits: &[u8; 16]) -> Vec<u8> {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(byte) {
             form.push(*byte);
         } else {
-            let digit = |four: u8| digits[usize::from(four & 15)];
-            form.extend([b'%', digit(byte >> 4), digit(*byte)]);
+            form.push(b'%');
+            form.extend(pair(*byte, digits));
         }
     }
     form

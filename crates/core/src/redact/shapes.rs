@@ -1,12 +1,11 @@
-//! What keys look like whose values nobody told: tokens of well-known services, private keys, and
-//! passwords in addresses. Careful with what only resembles them: hashes, ids and names with dashes
-//! stay.
+//! How keys look whose values nobody told: tokens of well-known services, private keys, and passwords in
+//! addresses. The table is the data, one row for each kind; hashes, ids, images in base64 and names
+//! with dashes must stay.
+
+use super::key_block::key;
 
 /// The longest part of a token that is looked at; what follows belongs to it as well.
 const MOST: usize = 512;
-
-/// The longest private key, in bytes.
-const LONGEST_KEY: u32 = 32 * 1024;
 
 /// One kind of secret.
 pub(super) struct Shape {
@@ -18,61 +17,162 @@ pub(super) struct Shape {
 }
 
 enum How {
-    /// A token whose bytes behind the prefix are like this.
-    Token(fn(&[u8]) -> bool),
+    /// A token: how many bytes are behind the prefix, and what else must be true of them.
+    Token(Length, Needs),
     /// The same; the prefix stays.
-    Behind(fn(&[u8]) -> bool),
+    Behind(Length, Needs),
     /// A block with a private key.
     Key,
     /// A user and a password in an address. Both go: the name may be a token.
     Login,
 }
 
+#[derive(Clone, Copy)]
+enum Length {
+    Exactly(usize),
+    AtLeast(usize),
+}
+
+use Length::{AtLeast, Exactly};
+
+/// What tells a token from a word of the same letters.
+#[derive(Clone, Copy)]
+enum Needs {
+    Nothing,
+    Digit,
+    /// A digit, and a run of letters and digits that is longer than a word.
+    DigitAndRun,
+    /// Nothing but capitals and digits.
+    Capitals,
+    /// Three parts with dots between them, of which the second is JSON in base64 as well.
+    Jwt,
+    /// Two parts with a dot between them.
+    SendGrid,
+    /// Base64 with letters of both cases, of whole groups of four.
+    Base64,
+}
+
 /// What a shape sees at a place.
 pub(super) enum Seen {
     Nothing,
     More,
-    Token { keep: usize, end: usize },
-    Key { end: usize },
+    Token {
+        keep: usize,
+        end: usize,
+    },
+    /// A token that ends where something invisible is, whatever follows.
+    Cut {
+        keep: usize,
+        end: usize,
+    },
+    Key {
+        end: usize,
+    },
 }
 
-const fn token(prefix: &'static [u8], class: fn(u8) -> bool, is: fn(&[u8]) -> bool) -> Shape {
-    Shape { prefix, class: Some(class), how: How::Token(is) }
+const fn token(
+    prefix: &'static [u8],
+    class: fn(u8) -> bool,
+    length: Length,
+    needs: Needs,
+) -> Shape {
+    Shape { prefix, class: Some(class), how: How::Token(length, needs) }
 }
 
-const fn bearer(prefix: &'static [u8]) -> Shape {
-    Shape {
-        prefix,
-        class: Some(in_header),
-        how: How::Behind(|rest| rest.len() >= 16 && digit(rest)),
-    }
+const fn behind(prefix: &'static [u8], class: fn(u8) -> bool, least: usize, needs: Needs) -> Shape {
+    Shape { prefix, class: Some(class), how: How::Behind(AtLeast(least), needs) }
 }
 
-/// Every kind.
+/// Every kind: what it begins with, its letters, its length without the prefix, and what else it needs.
 pub(super) const SHAPES: &[Shape] = &[
-    token(b"sk-", word, |rest| rest.len() >= 20 && digit(rest) && run(rest) >= 12),
-    token(b"sk_live_", word, |rest| rest.len() >= 16),
-    token(b"rk_live_", word, |rest| rest.len() >= 16),
-    token(b"ghp_", letter, |rest| rest.len() >= 30),
-    token(b"gho_", letter, |rest| rest.len() >= 30),
-    token(b"ghu_", letter, |rest| rest.len() >= 30),
-    token(b"ghs_", letter, |rest| rest.len() >= 30),
-    token(b"ghr_", letter, |rest| rest.len() >= 30),
-    token(b"github_pat_", word, |rest| rest.len() >= 22),
-    token(b"glpat-", word, |rest| rest.len() >= 20),
-    token(b"npm_", letter, |rest| rest.len() >= 36),
-    token(b"AIza", word, |rest| rest.len() == 35),
-    token(b"AKIA", letter, |rest| rest.len() == 16 && rest.iter().all(capital)),
-    token(b"ASIA", letter, |rest| rest.len() == 16 && rest.iter().all(capital)),
-    token(b"xoxa-", word, slack),
-    token(b"xoxb-", word, slack),
-    token(b"xoxe-", word, slack),
-    token(b"xoxp-", word, slack),
-    token(b"xoxr-", word, slack),
-    token(b"xoxs-", word, slack),
-    bearer(b"Bearer "),
-    bearer(b"bearer "),
-    bearer(b"BEARER "),
+    // Models
+    token(b"sk-", word, AtLeast(20), Needs::DigitAndRun),
+    token(b"hf_", letter, AtLeast(34), Needs::Nothing),
+    token(b"gsk_", letter, AtLeast(48), Needs::Nothing),
+    token(b"xai-", letter, AtLeast(64), Needs::Digit),
+    token(b"r8_", letter, Exactly(37), Needs::Nothing),
+    token(b"pplx-", letter, AtLeast(48), Needs::Nothing),
+    token(b"nvapi-", word, AtLeast(60), Needs::Digit),
+    // Forges and registries
+    token(b"ghp_", letter, AtLeast(30), Needs::Nothing),
+    token(b"gho_", letter, AtLeast(30), Needs::Nothing),
+    token(b"ghu_", letter, AtLeast(30), Needs::Nothing),
+    token(b"ghs_", letter, AtLeast(30), Needs::Nothing),
+    token(b"ghr_", letter, AtLeast(30), Needs::Nothing),
+    token(b"github_pat_", word, AtLeast(22), Needs::Nothing),
+    token(b"glpat-", word, AtLeast(20), Needs::Nothing),
+    token(b"gldt-", word, AtLeast(20), Needs::Digit),
+    token(b"glrt-", word, AtLeast(20), Needs::Digit),
+    token(b"glptt-", word, AtLeast(20), Needs::Digit),
+    token(b"glcbt-", word, AtLeast(20), Needs::Digit),
+    token(b"glimt-", word, AtLeast(20), Needs::Digit),
+    token(b"glagent-", word, AtLeast(20), Needs::Digit),
+    token(b"glsoat-", word, AtLeast(20), Needs::Digit),
+    token(b"npm_", letter, AtLeast(36), Needs::Nothing),
+    token(b"pypi-", word, AtLeast(50), Needs::Digit),
+    token(b"rubygems_", hex, Exactly(48), Needs::Nothing),
+    token(b"dckr_pat_", word, AtLeast(27), Needs::Nothing),
+    token(b"ATATT3", in_header, AtLeast(100), Needs::Nothing),
+    // Clouds
+    token(b"AKIA", letter, Exactly(16), Needs::Capitals),
+    token(b"ASIA", letter, Exactly(16), Needs::Capitals),
+    token(b"ABIA", letter, Exactly(16), Needs::Capitals),
+    token(b"ACCA", letter, Exactly(16), Needs::Capitals),
+    token(b"AIza", word, Exactly(35), Needs::Nothing),
+    token(b"ya29.", dotted, AtLeast(30), Needs::Digit),
+    token(b"GOCSPX-", word, AtLeast(28), Needs::Nothing),
+    token(b"dop_v1_", hex, Exactly(64), Needs::Nothing),
+    token(b"doo_v1_", hex, Exactly(64), Needs::Nothing),
+    token(b"dor_v1_", hex, Exactly(64), Needs::Nothing),
+    token(b"dapi", hex, Exactly(32), Needs::Nothing),
+    token(b"hvs.", word, AtLeast(24), Needs::Digit),
+    token(b"hvb.", word, AtLeast(24), Needs::Digit),
+    token(b"pul-", hex, Exactly(40), Needs::Nothing),
+    token(b"sbp_", hex, Exactly(40), Needs::Nothing),
+    token(b"tskey-", word, AtLeast(24), Needs::Digit),
+    token(b"FlyV1 fm2_", in_header, AtLeast(40), Needs::Nothing),
+    token(b"glsa_", word, AtLeast(40), Needs::Nothing),
+    token(b"glc_", in_header, AtLeast(40), Needs::Digit),
+    token(b"NRAK-", letter, Exactly(27), Needs::Capitals),
+    token(b"sntrys_", in_header, AtLeast(60), Needs::Digit),
+    token(b"sntryu_", hex, Exactly(64), Needs::Nothing),
+    // Payment
+    token(b"sk_live_", word, AtLeast(16), Needs::Nothing),
+    token(b"rk_live_", word, AtLeast(16), Needs::Nothing),
+    token(b"sk_test_", word, AtLeast(16), Needs::DigitAndRun),
+    token(b"rk_test_", word, AtLeast(16), Needs::DigitAndRun),
+    token(b"whsec_", in_header, AtLeast(32), Needs::Digit),
+    token(b"sq0atp-", word, AtLeast(22), Needs::Nothing),
+    token(b"sq0csp-", word, AtLeast(43), Needs::Nothing),
+    token(b"shpat_", hex, Exactly(32), Needs::Nothing),
+    token(b"shpca_", hex, Exactly(32), Needs::Nothing),
+    token(b"shppa_", hex, Exactly(32), Needs::Nothing),
+    token(b"shpss_", hex, Exactly(32), Needs::Nothing),
+    // Messages and tools
+    token(b"xoxa-", word, AtLeast(10), Needs::Digit),
+    token(b"xoxb-", word, AtLeast(10), Needs::Digit),
+    token(b"xoxc-", word, AtLeast(10), Needs::Digit),
+    token(b"xoxd-", word, AtLeast(10), Needs::Digit),
+    token(b"xoxe-", word, AtLeast(10), Needs::Digit),
+    token(b"xoxp-", word, AtLeast(10), Needs::Digit),
+    token(b"xoxr-", word, AtLeast(10), Needs::Digit),
+    token(b"xoxs-", word, AtLeast(10), Needs::Digit),
+    token(b"xapp-", word, AtLeast(30), Needs::Digit),
+    token(b"SG.", dotted, Exactly(66), Needs::SendGrid),
+    token(b"key-", hex, Exactly(32), Needs::Nothing),
+    token(b"PMAK-", word, Exactly(59), Needs::Nothing),
+    token(b"lin_api_", letter, AtLeast(40), Needs::Nothing),
+    token(b"figd_", word, AtLeast(40), Needs::Nothing),
+    token(b"AGE-SECRET-KEY-1", letter, Exactly(58), Needs::Capitals),
+    behind(b".slack.com/services/", in_header, 30, Needs::Digit),
+    behind(b"/api/webhooks/", in_header, 60, Needs::Digit),
+    // Anything signed or sent as a header
+    token(b"eyJ", dotted, AtLeast(30), Needs::Jwt),
+    behind(b"Bearer ", in_header, 16, Needs::Digit),
+    behind(b"bearer ", in_header, 16, Needs::Digit),
+    behind(b"BEARER ", in_header, 16, Needs::Digit),
+    behind(b"Basic ", in_header, 12, Needs::Base64),
+    behind(b"basic ", in_header, 12, Needs::Base64),
     Shape { prefix: b"-----BEGIN ", class: None, how: How::Key },
     Shape { prefix: b"://", class: None, how: How::Login },
 ];
@@ -81,24 +181,24 @@ fn letter(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
 }
 
+fn hex(byte: u8) -> bool {
+    byte.is_ascii_hexdigit()
+}
+
 fn word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
+}
+
+fn dotted(byte: u8) -> bool {
+    word(byte) || byte == b'.'
 }
 
 fn in_header(byte: u8) -> bool {
     word(byte) || b".~+/=".contains(&byte)
 }
 
-fn capital(byte: &u8) -> bool {
-    byte.is_ascii_uppercase() || byte.is_ascii_digit()
-}
-
 fn digit(rest: &[u8]) -> bool {
     rest.iter().any(u8::is_ascii_digit)
-}
-
-fn slack(rest: &[u8]) -> bool {
-    rest.len() >= 10 && digit(rest)
 }
 
 /// The longest run of letters and digits.
@@ -106,16 +206,62 @@ fn run(rest: &[u8]) -> usize {
     rest.split(|byte| !letter(*byte)).map(<[u8]>::len).max().unwrap_or(0)
 }
 
+impl Length {
+    fn allows(self, length: usize) -> bool {
+        match self {
+            Exactly(exactly) => length == exactly,
+            AtLeast(least) => length >= least,
+        }
+    }
+}
+
+impl Needs {
+    fn are_met_by(self, rest: &[u8]) -> bool {
+        let parts: Vec<&[u8]> = match self {
+            Self::Jwt | Self::SendGrid => rest.split(|byte| *byte == b'.').collect(),
+            _ => vec![],
+        };
+        match self {
+            Self::Nothing => true,
+            Self::Digit => digit(rest),
+            Self::DigitAndRun => digit(rest) && run(rest) >= 12,
+            Self::Capitals => {
+                rest.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+            }
+            // A full stop behind it is one of the sentence.
+            Self::Jwt => match parts[..] {
+                [head, body, sign] | [head, body, sign, b""] => {
+                    head.len() >= 8
+                        && (body.starts_with(b"eyJ") || body == b"e30")
+                        && sign.len() >= 10
+                }
+                _ => false,
+            },
+            Self::SendGrid => matches!(parts[..], [id, key] if id.len() == 22 && key.len() == 43),
+            Self::Base64 => {
+                rest.len() % 4 == 0
+                    && rest.iter().any(u8::is_ascii_uppercase)
+                    && rest.iter().any(u8::is_ascii_lowercase)
+                    && (digit(rest) || rest.ends_with(b"="))
+            }
+        }
+    }
+}
+
 impl Shape {
-    /// What is at the beginning of `rest`, which follows on the bytes `before`.
-    pub(super) fn at(&self, before: [u8; 2], rest: &[u8], ends: bool) -> Seen {
+    /// What is at the beginning of `rest`, which follows on the bytes `before`. Something invisible is
+    /// before the byte `gap`: a token may end there or go on.
+    pub(super) fn at(&self, before: [u8; 2], rest: &[u8], gap: Option<usize>, ends: bool) -> Seen {
         let Some(behind) = rest.strip_prefix(self.prefix) else {
             let more = !ends && self.prefix.starts_with(rest);
             return if more { Seen::More } else { Seen::Nothing };
         };
+        let gap = gap.and_then(|gap| gap.checked_sub(self.prefix.len()));
         match self.how {
-            How::Token(is) => self.token(before, behind, 0, is, ends),
-            How::Behind(is) => self.token(before, behind, self.prefix.len(), is, ends),
+            How::Token(length, needs) => self.token(before, behind, gap, 0, (length, needs), ends),
+            How::Behind(length, needs) => {
+                self.token(before, behind, gap, self.prefix.len(), (length, needs), ends)
+            }
             How::Key => key(behind, self.prefix.len(), ends),
             How::Login => login(behind, self.prefix.len(), ends),
         }
@@ -125,45 +271,29 @@ impl Shape {
         &self,
         before: [u8; 2],
         behind: &[u8],
+        gap: Option<usize>,
         keep: usize,
-        is: fn(&[u8]) -> bool,
+        (length, needs): (Length, Needs),
         ends: bool,
     ) -> Seen {
         let class = self.class.unwrap_or(word);
         // The middle of another word; but `\n` of JSON is none.
-        if word(before[1]) && before[0] != b'\\' {
+        if word(self.prefix[0]) && word(before[1]) && before[0] != b'\\' {
             return Seen::Nothing;
         }
         let part = &behind[..behind.len().min(MOST)];
-        let length = part.iter().position(|byte| !class(*byte)).unwrap_or(part.len());
-        if length == behind.len() && length < MOST && !ends {
+        let found = part.iter().position(|byte| !class(*byte)).unwrap_or(part.len());
+        if found == behind.len() && found < MOST && !ends {
             return Seen::More;
         }
-        match is(&behind[..length]) {
-            true => Seen::Token { keep, end: self.prefix.len() + length },
-            false => Seen::Nothing,
+        let is = |count: usize| length.allows(count) && needs.are_met_by(&behind[..count]);
+        let end = |count: usize| self.prefix.len() + count;
+        match gap {
+            _ if is(found) => Seen::Token { keep, end: end(found) },
+            Some(gap) if gap < found && is(gap) => Seen::Cut { keep, end: end(gap) },
+            _ => Seen::Nothing,
         }
     }
-}
-
-fn key(behind: &[u8], prefix: usize, ends: bool) -> Seen {
-    const NAMES: [&[u8]; 2] = [b"PRIVATE KEY-----", b"PRIVATE KEY BLOCK-----"];
-    const ALGORITHM: usize = 24;
-    for kind in 0..=behind.len().min(ALGORITHM) {
-        for name in NAMES {
-            if behind[kind..].starts_with(name) {
-                return Seen::Key { end: prefix + kind + name.len() };
-            }
-            if !ends && name.starts_with(&behind[kind..]) {
-                return Seen::More;
-            }
-        }
-        match behind.get(kind) {
-            Some(b'A'..=b'Z' | b'0'..=b'9' | b' ') => {}
-            _ => return Seen::Nothing,
-        }
-    }
-    Seen::Nothing
 }
 
 fn login(behind: &[u8], prefix: usize, ends: bool) -> Seen {
@@ -182,71 +312,38 @@ fn login(behind: &[u8], prefix: usize, ends: bool) -> Seen {
     }
 }
 
-/// The arrow that agents print between a number and its line.
-const ARROW: &[u8] = "→".as_bytes();
-
-/// The body of a private key, up to the end of its last line. Also as text in JSON, indented, and with
-/// numbers before its lines.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct KeyBlock {
-    bytes: u32,
-    last: u8,
-    /// The last byte is a backslash that is not escaped itself.
-    slash: bool,
-    /// In white space, numbers and marks before a line.
-    indent: bool,
-    /// How much of an arrow before a line was seen last.
-    arrow: usize,
-    /// How much of `-----END` was seen last.
-    end: u8,
-    /// Dashes of the last line behind that.
-    dashes: u8,
-    /// The last byte was the last one of the key.
-    over: bool,
-}
-
-impl KeyBlock {
-    /// Whether this byte still belongs to the key.
-    pub(super) fn goes_on(&mut self, byte: u8) -> bool {
-        self.bytes += 1;
-        if self.over || self.bytes > LONGEST_KEY {
-            return false;
-        }
-        if self.end == 8 {
-            self.dashes = if byte == b'-' { self.dashes + 1 } else { 0 };
-            self.over = self.dashes == 5;
-            return matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b' ' | b'-');
-        }
-        self.end = match (self.end, byte) {
-            (5, b'-') => 5,
-            (0..5, b'-') => self.end + 1,
-            (5, b'E') | (6, b'N') | (7, b'D') => self.end + 1,
-            _ => 0,
+#[cfg(test)]
+impl Shape {
+    /// A token of this shape, and one that is a byte too short; none for what is no token.
+    pub(super) fn examples(&self) -> Option<(String, String)> {
+        let (How::Token(length, needs) | How::Behind(length, needs)) = self.how else {
+            return None;
         };
-        let breaks = byte == b'\n' || byte == b'\r' || (byte == b'n' && self.last == b'\\');
-        let before_line = matches!(byte, b' ' | b'\t' | b'0'..=b'9' | b'|' | b'>')
-            || ARROW.get(self.arrow) == Some(&byte);
-        let in_line = matches!(byte, b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9')
-            || b"+/=\\-:,".contains(&byte)
-            || (byte == b' ' && self.last == b':');
-        let belongs = breaks || in_line || (self.indent && before_line);
-        self.indent = breaks || (self.indent && before_line);
-        if belongs {
-            let in_arrow = self.indent && ARROW.get(self.arrow) == Some(&byte);
-            self.arrow = if in_arrow { (self.arrow + 1) % ARROW.len() } else { 0 };
-            self.last = byte;
-            self.slash = byte == b'\\' && !self.slash;
+        let count = match length {
+            Exactly(count) | AtLeast(count) => count,
+        };
+        let class = self.class?;
+        let capitals = matches!(needs, Needs::Capitals);
+        let letters = (0..).map(|at: usize| b"7aB3dE1fC9b0"[at * 7 % 12]);
+        let letters = letters.filter(|byte| !capitals || !byte.is_ascii_lowercase());
+        let body = |count: usize| -> String {
+            let text: String = letters.clone().take(count).map(char::from).collect();
+            match needs {
+                Needs::Jwt => format!("hbGciOiJ9.eyJzdWIifQ.{}", &text[..count - 20]),
+                Needs::SendGrid => format!("{}.{}", &text[..22], &text[23..]),
+                _ => text,
+            }
+        };
+        assert!(body(count).bytes().all(class));
+        let prefix = str::from_utf8(self.prefix).ok()?;
+        Some((format!("{prefix}{}", body(count)), format!("{prefix}{}", body(count - 1))))
+    }
+
+    /// What stays of a token.
+    pub(super) fn kept(&self) -> &'static str {
+        match self.how {
+            How::Behind(..) => str::from_utf8(self.prefix).unwrap_or_default(),
+            _ => "",
         }
-        belongs
-    }
-
-    /// The beginning of a letter that was taken for an arrow and is another one.
-    pub(super) fn cut_letter(&self) -> &'static [u8] {
-        &ARROW[..self.arrow]
-    }
-
-    /// Whether what comes next is escaped by the last byte of the key.
-    pub(super) fn ends_in_escape(&self) -> bool {
-        self.slash
     }
 }

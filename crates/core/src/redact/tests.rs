@@ -1,4 +1,4 @@
-//! What is found, what stays, and that pieces do not matter.
+//! What is found, what stays, and that pieces and invisible marks do not matter.
 
 use proptest::prelude::*;
 
@@ -123,6 +123,16 @@ fn what_only_looks_a_little_like_a_key_stays() {
         "AKIA is a prefix, AKIAIOSFODNN7example is not, nor xAKIAIOSFODNN7EXAMPLE",
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
         "std::task::Poll -> ://",
+        "integrity sha512-v2kDEe57lecTulaDIuNTPy3Ry4gLGJ6Z1O3vE1krgXZNrsQ+LFTGHVxVjcXPs17LhbZVGedAJv8XZ1tvj5FvSg==",
+        "checksum = \"0443eb7c0f1d8a2b3c4d5e6f708192a3b4c5d6e70443eb7c0f1d8a2b3c4d5e6f\"",
+        "data:application/json;base64,eyJ2ZXJzaW9uIjozLCJzb3VyY2VzIjpbImEuanMiXX0=",
+        "eyJ.parse.this-is-no-token-at-all and eyJhbGciOiJIUzI1NiJ9.config.production1",
+        "Basic authentication, basic_auth and Basic HTTP/1.1",
+        "primary-key-0443eb7c0f1d8a2b3c4d5e6f708192a3 and monkey-0443eb7c0f1d8a2b3c4d5e6f708192a3",
+        "pypi-publish-of-the-package-with-a-very-long-name-and-more-words",
+        "sk_test_helpers_of_the_checkout_page_2",
+        "hf_hub_download, npm_config_registry, glrt-notes, SG.eu.example.com, r8_value",
+        "&amp;&lt;&#65; \\u0041 \\/ \\b \u{1b}[31mred\u{1b}[0m caf\u{e9}\u{ad}s \u{200b} a\r\nb",
     ] {
         assert!(matches!(secrets.redact(text), Cow::Borrowed(_)), "{}", secrets.redact(text));
     }
@@ -151,6 +161,14 @@ fn the_names_of_variables_tell_secrets() {
         ("AWS_ACCESS_KEY_ID", "x", false),
         ("SSH_AUTH_SOCK", "/tmp/x", false),
         ("PATH", "x", false),
+        ("MYSQL_PWD", "x", true),
+        ("PWD", "x", false),
+        ("OLDPWD", "x", false),
+        ("BUILD_PWD", "/home/ada", false),
+        ("SECRET_KEY_BASE", "x", true),
+        ("DATABASE_URL", "postgres://ada:hunter22@h/db", true),
+        ("DATABASE_URL", "postgres://h/db", false),
+        ("HTTPS_PROXY", "http://ada:hunter22@proxy:80", true),
         ("KEYBOARD", "x", false),
     ] {
         assert_eq!(is_secret_name(name, value.as_bytes()), is, "{name}={value}");
@@ -190,6 +208,109 @@ fn nothing_is_held_back_that_cannot_become_a_secret() {
     assert_eq!(out, b"{\"type\":\"x\"}\nabc \nnext");
 }
 
+#[test]
+fn every_shape_is_found_and_nothing_shorter() {
+    let secrets = Secrets::default();
+    for shape in SHAPES {
+        let Some((token, short)) = shape.examples() else { continue };
+        for (before, after) in [("", ""), ("k=", "\n"), ("\"", "\""), ("x\u{1b}[1m", "\u{1b}[0m y")]
+        {
+            let text = format!("{before}{token}{after}");
+            let expected = format!("{before}{}{MARK}{after}", shape.kept());
+            assert_eq!(secrets.redact(&text), expected, "{text}");
+        }
+        assert_eq!(secrets.redact(&short), short);
+    }
+}
+
+#[test]
+fn a_value_is_found_however_it_is_spelled() {
+    let secrets = Secrets::new(["k\u{e9}y/of+<ada>&'co'\"17 b"]);
+    for text in [
+        r#"k\u00e9y\/of+<ada>&'co'\"17 b"#,
+        r#"k\u00e9y\/of+\u003cada\u003e\u0026\u0027co\u0027\"17 b"#,
+        r#"k\\u00e9y\\/of+<ada>&'co'\\\"17 b"#,
+        "k\u{e9}y/of+&lt;ada&gt;&amp;&#39;co&#x27;&quot;17 b",
+        "6bc3a9792f6f662b3c6164613e2627636f2722313720 62".replace(' ', "").as_str(),
+        "6BC3A9792F6F662B3C6164613E2627636F272231372062",
+        "k%C3%A9y%2Fof%2B%3Cada%3E%26%27co%27%2217+b",
+        "k\u{e9}y/of\n    +<ada>&'co'\"17 b",
+        "k\u{e9}y\\n/of+<ada>&'c\\no'\"17 b",
+    ] {
+        assert_eq!(secrets.redact(&format!("({text})")), "([redacted])", "{text}");
+    }
+    // A line break near the beginning leaves that beginning.
+    assert_eq!(secrets.redact("k\u{e9}\ny/of+<ada>&'co'\"17 b."), "k\u{e9}\n[redacted].");
+}
+
+#[test]
+fn the_password_of_an_address_is_a_secret_of_its_own() {
+    let address = "postgres://ada:Hunter2-2@db.example/main";
+    let secrets = Secrets::of_environment([("DATABASE_URL", address.as_bytes())]);
+    assert_eq!(secrets.redact("login failed: Hunter2-2"), "login failed: [redacted]");
+    assert_eq!(secrets.redact(&format!("to {address}")), "to [redacted]");
+}
+
+#[test]
+fn colors_stay_and_the_secret_between_them_goes() {
+    let key = "ghp_abcdefghijkl\u{1b}[1;32mmnopqrstuvwxyz0123456789";
+    assert_eq!(
+        secrets().redact(&format!("\u{1b}[31m{key}\u{1b}[0m and AKIAIOSFODNN7EXAMPLE\u{1b}[0mx")),
+        "\u{1b}[31m[redacted]\u{1b}[1;32m\u{1b}[0m and [redacted]\u{1b}[0mx"
+    );
+    // Without its colors, an escape sequence may hold one as well.
+    let link = "\u{1b}]8;;https://ada:pass1@h.org/\u{1b}\\click\u{1b}]8;;\u{1b}\\";
+    assert_eq!(
+        secrets().redact(link),
+        "\u{1b}]8;;https://[redacted]@h.org/\u{1b}\\click\u{1b}]8;;\u{1b}\\"
+    );
+    // Too long to be held back in a stream; a text is looked at again as it is shown.
+    let long = format!("zebra-\u{1b}]0;{}\u{7}zebra-1234", "x".repeat(9000));
+    assert_eq!(secrets().redact(&long), MARK);
+}
+
+#[test]
+fn megabytes_of_nothing_are_not_held_back() {
+    let (secrets, mut out) = (secrets(), vec![]);
+    let mut stream = secrets.stream(Kind::Text);
+    stream.feed(b"z", &mut out);
+    for _ in 0..300 {
+        stream.feed(&[0; 1024], &mut out);
+        assert!(stream.held() <= MOST_HELD);
+    }
+    stream.finish(&mut out);
+    assert_eq!(out.len(), 300 * 1024 + 1);
+}
+
+/// Marks that nobody sees.
+fn invisible() -> impl Strategy<Value = String> {
+    prop_oneof![
+        prop::sample::select(vec![
+            "\u{1b}[0m",
+            "\u{1b}[38;5;12m",
+            "\u{1b}(B",
+            "\u{9b}1m",
+            "\u{1b}]0;title\u{7}",
+            "\u{1b}]8;;http://a\u{1b}\\",
+            "\u{200b}",
+            "\u{200d}",
+            "\u{ad}",
+            "\u{202e}",
+            "\u{2066}",
+            "\u{feff}",
+            "\u{8}",
+            "\r",
+            "\0",
+            "\u{7f}",
+            "\u{34f}",
+            "\u{e0041}",
+            "\u{2060}",
+            "\u{180e}",
+        ])
+        .prop_map(str::to_owned),
+    ]
+}
+
 /// Pieces of text that are, contain or resemble secrets.
 fn part() -> impl Strategy<Value = Vec<u8>> {
     let words = [
@@ -218,6 +339,20 @@ fn part() -> impl Strategy<Value = Vec<u8>> {
         "@",
         ":",
         "x",
+        "\u{1b}[0m",
+        "\u{1b}]0;",
+        "\u{7}",
+        "\u{200b}",
+        "\\u001b[1m",
+        "\\u200b",
+        "\\u0073",
+        "\\/",
+        "&amp;",
+        "&#x73;",
+        "\n  ",
+        "zebra-",
+        "1234",
+        "\r",
     ];
     prop_oneof![
         4 => prop::sample::select(words.to_vec()).prop_map(|word| word.as_bytes().to_vec()),
@@ -230,6 +365,39 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
+    /// Whatever is inserted: the secret is not there when the text is shown, nor when JSON is read.
+    #[test]
+    fn invisible_marks_hide_no_secret(
+        secret in "[!-~]{8,40}",
+        marks in prop::collection::vec((0usize..60, invisible()), 1..8),
+        token in any::<bool>(),
+    ) {
+        let secret = if token { "ghp_abcdefghijklmnopqrstuvwxyz0123456789".to_owned() } else { secret };
+        let secrets = Secrets::new([if token { "" } else { &secret }]);
+        let mut text = secret.clone();
+        for (at, mark) in &marks {
+            let boundaries: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+            let at = boundaries[at % boundaries.len()];
+            // Not into another sequence, which would not be one any more.
+            if text.is_char_boundary(at) && !text[..at].contains('\u{1b}') && !text[..at].contains('\u{9b}') {
+                text.insert_str(at, mark);
+            }
+        }
+        let visible = printable(&text).into_owned();
+        prop_assume!(visible.contains(&secret));
+        let text = format!("({text})");
+        let clean = secrets.redact(&text).into_owned();
+        prop_assert!(!printable(&clean).contains(&secret), "{:?}", clean);
+        let stream = whole(&secrets, Kind::Text, text.as_bytes());
+        let stream = String::from_utf8(stream).unwrap();
+        prop_assert!(!printable(&stream).contains(&secret), "{:?}", stream);
+        let line = serde_json::json!({ "text": text }).to_string();
+        let line = whole(&secrets, Kind::Json, line.as_bytes());
+        let read: serde_json::Value = serde_json::from_slice(&line).unwrap();
+        let read = printable(read["text"].as_str().unwrap()).into_owned();
+        prop_assert!(!read.contains(&secret), "{}", String::from_utf8_lossy(&line));
+    }
+
     #[test]
     fn pieces_do_not_matter(
         bytes in bytes(),

@@ -1,42 +1,170 @@
-//! Where an escape sequence of a terminal ends (ECMA-48, both the 7-bit and the 8-bit spelling).
+//! Where an escape sequence of a terminal ends (ECMA-48, both the 7-bit and the 8-bit spelling), and
+//! which letters nobody sees. Works on bytes that may still be coming, because secrets are looked for
+//! in streams; [`super::printable`] and [`crate::redact`] must agree about what vanishes.
 
-/// The length in bytes of the sequence that `text` starts with. `None` when it starts with none, or
-/// with one that does not end on its line: then only its first character is to be dropped.
-pub(super) fn sequence(text: &str) -> Option<usize> {
-    let mut letters = text.chars();
-    match letters.next()? {
-        '\u{1b}' => match letters.next()? {
-            '[' => parameters(&text[2..]).map(|end| 2 + end),
-            ']' | 'P' | 'X' | '^' | '_' => string(&text[2..]).map(|end| 2 + end),
-            _ => short(&text[1..]).map(|end| 1 + end),
+/// What begins at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// No sequence, or one that does not end on its line: only its first letter vanishes.
+    No,
+    /// Only the next bytes can tell.
+    More,
+    /// A sequence with this many bytes, counted from the same place.
+    Length(usize),
+}
+
+/// How the letters of a sequence are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    /// As themselves.
+    Bytes,
+    /// As in the strings of JSON: `\u001b`.
+    Json,
+}
+
+/// Whether a letter is drawn as nothing: it hides inside a word without changing how it looks.
+pub(crate) fn is_invisible(letter: u32) -> bool {
+    matches!(letter, 0..=0x08 | 0x0b..=0x1f | 0x7f..=0x9f | 0xad | 0x034f | 0x061c | 0x115f | 0x1160
+        | 0x17b4 | 0x17b5 | 0x180b..=0x180f | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f
+        | 0x3164 | 0xfe00..=0xfe0f | 0xfeff | 0xffa0 | 0xfff0..=0xfffb | 0x1_d173..=0x1_d17a
+        | 0xe_0000..=0xe_0fff)
+}
+
+/// Whether a letter may begin a sequence.
+pub(crate) fn introduces(letter: u32) -> bool {
+    matches!(letter, 0x1b | 0x90 | 0x98 | 0x9b | 0x9d..=0x9f)
+}
+
+/// The sequence that the letter `introducer` begins, which takes the first `from` of these bytes. A
+/// sequence of more than `most` bytes is none.
+pub(crate) fn sequence(
+    bytes: &[u8],
+    introducer: u32,
+    from: usize,
+    spelling: Spelling,
+    most: usize,
+) -> Found {
+    match introducer {
+        0x1b => match bytes.get(from) {
+            None => Found::More,
+            Some(b'[') => parameters(bytes, from + 1, spelling, most),
+            Some(b']' | b'P' | b'X' | b'^' | b'_') => string(bytes, from + 1, spelling, most),
+            Some(_) => short(bytes, from, spelling, most),
         },
-        '\u{9b}' => parameters(letters.as_str()).map(|end| 2 + end),
-        '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => {
-            string(letters.as_str()).map(|end| 2 + end)
-        }
-        _ => None,
+        0x9b => parameters(bytes, from, spelling, most),
+        letter if introduces(letter) => string(bytes, from, spelling, most),
+        _ => Found::No,
     }
 }
 
 /// Parameters, intermediates and one final byte.
-fn parameters(text: &str) -> Option<usize> {
-    let end = text.find(|c: char| !(' '..='?').contains(&c))?;
-    matches!(text.as_bytes()[end], b'@'..=b'~').then_some(end + 1)
-}
-
-/// Any text up to the string terminator or a bell.
-fn string(text: &str) -> Option<usize> {
-    let end = text.find(['\u{7}', '\u{1b}', '\u{9c}', '\n'])?;
-    match text[end..].chars().next()? {
-        '\u{7}' => Some(end + 1),
-        '\u{9c}' => Some(end + 2),
-        '\u{1b}' if text[end + 1..].starts_with('\\') => Some(end + 2),
-        _ => None,
-    }
+fn parameters(bytes: &[u8], from: usize, spelling: Spelling, most: usize) -> Found {
+    ends_with(bytes, from, (spelling, most), b' '..=b'?', b'@'..=b'~')
 }
 
 /// Intermediates and one final byte.
-fn short(text: &str) -> Option<usize> {
-    let end = text.find(|c: char| !(' '..='/').contains(&c))?;
-    matches!(text.as_bytes()[end], b'0'..=b'~').then_some(end + 1)
+fn short(bytes: &[u8], from: usize, spelling: Spelling, most: usize) -> Found {
+    ends_with(bytes, from, (spelling, most), b' '..=b'/', b'0'..=b'~')
+}
+
+fn ends_with(
+    bytes: &[u8],
+    from: usize,
+    (spelling, most): (Spelling, usize),
+    inside: std::ops::RangeInclusive<u8>,
+    last: std::ops::RangeInclusive<u8>,
+) -> Found {
+    for (at, byte) in bytes.iter().enumerate().skip(from) {
+        let quoted = spelling == Spelling::Json && matches!(byte, b'"' | b'\\');
+        if at >= most || quoted {
+            return Found::No;
+        }
+        if !inside.contains(byte) {
+            return if last.contains(byte) { Found::Length(at + 1) } else { Found::No };
+        }
+    }
+    Found::More
+}
+
+/// Any text up to the string terminator or a bell.
+fn string(bytes: &[u8], from: usize, spelling: Spelling, most: usize) -> Found {
+    let mut at = from;
+    while let Some(byte) = bytes.get(at) {
+        if at >= most {
+            return Found::No;
+        }
+        let (letter, length) = match (byte, spelling) {
+            (0xc2, _) => match bytes.get(at + 1) {
+                Some(0x9c) => (0x9c, 2),
+                Some(_) => (0x20, 1),
+                None => return Found::More,
+            },
+            // The string of JSON ends here, and the sequence with it.
+            (b'"', Spelling::Json) => return Found::No,
+            (b'\\', Spelling::Json) => match spelled(&bytes[at..]) {
+                Spelled::More => return Found::More,
+                Spelled::Letter(letter, length) => (letter, length),
+                Spelled::Short(b'n', _) => return Found::No,
+                Spelled::Short(_, length) => (0x20, length + 1),
+                Spelled::No(length) => (0x20, length),
+            },
+            (byte, _) => (u32::from(if byte.is_ascii() { *byte } else { b' ' }), 1),
+        };
+        at += length;
+        match letter {
+            0x07 | 0x9c => return Found::Length(at),
+            0x0a => return Found::No,
+            0x1b => return backslash(bytes, at, spelling),
+            _ => {}
+        }
+    }
+    Found::More
+}
+
+/// The backslash that ends a string, behind its escape letter.
+fn backslash(bytes: &[u8], at: usize, spelling: Spelling) -> Found {
+    match (bytes.get(at), spelling) {
+        (None, _) => Found::More,
+        (Some(b'\\'), Spelling::Bytes) => Found::Length(at + 1),
+        (Some(b'\\'), Spelling::Json) => match bytes.get(at + 1) {
+            None => Found::More,
+            Some(b'\\') => Found::Length(at + 2),
+            Some(_) => Found::No,
+        },
+        _ => Found::No,
+    }
+}
+
+/// What backslashes spell in the strings of JSON, also in JSON within JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spelled {
+    /// Nothing that is known here: this many backslashes.
+    No(usize),
+    More,
+    /// A letter by its number, and the length of all.
+    Letter(u32, usize),
+    /// A letter behind this many backslashes.
+    Short(u8, usize),
+}
+
+/// The most backslashes in a row that are looked at together.
+const BACKSLASHES: usize = 64;
+
+/// Reads what begins with a backslash.
+pub(crate) fn spelled(bytes: &[u8]) -> Spelled {
+    let run = bytes.iter().take(BACKSLASHES + 1).take_while(|byte| **byte == b'\\').count();
+    if run > BACKSLASHES {
+        return Spelled::No(BACKSLASHES);
+    }
+    let Some(kind) = bytes.get(run) else { return Spelled::More };
+    if *kind != b'u' {
+        return Spelled::Short(*kind, run);
+    }
+    let mut letter = 0;
+    for at in run + 1..run + 5 {
+        let Some(byte) = bytes.get(at) else { return Spelled::More };
+        let Some(digit) = char::from(*byte).to_digit(16) else { return Spelled::No(run) };
+        letter = letter << 4 | digit;
+    }
+    Spelled::Letter(letter, run + 5)
 }

@@ -39,8 +39,12 @@ fn leaks(folder: &Path, found: &mut String) -> usize {
 }
 
 fn leaks_in(what: &str, bytes: &[u8], found: &mut String) {
+    // Also as a terminal shows it, and as a reader of JSON does that prints its texts.
+    let text = String::from_utf8_lossy(bytes).replace("\\u001b", "\u{1b}");
+    let shown = ralph_core::text::printable(&text);
     for form in forms() {
-        if bytes.windows(form.len()).any(|part| part == form.as_bytes()) {
+        let is_in = bytes.windows(form.len()).any(|part| part == form.as_bytes());
+        if is_in || shown.contains(&form) {
             writeln!(found, "{what}: {form}").unwrap();
         }
     }
@@ -72,6 +76,7 @@ fn talkative(tasks: &[&str]) -> TestEnv {
              printf 'test %s' 'Zq7/vX\"9wK'; sleep 0.05; printf '+plain value%%42 failed\\n'\n\
              printf '%s' \"$MY_SERVICE_PASSWORD\" | base64 | sed 's/^/Basic /'\n\
              echo 'Authorization: token {STRANGE}'\n\
+             printf 'Zq7/vX\"\\033[31m9wK+pl\\342\\200\\213ain value%%42 ghp_R4ndom\\033[0mLettersOfNobody0123456789abcd\\n'\n\
              printf -- '-----BEGIN PRIVATE KEY-----\\n{PEM_LINE}\\n-----END PRIVATE KEY-----\\n'\n\
              printf 'warning: %s\\n' \"$MY_SERVICE_PASSWORD\" >&2\n"
         ),
@@ -106,6 +111,7 @@ fn what_a_scripted_agent_and_its_gates_print_is_redacted_everywhere() {
     let env = talkative(&["a", "b"]);
     let first = session(&[
         say(&format!("I use {KEY} and {STRANGE}.")),
+        say(&format!("In color: {}\u{1b}[1m{}", &KEY[..9], &KEY[9..])),
         sh(&format!(
             "printf '%s\\n' '{KEY}'; ralph task log a 'the key is {}'",
             KEY.replace('\'', "")
