@@ -144,6 +144,56 @@ fn an_answer_is_the_last_even_where_the_server_would_go_on() {
 }
 
 #[test]
+fn a_second_request_behind_a_body_reaches_nobody() {
+    // It answers with everything that it got.
+    let place = server(|mut stream| {
+        let got = all(&mut stream);
+        let length = got.len();
+        let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{got}");
+    });
+    let world = World::new(&[&place.to_string()]);
+    let second = "GET / HTTP/1.1\r\nHost: other.example\r\n\r\n";
+    for (headers, body) in [
+        ("Transfer-Encoding: chunked\r\n", "5\r\nhello\r\n0\r\n\r\n"),
+        ("Transfer-Encoding: chunked\r\nConnection: keep-alive\r\n", "0\r\nA: b\r\n\r\n"),
+        ("Content-Length: 5\r\nConnection: keep-alive\r\n", "hello"),
+        ("Host: other.example\r\nHost: third.example\r\n", ""),
+    ] {
+        let request = format!("POST http://{place}/ HTTP/1.1\r\n{headers}\r\n{body}{second}");
+        let mut client = world.saying(request);
+        client.shutdown(Shutdown::Write).unwrap();
+        let answer = all(&mut client);
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{headers}: {answer}");
+        assert!(answer.ends_with(&format!("\r\n\r\n{body}")), "{headers}: {answer}");
+        assert!(!answer.contains("example"), "{headers}: {answer}");
+    }
+}
+
+#[test]
+fn a_request_of_unclear_length_reaches_nobody() {
+    let place = server(echo);
+    let world = World::new(&[&place.to_string()]);
+    for headers in [
+        "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n",
+        "Transfer-Encoding: xchunked\r\n",
+        "Transfer-Encoding: chunked\r\n , identity\r\n",
+        "Content-Length: 4\r\nContent-Length: 5\r\n",
+        "A: b\nTransfer-Encoding: chunked\r\n",
+    ] {
+        let request = format!("POST http://{place}/ HTTP/1.1\r\n{headers}\r\n0\r\n\r\n");
+        let answer = world.answer(&request);
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{headers}: {answer}");
+    }
+    // Chunks that are none are noticed when they come, and end the connection.
+    let mut client = world.saying(format!(
+        "POST http://{place}/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\nGET / HTTP/1.1\r\n\r\n"
+    ));
+    let mut got = vec![];
+    let _ = client.read_to_end(&mut got);
+    assert!(!String::from_utf8_lossy(&got).contains("GET /"), "{got:?}");
+}
+
+#[test]
 fn socks_takes_names_and_addresses() {
     let port = server(echo).port();
     let six = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok();

@@ -10,6 +10,7 @@ use tokio::io::{
 use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
 
+use super::chunks::Chunks;
 use super::dial::{DialError, dial};
 use super::http::{self, Body, Wish};
 use super::proxy::Shared;
@@ -185,13 +186,13 @@ async fn forward<S: AsyncRead + AsyncWrite + Unpin>(
         to_server.write_all(head).await?;
         let mut client = buffer.chain(client);
         match body {
-            Body::Open => tokio::io::copy(&mut client, &mut to_server).await?,
+            Body::Chunked => copy_chunks(&mut client, &mut to_server).await?,
             Body::Bytes(count) => {
                 tokio::io::copy(&mut (&mut client).take(count), &mut to_server).await?;
-                // Another request would not be for this server. A client that goes is still seen.
-                tokio::io::copy(&mut client, &mut tokio::io::sink()).await?
             }
-        };
+        }
+        // Another request would not be for this server. A client that goes is still seen.
+        tokio::io::copy(&mut client, &mut tokio::io::sink()).await?;
         to_server.shutdown().await
     };
     let answering = async {
@@ -203,10 +204,30 @@ async fn forward<S: AsyncRead + AsyncWrite + Unpin>(
         answered = &mut answering => answered,
         asked = asking => match asked {
             Ok(()) => answering.await,
+            // Nobody knows where the request ends, so the server gets no more of it.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(error),
             // A server may answer before it has heard everything, and hang up.
             Err(_) => timeout(LINGER, answering).await?,
         }
     }
+}
+
+/// Passes on a body in chunks, and not a byte behind it.
+async fn copy_chunks(
+    client: &mut (impl AsyncRead + Unpin),
+    server: &mut (impl AsyncWrite + Unpin),
+) -> io::Result<()> {
+    let mut chunks = Chunks::default();
+    let mut buffer = vec![0; CHUNK];
+    while !chunks.is_over() {
+        let count = client.read(&mut buffer).await?;
+        if count == 0 {
+            break;
+        }
+        let taken = chunks.take(&buffer[..count])?;
+        server.write_all(&buffer[..taken]).await?;
+    }
+    Ok(())
 }
 
 /// Passes an answer on, which is made to say that it is the last.

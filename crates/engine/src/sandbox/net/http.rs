@@ -34,8 +34,8 @@ pub(super) enum Wish {
 pub(super) enum Body {
     /// So many bytes.
     Bytes(u64),
-    /// It says itself where it ends.
-    Open,
+    /// Chunks, the last of which is empty.
+    Chunked,
 }
 
 /// Why a head is none.
@@ -53,6 +53,8 @@ pub(super) enum Malformed {
     Host(HostError),
     #[error("only http:// is forwarded, everything else needs CONNECT")]
     Scheme,
+    #[error("the request does not say clearly how long it is")]
+    Length,
 }
 
 /// Reads a head, with its empty line.
@@ -103,28 +105,37 @@ pub(super) fn read(head: &[u8]) -> Result<Wish, Malformed> {
         }
     }
     head.extend_from_slice(b"\r\n");
-    Ok(Wish::Forward { host, port, head, body: body_of(text)? })
+    Ok(Wish::Forward { host, port, head, body: body_of(text, version)? })
 }
 
-/// What follows a head, by its headers.
-fn body_of(text: &[u8]) -> Result<Body, Malformed> {
-    let mut body = Body::Bytes(0);
+/// What follows a head, by its headers. Where a server could read another length, the end of its request
+/// would be the beginning of one that nobody checked: such a request is refused.
+fn body_of(text: &[u8], version: &str) -> Result<Body, Malformed> {
+    let (mut length, mut chunked) = (None, false);
     for line in split_lines(text).skip(1) {
         let name = name_of(line).unwrap_or_default();
+        let value = line.get(name.len() + 1..).unwrap_or_default().trim_ascii();
         if name.eq_ignore_ascii_case(b"transfer-encoding") {
-            return Ok(Body::Open);
+            if chunked || !value.eq_ignore_ascii_case(b"chunked") || version != "HTTP/1.1" {
+                return Err(Malformed::Length);
+            }
+            chunked = true;
         }
         if name.eq_ignore_ascii_case(b"content-length") {
-            let value = std::str::from_utf8(&line[name.len() + 1..]).unwrap_or_default().trim();
-            let is_plain = value.bytes().all(|byte| byte.is_ascii_digit());
-            let length = value.parse().ok().filter(|_| is_plain).ok_or(Malformed::Header)?;
-            if body != Body::Bytes(0) && body != Body::Bytes(length) {
-                return Err(Malformed::Header);
+            let is_plain = value.iter().all(u8::is_ascii_digit);
+            let value = std::str::from_utf8(value).ok().and_then(|value| value.parse::<u64>().ok());
+            let value = value.filter(|_| is_plain).ok_or(Malformed::Length)?;
+            if length.is_some_and(|length| length != value) {
+                return Err(Malformed::Length);
             }
-            body = Body::Bytes(length);
+            length = Some(value);
         }
     }
-    Ok(body)
+    match (chunked, length) {
+        (true, Some(_)) => Err(Malformed::Length),
+        (true, None) => Ok(Body::Chunked),
+        (false, length) => Ok(Body::Bytes(length.unwrap_or(0))),
+    }
 }
 
 /// `host:port`; an address of IPv6 has brackets. No name of a user: nobody needs one here, and programs
@@ -169,7 +180,7 @@ fn split_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// The name of a header; `None` for a line that is none. A line that goes on with the one before is none:
 /// nobody sends them, and servers do not agree about them.
-fn name_of(line: &[u8]) -> Option<&[u8]> {
+pub(super) fn name_of(line: &[u8]) -> Option<&[u8]> {
     let at = line.iter().position(|byte| *byte == b':')?;
     let name = &line[..at];
     let is_whole = !line.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0));
@@ -356,10 +367,23 @@ mod tests {
             ("", Ok(Body::Bytes(0))),
             ("Content-Length: 12\r\n", Ok(Body::Bytes(12))),
             ("content-length:12\r\nContent-Length: 12\r\n", Ok(Body::Bytes(12))),
-            ("Content-Length: 12\r\nContent-Length: 13\r\n", Err(Malformed::Header)),
-            ("Content-Length: -1\r\n", Err(Malformed::Header)),
-            ("Content-Length: \r\n", Err(Malformed::Header)),
-            ("Transfer-Encoding: chunked\r\n", Ok(Body::Open)),
+            ("Content-Length: 12\r\nContent-Length: 13\r\n", Err(Malformed::Length)),
+            ("Content-Length: 0\r\nContent-Length: 13\r\n", Err(Malformed::Length)),
+            ("Content-Length: 12, 12\r\n", Err(Malformed::Length)),
+            ("Content-Length: -1\r\n", Err(Malformed::Length)),
+            ("Content-Length: +1\r\n", Err(Malformed::Length)),
+            ("Content-Length: \r\n", Err(Malformed::Length)),
+            ("Transfer-Encoding: chunked\r\n", Ok(Body::Chunked)),
+            ("transfer-encoding:\tChunked \r\n", Ok(Body::Chunked)),
+            ("Transfer-Encoding: gzip, chunked\r\n", Err(Malformed::Length)),
+            ("Transfer-Encoding: identity\r\n", Err(Malformed::Length)),
+            ("Transfer-Encoding: \u{b}chunked\r\n", Err(Malformed::Length)),
+            (
+                "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+                Err(Malformed::Length),
+            ),
+            ("Transfer-Encoding: chunked\r\nContent-Length: 4\r\n", Err(Malformed::Length)),
+            ("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", Err(Malformed::Length)),
         ] {
             let head = format!("POST http://a.example/ HTTP/1.1\r\n{headers}\r\n");
             let body = read(head.as_bytes()).map(|wish| match wish {
@@ -368,6 +392,12 @@ mod tests {
             });
             assert_eq!(body, expected, "{headers:?}");
         }
+    }
+
+    #[test]
+    fn chunks_are_not_of_the_older_http() {
+        let head = b"POST http://a.example/ HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n";
+        assert_eq!(read(head), Err(Malformed::Length));
     }
 
     #[test]

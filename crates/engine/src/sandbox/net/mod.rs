@@ -14,11 +14,13 @@
 //! | `proxy` | accepting, limits, the end, what was refused |
 //! | `connection` | one connection, from its first byte to its last |
 //! | `http`, `socks` | the two languages, without I/O |
+//! | `chunks` | where a body in chunks ends, without I/O |
 //! | `dial` | a host to a connection: looked up once, checked, dialled |
 //! | `resolver` | names to addresses, by a program of the system |
 //! | `bridge` | the inside |
 
 pub mod bridge;
+mod chunks;
 mod connection;
 mod dial;
 mod http;
