@@ -130,7 +130,7 @@ fn made(level: Level, project: &Project, home: &Path) -> Sandbox {
         agents: vec![claude::Claude.state()],
     };
     house.caches.prepare(Some(home), &[]).unwrap();
-    choose(Wanted::Exactly(level), house, &[]).expect("the level works here").sandbox
+    choose(Wanted::Exactly(level), house).expect("the level works here").sandbox
 }
 
 async fn run(sandbox: &Sandbox, repo: &Path, shown: Shown) {

@@ -7,6 +7,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use ralph_core::redact::Secrets;
 use ralph_core::text::printable;
+use ralph_engine::host;
 
 use crate::commands;
 use crate::environment::Environment;
@@ -124,6 +125,7 @@ pub(crate) fn run(environment: &Environment) -> Exit {
         }
     };
     let mut context = Context::new(environment, &app.global);
+    host::settle(environment.path.clone(), &context.folder());
     let done = match (app.plan, app.command) {
         (true, None) => commands::plan::cmd_plan_flag(&mut context),
         (true, Some(_)) => Err(CliError::usage("--plan is a command of its own: ralph plan")),

@@ -28,8 +28,8 @@ pub(crate) struct Environment {
     pub(crate) user: Option<String>,
     /// `NO_COLOR` is set, or the terminal is dumb.
     pub(crate) no_color: bool,
-    /// The folders that programs are looked for in.
-    pub(crate) search_path: Vec<PathBuf>,
+    /// `PATH`, as the user has it.
+    pub(crate) path: Option<OsString>,
     /// Which of [`LOGINS`] are set. Only the names: nobody here needs the secrets.
     pub(crate) logins: Vec<&'static str>,
     /// Where Claude Code keeps its files, when not in the home.
@@ -84,9 +84,7 @@ impl Environment {
             runtime_dir: text("XDG_RUNTIME_DIR").map(PathBuf::from),
             user: text("USER").or_else(|| text("LOGNAME")),
             no_color: text("NO_COLOR").is_some() || text("TERM").as_deref() == Some("dumb"),
-            search_path: std::env::var_os("PATH")
-                .map(|path| std::env::split_paths(&path).collect())
-                .unwrap_or_default(),
+            path: std::env::var_os("PATH"),
             logins: LOGINS.into_iter().filter(|name| text(name).is_some()).collect(),
             claude_config: text("CLAUDE_CONFIG_DIR").map(PathBuf::from),
             columns: text("COLUMNS").and_then(|columns| columns.parse().ok()),

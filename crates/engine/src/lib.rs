@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`ports`] | the traits at the seams, with their contracts |
 //! | [`store`] | SQLite and in-memory implementations of [`ports::Store`] |
+//! | [`host`] | where the programs lie that run outside the sandbox |
 //! | [`process`] | starting, hearing, watching and ending other programs |
 //! | [`project`] | where things lie on the user's disk: repository, `.ralph/`, `info/exclude` |
 //! | [`features`] | the files of a feature |
@@ -34,6 +35,7 @@ pub mod forge;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod host;
 pub mod interview;
 pub mod notify;
 pub mod plan_file;

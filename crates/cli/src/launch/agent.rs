@@ -7,6 +7,7 @@ use std::time::Duration;
 use ralph_core::redact::Secrets;
 use ralph_core::run::Notice;
 use ralph_engine::agents::Agent;
+use ralph_engine::host::{host, may_run};
 use ralph_engine::probe::{self, Ended};
 use ralph_engine::run::AgentProgram;
 
@@ -128,15 +129,22 @@ pub(super) fn find(name: &str, config: &Config, context: &Context<'_>) -> Result
     if name == "script" {
         return script(profile, config, environment, &context.folder());
     }
-    let path = config.get_for(key::AGENT_PATH, name);
-    let program = if path.is_empty() { profile.program() } else { path };
-    let Some(executable) = find_program(program, environment, &context.folder()) else {
-        return Err(CliError::failed(format!("Build failed: the agent {program} was not found"))
-            .hint(format!(
-                "install it, or say where it is: --set agent.{name}.path=/path/to/{name}"
+    let found = agent_program(name, profile.program(), config, environment, &context.folder());
+    let executable = found.map_err(|lacking| {
+        let failed = match lacking {
+            Lacking::Missing(program) => {
+                CliError::failed(format!("Build failed: the agent {program} was not found")).hint(
+                    format!("install it, or say where it is: --set agent.{name}.path=/path/to/{name}"),
+                )
+            }
+            Lacking::OfRepository(path) => CliError::failed(format!(
+                "Build failed: the agent {} is a file of the repository, which a session can change",
+                path.display()
             ))
-            .hint("check everything that a run needs: ralph doctor"));
-    };
+            .hint(of_repository_hint(name, &path)),
+        };
+        failed.hint("check everything that a run needs: ralph doctor")
+    })?;
     // Each branch of a plan asks anew, and an agent takes its time to tell.
     let mut known = context.odd_agents.borrow_mut();
     let notices = known
@@ -179,25 +187,48 @@ fn script(
     })
 }
 
-/// The program as it would be started.
-pub(crate) fn find_program(
-    program: &str,
-    environment: &Environment,
-    folder: &Path,
-) -> Option<PathBuf> {
-    if let (Some(rest), Some(home)) = (program.strip_prefix("~/"), &environment.home) {
-        return Some(home.join(rest)).filter(|path| may_run(path));
-    }
-    if program.contains('/') {
-        return folder.join(program).canonicalize().ok().filter(|path| may_run(path));
-    }
-    environment.search_path.iter().map(|place| place.join(program)).find(|path| may_run(path))
+/// Why there is no program to start as an agent.
+pub(crate) enum Lacking {
+    /// There is no program of this name.
+    Missing(String),
+    /// Only the repository has one.
+    OfRepository(PathBuf),
 }
 
-pub(super) fn may_run(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(path)
-        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+/// Where the program of an agent lies; `usual` is its name where the settings say nothing. A path is what the
+/// user says, for no repository can set it; a name is looked for outside the repository.
+pub(crate) fn agent_program(
+    name: &str,
+    usual: &str,
+    config: &Config,
+    environment: &Environment,
+    folder: &Path,
+) -> Result<PathBuf, Lacking> {
+    let program = match config.get_for(key::AGENT_PATH, name) {
+        "" => usual,
+        path => path,
+    };
+    let missing = || Lacking::Missing(program.to_owned());
+    let path = match (program.strip_prefix("~/"), &environment.home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ if program.contains('/') => folder.join(program).canonicalize().map_err(|_| missing())?,
+        _ => {
+            return host().find(program).ok_or_else(|| {
+                let all = environment.path.iter().flat_map(std::env::split_paths);
+                let mut files = all.map(|place| place.join(program));
+                files.find(|file| may_run(file)).map_or_else(missing, Lacking::OfRepository)
+            });
+        }
+    };
+    if may_run(&path) { Ok(path) } else { Err(missing()) }
+}
+
+/// What to do about an agent that only the repository has.
+pub(crate) fn of_repository_hint(name: &str, path: &Path) -> String {
+    format!(
+        "install it outside the repository, or name it in your own config file: agent.{name}.path = {:?}",
+        path.display().to_string()
+    )
 }
 
 /// What is strange about the version of the agent.
@@ -209,7 +240,8 @@ fn version_notice(
 ) -> Vec<Notice> {
     let Some(oldest) = profile.oldest() else { return vec![] };
     let name = profile.name();
-    let told = probe::run(executable, &["--version"], folder, &environment.all, PATIENCE);
+    let variables = host().environment(&environment.all);
+    let told = probe::run(executable, &["--version"], folder, &variables, PATIENCE);
     let version = match told.end {
         Ended::Exited(0) => profile.version(&told.output),
         _ => None,

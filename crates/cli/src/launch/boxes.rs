@@ -61,8 +61,7 @@ pub(super) fn of_run(
     let house = house(project, config, agents, context)?;
     let caches = house.caches.clone();
     let environment = context.environment;
-    let choice =
-        sandbox::choose(wanted(config), house, &environment.search_path).map_err(refused)?;
+    let choice = sandbox::choose(wanted(config), house).map_err(refused)?;
     let mut text = choice.text;
     match config.get(key::SANDBOX_NETWORK_POLICY) {
         _ if choice.sandbox.level() != Level::Full => {}
@@ -96,7 +95,7 @@ pub(super) fn of_run(
 pub(crate) fn offer(project: &Project, context: &mut Context<'_>) -> Result<Vec<String>, CliError> {
     let config = context.config()?;
     let house = house(project, &config, &[], context)?;
-    Ok(match sandbox::choose(wanted(&config), house, &context.environment.search_path) {
+    Ok(match sandbox::choose(wanted(&config), house) {
         Ok(choice) => {
             let level = choice.sandbox.level();
             let mut lines = vec![format!("the box of sessions here: {level}")];

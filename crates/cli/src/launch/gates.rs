@@ -9,12 +9,13 @@ use ralph_core::agents_md;
 use ralph_core::glob::Patterns;
 use ralph_core::run::Notice;
 use ralph_core::shell::first_program;
+use ralph_engine::host::may_run;
 use ralph_engine::project::{Project, read_small_text};
 use ralph_engine::run::{GateRules, GateSpec, GateTrial};
 use ralph_engine::sandbox::Level;
 use ralph_engine::vcs::GitVcs;
 
-use super::agent::{self, may_run};
+use super::agent;
 use super::{GATE_TIMEOUT, boxes};
 use crate::commands::init::found_commands;
 use crate::config::{Config, key};

@@ -64,7 +64,7 @@ use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
 use crate::wire::Context;
 
-pub(crate) use agent::{Found, find_program};
+pub(crate) use agent::{Found, Lacking, agent_program, of_repository_hint};
 pub(crate) use boxes::{Boxed, house, offer as box_offer, wanted as wanted_level};
 pub(crate) use display::{Shown, options as display_options};
 pub(crate) use feature::{FeatureWork, Stage};

@@ -4,11 +4,12 @@ use std::io::{self, Write};
 
 use ralph_core::run::Notice;
 use ralph_core::view::{Herald, Occasion, Reporter};
+use ralph_engine::host::host;
 use ralph_engine::notify::{Channel, Notifier, Place, Warn};
 use ralph_engine::project::Project;
 use ralph_ui::style::Meaning;
 
-use super::agent::{find_program, gate_environment};
+use super::agent::gate_environment;
 use crate::config::{Config, key};
 use crate::error::CliError;
 use crate::wire::Context;
@@ -42,8 +43,7 @@ pub(crate) fn wished(config: &Config, context: &Context<'_>) -> Result<Wished, C
     if config.get(key::NOTIFY_ON).is_empty() {
         return Ok(wished);
     }
-    let folder = context.folder();
-    let find = |program: &str| find_program(program, context.environment, &folder);
+    let find = |program: &str| host().find(program);
     if config.get(key::NOTIFY_DESKTOP) {
         let (program, remedy) = if cfg!(target_os = "macos") {
             ("osascript", "put /usr/bin on PATH")
@@ -124,7 +124,7 @@ pub(super) fn notifier(
     let place = Place {
         root: project.root.clone(),
         folder: project.worktree.clone(),
-        environment: gate_environment(context.environment),
+        environment: host().environment(&gate_environment(context.environment)),
     };
     let herald = Herald::new(on, &name);
     Ok(Some(Box::new(Notifier::start(herald, channels, place, warn(context)))))

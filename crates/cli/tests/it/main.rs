@@ -20,6 +20,7 @@ mod effects;
 mod faults;
 mod features;
 mod hooks;
+mod host_programs;
 mod init;
 mod interchange;
 mod judging;

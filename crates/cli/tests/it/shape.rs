@@ -69,3 +69,39 @@ fn sources(name: &str) -> Vec<PathBuf> {
     }
     found
 }
+
+/// The files that may start a program, and what each starts.
+const STARTERS: [(&str, &str); 4] = [
+    ("engine/src/host.rs", "git and the shell of the editor, outside the sandbox"),
+    ("engine/src/sandbox/inside.rs", "the sandboxed program itself"),
+    ("engine/src/agents/script/player.rs", "what a recording runs, as an agent would"),
+    ("engine/src/process/family/other.rs", "agents and gates where there is no /proc"),
+];
+
+#[test]
+fn programs_are_started_in_few_places_and_never_by_a_bare_name() {
+    let mut found = Vec::new();
+    for name in ["core", "engine", "ui", "cli"] {
+        for file in sources(name) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+            let place = file.strip_prefix(root().join("crates")).unwrap().display().to_string();
+            if place.ends_with("/tests.rs") || place.contains("/tests/") {
+                continue;
+            }
+            let starts = |line: &&str| {
+                line.contains("Command::new(") && !line.contains("clap::Command::new(")
+            };
+            if code.lines().any(|line| starts(&line)) {
+                found.push(place.clone());
+            }
+            for (_, rest) in code.lines().filter_map(|line| line.split_once("program: \"")) {
+                assert!(rest.starts_with('/'), "{place} starts a program by its name: {rest}");
+            }
+        }
+    }
+    found.sort();
+    let mut allowed = STARTERS.map(|(place, _)| place);
+    allowed.sort_unstable();
+    assert_eq!(found, allowed);
+}

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use ralph_core::agent::ProcessEnd;
@@ -11,9 +10,10 @@ use serde_json::Value;
 use tempfile::NamedTempFile;
 
 use super::answer::{About, Answer, short};
-use super::api::{Api, Token, variable};
+use super::api::{Api, Token};
 use super::github::Place;
 use crate::agents::set;
+use crate::host::host;
 use crate::ports::ForgeError;
 use crate::process::{Captured, CommandSpec, capture};
 
@@ -163,7 +163,7 @@ fn gh_call(gh: &PathBuf, host: &str, request: &Request, place: &Place) -> Captur
 }
 
 fn gh_spec(gh: &PathBuf, args: &[&str], stdin: Vec<u8>, place: &Place) -> CommandSpec {
-    let mut env = without(&place.environment, &TALKATIVE);
+    let mut env = without(&host().environment(&place.environment), &TALKATIVE);
     for name in ["GH_PROMPT_DISABLED", "GH_NO_UPDATE_NOTIFIER", "NO_COLOR"] {
         set(&mut env, name, "1");
     }
@@ -203,7 +203,7 @@ fn curl_call(
         // The person's own settings could print the token, or follow to where it is not for.
         args: ["--disable", "--config", "-"].iter().map(Into::into).collect(),
         folder: place.folder.clone(),
-        env: without(&place.environment, &SECRETS),
+        env: without(&host().environment(&place.environment), &SECRETS),
         stdin: stdin.into_bytes(),
     };
     Ok(capture(&spec, place.patience, place.stop.clone()))
@@ -235,15 +235,9 @@ fn without(environment: &[(OsString, OsString)], names: &[&str]) -> Vec<(OsStrin
     environment.iter().filter(kept).cloned().collect()
 }
 
-/// A program on the `PATH`. What lies in the worktree is not the person's.
+/// A program on the `PATH`. What lies in the repository is not the user's.
 pub(super) fn program(environment: &[(OsString, OsString)], name: &str) -> Option<PathBuf> {
-    let path = variable(environment, "PATH")?;
-    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-    folders.map(|folder| folder.join(name)).find(|file| {
-        let runs =
-            |data: std::fs::Metadata| data.is_file() && data.permissions().mode() & 0o111 != 0;
-        std::fs::metadata(file).is_ok_and(runs)
-    })
+    host().find_by(environment, name)
 }
 
 #[cfg(test)]

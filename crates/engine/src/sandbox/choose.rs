@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::house::{House, Sandbox};
 use super::level::{Level, Wanted};
+use crate::host::{host, may_run};
 
 /// The box of a run, and what people are told of it.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ fn words(level: Level) -> &'static str {
 }
 
 /// The box that was asked for, or why there is none.
-pub fn choose(wanted: Wanted, house: House, search: &[PathBuf]) -> Result<Choice, Unavailable> {
+pub fn choose(wanted: Wanted, house: House) -> Result<Choice, Unavailable> {
     let levels: Vec<Level> = match wanted {
         Wanted::Exactly(Level::None) => return Ok(none(None)),
         Wanted::Exactly(level) => vec![level],
@@ -66,7 +67,7 @@ pub fn choose(wanted: Wanted, house: House, search: &[PathBuf]) -> Result<Choice
                 package: None,
             }));
         }
-        match made(level, &house, search) {
+        match made(level, &house) {
             Ok(sandbox) => {
                 let text = words(level).to_owned();
                 return Ok(Choice { sandbox, text, next: first });
@@ -83,7 +84,7 @@ pub fn likely() -> Level {
     if cfg!(target_os = "macos") {
         return Level::Seatbelt;
     }
-    if find_bwrap(&[], Path::new("/nowhere")).is_some() {
+    if find_bwrap().is_some() {
         return Level::Full;
     }
     #[cfg(target_os = "linux")]
@@ -98,11 +99,11 @@ fn none(next: Option<Unavailable>) -> Choice {
 }
 
 #[cfg(target_os = "linux")]
-fn made(level: Level, house: &House, search: &[PathBuf]) -> Result<Sandbox, Unavailable> {
+fn made(level: Level, house: &House) -> Result<Sandbox, Unavailable> {
     let refused =
         |why: String, remedies: Vec<String>, package| Unavailable { level, why, remedies, package };
     let bwrap = match level {
-        Level::Full => find_bwrap(search, &house.project.root).ok_or_else(|| {
+        Level::Full => find_bwrap().ok_or_else(|| {
             let why = "bubblewrap is not installed".to_owned();
             refused(why, vec![install()], Some("bubblewrap"))
         })?,
@@ -128,7 +129,7 @@ fn made(level: Level, house: &House, search: &[PathBuf]) -> Result<Sandbox, Unav
 }
 
 #[cfg(not(target_os = "linux"))]
-fn made(level: Level, house: &House, _: &[PathBuf]) -> Result<Sandbox, Unavailable> {
+fn made(level: Level, house: &House) -> Result<Sandbox, Unavailable> {
     let works = level == Level::Seatbelt && Path::new(super::seatbelt::PROGRAM).exists();
     match works {
         true => Ok(Sandbox::new(level, house.clone(), PathBuf::new())),
@@ -142,11 +143,10 @@ fn made(level: Level, house: &House, _: &[PathBuf]) -> Result<Sandbox, Unavailab
 }
 
 /// The program, never from the repository that it is to hold.
-fn find_bwrap(search: &[PathBuf], root: &Path) -> Option<PathBuf> {
+fn find_bwrap() -> Option<PathBuf> {
     let usual = ["/usr/bin", "/usr/local/bin", "/bin", "/run/current-system/sw/bin"];
-    let places = usual.iter().map(PathBuf::from).chain(search.iter().cloned());
-    let found = places.filter(|place| place.is_absolute()).map(|place| place.join("bwrap"));
-    found.filter_map(|path| path.canonicalize().ok()).find(|path| !path.starts_with(root))
+    let usual = usual.iter().map(|place| Path::new(place).join("bwrap")).find(|path| may_run(path));
+    usual.or_else(|| host().find("bwrap"))?.canonicalize().ok()
 }
 
 /// How bubblewrap is installed here.

@@ -23,6 +23,7 @@ use super::position::Position;
 use super::private::{PRIVATE, Private};
 use super::scratch::Scratch;
 use super::wip::ref_name;
+use crate::host::host;
 use crate::ports::{Bind, Jail, Shown};
 use crate::process::{CommandSpec, Stop, capture};
 use crate::run::crash;
@@ -188,7 +189,7 @@ impl GitVcs {
         let binds = boxed.private.look_binds(seeing)?;
         let common = boxed.private.common();
         let serve = CommandSpec {
-            program: "git".into(),
+            program: host().git().get_program().to_owned(),
             args: ["upload-pack".into(), common.as_os_str().to_owned()].into(),
             folder: "/".into(),
             env: inside(&boxed.boxes),
@@ -356,8 +357,9 @@ fn odd(answer: &dyn std::fmt::Display) -> GitError {
 
 /// The environment of programs in a box.
 fn inside(boxes: &Boxes) -> Vec<(OsString, OsString)> {
-    let path = boxes.environment.iter().find(|(name, _)| name == "PATH");
-    let path = path.map_or_else(|| PATH.into(), |(_, value)| value.clone());
+    // What looks at a session's work must not be a program that the session wrote.
+    let path = host().environment(&boxes.environment).into_iter().find(|(name, _)| name == "PATH");
+    let path = path.map_or_else(|| PATH.into(), |(_, value)| value);
     let mut environment = vec![("PATH".into(), path), ("HOME".into(), "/tmp".into())];
     environment.push(("LC_ALL".into(), "C".into()));
     environment.extend(Private::environment());

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use crate::host::host;
 pub use crate::ports::GitError;
 use crate::process::CommandSpec;
 
@@ -82,9 +83,8 @@ impl<'a> Git<'a> {
         Self::with(folder, &settings, arguments)
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that starts git")]
     fn with(folder: &Path, settings: &[&str], arguments: &[&'a str]) -> Self {
-        let mut command = Command::new("git");
+        let mut command = host().git();
         command.current_dir(folder).env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
         command.env("GIT_OPTIONAL_LOCKS", "0");
         // What is judged is what is committed, not what somebody has git show instead of it.
@@ -141,7 +141,9 @@ impl<'a> Git<'a> {
     /// The same call for the supervisor, for what may take long and must be ended then. `environment` is
     /// what it finds beside the variables of every call.
     pub(crate) fn spec(&self, environment: &[(OsString, OsString)]) -> CommandSpec {
-        let changed: Vec<_> = self.command.get_envs().collect();
+        let changed = self.command.get_envs().filter(|(name, _)| *name != "PATH");
+        let changed: Vec<_> = changed.collect();
+        let environment = host().environment(environment);
         let kept =
             |(name, _): &&(OsString, OsString)| changed.iter().all(|(known, _)| known != name);
         let mut env: Vec<_> = environment.iter().filter(kept).cloned().collect();

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
+use ralph_engine::host::host;
 use ralph_engine::probe::{self, Ended};
 
 use super::check::Check;
 use crate::config::{Config, key};
 use crate::environment::Environment;
-use crate::launch::find_program;
+use crate::launch::{Lacking, agent_program, of_repository_hint};
 
 /// How long an agent may take to tell its version.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -65,15 +66,19 @@ pub(super) fn look_at(
     let Some(facts) = FACTS.iter().find(|facts| facts.name == name) else {
         return alone(Check::ok("agent", format!("{name} replays a recording; it needs nothing")));
     };
-    let program = match config.get_for(key::AGENT_PATH, name) {
-        "" => name,
-        path => path,
-    };
-    let Some(path) = find_program(program, environment, folder) else {
-        let check = Check::fail("agent", format!("{name}: there is no program {program}"))
-            .remedy(format!("install it: {}", facts.install))
-            .remedy(format!("or say where it is: agent.{name}.path"));
-        return alone(check);
+    let path = match agent_program(name, name, config, environment, folder) {
+        Ok(path) => path,
+        Err(Lacking::Missing(program)) => {
+            let check = Check::fail("agent", format!("{name}: there is no program {program}"))
+                .remedy(format!("install it: {}", facts.install))
+                .remedy(format!("or say where it is: agent.{name}.path"));
+            return alone(check);
+        }
+        Err(Lacking::OfRepository(path)) => {
+            let place = path.display();
+            let says = format!("{place} is a file of the repository, which a session can change");
+            return alone(Check::fail("agent", says).remedy(of_repository_hint(name, &path)));
+        }
     };
     let patience = config.get(key::AGENT_SILENCE).map_or(PATIENCE, |limit| limit.min(PATIENCE));
     Some(vec![version(facts, &path, folder, environment, patience)?, login(facts, environment)])
@@ -90,7 +95,8 @@ fn version(
     environment: &Environment,
     patience: Duration,
 ) -> Option<Check> {
-    let ran = probe::run(path, &["--version"], folder, &environment.all, patience);
+    let variables = host().environment(&environment.all);
+    let ran = probe::run(path, &["--version"], folder, &variables, patience);
     let name = facts.name;
     let place = path.display();
     Some(match ran.end {

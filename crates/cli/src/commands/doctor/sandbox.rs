@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use ralph_engine::host::host;
 use ralph_engine::probe::{self, Ended};
 use ralph_engine::project::{Project, write_privately};
 use ralph_engine::sandbox::{self, Choice, Level, Unavailable, Wanted};
@@ -31,7 +32,7 @@ fn choose(
         remedies: vec![],
         package: None,
     })?;
-    sandbox::choose(wanted, house, &context.environment.search_path)
+    sandbox::choose(wanted, house)
 }
 
 /// Which box the agent gets.
@@ -103,7 +104,8 @@ fn install(package: &str, context: &Context<'_>) -> Option<String> {
         return None;
     }
     let arguments = ["install", "-y", "--no-install-recommends", package];
-    let ran = probe::run(manager, &arguments, Path::new("/"), &context.environment.all, PATIENCE);
+    let variables = host().environment(&context.environment.all);
+    let ran = probe::run(manager, &arguments, Path::new("/"), &variables, PATIENCE);
     matches!(ran.end, Ended::Exited(0)).then(|| format!("installed {package}"))
 }
 

@@ -11,8 +11,11 @@ use std::time::Duration;
 use ralph_core::agent::ProcessEnd;
 use tokio::sync::Semaphore;
 
+use crate::host::host;
 use crate::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
 
+/// The program.
+const PROGRAM: &str = "getent";
 /// How long a look-up may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Between asking the program to end and killing it.
@@ -35,6 +38,7 @@ pub trait Resolver: Send + Sync + 'static {
 /// `getent ahosts NAME`.
 #[derive(Debug)]
 pub struct Getent {
+    program: PathBuf,
     environment: Vec<(OsString, OsString)>,
     turns: Semaphore,
 }
@@ -42,13 +46,16 @@ pub struct Getent {
 impl Getent {
     /// `environment` is the whole one of the program; its `PATH` says where the program is.
     pub fn new(environment: Vec<(OsString, OsString)>) -> Self {
-        Self { environment, turns: Semaphore::new(AT_ONCE) }
+        let environment = host().environment(&environment);
+        let program = host().find_by(&environment, PROGRAM);
+        let program = program.unwrap_or_else(|| PROGRAM.into());
+        Self { program, environment, turns: Semaphore::new(AT_ONCE) }
     }
 
     async fn ask(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         let _turn = self.turns.acquire().await.map_err(io::Error::other)?;
         let spec = CommandSpec {
-            program: "getent".into(),
+            program: self.program.clone().into(),
             args: vec!["ahosts".into(), name.into()],
             folder: PathBuf::from("/"),
             env: self.environment.clone(),
