@@ -12,6 +12,7 @@ use ralph_engine::entropy::Ids;
 use ralph_engine::ports::{Store, StoreError};
 use ralph_engine::project::Project;
 use ralph_engine::store::{MemoryStore, SqliteStore, sqlite};
+use ralph_engine::untrusted;
 
 use crate::app::GlobalArgs;
 use crate::config::{self, Config, Flags, Sources, key};
@@ -161,12 +162,19 @@ impl<'a> Context<'a> {
     /// The files and variables that the settings come from.
     pub(crate) fn sources(&self) -> Result<Sources, CliError> {
         let user = match &self.environment.user_config {
-            Some(path) => read_if_there(path)?.map(|text| (self.short(path), text)),
+            Some(path) => {
+                let read = untrusted::read_named(None, path, untrusted::SMALL);
+                if_there(path, read)?.map(|text| (self.short(path), text))
+            }
             None => None,
         };
         let repo = match &self.global.config {
             Some(path) => {
-                let text = read_if_there(path)?.ok_or_else(|| {
+                // In a repository it is a file like others there.
+                let project = Project::find(&self.folder()).ok();
+                let root = project.as_ref().map(|project| project.worktree.as_path());
+                let read = untrusted::read_named(root, path, untrusted::SMALL);
+                let text = if_there(path, read)?.ok_or_else(|| {
                     CliError::failed(format!("there is no config file {}", path.display()))
                 })?;
                 Some((path.clone(), text))
@@ -174,7 +182,8 @@ impl<'a> Context<'a> {
             None => match Project::find(&self.folder()) {
                 Ok(project) => {
                     let path = project.worktree.join("ralph.toml");
-                    read_if_there(&path)?.map(|text| (PathBuf::from("ralph.toml"), text))
+                    let read = untrusted::read(&project.worktree, &path, untrusted::SMALL);
+                    if_there(&path, read)?.map(|text| (PathBuf::from("ralph.toml"), text))
                 }
                 Err(_) => None,
             },
@@ -334,8 +343,9 @@ pub(crate) fn config_error(error: &config::ConfigError) -> CliError {
     failed.hint("see every setting and where it comes from: ralph config show")
 }
 
-fn read_if_there(path: &Path) -> Result<Option<String>, CliError> {
-    match ralph_engine::project::read_small(path) {
+/// The text of a file that was read; `None` if there is none.
+fn if_there(path: &Path, read: io::Result<Vec<u8>>) -> Result<Option<String>, CliError> {
+    match read {
         Ok(bytes) => String::from_utf8(bytes)
             .map(Some)
             .map_err(|_| CliError::failed(format!("{} is not UTF-8 text", path.display()))),

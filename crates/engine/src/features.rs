@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::FeatureName;
 
-use crate::project::{Project, refuse_link_out, write_atomically};
+use crate::project::{Project, write_atomically};
+use crate::untrusted;
 
 /// Why a text of a feature is of no use yet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +33,13 @@ pub enum TextFault {
 /// White space does not make a text.
 fn same_words(one: &str, other: &str) -> bool {
     one.split_whitespace().eq(other.split_whitespace())
+}
+
+/// The worktree that has this file of a feature: `.ralph/features/NAME/FILE` lies below it.
+pub(crate) fn root_of(path: &Path) -> &Path {
+    let folder = path.parent().unwrap_or(path);
+    let root = folder.ancestors().nth(3);
+    root.filter(|root| folder.starts_with(root.join(".ralph/features"))).unwrap_or(folder)
 }
 
 /// Where the files of a feature lie.
@@ -99,30 +107,22 @@ impl FeatureFiles {
 
     /// Why a text is not one that somebody wrote; `None` when it is.
     pub fn fault(path: &Path, template: &str) -> Option<TextFault> {
-        match std::fs::metadata(path) {
-            Ok(found) if found.is_file() => {}
-            Ok(_) => return Some(TextFault::NotAFile),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Some(TextFault::Missing);
-            }
-            Err(error) => return Some(TextFault::Unreadable(error.to_string())),
+        let is_odd = |found: &std::fs::Metadata| !found.is_file() && !found.is_symlink();
+        if path.symlink_metadata().is_ok_and(|found| is_odd(&found)) {
+            return Some(TextFault::NotAFile);
         }
-        match refuse_link_out(path).and_then(|()| std::fs::read(path)).map(String::from_utf8) {
+        match Self::read(path) {
             Err(error) => Some(TextFault::Unreadable(error.to_string())),
-            Ok(Err(_)) => Some(TextFault::Unreadable("it is not UTF-8 text".to_owned())),
-            Ok(Ok(text)) if text.trim().is_empty() => Some(TextFault::Blank),
-            Ok(Ok(text)) if same_words(&text, template) => Some(TextFault::Template),
-            Ok(Ok(_)) => None,
+            Ok(None) => Some(TextFault::Missing),
+            Ok(Some(text)) if text.trim().is_empty() => Some(TextFault::Blank),
+            Ok(Some(text)) if same_words(&text, template) => Some(TextFault::Template),
+            Ok(Some(_)) => None,
         }
     }
 
     /// The text of a file, or `None` when there is none.
     pub fn read(path: &Path) -> io::Result<Option<String>> {
-        match refuse_link_out(path).and_then(|()| std::fs::read_to_string(path)) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        untrusted::read_text(root_of(path), path, untrusted::DOCUMENT)
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use ralph_core::attempt::context::AnsweredQuestion;
 use serde::{Deserialize, Serialize};
 
+use crate::features::FeatureFiles;
 use crate::project::write_atomically;
 
 /// The answer of a person who leaves it to the agent.
@@ -36,11 +37,7 @@ pub struct Asked {
 impl Interview {
     /// Reads it; an empty one when there is no file.
     pub fn load(path: &Path) -> io::Result<Self> {
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(error),
-        };
+        let Some(text) = FeatureFiles::read(path)? else { return Ok(Self::default()) };
         toml::from_str(&text).map_err(|error| {
             let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
             let problem = format!("line {line}: {}", error.message());

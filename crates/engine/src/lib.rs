@@ -9,6 +9,7 @@
 //! | [`host`] | where the programs lie that run outside the sandbox |
 //! | [`process`] | starting, hearing, watching and ending other programs |
 //! | [`project`] | where things lie on the user's disk: repository, `.ralph/`, `info/exclude` |
+//! | [`untrusted`] | the one way to files that a session could have written |
 //! | [`features`] | the files of a feature |
 //! | [`context`], [`prompts`] | what an attempt is told: gathered, and put into the user's words |
 //! | [`agents`] | profiles of agent CLIs: how one is called, what its output means |
@@ -48,6 +49,7 @@ pub mod run;
 pub mod sandbox;
 pub mod socket;
 pub mod store;
+pub mod untrusted;
 pub mod vcs;
 
 #[cfg(test)]

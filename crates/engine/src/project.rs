@@ -3,9 +3,16 @@
 //! The repository is found by reading, not by asking git: a task command starts in a millisecond and
 //! git alone takes longer than that.
 
+use std::ffi::OsStr;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
+
+use crate::untrusted;
+
+/// The longest file that only says where a git directory is.
+const LONGEST_POINTER: u64 = 64 << 10;
 
 /// Why there is no project here.
 #[derive(Debug, thiserror::Error)]
@@ -102,11 +109,11 @@ impl Project {
         let own = target_of(worktree, file)?;
         let broken = |reason: String| ProjectError::BrokenLink { file: file.to_owned(), reason };
         // Only a linked worktree shares the directory of another checkout.
-        let Ok(common) = std::fs::read_to_string(own.join("commondir")) else {
+        let Ok(common) = untrusted::read_own(&own.join("commondir"), LONGEST_POINTER) else {
             let worktree = worktree.to_owned();
             return Ok(Self { root: worktree.clone(), worktree, git_dir: own });
         };
-        let common = own.join(common.trim());
+        let common = own.join(OsStr::from_bytes(common.trim_ascii()));
         let git_dir = common
             .canonicalize()
             .map_err(|_| broken(format!("{} is missing", common.display())))?;
@@ -139,10 +146,16 @@ impl Project {
     /// Makes sure that `.ralph/` is ours to use: a `state.toml` that we cannot read belongs to
     /// another program, and then nothing there is touched.
     pub fn check_ours(&self) -> Result<(), ProjectError> {
+        // Each worktree has such a folder, with its lock and its record.
+        for folder in [self.ralph_dir(), self.worktree.join(".ralph")] {
+            untrusted::refuse_linked_state(&folder).map_err(|(path, reason)| {
+                ProjectError::Foreign { path, reason: reason.to_string() }
+            })?;
+        }
         let path = self.ralph_dir().join("state.toml");
         let foreign = |reason: String| ProjectError::Foreign { path: path.clone(), reason };
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
+        let text = match untrusted::read_own(&path, untrusted::SMALL) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(foreign(error.to_string())),
         };
@@ -200,29 +213,15 @@ impl Project {
     }
 }
 
-/// Refuses a file of a repository that is a link out of it, or lies behind one. Sessions write such files:
-/// what a link shows must not get by us into the next prompt.
-pub fn refuse_link_out(path: &Path) -> io::Result<()> {
-    let real_folder = |folder: &&Path| folder.canonicalize().is_ok_and(|real| real == **folder);
-    let mut folders = path.ancestors().skip(1).filter(real_folder);
-    let root = folders.find(|folder| folder.join(".git").exists());
-    match (root, path.canonicalize()) {
-        (Some(root), Ok(real)) if !real.starts_with(root) => {
-            let why = "it is a symbolic link that leads out of the repository";
-            Err(io::Error::new(io::ErrorKind::InvalidInput, why))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// The directory that a `.git` file names.
 fn target_of(worktree: &Path, file: &Path) -> Result<PathBuf, ProjectError> {
     let broken = |reason: String| ProjectError::BrokenLink { file: file.to_owned(), reason };
-    let text = std::fs::read_to_string(file).map_err(|error| broken(error.to_string()))?;
+    let text = untrusted::read_named(None, file, LONGEST_POINTER);
+    let text = text.map_err(|error| broken(error.to_string()))?;
     let target = text
-        .strip_prefix("gitdir:")
+        .strip_prefix(b"gitdir:")
         .ok_or_else(|| broken("it does not start with \"gitdir:\"".to_owned()))?;
-    let own = worktree.join(target.trim());
+    let own = worktree.join(OsStr::from_bytes(target.trim_ascii()));
     own.canonicalize().map_err(|_| broken(format!("{} is missing", own.display())))
 }
 
@@ -279,33 +278,6 @@ fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// The largest file that is read as settings or instructions of a repository.
-const LARGEST: u64 = 16 << 20;
-
-/// Reads a small file that a repository has. It may be anything: what is no file, a pipe or a device
-/// that never ends, is not waited for, and what is too large is not read.
-pub fn read_small(path: &Path) -> io::Result<Vec<u8>> {
-    use std::io::Read;
-    let flags = rustix::fs::OFlags::NONBLOCK.bits();
-    let flags = i32::try_from(flags).unwrap_or_default();
-    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    let found = file.metadata()?;
-    if !found.is_file() {
-        return Err(io::Error::other("it is no file"));
-    }
-    if found.len() > LARGEST {
-        return Err(io::Error::other(format!("it is larger than {} MiB", LARGEST >> 20)));
-    }
-    let mut bytes = Vec::new();
-    file.take(LARGEST).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// The same as text; a file that is not there, or is no text, says nothing.
-pub fn read_small_text(path: &Path) -> String {
-    read_small(path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
-}
-
 /// Removes what was left by programs that were killed while they wrote the file. Only for whoever may
 /// write it, and while nobody else does.
 pub fn sweep_halves(path: &Path) -> io::Result<()> {
@@ -315,7 +287,7 @@ pub fn sweep_halves(path: &Path) -> io::Result<()> {
 /// What was left by programs that were killed while they wrote the file.
 pub fn halves(path: &Path) -> Vec<PathBuf> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return vec![] };
-    let half = |entry: &std::ffi::OsStr| {
+    let half = |entry: &OsStr| {
         let rest = entry.to_str().zip(name.to_str()).and_then(|(e, name)| e.strip_prefix(name));
         rest.is_some_and(|rest| rest.starts_with('.'))
     };
@@ -328,31 +300,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_out_of_a_repository_is_refused_and_one_within_is_not() {
+    fn a_ralph_folder_with_links_for_its_state_is_not_ours() {
         use std::os::unix::fs::symlink;
         let folder = tempfile::tempdir().unwrap();
-        let base = folder.path().canonicalize().unwrap();
-        let repo = base.join("repo");
-        for path in ["repo/.git", "repo/docs", "other/.git"] {
-            std::fs::create_dir_all(base.join(path)).unwrap();
+        let root = folder.path().join("repo");
+        let project =
+            Project { worktree: root.clone(), root: root.clone(), git_dir: root.join(".git") };
+        std::fs::create_dir_all(project.ralph_dir()).unwrap();
+        project.check_ours().unwrap();
+        std::fs::write(root.join("precious"), "words").unwrap();
+        for name in ["run.lock", "logs", "progress.db", "state.toml", "worktrees", "box"] {
+            let link = project.ralph_dir().join(name);
+            symlink("../precious", &link).unwrap();
+            let said = project.check_ours().unwrap_err().to_string();
+            assert!(said.contains(name) && said.contains("link to ../precious"), "{said}");
+            std::fs::remove_file(link).unwrap();
         }
-        for path in ["repo/docs/a.md", "other/a.md"] {
-            std::fs::write(base.join(path), "x").unwrap();
-        }
-        symlink("docs/a.md", repo.join("within.md")).unwrap();
-        symlink(base.join("other/a.md"), repo.join("out.md")).unwrap();
-        symlink(base.join("other"), repo.join("behind")).unwrap();
-        for (name, good) in [
-            ("docs/a.md", true),
-            ("within.md", true),
-            ("missing.md", true),
-            ("out.md", false),
-            ("behind/a.md", false),
-        ] {
-            assert_eq!(refuse_link_out(&repo.join(name)).is_ok(), good, "{name}");
-        }
-        // A file outside of any repository is somebody's own choice.
-        assert!(refuse_link_out(&base.join("elsewhere.md")).is_ok());
+        std::fs::rename(project.ralph_dir(), root.join("moved")).unwrap();
+        symlink("moved", project.ralph_dir()).unwrap();
+        let said = project.check_ours().unwrap_err().to_string();
+        assert!(said.contains(".ralph") && said.contains("link to moved"), "{said}");
     }
 
     #[test]

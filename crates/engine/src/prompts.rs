@@ -5,6 +5,7 @@
 //! session.
 
 mod error;
+mod limits;
 mod older;
 
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ use ralph_core::text::printable;
 pub use error::{TemplateError, TemplateFault};
 pub use older::{InitFile, OldRules};
 
-use crate::project::refuse_link_out;
+use crate::untrusted;
 
 /// The instructions for a progress file.
 pub const PROGRESS_TEMPLATE: &str = include_str!("prompts/progress.md");
@@ -127,9 +128,18 @@ impl Template {
         Ok(template)
     }
 
-    /// Reads a template from a file; `None` if there is no such file.
-    pub fn load(path: &Path) -> Result<Option<Self>, TemplateError> {
-        let bytes = match refuse_link_out(path).and_then(|()| std::fs::read(path)) {
+    /// Reads a template that the worktree `root` has; `None` if there is no such file.
+    pub fn load(root: &Path, path: &Path) -> Result<Option<Self>, TemplateError> {
+        Self::loaded(path, untrusted::read(root, path, untrusted::SMALL))
+    }
+
+    /// Reads a template that the user named, which may lie outside of the worktree.
+    pub fn load_named(root: &Path, path: &Path) -> Result<Option<Self>, TemplateError> {
+        Self::loaded(path, untrusted::read_named(Some(root), path, untrusted::SMALL))
+    }
+
+    fn loaded(path: &Path, read: io::Result<Vec<u8>>) -> Result<Option<Self>, TemplateError> {
+        let bytes = match read {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(TemplateError::Unreadable { path: path.to_owned(), source }),
@@ -184,7 +194,7 @@ impl Template {
         parts: Parts,
     ) -> Result<Prompt, TemplateError> {
         let values = values(variables, &parts);
-        let core = self.compiled(|template| template.render(Value::from(values)))?;
+        let core = self.compiled(|template| rendered(&template, values))?;
         let placed = Placed { signals: true, skills: true, learning: true, task: true };
         Ok(parts.prompt(&printable(&core), placed))
     }
@@ -201,7 +211,7 @@ impl Template {
                 learning: used.contains("learning"),
                 task: used.contains("task"),
             };
-            Ok((template.render(Value::from(values))?, placed))
+            Ok((rendered(&template, values)?, placed))
         })?;
         Ok(parts.prompt(&printable(&core), placed))
     }
@@ -215,12 +225,27 @@ impl Template {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         // A prompt is never HTML, whatever its file is called.
         environment.set_auto_escape_callback(|_| AutoEscape::None);
+        limits::set(&mut environment);
         let text = self.text.strip_prefix('\u{feff}').unwrap_or(&self.text);
         let shown = self.path.as_deref().unwrap_or(Path::new("PROMPT_build.md"));
+        if let Some(found) = limits::forbidden(text) {
+            let fault = TemplateFault::forbidden(shown, text, found);
+            return Err(TemplateError::Fault(Box::new(fault)));
+        }
         environment.template_from_named_str("template", text).and_then(act).map_err(|error| {
             TemplateError::Fault(Box::new(TemplateFault::new(shown, text, &error)))
         })
     }
+}
+
+/// What a template writes, within its limits.
+fn rendered(
+    template: &minijinja::Template<'_, '_>,
+    values: BTreeMap<&'static str, Value>,
+) -> Result<String, minijinja::Error> {
+    let mut page = limits::Page::default();
+    template.render_captured_to(Value::from(values), &mut page)?;
+    Ok(page.text())
 }
 
 fn values(variables: &Variables, parts: &Parts) -> BTreeMap<&'static str, Value> {

@@ -7,6 +7,7 @@ use ralph_core::TaskId;
 use ralph_core::run::{Cancel, Control};
 use ralph_engine::clock;
 use ralph_engine::socket::client::{self, ClientError};
+use ralph_engine::untrusted;
 use ralph_engine::vcs::worktree::Worktrees;
 use serde::Serialize;
 
@@ -228,8 +229,9 @@ fn control_sockets(
 
 /// The control socket that the state of a worktree names.
 fn socket_in(worktree: &Path) -> Option<PathBuf> {
-    let text = std::fs::read_to_string(worktree.join(".ralph").join("state.toml")).ok()?;
-    let state: toml::Table = text.parse().ok()?;
+    let file = worktree.join(".ralph").join("state.toml");
+    let bytes = untrusted::read_own(&file, untrusted::SMALL).ok()?;
+    let state: toml::Table = std::str::from_utf8(&bytes).ok()?.parse().ok()?;
     let path = state.get("control_socket")?.as_str().filter(|path| !path.is_empty())?;
     Some(PathBuf::from(path))
 }

@@ -1,6 +1,6 @@
 //! `ralph logs`: the newest run as it was shown, once more, as it goes on, or in its own time.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -13,6 +13,7 @@ use ralph_core::view::Reporter;
 use ralph_engine::agents::{self, Decoder};
 use ralph_engine::clock;
 use ralph_engine::run::place::VERIFIER_LOG;
+use ralph_engine::untrusted::open_own;
 use ralph_ui::logs::{self, Part, Shown};
 use ralph_ui::plain::{Options, PlainReporter};
 
@@ -149,7 +150,7 @@ fn said(log: &Path, agent: &str) -> Vec<AgentEvent> {
 /// The lines of a journal, byte for byte.
 fn lines(path: &Path, part: Part, context: &mut Context<'_>) -> Done {
     let mut shown = Shown::new(part);
-    for line in BufReader::new(File::open(path)?).lines() {
+    for line in BufReader::new(open_own(path, OpenOptions::new().read(true))?).lines() {
         let line = line?;
         if let Ok(event) = serde_json::from_str(&line)
             && shown.admits(&event)
@@ -262,7 +263,7 @@ impl Tail {
     }
 
     fn read_lines(&mut self, events: &mut Vec<AgentEvent>) -> io::Result<()> {
-        let mut file = File::open(&self.path)?;
+        let mut file = open_own(&self.path, OpenOptions::new().read(true))?;
         file.seek(SeekFrom::Start(self.offset))?;
         let mut reader = BufReader::new(file);
         loop {

@@ -1,6 +1,7 @@
 //! The gates that are in force: one answer for the loop and for `ralph doctor`.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,9 +11,10 @@ use ralph_core::glob::Patterns;
 use ralph_core::run::Notice;
 use ralph_core::shell::first_program;
 use ralph_engine::host::may_run;
-use ralph_engine::project::{Project, read_small_text};
+use ralph_engine::project::Project;
 use ralph_engine::run::{GateRules, GateSpec, GateTrial};
 use ralph_engine::sandbox::Level;
+use ralph_engine::untrusted;
 use ralph_engine::vcs::GitVcs;
 
 use super::agent;
@@ -133,11 +135,10 @@ pub(crate) fn trial(
 
 /// How the gates judge, as it stands before the run.
 pub(super) fn rules(project: &Project, config: &Config) -> Result<GateRules, CliError> {
-    let include = project.worktree.join(".worktreeinclude");
     Ok(GateRules {
         clean: config.get(key::GATES_CLEAN),
         setup: config.get(key::GIT_WORKTREE_SETUP).to_owned(),
-        include: read_small_text(&include),
+        include: text_of(project, ".worktreeinclude")?,
         baseline: config.get(key::GATES_BASELINE),
         protected: Patterns::read(config.get(key::GATES_PROTECTED)).map_err(|error| {
             CliError::failed(format!("a pattern of gates.protected cannot be used: {error}"))
@@ -148,7 +149,7 @@ pub(super) fn rules(project: &Project, config: &Config) -> Result<GateRules, Cli
 
 /// The gates of the config; without any the test command of `AGENTS.md`, or else the one that the
 /// project shows. An empty test command means that there is none.
-pub(crate) fn in_force(project: &Project, config: &Config) -> Vec<InForce> {
+pub(crate) fn in_force(project: &Project, config: &Config) -> Result<Vec<InForce>, CliError> {
     let gates = config.gates().iter().map(|gate| InForce {
         name: gate.name.clone(),
         command: gate.command.clone(),
@@ -157,18 +158,29 @@ pub(crate) fn in_force(project: &Project, config: &Config) -> Vec<InForce> {
     });
     let gates: Vec<InForce> = gates.collect();
     if !gates.is_empty() {
-        return gates;
+        return Ok(gates);
     }
     let test = |command: String, from: String| {
         vec![InForce { name: "test".to_owned(), command, timeout: GATE_TIMEOUT, from }]
     };
-    let text = read_small_text(&project.worktree.join("AGENTS.md"));
-    match agents_md::test_command(&text) {
+    let text = text_of(project, "AGENTS.md")?;
+    Ok(match agents_md::test_command(&text) {
         Some(command) if command.is_empty() => vec![],
         Some(command) => test(command, "AGENTS.md".to_owned()),
         None => match found_commands(project).into_iter().next() {
             Some(found) => test(found.command, found.from),
             None => vec![],
         },
+    })
+}
+
+/// What a file at the top of the worktree says; nothing if there is none. One that is there and cannot be
+/// read is no reason to go on without it: a session could have put anything in its place.
+pub(crate) fn text_of(project: &Project, name: &str) -> Result<String, CliError> {
+    match untrusted::read(&project.worktree, Path::new(name), untrusted::SMALL) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(CliError::failed(format!("{name} cannot be read: {error}"))
+            .hint(format!("put a regular file in its place, or remove it: {name}"))),
     }
 }

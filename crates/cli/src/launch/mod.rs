@@ -73,7 +73,7 @@ pub(crate) use policy::sessions_for_texts;
 pub(crate) use resume::{Interrupted, record as run_record, was_planning};
 use source::Source;
 
-pub(crate) use gates::{InForce, Missing, in_force, trial as gate_trial};
+pub(crate) use gates::{InForce, Missing, in_force, text_of, trial as gate_trial};
 pub(crate) use source::has_plan_file;
 
 /// Bytes that must be free before a task is claimed.
@@ -298,7 +298,7 @@ fn plan(
         prompt::prompting(options, &config, at, store, &scope, (preset, plan.as_ref()), &policy)?;
     // Neither a plan nor a single prompt is judged by what the work is judged by.
     let gates = match options.mode {
-        Mode::Build => in_force(&at.home, &config),
+        Mode::Build => in_force(&at.home, &config)?,
         Mode::Plan | Mode::Prompt(_) | Mode::Feature(_) => vec![],
     };
     let mut notices = agent.notices.clone();

@@ -7,16 +7,18 @@ use ralph_core::run::{Notice, Policy};
 use ralph_engine::context::{FeatureTexts, Skills};
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::{Scope, Store};
-use ralph_engine::project::{Project, read_small_text};
+use ralph_engine::project::Project;
 use ralph_engine::prompts::{
     BRANCHES_TEMPLATE, CHECKLIST_TEMPLATE, InitFile, OldRules, PLAN_BRANCHES_TEMPLATE,
     PLAN_TEMPLATE, PROGRESS_TEMPLATE, Template, TemplateError,
 };
 use ralph_engine::run::Prompting;
+use ralph_engine::untrusted;
 
+use super::gates::text_of;
 use super::{Mode, Place, RunOptions};
 use crate::commands::init::found_commands;
-use crate::config::{Config, Preset, key};
+use crate::config::{Config, Origin, Preset, key};
 use crate::environment::Environment;
 use crate::error::CliError;
 
@@ -60,7 +62,7 @@ pub(super) fn prompting(
         branch: at.lane.as_ref().map(|lane| lane.work.clone()),
         known,
         bare: matches!(options.mode, Mode::Prompt(_)),
-        test_command: test_command(&at.home),
+        test_command: test_command(&at.home)?,
         budget: usize::try_from(config.get(key::PROMPTS_BUDGET_TOKENS)).unwrap_or(usize::MAX),
     })
 }
@@ -82,7 +84,26 @@ fn template(
             (project.worktree.join(config.get(key)), set)
         }
     };
-    let found = Template::load(&path).map_err(|error| template_error(&error))?;
+    let by_user = match (&options.mode, config.origin(key)) {
+        (Mode::Prompt(_), _) | (_, Origin::Flag(_) | Origin::User(_) | Origin::Env(_)) => true,
+        // A flag of the interrupted run, if no session could have changed the record of it.
+        (_, Origin::Resumed) => options.interrupted.as_ref().is_some_and(|run| run.found.trusted),
+        (_, Origin::Repo(_) | Origin::Default) => false,
+    };
+    let root = &project.worktree;
+    if !by_user && untrusted::is_outside(root, &path) {
+        let (name, from) = (key.name(), config.origin(key));
+        return Err(CliError::failed(format!(
+            "Build failed: {name} names {}, which lies outside the repository ({from})",
+            path.display()
+        ))
+        .hint(format!("name a file of the repository, or set {name} in your own config file")));
+    }
+    let found = match by_user {
+        true => Template::load_named(root, &path),
+        false => Template::load(root, &path),
+    };
+    let found = found.map_err(|error| template_error(&error))?;
     match found {
         Some(template) if template.is_blank() && matches!(options.mode, Mode::Prompt(_)) => {
             Err(CliError::failed(format!("Build failed: {} is empty", path.display()))
@@ -135,18 +156,20 @@ pub(super) fn about(options: &RunOptions, prompting: &Prompting) -> Option<Strin
 }
 
 /// The command of `AGENTS.md`, or else the one that the project shows.
-fn test_command(project: &Project) -> String {
-    let text = read_small_text(&project.worktree.join("AGENTS.md"));
+fn test_command(project: &Project) -> Result<String, CliError> {
+    let text = text_of(project, "AGENTS.md")?;
     let shown = || found_commands(project).into_iter().next().map(|found| found.command);
-    agents_md::test_command(&text).or_else(shown).unwrap_or_default()
+    Ok(agents_md::test_command(&text).or_else(shown).unwrap_or_default())
 }
 
 fn template_error(error: &TemplateError) -> CliError {
     let text = error.to_string();
     let (message, excerpt) = text.split_once('\n').unwrap_or((&text, ""));
     let failed = CliError::failed(format!("Build failed: {message}"));
-    let failed = if excerpt.is_empty() { failed } else { failed.excerpt(excerpt) };
-    failed.hint("every variable is listed in docs/prompts.md")
+    if excerpt.is_empty() {
+        return failed.hint("put a text file of your repository in its place");
+    }
+    failed.excerpt(excerpt).hint("every variable is listed in docs/prompts.md")
 }
 
 /// The skill that the prompt of a session calls which picks for itself, where the agent does not have it.

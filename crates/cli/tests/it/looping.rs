@@ -34,6 +34,7 @@ mod skills;
 mod stopping;
 mod store;
 mod strange;
+mod untrusted;
 mod verifying;
 mod weakened;
 

@@ -54,6 +54,57 @@ fn every_file_says_what_it_owns_and_stays_readable() {
     }
 }
 
+/// Sources beside `untrusted` that open files by themselves, and why they may.
+const READERS: [(&str, &str); 15] = [
+    ("engine/src/agents/script/", "the recording that the user named, and its cursor beside it"),
+    ("engine/src/plan_file/replace.rs", "writes beside the plan, and opens its folder to sync it"),
+    ("engine/src/process/", "the kernel's files below /proc and /dev"),
+    ("engine/src/project.rs", "info/exclude of the git directory, which sessions do not write"),
+    ("engine/src/run/boxed.rs", "the cursor of a recording that the user named"),
+    ("engine/src/run/session.rs", "makes new files only"),
+    ("engine/src/run/surroundings.rs", "git's settings and those of the user's home"),
+    (
+        "engine/src/sandbox/",
+        "the user's home, the kernel's files, and guards that open as untrusted does",
+    ),
+    ("engine/src/socket/session.rs", "makes a new file only"),
+    ("engine/src/vcs/", "git directories, which sessions do not write"),
+    ("cli/src/commands/config.rs", "a file that the user names"),
+    ("cli/src/commands/doctor/agent.rs", "a file of the user's home"),
+    ("cli/src/commands/doctor/sandbox.rs", "the user's own settings"),
+    ("cli/src/commands/import.rs", "a file that the user names, or a pipe"),
+    ("cli/src/launch/boxes.rs", "/etc/passwd"),
+];
+
+#[test]
+fn files_that_a_session_could_have_written_are_opened_in_one_place() {
+    let mut seen = Vec::new();
+    for name in ["engine", "cli"] {
+        for file in sources(name) {
+            let name = file.strip_prefix(root().join("crates")).unwrap().display().to_string();
+            if name.contains("/tests") || name.contains("/untrusted") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&file).unwrap();
+            let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+            let reads = ["fs::read(", "fs::read_to_string(", "File::open("];
+            let opens = code.contains("OpenOptions::new()") && !code.contains("open_own(");
+            if opens || reads.iter().any(|call| code.contains(call)) {
+                seen.push(name);
+            }
+        }
+    }
+    let may = |name: &String| READERS.iter().any(|(reader, _)| name.starts_with(reader));
+    let odd: Vec<_> = seen.iter().filter(|name| !may(name)).collect();
+    assert!(
+        odd.is_empty(),
+        "use ralph_engine::untrusted, or say why no session wrote the file: {odd:?}"
+    );
+    for (reader, _) in READERS {
+        assert!(seen.iter().any(|name| name.starts_with(reader)), "{reader} opens no file");
+    }
+}
+
 fn sources(name: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root().join("crates").join(name).join("src")];

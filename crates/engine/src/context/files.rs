@@ -1,7 +1,6 @@
 //! The files that go into a prompt: spec and plan of a feature, and the skills.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +11,8 @@ use ralph_core::task::Refusal;
 
 use crate::features::FeatureFiles;
 use crate::ports::{Scope, Store, StoreError};
-use crate::project::{Project, refuse_link_out};
+use crate::project::Project;
+use crate::untrusted;
 
 /// The part of a `SKILL.md` that is looked at: its front matter is at the start.
 const MAX_FRONT: u64 = 64 << 10;
@@ -76,7 +76,7 @@ impl FeatureTexts {
 
 fn document(project: &Project, path: &Path) -> Result<Option<Document>, ContextError> {
     let unreadable = |source| ContextError::Unreadable { path: path.to_owned(), source };
-    let bytes = match read(path, u64::MAX) {
+    let bytes = match untrusted::read(&project.root, path, untrusted::DOCUMENT) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(error)),
@@ -141,9 +141,11 @@ impl Skills {
             }
         };
         folders.sort();
+        // The folder is `.ralph/skills` of a worktree.
+        let root = folder.ancestors().nth(2).unwrap_or(folder);
         for folder in folders {
             let path = folder.join("SKILL.md");
-            match read(&path, MAX_FRONT) {
+            match untrusted::read_start(root, &path, MAX_FRONT) {
                 Ok(bytes) => match skill::description(&String::from_utf8_lossy(&bytes)) {
                     Some(description) => self.found.push(Skill {
                         name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -164,15 +166,4 @@ impl Skills {
     fn pass_over(&mut self, path: PathBuf, reason: String) {
         self.warnings.push(SkillWarning { path, reason });
     }
-}
-
-/// The first `most` bytes of a regular file. Anything else could keep us waiting for ever.
-fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    refuse_link_out(path)?;
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(most).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

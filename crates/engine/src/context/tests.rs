@@ -372,7 +372,10 @@ fn s1_8_spec_and_plan_follow_the_target() {
     assert!(read(Scope::Task(id("missing"))).is_err());
     std::fs::create_dir(folder.path().join(".ralph/features/login/plan.md")).unwrap();
     let error = read(Scope::Feature(login)).unwrap_err();
-    assert!(error.to_string().ends_with("plan.md cannot be read: it is not a file"), "{error}");
+    assert!(
+        error.to_string().ends_with("plan.md cannot be read: it is a folder, not a regular file"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -422,5 +425,8 @@ fn s1_16_skills_are_found_and_odd_ones_are_named() {
     let found: Vec<_> = found.iter().map(|s| (s.name.as_str(), s.description.as_str())).collect();
     assert_eq!(found, [("a-docs", "Docs."), ("b-tests", "Runs them.")]);
     let warnings: Vec<_> = warnings.iter().map(|w| w.reason.as_str()).collect();
-    assert_eq!(warnings, ["its front matter has no description", "it is not a file"]);
+    assert_eq!(
+        warnings,
+        ["its front matter has no description", "it is a folder, not a regular file"]
+    );
 }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::left::Left;
 use super::{PlanFile, Read};
 use crate::project::write_privately;
+use crate::untrusted;
 
 /// A plan as it was at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +81,9 @@ struct Stored {
     held: Vec<TaskId>,
 }
 
+/// The longest memory of a plan: its text, with what is known of each item.
+const LARGEST: u64 = 4 * untrusted::DOCUMENT;
+
 const VERSION: u32 = 1;
 
 impl PlanFile {
@@ -94,7 +98,7 @@ impl PlanFile {
 
     /// The last look, and whether a session was under way after it.
     pub(super) fn remembered(&self) -> Option<(Snapshot, bool)> {
-        let bytes = std::fs::read(self.memory()).ok()?;
+        let bytes = untrusted::read_own(&self.memory(), LARGEST).ok()?;
         let stored: Stored = serde_json::from_slice(&bytes).ok()?;
         let doc = self.narrowed(markdown::read(self.kind, &stored.text).ok()?);
         if stored.v != VERSION || doc.items.len() != stored.ids.len() {
@@ -109,7 +113,7 @@ impl PlanFile {
         let probe = Self::new(worktree, Path::new("x"), markdown::Kind::Checklist);
         let entries = std::fs::read_dir(&probe.state).into_iter().flatten().flatten();
         let named = |entry: std::fs::DirEntry| {
-            let bytes = std::fs::read(entry.path()).ok()?;
+            let bytes = untrusted::read_own(&entry.path(), LARGEST).ok()?;
             serde_json::from_slice::<Stored>(&bytes).ok()?.name
         };
         entries.filter_map(named).collect()

@@ -12,7 +12,6 @@
 //! | `memory.rs` | what the file said when ralph last looked, and which task each item is |
 //! | `preview.rs` | what a run would find in the file, without changing anything |
 //! | `reconcile.rs` | the file's tasks into the store, outcomes of the store into the file |
-//! | `links.rs` | opening a plan without following a link |
 //! | `marks.rs` | marks other than a tick: the user's, and those that a session set |
 //! | `left.rs` | tasks that left the file while a session ran |
 //! | `session.rs` | what a session asks for by the file, and what becomes of it |
@@ -20,7 +19,6 @@
 
 mod lane;
 mod left;
-mod links;
 mod marks;
 mod memory;
 mod preview;
@@ -30,14 +28,14 @@ mod session;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ralph_core::plan::PlanError;
 use ralph_core::plan::markdown::{self, Kind, PlanDoc};
 
-use links::{Opened, open_below, refuse_links};
+use crate::untrusted::{self, Unlinked, read_unlinked, refuse_links};
 
 pub use lane::PlanLane;
 pub use left::Left;
@@ -200,16 +198,13 @@ impl PlanFile {
     fn bytes(&self) -> Result<Option<Vec<u8>>, PlanFileError> {
         let unreadable = |source| PlanFileError::Unreadable { path: self.path.clone(), source };
         let (root, below) = self.below();
-        let mut file = match open_below(root, below) {
-            Ok(Opened::File(file)) => file,
-            Ok(Opened::Link(path, target)) => return Err(linked(root, &path, target)),
-            Ok(Opened::Other) => return Err(PlanFileError::NotAFile { path: self.path.clone() }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(unreadable(error)),
-        };
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(unreadable)?;
-        Ok(Some(bytes))
+        match read_unlinked(root, below, untrusted::DOCUMENT) {
+            Ok(Unlinked::File(bytes)) => Ok(Some(bytes)),
+            Ok(Unlinked::Link(path, target)) => Err(linked(root, &path, target)),
+            Ok(Unlinked::Other) => Err(PlanFileError::NotAFile { path: self.path.clone() }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(unreadable(error)),
+        }
     }
 
     /// The folder that the file is looked for in, and the way from there.

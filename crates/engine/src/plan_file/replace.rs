@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::links::read_plainly;
+use crate::untrusted;
 
 /// Branches that are worked on side by side write the same file: one at a time, so that none takes back
 /// what another has just written.
@@ -95,7 +95,7 @@ fn exchange(half: &Path, target: &Path, expected: &[u8], new: &[u8]) -> io::Resu
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
     let swap = || renameat_with(CWD, half, CWD, target, RenameFlags::EXCHANGE);
-    if read_plainly(target)? != expected {
+    if untrusted::read_own(target, untrusted::DOCUMENT)? != expected {
         return Ok(Replaced::Changed);
     }
     match swap() {
@@ -106,11 +106,11 @@ fn exchange(half: &Path, target: &Path, expected: &[u8], new: &[u8]) -> io::Resu
         }
         Err(error) => return Err(error.into()),
     }
-    if read_plainly(half)? == expected {
+    if untrusted::read_own(half, untrusted::DOCUMENT)? == expected {
         return Ok(Replaced::Yes);
     }
     swap()?;
-    if read_plainly(half)? != new {
+    if untrusted::read_own(half, untrusted::DOCUMENT)? != new {
         // Somebody wrote into ours as well, in that moment: both versions are kept.
         std::fs::rename(half, free_name_beside(target))?;
     }
@@ -129,7 +129,7 @@ fn exchange(half: &Path, target: &Path, expected: &[u8], _new: &[u8]) -> io::Res
 }
 
 fn rename(half: &Path, target: &Path, expected: &[u8]) -> io::Result<Replaced> {
-    if read_plainly(target)? != expected {
+    if untrusted::read_own(target, untrusted::DOCUMENT)? != expected {
         return Ok(Replaced::Changed);
     }
     std::fs::rename(half, target)?;

@@ -9,6 +9,8 @@ use minijinja::ErrorKind;
 use ralph_core::nearest::nearest;
 use unicode_width::UnicodeWidthChar;
 
+use super::limits::Forbidden;
+
 /// Why a template cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TemplateError {
@@ -58,13 +60,30 @@ pub struct TemplateFault {
 impl TemplateFault {
     pub(super) fn new(path: &Path, text: &str, error: &minijinja::Error) -> Self {
         let span = span(text, error);
+        let (message, hint) = words(error, &text[span.clone()]);
+        Self::at(path, text, span, message, hint)
+    }
+
+    /// A template with something in it that no prompt may have.
+    pub(super) fn forbidden(path: &Path, text: &str, found: Forbidden) -> Self {
+        let (start, end) = (found.span.start_offset as usize, found.span.end_offset as usize);
+        let end = text.floor_char_boundary(end);
+        let span = text.floor_char_boundary(start).min(end)..end;
+        Self::at(path, text, span, found.message, None)
+    }
+
+    fn at(
+        path: &Path,
+        text: &str,
+        span: Range<usize>,
+        message: String,
+        hint: Option<String>,
+    ) -> Self {
         let start = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
         let line = text[start..].split('\n').next().unwrap_or_default();
         let line = line.strip_suffix('\r').unwrap_or(line);
         let from = line.floor_char_boundary(span.start - start);
         let to = line.floor_char_boundary((span.end - start).min(line.len())).max(from);
-        let named = &text[span.clone()];
-        let (message, hint) = words(error, named);
         Self {
             path: path.to_owned(),
             line: text[..start].matches('\n').count() + 1,
@@ -102,6 +121,9 @@ fn words(error: &minijinja::Error, named: &str) -> (String, Option<String>) {
             None => format!("there are {}; {braces}", super::VARIABLES.join(", ")),
         };
         return (format!("there is no variable {name}"), Some(hint));
+    }
+    if let Some(limit) = super::limits::words(error) {
+        return (limit, None);
     }
     let message = match error.detail() {
         Some(detail) => format!("{}: {detail}", error.kind()),

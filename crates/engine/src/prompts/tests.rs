@@ -149,17 +149,70 @@ fn a_syntax_error_is_shown_in_its_place() {
 fn a_file_is_loaded_and_a_missing_one_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("PROMPT_build.md");
-    assert_eq!(Template::load(&path).unwrap(), None);
+    assert_eq!(Template::load(folder.path(), &path).unwrap(), None);
     std::fs::write(&path, "\u{feff}{{ mode }}\r\n").unwrap();
-    let template = Template::load(&path).unwrap().unwrap();
+    let template = Template::load(folder.path(), &path).unwrap().unwrap();
     assert_eq!(template.path(), Some(path.as_path()));
     let prompt = template.render(&Variables::of(&context()), Parts::of(&context(), 9)).unwrap();
     assert!(prompt.system.starts_with("build\n\n## Signals"), "{}", prompt.system);
     std::fs::write(&path, b"a\nb\n\xff\n").unwrap();
-    let error = Template::load(&path).unwrap_err();
+    let error = Template::load(folder.path(), &path).unwrap_err();
     assert!(error.to_string().ends_with("PROMPT_build.md:3 is not text in UTF-8"), "{error}");
-    let error = Template::load(folder.path()).unwrap_err();
+    let error = Template::load(folder.path(), folder.path()).unwrap_err();
     assert!(matches!(error, TemplateError::Unreadable { .. }), "{error}");
+}
+
+#[test]
+fn a_template_that_would_take_all_memory_is_refused_by_name() {
+    let doubled = "{% set x = x ~ x %}".repeat(40);
+    for (text, why) in [
+        (
+            "{% for i in range(99999) %}{% for j in range(99999) %}xxxxxxxxxxxxxxxx{% endfor %}{% endfor %}",
+            "10000 steps",
+        ),
+        (&format!("{{% for i in range(5000) %}}{}{{% endfor %}}", "x".repeat(10_000)), "4 MiB"),
+        (&format!("{{% set x = 'a' %}}{doubled}"), "a plain value"),
+        ("{% set x %}{{ rules }}{{ rules }}{% endset %}", "{% set %} without"),
+        ("{% with x = [rules, rules] %}{{ x }}{% endwith %}", "a plain value"),
+        ("{% filter upper %}{{ rules }}{% endfilter %}", "{% filter %}"),
+        ("{% for i in [1] recursive %}{{ loop([1, 1]) }}{% endfor %}", "recursive loop"),
+        ("{{ 'a' * 100000 }}", "multiply"),
+        ("{% set n = namespace(x='a') %}", "a plain value"),
+        ("{{ rules | replace('', rules) | replace('', rules) }}", "4 MiB"),
+        ("{{ rules | indent(10000000) }}", "4 MiB"),
+        ("{{ [rules, rules] | join(rules) }}", "join"),
+    ] {
+        let error = render(text).unwrap_err().to_string();
+        assert!(error.contains(why) && error.contains("PROMPT_build.md:"), "{text:.80}: {error}");
+    }
+}
+
+#[test]
+fn a_template_still_loops_sets_replaces_and_indents() {
+    let text = "{% set first = iteration == 1 %}{% if first %}{% for n in range(3) %}{{ n }}{% endfor %}\
+                {% endif %} {{ 'a-b' | replace('-', '+') ~ '!' }} {{ 'x\ny' | indent(2) }}\
+                {% raw %}{% set x = x ~ x %} 2 * 3{% endraw %} 2 * 3";
+    let said = alone(text);
+    assert!(said.starts_with("012 a+b! x\n  y{% set x = x ~ x %} 2 * 3 2 * 3"), "{said}");
+}
+
+#[test]
+fn a_prompt_is_a_regular_file_of_bounded_size_outside_of_git() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    std::fs::create_dir(root.join(".git")).unwrap();
+    std::fs::write(root.join(".git/config"), "url = https://token@host").unwrap();
+    std::fs::write(root.join("long.md"), "x".repeat(2 << 20)).unwrap();
+    std::os::unix::fs::symlink(".git/config", root.join("link.md")).unwrap();
+    for (path, why) in [
+        (".git/config", "it lies in .git"),
+        ("link.md", "symbolic link to .git/config"),
+        ("long.md", "larger than 1 MiB"),
+        ("../elsewhere.md", "outside the repository"),
+    ] {
+        let error = Template::load(root, Path::new(path)).unwrap_err().to_string();
+        assert!(error.contains(why) && error.contains(path), "{path}: {error}");
+    }
 }
 
 proptest! {

@@ -19,6 +19,7 @@ use super::judge::drop_aside;
 use super::place::RunLogs;
 use crate::ports::Checkout;
 use crate::project::write_privately;
+use crate::untrusted;
 
 /// Its file in the folder of a run.
 const FILE: &str = "baseline.json";
@@ -73,8 +74,8 @@ impl Crew {
         let before = &self.setup.resume.as_ref()?.run;
         let runs = RunLogs::all(self.setup.files.logs.folder.parent()?).ok()?;
         runs.iter().rev().find_map(|logs| {
-            let text = std::fs::read_to_string(logs.folder.join(FILE)).ok()?;
-            let found: Baseline = serde_json::from_str(&text).ok()?;
+            let text = untrusted::read_own(&logs.folder.join(FILE), untrusted::DOCUMENT).ok()?;
+            let found: Baseline = serde_json::from_slice(&text).ok()?;
             (found.run.as_ref() == Some(before)).then_some(found)
         })
     }

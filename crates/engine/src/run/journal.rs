@@ -1,6 +1,6 @@
 //! Reading the journal of a run that has ended, or of one that is at work.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
@@ -8,11 +8,13 @@ use ralph_core::ids::RunId;
 use ralph_core::run::RunEvent;
 use serde::Deserialize;
 
+use crate::untrusted::open_own;
+
 /// Reads a journal. Lines that this version cannot read, and a last line cut short by a crash, are
 /// skipped.
 pub fn read(path: &Path) -> io::Result<Vec<RunEvent>> {
     let mut events = Vec::new();
-    let mut reader = BufReader::new(File::open(path)?);
+    let mut reader = BufReader::new(open_own(path, OpenOptions::new().read(true))?);
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -34,6 +36,7 @@ struct Named {
 /// The run that a journal is of; `None` where that cannot be told.
 pub fn run_of(path: &Path) -> Option<RunId> {
     let mut line = Vec::new();
-    BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut line).ok()?;
+    let file = open_own(path, OpenOptions::new().read(true)).ok()?;
+    BufReader::new(file).read_until(b'\n', &mut line).ok()?;
     serde_json::from_slice::<Named>(&line).ok().map(|named| named.run)
 }

@@ -12,6 +12,7 @@ use ralph_core::Timestamp;
 use crate::clock::Stopwatch;
 use crate::process::runs;
 use crate::project::private_folder;
+use crate::untrusted;
 
 /// How the file with a verifier's raw output ends.
 pub const VERIFIER_LOG: &str = ".verifier.ndjson";
@@ -19,6 +20,9 @@ pub const VERIFIER_LOG: &str = ".verifier.ndjson";
 /// How long a lock may outlive the run that took it. A program that a run was just starting when it was
 /// killed holds all that the run held, until it has become that program.
 const DYING: Duration = Duration::from_secs(3);
+
+/// The longest text of a lock file.
+const LONGEST: u64 = 1 << 10;
 
 /// The lock on a worktree: held as long as the value lives, and given up by the system when the
 /// process dies.
@@ -60,21 +64,18 @@ impl WorktreeLock {
     pub fn take(folder: &Path) -> Result<Self, LockError> {
         let path = folder.join("run.lock");
         let failed = |source| LockError::Io { path: path.clone(), source };
+        untrusted::refuse_linked_state(folder)
+            .map_err(|(path, source)| LockError::Io { path, source })?;
         private_folder(folder).map_err(failed)?;
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&path)
-            .map_err(failed)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let mut file = untrusted::open_own(&path, &mut options).map_err(failed)?;
         let waited = Stopwatch::start();
         loop {
             match file.try_lock() {
                 Ok(()) => break,
                 Err(TryLockError::WouldBlock) => {
-                    let pid = std::fs::read_to_string(&path).unwrap_or_default();
+                    let pid = said_by(&path).unwrap_or_default();
                     if waited.elapsed() > DYING || pid.trim().parse().is_ok_and(runs) {
                         return Err(LockError::Held { pid: pid.trim().to_owned() });
                     }
@@ -94,15 +95,19 @@ impl WorktreeLock {
     }
 
     fn peek(path: &Path) -> io::Result<Option<String>> {
-        let file = File::open(path)?;
+        let file = untrusted::open_own(path, OpenOptions::new().read(true))?;
         match file.try_lock_shared() {
             Ok(()) => Ok(None),
-            Err(TryLockError::WouldBlock) => {
-                Ok(Some(std::fs::read_to_string(path)?.trim().to_owned()))
-            }
+            Err(TryLockError::WouldBlock) => Ok(Some(said_by(path)?.trim().to_owned())),
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
+}
+
+/// What a lock file says: the process that holds it.
+fn said_by(path: &Path) -> io::Result<String> {
+    let bytes = untrusted::read_own(path, LONGEST)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[expect(clippy::disallowed_methods, reason = "nobody tells when a dead process lets go of a lock")]
@@ -224,7 +229,7 @@ impl RunLogs {
 
 /// Makes a file that only its owner may read, for appending.
 pub fn private_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+    untrusted::open_own(path, OpenOptions::new().create(true).append(true).mode(0o600))
 }
 
 #[cfg(test)]
@@ -256,6 +261,25 @@ mod tests {
         release.join().unwrap();
         let said = std::fs::read_to_string(folder.path().join("run.lock")).unwrap();
         assert_eq!(said, format!("{}\n", std::process::id()));
+    }
+
+    #[test]
+    fn a_lock_that_is_a_link_is_refused_and_what_it_leads_to_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let ralph = folder.path().join(".ralph");
+        std::fs::create_dir(&ralph).unwrap();
+        let precious = folder.path().join("precious");
+        std::fs::write(&precious, "words").unwrap();
+        std::os::unix::fs::symlink("../precious", ralph.join("run.lock")).unwrap();
+        let error = WorktreeLock::take(&ralph).unwrap_err().to_string();
+        assert!(error.contains("run.lock") && error.contains("link to ../precious"), "{error}");
+        assert_eq!(WorktreeLock::holder(&ralph), None);
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), "words");
+        assert!(private_file(&ralph.join("run.lock")).is_err());
+        std::fs::remove_file(ralph.join("run.lock")).unwrap();
+        let held = WorktreeLock::take(&ralph).unwrap();
+        assert_eq!(WorktreeLock::holder(&ralph), Some(std::process::id().to_string()));
+        drop(held);
     }
 
     #[test]

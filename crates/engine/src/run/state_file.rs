@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::now;
 use crate::process::project_key;
 use crate::project::{Project, sweep_halves, write_privately};
+use crate::untrusted;
 
 /// The contents, in the order in which they are written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -291,8 +292,11 @@ fn first_line(text: &str) -> String {
 
 /// Reads a file; `None` when there is none.
 pub fn read(path: &Path) -> io::Result<Option<StateFile>> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => toml::from_str(&text).map(Some).map_err(io::Error::other),
+    match untrusted::read_own(path, untrusted::SMALL) {
+        Ok(bytes) => {
+            let text = String::from_utf8(bytes).map_err(io::Error::other)?;
+            toml::from_str(&text).map(Some).map_err(io::Error::other)
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }

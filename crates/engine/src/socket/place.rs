@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::entropy::Ids;
+use crate::untrusted;
 
 /// Paths stay below this many bytes: the system's own limit is 104 or 108, and takes no longer ones.
 const MAX_PATH: usize = 100;
@@ -164,7 +165,8 @@ fn private(path: &Path, uid: u32) -> Result<(), PlaceError> {
 }
 
 fn lock_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)
+    let mut options = OpenOptions::new();
+    untrusted::open_own(path, options.create(true).truncate(false).write(true).mode(0o600))
 }
 
 /// Removes what runs left that are no more. What cannot be removed is left.
@@ -182,7 +184,7 @@ fn remove_dead(root: &Path) {
 }
 
 fn is_dead(folder: &Path) -> bool {
-    match File::open(folder.join(LOCK)) {
+    match untrusted::open_own(&folder.join(LOCK), OpenOptions::new().read(true)) {
         Ok(file) => file.try_lock().is_ok(),
         // A run that was killed before it had its lock.
         Err(error) => error.kind() == io::ErrorKind::NotFound,

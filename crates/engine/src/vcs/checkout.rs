@@ -19,6 +19,7 @@ use super::scratch::{self, Scratch};
 use crate::entropy::keyed_hash;
 use crate::ports::{Bind, Candidate, Checkout};
 use crate::process::project_key;
+use crate::untrusted;
 
 impl GitVcs {
     pub(super) fn check_out_fresh(
@@ -146,7 +147,7 @@ impl GitVcs {
                 // What vanishes meanwhile is empty, and differs from what it was.
                 Err(_) => Content::File {
                     mode: file.metadata().map(|data| data.mode()).unwrap_or_default(),
-                    bytes: std::fs::read(&file).unwrap_or_default(),
+                    bytes: untrusted::read_own(&file, untrusted::ANY).unwrap_or_default(),
                 },
             };
             (path.display().to_string(), keyed_hash(content))

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ralph_core::agents_md;
-use ralph_engine::project::{Project, read_small_text};
+use ralph_engine::project::Project;
 use ralph_engine::run::place::WorktreeLock;
 use ralph_engine::run::{GateTrial, GateTried};
 use ralph_engine::vcs::Private;
@@ -11,17 +11,17 @@ use ralph_engine::vcs::Private;
 use super::check::Check;
 use crate::config::Config;
 use crate::error::CliError;
-use crate::launch::{InForce, Missing, gate_trial, in_force};
+use crate::launch::{InForce, Missing, gate_trial, in_force, text_of};
 use crate::wire::Context;
 
 /// The gates that judge the work. Where there is none, that is what there is to say.
 pub(super) fn all(project: &Project, config: &Config) -> Result<Vec<InForce>, Check> {
-    let gates = in_force(project, config);
+    let gates = in_force(project, config).map_err(|error| Check::error("gates", &error))?;
     if gates.is_empty() { Err(none(project)) } else { Ok(gates) }
 }
 
 fn none(project: &Project) -> Check {
-    let text = read_small_text(&project.worktree.join("AGENTS.md"));
+    let text = text_of(project, "AGENTS.md").unwrap_or_default();
     let says = match agents_md::test_command(&text) {
         Some(_) => "none: the TEST_COMMAND of AGENTS.md is empty, so nothing proves the work",
         None => "none, so nothing proves the work",

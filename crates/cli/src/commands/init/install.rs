@@ -5,6 +5,7 @@ use std::path::Path;
 use ralph_core::agents_md;
 use ralph_engine::project::{Project, write_atomically};
 use ralph_engine::prompts::InitFile;
+use ralph_engine::untrusted;
 
 use super::detect::{self, Found, Top};
 use super::{hooks, place};
@@ -94,7 +95,8 @@ pub(crate) fn found_commands(project: &Project) -> Vec<Found> {
             name.push('/');
         }
         let text = if detect::WORTH_READING.contains(&name.as_str()) {
-            std::fs::read_to_string(path).unwrap_or_default()
+            let text = untrusted::read_text(&project.worktree, &path, untrusted::SMALL);
+            text.ok().flatten().unwrap_or_default()
         } else {
             String::new()
         };

@@ -39,7 +39,7 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
     let found = found_commands(&project);
     let mode = if args.force { Mode::Force } else { Mode::Add };
     let steps = install(&project, mode, found.first().map(|found| found.command.as_str()));
-    let agents = std::fs::read_to_string(project.worktree.join("AGENTS.md")).unwrap_or_default();
+    let agents = launch::text_of(&project, "AGENTS.md").unwrap_or_default();
     let in_force = agents_md::test_command(&agents).unwrap_or_default();
     if args.json {
         let files: Vec<serde_json::Value> = steps.iter().map(step_json).collect();

@@ -4,6 +4,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ralph_engine::untrusted;
+
 /// The real path of `relative` in `base`, which is itself a real path. A link that stays inside is
 /// followed, so that it stays a link.
 pub(super) fn resolve(base: &Path, relative: &str) -> Result<PathBuf, String> {
@@ -33,7 +35,7 @@ fn existing(path: &Path) -> (PathBuf, PathBuf) {
 
 /// The text of a file, or `None` when there is none.
 pub(super) fn read(path: &Path) -> Result<Option<String>, String> {
-    match std::fs::read(path) {
+    match untrusted::read_named(None, path, untrusted::DOCUMENT) {
         Ok(bytes) => {
             String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8 text".to_owned())
         }

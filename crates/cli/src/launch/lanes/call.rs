@@ -18,6 +18,7 @@ use ralph_engine::vcs::base::{current_branch, is_merged, pr_base, start_of};
 use ralph_engine::vcs::worktree::{Identity, Worktrees};
 use ralph_ui::dry_run::{LaneDryRun, LanesDryRun};
 
+use super::super::gates::text_of;
 use super::super::policy::sessions_of;
 use super::super::source::{no_plan, plan_error};
 use super::super::worktrees::identity;
@@ -85,13 +86,12 @@ impl Call {
             return Err(no_plan(plan, home));
         }
         let only = options.branch.as_ref().map(|name| find(&sections, name)).transpose()?;
-        let include = std::fs::read_to_string(home.worktree.join(".worktreeinclude"));
         let mut call = Self {
             plan: plan.clone(),
             only,
             jobs: jobs(config),
             identity: identity(config),
-            include: include.unwrap_or_default(),
+            include: text_of(home, ".worktreeinclude")?,
             set_up: config.get(key::GIT_WORKTREE_SETUP).trim().to_owned(),
             folder: home.resolve(config.get(key::GIT_WORKTREE_DIR)),
             bases: vec![None; sections.len()],

@@ -127,7 +127,7 @@ fn errors_about_hostile_arguments_settings_and_plans_drive_no_terminal() {
             std::process::Command::new("sh").args(["-c", &make]).current_dir(env.repo()).status();
         assert!(made.unwrap().success());
         let said = env.ralph(&["config", "show"]).failure(1);
-        assert!(said.contains("cannot be read: it is no file"), "{kind}: {said}");
+        assert!(said.contains("cannot be read: it is a"), "{kind}: {said}");
     }
     std::fs::remove_file(env.repo().join("ralph.toml")).unwrap();
     for (name, text) in [

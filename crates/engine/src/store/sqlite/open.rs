@@ -98,13 +98,9 @@ const LEFT: &[u8] = b"0";
 
 impl Guard {
     fn enter(path: &Path) -> io::Result<(Self, bool)> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(path)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = crate::untrusted::open_own(path, &mut options)?;
         let cut_off = match file.try_lock() {
             Ok(()) => {
                 let mut mark = [0];

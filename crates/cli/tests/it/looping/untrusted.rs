@@ -1,0 +1,156 @@
+//! Files that a session could have put into the worktree: a pipe, a link to a secret or a giant in place of a
+//! file stops the command with one sentence, and is neither waited for nor shown to an agent.
+
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+fn pipe(env: &TestEnv, path: &str) {
+    let path = env.repo().join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let _ = std::fs::remove_file(&path);
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+}
+
+/// A call that ends by itself.
+#[track_caller]
+fn ended(env: &TestEnv, call: &[&str]) -> Ran {
+    let mut child = env.start(call);
+    let clock = ralph_engine::clock::Stopwatch::start();
+    while child.try_wait().unwrap().is_none() {
+        if clock.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{call:?} waits for ever");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ran::end_of(child)
+}
+
+/// The text of the first prompt of the newest run.
+fn prompt(env: &TestEnv) -> String {
+    run_file(env, "iteration-001.system.md")
+}
+
+#[test]
+fn a_pipe_in_place_of_a_file_hangs_no_command() {
+    let env = project(&["a"]);
+    cassette(&env, &[&works()]);
+    for file in ["PROMPT_build.md", "AGENTS.md", "ralph.toml", ".worktreeinclude"] {
+        pipe(&env, file);
+        let said = ended(&env, &arguments(&[])).failure(1);
+        let why = format!("{file} cannot be read: it is a pipe, not a regular file");
+        assert!(said.contains(&why), "{said}");
+        let dry = ended(&env, &arguments(&["--dry-run"]));
+        assert!(dry.code == 1 || file == ".worktreeinclude", "{file}: {}", dry.stderr);
+        let doctor = ended(&env, &["doctor"]);
+        assert!(!doctor.stderr.contains("panicked"), "{}", doctor.stderr);
+        std::fs::remove_file(env.repo().join(file)).unwrap();
+    }
+    pipe(&env, "PROMPT_plan.md");
+    let said =
+        ended(&env, &["plan", "--agent", "script", "--set", "agent.script.path=../cassette.jsonl"])
+            .failure(1);
+    assert!(said.contains("PROMPT_plan.md cannot be read: it is a pipe"), "{said}");
+    std::fs::remove_file(env.repo().join("PROMPT_plan.md")).unwrap();
+    // A skill is passed over.
+    pipe(&env, ".ralph/skills/x/SKILL.md");
+    let ran = ended(&env, &arguments(&[]));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("skills/x/SKILL.md is passed over: it is a pipe"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_prompt_that_leads_into_git_or_out_of_the_repository_is_not_shown_to_an_agent() {
+    let env = project(&["a"]);
+    env.git(&["config", "remote.origin.url", "https://secret-token@example.org/x"]);
+    let elsewhere = env.folder().join("elsewhere.md");
+    std::fs::write(&elsewhere, "secret-token").unwrap();
+    let link = |target: &str| {
+        let path = env.repo().join("PROMPT_build.md");
+        let _ = std::fs::remove_file(&path);
+        symlink(target, path).unwrap();
+        env.git(&["add", "-A"]);
+        env.git(&["commit", "-qm", "link"]);
+    };
+    for (target, why) in
+        [(".git/config", "it lies in .git"), ("../elsewhere.md", "leads out of the repository")]
+    {
+        link(target);
+        let said = build(&env, &[&works()], &[]).failure(1);
+        assert!(said.contains("PROMPT_build.md") && said.contains(why), "{said}");
+    }
+    std::fs::remove_file(env.repo().join("PROMPT_build.md")).unwrap();
+    for (path, why) in [
+        (elsewhere.to_str().unwrap(), "lies outside the repository (ralph.toml:2)"),
+        ("../elsewhere.md", "lies outside the repository (ralph.toml:2)"),
+        (".git/config", "it lies in .git"),
+        (".ralph/progress.db", "part of ralph's own state"),
+    ] {
+        env.write("ralph.toml", format!("[prompts]\nbuild = {path:?}\n"));
+        let said = build(&env, &[&works()], &[]).failure(1);
+        assert!(said.contains(why), "{path}: {said}");
+    }
+    assert!(runs(&env).is_empty());
+    // What the user names is the user's choice.
+    std::fs::remove_file(env.repo().join("ralph.toml")).unwrap();
+    let ran = build(&env, &[&works()], &["--prompt", "../elsewhere.md"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(prompt(&env).starts_with("secret-token"), "{}", prompt(&env));
+}
+
+#[test]
+fn a_committed_link_within_the_repository_is_read_and_a_new_one_is_named() {
+    let env = project(&["a"]);
+    env.write("docs/prompt.md", "Words of a linked prompt.\n");
+    env.write("CLAUDE.md", "```\nTEST_COMMAND=\"touch ../notes/judged\"\n```\n");
+    symlink("docs/prompt.md", env.repo().join("PROMPT_build.md")).unwrap();
+    symlink("CLAUDE.md", env.repo().join("AGENTS.md")).unwrap();
+    let said = build(&env, &[&works()], &[]).failure(1);
+    assert!(said.contains("symbolic link to docs/prompt.md that is not committed"), "{said}");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "links"]);
+    let ran = build(&env, &[&works()], &[]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(prompt(&env).starts_with("Words of a linked prompt."), "{}", prompt(&env));
+    assert!(env.note("judged").exists(), "the command of the linked AGENTS.md is the gate");
+}
+
+#[test]
+fn a_giant_and_an_endless_template_are_refused_with_their_limit() {
+    let env = project(&["a"]);
+    let giant = std::fs::File::create(env.repo().join("AGENTS.md")).unwrap();
+    giant.set_len(1 << 33).unwrap();
+    let said = build(&env, &[&works()], &[]).failure(1);
+    assert!(said.contains("AGENTS.md cannot be read: it is larger than 1 MiB"), "{said}");
+    std::fs::remove_file(env.repo().join("AGENTS.md")).unwrap();
+    let nested =
+        "{% for i in range(99999) %}{% for j in range(99999) %}xxxxxxxx{% endfor %}{% endfor %}";
+    env.write("PROMPT_build.md", nested);
+    let ran = build(&env, &[&works()], &[]);
+    assert_ne!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("more than 10000 steps"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("PROMPT_build.md"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_planted_link_for_the_lock_of_a_run_leaves_the_users_file_alone() {
+    let env = project(&["a"]);
+    let precious = env.folder().join("precious");
+    std::fs::write(&precious, "words\n").unwrap();
+    let lock = env.repo().join(".ralph/run.lock");
+    let _ = std::fs::remove_file(&lock);
+    symlink(&precious, &lock).unwrap();
+    let said = build(&env, &[&works()], &[]).failure(1);
+    assert!(said.contains(".ralph/run.lock") && said.contains("symbolic link to"), "{said}");
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "words\n");
+    std::fs::remove_file(&lock).unwrap();
+    let ran = build(&env, &[&works()], &[]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+}
