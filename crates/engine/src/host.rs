@@ -175,35 +175,63 @@ impl Ground {
         if self.roots.is_empty() {
             return false;
         }
-        let mut left: Vec<OsString> = Vec::new();
-        push_parts(&mut left, path);
-        let (mut at, mut links) = (PathBuf::from("/"), 0);
-        while let Some(part) = left.pop() {
-            if part == ".." {
-                at.pop();
-                continue;
-            }
-            at.push(&part);
-            if self.roots.iter().any(|root| at.starts_with(root)) {
-                return true;
-            }
-            if let Ok(target) = std::fs::read_link(&at) {
-                links += 1;
-                if links > MOST_LINKS {
-                    return true;
-                }
-                if target.is_absolute() {
-                    at = PathBuf::from("/");
-                } else {
-                    at.pop();
-                }
-                push_parts(&mut left, &target);
-            }
+        let mut at = PathBuf::new();
+        let inside = |step: &Path, _: bool| {
+            at = step.to_owned();
+            self.roots.iter().any(|root| step.starts_with(root))
+        };
+        if walk(path, inside) != Some(false) {
+            return true;
         }
         // A worktree that git has forgotten still says whose it is.
         Project::find(if at.is_dir() { &at } else { at.parent().unwrap_or(&at) })
             .is_ok_and(|found| found.git_dir.canonicalize().ok() == self.git_dir)
     }
+}
+
+/// Every link on the way to `path`, and where the way ends; `None` for links that lead nowhere.
+pub(crate) fn stops_on(path: &Path) -> Option<Vec<PathBuf>> {
+    let (mut stops, mut last) = (Vec::new(), PathBuf::new());
+    let note = |step: &Path, is_link: bool| {
+        last = step.to_owned();
+        stops.extend(is_link.then(|| step.to_owned()));
+        false
+    };
+    walk(path, note)?;
+    stops.push(last);
+    Some(stops)
+}
+
+/// Walks an absolute path as the system does, and asks at every step, with whether it is a link, if that is
+/// enough. `None` where the links are too many.
+fn walk(path: &Path, mut enough: impl FnMut(&Path, bool) -> bool) -> Option<bool> {
+    let mut left: Vec<OsString> = Vec::new();
+    push_parts(&mut left, path);
+    let (mut at, mut links) = (PathBuf::from("/"), 0);
+    while let Some(part) = left.pop() {
+        if part == ".." {
+            at.pop();
+            continue;
+        }
+        at.push(&part);
+        let target = std::fs::read_link(&at).ok();
+        if enough(&at, target.is_some()) {
+            return Some(true);
+        }
+        let Some(target) = target else { continue };
+        links += 1;
+        if links > MOST_LINKS {
+            return None;
+        }
+        if target.is_absolute() {
+            at = PathBuf::from("/");
+        } else {
+            at.pop();
+        }
+        push_parts(&mut left, &target);
+    }
+    // A path that ends in `..` was asked of before it did.
+    Some(enough(&at, false))
 }
 
 /// Puts the parts of a path on a stack, the first on top.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_testkit::TestEnv;
 
-use crate::looping::{build, project, status, works};
+use crate::looping::{build, project, say, session, sh, status, works, write};
 
 /// Writes a program that leaves a mark, and then is the real git. The mark lies where no sandbox can write.
 fn marking_git(env: &TestEnv, path: &Path) -> PathBuf {
@@ -132,4 +132,63 @@ fn an_agent_of_the_repository_runs_only_where_the_user_names_it() {
         .unwrap();
     assert!(!env.ralph(&["doctor"]).stdout.contains(says));
     assert!(mark.exists(), "the user names it");
+}
+
+/// A session writes a `pre-push` hook into the folder that `core.hooksPath` names, and the branch is pushed.
+fn pushed_with_a_hook_of_the_session(level: Option<&str>) -> TestEnv {
+    let mut env = project(&["a"]);
+    if let Some(level) = level {
+        env.at_level(level, "hooks run as gates do at every level");
+    }
+    env.git(&["init", "--quiet", "--bare", "../remote.git"]);
+    env.git(&["remote", "add", "origin", "../remote.git"]);
+    env.git(&["switch", "--quiet", "-c", "feature"]);
+    env.git(&["config", "core.hooksPath", ".githooks"]);
+    env.set("DEPLOY_TOKEN", "of-the-user");
+    let body = "env > ../notes/environment; touch ../marked 2>/dev/null; exit 0";
+    let plant = session(&[
+        write(".githooks/pre-push", &format!("#!/bin/sh\n{body}\n")),
+        sh("chmod +x .githooks/pre-push"),
+        write("a.txt", "work\n"),
+        say("<task-done>a</task-done>"),
+    ]);
+    let ran = build(&env, &[&plant], &["--set", "git.auto_push=true"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let pushed = std::fs::read_dir(env.folder().join("remote.git/refs/heads")).unwrap();
+    assert_eq!(pushed.count(), 1, "{}", ran.stderr);
+    env
+}
+
+#[test]
+fn a_pre_push_hook_of_the_worktree_runs_in_the_sandbox() {
+    for level in [None, Some("landlock")] {
+        let env = pushed_with_a_hook_of_the_session(level);
+        let seen = std::fs::read_to_string(env.note("environment")).unwrap_or_default();
+        assert!(seen.contains("PATH="), "{level:?}: the hook was not asked");
+        assert!(!seen.contains("of-the-user"), "{level:?}: {seen}");
+        assert!(!env.folder().join("marked").exists(), "{level:?}: it ran outside the sandbox");
+    }
+}
+
+#[test]
+fn without_a_sandbox_a_pre_push_hook_of_the_worktree_runs_as_gates_do() {
+    let env = pushed_with_a_hook_of_the_session(Some("none"));
+    assert!(env.folder().join("marked").exists());
+}
+
+#[test]
+fn a_pre_push_hook_of_the_user_still_refuses() {
+    let env = project(&["a"]);
+    env.git(&["init", "--quiet", "--bare", "../remote.git"]);
+    env.git(&["remote", "add", "origin", "../remote.git"]);
+    env.git(&["switch", "--quiet", "-c", "feature"]);
+    program(
+        &env.repo().join(".git/hooks/pre-push"),
+        "#!/bin/sh\necho 'Tests first.' >&2\nexit 1\n",
+    );
+    let ran = build(&env, &[&works()], &["--set", "git.auto_push=true"]);
+    let says = "the pre-push hook did not let `feature` go: Tests first";
+    assert!(ran.stderr.contains(says), "{}", ran.stderr);
+    let pushed = std::fs::read_dir(env.folder().join("remote.git/refs/heads")).unwrap();
+    assert_eq!((pushed.count(), status(&env, "a").as_str()), (0, "done"));
 }

@@ -4,7 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
+use ralph_core::agent::ProcessEnd;
 use ralph_core::forge::{Commit, TaskEnd, TaskLine, Words, is_protected};
 use ralph_core::records::Attempt;
 use ralph_core::run::{Class, Effect, Input, Publication, PublishEnd, Settlement};
@@ -20,7 +22,8 @@ use crate::forge::{GitHub, Place, quoted};
 use crate::ports::{
     Filter, Forge, ForgeError, GitError, Published, PullRequest, Scope, Store, StoreError,
 };
-use crate::process::Stop;
+use crate::process::{CommandSpec, Stop, capture};
+use crate::sandbox::Kind;
 use crate::vcs::git::Git;
 use crate::vcs::{Push, PushError};
 
@@ -129,6 +132,7 @@ impl Crew {
         }
         let _turn = self.publisher.turn.lock().unwrap_or_else(PoisonError::into_inner);
         crash::point("before-push");
+        let sandboxed = |spec: CommandSpec, limit: Duration, stop| self.run_hook(spec, limit, stop);
         let push = Push {
             folder: &self.setup.files.project.worktree,
             environment: &self.setup.gates.environment,
@@ -136,10 +140,35 @@ impl Crew {
             branch,
             protected: &setup.protected,
             patience: Push::PATIENCE,
+            sandboxed: &sandboxed,
         };
         push.run(self.publisher.stop.subscribe())?;
         crash::point("after-push");
         Ok(())
+    }
+
+    /// Runs a hook of the worktree as gates are run.
+    fn run_hook(
+        &self,
+        spec: CommandSpec,
+        limit: Duration,
+        stop: watch::Receiver<Stop>,
+    ) -> (ProcessEnd, String) {
+        let never = |error: String| (ProcessEnd::NotStarted { error }, String::new());
+        let spec = CommandSpec { env: self.setup.judge_environment().to_vec(), ..spec };
+        let guest = match self.guest(&self.home, Kind::Judge) {
+            Ok(guest) => guest,
+            Err(error) => return never(error.error),
+        };
+        let wrapped = match self.setup.sandbox.wrap(spec, &guest) {
+            Ok(wrapped) => wrapped,
+            Err(error) => return never(format!("the sandbox could not be made: {error}")),
+        };
+        let done = capture(&wrapped.command, limit, stop);
+        for text in wrapped.put_right() {
+            self.notice(text);
+        }
+        (done.end, String::from_utf8_lossy(&done.stdout).into_owned() + &done.stderr)
     }
 
     /// The commits that the branch has beyond its base, the oldest first; `None` where the base is not

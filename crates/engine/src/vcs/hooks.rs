@@ -266,7 +266,7 @@ fn read_plain(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// The hook, if git would run it.
-fn executable(folder: &Path, name: &str) -> Option<PathBuf> {
+pub(super) fn executable(folder: &Path, name: &str) -> Option<PathBuf> {
     let path = folder.join(name);
     let found = std::fs::metadata(&path).ok()?;
     (found.is_file() && found.permissions().mode() & 0o111 != 0).then_some(path)

@@ -1,7 +1,8 @@
 //! Pushing a branch with the person's own credentials: never by force, never to a protected branch, and
 //! never with a question to a terminal.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,13 +13,14 @@ use ralph_core::time::duration;
 use tokio::sync::watch;
 
 use super::git::{Git, GitError};
+use super::pre_push::{PrePush, RunHook, Update};
 use crate::process::{Captured, Stop, capture};
 
 /// How long git may take for a question that it asks nobody else.
 const MOMENT: Duration = Duration::from_secs(30);
 
 /// A branch, and where it goes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Push<'a> {
     /// The worktree.
     pub folder: &'a Path,
@@ -30,8 +32,10 @@ pub struct Push<'a> {
     pub branch: &'a str,
     /// Branches that are never pushed to.
     pub protected: &'a [String],
-    /// How long it may take, with the person's `pre-push` hook; see [`Push::PATIENCE`].
+    /// How long it may take, and the `pre-push` hook before it; see [`Push::PATIENCE`].
     pub patience: Duration,
+    /// How a `pre-push` hook is run that a session could have written.
+    pub sandboxed: &'a RunHook<'a>,
 }
 
 /// What a push came to.
@@ -87,7 +91,7 @@ pub enum PushError {
         /// Why, as it said.
         reason: String,
     },
-    /// The person's `pre-push` hook said no.
+    /// The `pre-push` hook said no.
     #[error("the pre-push hook did not let `{branch}` go: {said}")]
     Hook {
         /// The branch.
@@ -136,22 +140,94 @@ impl Push<'_> {
         }
         let full = format!("refs/heads/{branch}");
         let verify = ["rev-parse", "--verify", "--quiet", "--end-of-options", &full];
-        if self.asked(&verify, &stop)?.is_none() {
+        let Some(local) = self.asked(&verify, &stop)? else {
             return Err(PushError::NoBranch { branch });
-        }
-        if self.asked(&["remote", "get-url", "--push", "--", self.remote], &stop)?.is_none() {
+        };
+        let asked = ["remote", "get-url", "--push", "--", self.remote];
+        let Some(url) = self.asked(&asked, &stop)? else {
             return Err(PushError::NoRemote { remote });
-        }
+        };
+        self.ask_hook(&full, &line(&local), &line(&url), &stop)?;
         let both = format!("{full}:{full}");
-        let arguments = ["push", "--porcelain", "--no-follow-tags", "--", self.remote, &both];
+        let mut arguments = vec!["push", "--porcelain", "--no-follow-tags"];
+        // Hooks of a submodule are the worktree's too.
+        arguments.extend(["--recurse-submodules=no", "--", self.remote, &both]);
         let done = self.call(&arguments, self.patience, &stop);
         match &done.end {
             ProcessEnd::Exited { code } => self.meaning(*code, &done, &full),
-            ProcessEnd::Stopped => Err(PushError::Interrupted { remote }),
-            ProcessEnd::TimedOut { .. } => {
-                Err(PushError::TimedOut { remote, patience: self.patience })
+            other => Err(self.cut_short(other)),
+        }
+    }
+
+    /// Asks the `pre-push` hook, if there is one and something to push.
+    fn ask_hook(
+        &self,
+        branch: &str,
+        local: &str,
+        url: &str,
+        stop: &watch::Receiver<Stop>,
+    ) -> Result<(), PushError> {
+        // Not as plumbing: that looks for hooks where there are none.
+        let place = Git::new(self.folder, &["rev-parse", "--git-path", "hooks"]);
+        let place = capture(&place.spec(self.environment), MOMENT, stop.clone());
+        match &place.end {
+            ProcessEnd::Exited { code: 0 } => {}
+            ProcessEnd::Exited { .. } => {
+                let (verb, message) = ("rev-parse".to_owned(), said(&place.stderr));
+                return Err(GitError::Failed { verb, message }.into());
             }
-            other => Err(not_started(other).into()),
+            other => return Err(self.cut_short(other)),
+        }
+        let place = place.stdout.strip_suffix(b"\n").unwrap_or(&place.stdout);
+        let place = Path::new(OsStr::from_bytes(place));
+        let Some(hook) = PrePush::find(self.folder, place) else { return Ok(()) };
+        let there = self.call(&["ls-remote", "--refs", "--", url, branch], self.patience, stop);
+        match &there.end {
+            ProcessEnd::Exited { code: 0 } => {}
+            ProcessEnd::Exited { .. } => return Err(self.unreachable(&there)),
+            other => return Err(self.cut_short(other)),
+        }
+        let there = String::from_utf8_lossy(&there.stdout).into_owned();
+        let there = there.lines().filter_map(|line| line.split_once('\t'));
+        let there = there.filter(|(_, name)| *name == branch).map(|(id, _)| id).next();
+        if there == Some(local) {
+            return Ok(());
+        }
+        let update = Update { remote: self.remote, url, branch, local, there };
+        let spec = hook.spec(&update, Git::new(self.folder, &[]).spec(self.environment));
+        let (end, printed) = match hook.is_users {
+            true => {
+                let done = capture(&spec, self.patience, stop.clone());
+                let printed = String::from_utf8_lossy(&done.stdout).into_owned();
+                (done.end, printed + &done.stderr)
+            }
+            false => (self.sandboxed)(spec, self.patience, stop.clone()),
+        };
+        let (branch, said) = (self.branch.to_owned(), said(&printed));
+        match end {
+            ProcessEnd::Exited { code: 0 } => Ok(()),
+            ProcessEnd::Exited { .. } | ProcessEnd::Signalled { .. } => {
+                Err(PushError::Hook { branch, said })
+            }
+            ProcessEnd::NotStarted { error } => {
+                Err(PushError::Hook { branch, said: short(&error) })
+            }
+            other => Err(self.cut_short(&other)),
+        }
+    }
+
+    fn unreachable(&self, done: &Captured) -> PushError {
+        let (remote, branch) = (self.remote.to_owned(), self.branch.to_owned());
+        PushError::Unreachable { remote, branch, said: said(&done.stderr) }
+    }
+
+    /// What it means that a program did not come to its own end.
+    fn cut_short(&self, end: &ProcessEnd) -> PushError {
+        let remote = self.remote.to_owned();
+        match end {
+            ProcessEnd::Stopped => PushError::Interrupted { remote },
+            ProcessEnd::TimedOut { .. } => PushError::TimedOut { remote, patience: self.patience },
+            other => not_started(other).into(),
         }
     }
 
@@ -172,7 +248,7 @@ impl Push<'_> {
 
     fn call(&self, arguments: &[&str], limit: Duration, stop: &watch::Receiver<Stop>) -> Captured {
         // Ssh asks by this program where it would ask on the terminal, and has no for an answer.
-        let git = Git::new(self.folder, arguments)
+        let git = Git::plumbing(self.folder, arguments)
             .env("SSH_ASKPASS_REQUIRE", "force")
             .env("SSH_ASKPASS", "false");
         capture(&git.spec(self.environment), limit, stop.clone())
@@ -184,12 +260,7 @@ impl Push<'_> {
         let (remote, branch) = (self.remote.to_owned(), self.branch.to_owned());
         let printed = String::from_utf8_lossy(&done.stdout);
         let Some((flag, summary)) = printed.lines().find_map(|line| about(line, full)) else {
-            let said = said(&done.stderr);
-            // Git ends with 1 when it was kept from asking the remote, and dies when it could not.
-            return Err(match code {
-                1 => PushError::Hook { branch, said },
-                _ => PushError::Unreachable { remote, branch, said },
-            });
+            return Err(self.unreachable(done));
         };
         match flag {
             ' ' if code == 0 => Ok(Pushed::Moved),
@@ -204,6 +275,11 @@ impl Push<'_> {
             }
         }
     }
+}
+
+/// What git printed as one line.
+fn line(printed: &[u8]) -> String {
+    String::from_utf8_lossy(printed).trim_end_matches('\n').to_owned()
 }
 
 /// The flag and the summary of a line `<flag>\t<from>:<to>\t<summary>` about this ref.

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use ralph_core::agent::ProcessEnd;
 use ralph_core::forge::Words;
 use ralph_engine::forge::{GitHub, Place};
 use ralph_engine::ports::{Forge, ForgeError, Published, PullRequest};
-use ralph_engine::process::Stop;
-use ralph_engine::vcs::{Push, PushError, Pushed};
+use ralph_engine::process::{CommandSpec, Stop};
+use ralph_engine::vcs::{Push, PushError, Pushed, RunHook};
 use ralph_testkit::github::{GitHubServer, REPO, TOKEN, gh};
 use tokio::sync::watch;
 
@@ -22,6 +23,15 @@ pub(crate) struct Repo {
 /// Nobody says stop: the receiver keeps what it saw last.
 pub(crate) fn going() -> watch::Receiver<Stop> {
     watch::channel(Stop::Go).1
+}
+
+/// Stands for the sandbox where no hook lies in the worktree.
+pub(crate) fn refused(
+    spec: CommandSpec,
+    _: Duration,
+    _: watch::Receiver<Stop>,
+) -> (ProcessEnd, String) {
+    panic!("{:?} is no hook of the worktree", spec.program)
 }
 
 impl Repo {
@@ -91,6 +101,16 @@ impl Repo {
     }
 
     pub(crate) fn push(&self, remote: &str, branch: &str) -> Result<Pushed, PushError> {
+        self.push_with(remote, branch, &refused)
+    }
+
+    /// Pushes; hooks of the worktree are run so.
+    pub(crate) fn push_with(
+        &self,
+        remote: &str,
+        branch: &str,
+        sandboxed: &RunHook<'_>,
+    ) -> Result<Pushed, PushError> {
         let protected = ["main", "release/*"].map(str::to_owned);
         let push = Push {
             folder: &self.place(),
@@ -99,6 +119,7 @@ impl Repo {
             branch,
             protected: &protected,
             patience: Push::PATIENCE,
+            sandboxed,
         };
         push.run(going())
     }

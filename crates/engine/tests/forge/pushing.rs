@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use ralph_engine::process::Stop;
+use ralph_core::agent::ProcessEnd;
+use ralph_engine::process::{CommandSpec, Stop};
 use ralph_engine::vcs::{Push, PushError, Pushed};
 use ralph_testkit::github::GitHubServer;
 use tokio::sync::watch;
 
-use crate::kit::{Repo, going};
+use crate::kit::{Repo, going, refused};
 
 #[test]
 fn a_branch_is_new_then_moves_then_is_there() {
@@ -60,6 +61,49 @@ fn the_persons_own_hook_is_asked() {
     assert!(matches!(error, PushError::Hook { .. }), "{error:?}");
     assert_eq!(error.to_string(), "the pre-push hook did not let `feature` go: Tests first");
     assert_eq!(repo.remote_has("feature"), None);
+}
+
+#[test]
+fn the_users_hook_is_told_what_git_would_tell_it() {
+    let repo = Repo::new();
+    repo.hook("work/.git", "pre-push", "{ echo \"$@\"; cat; } >> ../told");
+    let told = || std::fs::read_to_string(repo.folder().join("told")).unwrap_or_default();
+    let (name, first) = ("refs/heads/feature", repo.git(&["rev-parse", "feature"]));
+    assert_eq!(repo.push("origin", "feature").unwrap(), Pushed::New);
+    let none = "0".repeat(first.len());
+    let begins = format!("origin ../remote.git\n{name} {first} {name} {none}\n");
+    assert_eq!(told(), begins);
+    assert_eq!(repo.push("origin", "feature").unwrap(), Pushed::UpToDate);
+    assert_eq!(told(), begins, "there was nothing to push");
+    repo.commit("third");
+    let next = repo.git(&["rev-parse", "feature"]);
+    assert_eq!(repo.push("origin", "feature").unwrap(), Pushed::Moved);
+    let moved = format!("origin ../remote.git\n{name} {next} {name} {first}\n");
+    assert_eq!(told(), begins + &moved);
+}
+
+#[test]
+fn a_hook_of_the_worktree_is_left_to_the_sandbox() {
+    let repo = Repo::new();
+    repo.git(&["config", "core.hooksPath", ".githooks/hooks"]);
+    for name in ["pre-push", "reference-transaction"] {
+        repo.hook("work/.githooks", name, "touch ../ran");
+    }
+    let hook = repo.place().join(".githooks/hooks/pre-push").canonicalize().unwrap();
+    let says = |code: i32| {
+        let hook = hook.clone();
+        move |spec: CommandSpec, _: Duration, _: watch::Receiver<Stop>| {
+            assert_eq!(spec.program, hook.as_os_str());
+            assert!(spec.stdin.starts_with(b"refs/heads/feature "), "{:?}", spec.stdin);
+            (ProcessEnd::Exited { code }, "No tabs.\n".to_owned())
+        }
+    };
+    let error = repo.push_with("origin", "feature", &says(1)).unwrap_err();
+    assert!(matches!(error, PushError::Hook { .. }), "{error:?}");
+    assert_eq!(error.to_string(), "the pre-push hook did not let `feature` go: No tabs");
+    assert_eq!(repo.remote_has("feature"), None);
+    assert_eq!(repo.push_with("origin", "feature", &says(0)).unwrap(), Pushed::New);
+    assert!(!repo.folder().join("ran").exists(), "a hook of the worktree ran outside the sandbox");
 }
 
 #[test]
@@ -125,6 +169,7 @@ fn a_push_ends_when_the_run_is_told_to() {
         branch: "feature",
         protected: &[],
         patience: Push::PATIENCE,
+        sandboxed: &refused,
     };
     let error = push.run(stop).unwrap_err();
     assert!(matches!(error, PushError::Interrupted { .. }), "{error:?}");
@@ -142,6 +187,7 @@ fn a_push_that_hangs_is_ended() {
         branch: "feature",
         protected: &[],
         patience: Duration::from_secs(1),
+        sandboxed: &refused,
     };
     let error = push.run(going()).unwrap_err();
     assert_eq!(error.to_string(), "pushing to origin did not end within 1s");
