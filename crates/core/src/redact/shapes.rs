@@ -239,7 +239,7 @@ impl Needs {
             },
             Self::SendGrid => matches!(parts[..], [id, key] if id.len() == 22 && key.len() == 43),
             Self::Base64 => {
-                rest.len() % 4 == 0
+                rest.len().is_multiple_of(4)
                     && rest.iter().any(u8::is_ascii_uppercase)
                     && rest.iter().any(u8::is_ascii_lowercase)
                     && (digit(rest) || rest.ends_with(b"="))
