@@ -56,7 +56,7 @@ fn every_file_says_what_it_owns_and_stays_readable() {
 
 /// Sources beside `untrusted` that open files by themselves, and why they may.
 const READERS: [(&str, &str); 16] = [
-    ("engine/src/host.rs", "programs of the host, outside of every worktree"),
+    ("engine/src/host.rs", "git's list of worktrees, which sandboxed sessions do not write"),
     ("engine/src/agents/script/", "the recording that the user named, and its cursor beside it"),
     ("engine/src/plan_file/replace.rs", "writes beside the plan, and opens its folder to sync it"),
     ("engine/src/process/", "the kernel's files below /proc and /dev"),
