@@ -9,6 +9,7 @@
 //! | [`host`] | where the programs lie that run outside the sandbox |
 //! | [`process`] | starting, hearing, watching and ending other programs |
 //! | [`project`] | where things lie on the user's disk: repository, `.ralph/`, `info/exclude` |
+//! | `kept` | which files of a worktree are ralph's own |
 //! | [`untrusted`] | the one way to files that a session could have written |
 //! | [`features`] | the files of a feature |
 //! | [`context`], [`prompts`] | what an attempt is told: gathered, and put into the user's words |
@@ -38,6 +39,7 @@ pub mod forge;
 pub mod fuzzing;
 pub mod host;
 pub mod interview;
+mod kept;
 pub mod notify;
 pub mod plan_file;
 pub mod ports;

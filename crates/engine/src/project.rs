@@ -61,28 +61,6 @@ pub struct Project {
     pub git_dir: PathBuf,
 }
 
-/// What ralph keeps in a worktree, as lines of an exclude file. No tree, commit or revert has any of it, whatever is
-/// tracked.
-const STATE: [&str; 8] = [
-    "/.ralph/progress.db*",
-    "/.ralph/state.toml*",
-    "/.ralph/run.lock",
-    "/.ralph/logs/",
-    "/.ralph/plans/",
-    "/.ralph/worktrees/",
-    "/.ralph/box/",
-    "/.worktrees/",
-];
-
-/// Whether a path, relative to the top of a worktree, is part of what ralph keeps there. Some file systems do not
-/// tell upper from lower case.
-pub fn is_state(path: &[u8]) -> bool {
-    STATE.iter().any(|line| {
-        let begins = line.trim_start_matches('/').trim_end_matches('*').as_bytes();
-        path.get(..begins.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(begins))
-    })
-}
-
 impl Project {
     /// Finds the repository that `folder` is in.
     pub fn find(folder: &Path) -> Result<Self, ProjectError> {
@@ -194,6 +172,16 @@ impl Project {
 
     /// The exclude file, its text, and the lines it lacks.
     fn excluded(&self) -> Result<(PathBuf, String, Vec<&'static str>), ProjectError> {
+        const LINES: [&str; 8] = [
+            "/.ralph/progress.db*",
+            "/.ralph/state.toml*",
+            "/.ralph/run.lock",
+            "/.ralph/logs/",
+            "/.ralph/plans/",
+            "/.ralph/worktrees/",
+            "/.ralph/box/",
+            "/.worktrees/",
+        ];
         let path = self.git_dir.join("info").join("exclude");
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
@@ -201,7 +189,7 @@ impl Project {
             Err(source) => return Err(io_error(&path, source)),
         };
         let missing =
-            STATE.into_iter().filter(|line| !text.lines().any(|had| had.trim() == *line)).collect();
+            LINES.into_iter().filter(|line| !text.lines().any(|had| had.trim() == *line)).collect();
         Ok((path, text, missing))
     }
 
@@ -332,24 +320,5 @@ mod tests {
         sweep_halves(&folder.path().join("state.toml")).unwrap();
         let left = names.map(|name| folder.path().join(name).exists());
         assert_eq!(left, [true, false, true, true, true]);
-    }
-}
-
-#[cfg(test)]
-mod state_tests {
-    use super::is_state;
-
-    #[test]
-    fn state_is_told_from_files_beside_it() {
-        for path in
-            [".ralph/progress.db", ".ralph/progress.db-wal", ".ralph/logs/a/b", ".Ralph/Run.lock"]
-        {
-            assert!(is_state(path.as_bytes()), "{path}");
-        }
-        for path in
-            [".ralph/skills/a/SKILL.md", ".ralph/fix_plan.md", "a/.ralph/progress.db", ".ralph"]
-        {
-            assert!(!is_state(path.as_bytes()), "{path}");
-        }
     }
 }

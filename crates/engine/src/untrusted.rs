@@ -23,6 +23,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{Mode, OFlags, open, openat};
 use rustix::io::Errno;
 
+use crate::kept::is_state;
 use crate::vcs::git::Git;
 
 pub use own::{open_own, read_own, refuse_linked_state};
@@ -152,7 +153,7 @@ fn refuse_private(path: &Path) -> io::Result<()> {
     if path.components().any(is_git) {
         return Err(refusal("it lies in .git; name a file of the worktree"));
     }
-    if own::is_state(path) {
+    if is_state(path.as_os_str().as_bytes()) {
         return Err(refusal("it is part of ralph's own state; name a file of the worktree"));
     }
     Ok(())

@@ -9,32 +9,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::{bytes, refusal};
+use crate::kept::STATE;
 
-/// What ralph keeps below `.ralph`. The rest of that folder is the user's.
-const STATE: [&str; 10] = [
-    "progress.db",
-    "progress.db-lock",
-    "progress.db-wal",
-    "progress.db-shm",
-    "state.toml",
-    "run.lock",
-    "logs",
-    "plans",
-    "worktrees",
-    "box",
-];
-
-/// Whether a path of a worktree is part of ralph's state, with the files that lie beside one of its files.
-pub(super) fn is_state(path: &Path) -> bool {
-    let mut parts = path.iter();
-    let (Some(first), Some(name)) = (parts.next(), parts.next()) else { return false };
-    let name = name.to_string_lossy().to_ascii_lowercase();
-    let of = |state: &str| match name.strip_prefix(state) {
-        Some(rest) => rest.is_empty() || rest.starts_with(['.', '-']),
-        None => false,
-    };
-    first.eq_ignore_ascii_case(".ralph") && STATE.into_iter().any(of)
-}
+/// What SQLite keeps beside the task database.
+const BESIDE: [&str; 3] = ["progress.db-lock", "progress.db-wal", "progress.db-shm"];
 
 /// Opens a file of ralph's own, with `options`. A link is refused, and a pipe is not waited for.
 pub fn open_own(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
@@ -58,7 +36,7 @@ pub fn read_own(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// Refuses a `.ralph` folder that is a link, or in which a link stands for a part of ralph's state.
 /// Says which one.
 pub fn refuse_linked_state(folder: &Path) -> Result<(), (PathBuf, io::Error)> {
-    let inside = STATE.into_iter().map(|name| folder.join(name));
+    let inside = STATE.into_iter().chain(BESIDE).map(|name| folder.join(name));
     for path in std::iter::once(folder.to_owned()).chain(inside) {
         refuse_link(&path).map_err(|error| (path, error))?;
     }

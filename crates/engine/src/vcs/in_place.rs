@@ -18,8 +18,9 @@ use super::git::{Git, GitError};
 use super::hooks::Hooks;
 use super::position::{Position, position};
 use super::start::Start;
+use crate::kept::is_state;
 use crate::ports::{Candidate, Checkout, Forbidden, Left, Opened, RunBase, Saved, Shown, Vcs};
-use crate::project::{Project, is_state};
+use crate::project::Project;
 
 /// Version control by git, in place.
 #[derive(Debug)]
