@@ -136,7 +136,7 @@ fn templates_that_are_broken() {
     refused(&env, &arguments(&[]), 1, &["PROMPT_build.md", "UTF-8"]);
     std::fs::remove_file(env.repo().join("PROMPT_build.md")).unwrap();
     refused(&env, &arguments(&["--prompt", "nowhere.md"]), 1, &["nowhere.md", "--prompt"]);
-    refused(&env, &arguments(&["--prompt", "."]), 1, &["directory"]);
+    refused(&env, &arguments(&["--prompt", "."]), 1, &["it is a folder, not a regular file"]);
     assert_eq!(status(&env, "a"), "pending");
 }
 
