@@ -10,6 +10,7 @@ pub mod github;
 pub mod leftovers;
 mod levels;
 pub mod model_server;
+pub mod threats;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

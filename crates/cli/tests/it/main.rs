@@ -41,6 +41,7 @@ mod script_agent;
 mod shape;
 mod socket;
 mod tasks;
+mod threat_page;
 
 use ralph_testkit::TestEnv;
 

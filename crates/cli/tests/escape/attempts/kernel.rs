@@ -11,7 +11,6 @@ use super::{Attempt, harmful, held, no};
 
 const NEW_USER: i64 = 0x1000_0000;
 const NEW_MOUNTS: i64 = 0x2_0000;
-const NEW_PIDS: i64 = 0x2000_0000;
 const NEW_NETWORK: i64 = 0x4000_0000;
 const CHILD_ENDS: i64 = 17;
 
@@ -24,9 +23,6 @@ pub(super) const ALL: &[Attempt] = &[
     }),
     held("unshare_network", "a network of its own", |_| {
         apart(|| call((272, 97), [NEW_NETWORK, 0, 0, 0, 0]).map(drop))
-    }),
-    held("unshare_both", "several at once", |_| {
-        apart(|| call((272, 97), [NEW_USER | NEW_MOUNTS | NEW_PIDS, 0, 0, 0, 0]).map(drop))
     }),
     held("clone_user", "a child in a user namespace of its own", |_| {
         apart(|| match call((56, 220), [NEW_USER | CHILD_ENDS, 0, 0, 0, 0])? {

@@ -11,8 +11,9 @@ mod sockets;
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use ralph_testkit::threats::{Held, entry_points, names_each_once};
 use serde_json::{Value, json};
 
 /// What must come of an attempt where only Landlock holds a session.
@@ -149,12 +150,23 @@ fn go() {
 }
 
 #[test]
-fn there_are_enough_of_them_and_no_two_have_the_same_name() {
-    let names: Vec<&str> =
-        GROUPS.iter().flat_map(|(_, all)| all.iter()).map(|attempt| attempt.name).collect();
-    let mut once = names.clone();
-    once.sort_unstable();
-    once.dedup();
-    assert_eq!(once.len(), names.len(), "{names:?}");
-    assert!(names.len() >= 100, "only {} attempts", names.len());
+fn the_threat_model_has_every_attempt_and_what_each_level_makes_of_it() {
+    let all: Vec<&Attempt> = GROUPS.iter().flat_map(|(_, all)| all.iter()).collect();
+    let names: Vec<&str> = all.iter().map(|attempt| attempt.name).collect();
+    names_each_once("escape", &names);
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let figure = format!("The tests try {} escapes", names.len());
+    assert!(std::fs::read_to_string(readme).unwrap().contains(&figure), "README: {figure}");
+    for point in entry_points() {
+        let attempts =
+            || all.iter().filter(|one| point.attacks("escape").any(|name| name == one.name));
+        if attempts().next().is_none() {
+            continue;
+        }
+        let held = |so: bool| if so { Held::Yes } else { Held::No };
+        let full = attempts().all(|attempt| !sockets_known().contains(&attempt.name));
+        let landlock = attempts().all(|attempt| attempt.landlock == Landlock::Holds);
+        assert_eq!(point.full, held(full), "{}", point.name);
+        assert_eq!(point.landlock, held(full && landlock), "{}", point.name);
+    }
 }
