@@ -8,6 +8,9 @@ use crate::ports::{Candidate, Forbidden};
 
 /// How many paths are named.
 const NAMED: usize = 20;
+/// What is said where objects of the work may lie outside the repository.
+const BORROWED: &str = "The session changed .git/objects/info/alternates, so objects of the work may lie outside the \
+    repository. Put the file back as it was: git would miss them in every other clone";
 
 impl Crew {
     /// The report that refuses the candidate, where it holds such a path.
@@ -17,6 +20,9 @@ impl Crew {
         candidate: &Candidate,
     ) -> Result<Option<GateReport>, Failed> {
         let site = self.site(slot);
+        if site.surroundings.borrows_objects(&site.project) {
+            return Ok(Some(refused(BORROWED.to_owned())));
+        }
         let settled = site.settled_tree();
         if settled == candidate.tree {
             return Ok(None);
@@ -26,13 +32,17 @@ impl Crew {
             return Ok(None);
         }
         let lines: Vec<String> = found.iter().take(NAMED).map(words).collect();
-        Ok(Some(GateReport {
-            name: FORBIDDEN.to_owned(),
-            verdict: Verdict::Fail,
-            exit_code: None,
-            duration_ms: 0,
-            digest: lines.join("\n"),
-        }))
+        Ok(Some(refused(lines.join("\n"))))
+    }
+}
+
+fn refused(digest: String) -> GateReport {
+    GateReport {
+        name: FORBIDDEN.to_owned(),
+        verdict: Verdict::Fail,
+        exit_code: None,
+        duration_ms: 0,
+        digest,
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Surroundings {
     included: Vec<(String, u64)>,
     /// Where each file lies, and how it looked from outside; `None` when it was not there.
     files: Vec<(PathBuf, Option<Outside>)>,
+    /// The other folders that git looks for objects in.
+    borrowed: Vec<u8>,
 }
 
 /// Inode, size, and the moments of the last change to content and to anything, which nobody can set.
@@ -44,6 +46,10 @@ impl Surroundings {
         note(".git/config".to_owned(), &common.join("config"), filters);
         note(".git/config.worktree".to_owned(), &own.join("config.worktree"), filters);
         note(".git/info/attributes".to_owned(), &common.join("info/attributes"), str::to_owned);
+        if project.worktree == project.root {
+            // Worktrees of branches write there as they are made.
+            note(".git/info/exclude".to_owned(), &common.join("info/exclude"), ignored);
+        }
         for (name, path) in of_person(setup) {
             note(name, &path, filters);
         }
@@ -51,7 +57,12 @@ impl Surroundings {
             true => vcs.included(&setup.gates.rules.include).unwrap_or_default(),
             false => vec![],
         };
-        Self { said, included, files }
+        Self { said, included, files, borrowed: borrowed(project) }
+    }
+
+    /// Whether a session had git look for objects elsewhere: what it commits would be missing in every other clone.
+    pub(super) fn borrows_objects(&self, project: &Project) -> bool {
+        borrowed(project) != self.borrowed
     }
 
     /// What is different now, in words. What nobody has touched is not read again.
@@ -70,8 +81,12 @@ impl Surroundings {
 
     fn changed(&self, now: &Self) -> Vec<String> {
         let settings = self.said.iter().zip(&now.said).filter(|(then, now)| then.1 != now.1);
+        let what = |name: &str| match name {
+            ".git/info/exclude" => "which files git ignores",
+            _ => "how git shows files",
+        };
         let mut found: Vec<String> =
-            settings.map(|((name, _), _)| format!("{name} (how git shows files)")).collect();
+            settings.map(|((name, _), _)| format!("{name} ({})", what(name))).collect();
         let is_new = |entry: &&(String, u64)| !self.included.contains(entry);
         let is_gone =
             |entry: &&(String, u64)| !now.included.iter().any(|(name, _)| *name == entry.0);
@@ -101,6 +116,33 @@ fn of_person(setup: &Setup) -> Vec<(String, PathBuf)> {
     found
 }
 
+/// Settings of git, wherever they stand, by which a worktree looks different from what is committed.
+const FILTERS: [&str; 10] = [
+    "attributesfile",
+    "autocrlf",
+    "eol",
+    "excludesfile",
+    "filemode",
+    "ignorecase",
+    "precomposeunicode",
+    "sparsecheckout",
+    "symlinks",
+    "worktree",
+];
+
+/// What `objects/info/alternates` says.
+fn borrowed(project: &Project) -> Vec<u8> {
+    std::fs::read(project.git_dir.join("objects/info/alternates")).unwrap_or_default()
+}
+
+/// The patterns of files that git ignores, without ralph's own.
+fn ignored(exclude: &str) -> String {
+    let own =
+        |line: &&str| line.is_empty() || line.starts_with("/.ralph/") || *line == "/.worktrees/";
+    let lines = exclude.lines().map(str::trim).filter(|line| !own(line));
+    lines.filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n")
+}
+
 /// The settings that change files between the repository and the worktree, or bring in others that may.
 fn filters(config: &str) -> String {
     let mut kept = Vec::new();
@@ -111,7 +153,7 @@ fn filters(config: &str) -> String {
             all = ["filter", "include"].iter().any(|name| section.starts_with(name));
         }
         let key = line.split('=').next().unwrap_or_default().trim().to_ascii_lowercase();
-        let alone = ["attributesfile", "autocrlf", "eol", "worktree"].contains(&key.as_str());
+        let alone = FILTERS.contains(&key.as_str());
         if (all || alone) && !line.is_empty() && !line.starts_with(['#', ';']) {
             kept.push(line);
         }
@@ -146,6 +188,9 @@ mod tests {
         assert_eq!(filters(&planted), "[filter \"x\"]\nsmudge = echo hello\nEOL = lf");
         assert_ne!(filters("[Include]\npath = ../x\n"), "");
         assert_ne!(filters("[core]\nattributesFile = /x\n"), "");
+        assert_ne!(filters("[core]\n\tsymlinks = false\n"), "");
+        assert_eq!(ignored("# git ls-files\n/.ralph/logs/\n/.worktrees/\n"), "");
+        assert_eq!(ignored("/.ralph/logs/\nsrc/new.rs\n"), "src/new.rs");
     }
 
     #[test]
@@ -154,12 +199,14 @@ mod tests {
             said: vec![("a".into(), String::new()), ("b".into(), "x".into())],
             included: vec![(".env".into(), 1), ("old".into(), 2)],
             files: vec![],
+            borrowed: vec![],
         };
         assert!(then.changed(&then).is_empty());
         let now = Surroundings {
             said: vec![("a".into(), "new".into()), ("b".into(), "x".into())],
             included: vec![(".env".into(), 3), ("more".into(), 4)],
             files: vec![],
+            borrowed: vec![],
         };
         let found = then.changed(&now);
         let what = "(what a clean checkout gets)";

@@ -79,6 +79,19 @@ fn files_of_a_folder_that_was_a_repository_are_committed_without_it() {
 }
 
 #[test]
+fn work_whose_objects_lie_outside_the_repository_is_not_accepted() {
+    let mut env = project(&["a"]);
+    env.without_sandbox("at level full a session has a git directory of its own");
+    let elsewhere = "git init -q --bare ../notes/else; \
+        echo $PWD/../notes/else/objects > .git/objects/info/alternates";
+    let borrows = session(&[sh(elsewhere), works()]);
+    let gives_back = session(&[sh("rm .git/objects/info/alternates"), works()]);
+    let ran = build(&env, &[&borrows, &gives_back], &["--no-verify"]);
+    assert_eq!(classes(&env), ["red", "done"], "{}", ran.stderr);
+    assert!(ran.stderr.contains("objects/info/alternates"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_program_that_the_repository_names_is_not_run() {
     let env = project(&["a"]);
     let mark = env.note("ran");

@@ -124,6 +124,14 @@ fn a_filter_that_a_session_plants_is_refused() {
     for file in [".git/config", ".git/info/attributes"] {
         assert!(said.contains(&format!("{file} (how git shows files)")), "{said}");
     }
+    for plants in ["git config core.symlinks false", "git config core.fileMode false"] {
+        let (env, said) = reported("", &[sh(plants)]);
+        assert_eq!(classes(&env), ["red"], "{plants}: {said}");
+        assert!(said.contains(".git/config (how git shows files)"), "{said}");
+    }
+    let (env, said) = reported("", &[sh("echo a.txt >> .git/info/exclude")]);
+    assert_eq!(classes(&env), ["red"], "{said}");
+    assert!(said.contains(".git/info/exclude (which files git ignores)"), "{said}");
     // Other settings are nobody's business.
     let (env, said) = reported("", &[sh("git config color.ui false")]);
     assert_eq!(classes(&env), ["done"], "{said}");
