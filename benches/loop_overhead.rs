@@ -56,6 +56,7 @@ use ralph_engine::run::{
 };
 use ralph_engine::socket::{Call, Desk, Reply, Seat};
 use ralph_engine::store::SqliteStore;
+use ralph_engine::trust::{Deciding, Trust};
 use ralph_engine::vcs::FakeVcs;
 use ralph_ui::plain::{Options, PlainReporter};
 use ralph_ui::session_log::SessionLog;
@@ -254,6 +255,13 @@ fn setup(repo: &Path, program: &Path) -> Setup {
             keep_raw: true,
             record: Record::of(None, &project, "build"),
             request: Request::default(),
+            deciding: Deciding {
+                trust: Trust::of(Some(&repo.join(".ralph")), &project),
+                home: project.worktree.clone(),
+                named: vec![],
+                found: Arc::new(|_| None),
+                open: true,
+            },
             runtime: Some(repo.to_owned()),
             disk_floor: 0,
             secrets: Secrets::default(),

@@ -12,6 +12,7 @@ mod launch;
 mod output;
 mod stage;
 mod standing;
+mod trust;
 mod wire;
 
 fn main() -> std::process::ExitCode {

@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use ralph_core::AgentId;
 use ralph_core::run::Notice;
 use ralph_core::task::{Actor, RetryLimit};
+use ralph_core::trust::SETTINGS;
 use ralph_engine::entropy::Ids;
 use ralph_engine::ports::{Store, StoreError};
 use ralph_engine::project::Project;
 use ralph_engine::store::{MemoryStore, SqliteStore, sqlite};
+use ralph_engine::trust::name_of;
 use ralph_engine::untrusted;
 
 use crate::app::GlobalArgs;
@@ -20,6 +22,7 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::exit_codes::Exit;
 use crate::output::{Color, Output};
+use crate::trust::TrustCell;
 
 /// What a command is given.
 pub(crate) struct Context<'a> {
@@ -40,6 +43,8 @@ pub(crate) struct Context<'a> {
     pub(crate) boxed: RefCell<Option<crate::launch::Boxed>>,
     /// The command is carried out for a session of a run: on whose behalf, and what it was given.
     seated: Option<Seated>,
+    /// Which files may decide what runs.
+    pub(crate) trust: TrustCell,
 }
 
 /// A call that came from inside a session.
@@ -66,6 +71,7 @@ impl<'a> Context<'a> {
             odd_agents,
             boxed,
             seated: None,
+            trust: TrustCell::default(),
         }
     }
 
@@ -90,6 +96,7 @@ impl<'a> Context<'a> {
             odd_agents: RefCell::default(),
             boxed: RefCell::default(),
             seated: Some(Seated { actor, stdin }),
+            trust: TrustCell::default(),
         }
     }
 
@@ -125,6 +132,7 @@ impl<'a> Context<'a> {
 
     /// Lays the flags of the command over the settings, in place of those before.
     pub(crate) fn lay(&mut self, flags: Flags) {
+        self.trust.given = flags.trust;
         if self.flags != flags {
             self.flags = flags;
             self.config.take();
@@ -147,6 +155,9 @@ impl<'a> Context<'a> {
         let told = std::mem::replace(&mut self.warned, true);
         for warning in loaded.warnings.iter().filter(|_| !told) {
             self.out.warning(warning);
+        }
+        for text in self.take_replaced() {
+            self.out.warning(text);
         }
         if self.global.verbose && !told {
             for (path, _) in [&read.user, &read.repo].into_iter().flatten() {
@@ -173,17 +184,33 @@ impl<'a> Context<'a> {
                 // In a repository it is a file like others there.
                 let project = Project::find(&self.folder()).ok();
                 let root = project.as_ref().map(|project| project.worktree.as_path());
-                let read = untrusted::read_named(root, path, untrusted::SMALL);
-                let text = if_there(path, read)?.ok_or_else(|| {
+                let inside = root.and_then(|root| {
+                    Some((root, name_of(root, &std::path::absolute(path).ok()?)?))
+                });
+                let instead = match inside {
+                    Some((root, name)) => self.instead_of(root, &name)?,
+                    None => None,
+                };
+                let text = match instead {
+                    Some(version) => version.text().map(str::to_owned),
+                    None => if_there(path, untrusted::read_named(root, path, untrusted::SMALL))?,
+                };
+                let text = text.ok_or_else(|| {
                     CliError::failed(format!("there is no config file {}", path.display()))
                 })?;
                 Some((path.clone(), text))
             }
             None => match Project::find(&self.folder()) {
                 Ok(project) => {
-                    let path = project.worktree.join("ralph.toml");
-                    let read = untrusted::read(&project.worktree, &path, untrusted::SMALL);
-                    if_there(&path, read)?.map(|text| (PathBuf::from("ralph.toml"), text))
+                    let path = project.worktree.join(SETTINGS);
+                    let text = match self.instead_of(&project.worktree, SETTINGS)? {
+                        Some(version) => version.text().map(str::to_owned),
+                        None => {
+                            let read = untrusted::read(&project.worktree, &path, untrusted::SMALL);
+                            if_there(&path, read)?
+                        }
+                    };
+                    text.map(|text| (PathBuf::from(SETTINGS), text))
                 }
                 Err(_) => None,
             },

@@ -10,6 +10,7 @@
 //! | [`agents_md`] | the test command in `AGENTS.md` |
 //! | [`amounts`] | money and tokens in words |
 //! | [`branch`] | names of branches, and the folders of their worktrees |
+//! | [`digest`] | SHA-256 |
 //! | [`forge`] | the words of pull requests, and where they live |
 //! | [`glob`] | patterns of paths |
 //! | [`ids`] | names of things: [`TaskId`], [`AgentId`], [`FeatureName`] … and what may be one |
@@ -22,6 +23,7 @@
 //! | [`attempt`] | what an agent is told, and what the next one is told about it |
 //! | [`policy`] | which model, how long to wait |
 //! | [`run`] | the loop: what an input means, what is remembered, when it stops |
+//! | [`trust`] | which files decide what runs, and which version of one counts |
 //! | [`view`] | a run as people see it, and what every display of one does |
 //! | [`net`] | what may leave a box |
 //! | [`nearest`] | "did you mean" |
@@ -31,6 +33,7 @@ pub mod agents_md;
 pub mod amounts;
 pub mod attempt;
 pub mod branch;
+pub mod digest;
 pub mod forge;
 pub mod glob;
 pub mod ids;
@@ -47,6 +50,7 @@ pub mod stable_hash;
 pub mod task;
 pub mod text;
 pub mod time;
+pub mod trust;
 pub mod view;
 
 pub use ids::{AgentId, FeatureId, FeatureName, IdError, TaskId};

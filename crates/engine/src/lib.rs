@@ -10,6 +10,7 @@
 //! | [`process`] | starting, hearing, watching and ending other programs |
 //! | [`project`] | where things lie on the user's disk: repository, `.ralph/`, `info/exclude` |
 //! | `kept` | which files of a worktree are ralph's own |
+//! | [`trust`] | the ledger of trust: which version of a deciding file counts |
 //! | [`untrusted`] | the one way to files that a session could have written |
 //! | [`features`] | the files of a feature |
 //! | [`context`], [`prompts`] | what an attempt is told: gathered, and put into the user's words |
@@ -51,6 +52,7 @@ pub mod run;
 pub mod sandbox;
 pub mod socket;
 pub mod store;
+pub mod trust;
 pub mod untrusted;
 pub mod vcs;
 

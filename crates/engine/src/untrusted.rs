@@ -123,7 +123,7 @@ fn open_file(root: &Path, path: &Path) -> io::Result<File> {
 }
 
 /// The way from the worktree to a path, without `.` and `..`; `None` if it leads elsewhere.
-fn below(root: &Path, path: &Path) -> Option<PathBuf> {
+pub(crate) fn below(root: &Path, path: &Path) -> Option<PathBuf> {
     let rest = match path.is_absolute() {
         false => path,
         true => match path.strip_prefix(root) {

@@ -147,6 +147,9 @@ pub(super) struct OneSessionArgs {
     /// How the run is shown
     #[arg(long, value_name = "DISPLAY")]
     ui: Option<Shown>,
+    /// Trust this clone: let its files decide what runs, without a question (see ralph trust)
+    #[arg(long)]
+    trust: bool,
 }
 
 impl SessionArgs {
@@ -180,6 +183,7 @@ impl OneSessionArgs {
         flags.given("--sandbox", key::SANDBOX_LEVEL, self.sandbox.as_ref());
         flags.given("--no-sandbox", key::SANDBOX_LEVEL, self.no_sandbox.then_some("none"));
         flags.given("--ui", key::UI_MODE, self.ui.map(Shown::name));
+        flags.trust |= self.trust;
     }
 }
 

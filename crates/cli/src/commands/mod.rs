@@ -28,3 +28,4 @@ pub(crate) mod report;
 pub(crate) mod script_agent;
 pub(crate) mod status;
 pub(crate) mod task;
+pub(crate) mod trust;

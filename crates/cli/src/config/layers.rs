@@ -15,13 +15,14 @@ use super::typed::Key;
 use super::value::{Given, Value, View};
 
 /// Variables that ralph uses but that are no settings.
-const NOT_SETTINGS: [&str; 6] = [
+const NOT_SETTINGS: [&str; 7] = [
     "RALPH_AGENT_ID",
     "RALPH_TASK_ID",
     "RALPH_SOCKET",
     "RALPH_TASK_SCRIPT",
     "RALPH_SCOPE_REPO",
     "RALPH_SCOPE_BRANCH",
+    "RALPH_TRUST",
 ];
 
 /// The levels of the sandbox from weak to strong, two of them equally strong on different systems; and
@@ -56,7 +57,11 @@ pub struct Sources {
 
 /// The settings that flags of a command give: `--budget 5` is `budget.usd = 5`. Later ones win.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Flags(Vec<Flag>);
+pub struct Flags {
+    settings: Vec<Flag>,
+    /// `--trust`, which is no setting: it is for this call and this repository.
+    pub trust: bool,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Flag {
@@ -69,7 +74,7 @@ struct Flag {
 impl Flags {
     /// The flag `name` gives `key` this value, written as for `--set`.
     pub fn set<T>(&mut self, name: &'static str, key: Key<T>, value: impl ToString) {
-        self.0.push(Flag { name, key: key.name(), value: value.to_string() });
+        self.settings.push(Flag { name, key: key.name(), value: value.to_string() });
     }
 
     /// The same for a flag that may be left out.
@@ -81,7 +86,7 @@ impl Flags {
 
     /// The first flag among them, as it is written.
     pub fn first(&self) -> Option<&'static str> {
-        self.0.first().map(|flag| flag.name)
+        self.settings.first().map(|flag| flag.name).or(self.trust.then_some("--trust"))
     }
 }
 
@@ -112,7 +117,7 @@ impl Config {
         for pair in &sources.set {
             config.lay_pair(pair)?;
         }
-        for flag in &sources.flags.0 {
+        for flag in &sources.flags.settings {
             config.lay_flag(flag.name, flag.key, &flag.value)?;
         }
         Ok(Loaded { config, warnings })
@@ -159,9 +164,10 @@ impl Config {
                 format!("`{key}` is ignored: your own config says what may be reached; {REMEDY}")
             });
         }
+        let how = if key.starts_with("budget.") { "lower it" } else { "raise it" };
         self.is_looser(key, value).then(|| {
             format!(
-                "`{key} = {wanted}` is ignored: the repo's file may only raise it from {now}; {REMEDY}"
+                "`{key} = {wanted}` is ignored: the repo's file may only {how} from {now}; {REMEDY}"
             )
         })
     }
@@ -169,6 +175,19 @@ impl Config {
     /// Whether a value protects the user less than what holds so far.
     pub(super) fn is_looser(&self, key: &str, value: &Value) -> bool {
         match (&value.view(), &self.view(key)) {
+            (wanted, now) if key.starts_with("budget.") => {
+                // Nothing, and 0, are no budget at all.
+                let amount = |view: &View<'_>| match view {
+                    View::Amount(usd) => *usd,
+                    View::Whole(tokens) => *tokens as f64,
+                    View::Text(time) => {
+                        super::value::duration(time).unwrap_or_default().as_secs_f64()
+                    }
+                    View::Bool(_) | View::List(_) => 0.0,
+                };
+                let (wanted, now) = (amount(wanted), amount(now));
+                now > 0.0 && (wanted <= 0.0 || wanted > now)
+            }
             (View::Text(wanted), View::Text(now)) if key.starts_with("sandbox.limits.") => {
                 let size = |text: &str| super::value::size(text).unwrap_or(u64::MAX);
                 size(wanted) > size(now)

@@ -193,17 +193,27 @@ fn setting_value(
             );
             Err(source.error(&span, message))
         }
+        (Owner::Repo, Reach::Argument) if value.view().plain().trim_start().starts_with('-') => {
+            let message = format!(
+                "`{key}` must not begin with a dash here: a program would read it as an option"
+            );
+            Err(source.error(&span, message))
+        }
         _ => Ok(value),
     }
 }
 
-/// Whether a path stays beneath the folder that it starts from, whatever is there.
+/// Whether a path stays beneath the folder that it starts from, whatever is there, and out of git's own.
 fn beneath(value: &Value) -> bool {
     let Value::Text(path) = value else {
         return false;
     };
     let mut parts = Path::new(path).components();
-    let inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    let inside = |part: Component<'_>| match part {
+        Component::Normal(name) => !name.eq_ignore_ascii_case(".git"),
+        Component::CurDir => true,
+        Component::ParentDir | Component::RootDir | Component::Prefix(_) => false,
+    };
     parts.clone().any(|part| matches!(part, Component::Normal(_)))
         && parts.all(inside)
         && !path.starts_with('~')

@@ -101,6 +101,7 @@ fn who(reach: Reach) -> &'static str {
     match reach {
         Reach::Anywhere => "anyone",
         Reach::UserOnly | Reach::Program => "the user, not the repo's file",
+        Reach::Argument => "anyone; the repo's file no option of a program",
         Reach::BeneathRepo => "anyone; the repo's file only beneath the repo",
         Reach::RaiseOnly => "anyone; the repo's file may only raise it",
     }

@@ -140,8 +140,8 @@ impl Config {
     }
 
     /// Why a setting of an interrupted run does not count now: nothing where a flag of this call wins, and
-    /// a sentence where it would loosen what protects the user.
-    pub fn refuses_resumed(&self, key: &str, text: &str) -> Option<Option<String>> {
+    /// a sentence where it would loosen what protects the user. `trusted`: no session could write the record.
+    pub fn refuses_resumed(&self, key: &str, text: &str, trusted: bool) -> Option<Option<String>> {
         if matches!(self.origin_of(key), Origin::Flag(_)) {
             return Some(None);
         }
@@ -153,6 +153,14 @@ impl Config {
         match names::find(key) {
             None => Some(Some(format!("`{key}` of the interrupted run is no setting any more"))),
             Some(setting) if setting.reach == Reach::UserOnly => Some(Some(again())),
+            // Which program runs is no session's to say; a recording runs nothing outside of its session.
+            Some(setting)
+                if !trusted
+                    && setting.reach == Reach::Program
+                    && key != super::key::AGENT_SCRIPT_PATH.name() =>
+            {
+                Some(Some(again()))
+            }
             Some(setting) if setting.reach == Reach::RaiseOnly => {
                 let value = setting.read(&Given::Plain(text));
                 let looser = value.map_or(true, |value| self.is_looser(key, &value));

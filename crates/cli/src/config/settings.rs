@@ -49,10 +49,13 @@ pub enum Reach {
     Anywhere,
     /// The repo's file may not.
     UserOnly,
-    /// The repo's file may not, because it says which program runs or with whose key. A run that goes on keeps it.
+    /// The repo's file may not, because it says which program runs, what that program may do, or with whose key. A run
+    /// that goes on keeps it.
     Program,
-    /// The repo's file may only name a path beneath the repo.
+    /// The repo's file may only name a path beneath the repo, and none of git's.
     BeneathRepo,
+    /// It becomes an argument of a program: the repo's file may not turn it into an option.
+    Argument,
     /// The repo's file may make it stricter but not looser.
     RaiseOnly,
 }
@@ -91,6 +94,10 @@ const fn row(key: &'static str, kind: Kind, default: Lit) -> Setting {
 
 const fn by_preset(key: &'static str, kind: &'static Kind) -> Setting {
     row(key, Kind::OrPreset(kind), BY_PRESET)
+}
+
+const fn argument(key: &'static str) -> Setting {
+    Setting { key, kind: Kind::Text, default: EMPTY, reach: Reach::Argument }
 }
 
 const fn guarded(key: &'static str, kind: Kind, default: Lit, reach: Reach) -> Setting {
@@ -160,7 +167,7 @@ settings! {
     AGENT_SILENCE: Time = row("agent.silence", Kind::Duration, Lit::Text("15m"));
     AGENT_AFTER_RESULT: Time = row("agent.after_result", Kind::Duration, Lit::Text("30s"));
     AGENT_GRACE: Time = row("agent.grace", Kind::Duration, Lit::Text("5s"));
-    AGENT_ALLOWED_TOOLS: List = row("agent.allowed_tools", TEXTS, NONE);
+    AGENT_ALLOWED_TOOLS: List = guarded("agent.allowed_tools", TEXTS, NONE, Reach::Program);
 
     AGENT_PATH: Text = guarded("agent.<agent>.path", Kind::Path, EMPTY, Reach::Program);
     AGENT_ARGS: List = guarded("agent.<agent>.args", TEXTS, NONE, Reach::Program);
@@ -168,18 +175,18 @@ settings! {
     AGENT_SCRIPT_PATH: Text = guarded("agent.script.path", Kind::Path, EMPTY, Reach::Program);
 
     MODELS_STRATEGY: OrPreset<Text> = by_preset("models.strategy", &STRATEGY);
-    MODELS_FIXED: Text = row("models.fixed", Kind::Text, EMPTY);
-    MODELS_VERIFY: Text = row("models.verify", Kind::Text, EMPTY);
+    MODELS_FIXED: Text = argument("models.fixed");
+    MODELS_VERIFY: Text = argument("models.verify");
 
-    MODELS_OPUS: Text = row("models.<agent>.opus", Kind::Text, EMPTY);
-    MODELS_SONNET: Text = row("models.<agent>.sonnet", Kind::Text, EMPTY);
-    MODELS_HAIKU: Text = row("models.<agent>.haiku", Kind::Text, EMPTY);
-    MODELS_LARGE: Text = row("models.<agent>.large", Kind::Text, EMPTY);
-    MODELS_MEDIUM: Text = row("models.<agent>.medium", Kind::Text, EMPTY);
-    MODELS_SMALL: Text = row("models.<agent>.small", Kind::Text, EMPTY);
+    MODELS_OPUS: Text = argument("models.<agent>.opus");
+    MODELS_SONNET: Text = argument("models.<agent>.sonnet");
+    MODELS_HAIKU: Text = argument("models.<agent>.haiku");
+    MODELS_LARGE: Text = argument("models.<agent>.large");
+    MODELS_MEDIUM: Text = argument("models.<agent>.medium");
+    MODELS_SMALL: Text = argument("models.<agent>.small");
 
-    PROMPTS_PLAN: Text = row("prompts.plan", Kind::Path, Lit::Text("PROMPT_plan.md"));
-    PROMPTS_BUILD: Text = row("prompts.build", Kind::Path, Lit::Text("PROMPT_build.md"));
+    PROMPTS_PLAN: Text = guarded("prompts.plan", Kind::Path, Lit::Text("PROMPT_plan.md"), Reach::BeneathRepo);
+    PROMPTS_BUILD: Text = guarded("prompts.build", Kind::Path, Lit::Text("PROMPT_build.md"), Reach::BeneathRepo);
     PROMPTS_BUDGET_TOKENS: Whole = row("prompts.budget_tokens", TOKENS, Lit::Whole(20_000));
 
     GATES_CLEAN: Flag = row("gates.clean", Kind::Bool, FALSE);
@@ -187,24 +194,24 @@ settings! {
     GATES_PROTECTED: List = row("gates.protected", PATTERNS, NONE);
     GATES_ON_PROTECTED: Text = row("gates.on_protected", Kind::Choice(&["report", "reject"]), Lit::Text("report"));
 
-    BUDGET_USD: Amount = row("budget.usd", Kind::Amount, FREE);
-    BUDGET_TOKENS: Whole = row("budget.tokens", TOKENS, Lit::Whole(0));
-    BUDGET_TIME: Time = row("budget.time", Kind::Duration, EMPTY);
-    BUDGET_TASK_USD: Amount = row("budget.task_usd", Kind::Amount, FREE);
-    BUDGET_DAY_USD: Amount = row("budget.day_usd", Kind::Amount, FREE);
+    BUDGET_USD: Amount = guarded("budget.usd", Kind::Amount, FREE, Reach::RaiseOnly);
+    BUDGET_TOKENS: Whole = guarded("budget.tokens", TOKENS, Lit::Whole(0), Reach::RaiseOnly);
+    BUDGET_TIME: Time = guarded("budget.time", Kind::Duration, EMPTY, Reach::RaiseOnly);
+    BUDGET_TASK_USD: Amount = guarded("budget.task_usd", Kind::Amount, FREE, Reach::RaiseOnly);
+    BUDGET_DAY_USD: Amount = guarded("budget.day_usd", Kind::Amount, FREE, Reach::RaiseOnly);
 
-    GIT_PR_BASE: Text = row("git.pr_base", Kind::Text, EMPTY);
+    GIT_PR_BASE: Text = argument("git.pr_base");
     GIT_AUTO_PUSH: Flag = row("git.auto_push", Kind::Bool, FALSE);
     GIT_AUTO_PR: OrPreset<Flag> = by_preset("git.auto_pr", &Kind::Bool);
     GIT_PROTECTED_BRANCHES: List = row("git.protected_branches", TEXTS, Lit::List(&["main", "master", "production"]));
     GIT_NEVER_COMMIT: List = row("git.never_commit", PATTERNS, NONE);
-    GIT_REMOTE: Text = row("git.remote", Kind::Text, Lit::Text("origin"));
+    GIT_REMOTE: Text = guarded("git.remote", Kind::Text, Lit::Text("origin"), Reach::Argument);
 
     GIT_WORKTREE_NAME: Text = row("git.worktree.name", Kind::Text, EMPTY);
     GIT_WORKTREE_EMAIL: Text = row("git.worktree.email", Kind::Text, EMPTY);
     GIT_WORKTREE_SIGNING_KEY: Text = guarded("git.worktree.signing_key", Kind::Text, EMPTY, Reach::Program);
     GIT_WORKTREE_SSH_KEY: Text = guarded("git.worktree.ssh_key", Kind::Path, EMPTY, Reach::Program);
-    GIT_WORKTREE_DIR: Text = row("git.worktree.dir", Kind::Path, Lit::Text(".worktrees"));
+    GIT_WORKTREE_DIR: Text = guarded("git.worktree.dir", Kind::Path, Lit::Text(".worktrees"), Reach::BeneathRepo);
     GIT_WORKTREE_SETUP: Text = row("git.worktree.setup", Kind::Text, EMPTY);
     GIT_WORKTREE_KEEP: Text = row("git.worktree.keep", Kind::Choice(&["until-merged", "always", "never"]), Lit::Text("until-merged"));
 
@@ -231,6 +238,8 @@ settings! {
     NOTIFY_SOUND: Flag = row("notify.sound", Kind::Bool, FALSE);
     NOTIFY_WEBHOOK: Text = guarded("notify.webhook", Kind::Text, EMPTY, Reach::UserOnly);
     NOTIFY_COMMAND: Text = guarded("notify.command", Kind::Text, EMPTY, Reach::UserOnly);
+
+    TRUST_PATHS: List = guarded("trust.paths", PATHS, NONE, Reach::UserOnly);
 
     UI_MODE: Text = row("ui.mode", Kind::Choice(&["auto", "plain", "json"]), Lit::Text("auto"));
     UI_COLOR: Text = row("ui.color", Kind::Choice(&["auto", "always", "never"]), Lit::Text("auto"));

@@ -4,6 +4,7 @@ mod agreement;
 mod carets;
 mod garbage;
 mod layering;
+mod reach;
 mod shown;
 
 use super::*;

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ralph_core::agents_md;
 use ralph_core::glob::Patterns;
 use ralph_core::run::Notice;
 use ralph_core::shell::first_program;
+use ralph_core::trust::INCLUDE;
 use ralph_engine::host::may_run;
 use ralph_engine::project::Project;
 use ralph_engine::run::{GateRules, GateSpec, GateTrial};
@@ -19,7 +19,6 @@ use ralph_engine::vcs::GitVcs;
 
 use super::agent;
 use super::{GATE_TIMEOUT, boxes};
-use crate::commands::init::found_commands;
 use crate::config::{Config, key};
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -128,17 +127,21 @@ pub(crate) fn trial(
         },
         sandbox: boxed.sandbox,
         vcs: Arc::new(vcs),
-        rules: rules(project, config)?,
+        rules: rules(project, config, context)?,
         secrets: agent::secrets(environment, config),
     })
 }
 
 /// How the gates judge, as it stands before the run.
-pub(super) fn rules(project: &Project, config: &Config) -> Result<GateRules, CliError> {
+pub(super) fn rules(
+    project: &Project,
+    config: &Config,
+    context: &Context<'_>,
+) -> Result<GateRules, CliError> {
     Ok(GateRules {
         clean: config.get(key::GATES_CLEAN),
         setup: config.get(key::GIT_WORKTREE_SETUP).to_owned(),
-        include: text_of(project, ".worktreeinclude")?,
+        include: include(project, context)?,
         baseline: config.get(key::GATES_BASELINE),
         protected: Patterns::read(config.get(key::GATES_PROTECTED)).map_err(|error| {
             CliError::failed(format!("a pattern of gates.protected cannot be used: {error}"))
@@ -149,7 +152,11 @@ pub(super) fn rules(project: &Project, config: &Config) -> Result<GateRules, Cli
 
 /// The gates of the config; without any the test command of `AGENTS.md`, or else the one that the
 /// project shows. An empty test command means that there is none.
-pub(crate) fn in_force(project: &Project, config: &Config) -> Result<Vec<InForce>, CliError> {
+pub(crate) fn in_force(
+    project: &Project,
+    config: &Config,
+    context: &Context<'_>,
+) -> Result<Vec<InForce>, CliError> {
     let gates = config.gates().iter().map(|gate| InForce {
         name: gate.name.clone(),
         command: gate.command.clone(),
@@ -163,15 +170,20 @@ pub(crate) fn in_force(project: &Project, config: &Config) -> Result<Vec<InForce
     let test = |command: String, from: String| {
         vec![InForce { name: "test".to_owned(), command, timeout: GATE_TIMEOUT, from }]
     };
-    let text = text_of(project, "AGENTS.md")?;
-    Ok(match agents_md::test_command(&text) {
-        Some(command) if command.is_empty() => vec![],
-        Some(command) => test(command, "AGENTS.md".to_owned()),
-        None => match found_commands(project).into_iter().next() {
-            Some(found) => test(found.command, found.from),
-            None => vec![],
-        },
+    Ok(match context.test_command(project)? {
+        Some(test_command) if !test_command.command.is_empty() => {
+            test(test_command.command, test_command.from)
+        }
+        Some(_) | None => vec![],
     })
+}
+
+/// Which ignored files a clean checkout and a new worktree get.
+pub(super) fn include(project: &Project, context: &Context<'_>) -> Result<String, CliError> {
+    match context.instead_of(&project.worktree, INCLUDE)? {
+        Some(version) => Ok(version.text().unwrap_or_default().to_owned()),
+        None => text_of(project, INCLUDE),
+    }
 }
 
 /// What a file at the top of the worktree says; nothing if there is none. One that is there and cannot be

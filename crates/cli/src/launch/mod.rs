@@ -6,6 +6,7 @@
 //! | `policy` | preset, settings and options to one `Policy` |
 //! | `agent` | which program the agent is, and what it finds in its environment |
 //! | `boxes` | the box that all of it runs in |
+//! | `folders` | the lock of a run, and logs that are not kept any longer |
 //! | `gates` | which gates are in force |
 //! | `prompt` | template, feature texts, skills |
 //! | `publish` | where the branch of a run goes |
@@ -24,6 +25,7 @@ mod boxes;
 mod display;
 mod dry;
 mod feature;
+mod folders;
 mod gates;
 mod lanes;
 mod misfits;
@@ -35,7 +37,7 @@ mod resume;
 mod source;
 mod worktrees;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,7 +51,7 @@ use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::{GitError, Peek, Scope, Store, StoreError};
 use ralph_engine::process::Watch;
 use ralph_engine::project::Project;
-use ralph_engine::run::place::{LockError, RunLogs, WorktreeLock};
+use ralph_engine::run::place::{RunLogs, WorktreeLock};
 use ralph_engine::run::{
     self, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, RunError, Setup, WorkSetup,
     crash,
@@ -62,12 +64,14 @@ use crate::config::{Config, Preset, key};
 use crate::desk::TaskDesk;
 use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
+use crate::trust;
 use crate::wire::Context;
 
 pub(crate) use agent::{Found, Lacking, agent_program, of_repository_hint};
 pub(crate) use boxes::{Boxed, house, offer as box_offer, wanted as wanted_level};
 pub(crate) use display::{Shown, options as display_options};
 pub(crate) use feature::{FeatureWork, Stage};
+use folders::{lock, no_logs, tidy};
 pub(crate) use notify::wished as wished_notifiers;
 pub(crate) use policy::sessions_for_texts;
 pub(crate) use resume::{Interrupted, record as run_record, was_planning};
@@ -222,7 +226,8 @@ pub(crate) fn run_to_end(
     Ok(outcome)
 }
 
-fn arm(context: &Context<'_>) -> Done {
+fn arm(context: &mut Context<'_>) -> Done {
+    trust::require(context)?;
     match context.environment.get("RALPH_TEST_CRASH") {
         Some(point) if !crash::arm(point) => {
             Err(CliError::usage(format!("{point} is not a point to crash at")))
@@ -294,11 +299,18 @@ fn plan(
     };
     let roles = (&agent, verifier.as_ref());
     let policy = policy::policy(options, &config, preset, roles, (own, call))?;
-    let prompting =
-        prompt::prompting(options, &config, at, store, &scope, (preset, plan.as_ref()), &policy)?;
+    let prompting = prompt::prompting(
+        options,
+        &config,
+        (at, context),
+        store,
+        &scope,
+        (preset, plan.as_ref()),
+        &policy,
+    )?;
     // Neither a plan nor a single prompt is judged by what the work is judged by.
     let gates = match options.mode {
-        Mode::Build => in_force(&at.home, &config)?,
+        Mode::Build => in_force(&at.home, &config, context)?,
         Mode::Plan | Mode::Prompt(_) | Mode::Feature(_) => vec![],
     };
     let mut notices = agent.notices.clone();
@@ -325,6 +337,7 @@ fn plan(
         notices.extend(prompt::missing_skill(&project, agent.profile.name(), context.environment));
     }
     notices.extend(notify::notices(&config, context)?);
+    notices.extend(context.replaced_notices());
     Ok(Plan {
         project,
         config,
@@ -407,6 +420,7 @@ fn assemble(
     let opened = store_path.clone();
     let source = (preset, ready.plan.as_ref());
     let request = resume::request(options, &config, source, &project, at.lane.as_ref());
+    let deciding = context.deciding(&options.mode, &at.home, &config, boxed.sandbox.holds())?;
     let publish = publish::setup(options, &config, &at.home, &policy, &logs, at.lane.as_ref())?;
     let setup = Setup {
         run: run_id,
@@ -440,7 +454,7 @@ fn assemble(
         },
         gates: GateSetup {
             specs: ready.gates.into_iter().map(InForce::spec).collect(),
-            rules: gates::rules(&at.home, &config)?,
+            rules: gates::rules(&at.home, &config, context)?,
             environment: agent::gate_environment(context.environment),
             sandboxed_environment: agent::boxed_environment(context.environment, &config),
             verifier: ready.verifier.map(Found::program),
@@ -451,6 +465,7 @@ fn assemble(
             keep_raw: config.get(key::LOGS_RAW),
             record: resume::record(context, &project, options.mode.name()),
             request,
+            deciding,
             runtime: context.environment.runtime_dir.clone(),
             disk_floor: DISK_FLOOR,
             secrets: agent::secrets(context.environment, &config),
@@ -472,22 +487,6 @@ fn assemble(
         policy,
     };
     Ok((setup, reporters))
-}
-
-/// Removes what earlier runs left: half-written plans, and logs that are not kept any longer.
-fn tidy(plan: Option<&PlanFile>, project: &Project, config: &Config) -> Done {
-    if let Some(plan) = plan {
-        plan.sweep();
-    }
-    let folder = project.resolve(config.get(key::LOGS_DIR));
-    project.exclude_folder(&folder)?;
-    let keep = usize::try_from(config.get(key::LOGS_KEEP_RUNS)).unwrap_or(usize::MAX);
-    let size = config.get(key::LOGS_KEEP_SIZE).unwrap_or(u64::MAX);
-    RunLogs::prune(&folder, keep, size).map(drop).map_err(|error| no_logs(&folder, &error))
-}
-
-fn no_logs(folder: &Path, error: &std::io::Error) -> CliError {
-    CliError::failed(format!("{} cannot be written: {error}", folder.display()))
 }
 
 /// The look at the plan as `ralph task peek` prints it.
@@ -520,24 +519,6 @@ fn target_words(options: &RunOptions, plan: Option<&PlanFile>) -> String {
         Target::Feature(name) => format!("feature {name}"),
         Target::Task(id) => format!("task {id}"),
     }
-}
-
-fn lock(project: &Project) -> Result<WorktreeLock, CliError> {
-    WorktreeLock::take(&project.worktree.join(".ralph")).map_err(|error| match error {
-        LockError::Held { pid } => CliError::failed(format!(
-            "Build failed: another run is at work in this worktree (pid {pid})"
-        ))
-        .hint("see what it does: ralph status")
-        .hint("stop it: ralph cancel"),
-        LockError::Io { path, source } => CliError::failed(format!(
-            "Build failed: {} cannot be written: {source}",
-            path.display()
-        ))
-        .hint(format!(
-            "check who owns it and whether it may be written: ls -ld {}",
-            crate::error::quoted(path.parent().unwrap_or(&path))
-        )),
-    })
 }
 
 fn watch(config: &Config, preset: &Preset) -> Watch {

@@ -1,6 +1,5 @@
 //! What prompts are made of: the template, the texts of the feature, the skills.
 
-use ralph_core::agents_md;
 use ralph_core::attempt::prompt::RULES;
 use ralph_core::plan::markdown::Kind;
 use ralph_core::run::{Notice, Policy};
@@ -13,19 +12,19 @@ use ralph_engine::prompts::{
     PLAN_TEMPLATE, PROGRESS_TEMPLATE, Template, TemplateError,
 };
 use ralph_engine::run::Prompting;
+use ralph_engine::trust::name_of;
 use ralph_engine::untrusted;
 
-use super::gates::text_of;
 use super::{Mode, Place, RunOptions};
-use crate::commands::init::found_commands;
 use crate::config::{Config, Origin, Preset, key};
 use crate::environment::Environment;
 use crate::error::CliError;
+use crate::wire::Context;
 
 pub(super) fn prompting(
     options: &RunOptions,
     config: &Config,
-    at: &Place,
+    (at, context): (&Place, &Context<'_>),
     store: &mut dyn Store,
     scope: &Scope,
     (preset, plan): (&Preset, Option<&PlanFile>),
@@ -50,7 +49,7 @@ pub(super) fn prompting(
         Mode::Build | Mode::Plan | Mode::Prompt(_) => (None, None),
     };
     Ok(Prompting {
-        template: template(options, config, &at.home, rules)?,
+        template: template(options, config, (&at.home, context), rules)?,
         rules: Template::built_in(rules),
         feature,
         skill_folders: Skills::folders(project),
@@ -62,7 +61,7 @@ pub(super) fn prompting(
         branch: at.lane.as_ref().map(|lane| lane.work.clone()),
         known,
         bare: matches!(options.mode, Mode::Prompt(_)),
-        test_command: test_command(&at.home)?,
+        test_command: context.test_command(&at.home)?.map(|test| test.command).unwrap_or_default(),
         budget: usize::try_from(config.get(key::PROMPTS_BUDGET_TOKENS)).unwrap_or(usize::MAX),
     })
 }
@@ -71,7 +70,7 @@ pub(super) fn prompting(
 fn template(
     options: &RunOptions,
     config: &Config,
-    project: &Project,
+    (project, context): (&Project, &Context<'_>),
     rules: &str,
 ) -> Result<Template, CliError> {
     let key = if options.mode == Mode::Plan { key::PROMPTS_PLAN } else { key::PROMPTS_BUILD };
@@ -99,9 +98,17 @@ fn template(
         ))
         .hint(format!("name a file of the repository, or set {name} in your own config file")));
     }
-    let found = match by_user {
-        true => Template::load_named(root, &path),
-        false => Template::load(root, &path),
+    let inside = std::path::absolute(&path).ok().and_then(|path| name_of(root, &path));
+    let instead = match inside {
+        Some(name) => context.instead_of(root, &name)?,
+        None => None,
+    };
+    let found = match (instead, by_user) {
+        (Some(version), _) => {
+            version.text().map(|text| Template::new(path.clone(), text)).transpose()
+        }
+        (None, true) => Template::load_named(root, &path),
+        (None, false) => Template::load(root, &path),
     };
     let found = found.map_err(|error| template_error(&error))?;
     match found {
@@ -153,13 +160,6 @@ pub(super) fn about(options: &RunOptions, prompting: &Prompting) -> Option<Strin
             prompting.template.heading().or_else(name)
         }
     }
-}
-
-/// The command of `AGENTS.md`, or else the one that the project shows.
-fn test_command(project: &Project) -> Result<String, CliError> {
-    let text = text_of(project, "AGENTS.md")?;
-    let shown = || found_commands(project).into_iter().next().map(|found| found.command);
-    Ok(agents_md::test_command(&text).or_else(shown).unwrap_or_default())
 }
 
 fn template_error(error: &TemplateError) -> CliError {

@@ -109,7 +109,7 @@ pub(super) fn take_up(
         settings.push(("preset".to_owned(), request.preset.clone()));
     }
     for (key, text) in request.settings.iter().filter(|_| found.kept) {
-        match config.refuses_resumed(key, text) {
+        match config.refuses_resumed(key, text, found.trusted) {
             Some(Some(why)) => context.out.warning(why),
             Some(None) => {}
             None => {

@@ -42,7 +42,7 @@ pub(super) fn grounds(
         worktrees: Worktrees::new(project, &folder).boxed(boxes),
         identity: Identity { home, ..identity(config) },
         set_up: config.get(key::GIT_WORKTREE_SETUP).trim().to_owned(),
-        include: gates::rules(project, config)?.include,
+        include: gates::include(project, context)?,
         hooks: (agent::gate_environment(context.environment), GATE_TIMEOUT),
         keep: config.get(key::GIT_WORKTREE_KEEP) == "always",
     }))

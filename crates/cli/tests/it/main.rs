@@ -18,7 +18,7 @@ mod doctor;
 mod documented;
 mod effects;
 mod faults;
-mod features;
+pub(crate) mod features;
 mod hooks;
 mod host_programs;
 mod init;
@@ -42,6 +42,7 @@ mod shape;
 mod socket;
 mod tasks;
 mod threat_page;
+mod trusting;
 
 use ralph_testkit::TestEnv;
 

@@ -27,6 +27,7 @@ use crate::entropy::Ids;
 use crate::plan_file::{Look, Requested};
 use crate::ports::{Candidate, GitError, Peek, RunBase, Store, StoreError};
 use crate::process::Stop;
+use crate::trust::SessionWatch;
 
 /// What an effect came to: an input for the loop, or a port that failed.
 pub(super) type Answer = Result<Input, Failed>;
@@ -143,6 +144,8 @@ pub(super) struct SlotKit {
     pub(super) iteration: u32,
     /// When its session began.
     pub(super) since: Timestamp,
+    /// The deciding files when its session began.
+    pub(super) deciding: Option<SessionWatch>,
 }
 
 /// Shared by all effects.
@@ -216,6 +219,7 @@ impl Crew {
                 waker: None,
                 iteration: 0,
                 since: Timestamp::default(),
+                deciding: None,
             })
         };
         let store_file = StoreFile::opened(&setup.ports.store_path);

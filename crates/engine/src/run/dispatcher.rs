@@ -186,6 +186,7 @@ async fn run_inside(
         // They may start others.
         while tasks.join_next().await.is_some() {}
     }
+    crew.forget_sessions();
     crew.dispatcher().feed.close();
     control.finish().await;
     leave(&crew);

@@ -235,6 +235,7 @@ impl Crew {
                 self.notice(format!("what was left unjudged is saved under {}", saved.name));
             }
             own.move_to(&new)?;
+            self.note_merged(&site, &grounds.trunk.tree(&tip)?);
         }
         site.stands_on(&tip, &grounds.trunk.tree(&tip)?);
         crash::point("integrated");

@@ -50,11 +50,12 @@ impl Crew {
             true => vec![],
             false => site.vcs.counted_changes(&settled, &candidate.tree)?,
         };
+        let names: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
+        self.note_touched(&site, &candidate, &names)?;
         crash::point("candidate-made");
         let tree = candidate.tree.clone();
         let mut kit = self.kit(slot);
         kit.candidate = Some(candidate);
-        let names: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
         kit.changes = Some((tree.clone(), files));
         Ok(Input::CandidateMade {
             slot,

@@ -22,6 +22,7 @@
 //! | `gate` | one gate: its process, its output, its report |
 //! | `trial` | a gate outside a run, for `ralph doctor` |
 //! | `baseline` | what the gates said before the first session |
+//! | `deciding` | what sessions do to the files that decide what runs |
 //! | `protected` | files that sessions should leave alone |
 //! | `forbidden` | work that no commit may hold |
 //! | `settle` | writing down what was decided, in an order that survives a crash |
@@ -38,6 +39,7 @@ mod clean;
 pub mod crash;
 mod crew;
 mod day;
+mod deciding;
 mod deliverable;
 mod dispatcher;
 mod display;

@@ -12,6 +12,8 @@ use crate::ports::Candidate;
 
 /// How many files are named.
 const NAMED: usize = 20;
+/// What is said of a file that this session did not change.
+const EARLIER: &str = "by an earlier session; revert it, or approve it: ralph trust";
 
 impl Crew {
     /// Looks for protected files among what the candidate changes, and tells of them. The report of the
@@ -55,10 +57,14 @@ impl Crew {
         let site = self.site(slot);
         let settled = site.settled_tree();
         let mut found = site.surroundings.changed_in(&self.setup, &site.project, site.vcs.as_ref());
-        if settled == candidate.tree {
-            return Ok(found);
-        }
-        let changes = self.changes_of(slot, &settled, &candidate.tree)?;
+        let changes = match settled == candidate.tree {
+            true => vec![],
+            false => self.changes_of(slot, &settled, &candidate.tree)?,
+        };
+        // What an earlier session left and nobody accepted is no base to compare with.
+        let before = self.touched_before(&site, candidate)?.into_iter();
+        let before = before.filter(|path| changes.iter().all(|change| change.path != *path));
+        found.extend(before.map(|path| format!("{path} ({EARLIER})")));
         let patterns = &self.setup.gates.rules.protected;
         for file in changes.into_iter().map(|change| change.path) {
             if patterns.matches(&file) {

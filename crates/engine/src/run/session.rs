@@ -137,6 +137,7 @@ impl Crew {
             });
         }
         crash::point("session-ended");
+        tokio::task::block_in_place(|| self.note_deciding(slot));
         let Played { mut end, process, duration_ms, leftovers } = played;
         if end.class == EndClass::Cancelled && context_full.load(Ordering::Relaxed) {
             let full = SessionEnd::of(EndClass::MaxTurns, "context limit reached");
@@ -310,6 +311,7 @@ impl Crew {
 
     fn prepare(&self, job: Job) -> Result<Prepared, Failed> {
         self.plan_before_session(job.slot)?;
+        self.watch_deciding(job.slot)?;
         let prompt = self.prompt(&job)?;
         crash::point("prompt-written");
         let seat = Seat {

@@ -33,6 +33,7 @@ impl Crew {
         };
         self.store_file.check()?;
         let site = self.site(slot);
+        self.close_deciding(slot);
         self.tell_spent();
         self.write_evidence(slot, settlement, &candidate)?;
         crash::point("evidence-written");
@@ -111,6 +112,9 @@ impl Crew {
         let over = settlement.put_back || (settlement.class == Class::Done && saved.is_none());
         if !own && (settlement.commit.is_some() || over) {
             site.vcs.close(&tasks_of(settlement))?;
+        }
+        if settlement.class == Class::Done {
+            self.accept_touched(&site, &candidate)?;
         }
         if !own && settlement.class == Class::Done {
             site.set_accepted(head.as_ref());

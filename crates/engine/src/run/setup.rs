@@ -26,6 +26,7 @@ use crate::run::purse::Purse;
 use crate::run::state_file::{Record, Request};
 use crate::sandbox::Sandbox;
 use crate::socket::Desk;
+use crate::trust::Deciding;
 
 /// A gate: a command that judges the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -215,6 +216,8 @@ pub struct FileSetup {
     pub record: Record,
     /// What was asked for, for that record.
     pub request: Request,
+    /// The files that decide what runs, and who wrote them.
+    pub deciding: Deciding,
     /// Where sockets lie.
     pub runtime: Option<PathBuf>,
     /// Bytes that must be free on the disk before a task is claimed.

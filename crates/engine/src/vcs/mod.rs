@@ -68,11 +68,13 @@ pub mod worktree;
 pub use boxed::Boxes;
 pub use fake::FakeVcs;
 pub use in_place::GitVcs;
+pub use patch::text_patch;
 pub use position::Operation;
 pub use pre_push::RunHook;
 pub use private::Private;
 pub use push::{Push, PushError, Pushed};
 pub use signing::{Signing, signing};
+pub use stamp::written_since_session;
 pub use version::{FLOOR, Version, check_version, version};
 
 /// Everything that reads what git prints, for the fuzzers.

@@ -1,6 +1,6 @@
 //! How two trees differ, as a patch that people and models read.
 
-use super::git::GitError;
+use super::git::{Git, GitError};
 use super::in_place::GitVcs;
 
 /// So many files are looked into; a patch of more is of no use to a reader.
@@ -44,5 +44,42 @@ impl GitVcs {
         }
         let cut = &text[..text.floor_char_boundary(most)];
         Ok(cut.rfind('\n').map_or(cut, |end| &cut[..=end]).to_owned())
+    }
+}
+
+/// How two texts differ, as a patch without its header. No file of a repository is read, and no program of one started.
+pub fn text_patch(before: &str, after: &str) -> Result<String, GitError> {
+    let folder = tempfile::tempdir().map_err(GitError::NotStarted)?;
+    for (name, text) in [("before", before), ("after", after)] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).map_err(|source| GitError::File { path, source })?;
+    }
+    let arguments = [
+        "diff",
+        "--no-index",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--text",
+        "--",
+        "before",
+        "after",
+    ];
+    let (_, printed) = Git::plumbing(folder.path(), &arguments).yes_or_no()?;
+    let text = String::from_utf8_lossy(&printed);
+    let start = text.find("\n@@").map_or(text.len(), |at| at + 1);
+    Ok(text[start..].to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_of_texts_has_their_lines_and_no_header() {
+        let patch = text_patch("a\nb\nc\n", "a\nx\nc\n").unwrap();
+        assert_eq!(patch, "@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n");
+        assert_eq!(text_patch("same\n", "same\n").unwrap(), "");
+        assert!(text_patch("", "new\n").unwrap().contains("+new"));
     }
 }

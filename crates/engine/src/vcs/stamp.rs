@@ -3,6 +3,7 @@
 //! and its text says whether a session was alive then.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -11,6 +12,7 @@ use super::entries::{RepoPath, os_path};
 use super::git::GitError;
 use super::in_place::GitVcs;
 use crate::ports::HEARTBEAT;
+use crate::project::{Project, ProjectError};
 
 /// How long after the last heartbeat a session that was killed with its run may have written.
 const SLACK: Duration = HEARTBEAT.saturating_mul(2);
@@ -19,28 +21,39 @@ const RUNNING: &str = "running\n";
 const ENDED: &str = "ended\n";
 
 impl GitVcs {
-    fn stamp_path(&self) -> Result<PathBuf, GitError> {
-        Ok(self.project.own_git_dir()?.join("ralph-session"))
-    }
-
     /// A session lives, or does no longer. Losing this costs nothing but the knowledge, so it fails
     /// silently.
     pub(super) fn stamp(&self, alive: bool) {
-        let Ok(path) = self.stamp_path() else { return };
+        let Ok(path) = stamp_path(&self.project) else { return };
         let text = if alive { RUNNING } else { ENDED };
         let _ = fs::write(path, text);
     }
 
     /// The last moment at which a session may have written; `None` where nothing tells.
     pub(super) fn last_lived(&self) -> Result<Option<SystemTime>, GitError> {
-        let path = self.stamp_path()?;
-        let (Ok(text), Ok(stamped)) =
-            (fs::read(&path), fs::metadata(&path).and_then(|m| m.modified()))
-        else {
-            return Ok(None);
-        };
-        Ok(Some(if text == ENDED.as_bytes() { stamped } else { stamped + SLACK }))
+        Ok(last_lived(&self.project)?)
     }
+}
+
+fn stamp_path(project: &Project) -> Result<PathBuf, ProjectError> {
+    Ok(project.own_git_dir()?.join("ralph-session"))
+}
+
+fn last_lived(project: &Project) -> Result<Option<SystemTime>, ProjectError> {
+    let path = stamp_path(project)?;
+    let (Ok(text), Ok(stamped)) = (fs::read(&path), fs::metadata(&path).and_then(|m| m.modified()))
+    else {
+        return Ok(None);
+    };
+    Ok(Some(if text == ENDED.as_bytes() { stamped } else { stamped + SLACK }))
+}
+
+/// Whether a file was written after the last session in the worktree ended, or was killed. Where nothing tells, and for
+/// a file that is gone, it was not.
+pub fn written_since_session(project: &Project, path: &Path) -> bool {
+    let Ok(Some(lived)) = last_lived(project) else { return false };
+    let is_there = project.worktree.join(path).symlink_metadata().is_ok();
+    is_there && changed_at(&project.worktree, &path.as_os_str().as_bytes().to_vec()) > lived
 }
 
 /// When the file at a path last changed. For a path that is gone, when its folder did.

@@ -15,8 +15,13 @@ use crate::launch::{InForce, Missing, gate_trial, in_force, text_of};
 use crate::wire::Context;
 
 /// The gates that judge the work. Where there is none, that is what there is to say.
-pub(super) fn all(project: &Project, config: &Config) -> Result<Vec<InForce>, Check> {
-    let gates = in_force(project, config).map_err(|error| Check::error("gates", &error))?;
+pub(super) fn all(
+    project: &Project,
+    config: &Config,
+    context: &Context<'_>,
+) -> Result<Vec<InForce>, Check> {
+    let gates =
+        in_force(project, config, context).map_err(|error| Check::error("gates", &error))?;
     if gates.is_empty() { Err(none(project)) } else { Ok(gates) }
 }
 

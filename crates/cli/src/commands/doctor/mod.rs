@@ -10,6 +10,7 @@ mod notify;
 mod private;
 mod sandbox;
 mod state;
+mod trusted;
 mod worktrees;
 
 use clap::Args;
@@ -80,7 +81,12 @@ pub(crate) fn cmd_doctor(args: &DoctorArgs, context: &mut Context<'_>) -> Done {
     report.add(forge::look(project, &config, report.context, args.online))?;
     report.agents(&config)?;
     report.add(boxed)?;
-    let all = match gates::all(project, &config) {
+    let (check, trusted) = trusted::look(project, &config, report.context);
+    report.add(check)?;
+    if !trusted {
+        return report.end();
+    }
+    let all = match gates::all(project, &config, report.context) {
         Ok(all) => all,
         Err(check) => {
             report.add(check)?;

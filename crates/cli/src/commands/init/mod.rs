@@ -53,6 +53,11 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
     } else {
         tell(&steps, context)?;
     }
+    if !context.is_inside()
+        && let Err(error) = context.approve()
+    {
+        context.out.warning(format!("this repository could not be approved: {}", error.message()));
+    }
     if in_force.is_empty() {
         context.out.warning(
             "no test command was found, so nothing proves that work is done; write it into AGENTS.md",

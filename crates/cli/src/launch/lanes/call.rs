@@ -18,7 +18,7 @@ use ralph_engine::vcs::base::{current_branch, is_merged, pr_base, start_of};
 use ralph_engine::vcs::worktree::{Identity, Worktrees};
 use ralph_ui::dry_run::{LaneDryRun, LanesDryRun};
 
-use super::super::gates::text_of;
+use super::super::gates;
 use super::super::policy::sessions_of;
 use super::super::source::{no_plan, plan_error};
 use super::super::worktrees::identity;
@@ -77,6 +77,7 @@ impl Call {
         plan: &PlanFile,
         home: &Project,
         config: &Config,
+        context: &Context<'_>,
     ) -> Result<Self, CliError> {
         let read = plan.read().map_err(|error| plan_error(&error))?;
         let Some(read) = read else { return Err(no_plan(plan, home)) };
@@ -91,7 +92,7 @@ impl Call {
             only,
             jobs: jobs(config),
             identity: identity(config),
-            include: text_of(home, ".worktreeinclude")?,
+            include: gates::include(home, context)?,
             set_up: config.get(key::GIT_WORKTREE_SETUP).trim().to_owned(),
             folder: home.resolve(config.get(key::GIT_WORKTREE_DIR)),
             bases: vec![None; sections.len()],

@@ -144,7 +144,7 @@ pub(super) fn launch(options: &RunOptions, plan: &PlanFile, context: &mut Contex
     // For the whole call: nobody else works off this plan.
     let _lock = lock(&home)?;
     let config = context.config()?;
-    let mut call = Call::read(options, plan, &home, &config)?;
+    let mut call = Call::read(options, plan, &home, &config, context)?;
     tidy(Some(plan), &home, &config)?;
     call.warn(context);
     call.remove_merged(context)?;
@@ -161,7 +161,7 @@ pub(super) fn rehearse(options: &RunOptions, plan: &PlanFile, context: &mut Cont
     let home = context.project()?;
     call::check_home(&home)?;
     let config = context.config()?;
-    let call = Call::read(options, plan, &home, &config)?;
+    let call = Call::read(options, plan, &home, &config, context)?;
     call.warn(context);
     Ok(context.out.data(call.rehearsed(options, &config))?)
 }

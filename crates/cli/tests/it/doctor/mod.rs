@@ -276,11 +276,8 @@ fn settings_store_and_sandbox_are_judged() {
     assert_eq!(line(&env.ralph(&["doctor"]).stdout, "settings").0, "fail");
     env.write("ralph.toml", "[ui]\ncolour = \"auto\"\n");
     assert_eq!(line(&env.ralph(&["doctor"]).stdout, "settings").0, "warn");
-    env.write(
-        "ralph.toml",
-        "[sandbox]\nlevel = \"seatbelt\"\n[agent]\nallowed_tools = [\"Read\"]\n",
-    );
-    let text = env.ralph(&["doctor"]).stdout;
+    env.write("ralph.toml", "[sandbox]\nlevel = \"seatbelt\"\n");
+    let text = env.ralph(&["doctor", "--set", "agent.allowed_tools=Read"]).stdout;
     assert_eq!(line(&text, "sandbox").0, "fail");
     assert_eq!(line(&text, "permissions").0, "warn");
     env.write(".ralph/progress.db", "notes of another tool\n".repeat(40));

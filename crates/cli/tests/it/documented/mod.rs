@@ -379,6 +379,7 @@ pages! {
     sandbox: "docs/sandbox.md",
     store: "docs/store.md",
     tasks: "docs/tasks.md",
+    trust: "docs/trust.md",
 }
 
 #[test]

@@ -25,6 +25,7 @@ build --allow | cli/tests/it/effects/sessions.rs::build_takes_the_flags_of_a_ses
 build --sandbox | cli/tests/it/effects/sessions.rs::build_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 build --no-sandbox | cli/tests/it/effects/sessions.rs::build_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 build --ui | cli/tests/it/effects/sessions.rs::build_takes_the_flags_of_a_session > takes_the_flags_of_a_session
+build --trust | cli/tests/it/effects/sessions.rs::build_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 run --agent | cli/tests/it/effects/sessions.rs::run_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 run --model | cli/tests/it/effects/sessions.rs::run_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 run --timeout | cli/tests/it/effects/sessions.rs::run_takes_the_flags_of_a_session > takes_the_flags_of_a_session
@@ -33,6 +34,7 @@ run --allow | cli/tests/it/effects/sessions.rs::run_takes_the_flags_of_a_session
 run --sandbox | cli/tests/it/effects/sessions.rs::run_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 run --no-sandbox | cli/tests/it/effects/sessions.rs::run_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 run --ui | cli/tests/it/effects/sessions.rs::run_takes_the_flags_of_a_session > takes_the_flags_of_a_session
+run --trust | cli/tests/it/effects/sessions.rs::run_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 loop --agent | cli/tests/it/effects/sessions.rs::loop_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 loop --model | cli/tests/it/effects/sessions.rs::loop_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 loop --timeout | cli/tests/it/effects/sessions.rs::loop_takes_the_flags_of_a_session > takes_the_flags_of_a_session
@@ -41,6 +43,7 @@ loop --allow | cli/tests/it/effects/sessions.rs::loop_takes_the_flags_of_a_sessi
 loop --sandbox | cli/tests/it/effects/sessions.rs::loop_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 loop --no-sandbox | cli/tests/it/effects/sessions.rs::loop_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 loop --ui | cli/tests/it/effects/sessions.rs::loop_takes_the_flags_of_a_session > takes_the_flags_of_a_session
+loop --trust | cli/tests/it/effects/sessions.rs::loop_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 plan --agent | cli/tests/it/effects/sessions.rs::plan_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 plan --model | cli/tests/it/effects/sessions.rs::plan_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 plan --timeout | cli/tests/it/effects/sessions.rs::plan_takes_the_flags_of_a_session > takes_the_flags_of_a_session
@@ -49,6 +52,7 @@ plan --allow | cli/tests/it/effects/sessions.rs::plan_takes_the_flags_of_a_sessi
 plan --sandbox | cli/tests/it/effects/sessions.rs::plan_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 plan --no-sandbox | cli/tests/it/effects/sessions.rs::plan_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 plan --ui | cli/tests/it/effects/sessions.rs::plan_takes_the_flags_of_a_session > takes_the_flags_of_a_session
+plan --trust | cli/tests/it/effects/sessions.rs::plan_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 feature create --agent | cli/tests/it/effects/sessions.rs::feature_create_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 feature create --model | cli/tests/it/effects/sessions.rs::feature_create_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 feature create --timeout | cli/tests/it/effects/sessions.rs::feature_create_takes_the_flags_of_a_session > takes_the_flags_of_a_session
@@ -57,6 +61,7 @@ feature create --allow | cli/tests/it/effects/sessions.rs::feature_create_takes_
 feature create --sandbox | cli/tests/it/effects/sessions.rs::feature_create_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 feature create --no-sandbox | cli/tests/it/effects/sessions.rs::feature_create_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 feature create --ui | cli/tests/it/effects/sessions.rs::feature_create_takes_the_flags_of_a_session > takes_the_flags_of_a_session
+feature create --trust | cli/tests/it/effects/sessions.rs::feature_create_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 feature plan --agent | cli/tests/it/effects/sessions.rs::feature_plan_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 feature plan --model | cli/tests/it/effects/sessions.rs::feature_plan_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 feature plan --timeout | cli/tests/it/effects/sessions.rs::feature_plan_takes_the_flags_of_a_session > takes_the_flags_of_a_session
@@ -65,6 +70,7 @@ feature plan --allow | cli/tests/it/effects/sessions.rs::feature_plan_takes_the_
 feature plan --sandbox | cli/tests/it/effects/sessions.rs::feature_plan_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 feature plan --no-sandbox | cli/tests/it/effects/sessions.rs::feature_plan_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 feature plan --ui | cli/tests/it/effects/sessions.rs::feature_plan_takes_the_flags_of_a_session > takes_the_flags_of_a_session
+feature plan --trust | cli/tests/it/effects/sessions.rs::feature_plan_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 feature build --agent | cli/tests/it/effects/sessions.rs::feature_build_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 feature build --model | cli/tests/it/effects/sessions.rs::feature_build_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 feature build --timeout | cli/tests/it/effects/sessions.rs::feature_build_takes_the_flags_of_a_session > takes_the_flags_of_a_session
@@ -73,6 +79,7 @@ feature build --allow | cli/tests/it/effects/sessions.rs::feature_build_takes_th
 feature build --sandbox | cli/tests/it/effects/sessions.rs::feature_build_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 feature build --no-sandbox | cli/tests/it/effects/sessions.rs::feature_build_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 feature build --ui | cli/tests/it/effects/sessions.rs::feature_build_takes_the_flags_of_a_session > takes_the_flags_of_a_session
+feature build --trust | cli/tests/it/effects/sessions.rs::feature_build_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 prompt --agent | cli/tests/it/effects/sessions.rs::a_prompt_takes_the_flags_of_a_session
 prompt --model | cli/tests/it/effects/sessions.rs::a_prompt_takes_the_flags_of_a_session
 prompt --timeout | cli/tests/it/effects/sessions.rs::a_prompt_takes_the_flags_of_a_session
@@ -80,6 +87,7 @@ prompt --allow | cli/tests/it/effects/sessions.rs::a_prompt_takes_the_flags_of_a
 prompt --sandbox | cli/tests/it/effects/sessions.rs::a_prompt_takes_the_flags_of_a_session
 prompt --no-sandbox | cli/tests/it/effects/sessions.rs::a_prompt_takes_the_flags_of_a_session
 prompt --ui | cli/tests/it/effects/sessions.rs::a_prompt_takes_the_flags_of_a_session
+prompt --trust | cli/tests/it/effects/sessions.rs::a_prompt_takes_the_flags_of_a_session
 
 build --once | cli/tests/it/effects/sessions.rs::build_takes_the_limits_of_a_loop > takes_the_limits_of_a_loop
 build --new | cli/tests/it/effects/sessions.rs::build_takes_the_limits_of_a_loop > takes_the_limits_of_a_loop
@@ -144,6 +152,11 @@ loop --max | cli/tests/it/effects/sessions.rs::a_loop_takes_a_limit_for_each_bra
 loop --branch | cli/tests/it/branches/side_by_side.rs::one_branch_alone_is_worked_on_where_it_is_named > build
 loop --jobs | cli/tests/it/branches/side_by_side.rs::s4_5_sequential_is_one_branch_at_a_time_still_in_worktrees > build
 loop --sequential | cli/tests/it/branches/side_by_side.rs::s4_5_sequential_is_one_branch_at_a_time_still_in_worktrees > build
+
+trust --yes | cli/tests/it/trusting/command.rs::what_a_session_changed_is_shown_as_a_difference_and_approved
+trust --list | cli/tests/it/trusting/command.rs::what_a_session_changed_is_shown_as_a_difference_and_approved
+trust --revoke | cli/tests/it/trusting/command.rs::an_approval_can_be_revoked
+trust --json | cli/tests/it/trusting/command.rs::trust_speaks_json
 
 status --watch | cli/tests/it/looking.rs::a_running_loop_is_watched_and_followed_until_it_ends
 status --json | cli/tests/it/looking.rs::a_finished_run_is_told_on_a_page_and_as_json > json

@@ -39,6 +39,15 @@ fn told(here: &Path, session: u32) -> String {
     argv(here, session).join("\n") + &stdin
 }
 
+/// The files of the repository decide nothing any more before the user says so.
+fn distrust(env: &TestEnv) {
+    let settings = env.repo().join("ralph.toml");
+    if !settings.exists() {
+        std::fs::write(settings, "[logs]\nraw = true\n").unwrap();
+    }
+    env.ralph(&["trust", "--revoke"]).success();
+}
+
 /// A command that starts sessions takes these flags, and they reach the session or end it.
 fn takes_the_flags_of_a_session(command: &[&str]) {
     let outside = |env: &TestEnv| env.folder().join("outside");
@@ -57,8 +66,11 @@ fn takes_the_flags_of_a_session(command: &[&str]) {
     assert!(events.into_iter().any(|event| event["kind"] == "run_started"), "{}", ran.stdout);
 
     let (env, here) = ready(command, "touch ${here%/notes/*}/outside; init; exec sleep 30");
+    distrust(&env);
     let flags = ["--no-sandbox", "--timeout", "300ms", "--set", "loop.max_consecutive_errors=1"];
     let ran = call(&env, command, &flags);
+    assert_eq!((ran.code, sessions_of(&here)), (1, 0), "{}", ran.stderr);
+    let ran = call(&env, command, &[&flags[..], &["--trust"]].concat());
     assert_eq!((ran.code, sessions_of(&here)), (4, 1), "{}", ran.stderr);
     assert_eq!(classes(&env), ["timeout"], "{}", ran.stderr);
     assert!(outside(&env).exists(), "{}", ran.stderr);
@@ -288,7 +300,11 @@ fn a_prompt_takes_the_flags_of_a_session() {
     assert!(words.ends_with(&["--allowed-tools", "Read"].map(str::to_owned)), "{words:?}");
     std::fs::remove_file(&outside).unwrap();
     std::fs::write(here.join("slow"), "").unwrap();
-    let ran = env.ralph(&[&prompt[..], &["--no-sandbox", "--timeout", "300ms"]].concat());
+    distrust(&env);
+    let flags = ["--no-sandbox", "--timeout", "300ms"];
+    let ran = env.ralph(&[&prompt[..], &flags].concat());
+    assert_eq!((ran.code, outside.exists()), (1, false), "{}", ran.stderr);
+    let ran = env.ralph(&[&prompt[..], &flags, &["--trust"]].concat());
     assert_eq!((ran.code, outside.exists()), (4, true), "{}", ran.stderr);
     assert_eq!(classes(&env), ["timeout"]);
     // One session cannot be stopped between sessions.

@@ -90,6 +90,7 @@ notify.desktop | cli/tests/it/looping/notifying.rs::done_failed_and_the_end_appe
 notify.sound | cli/tests/it/looping/notifying.rs::s1_29_a_voice_says_what_became_of_a_task > quiet
 notify.webhook | cli/tests/it/looping/notifying.rs::a_webhook_is_posted_to_by_curl_and_its_address_is_no_argument > quiet
 notify.command | cli/tests/it/looping/notifying.rs::a_command_gets_the_facts_as_variables_and_as_json > quiet
+trust.paths | cli/tests/it/trusting/clones.rs::init_the_variable_and_a_folder_of_the_settings_approve_a_clone
 ui.mode | cli/tests/it/effects/places.rs::a_run_is_shown_as_the_setting_says
 ui.color | cli/tests/it/effects/places.rs::colors_are_as_the_setting_says
 ";

@@ -5,7 +5,7 @@ mod building;
 mod claude;
 mod interview;
 mod planning;
-mod terminal;
+pub(crate) mod terminal;
 
 use ralph_testkit::{Ran, TestEnv};
 

@@ -9,7 +9,7 @@ use super::*;
 use crate::looping::PATIENCE;
 
 /// A call at a terminal.
-struct Terminal {
+pub(crate) struct Terminal {
     child: Child,
     seen: std::path::PathBuf,
 }
@@ -17,16 +17,20 @@ struct Terminal {
 impl Terminal {
     /// Starts `ralph feature …`; `None`, said aloud, where there is no way to.
     fn start(env: &TestEnv, words: &[&str]) -> Option<Self> {
+        Self::call(env, &[&["feature"], words, &SCRIPTED].concat())
+    }
+
+    /// Starts `ralph …` likewise.
+    pub(crate) fn call(env: &TestEnv, words: &[&str]) -> Option<Self> {
         let probe = Command::new("script").arg("--version").output();
         if !probe.is_ok_and(|out| String::from_utf8_lossy(&out.stdout).contains("util-linux")) {
-            skip("ralph feature at a terminal: there is no `script` of util-linux");
+            skip("ralph at a terminal: there is no `script` of util-linux");
             return None;
         }
         let seen = env.folder().join("terminal");
         let _ = std::fs::remove_file(&seen);
-        let ralph = env.command(&[]);
-        let all = [&["feature"], words, &SCRIPTED].concat();
-        let words: Vec<String> = all.iter().map(|word| format!("'{word}'")).collect();
+        let ralph = env.command(words);
+        let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
         let line = format!("{} {}", crate::RALPH, words.join(" "));
         let mut command = Command::new("script");
         command
@@ -46,13 +50,13 @@ impl Terminal {
     }
 
     /// Waits until this is on the screen for the `times`th time, and types.
-    fn reply(&mut self, prompt: &str, times: usize, keys: &str) {
+    pub(crate) fn reply(&mut self, prompt: &str, times: usize, keys: &str) {
         wait_until(prompt, PATIENCE, || self.screen().matches(prompt).count() >= times);
         self.child.stdin.as_mut().unwrap().write_all(keys.as_bytes()).unwrap();
     }
 
     /// The exit code and what was on the screen.
-    fn end(mut self) -> (i32, String) {
+    pub(crate) fn end(mut self) -> (i32, String) {
         let code = self.child.wait().unwrap().code().unwrap();
         (code, self.screen())
     }

@@ -88,10 +88,13 @@ fn a_prompt_that_leads_into_git_or_out_of_the_repository_is_not_shown_to_an_agen
     }
     std::fs::remove_file(env.repo().join("PROMPT_build.md")).unwrap();
     for (path, why) in [
-        (elsewhere.to_str().unwrap(), "lies outside the repository (ralph.toml:2)"),
-        ("../elsewhere.md", "lies outside the repository (ralph.toml:2)"),
-        (".git/config", "it lies in .git"),
+        (elsewhere.to_str().unwrap(), "`prompts.build` must be a path beneath the repo"),
+        ("../elsewhere.md", "`prompts.build` must be a path beneath the repo"),
+        (".git/config", "`prompts.build` must be a path beneath the repo"),
+        ("docs/../.git/config", "`prompts.build` must be a path beneath the repo"),
         (".ralph/progress.db", "part of ralph's own state"),
+        (".ralph/logs/x/iteration-001.system.md", "part of ralph's own state"),
+        (".ralph/state.toml", "part of ralph's own state"),
     ] {
         env.write("ralph.toml", format!("[prompts]\nbuild = {path:?}\n"));
         let said = build(&env, &[&works()], &[]).failure(1);

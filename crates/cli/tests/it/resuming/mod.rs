@@ -253,10 +253,15 @@ fn the_record_is_the_users_alone_and_no_session_sees_it() {
     let ran = env.ralph(&arguments(&[]));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let state = env.home().join(".local/state/ralph");
-    let record = files(&state);
-    assert_eq!(record.len(), 1, "{record:?}");
-    let mode = std::fs::metadata(&record[0]).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode, 0o600);
+    let mut kept = files(&state);
+    kept.sort();
+    let names: Vec<&str> =
+        kept.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(names, ["build.toml", "trust.json", "trust.lock"], "{kept:?}");
+    for path in &kept {
+        let mode = std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{}", path.display());
+    }
     if of_kind(&journal(&env), "run_started")[0]["level"] == "full" {
         let seen = std::fs::read_to_string(env.repo().join("seen.txt")).unwrap();
         assert!(!seen.contains("sessions_used"), "{seen}");

@@ -1,0 +1,340 @@
+//! `ralph trust`: what waits for your approval, as a difference, and the approval itself.
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use clap::Args;
+use ralph_core::digest::sha256;
+use ralph_core::text::printable_line;
+use ralph_core::trust::{AGENTS, Approval, FOUND, Ledger, Standing, Version};
+use ralph_engine::project::Project;
+use ralph_engine::trust::{clone_source, version};
+use ralph_engine::untrusted;
+use ralph_engine::vcs::text_patch;
+use ralph_ui::style::{Look, Meaning};
+
+use crate::error::{CliError, Done};
+use crate::trust::{self, Decision};
+use crate::wire::{Context, out_of_reach};
+
+/// Show and approve files that decide what ralph runs
+///
+/// ralph.toml, the test command in AGENTS.md, prompts and gates decide what runs. A clone that has such files asks
+/// once. What a session wrote into one of them does not count before you approve it: until then ralph uses your last
+/// version. Your own edits, commits and pulls never ask.
+///
+/// Without an option: shows what waits, as a difference, and asks.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  ralph trust\n  ralph trust ralph.toml --yes\n  ralph trust --list\n  ralph trust --revoke"
+)]
+pub(crate) struct TrustArgs {
+    /// Only these files; none for everything that waits
+    #[arg(value_name = "FILE")]
+    files: Vec<String>,
+    /// Approve without asking
+    #[arg(short, long, conflicts_with_all = ["list", "revoke"])]
+    yes: bool,
+    /// List the files that decide and what waits, and change nothing
+    #[arg(long, conflicts_with = "revoke")]
+    list: bool,
+    /// Take the approval of this repository back: ralph asks before the next run
+    #[arg(long, conflicts_with = "files")]
+    revoke: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A file with a version that a session wrote.
+struct Waiting {
+    name: String,
+    /// What ralph uses meanwhile, and what is there; neither for a protected file.
+    versions: Option<(Version, Version)>,
+}
+
+/// How trust in a repository stands.
+struct State {
+    project: Project,
+    standing: Standing,
+    from: Option<String>,
+    decisions: Vec<Decision>,
+    waiting: Vec<Waiting>,
+}
+
+pub(crate) fn cmd_trust(args: &TrustArgs, context: &mut Context<'_>) -> Done {
+    if context.is_inside() {
+        return Err(out_of_reach());
+    }
+    context.trust.silent = true;
+    let mut state = state(context)?;
+    if args.revoke {
+        return revoke(args.json, context);
+    }
+    if args.list {
+        return list(&state, args.json, context);
+    }
+    if !args.files.is_empty() {
+        only(&args.files, &mut state)?;
+    }
+    let asks = state.standing == Standing::Asks && args.files.is_empty();
+    if !asks && state.waiting.is_empty() {
+        return nothing(&state, args.json, context);
+    }
+    if !args.json {
+        describe(&state, asks, context)?;
+    }
+    if !args.yes && !confirmed(args.json, context)? {
+        return Err(CliError::failed("not approved; nothing was changed")
+            .hint("approve it without a question: ralph trust --yes"));
+    }
+    approve(&state, asks, context)?;
+    if args.json {
+        return Ok(context.out.json(&json(&state, true))?);
+    }
+    context.out.note(match state.waiting.len() {
+        _ if asks => "Approved. ralph does not ask again in this repository.".to_owned(),
+        1 => "Approved 1 file. The next run uses it.".to_owned(),
+        many => format!("Approved {many} files. The next run uses them."),
+    });
+    Ok(())
+}
+
+fn state(context: &mut Context<'_>) -> Result<State, CliError> {
+    let project = context.project()?;
+    let config = context.config()?;
+    let decisions = trust::decisions(&project, &config);
+    let (_, ledger) = context.ledger()?;
+    let waiting = waiting(&project, ledger);
+    let standing = context.standing(!decisions.is_empty())?;
+    let from = clone_source(&project);
+    Ok(State { project, standing, from, decisions, waiting })
+}
+
+/// What waits in this worktree.
+fn waiting(project: &Project, ledger: &Ledger) -> Vec<Waiting> {
+    let mut all = Vec::new();
+    for name in ledger.files.keys() {
+        let now = match name.as_str() {
+            FOUND => Version::of(trust::found_command()(&project.worktree)),
+            name => version(&project.worktree, name),
+        };
+        if let Some(used) = ledger.instead_of(name, &now) {
+            all.push(Waiting { name: name.clone(), versions: Some((used, now)) });
+        }
+    }
+    for path in ledger.protected.keys() {
+        if ledger.is_touched(path, &content(project, path)) {
+            all.push(Waiting { name: path.clone(), versions: None });
+        }
+    }
+    all
+}
+
+/// What stands for the content of a protected file.
+fn content(project: &Project, path: &str) -> String {
+    let read = untrusted::read(&project.worktree, Path::new(path), untrusted::ANY);
+    read.map_or_else(|_| Version::Absent.digest(), |bytes| sha256(&bytes))
+}
+
+fn only(files: &[String], state: &mut State) -> Done {
+    for file in files {
+        if !state.waiting.iter().any(|one| one.name == *file) {
+            return Err(CliError::failed(format!("{file} does not wait for approval"))
+                .hint("see what does: ralph trust --list"));
+        }
+    }
+    state.waiting.retain(|one| files.contains(&one.name));
+    Ok(())
+}
+
+fn revoke(json: bool, context: &mut Context<'_>) -> Done {
+    let (trust, _) = context.ledger()?;
+    let written = trust.set_approval(Approval::Revoked);
+    written.map_err(|error| trust::unwritable(trust, &error))?;
+    if json {
+        return Ok(context.out.json(&serde_json::json!({"standing": "asks"}))?);
+    }
+    context.out.note("Revoked. ralph asks before it runs anything that this repository decides.");
+    Ok(())
+}
+
+fn approve(state: &State, asks: bool, context: &mut Context<'_>) -> Done {
+    if asks {
+        context.approve()?;
+    }
+    let (trust, _) = context.ledger()?;
+    let written = trust.update(|ledger| {
+        for Waiting { name, versions } in &state.waiting {
+            match versions {
+                Some((_, now)) => ledger.approve(name, now),
+                None => ledger.accept_touched(name, &content(&state.project, name)),
+            }
+        }
+    });
+    written.map_err(|error| trust::unwritable(trust, &error))?;
+    context.reread_trust();
+    Ok(())
+}
+
+fn confirmed(json: bool, context: &mut Context<'_>) -> Result<bool, CliError> {
+    if json || !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        return Err(CliError::failed("there is no terminal to ask at; nothing was changed")
+            .hint("approve what is shown: ralph trust --yes"));
+    }
+    trust::ask("Approve?", context)
+}
+
+/// Nothing waits: what decides here.
+fn nothing(state: &State, json_wanted: bool, context: &mut Context<'_>) -> Done {
+    if json_wanted {
+        return Ok(context.out.json(&json(state, false))?);
+    }
+    context.out.line("Nothing waits for your approval.")?;
+    if state.decisions.is_empty() {
+        return Ok(context.out.line("No file here decides what ralph runs.")?);
+    }
+    let why = match (state.standing, &state.from) {
+        (Standing::Approved, _) => "You approved this repository.",
+        _ => "This repository was created here, so its files are yours.",
+    };
+    context.out.line(format!("{why} These files decide what ralph runs:"))?;
+    for line in trust::show(&state.decisions, context.out.look) {
+        context.out.line(line)?;
+    }
+    Ok(())
+}
+
+/// What is about to be approved.
+fn describe(state: &State, asks: bool, context: &mut Context<'_>) -> Done {
+    let look = context.out.look;
+    if asks {
+        let what = match &state.from {
+            Some(from) => format!("This clone of {}", printable_line(from)),
+            None => "This repository".to_owned(),
+        };
+        let heading = format!("{what} has files that decide what ralph runs:");
+        context.out.line(look.paint(Meaning::Heading, heading))?;
+        for line in trust::show(&state.decisions, look) {
+            context.out.line(line)?;
+        }
+    }
+    for (at, one) in state.waiting.iter().enumerate() {
+        if at > 0 || asks {
+            context.out.line("")?;
+        }
+        for line in difference(one, look)? {
+            context.out.line(line)?;
+        }
+    }
+    Ok(())
+}
+
+/// A file that waits, and how it differs from what ralph uses.
+fn difference(one: &Waiting, look: Look) -> Result<Vec<String>, CliError> {
+    let name = look.paint(Meaning::Heading, printable_line(title(&one.name)));
+    let Some((used, now)) = &one.versions else {
+        let see = format!("git log -p -2 -- {}", one.name);
+        return Ok(vec![
+            format!("{name}: protected, and a session changed it"),
+            format!("  see how: {}", look.paint(Meaning::Name, see)),
+        ]);
+    };
+    let says = match (used, now) {
+        (Version::Text(_), Version::Text(_)) => "a session changed it",
+        (_, Version::Text(_)) => "a session added it",
+        (_, Version::Absent) => "a session removed it",
+        (_, Version::Unreadable) => "a session replaced it by something that ralph cannot read",
+    };
+    let mut lines = vec![format!("{name}: {says}; ralph uses your last version")];
+    let text = |version: &Version| match version.text() {
+        Some(text) if text.ends_with('\n') || text.is_empty() => text.to_owned(),
+        Some(text) => format!("{text}\n"),
+        None => String::new(),
+    };
+    let patch = text_patch(&text(used), &text(now))?;
+    lines.extend(patch.lines().map(|line| {
+        // Git names the line above, which tells nothing in files like these.
+        let line = match line.strip_prefix("@@ ").and_then(|rest| rest.find(" @@")) {
+            Some(end) => &line[..end + 6],
+            None => line,
+        };
+        let meaning = match line.as_bytes().first() {
+            Some(b'+') => Meaning::Good,
+            Some(b'-') => Meaning::Bad,
+            Some(b'@') => Meaning::Faint,
+            _ => return format!("  {}", printable_line(line)),
+        };
+        format!("  {}", look.paint(meaning, printable_line(line)))
+    }));
+    Ok(lines)
+}
+
+fn title(name: &str) -> &str {
+    match name {
+        AGENTS => "test command in AGENTS.md",
+        name => name,
+    }
+}
+
+fn list(state: &State, json_wanted: bool, context: &mut Context<'_>) -> Done {
+    if json_wanted {
+        return Ok(context.out.json(&json(state, false))?);
+    }
+    let look = context.out.look;
+    let says = match (state.standing, &state.from) {
+        (Standing::Asks, Some(from)) => {
+            format!("This clone of {} is not approved: ralph trust", printable_line(from))
+        }
+        (Standing::Asks, None) => {
+            "You revoked the approval of this repository: ralph trust".to_owned()
+        }
+        (Standing::Approved, _) => "You approved this repository.".to_owned(),
+        (Standing::Yours, _) if state.decisions.is_empty() => {
+            "No file here decides what ralph runs.".to_owned()
+        }
+        (Standing::Yours, _) => {
+            "This repository was created here, so its files are yours.".to_owned()
+        }
+    };
+    context.out.line(says)?;
+    for line in trust::show(&state.decisions, look) {
+        context.out.line(line)?;
+    }
+    for one in &state.waiting {
+        let word = look.paint(Meaning::Warning, "waits");
+        let name = printable_line(title(&one.name));
+        context.out.line(format!("  {word}  {name}: a session changed it (ralph trust)"))?;
+    }
+    Ok(())
+}
+
+fn json(state: &State, approved: bool) -> serde_json::Value {
+    let standing = match state.standing {
+        Standing::Asks if approved => "approved",
+        Standing::Asks => "asks",
+        Standing::Approved => "approved",
+        Standing::Yours => "yours",
+    };
+    let files: Vec<serde_json::Value> = state
+        .decisions
+        .iter()
+        .map(|one| serde_json::json!({"path": one.file, "decides": one.says}))
+        .collect();
+    let waiting: Vec<serde_json::Value> = state
+        .waiting
+        .iter()
+        .map(|one| {
+            let text = |version: &Version| version.text().map(str::to_owned);
+            let (used, now) =
+                one.versions.as_ref().map_or((None, None), |(u, n)| (text(u), text(n)));
+            serde_json::json!({
+                "path": one.name, "protected": one.versions.is_none(), "used": used, "now": now,
+            })
+        })
+        .collect();
+    let key = if approved { "approved" } else { "waiting" };
+    serde_json::json!({
+        "standing": standing, "cloned_from": state.from, "files": files, key: waiting,
+    })
+}

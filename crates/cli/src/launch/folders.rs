@@ -1,0 +1,44 @@
+//! The lock of a run on its worktree, and what earlier runs left that is not kept any longer.
+
+use std::path::Path;
+
+use ralph_engine::plan_file::PlanFile;
+use ralph_engine::project::Project;
+use ralph_engine::run::place::{LockError, RunLogs, WorktreeLock};
+
+use crate::config::{Config, key};
+use crate::error::{CliError, Done};
+
+/// Removes what earlier runs left: half-written plans, and logs that are not kept any longer.
+pub(super) fn tidy(plan: Option<&PlanFile>, project: &Project, config: &Config) -> Done {
+    if let Some(plan) = plan {
+        plan.sweep();
+    }
+    let folder = project.resolve(config.get(key::LOGS_DIR));
+    project.exclude_folder(&folder)?;
+    let keep = usize::try_from(config.get(key::LOGS_KEEP_RUNS)).unwrap_or(usize::MAX);
+    let size = config.get(key::LOGS_KEEP_SIZE).unwrap_or(u64::MAX);
+    RunLogs::prune(&folder, keep, size).map(drop).map_err(|error| no_logs(&folder, &error))
+}
+
+pub(super) fn no_logs(folder: &Path, error: &std::io::Error) -> CliError {
+    CliError::failed(format!("{} cannot be written: {error}", folder.display()))
+}
+
+pub(super) fn lock(project: &Project) -> Result<WorktreeLock, CliError> {
+    WorktreeLock::take(&project.worktree.join(".ralph")).map_err(|error| match error {
+        LockError::Held { pid } => CliError::failed(format!(
+            "Build failed: another run is at work in this worktree (pid {pid})"
+        ))
+        .hint("see what it does: ralph status")
+        .hint("stop it: ralph cancel"),
+        LockError::Io { path, source } => CliError::failed(format!(
+            "Build failed: {} cannot be written: {source}",
+            path.display()
+        ))
+        .hint(format!(
+            "check who owns it and whether it may be written: ls -ld {}",
+            crate::error::quoted(path.parent().unwrap_or(&path))
+        )),
+    })
+}

@@ -1,0 +1,218 @@
+//! Trust as commands see it: which version of a deciding file counts, and whether the repository may decide at all.
+//!
+//! Everything that reads `ralph.toml`, a template, the test command or `.worktreeinclude` asks here first. What a
+//! session wrote and you have not approved is replaced by your last version, and the user hears of it once.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `question` | the question before a clone's files decide, and what they decide, in words |
+//! | `mod` | the ledger of this call, and the versions in force |
+
+mod question;
+
+use std::cell::{OnceCell, RefCell};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ralph_core::run::Notice;
+use ralph_core::trust::{AGENTS, Approval, FOUND, Ledger, Standing, Version, standing};
+use ralph_engine::project::Project;
+use ralph_engine::trust::{Deciding, FoundCommand, Trust, clone_source, name_of, version};
+
+use crate::commands::init::found_commands;
+use crate::config::{Config, key};
+use crate::error::{CliError, quoted};
+use crate::launch::Mode;
+use crate::wire::Context;
+
+pub(crate) use question::{Decision, ask, decisions, require, show};
+
+/// What a call knows of trust.
+#[derive(Default)]
+pub(crate) struct TrustCell {
+    ledger: OnceCell<(Trust, Ledger)>,
+    /// What was replaced and has not been reported yet, a sentence each.
+    unreported: RefCell<Vec<String>>,
+    /// Everything that was replaced.
+    replaced: RefCell<Vec<String>>,
+    /// The command shows all of it anyway.
+    pub(crate) silent: bool,
+    /// `--trust` was given.
+    pub(crate) given: bool,
+}
+
+/// The test command of a project, and what says so.
+pub(crate) struct TestCommand {
+    pub(crate) command: String,
+    pub(crate) from: String,
+}
+
+/// How the engine finds the test command that a project shows.
+pub(crate) fn found_command() -> FoundCommand {
+    Arc::new(|worktree: &Path| {
+        let worktree = worktree.to_owned();
+        let project = Project { root: worktree.clone(), git_dir: worktree.join(".git"), worktree };
+        found_commands(&project).into_iter().next().map(|found| found.command)
+    })
+}
+
+impl Context<'_> {
+    /// The ledger of the repository, read once.
+    pub(crate) fn ledger(&self) -> Result<&(Trust, Ledger), CliError> {
+        if let Some(known) = self.trust.ledger.get() {
+            return Ok(known);
+        }
+        let trust = Trust::of(self.environment.state_home.as_deref(), &self.project()?);
+        let ledger = match trust.settled(&found_command()) {
+            Ok(ledger) => ledger,
+            // Sessions and gates do not see it, and nothing that they start decides anything.
+            Err(_) if self.is_inside() => Ledger::default(),
+            Err(error) => return Err(unreadable(&trust, &error)),
+        };
+        Ok(self.trust.ledger.get_or_init(|| (trust, ledger)))
+    }
+
+    /// Forgets what was read, after a change.
+    pub(crate) fn reread_trust(&mut self) {
+        self.trust.ledger.take();
+    }
+
+    /// Whether the call comes from inside a session or a gate.
+    pub(crate) fn is_inside(&self) -> bool {
+        let inside = ["RALPH_SOCKET", "RALPH_MARK", "RALPH_GATE"];
+        inside.iter().any(|name| self.environment.get(name).is_some())
+    }
+
+    /// The version that counts in place of what a deciding file says now; `None` where that counts.
+    pub(crate) fn instead_of(
+        &self,
+        worktree: &Path,
+        name: &str,
+    ) -> Result<Option<Version>, CliError> {
+        let (_, ledger) = self.ledger()?;
+        // Mostly no session ever wrote it, and then the file is not read twice.
+        if ledger.files.get(name).is_none_or(|known| known.written.is_empty()) {
+            return Ok(None);
+        }
+        let now = match name {
+            FOUND => Version::of(found_command()(worktree)),
+            name => version(worktree, name),
+        };
+        let instead = ledger.instead_of(name, &now);
+        if let Some(version) = &instead {
+            self.report(name, version);
+        }
+        Ok(instead)
+    }
+
+    fn report(&self, name: &str, instead: &Version) {
+        let known = self.trust.replaced.borrow().iter().any(|known| known == name);
+        if known || self.trust.silent {
+            return;
+        }
+        self.trust.replaced.borrow_mut().push(name.to_owned());
+        let (what, used) = match (name, instead.text()) {
+            (AGENTS, Some(command)) if !command.is_empty() => {
+                ("the test command in AGENTS.md", format!("yours: {command}"))
+            }
+            (AGENTS, _) => ("the test command in AGENTS.md", "none, as before".to_owned()),
+            (FOUND, Some(command)) => (FOUND, format!("the one before: {command}")),
+            (name, Some(_)) => (name, "your last version".to_owned()),
+            (name, None) => (name, "no such file, as before".to_owned()),
+        };
+        let what = if name == FOUND { "the test command that the project shows" } else { what };
+        let text = format!(
+            "A session changed {what}, and you have not approved that: ralph uses {used}. See the change and \
+             approve it: ralph trust"
+        );
+        self.trust.unreported.borrow_mut().push(text);
+    }
+
+    /// What was replaced and not reported yet.
+    pub(crate) fn take_replaced(&self) -> Vec<String> {
+        std::mem::take(&mut *self.trust.unreported.borrow_mut())
+    }
+
+    /// The same, for a run that is about to begin.
+    pub(crate) fn replaced_notices(&self) -> Vec<Notice> {
+        self.take_replaced().into_iter().map(|text| Notice::Other { text }).collect()
+    }
+
+    /// The command of `AGENTS.md`, else the one that the project shows; `None` where there is neither. An empty one
+    /// says that there are no tests.
+    pub(crate) fn test_command(&self, project: &Project) -> Result<Option<TestCommand>, CliError> {
+        let agents = match self.instead_of(&project.worktree, AGENTS)? {
+            Some(instead) => instead.text().map(str::to_owned),
+            None => {
+                let text = crate::launch::text_of(project, AGENTS)?;
+                ralph_core::agents_md::test_command(&text)
+            }
+        };
+        if let Some(command) = agents {
+            return Ok(Some(TestCommand { command, from: AGENTS.to_owned() }));
+        }
+        if let Some(instead) = self.instead_of(&project.worktree, FOUND)? {
+            let from = "your project before".to_owned();
+            return Ok(instead.text().map(|text| TestCommand { command: text.to_owned(), from }));
+        }
+        let found = found_commands(project).into_iter().next();
+        Ok(found.map(|found| TestCommand { command: found.command, from: found.from }))
+    }
+
+    /// Whether the files of the repository may decide. `decides` whether there are any.
+    pub(crate) fn standing(&self, decides: bool) -> Result<Standing, CliError> {
+        let project = self.project()?;
+        let (_, ledger) = self.ledger()?;
+        Ok(standing(ledger.approval, clone_source(&project).is_some(), decides))
+    }
+
+    /// You approve the repository.
+    pub(crate) fn approve(&mut self) -> Result<(), CliError> {
+        let (trust, _) = self.ledger()?;
+        trust.set_approval(Approval::Approved).map_err(|error| unwritable(trust, &error))?;
+        self.reread_trust();
+        Ok(())
+    }
+
+    /// The deciding files as a run finds them. `holds` whether a sandbox keeps sessions in their worktree.
+    pub(crate) fn deciding(
+        &self,
+        mode: &Mode,
+        home: &Project,
+        config: &Config,
+        holds: bool,
+    ) -> Result<Deciding, CliError> {
+        let (trust, _) = self.ledger()?;
+        let prompts = [key::PROMPTS_BUILD, key::PROMPTS_PLAN];
+        let prompts = prompts.map(|key| home.worktree.join(config.get(key)));
+        let named = match mode {
+            Mode::Prompt(path) => Some(path.clone()),
+            Mode::Build | Mode::Plan | Mode::Feature(_) => None,
+        };
+        let others = self.global.config.iter().cloned().chain(named);
+        let others = others.filter_map(|path| std::path::absolute(path).ok());
+        let paths: Vec<PathBuf> = prompts.into_iter().chain(others).collect();
+        let deciding = Deciding {
+            trust: trust.clone(),
+            home: home.worktree.clone(),
+            named: paths.iter().filter_map(|path| name_of(&home.worktree, path)).collect(),
+            found: found_command(),
+            open: !holds,
+        };
+        deciding.run_begins().map_err(|error| unwritable(trust, &error))?;
+        Ok(deciding)
+    }
+}
+
+pub(crate) fn unwritable(trust: &Trust, error: &std::io::Error) -> CliError {
+    let path = trust.path().unwrap_or_default();
+    CliError::failed(format!("{} cannot be written: {error}", path.display()))
+        .hint("ralph remembers there what you approved")
+}
+
+fn unreadable(trust: &Trust, error: &std::io::Error) -> CliError {
+    let path = trust.path().unwrap_or_default();
+    CliError::failed(format!("{} cannot be read: {error}", path.display()))
+        .hint("ralph remembers there what you approved and what sessions wrote")
+        .hint(format!("look at the files that decide, then start over: rm {}", quoted(&path)))
+}

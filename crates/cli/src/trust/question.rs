@@ -1,0 +1,242 @@
+//! The question before files of a clone decide what runs: what they decide, in words, and what to type where nobody can
+//! be asked.
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use ralph_core::glob::Patterns;
+use ralph_core::text::printable_line;
+use ralph_core::trust::{AGENTS, SETTINGS, Standing, Version};
+use ralph_engine::asking::{self, Typed};
+use ralph_engine::project::Project;
+use ralph_engine::trust::{clone_source, name_of, version};
+use ralph_ui::line::{Line, wrap};
+use ralph_ui::style::{Look, Meaning};
+
+use crate::config::{Config, Origin, key};
+use crate::error::{CliError, Done};
+use crate::exit_codes::Exit;
+use crate::wire::Context;
+
+/// How many settings of a file are listed.
+const LISTED: usize = 6;
+
+/// A file that decides, and what it decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Decision {
+    pub(crate) file: String,
+    /// A line each.
+    pub(crate) says: Vec<String>,
+}
+
+/// What the files of a repository decide, the commands first.
+pub(crate) fn decisions(project: &Project, config: &Config) -> Vec<Decision> {
+    let mut all = Vec::new();
+    if version(&project.worktree, SETTINGS) != Version::Absent {
+        all.push(Decision { file: SETTINGS.to_owned(), says: settings(config) });
+    }
+    if let Some(command) = version(&project.worktree, AGENTS).text()
+        && !command.is_empty()
+    {
+        all.push(Decision {
+            file: AGENTS.to_owned(),
+            says: vec![format!("test command: {command}")],
+        });
+    }
+    for key in [key::PROMPTS_BUILD, key::PROMPTS_PLAN] {
+        let path = project.worktree.join(config.get(key));
+        let Some(file) = name_of(&project.worktree, &path) else { continue };
+        let says = match version(&project.worktree, &file) {
+            Version::Absent => continue,
+            Version::Unreadable => "instructions for the agent, which ralph cannot read".to_owned(),
+            Version::Text(text) => match text.lines().count() {
+                1 => "instructions for the agent, 1 line".to_owned(),
+                lines => format!("instructions for the agent, {lines} lines"),
+            },
+        };
+        all.push(Decision { file, says: vec![says] });
+    }
+    all
+}
+
+/// What the settings of a repository say.
+fn settings(config: &Config) -> Vec<String> {
+    let mut says = Vec::new();
+    if matches!(config.gates_origin(), Origin::Repo(_)) {
+        let gates = config.gates().iter();
+        says.extend(gates.map(|gate| format!("gate {}: {}", gate.name, gate.command)));
+    }
+    let setup = key::GIT_WORKTREE_SETUP;
+    let set_up = matches!(config.origin(setup), Origin::Repo(_)) && !config.get(setup).is_empty();
+    if set_up {
+        says.push(format!("worktree setup: {}", config.get(setup)));
+    }
+    let others: Vec<String> = config
+        .entries()
+        .filter(|entry| matches!(entry.origin, Origin::Repo(_)) && entry.key != setup.name())
+        .map(|entry| format!("{} = {}", entry.key, entry.value))
+        .collect();
+    says.extend(others.iter().take(LISTED).cloned());
+    if let Some(more) = others.len().checked_sub(LISTED).filter(|more| *more > 0) {
+        says.push(format!("and {more} more settings: ralph config show"));
+    }
+    if says.is_empty() {
+        says.push("no setting of its own".to_owned());
+    }
+    says
+}
+
+/// The decisions as lines for a terminal. Nothing is cut: the end of a command runs, too.
+pub(crate) fn show(decisions: &[Decision], look: Look) -> Vec<String> {
+    let width = decisions.iter().map(|one| one.file.chars().count()).max().unwrap_or(0).min(30);
+    let mut lines = Vec::new();
+    for Decision { file, says } in decisions {
+        let room = look.width.map(|all| all.saturating_sub(width + 4).max(20));
+        let all = says.iter().flat_map(|said| wrap(&printable_line(said), room));
+        for (at, said) in all.enumerate() {
+            let file = if at == 0 { file.as_str() } else { "" };
+            let line = Line::new().plain("  ").add(Meaning::Name, format!("{file:<width$}"));
+            lines.push(format!("{}  {said}", line.show(look)));
+        }
+    }
+    lines
+}
+
+/// Lets a run begin only where the repository's files may decide: asks at a terminal, and says elsewhere what to type.
+pub(crate) fn require(context: &mut Context<'_>) -> Done {
+    let project = context.project()?;
+    let config = context.config()?;
+    let decisions = decisions(&project, &config);
+    if context.standing(!decisions.is_empty())? != Standing::Asks {
+        return Ok(());
+    }
+    if let Some(by) = trusted_by(&project, &config, context) {
+        if context.ledger()?.0.is_kept() {
+            context.approve()?;
+        }
+        context.out.note(format!("Trusted by {by}: {}", named(&decisions)));
+        return Ok(());
+    }
+    let from = clone_source(&project);
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        return Err(refusal(&decisions, from.as_deref(), context));
+    }
+    let what = match &from {
+        Some(from) => format!("This clone of {}", printable_line(from)),
+        None => "This repository".to_owned(),
+    };
+    let heading = context
+        .out
+        .message_look
+        .paint(Meaning::Heading, format!("{what} has files that decide what ralph runs:"));
+    context.out.error(heading);
+    for line in show(&decisions, context.out.message_look) {
+        context.out.error(line);
+    }
+    match ask("Trust them from now on?", context)? {
+        true => context.approve(),
+        false => Err(CliError::failed("the repository is not trusted; nothing was started")
+            .hint("look at the files, then approve them: ralph trust")),
+    }
+}
+
+/// Who trusts the repository without a question.
+fn trusted_by(project: &Project, config: &Config, context: &Context<'_>) -> Option<String> {
+    if context.trust.given {
+        return Some("--trust".to_owned());
+    }
+    if context
+        .environment
+        .get("RALPH_TRUST")
+        .is_some_and(|value| matches!(value, "1" | "true" | "yes"))
+    {
+        return Some("RALPH_TRUST".to_owned());
+    }
+    let home = context.environment.home.as_deref();
+    let paths = config.get(key::TRUST_PATHS);
+    let path = paths.into_iter().find(|path| covers(path, &project.root, home))?;
+    Some(format!("trust.paths ({path})"))
+}
+
+/// Whether an entry of `trust.paths` names a folder, or one above it.
+fn covers(entry: &str, folder: &Path, home: Option<&Path>) -> bool {
+    let entry = match (entry.strip_prefix('~'), home) {
+        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+            home.join(rest.trim_start_matches('/'))
+        }
+        _ => entry.into(),
+    };
+    if !entry.is_absolute() {
+        return false;
+    }
+    if entry.canonicalize().is_ok_and(|entry| folder.starts_with(entry)) {
+        return true;
+    }
+    let relative = |path: &Path| path.to_str().map(|text| text.trim_start_matches('/').to_owned());
+    let (Some(entry), Some(folder)) = (entry.to_str(), relative(folder)) else { return false };
+    entry.contains('*') && Patterns::read([entry]).is_ok_and(|all| all.matches(&folder))
+}
+
+fn named(decisions: &[Decision]) -> String {
+    let files: Vec<&str> = decisions.iter().map(|one| one.file.as_str()).collect();
+    files.join(", ")
+}
+
+fn refusal(decisions: &[Decision], from: Option<&str>, context: &Context<'_>) -> CliError {
+    let what = match from {
+        Some(_) => "this clone",
+        None => "this repository",
+    };
+    let text = format!(
+        "{what} has files that decide what ralph runs, and you have not approved them: {}",
+        named(decisions)
+    );
+    CliError::failed(text)
+        .excerpt(show(decisions, context.out.message_look).join("\n"))
+        .hint("look at them and approve them: ralph trust")
+        .hint("in a script: ralph trust --yes, the option --trust, or RALPH_TRUST=1")
+}
+
+/// Asks a question that is answered with yes or no, at a terminal.
+pub(crate) fn ask(question: &str, context: &mut Context<'_>) -> Result<bool, CliError> {
+    context.out.prompt(&format!("{question} [y/N] "));
+    let typed = asking::line()?;
+    if !matches!(typed, Typed::Line(_)) {
+        context.out.error("");
+    }
+    match typed {
+        Typed::Line(line) => Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes")),
+        Typed::End => Ok(false),
+        Typed::Interrupted => Err(CliError::new(Exit::Cancelled, "interrupted")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_trusted_by_itself_by_one_above_it_and_by_a_pattern() {
+        let home = Path::new("/home/ada");
+        let folder = Path::new("/home/ada/work/shop");
+        for (entry, covered) in [
+            ("/home/ada/work/*", true),
+            ("~/work/*", true),
+            ("/home/*/work", true),
+            ("/home/ada/play/*", false),
+            ("work/*", false),
+            ("*", false),
+            ("~bob/work/*", false),
+        ] {
+            assert_eq!(covers(entry, folder, Some(home)), covered, "{entry}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let (above, inside) = (folder.parent().unwrap(), folder.join("repo"));
+        assert!(covers(folder.to_str().unwrap(), &inside, None));
+        assert!(covers(above.to_str().unwrap(), &inside, None));
+        assert!(!covers(folder.to_str().unwrap(), above, None));
+        let beside = format!("{}x", folder.display());
+        assert!(!covers(folder.to_str().unwrap(), Path::new(&beside), None));
+    }
+}

@@ -1,0 +1,155 @@
+//! What sessions do to the files that decide what ralph runs, and to protected files. Both are recorded in the ledger of
+//! trust before anybody hears that the session ended, so that no later run takes them as the user's.
+
+use ralph_core::digest::sha256;
+use ralph_core::ids::RunId;
+use ralph_core::run::{Port, SlotId};
+use ralph_core::trust::{AGENTS, Ledger, Version};
+
+use super::crew::{Crew, Failed};
+use super::site::Site;
+use crate::ports::Candidate;
+use crate::trust::version_of;
+use crate::untrusted;
+
+impl Crew {
+    /// Before a session: the deciding files as it finds them.
+    pub(super) fn watch_deciding(&self, slot: SlotId) -> Result<(), Failed> {
+        let worktree = self.site(slot).project.worktree.clone();
+        let id = format!("{}{slot}", ids(&self.setup.run));
+        let watch = self.setup.files.deciding.session_begins(&worktree, &id);
+        let watch = watch.map_err(|error| {
+            let text = format!("the ledger of trust cannot be written: {error}");
+            Failed::new(Port::Prompt, text, false)
+        })?;
+        self.kit(slot).deciding = Some(watch);
+        Ok(())
+    }
+
+    /// Records what the session, or code of its that gates ran, did to deciding files. What cannot be recorded now is
+    /// found by the next start.
+    pub(super) fn note_deciding(&self, slot: SlotId) {
+        let Some(watch) = self.kit(slot).deciding.clone() else { return };
+        match self.setup.files.deciding.session_wrote(&watch) {
+            Ok(names) => {
+                for name in names {
+                    self.notice(format!(
+                        "The session changed {}. ralph goes on with your version until you approve the change: \
+                         ralph trust",
+                        decides(&name)
+                    ));
+                }
+            }
+            Err(error) => self.notice(format!("the ledger of trust cannot be written: {error}")),
+        }
+    }
+
+    /// The iteration of the session is over.
+    pub(super) fn close_deciding(&self, slot: SlotId) {
+        self.note_deciding(slot);
+        self.kit(slot).deciding = None;
+    }
+
+    /// No session lives any more. What cannot be written now, the next start finds.
+    pub(super) fn forget_sessions(&self) {
+        let _ = self.setup.files.deciding.run_ends(&ids(&self.setup.run));
+    }
+
+    /// Work was brought onto what has landed meanwhile, up to the commit `tip`: where that merged a deciding file, the
+    /// result is the session's as well.
+    pub(super) fn note_merged(&self, site: &Site, tip_tree: &str) {
+        let before = |name: &str| {
+            let bytes = site.vcs.file(tip_tree, name).ok().flatten();
+            bytes.map_or(Version::Absent, |bytes| version_of(name, bytes))
+        };
+        if let Err(error) =
+            self.setup.files.deciding.work_was_merged(&site.project.worktree, before)
+        {
+            self.notice(format!("the ledger of trust cannot be written: {error}"));
+        }
+    }
+
+    /// Records protected files among those that a session changed: until the change is accepted, no run takes them as
+    /// the user's.
+    pub(super) fn note_touched(
+        &self,
+        site: &Site,
+        candidate: &Candidate,
+        changed: &[String],
+    ) -> Result<(), Failed> {
+        let patterns = &self.setup.gates.rules.protected;
+        let mut touched = Vec::new();
+        for path in changed.iter().filter(|path| patterns.matches(path)) {
+            touched.push((path, digest(site.vcs.file(&candidate.tree, path)?.as_deref())));
+        }
+        if touched.is_empty() {
+            return Ok(());
+        }
+        let noted = self.setup.files.deciding.trust.update(|ledger| {
+            for (path, digest) in touched {
+                ledger.session_touched(path, digest);
+            }
+        });
+        noted.map_err(|error| Failed::new(Port::Git, error, false))
+    }
+
+    /// The work was accepted, and its protected files with it.
+    pub(super) fn accept_touched(&self, site: &Site, candidate: &Candidate) -> Result<(), Failed> {
+        if self.setup.gates.rules.protected.is_empty() {
+            return Ok(());
+        }
+        let trust = &self.setup.files.deciding.trust;
+        let ledger = trust.read().unwrap_or_default();
+        let mut accepted = Vec::new();
+        for path in ledger.protected.keys() {
+            accepted.push((path, digest(site.vcs.file(&candidate.tree, path)?.as_deref())));
+        }
+        if accepted.is_empty() {
+            return Ok(());
+        }
+        let noted = trust.update(|ledger| {
+            for (path, digest) in accepted {
+                ledger.accept_touched(path, &digest);
+            }
+        });
+        noted.map_err(|error| Failed::new(Port::Git, error, false))
+    }
+
+    /// Protected files that an earlier session changed, where the work that is judged, or the worktree that gates run
+    /// in, still has them so.
+    pub(super) fn touched_before(
+        &self,
+        site: &Site,
+        candidate: &Candidate,
+    ) -> Result<Vec<String>, Failed> {
+        let patterns = &self.setup.gates.rules.protected;
+        if patterns.is_empty() {
+            return Ok(vec![]);
+        }
+        let ledger: Ledger = self.setup.files.deciding.trust.read().unwrap_or_default();
+        let mut found = Vec::new();
+        for path in ledger.protected.keys().filter(|path| patterns.matches(path)) {
+            let judged = digest(site.vcs.file(&candidate.tree, path)?.as_deref());
+            let place = untrusted::read(&site.project.worktree, path.as_ref(), untrusted::ANY);
+            let place = digest(place.ok().as_deref());
+            if ledger.is_touched(path, &judged) || ledger.is_touched(path, &place) {
+                found.push(path.clone());
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// What the names of a run's sessions begin with in the ledger.
+fn ids(run: &RunId) -> String {
+    format!("{run}-")
+}
+
+/// What a deciding file is called where the user is told of it.
+fn decides(name: &str) -> String {
+    if name == AGENTS { format!("the test command in {name}") } else { name.to_owned() }
+}
+
+fn digest(content: Option<&[u8]>) -> String {
+    content.map_or_else(|| Version::Absent.digest(), sha256)
+}

@@ -1,0 +1,157 @@
+//! The ledger of trust on disk, and what sessions do to the files that decide.
+//!
+//! The ledger of a repository is one file in the user's state folder, beside the records of its runs: sessions in a
+//! sandbox cannot write it. It belongs to the git directory that all worktrees share. Which version counts is
+//! decided in [`ralph_core::trust`]; this module reads the files, keeps the ledger under a lock, and compares the
+//! deciding files before and after each session.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `sessions` | what a session changed, also where its run was killed |
+//! | `mod` | the ledger on disk, versions of files, where a repository came from |
+
+mod sessions;
+
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use ralph_core::agents_md;
+use ralph_core::trust::{AGENTS, Approval, Ledger, Version, cloned_from};
+
+pub use sessions::{Deciding, FoundCommand, SessionWatch};
+
+use crate::project::{Project, private_folder, sweep_halves, write_privately};
+use crate::run::state_file;
+use crate::untrusted;
+
+/// The file of the ledger, in the folder of the repository's records.
+const FILE: &str = "trust.json";
+/// Whoever changes the ledger holds a lock on this file.
+const LOCK: &str = "trust.lock";
+/// The largest ledger.
+const LARGEST: u64 = 64 << 20;
+/// How much of a reflog is read for its first line.
+const FIRST_LINE: u64 = 4 << 10;
+
+/// Where the ledger of a repository lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trust {
+    /// Its folder; `None` for a user without a state folder, for whom nothing is kept.
+    folder: Option<PathBuf>,
+    /// The git directory, told from another one at the same path.
+    repository: String,
+}
+
+impl Trust {
+    /// The ledger of a repository.
+    pub fn of(state_home: Option<&Path>, project: &Project) -> Self {
+        Self {
+            folder: state_home.map(|home| state_file::folder(home, project)),
+            repository: identity(&project.git_dir),
+        }
+    }
+
+    /// The file of the ledger, for messages.
+    pub fn path(&self) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join(FILE))
+    }
+
+    /// Whether what you say is remembered.
+    pub fn is_kept(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// The ledger as it stands. An approval of another repository at the same path does not count; what sessions
+    /// wrote does.
+    pub fn read(&self) -> io::Result<Ledger> {
+        let Some(path) = self.path() else { return Ok(self.empty()) };
+        let mut ledger = match untrusted::read_own(&path, LARGEST) {
+            Ok(bytes) => serde_json::from_slice::<Ledger>(&bytes).map_err(io::Error::other)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(self.empty()),
+            Err(error) => return Err(error),
+        };
+        if ledger.repository != self.repository {
+            ledger.approval = Approval::Never;
+            ledger.repository.clone_from(&self.repository);
+        }
+        Ok(ledger)
+    }
+
+    fn empty(&self) -> Ledger {
+        Ledger { repository: self.repository.clone(), ..Ledger::default() }
+    }
+
+    /// Changes the ledger. Nobody else changes it meanwhile, and a ledger that stays the same is not written.
+    pub fn update<T>(&self, act: impl FnOnce(&mut Ledger) -> T) -> io::Result<T> {
+        let Some(folder) = &self.folder else { return Ok(act(&mut self.empty())) };
+        private_folder(folder)?;
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true).mode(0o600);
+        let lock = untrusted::open_own(&folder.join(LOCK), &mut options)?;
+        lock.lock()?;
+        let before = self.read()?;
+        let mut ledger = before.clone();
+        let done = act(&mut ledger);
+        if ledger != before {
+            let text = serde_json::to_string(&ledger).map_err(io::Error::other)?;
+            let path = folder.join(FILE);
+            // Halves that a killed ralph left; nobody else writes now.
+            sweep_halves(&path)?;
+            write_privately(&path, &text)?;
+        }
+        Ok(done)
+    }
+
+    /// You approve the repository, or take that back.
+    pub fn set_approval(&self, approval: Approval) -> io::Result<()> {
+        self.update(|ledger| ledger.approval = approval)
+    }
+}
+
+/// Tells a git directory from another one that is made at the same path. Devices change their numbers when a machine
+/// starts, so they do not count.
+fn identity(git_dir: &Path) -> String {
+    let Ok(found) = std::fs::metadata(git_dir) else { return String::new() };
+    let made = found.created().ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let made = made.map(|since| since.as_nanos().to_string()).unwrap_or_default();
+    format!("{}:{made}", found.ino())
+}
+
+/// Where a repository was cloned from; `None` for one that was created here.
+pub fn clone_source(project: &Project) -> Option<String> {
+    let path = project.git_dir.join("logs").join("HEAD");
+    let opened = untrusted::open_own(&path, OpenOptions::new().read(true)).ok()?;
+    let mut start = Vec::new();
+    io::Read::read_to_end(&mut io::Read::take(opened, FIRST_LINE), &mut start).ok()?;
+    let start = String::from_utf8_lossy(&start).into_owned();
+    cloned_from(start.lines().next().unwrap_or_default()).map(str::to_owned)
+}
+
+/// What a deciding file of a worktree says now. Of `AGENTS.md` that is the test command.
+pub fn version(worktree: &Path, name: &str) -> Version {
+    let bytes = match untrusted::read(worktree, Path::new(name), untrusted::SMALL) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Version::Absent,
+        Err(_) => return Version::Unreadable,
+    };
+    version_of(name, bytes)
+}
+
+/// What decides of these bytes, in a file of this name.
+pub(crate) fn version_of(name: &str, bytes: Vec<u8>) -> Version {
+    if name == AGENTS {
+        return Version::of(agents_md::test_command(&String::from_utf8_lossy(&bytes)));
+    }
+    String::from_utf8(bytes).map_or(Version::Unreadable, Version::Text)
+}
+
+/// The name of a deciding file: its way from the top of the worktree; `None` for one outside of it.
+pub fn name_of(worktree: &Path, path: &Path) -> Option<String> {
+    untrusted::below(worktree, path)?.to_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests;
