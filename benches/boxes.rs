@@ -1,9 +1,9 @@
-//! What the box costs a session at its start.
+//! What the sandbox costs a session at its start.
 //!
 //! A repository of 2,000 files and a person's home. `/bin/true` is run to its end by the supervisor: as it is,
 //! and in a box of each level, as sessions are: the git directory of its own is made, the agent's files are
 //! copied in, the stages are gone through. They take turns; what counts is the difference of the medians in
-//! one run.
+//! one run. `full` has an empty home with what is listed, `masked` the home as it is with masks.
 //!
 //! `cargo bench --bench boxes` prints the table and fails when a figure is over its target.
 //! `-- --quick` takes fewer turns.
@@ -29,7 +29,7 @@ use ralph_engine::ports::{Jail, Shown, Vcs};
 use ralph_engine::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
 use ralph_engine::project::Project;
 use ralph_engine::sandbox::{
-    Caches, Guest, House, Kind, Level, Limits, Network, Sandbox, Wanted, choose,
+    Caches, Guest, Home, HomeNeeds, House, Kind, Level, Limits, Network, Sandbox, Wanted, choose,
 };
 use ralph_engine::vcs::{Boxes, GitVcs};
 
@@ -52,14 +52,24 @@ fn main() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let (repo, home) = (folder.path().join("repo"), folder.path().join("home"));
     files(&repo);
-    for place in [".ssh", ".claude/projects", ".config/gh", ".cache", ".cargo/registry"] {
+    let places =
+        [".ssh", ".claude/projects", ".config/gh", ".cache", ".cargo/registry", ".cargo/bin"];
+    let tools =
+        [".rustup", ".nvm/versions/node/v1/bin", ".pyenv/shims", ".local/bin", ".local/lib"];
+    for place in places.iter().chain(&tools) {
         std::fs::create_dir_all(home.join(place)).unwrap();
     }
     std::fs::write(home.join(".claude/settings.json"), "{}").unwrap();
+    std::fs::write(home.join(".npmrc"), "registry=https://example.org/\n").unwrap();
     let project = Project::find(&repo).unwrap();
-    let levels = [Level::Full, Level::Landlock];
-    let boxes: Vec<(Level, Arc<Sandbox>)> =
-        levels.into_iter().map(|level| (level, Arc::new(made(level, &project, &home)))).collect();
+    let kinds = [
+        (Level::Full, "full", false),
+        (Level::Full, "masked", true),
+        (Level::Landlock, "landlock", true),
+    ];
+    let made =
+        |(level, name, masked)| (level, name, Arc::new(made(level, masked, &project, &home)));
+    let boxes: Vec<(Level, &str, Arc<Sandbox>)> = kinds.into_iter().map(made).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let mut plain = Vec::new();
     let mut boxed: Vec<Vec<Duration>> = vec![Vec::new(); boxes.len()];
@@ -68,7 +78,7 @@ fn main() {
         let started = Instant::now();
         runtime.block_on(run(&Sandbox::none(), &repo, Shown::default()));
         plain.push(started.elapsed());
-        for (number, (level, sandbox)) in boxes.iter().enumerate() {
+        for (number, (level, _, sandbox)) in boxes.iter().enumerate() {
             let jail: Arc<dyn Jail> = Arc::<Sandbox>::clone(sandbox);
             let started = Instant::now();
             let mut shown = Shown::default();
@@ -87,19 +97,24 @@ fn main() {
     println!("start of a session (/bin/true), {rounds} rounds, {FILES} files\n");
     println!("  none      median {:6.1} ms", ms(floor.median));
     let mut over = false;
-    for ((level, _), samples) in boxes.iter().zip(boxed) {
+    let mut medians = Vec::new();
+    for ((_, name, _), samples) in boxes.iter().zip(boxed) {
         let found = figures(samples);
+        medians.push(found.median);
         let cost = found.median.saturating_sub(floor.median);
         let bad = cost > TARGET;
         over |= bad;
         println!(
-            "  {level:<9} median {:6.1} ms  costs {:5.1} ms (best {:5.1}), target {} ms{}",
+            "  {name:<9} median {:6.1} ms  costs {:5.1} ms (best {:5.1}), target {} ms{}",
             ms(found.median),
             ms(cost),
             ms(found.min.saturating_sub(floor.min)),
             TARGET.as_millis(),
             if bad { "  OVER" } else { "" }
         );
+    }
+    if let [listed, masked, ..] = medians[..] {
+        println!("  full takes {:.2} times as long as masked", ms(listed) / ms(masked));
     }
     println!(
         "  of which the git directory of its own: median {:.1} ms",
@@ -114,17 +129,31 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
-fn made(level: Level, project: &Project, home: &Path) -> Sandbox {
+fn made(level: Level, masked: bool, project: &Project, home: &Path) -> Sandbox {
+    let homes = vec![home.to_owned()];
+    let caches = Caches::of(&home.join(".cache"), &project.root);
+    let path =
+        format!("{0}/.cargo/bin:{0}/.nvm/versions/node/v1/bin:{0}/.local/bin", home.display());
+    let listed = Home::listed(&HomeNeeds {
+        homes: &homes,
+        project,
+        environment: &[("PATH".into(), path.into())],
+        caches: &caches,
+        programs: &[],
+        dependencies: &[],
+    });
     let house = House {
         project: project.clone(),
-        homes: vec![home.to_owned()],
+        homes,
         environment: vec![],
-        caches: Caches::of(&home.join(".cache"), &project.root),
+        caches,
         ralph: PathBuf::from(RALPH),
         programs: vec![],
         hidden: vec![],
         writable: vec![],
         readable: vec![],
+        home: if masked { Home::masked() } else { listed },
+        sockets: vec![],
         limits: Limits { processes: 4096, ..Limits::default() },
         network: Network::of_machine(),
         agents: vec![claude::Claude.state()],

@@ -78,6 +78,7 @@ const WORKS_IN: Kind = Kind::Choice(&["place", "worktree"]);
 const STRATEGY: Kind =
     Kind::Choice(&["agent", "fixed", "cost-optimized", "escalate", "plan-then-execute"]);
 const LEVEL: Kind = Kind::Choice(&["auto", "full", "seatbelt", "landlock", "none"]);
+const HOME: Kind = Kind::Choice(&["allowlist", "masked"]);
 const NETWORK: Kind = Kind::Choice(&["allow-all", "allowlist", "deny"]);
 const NOTICES: Kind = Kind::List(&Kind::Choice(&["done", "failed", "question", "limit", "end"]));
 
@@ -218,6 +219,8 @@ settings! {
     SANDBOX_LEVEL: Text = guarded("sandbox.level", LEVEL, Lit::Text("auto"), Reach::RaiseOnly);
     SANDBOX_WRITABLE: List = guarded("sandbox.writable", PATHS, NONE, Reach::UserOnly);
     SANDBOX_READABLE: List = guarded("sandbox.readable", PATHS, NONE, Reach::UserOnly);
+    SANDBOX_SOCKETS: List = guarded("sandbox.sockets", PATHS, NONE, Reach::UserOnly);
+    SANDBOX_HOME: Text = guarded("sandbox.home", HOME, Lit::Text("allowlist"), Reach::UserOnly);
 
     SANDBOX_NETWORK_POLICY: Text = guarded("sandbox.network.policy", NETWORK, Lit::Text("allow-all"), Reach::RaiseOnly);
     SANDBOX_NETWORK_ALLOWED: List = guarded("sandbox.network.allowed", TEXTS, NONE, Reach::RaiseOnly);

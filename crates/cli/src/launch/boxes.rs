@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use ralph_core::net::{Endpoint, Policy};
 use ralph_core::run::Notice;
-use ralph_engine::ports::Jail;
+use ralph_engine::ports::{Bind, Jail};
 use ralph_engine::project::Project;
 use ralph_engine::sandbox::{
-    self, Caches, House, Level, Limits, Network, Sandbox, Unavailable, Wanted,
+    self, Caches, Home, HomeNeeds, House, Level, Limits, Network, Sandbox, Unavailable, Wanted,
 };
 use ralph_engine::vcs::Boxes;
 
+use super::dependencies::{Dependencies, Watched};
 use super::{Found, agent};
 use crate::config::{Config, Key, List, key};
 use crate::environment::Environment;
@@ -48,6 +49,12 @@ pub(super) fn foreseen(config: &Config) -> Level {
     }
 }
 
+/// Records which packages beside the repository it names before sessions do.
+pub(super) fn watch(context: &Context<'_>) -> Result<Watched, CliError> {
+    let environment = context.environment;
+    Ok(Watched::begin(&context.project()?, homes(environment), environment))
+}
+
 /// The box of a run with these agents; what cannot be given is refused, not lowered.
 pub(super) fn of_run(
     project: &Project,
@@ -59,7 +66,7 @@ pub(super) fn of_run(
         return Ok(boxed.clone());
     }
     let house = house(project, config, agents, context)?;
-    let caches = house.caches.clone();
+    let (caches, is_masked) = (house.caches.clone(), house.home.is_masked());
     let environment = context.environment;
     let choice = sandbox::choose(wanted(config), house).map_err(refused)?;
     let mut text = choice.text;
@@ -86,9 +93,55 @@ pub(super) fn of_run(
         })?;
         notices.extend(left_out.into_iter().map(|text| Notice::Other { text }));
     }
+    if level == Level::Full && config.get(key::SANDBOX_HOME) != "masked" {
+        let text = withheld(project, config, context);
+        notices.extend(text.into_iter().map(|text| Notice::Other { text }));
+        if is_masked && environment.home.as_ref().is_some_and(|home| home.is_dir()) {
+            let text = "Your home is the repository, or a folder of the system, and cannot be empty for \
+                        sessions: they see all of it but known places of logins.";
+            notices.push(Notice::Other { text: text.to_owned() });
+        }
+    }
     let boxed = Boxed { sandbox: Arc::new(choice.sandbox), notices };
     *context.boxed.borrow_mut() = Some(boxed.clone());
     Ok(boxed)
+}
+
+/// What there is to say of packages that sessions named.
+fn withheld(project: &Project, config: &Config, context: &Context<'_>) -> Vec<String> {
+    let environment = context.environment;
+    let readable = paths(config, key::SANDBOX_READABLE, project, environment);
+    let known = Dependencies::of(project, &homes(environment), environment);
+    let unseen = known.withheld.iter().filter(|path| !readable.iter().any(|r| path.starts_with(r)));
+    let say = |path: &PathBuf| {
+        format!(
+            "The sandbox hides {}: a session may have made it a dependency. To show it, put this into your \
+             config: sandbox.readable = [\"{}\"]",
+            path.display(),
+            short(path, environment)
+        )
+    };
+    unseen.map(say).collect()
+}
+
+/// A path as the settings take it.
+fn short(path: &Path, environment: &Environment) -> String {
+    let below = environment.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+    below.map_or_else(|| path.display().to_string(), |rest| format!("~/{}", rest.display()))
+}
+
+/// The paths of a setting.
+fn paths(
+    config: &Config,
+    key: Key<List>,
+    project: &Project,
+    environment: &Environment,
+) -> Vec<PathBuf> {
+    let expand = |text: &str| match (text.strip_prefix("~/"), &environment.home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => project.resolve(text),
+    };
+    config.get(key).into_iter().map(expand).collect()
 }
 
 /// What a person who begins is told of the box.
@@ -134,13 +187,7 @@ pub(crate) fn house(
     context: &Context<'_>,
 ) -> Result<House, CliError> {
     let environment = context.environment;
-    let paths = |key: Key<List>| {
-        let expand = |text: &str| match (text.strip_prefix("~/"), &environment.home) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => project.resolve(text),
-        };
-        config.get(key).into_iter().map(expand).collect::<Vec<_>>()
-    };
+    let paths = |key: Key<List>| paths(config, key, project, environment);
     let mut hidden = vec![project.resolve(config.get(key::LOGS_DIR))];
     let store = project.resolve(config.get(key::STORE_PATH));
     for rest in ["", "-wal", "-shm", "-lock"] {
@@ -154,19 +201,36 @@ pub(crate) fn house(
     // The sockets of other sessions, and those by which people stop runs.
     let runtime = environment.all.iter().find(|(name, _)| name == "XDG_RUNTIME_DIR");
     hidden.extend(runtime.map(|(_, folder)| Path::new(folder).join("ralph")));
+    let homes = homes(environment);
+    let caches = Caches::of(&cache_home(environment, project), &project.root);
     let ralph = agent::own_program(environment);
     let mut programs: Vec<PathBuf> =
         agents.iter().map(|agent| PathBuf::from(&agent.executable)).collect();
     programs.push(ralph.clone());
+    let dependencies = Dependencies::of(project, &homes, environment);
+    let dependencies: Vec<PathBuf> = dependencies.admitted.into_iter().collect();
+    let home = match config.get(key::SANDBOX_HOME) {
+        "masked" => Home::masked(),
+        _ => Home::listed(&HomeNeeds {
+            homes: &homes,
+            project,
+            environment: &environment.all,
+            caches: &caches,
+            programs: &programs,
+            dependencies: &dependencies,
+        }),
+    };
     Ok(House {
-        homes: homes(environment),
+        homes,
         environment: environment.all.clone(),
-        caches: Caches::of(&cache_home(environment, project), &project.root),
+        caches,
         ralph,
         programs,
         hidden,
         writable: paths(key::SANDBOX_WRITABLE),
         readable: paths(key::SANDBOX_READABLE),
+        home,
+        sockets: sockets(config, project, environment),
         limits: Limits {
             processes: config.get(key::SANDBOX_LIMITS_PROCESSES),
             memory: config.get(key::SANDBOX_LIMITS_MEMORY),
@@ -176,6 +240,22 @@ pub(crate) fn house(
         agents: agents.iter().map(|agent| agent.profile.state()).collect(),
         project: project.clone(),
     })
+}
+
+/// The sockets that the user admits and that are there: each where a variable or the settings say it is.
+fn sockets(config: &Config, project: &Project, environment: &Environment) -> Vec<Bind> {
+    let one = |text: &str| {
+        let variable = text.strip_prefix('$');
+        let set = |wanted: &str| environment.all.iter().find(|(name, _)| name == wanted);
+        let path = match (variable, text.strip_prefix("~/"), &environment.home) {
+            (Some(name), _, _) => PathBuf::from(&set(name)?.1),
+            (None, Some(rest), Some(home)) => home.join(rest),
+            _ => project.resolve(text),
+        };
+        let real = path.canonicalize().ok()?;
+        path.is_absolute().then(|| Bind::readable(real).at(path))
+    };
+    config.get(key::SANDBOX_SOCKETS).into_iter().filter_map(one).collect()
 }
 
 /// What boxes may reach.

@@ -22,6 +22,7 @@
 
 mod agent;
 mod boxes;
+mod dependencies;
 mod display;
 mod dry;
 mod feature;
@@ -203,6 +204,7 @@ pub(crate) fn launch(options: &RunOptions, context: &mut Context<'_>) -> Done {
     let options = &resume::take_up(options, context)?;
     if let Some(plan) = branches(options, context)? {
         arm(context)?;
+        let _watched = boxes::watch(context)?;
         return lanes::launch(options, &plan, context);
     }
     let outcome = run_to_end(options, context)?;
@@ -219,6 +221,7 @@ pub(crate) fn run_to_end(
     context: &mut Context<'_>,
 ) -> Result<Outcome, CliError> {
     arm(context)?;
+    let _watched = boxes::watch(context)?;
     let outcome = start(options, context)?;
     if display::shown(&context.config()?) == Shown::Json {
         context.out.leave_stdout();

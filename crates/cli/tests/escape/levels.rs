@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use crate::attempts::{GROUPS, Landlock};
-use crate::sessions::GROUPS_OF_SESSIONS;
+use crate::sessions::{GROUPS_OF_SESSIONS, nothing_decides_outside};
 use crate::world::{Who, World, everybody, has_boxes};
 
 /// What works for an ordinary user only: root gave up its rights, and others of root have not.
@@ -31,6 +31,7 @@ fn landlock_alone_holds_what_the_page_says() {
         assert_eq!(ended.code, 0, "{}", ended.said);
         assert_eq!(world.show("foreign")["status"], "pending");
         assert_eq!(world.left(), Vec::<String>::new());
+        nothing_decides_outside(&world);
     }
 }
 

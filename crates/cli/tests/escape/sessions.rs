@@ -38,6 +38,19 @@ fn all_are_refused(who: Who) {
     assert_eq!(world.left(), Vec::<String>::new());
     assert_eq!(world.show("foreign")["status"], "pending");
     assert!(!world.env.home().join(".claude/settings.local.json").exists());
+    nothing_decides_outside(&world);
+}
+
+/// What a session left neither runs with its owner's rights nor decides what git does.
+pub(crate) fn nothing_decides_outside(world: &World) {
+    let with_bits: Vec<_> = crate::world::modes_below(&world.repo(""))
+        .into_iter()
+        .filter(|(_, mode)| mode & 0o6000 != 0)
+        .collect();
+    assert!(with_bits.is_empty(), "{with_bits:?}");
+    let included = std::fs::read_to_string(world.repo("conf/git.inc")).unwrap();
+    assert!(included.contains("first = log"), "{included}");
+    assert!(world.repo(".worktrees/inner/.git").is_file());
 }
 
 #[test]

@@ -99,7 +99,7 @@ impl World {
         env.at_level(level, "escapes are tried at each level");
         let base = env.folder().to_owned();
         let secret = format!("secret-{number}");
-        for folder in ["outside", "bin", "run"] {
+        for folder in ["outside", "bin", "run", "moved"] {
             fs::create_dir(base.join(folder)).unwrap();
         }
         let mode = |path: &str, mode| {
@@ -119,12 +119,16 @@ impl World {
         let sockets = [
             base.join("outside/service.sock"),
             env.home().join(".docker/run/docker.sock"),
+            env.home().join("notes/named.sock"),
             tmp_socket(&number),
         ];
         for path in &sockets {
             listen(UnixListener::bind(path).unwrap(), &reached);
             fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
         }
+        // The system still lists it by the name that it had.
+        let notes = env.home().join("notes");
+        fs::rename(notes.join("named.sock"), notes.join("renamed.sock")).unwrap();
         let address = SocketAddr::from_abstract_name(format!("ralph-escape-{number}")).unwrap();
         listen(UnixListener::bind_addr(&address).unwrap(), &reached);
         let ports = (listen_tcp(&reached), listen_udp(&reached));
@@ -235,9 +239,7 @@ result '<task-done>mine</task-done>'
                     asked.exists() || over.load(Ordering::Relaxed)
                 });
                 if asked.exists() {
-                    let path = self.path("outside/late.sock");
-                    listen(UnixListener::bind(&path).unwrap(), &Arc::new(AtomicUsize::new(0)));
-                    fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
+                    self.meanwhile();
                     fs::write(self.repo("late.there"), "").unwrap();
                 }
             });
@@ -245,6 +247,24 @@ result '<task-done>mine</task-done>'
             over.store(true, Ordering::Relaxed);
             ended
         })
+    }
+
+    /// What the user's programs do while a session runs: they listen, and they write logins, new and in the
+    /// place of old ones.
+    fn meanwhile(&self) {
+        let home = self.env.home();
+        for path in [self.path("outside/late.sock"), home.join("notes/late.sock")] {
+            listen(UnixListener::bind(&path).unwrap(), &Arc::new(AtomicUsize::new(0)));
+            fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
+        }
+        fs::write(home.join(".late.tmp"), &self.secret).unwrap();
+        fs::rename(home.join(".late.tmp"), home.join(".git-credentials")).unwrap();
+        put(&home.join(".config/late/hosts.yml"), &self.secret);
+        put(&home.join(".late-login"), &self.secret);
+        let late = [".git-credentials", ".config/late", ".config/late/hosts.yml", ".late-login"];
+        for name in late.iter().filter(|_| self.who == Who::Nobody) {
+            std::os::unix::fs::chown(home.join(name), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
     }
 
     /// What came of the attempts of the last session.
@@ -279,7 +299,14 @@ result '<task-done>mine</task-done>'
         // What ralph itself writes outside: caches of sandboxes, and the records of runs.
         let own = [".cache", ".local/state/ralph"].map(|name| self.env.home().join(name));
         let is_own = |path: &Path| own.iter().any(|place| path.starts_with(place));
-        all.retain(|path, _| !is_own(path) && !path.ends_with("late.sock"));
+        let late = ["late.sock", ".git-credentials", ".late-login"];
+        let is_late = |path: &Path| late.iter().any(|name| path.ends_with(name));
+        let config = self.env.home().join(".config");
+        all.retain(|path, _| {
+            !is_own(path) && !is_late(path) && !path.starts_with(config.join("late"))
+        });
+        all.remove(&config);
+        all.remove(&self.env.home().join("notes"));
         // What lies in it is looked at by name; a folder that got one more says no more than that.
         for name in ["outside", "home"] {
             all.remove(&self.path(name));
@@ -388,6 +415,12 @@ fn furnish(home: &Path, secret: &str) {
         ".git-credentials",
         ".bash_history",
         ".claude/history.jsonl",
+        ".unheard-of/token",
+        "notes/private.txt",
+        ".cache/ralph/other-0123/agents/claude/.credentials.json",
+        "../moved/gnupg/key",
+        "../moved/kube",
+        "../moved/config/gh/hosts.yml",
     ];
     for name in secrets {
         put(&home.join(name), secret);
@@ -403,7 +436,6 @@ fn furnish(home: &Path, secret: &str) {
     put(&home.join(".cargo/registry/cache/crate"), "crate");
     put(&home.join(".npm/_cacache/entry"), "entry");
     fs::create_dir_all(home.join(".docker/run")).unwrap();
-    fs::create_dir_all(home.join(".cache")).unwrap();
     fs::create_dir_all(home.join(".local/state/ralph")).unwrap();
 }
 
@@ -418,12 +450,16 @@ fn make_repository(env: &TestEnv, secret: &str) {
     env.git(&["config", "user.name", "Tester"]);
     env.git(&["config", "user.email", "tester@example.org"]);
     env.write("README.md", "A project.\n");
-    let own = "aim.json\ntried.jsonl\nattacker.out\nagent.argv\nlate.*\nturns*\nleads.*\n*.node\n";
+    // Settings of git that lie in the worktree, and a worktree within it.
+    env.write("conf/git.inc", "[alias]\n\tfirst = log\n");
+    env.git(&["config", "include.path", "../conf/git.inc"]);
+    let own = "aim.json\ntried.jsonl\nattacker.out\nagent.argv\nlate.*\nturns*\nleads.*\n*.node\n.worktrees/\n";
     env.write(".gitignore", own);
     env.git(&["add", "-A"]);
     env.git(&["commit", "--quiet", "-m", "first"]);
     env.git(&["branch", "foreign"]);
     env.git(&["worktree", "add", "--quiet", "../other"]);
+    env.git(&["worktree", "add", "--quiet", ".worktrees/inner"]);
     fs::write(env.folder().join("other/secret.txt"), secret).unwrap();
     for task in ["mine", "foreign"] {
         env.task(&["add", task, "--id", task]);
@@ -436,6 +472,9 @@ fn set_variables(env: &mut TestEnv, secret: &str) {
     let base = env.folder().display().to_string();
     env.set("RALPH_TEST_SEED", "").set("PATH", &format!("{base}/bin:{path}"));
     env.set("XDG_RUNTIME_DIR", &format!("{base}/run"));
+    env.set("GNUPGHOME", &format!("{base}/moved/gnupg"));
+    env.set("KUBECONFIG", &format!("{base}/moved/kube"));
+    env.set("GH_CONFIG_DIR", &format!("{base}/moved/config/gh"));
     env.set("SSH_AUTH_SOCK", &format!("{base}/outside/service.sock"));
     env.set("DBUS_SESSION_BUS_ADDRESS", &format!("unix:path={base}/outside/service.sock"));
     for name in [
@@ -505,6 +544,17 @@ pub(crate) fn names_below(folder: &Path) -> Vec<String> {
     let mut all = Picture::new();
     look(folder, &mut all);
     all.keys().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect()
+}
+
+/// The modes of all files below a folder, and not of folders.
+pub(crate) fn modes_below(folder: &Path) -> Vec<(PathBuf, u32)> {
+    let mut all = Picture::new();
+    look(folder, &mut all);
+    let mode = |path: PathBuf| {
+        let found = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
+        Some((path, found.mode()))
+    };
+    all.into_keys().filter_map(mode).collect()
 }
 
 /// The first file of this name below a folder.

@@ -51,5 +51,5 @@ fn what_full_leaves_open_is_on_this_list() {
     let points = entry_points();
     let open = points.iter().filter(|point| point.full == Held::No);
     let open: Vec<&str> = open.map(|point| point.name.as_str()).collect();
-    assert_eq!(open, ["a socket made during the session"]);
+    assert_eq!(open, ["a socket made during the session outside your home"]);
 }

@@ -120,11 +120,15 @@ impl Judging<'_> {
         let log = self.log.and_then(|log| private_file(log).ok());
         let mut output = GateOutput::new(log, self.secrets);
         let (program, watched) = ((&command, &self.guest), (&watch, &self.mark, self.stop));
-        let (ended, findings) =
+        let (ended, mut findings) =
             run_sandboxed(self.sandbox, program, watched, &mut output, None).await;
         output.finish();
         let stopped = *wanted.borrow() != Stop::Go;
-        (Ran::of(self.gate, &ended, &output, stopped), findings)
+        let ran = Ran::of(self.gate, &ended, &output, stopped);
+        if ran.report.verdict != Verdict::Pass && !ran.stopped {
+            findings.extend(self.sandbox.unseen(&self.guest.worktree, &ran.text));
+        }
+        (ran, findings)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::house::EMPTY;
 use super::room::{Mount, Room};
 
 /// The uid and gid that boxed programs of root have: some agents refuse to do anything as root.
@@ -52,11 +51,17 @@ pub(super) fn arguments(
     for path in SETTINGS_OF_THE_KERNEL.iter().filter(|path| Path::new(path).exists()) {
         say(&["--ro-bind", path, path]);
     }
-    for mount in &room.mounts {
+    let mounts = room.pinned();
+    for mount in &mounts {
         match mount {
-            Mount::Empty(path) => all.extend(["--tmpfs".into(), path.into()]),
+            Mount::Empty(path) | Mount::Scratch(path) => {
+                all.extend(["--tmpfs".into(), path.into()]);
+            }
             Mount::Nothing(path) => {
                 all.extend(["--ro-bind".into(), nothing.into(), path.into()]);
+            }
+            Mount::Link(path, leads) => {
+                all.extend(["--symlink".into(), leads.into(), path.into()]);
             }
             Mount::Show(bind) => {
                 let how = if bind.writable { "--bind" } else { "--ro-bind" };
@@ -66,10 +71,10 @@ pub(super) fn arguments(
     }
     // What is written into a place that is only hidden would be lost without a word. Last, because other
     // mounts are made in it.
-    for (at, mount) in room.mounts.iter().enumerate().skip(EMPTY.len()) {
+    for (at, mount) in mounts.iter().enumerate() {
         let Mount::Empty(path) = mount else { continue };
         let covered = |later: &Mount| matches!(later, Mount::Show(bind) if bind.to == *path);
-        if !room.mounts[at..].iter().any(covered) {
+        if !mounts[at..].iter().any(covered) {
             all.extend(["--remount-ro".into(), path.into()]);
         }
     }

@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use super::registries::without_logins;
 use crate::process::project_key;
 use crate::project::write_privately;
 
@@ -112,6 +113,7 @@ impl Caches {
             };
             let Ok(text) = std::fs::read_to_string(&from) else { continue };
             // Put in the place of what is there: a session may have left a link, which would lead out.
+            let text = without_logins(&text);
             if let Err(error) = write_privately(&self.folder.join(to).join(file), &text) {
                 left_out.push(format!("{} was not copied for sessions: {error}", from.display()));
             }
@@ -195,21 +197,22 @@ mod tests {
         let index = home.join(".cargo/registry/index/x");
         std::fs::create_dir_all(&index).unwrap();
         std::fs::write(index.join("a"), "1").unwrap();
-        std::fs::write(home.join(".cargo/config.toml"), "one").unwrap();
+        std::fs::write(home.join(".cargo/config.toml"), "n = 1\ntoken = \"t\"\n").unwrap();
         std::fs::write(home.join(".cargo/credentials.toml"), "secret").unwrap();
         let caches = Caches::of(&folder.path().join("cache"), folder.path());
         assert!(caches.prepare(Some(&home), &[]).unwrap().is_empty());
         let own = caches.of_name("cargo");
         assert_eq!(std::fs::read_to_string(own.join("registry/index/x/a")).unwrap(), "1");
         assert!(!own.join("credentials.toml").exists());
+        assert_eq!(std::fs::read_to_string(own.join("config.toml")).unwrap(), "n = 1\n");
         std::fs::write(index.join("b"), "2").unwrap();
-        std::fs::write(home.join(".cargo/config.toml"), "two").unwrap();
+        std::fs::write(home.join(".cargo/config.toml"), "n = 2\n").unwrap();
         std::fs::write(home.join(".profile"), "mine").unwrap();
         std::fs::remove_file(own.join("config.toml")).unwrap();
         std::os::unix::fs::symlink(home.join(".profile"), own.join("config.toml")).unwrap();
         caches.prepare(Some(&home), &[]).unwrap();
         assert!(!own.join("registry/index/x/b").exists());
-        assert_eq!(std::fs::read_to_string(own.join("config.toml")).unwrap(), "two");
+        assert_eq!(std::fs::read_to_string(own.join("config.toml")).unwrap(), "n = 2\n");
         assert_eq!(std::fs::read_to_string(home.join(".profile")).unwrap(), "mine");
     }
 }

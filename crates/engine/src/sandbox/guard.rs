@@ -11,6 +11,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::project::Project;
+use crate::vcs::Private;
 
 /// Files of the common directory.
 const COMMON: [&str; 3] = ["config", "info/attributes", "objects/info/alternates"];
@@ -26,6 +27,8 @@ type Kept = (u32, Vec<u8>);
 #[derive(Debug)]
 pub struct Guard {
     folder: PathBuf,
+    /// What the files lie in.
+    roots: Vec<PathBuf>,
     hooks: PathBuf,
     files: BTreeMap<PathBuf, Option<Kept>>,
 }
@@ -38,11 +41,15 @@ impl Guard {
         let hooks = common.join("hooks");
         let mut files: BTreeMap<PathBuf, Option<Kept>> = BTreeMap::new();
         let named = COMMON.iter().map(|name| common.join(name));
-        for path in named.chain(OWN.iter().map(|name| own.join(name))).chain(entries(&hooks)) {
+        let all = named.chain(OWN.iter().map(|name| own.join(name))).chain(entries(&hooks));
+        // Files of the worktree that settings are read from, or that a setting names as a program.
+        let deciding = Private::of(project).and_then(|private| private.protected_files());
+        for path in all.chain(deciding.unwrap_or_default()) {
             let kept = read(&path);
             files.insert(path, kept);
         }
-        Self { folder: folder.to_owned(), hooks, files }
+        let roots = vec![common.clone(), own, project.worktree.clone()];
+        Self { folder: folder.to_owned(), roots, hooks, files }
     }
 
     /// Puts back what is different, and says so.
@@ -56,6 +63,7 @@ impl Guard {
         let gone: Vec<(PathBuf, &Option<Kept>)> = new.map(|path| (path, &None)).collect();
         let known = self.files.iter().map(|(path, kept)| (path.clone(), kept));
         for (path, kept) in known.chain(gone) {
+            self.unlink_above(&path)?;
             let is_there = path.symlink_metadata().is_ok();
             let found = read(&path);
             if found == *kept && is_there == kept.is_some() {
@@ -72,6 +80,18 @@ impl Guard {
             ));
         }
         Ok(told)
+    }
+
+    /// A folder on the way to a file that has become a link would lead what is put back elsewhere.
+    fn unlink_above(&self, path: &Path) -> io::Result<()> {
+        let Some(root) = self.roots.iter().find(|root| path.starts_with(root)) else {
+            return Ok(());
+        };
+        let above = path.ancestors().skip(1).take_while(|folder| folder != root);
+        for link in above.filter(|folder| folder.is_symlink()) {
+            fs::remove_file(link)?;
+        }
+        Ok(())
     }
 
     fn put_aside(&self, path: &Path, found: Option<&Kept>) -> io::Result<String> {
@@ -152,6 +172,29 @@ mod tests {
         assert!(!git.join("info/attributes").exists());
         let aside = fs::read_to_string(folder.path().join("aside/config")).unwrap();
         assert!(aside.contains("fsmonitor"));
+        assert!(guard.restore().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_file_that_settings_are_read_from_is_put_back_and_no_link_leads_it_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let (repo, outside) = (folder.join("repo"), folder.join("outside"));
+        fs::create_dir_all(repo.join("conf")).unwrap();
+        fs::create_dir(&outside).unwrap();
+        let git = |arguments: &[&str]| crate::vcs::git::git(&repo, arguments).unwrap();
+        git(&["init", "--quiet"]);
+        fs::write(repo.join("conf/git.inc"), "[core]\n\teditor = true\n").unwrap();
+        git(&["config", "include.path", "../conf/git.inc"]);
+        let project = Project::find(&repo).unwrap();
+        let guard = Guard::of(&project, &folder.join("aside"));
+        fs::rename(repo.join("conf"), repo.join("old")).unwrap();
+        std::os::unix::fs::symlink(&outside, repo.join("conf")).unwrap();
+        fs::write(outside.join("git.inc"), "[core]\n\teditor = evil\n").unwrap();
+        assert_eq!(guard.restore().unwrap().len(), 1);
+        let text = fs::read_to_string(repo.join("conf/git.inc")).unwrap();
+        assert!(text.contains("editor = true") && !repo.join("conf").is_symlink(), "{text}");
+        assert!(fs::read_to_string(outside.join("git.inc")).unwrap().contains("evil"));
         assert!(guard.restore().unwrap().is_empty());
     }
 }

@@ -1,19 +1,20 @@
-//! What is the same for all boxes of a run, and the room that each guest gets.
+//! What is the same for all sandboxes of a run, and the room that each guest gets.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::caches::{Caches, TEMPORARY};
 use super::guard::Guard;
+use super::home::Home;
 use super::level::Level;
-use super::room::{Mount, Room};
-use super::stages::{Inner, Limits, Outer};
+use super::room::Room;
+use super::stages::Limits;
 use super::state::{AgentState, OwnState};
 use super::wire::{Line, Network};
 use super::wrapped::Wrapped;
-use super::{bubblewrap, seatbelt, secrets};
-use crate::ports::{Bind, Jail, Shown};
+use super::{seatbelt, secrets};
+use crate::ports::{Bind, Shown};
 use crate::process::CommandSpec;
 use crate::project::Project;
 
@@ -21,19 +22,6 @@ use crate::project::Project;
 pub(super) const BIN: &str = "/run/ralph/bin";
 /// Folders that are empty in a box.
 pub(super) const EMPTY: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
-/// The devices that programs may write to where `/dev` is the machine's own.
-#[cfg(target_os = "linux")]
-const DEVICES: [&str; 9] = [
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/tty",
-    "/dev/ptmx",
-    "/dev/pts",
-    "/dev/shm",
-];
 /// What of `/run` programs need that are installed elsewhere than usual.
 const OF_RUN: [&str; 4] =
     ["/run/current-system", "/run/opengl-driver", "/run/wrappers", "/run/systemd/resolve"];
@@ -119,6 +107,10 @@ pub struct House {
     pub writable: Vec<PathBuf>,
     /// What the person lets sessions read although it is hidden otherwise.
     pub readable: Vec<PathBuf>,
+    /// What is shown of the homes.
+    pub home: Home,
+    /// Sockets of other programs that the user lets sessions and gates talk to.
+    pub sockets: Vec<Bind>,
     /// What everything in a box may use.
     pub limits: Limits,
     /// What it may reach.
@@ -128,28 +120,34 @@ pub struct House {
 }
 
 impl House {
-    /// The room for a guest.
-    pub fn room(&self, guest: &Guest) -> Room {
+    /// The room for a guest, at a level that mounts or at one that does not.
+    pub fn room(&self, guest: &Guest, mounts: bool) -> Room {
         let shares_network = guest.kind != Kind::Helper && self.network.is_open();
         let mut room = Room { shares_network, ..Room::default() };
-        for path in EMPTY {
-            room.mounts.push(Mount::Empty(path.into()));
+        EMPTY.iter().for_each(|path| room.scratch(Path::new(path)));
+        room.writable.push("/dev".into());
+        // Where nothing can be mounted, a home can only be masked.
+        let emptied = if mounts { self.home.emptied() } else { &[] };
+        if mounts {
+            self.home.empty(&mut room);
         }
-        room.writable.extend(EMPTY.into_iter().chain(["/dev"]).map(PathBuf::from));
-        self.show_system(&mut room);
+        self.show_system(emptied, &mut room);
         self.show_worktree(guest, &mut room);
         for path in self.other_worktrees(guest) {
             room.hide(&path);
         }
         self.hide_own(guest, &mut room);
-        for path in secrets::present(&self.homes, &self.readable) {
-            room.hide(&path);
+        let secrets = self.secrets();
+        secrets.iter().for_each(|path| room.hide(path));
+        if mounts {
+            self.home.show(&mut room);
         }
-        // A name in a folder leads to whoever listens there, whatever network a box has.
+        // A name in a folder leads to whoever listens there, whatever network a sandbox has.
         for path in secrets::sockets() {
             room.hide(&path);
         }
-        room.hide(self.caches.folder());
+        // Those of other projects, and the logins of their agents, too.
+        room.close(self.caches.folder().parent().unwrap_or(self.caches.folder()));
         if guest.kind != Kind::Helper {
             // Each by itself: what lies around them, nobody in a box may turn into something else.
             let there = self.caches.folders().filter(|folder| folder.is_dir());
@@ -157,6 +155,9 @@ impl House {
         }
         if guest.kind == Kind::Session {
             self.states().iter().flat_map(OwnState::binds).for_each(|bind| room.show(bind));
+        }
+        if let Some(bind) = self.home.git(mounts) {
+            room.show(bind);
         }
         room.show(Bind::readable(&self.ralph).at(Path::new(BIN).join("ralph")));
         for path in self.readable.iter().filter(|path| path.exists()) {
@@ -166,7 +167,14 @@ impl House {
             for path in self.writable.iter().filter(|path| path.exists()) {
                 room.show(Bind::writable(path));
             }
+            self.sockets.iter().for_each(|socket| room.show(socket.clone()));
         }
+        // Whoever shows a folder does not mean the logins in it.
+        let opened = |path: &&PathBuf| {
+            let mut opened = self.readable.iter().chain(&self.writable);
+            opened.any(|place| path.starts_with(place) && *path != place)
+        };
+        secrets.iter().filter(opened).for_each(|path| room.hide(path));
         for bind in &guest.binds {
             room.show(bind.clone());
         }
@@ -176,11 +184,21 @@ impl House {
         room
     }
 
-    /// What programs need that lies where a box has nothing.
-    fn show_system(&self, room: &mut Room) {
+    /// Where logins lie. What lies in the repository belongs to it, whatever a variable calls it.
+    pub(super) fn secrets(&self) -> Vec<PathBuf> {
+        let mut all = secrets::present(&self.homes, &self.environment, &self.readable);
+        let holds_home = self.homes.iter().any(|home| home.starts_with(&self.project.root));
+        all.retain(|path| holds_home || !path.starts_with(&self.project.root));
+        all
+    }
+
+    /// What programs need that lies where a sandbox has nothing. `emptied` are homes of which only what is
+    /// listed is shown.
+    fn show_system(&self, emptied: &[PathBuf], room: &mut Room) {
         let resolver = Path::new("/etc/resolv.conf").canonicalize().ok();
         let of_run = OF_RUN.iter().map(PathBuf::from).filter(|path| path.exists());
-        for path in of_run.chain(resolver).chain(self.homes.iter().cloned()) {
+        let homes = self.homes.iter().filter(|home| !emptied.contains(home)).cloned();
+        for path in of_run.chain(resolver).chain(homes) {
             if room.is_hidden(&path) && path.exists() {
                 room.show(Bind::readable(path));
             }
@@ -189,7 +207,10 @@ impl House {
         let path = self.environment.iter().find(|(name, _)| name == "PATH");
         for folder in path.iter().flat_map(|(_, path)| std::env::split_paths(path)) {
             let shared = EMPTY.iter().any(|shared| folder == Path::new(shared));
-            if folder.is_absolute() && folder.is_dir() && !shared && room.is_hidden(&folder) {
+            let of_home = |path: &Path| emptied.iter().any(|home| path.starts_with(home));
+            let listed = of_home(&folder) || folder.canonicalize().is_ok_and(|real| of_home(&real));
+            let is_there = folder.is_absolute() && folder.is_dir();
+            if is_there && !shared && !listed && room.is_hidden(&folder) {
                 room.show(Bind::readable(folder));
             }
         }
@@ -199,9 +220,11 @@ impl House {
                 let Some(folder) = file.parent().filter(|folder| room.is_hidden(folder)) else {
                     continue;
                 };
-                // What lies beside a program belongs to it, but not in a folder that everybody uses.
+                // What lies beside a program belongs to it, but not in a folder that everybody uses, nor in
+                // a home.
                 let shared = EMPTY.iter().any(|shared| folder == Path::new(shared));
-                room.show(Bind::readable(if shared { &file } else { folder }));
+                let broad = emptied.iter().any(|home| folder.starts_with(home));
+                room.show(Bind::readable(if shared || broad { &file } else { folder }));
             }
         }
     }
@@ -225,10 +248,10 @@ impl House {
         let root = &self.project.root;
         let holds_home = self.homes.iter().any(|home| home.starts_with(root));
         if !guest.writable.contains(root) && !holds_home {
-            room.hide(root);
+            room.close(root);
         }
         if !guest.writable.contains(&guest.worktree) && !holds_home {
-            room.hide(&guest.worktree);
+            room.close(&guest.worktree);
         }
         for path in &guest.writable {
             room.show(Bind::writable(path));
@@ -267,6 +290,14 @@ impl House {
         }
     }
 
+    /// Whether a variable leads to a socket that the user lets sandboxes use.
+    fn admits(&self, value: &OsStr) -> bool {
+        let text = value.to_string_lossy();
+        let path = ["unix://", "unix:path="].iter().find_map(|kind| text.strip_prefix(kind));
+        let path = path.unwrap_or(&text).split(',').next().unwrap_or_default();
+        self.sockets.iter().any(|socket| socket.to == Path::new(path))
+    }
+
     fn states(&self) -> Vec<OwnState> {
         let home = self.homes.first().map(PathBuf::as_path);
         let own = |agent: &AgentState| {
@@ -292,10 +323,10 @@ const FOUND: &str = "box/found";
 /// The box of a run.
 #[derive(Debug)]
 pub struct Sandbox {
-    level: Level,
-    house: Option<House>,
-    bwrap: PathBuf,
-    is_root: bool,
+    pub(super) level: Level,
+    pub(super) house: Option<House>,
+    pub(super) bwrap: PathBuf,
+    pub(super) is_root: bool,
 }
 
 impl Sandbox {
@@ -346,12 +377,14 @@ impl Sandbox {
             states: vec![],
             line: None,
             guard: None,
+            left: (vec![], crate::clock::now()),
             #[cfg(target_os = "linux")]
             _groups: super::cgroup::Groups::default(),
             _profile: None,
         };
         let Some(house) = self.house.as_ref().filter(|_| self.holds()) else { return Ok(wrapped) };
         wrapped.boxed = true;
+        wrapped.left.0 = guest.writable.iter().chain(&house.writable).cloned().collect();
         if !self.mounts() {
             let project = Project { worktree: guest.worktree.clone(), ..house.project.clone() };
             wrapped.guard = Some(Guard::of(&project, &house.project.ralph_dir().join(FOUND)));
@@ -361,7 +394,7 @@ impl Sandbox {
             wrapped.states = house.states();
             wrapped.states.iter().try_for_each(OwnState::copy_in)?;
         }
-        let mut room = house.room(guest);
+        let mut room = house.room(guest, self.mounts());
         if !self.mounts() {
             house.show_git(guest, &mut room);
         }
@@ -409,13 +442,15 @@ impl Sandbox {
         Ok(())
     }
 
-    fn set_environment(
+    pub(super) fn set_environment(
         &self,
         house: &House,
         guest: &Guest,
         environment: &mut Vec<(OsString, OsString)>,
     ) {
-        environment.retain(|(name, _)| !LEADS_OUT.iter().any(|out| name == out));
+        environment.retain(|(name, value)| {
+            !LEADS_OUT.iter().any(|out| name == out) || house.admits(value)
+        });
         let mut set = |name: OsString, value: OsString| {
             environment.retain(|(known, _)| *known != name);
             environment.push((name, value));
@@ -430,6 +465,11 @@ impl Sandbox {
             house.states().iter().map(OwnState::environment).for_each(|(n, v)| set(n, v));
         }
         guest.environment.iter().for_each(|(name, value)| set(name.clone(), value.clone()));
+        // Git in other folders than the worktree knows who commits, too.
+        let own = house.home.git(self.mounts()).filter(|_| guest.kind != Kind::Helper);
+        if let Some(bind) = own {
+            set("GIT_CONFIG_GLOBAL".into(), bind.to.into());
+        }
         if self.level == Level::Full
             && let Some((_, path)) = environment.iter_mut().find(|(name, _)| name == "PATH")
         {
@@ -441,95 +481,11 @@ impl Sandbox {
     }
 
     /// Where a boxed program has its temporary files.
-    fn temp(&self, house: &House) -> PathBuf {
+    pub(super) fn temp(&self, house: &House) -> PathBuf {
         match self.level {
             Level::Full => PathBuf::from("/tmp"),
             // Sockets of runs lie in the one that all share.
             _ => house.caches.of_name(TEMPORARY),
         }
-    }
-
-    #[cfg(target_os = "linux")]
-    fn add_stages(
-        &self,
-        house: &House,
-        (room, line): (&Room, Option<&Line>),
-        limits: Limits,
-        groups: &super::cgroup::Groups,
-        command: &mut CommandSpec,
-    ) {
-        let mut own = limits;
-        if groups.limits_memory {
-            own.memory = None;
-        }
-        let mut program = vec![std::mem::take(&mut command.program)];
-        program.append(&mut command.args);
-        let (writable, readable, hidden) = match self.level {
-            Level::Full => (room.writable.clone(), vec![], vec![]),
-            _ => {
-                let shared: Vec<&Path> =
-                    EMPTY.iter().chain(["/dev"].iter()).map(Path::new).collect();
-                let own = room.writable.iter().filter(|path| !shared.contains(&path.as_path()));
-                let devices = DEVICES.iter().map(PathBuf::from);
-                let writable = own.cloned().chain([self.temp(house)]).chain(devices).collect();
-                // As root's own, the disks would be there to be read.
-                let hidden = room.hidden.iter().cloned().chain(["/dev".into()]).collect();
-                (writable, room.shown(), hidden)
-            }
-        };
-        let inner = Inner {
-            proxy: line.map(Line::socket),
-            ports: line.map(|line| line.ports.clone()).unwrap_or_default(),
-            limits: own,
-            writable,
-            readable,
-            hidden,
-            seccomp: true,
-            command: program,
-        };
-        let mut inside: Vec<OsString> = vec![self.ralph().into()];
-        inside.extend(inner.arguments());
-        let all = match self.level {
-            Level::Full => {
-                let nothing = house.caches.nothing();
-                let mut all: Vec<OsString> = vec![self.bwrap.clone().into()];
-                all.extend(bubblewrap::arguments(room, &command.folder, &nothing, self.is_root));
-                all.extend(inside);
-                all
-            }
-            _ => inside,
-        };
-        let outer = Outer { groups: groups.doors(), command: all };
-        command.program = house.ralph.clone().into();
-        command.args = outer.arguments();
-        if self.level == Level::Full {
-            // The folder of the program need not be there outside.
-            command.folder = PathBuf::from("/");
-        }
-    }
-}
-
-/// The box for helpers of the loop.
-impl Jail for Sandbox {
-    fn wrap(&self, mut command: CommandSpec, binds: &[Bind]) -> CommandSpec {
-        let Some(house) = self.house.as_ref().filter(|_| self.mounts()) else { return command };
-        let guest = Guest {
-            kind: Kind::Helper,
-            worktree: house.project.root.clone(),
-            writable: vec![],
-            binds: binds.to_vec(),
-            read_only: vec![],
-            environment: vec![],
-        };
-        self.set_environment(house, &guest, &mut command.env);
-        #[cfg(target_os = "linux")]
-        self.add_stages(
-            house,
-            (&house.room(&guest), None),
-            Limits::default(),
-            &super::cgroup::Groups::default(),
-            &mut command,
-        );
-        command
     }
 }

@@ -123,7 +123,7 @@ pub fn inner(inner: &Inner) -> io::Result<Infallible> {
         fence::apply(&inner.writable, &inner.readable, &inner.hidden)?;
     }
     if inner.seccomp {
-        seccomp::apply()?;
+        seccomp::apply(inner.is_root)?;
     }
     set_signals(SIG_DFL);
     become_program(&inner.command)

@@ -8,7 +8,14 @@
 //! | `level` | the levels by name |
 //! | `house` | what is the same for all boxes of a run, and the room for each guest |
 //! | `room` | what a box shows, as plain data |
-//! | `secrets` | what no box shows |
+//! | `home` | what a sandbox shows of the user's home at level full |
+//! | `aliases` | other paths of a home |
+//! | `toolchains` | compilers and their like in the user's home |
+//! | `registries` | settings of package managers without logins |
+//! | `dependencies` | packages that the repository names by their path |
+//! | `unseen` | what a gate missed in the home |
+//! | `secrets` | what no box shows; `places.txt` lists them |
+//! | `assemble` | the stages around a program, put together |
 //! | `caches` | the folders that tools write in, and what they are seeded with |
 //! | `state` | the files of an agent: shown, copied in, and taken back |
 //! | `bubblewrap` | a room as arguments of `bwrap` |
@@ -19,39 +26,50 @@
 //! | `cgroup` | limits on everything in a box together (Linux, where they can be set) |
 //! | `guard` | settings of git, put back where nothing can be mounted |
 //! | `seatbelt` | the profile for `sandbox-exec` (macOS) |
+//! | `set_id` | bits by which a file runs with its owner's rights, taken away |
 //! | `self_test` | forbidden acts, really tried |
 //! | `choose` | which level works here, and how to get the next one |
 //! | `wrapped` | a boxed command while it runs, and its end |
 //! | `wire` | the network of a guest |
 //! | [`net`] | what a box may reach |
 
+mod aliases;
+mod assemble;
 mod bubblewrap;
 mod caches;
 #[cfg(target_os = "linux")]
 mod cgroup;
 mod choose;
+mod dependencies;
 #[cfg(target_os = "linux")]
 mod fence;
 mod guard;
+mod home;
 mod house;
 #[cfg(target_os = "linux")]
 pub mod inside;
 mod level;
 pub mod net;
+mod registries;
 mod room;
 pub mod seatbelt;
 #[cfg(target_os = "linux")]
 mod seccomp;
 mod secrets;
 pub mod self_test;
+mod set_id;
 pub mod stages;
 mod state;
+mod toolchains;
+mod unseen;
 mod wire;
 mod wrapped;
 
 pub use caches::Caches;
 pub use choose::{Choice, Unavailable, choose, likely};
+pub use dependencies::path_dependencies;
 pub use guard::Guard;
+pub use home::{Home, HomeNeeds};
 pub use house::{Guest, House, Kind, Sandbox};
 pub use level::{Level, Wanted};
 pub use room::Room;

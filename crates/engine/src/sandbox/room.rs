@@ -1,4 +1,8 @@
-//! What a box shows, as plain data: each level makes of it what it can.
+//! What a sandbox shows, as plain data: each level makes of it what it can.
+//!
+//! Mounts are made in order, and a later one lies over an earlier one. A folder that leads to a mount within
+//! a writable place is pinned ([`Room::pinned`]): whoever could rename it could put another folder with other
+//! files in its place, and the mount would guard nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -8,15 +12,34 @@ use crate::ports::Bind;
 /// One mount, in the order in which they are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mount {
-    /// A folder with nothing in it.
+    /// A folder with nothing in it that stays so.
     Empty(PathBuf),
+    /// A folder with nothing in it to write in; it is in memory and ends with the sandbox.
+    Scratch(PathBuf),
     /// A file with nothing in it.
     Nothing(PathBuf),
+    /// A symbolic link and where it leads, in a [`Mount::Scratch`].
+    Link(PathBuf, PathBuf),
     /// Something of the machine.
     Show(Bind),
 }
 
-/// What a box shows.
+impl Mount {
+    /// Where it is.
+    pub(super) fn place(&self) -> &Path {
+        match self {
+            Self::Empty(path) | Self::Scratch(path) | Self::Nothing(path) => path,
+            Self::Link(path, _) => path,
+            Self::Show(bind) => &bind.to,
+        }
+    }
+
+    fn covers(&self) -> bool {
+        matches!(self, Self::Empty(_) | Self::Scratch(_) | Self::Nothing(_))
+    }
+}
+
+/// What a sandbox shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Room {
     pub(super) mounts: Vec<Mount>,
@@ -28,17 +51,13 @@ pub struct Room {
 }
 
 impl Room {
+    /// The mount that decides what is at a path.
+    fn decides(&self, path: &Path) -> Option<&Mount> {
+        self.mounts.iter().rfind(|mount| path.starts_with(mount.place()))
+    }
+
     pub(super) fn is_hidden(&self, path: &Path) -> bool {
-        let covers = |mount: &Mount| match mount {
-            Mount::Empty(place) | Mount::Nothing(place) => path.starts_with(place),
-            Mount::Show(_) => false,
-        };
-        let shows = |mount: &Mount| match mount {
-            Mount::Show(bind) => path.starts_with(&bind.to),
-            Mount::Empty(_) | Mount::Nothing(_) => false,
-        };
-        let last = self.mounts.iter().rposition(|mount| covers(mount) || shows(mount));
-        last.is_some_and(|last| covers(&self.mounts[last]))
+        self.decides(path).is_some_and(Mount::covers)
     }
 
     /// What is shown to be read where it lies.
@@ -58,13 +77,29 @@ impl Room {
         self.mounts.push(Mount::Show(bind));
     }
 
+    /// An empty folder to write in.
+    pub(super) fn scratch(&mut self, path: &Path) {
+        self.writable.push(path.to_owned());
+        self.mounts.push(Mount::Scratch(path.to_owned()));
+    }
+
     /// Hides what is there, unless it is out of sight already.
     pub(super) fn hide(&mut self, path: &Path) {
+        self.cover(path, Mount::covers);
+    }
+
+    /// The same for a folder of which parts are shown: around them nothing can be written, also where it
+    /// would only be lost.
+    pub(super) fn close(&mut self, path: &Path) {
+        self.cover(path, |mount| matches!(mount, Mount::Empty(_) | Mount::Nothing(_)));
+    }
+
+    fn cover(&mut self, path: &Path, enough: impl Fn(&Mount) -> bool) {
         // A link hides nothing: what it leads to does.
         let real = path.canonicalize();
         let path = real.as_deref().unwrap_or(path);
         self.hidden.push(path.to_owned());
-        if self.is_hidden(path) || !secrets::is_in_reach(path) {
+        if self.decides(path).is_some_and(enough) || !secrets::is_in_reach(path) {
             return;
         }
         match path.symlink_metadata() {
@@ -72,5 +107,78 @@ impl Room {
             Ok(found) if !found.is_symlink() => self.mounts.push(Mount::Nothing(path.to_owned())),
             _ => {}
         }
+    }
+
+    /// The mounts, and before each within a writable place the folders that lead to it, mounted on themselves:
+    /// nobody can rename or remove a folder that something is mounted on.
+    pub(super) fn pinned(&self) -> Vec<Mount> {
+        let mut all = Room { shares_network: self.shares_network, ..Self::default() };
+        for mount in &self.mounts {
+            for pin in all.pins_for(mount.place()) {
+                all.mounts.push(Mount::Show(pin));
+            }
+            all.mounts.push(mount.clone());
+        }
+        all.mounts
+    }
+
+    fn pins_for(&self, place: &Path) -> Vec<Bind> {
+        let Some(above) = place.parent() else { return vec![] };
+        let Some(Mount::Show(around)) = self.decides(above) else { return vec![] };
+        let between = above.ancestors().take_while(|folder| *folder != around.to);
+        let pin = |folder: &Path| {
+            let from = around.from.join(folder.strip_prefix(&around.to).ok()?);
+            let is_folder = from.symlink_metadata().is_ok_and(|found| found.is_dir());
+            is_folder.then(|| Bind { from, to: folder.to_owned(), writable: true })
+        };
+        let mut pins: Vec<Bind> = between.filter(|_| around.writable).filter_map(pin).collect();
+        pins.reverse();
+        pins
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_that_lead_to_a_mount_in_a_writable_place_are_pinned_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(tree.join("a/b")).unwrap();
+        for name in ["a/b/one", "a/two", "top"] {
+            std::fs::write(tree.join(name), "x").unwrap();
+        }
+        let mut room = Room::default();
+        room.show(Bind::readable("/"));
+        room.show(Bind::writable(&tree));
+        for name in ["a/b/one", "a/two", "top"] {
+            room.show(Bind::readable(tree.join(name)));
+        }
+        let places: Vec<PathBuf> =
+            room.pinned().iter().skip(2).map(|mount| mount.place().to_owned()).collect();
+        let wanted = ["a", "a/b", "a/b/one", "a/two", "top"].map(|name| tree.join(name));
+        assert_eq!(places, wanted);
+        let written: Vec<bool> = room
+            .pinned()
+            .iter()
+            .map(|mount| matches!(mount, Mount::Show(bind) if bind.writable))
+            .collect();
+        assert_eq!(written, [false, true, true, true, false, false, false]);
+    }
+
+    #[test]
+    fn nothing_can_be_written_around_what_a_closed_folder_shows() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(home.join("cache/own")).unwrap();
+        let mut room = Room::default();
+        room.scratch(&home);
+        room.hide(&home.join("cache"));
+        assert_eq!(room.mounts.len(), 1, "it is out of sight already");
+        room.close(&home.join("cache"));
+        assert_eq!(room.mounts.last(), Some(&Mount::Empty(home.join("cache"))));
+        room.show(Bind::writable(home.join("cache/own")));
+        assert!(!room.is_hidden(&home.join("cache/own")) && room.is_hidden(&home.join("x")));
     }
 }

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::house::{EMPTY, Guest, House};
+use super::house::{Guest, House};
 use super::room::{Mount, Room};
 use crate::process::CommandSpec;
 
@@ -63,7 +63,7 @@ pub fn profile(house: &House, guest: &Guest, room: &Room) -> String {
         say("allow", "file-write*", "subpath", Path::new(path));
     }
     // In the order of the mounts that there cannot be: a later one lies over an earlier one.
-    for mount in room.mounts.iter().skip(EMPTY.len()) {
+    for mount in &room.mounts {
         match mount {
             Mount::Empty(path) | Mount::Nothing(path) => {
                 say("deny", "file-read* file-write*", "subpath", path);
@@ -73,7 +73,8 @@ pub fn profile(house: &House, guest: &Guest, room: &Room) -> String {
                 let verdict = if bind.writable { "allow" } else { "deny" };
                 say(verdict, "file-write*", "subpath", &bind.to);
             }
-            Mount::Show(_) => {}
+            // What is only to be written in lies where it does, and nothing can be put elsewhere.
+            Mount::Scratch(_) | Mount::Link(..) | Mount::Show(_) => {}
         }
     }
     // Also what is not there yet: it may come during the session.
@@ -179,6 +180,8 @@ mod tests {
             hidden: vec![root.join("secret.db")],
             writable: vec![],
             readable: vec![],
+            home: super::super::Home::masked(),
+            sockets: vec![],
             limits: Limits::default(),
             network: Network::of_machine(),
             agents: vec![],
@@ -203,7 +206,7 @@ mod tests {
     #[test]
     fn s1_25_the_profile_lets_sessions_write_in_their_worktree_and_not_in_what_is_ours() {
         let (_folder, house, guest) = made();
-        let text = profile(&house, &guest, &house.room(&guest));
+        let text = profile(&house, &guest, &house.room(&guest, false));
         assert!(text.starts_with("(version 1)\n(deny default)\n"));
         let count = |letter| text.matches(letter).count();
         assert_eq!(count('('), count(')'), "{text}");
@@ -225,7 +228,7 @@ mod tests {
     #[test]
     fn a_profile_is_given_by_its_parameters_and_goes_with_the_session() {
         let (_folder, house, guest) = made();
-        let file = ProfileFile::write(&house, &guest, &house.room(&guest)).unwrap();
+        let file = ProfileFile::write(&house, &guest, &house.room(&guest, false)).unwrap();
         let path = file.file.path().to_owned();
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);

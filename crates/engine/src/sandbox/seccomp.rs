@@ -81,12 +81,38 @@ const TIOCLINUX: u64 = 0x541c;
 /// network. Others, such as those to the host of a virtual machine, know no namespaces.
 const FAMILIES: [u64; 4] = [1, 2, 10, 16];
 
+/// The bit by which whoever runs a file becomes its owner, and the one for its group.
+const SET_USER_ID: u64 = 0o4000;
+const SET_GROUP_ID: u64 = 0o2000;
+/// Flags of `open` with which it takes a mode: a file that may be made, and one without a name.
+const MAKES: [u64; 2] = [0o100, 0o20_000_000];
+
+/// Calls that change a mode, and the argument that it is.
+const CHANGES_MODE: &[(&str, Option<i64>, Option<i64>, u8)] = &[
+    ("chmod", Some(90), None, 1),
+    ("fchmod", Some(91), Some(52), 1),
+    ("fchmodat", Some(268), Some(53), 2),
+    ("fchmodat2", Some(452), Some(452), 2),
+];
+/// Calls that make a file with a mode.
+const MAKES_FILE: &[(&str, Option<i64>, Option<i64>, u8)] = &[
+    ("creat", Some(85), None, 1),
+    ("mknod", Some(133), None, 1),
+    ("mknodat", Some(259), Some(33), 2),
+];
+/// Calls that make a file where a flag says so: which argument is the mode; the flags are the one before.
+const OPENS: &[(&str, Option<i64>, Option<i64>, u8)] =
+    &[("open", Some(2), None, 2), ("openat", Some(257), Some(56), 3)];
+
 const fn number(call: &(&str, Option<i64>, Option<i64>)) -> Option<i64> {
     if cfg!(target_arch = "x86_64") { call.1 } else { call.2 }
 }
 
 /// Refuses them from now on, to this process and all that come of it.
-pub(super) fn apply() -> io::Result<()> {
+///
+/// `is_root`: outside, the programs are root's. Then no mode may have the bit for a group either. Others may
+/// set it, for whole teams work in folders that pass on their group, and copies of them have it too.
+pub(super) fn apply(is_root: bool) -> io::Result<()> {
     let arch = if cfg!(target_arch = "x86_64") {
         TargetArch::x86_64
     } else if cfg!(target_arch = "aarch64") {
@@ -95,7 +121,7 @@ pub(super) fn apply() -> io::Result<()> {
         return Err(io::Error::other("there is no filter of system calls for this processor"));
     };
     let failed = |error: &dyn std::fmt::Display| io::Error::other(format!("seccomp: {error}"));
-    for (rules, answer) in [(refused()?, REFUSED), (unknown(), UNKNOWN)] {
+    for (rules, answer) in [(refused(is_root)?, REFUSED), (unknown(), UNKNOWN)] {
         let filter =
             SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(answer), arch)
                 .map_err(|error| failed(&error))?;
@@ -121,7 +147,7 @@ fn other_interface() -> [sock_filter; 4] {
     ]
 }
 
-fn refused() -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
+fn refused(is_root: bool) -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         NEVER.iter().filter_map(|call| Some((number(call)?, vec![]))).collect();
     let failed = |error: seccompiler::BackendError| io::Error::other(format!("seccomp: {error}"));
@@ -148,10 +174,40 @@ fn refused() -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
     });
     let other = other.into_iter().collect::<io::Result<Vec<_>>>()?;
     rules.insert(socket, vec![SeccompRule::new(other).map_err(failed)?]);
+    rules.extend(modes(is_root)?);
     Ok(rules)
 }
 
-/// `clone3` hides its flags in memory, where no filter can look.
+/// No file gets a mode by which it runs with the rights of its owner.
+fn modes(is_root: bool) -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
+    let failed = |error: seccompiler::BackendError| io::Error::other(format!("seccomp: {error}"));
+    let has = |argument: u8, bit: u64| {
+        let op = SeccompCmpOp::MaskedEq(bit);
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, op, bit).map_err(failed)
+    };
+    let rule = |conditions| SeccompRule::new(conditions).map_err(failed);
+    let both = [SET_USER_ID, SET_GROUP_ID];
+    let changes = if is_root { &both[..] } else { &both[..1] };
+    let mut rules = BTreeMap::new();
+    for (calls, bits) in [(CHANGES_MODE, changes), (MAKES_FILE, &both[..])] {
+        for call in calls {
+            let Some(number) = number(&(call.0, call.1, call.2)) else { continue };
+            let each = bits.iter().map(|bit| rule(vec![has(call.3, *bit)?]));
+            rules.insert(number, each.collect::<io::Result<Vec<_>>>()?);
+        }
+    }
+    for call in OPENS {
+        let Some(number) = number(&(call.0, call.1, call.2)) else { continue };
+        let mut each = Vec::new();
+        for (flag, bit) in MAKES.iter().flat_map(|flag| both.iter().map(move |bit| (flag, bit))) {
+            each.push(rule(vec![has(call.3 - 1, *flag)?, has(call.3, *bit)?])?);
+        }
+        rules.insert(number, each);
+    }
+    Ok(rules)
+}
+
+/// `clone3` hides its flags in memory, and `openat2` its mode, where no filter can look.
 fn unknown() -> BTreeMap<i64, Vec<SeccompRule>> {
-    BTreeMap::from([(435, vec![])])
+    BTreeMap::from([(435, vec![]), (437, vec![])])
 }

@@ -1,74 +1,14 @@
-//! What no box shows: keys, logins, histories, and the sockets of other programs.
+//! What no sandbox shows: keys, logins, histories, and the sockets of other programs.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Below a home.
-const OF_PERSON: [&str; 62] = [
-    ".ssh",
-    ".aws",
-    ".azure",
-    ".gnupg",
-    ".kube",
-    ".docker",
-    ".oci",
-    ".netrc",
-    ".git-credentials",
-    ".gitconfig",
-    ".config/git",
-    ".config/gh",
-    ".config/glab-cli",
-    ".config/hub",
-    ".config/gcloud",
-    ".config/op",
-    ".config/sops",
-    ".config/rclone",
-    ".config/doctl",
-    ".config/ralph",
-    ".config/fly",
-    ".fly",
-    ".npmrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".m2/settings.xml",
-    ".m2/settings-security.xml",
-    ".gradle/gradle.properties",
-    ".terraform.d",
-    ".terraformrc",
-    ".vault-token",
-    ".password-store",
-    ".local/share/keyrings",
-    ".local/share/kwalletd",
-    ".pki",
-    ".mozilla",
-    ".thunderbird",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".config/BraveSoftware",
-    ".config/microsoft-edge",
-    ".config/Slack",
-    ".config/discord",
-    ".my.cnf",
-    ".pgpass",
-    ".bash_history",
-    ".zsh_history",
-    ".local/share/fish/fish_history",
-    ".psql_history",
-    ".mysql_history",
-    ".python_history",
-    ".node_repl_history",
-    ".lesshst",
-    ".viminfo",
-    ".codex",
-    ".gemini",
-    ".config/opencode",
-    ".local/share/opencode",
-    ".claude",
-];
+use super::registries;
+
+/// Places of logins below a home, and variables that put them elsewhere.
+const PLACES: &str = include_str!("places.txt");
 
 /// Of the machine. An ordinary user may not read them anyway; as root, this is what hides them.
 const OF_MACHINE: [&str; 20] = [
@@ -94,19 +34,70 @@ const OF_MACHINE: [&str; 20] = [
     "/lost+found",
 ];
 
-/// Those that are there, each by its real name. `homes` are the person's, `but` is what the person lets a
-/// box see.
-pub(super) fn present(homes: &[PathBuf], but: &[PathBuf]) -> Vec<PathBuf> {
+/// Folders of a home that a variable puts elsewhere.
+const XDG: [(&str, &str); 4] = [
+    ("XDG_CONFIG_HOME", ".config/"),
+    ("XDG_DATA_HOME", ".local/share/"),
+    ("XDG_STATE_HOME", ".local/state/"),
+    ("XDG_CACHE_HOME", ".cache/"),
+];
+
+/// Those that are there, each by its real name. `but` is what the user lets a sandbox see.
+pub(super) fn present(
+    homes: &[PathBuf],
+    environment: &[(OsString, OsString)],
+    but: &[PathBuf],
+) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = OF_MACHINE.iter().map(PathBuf::from).collect();
     all.extend(host_keys());
     for home in homes {
-        all.extend(OF_PERSON.iter().map(|name| home.join(name)));
-        all.push(home.join(".claude.json"));
+        all.extend(of_user().map(|name| home.join(name)));
     }
+    all.extend(moved(environment));
+    all.retain(|path| !registries::is_plain(path));
     let but: Vec<PathBuf> = but.iter().filter_map(|path| path.canonicalize().ok()).collect();
     let found = all.into_iter().filter_map(|path| path.canonicalize().ok());
-    let found: BTreeSet<PathBuf> = found.filter(|path| !but.contains(path)).collect();
+    // A variable that names a home, or the system, names no login.
+    let broad = |path: &Path| path.components().count() < 3 && !path.is_file();
+    let around = |path: &PathBuf| homes.iter().any(|home| home.starts_with(path)) || broad(path);
+    let found: BTreeSet<PathBuf> = found
+        .filter(|path| !but.contains(path) && (!around(path) || is_of_machine(path)))
+        .collect();
     found.into_iter().collect()
+}
+
+fn is_of_machine(path: &Path) -> bool {
+    OF_MACHINE.iter().any(|known| path == Path::new(known))
+}
+
+/// Where variables say that logins lie.
+fn moved(environment: &[(OsString, OsString)]) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    let value = |wanted: &str| environment.iter().find(|(name, _)| name == wanted);
+    for line in PLACES.lines().filter_map(|line| line.strip_prefix('$')) {
+        let mut words = line.split(' ');
+        let Some((_, list)) = words.next().and_then(value) else { continue };
+        let names: Vec<&str> = words.collect();
+        // Also `FILE:/tmp/ticket`, as Kerberos has it: what is no path is left out below.
+        for place in std::env::split_paths(list) {
+            match names.is_empty() {
+                true => all.push(place),
+                false => all.extend(names.iter().map(|name| place.join(name))),
+            }
+        }
+    }
+    for (variable, folder) in XDG {
+        let Some((_, place)) = value(variable) else { continue };
+        let inside = of_user().filter_map(|name| name.strip_prefix(folder));
+        all.extend(inside.map(|name| Path::new(place).join(name)));
+    }
+    // What is switched off is often said to be in `/dev/null`.
+    all.retain(|path| path.is_absolute() && !path.starts_with("/dev"));
+    all
+}
+
+fn of_user() -> impl Iterator<Item = &'static str> {
+    PLACES.lines().filter_map(|line| line.strip_prefix("~/"))
 }
 
 fn host_keys() -> impl Iterator<Item = PathBuf> {
@@ -155,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_hidden_unless_the_person_says_so() {
+    fn what_is_there_is_hidden_unless_the_user_says_so() {
         let home = tempfile::tempdir().unwrap();
         let home = home.path().canonicalize().unwrap();
         std::fs::create_dir_all(home.join(".ssh")).unwrap();
@@ -163,13 +154,51 @@ mod tests {
         std::fs::write(home.join(".netrc"), "").unwrap();
         std::os::unix::fs::symlink(home.join("elsewhere"), home.join(".aws")).unwrap();
         std::fs::create_dir(home.join("elsewhere")).unwrap();
-        let hidden = present(std::slice::from_ref(&home), &[home.join(".config/gh")]);
+        let hidden = present(std::slice::from_ref(&home), &[], &[home.join(".config/gh")]);
         for name in [".ssh", ".netrc", "elsewhere"] {
             assert!(hidden.contains(&home.join(name)), "{name}: {hidden:?}");
         }
         assert!(
             !hidden.contains(&home.join(".config/gh")) && !hidden.contains(&home.join(".gnupg"))
         );
+    }
+
+    #[test]
+    fn logins_that_a_variable_moved_are_hidden_where_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let home = folder.join("home");
+        for name in ["settings/gh", "gpg", "cargo/bin", "home", "share/keyrings"] {
+            std::fs::create_dir_all(folder.join(name)).unwrap();
+        }
+        for name in ["kube-a", "kube-b", "cargo/credentials.toml", "ticket", "settings/other"] {
+            std::fs::write(folder.join(name), "").unwrap();
+        }
+        let at = |name: &str| folder.join(name).into_os_string();
+        let environment: Vec<(OsString, OsString)> = vec![
+            ("XDG_CONFIG_HOME".into(), at("settings")),
+            ("XDG_DATA_HOME".into(), at("share")),
+            ("GNUPGHOME".into(), at("gpg")),
+            ("KUBECONFIG".into(), std::env::join_paths([at("kube-a"), at("kube-b")]).unwrap()),
+            ("CARGO_HOME".into(), at("cargo")),
+            ("KRB5CCNAME".into(), format!("FILE:{}", folder.join("ticket").display()).into()),
+            // These would hide everything.
+            ("DOCKER_CONFIG".into(), home.clone().into_os_string()),
+            ("AZURE_CONFIG_DIR".into(), "/".into()),
+        ];
+        let hidden = present(std::slice::from_ref(&home), &environment, &[]);
+        let own: Vec<_> =
+            hidden.iter().filter_map(|path| path.strip_prefix(&folder).ok()).collect();
+        let wanted = [
+            "cargo/credentials.toml",
+            "gpg",
+            "kube-a",
+            "kube-b",
+            "settings/gh",
+            "share/keyrings",
+            "ticket",
+        ];
+        assert_eq!(own, wanted.map(Path::new));
     }
 
     #[test]

@@ -61,6 +61,8 @@ pub struct Inner {
     pub ports: Vec<u16>,
     /// The system calls that nobody needs are refused.
     pub seccomp: bool,
+    /// The program is root's outside, whoever it is in the sandbox.
+    pub is_root: bool,
     /// What it becomes.
     pub command: Vec<OsString>,
 }
@@ -123,6 +125,9 @@ impl Inner {
         if self.seccomp {
             say("--seccomp", "on".into());
         }
+        if self.is_root {
+            say("--root", "on".into());
+        }
         all.push("--".into());
         all.extend(self.command.iter().cloned());
         all
@@ -159,6 +164,10 @@ impl Inner {
                 }
                 "--seccomp" => {
                     read.seccomp = value == "on";
+                    true
+                }
+                "--root" => {
+                    read.is_root = value == "on";
                     true
                 }
                 _ => false,
@@ -202,6 +211,7 @@ mod tests {
             proxy: Some("/p".into()),
             ports: vec![1, 65535],
             seccomp: true,
+            is_root: true,
             command: vec!["x".into(), "--seccomp".into()],
         };
         assert_eq!(Inner::read(&inner.arguments()[1..]), Some(inner));

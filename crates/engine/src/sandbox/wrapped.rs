@@ -1,12 +1,15 @@
 //! A boxed command while it runs, and what is made of its end.
 
+use std::path::PathBuf;
+
+use ralph_core::Timestamp;
 use ralph_core::agent::ProcessEnd;
 
 use super::guard::Guard;
-use super::seatbelt;
 use super::stages::{FAILED, SAYS};
 use super::state::OwnState;
 use super::wire::Line;
+use super::{seatbelt, set_id};
 use crate::process::{CommandSpec, Ended};
 
 /// A command that runs in a box, and what has to be there as long.
@@ -18,6 +21,8 @@ pub struct Wrapped {
     pub(super) states: Vec<OwnState>,
     pub(super) line: Option<Line>,
     pub(super) guard: Option<Guard>,
+    /// Where the program may have left files, and since when.
+    pub(super) left: (Vec<PathBuf>, Timestamp),
     #[cfg(target_os = "linux")]
     pub(super) _groups: super::cgroup::Groups,
     pub(super) _profile: Option<seatbelt::ProfileFile>,
@@ -29,15 +34,17 @@ pub fn is_fleeting(error: &str) -> bool {
 }
 
 impl Wrapped {
-    /// Puts the settings of git back that the program changed, where it had the real ones. To be called before
-    /// any git runs outside.
+    /// Puts the settings of git back that the program changed, where it had the real ones, and takes the bits
+    /// from files that would run with its owner's rights. To be called before any git runs outside.
     pub fn put_right(&self) -> Vec<String> {
         let put_back = self.guard.as_ref().map(Guard::restore);
-        match put_back {
+        let mut said = match put_back {
             None => vec![],
             Some(Ok(told)) => told,
             Some(Err(error)) => vec![format!("settings of git could not be put back: {error}")],
-        }
+        };
+        said.extend(set_id::strip(&self.left.0, self.left.1));
+        said
     }
 
     /// What the network refused the program, each in a sentence.

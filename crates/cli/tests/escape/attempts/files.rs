@@ -90,6 +90,51 @@ pub(super) const ALL: &[Attempt] = &[
     held("read_linked_config", "the same where it is a symbolic link", |aim| {
         finds_secret(aim, &aim.home("dotfiles/ralph.toml"))
     }),
+    lets("read_unheard_of", "a login of a program that nobody has heard of", |aim| {
+        finds_secret(aim, &aim.home(".unheard-of/token"))
+    }),
+    lets("read_private", "any other file of the home", |aim| {
+        finds_secret(aim, &aim.home("notes/private.txt"))
+    }),
+    held("read_other_login", "the agent's login of another project", |aim| {
+        finds_secret(aim, &aim.home(".cache/ralph/other-0123/agents/claude/.credentials.json"))
+    }),
+    held("read_moved_keys", "keys that GNUPGHOME put elsewhere", |aim| {
+        finds_secret(aim, &aim.outside("../moved/gnupg/key"))
+    }),
+    held("read_moved_cluster", "a login that KUBECONFIG put elsewhere", |aim| {
+        finds_secret(aim, &aim.outside("../moved/kube"))
+    }),
+    held("read_moved_gh", "a login that GH_CONFIG_DIR put elsewhere", |aim| {
+        finds_secret(aim, &aim.outside("../moved/config/gh/hosts.yml"))
+    }),
+    held("read_replaced", "a login that the user's tool replaced during the session", |aim| {
+        late()?;
+        finds_secret(aim, &aim.home(".git-credentials"))
+    }),
+    held("read_new_login", "a login that was made during the session", |aim| {
+        late()?;
+        let all = [".config/late/hosts.yml", ".late-login"];
+        let mut found = all.iter().map(|name| finds_secret(aim, &aim.home(name)));
+        found.find(Result::is_ok).unwrap_or_else(|| Err(no("none can be read")))
+    }),
+    held("set_user_bit", "a file in the worktree that runs as its owner", |_| makes(0o4755)),
+    held("set_group_bit", "the same for its group", |_| {
+        // Ordinary users may set it, for folders need it; whether a file keeps it is seen from outside.
+        match makes(0o2755) {
+            Ok(()) => Err(no("seen from outside")),
+            failed => failed,
+        }
+    }),
+    lets("replace_included", "settings of git that lie in the worktree, by their folder", |aim| {
+        fs::rename(aim.repo("conf"), aim.repo("conf.node"))?;
+        fs::create_dir(aim.repo("conf"))?;
+        fs::write(aim.repo("conf/git.inc"), "[core]\n\tfsmonitor = touch escaped\n")
+    }),
+    lets("replace_worktree", "another worktree, by the folder around it", |aim| {
+        fs::rename(aim.repo(".worktrees"), aim.repo("worktrees.node"))?;
+        fs::rename(aim.repo("worktrees.node"), aim.repo(".worktrees"))
+    }),
     held("read_shadow", "/etc/shadow", |_| match fs::read("/etc/shadow")?.is_empty() {
         true => Err(no("it is empty")),
         false => Ok(()),
@@ -156,6 +201,66 @@ pub(super) const ALL: &[Attempt] = &[
         symlink(aim.path("outside"), agents)
     }),
 ];
+
+/// Makes files with a mode, by every call that takes one. `Ok` if one has its bits.
+fn makes(mode: u32) -> io::Result<()> {
+    let bits = mode & 0o6000;
+    let mode = i64::from(mode);
+    let plain = |name: &str| fs::write(name, "x").map(|()| c_path(Path::new(name)));
+    let here = -100;
+    let made = [
+        plain("a.node").and_then(|path| call((90, 53), by(here, &path, mode))),
+        plain("b.node").and_then(|path| call((268, 53), [here, address(&path), mode, 0, 0])),
+        plain("c.node").and_then(|path| call((452, 452), [here, address(&path), mode, 0, 0])),
+        File::create("d.node").and_then(|file| {
+            use std::os::fd::AsRawFd;
+            call((91, 52), [file.as_raw_fd().into(), mode, 0, 0, 0])
+        }),
+        {
+            let path = c_path(Path::new("e.node"));
+            call((259, 33), [here, address(&path), 0o100_000 | mode, 0, 0])
+        },
+        {
+            let (path, makes) = (c_path(Path::new("f.node")), 0o101);
+            call((257, 56), [here, address(&path), makes, mode, 0])
+        },
+        {
+            let (path, how) = (c_path(Path::new("g.node")), [0o101_u64, mode.unsigned_abs(), 0]);
+            call((437, 437), [here, address(&path), how.as_ptr() as i64, 24, 0])
+        },
+    ];
+    let kept = |name: &str| {
+        let found = fs::metadata(format!("{name}.node"));
+        found.is_ok_and(|found| found.permissions().mode() & bits != 0)
+    };
+    let with: Vec<&str> =
+        ["a", "b", "c", "d", "e", "f", "g"].into_iter().filter(|n| kept(n)).collect();
+    match (with.is_empty(), made.into_iter().find_map(Result::err)) {
+        (false, _) => Ok(()),
+        (true, Some(error)) => Err(error),
+        (true, None) => Err(no("none has the bit")),
+    }
+}
+
+/// The arguments of `chmod`, which only one of the two machines has.
+fn by(here: i64, path: &std::ffi::CString, mode: i64) -> [i64; 5] {
+    match cfg!(target_arch = "x86_64") {
+        true => [address(path), mode, 0, 0, 0],
+        false => [here, address(path), mode, 0, 0],
+    }
+}
+
+/// Asks the world outside to go on, once: new sockets and logins are there when this returns.
+pub(super) fn late() -> io::Result<()> {
+    fs::write("late.ask", "")?;
+    for _ in 0..2000 {
+        if Path::new("late.there").exists() {
+            return Ok(());
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("nothing happened outside")
+}
 
 fn write_over(path: &Path) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).open(path)?;

@@ -6,9 +6,10 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::path::{Path, PathBuf};
 
-use super::{Attempt, Landlock, held, lets, no};
+use super::files::late;
+use super::{Attempt, held, lets, no};
 
-/// Sockets that are made while a session runs, in a folder that it sees, are not hidden from it.
+/// Sockets that are made while a session runs, in a folder outside the home, are not hidden from it.
 pub(crate) const KNOWN: [&str; 1] = ["late_socket"];
 
 pub(super) const ALL: &[Attempt] = &[
@@ -30,6 +31,8 @@ pub(super) const ALL: &[Attempt] = &[
             .filter_map(|line| Some(PathBuf::from("/").join(line.split_once(" /")?.1)));
         let mut names =
             names.filter(|name| name.starts_with(aim.path("outside")) && !name.starts_with(&own));
+        // One that came later is an attempt of its own.
+        let mut names = names.by_ref().filter(|name| !name.ends_with("late.sock"));
         match names.any(|name| connect(&name).is_ok()) {
             true => Ok(()),
             false => Err(no("none answers")),
@@ -59,20 +62,21 @@ pub(super) const ALL: &[Attempt] = &[
     held("message_bus", "the message bus", |_| {
         std::env::var("DBUS_SESSION_BUS_ADDRESS").map(drop).map_err(|_| no("it is not set"))
     }),
-    Attempt {
-        landlock: Landlock::Lets,
-        ..held("late_socket", "a program that began to listen after the session had", |aim| {
-            fs::write("late.ask", "")?;
-            let there = Path::new("late.there");
-            for _ in 0..2000 {
-                if there.exists() {
-                    return connect(&aim.outside("late.sock"));
-                }
-                std::thread::sleep(std::time::Duration::from_millis(10));
-            }
-            panic!("nobody made the late socket")
-        })
-    },
+    lets("renamed_socket", "a program in the home whose socket has another name now", |aim| {
+        connect(&aim.home("notes/renamed.sock"))
+    }),
+    lets("late_home_socket", "the same that began to listen after the session had", |aim| {
+        late()?;
+        connect(&aim.home("notes/late.sock"))
+    }),
+    lets(
+        "late_socket",
+        "a program outside the home that began to listen after the session had",
+        |aim| {
+            late()?;
+            connect(&aim.outside("late.sock"))
+        },
+    ),
 ];
 
 fn connect(path: &Path) -> io::Result<()> {

@@ -2,6 +2,7 @@
 //! and as an ordinary user.
 
 mod claude;
+mod home;
 mod landlock;
 mod network;
 

@@ -149,6 +149,46 @@ fn the_sandbox_shows_what_the_settings_name() {
 }
 
 #[test]
+fn a_session_has_an_empty_home_unless_the_settings_mask_it() {
+    let env = project(&["a", "b"]);
+    std::fs::write(env.home().join("notes.txt"), "MINE").unwrap();
+    let tries =
+        "cat ~/notes.txt > seen.txt; touch ~/written ~/.written && ls -a ~ >> seen.txt; true";
+    let tries = session(&[sh(tries), works()]);
+    let seen = || std::fs::read_to_string(env.repo().join("seen.txt")).unwrap();
+    build(&env, &[&tries], &["--once"]).success();
+    if level(&env) != "full" {
+        return ralph_testkit::skip("an empty home: there is no full sandbox here");
+    }
+    assert!(!seen().contains("MINE") && seen().contains(".written"), "{}", seen());
+    assert!(!env.home().join("written").exists(), "it ends with the session");
+    build(&env, &[&tries], &["--once", "--set", "sandbox.home=masked"]).success();
+    assert!(seen().contains("MINE") && !seen().contains(".written"), "{}", seen());
+}
+
+#[test]
+fn sessions_reach_the_sockets_that_the_settings_admit() {
+    let mut env = project(&["a", "b"]);
+    let path = env.folder().join("home/keys.sock");
+    let server = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    std::thread::spawn(move || {
+        for caller in server.incoming() {
+            let _ =
+                std::io::Write::write_all(&mut caller.unwrap(), b"HTTP/1.0 200 OK\r\n\r\nhello");
+        }
+    });
+    env.set("SSH_AUTH_SOCK", &path.display().to_string());
+    let asks = "curl -s -m 9 --unix-socket \"${SSH_AUTH_SOCK:-none}\" http://x/ > heard.txt; true";
+    let asks = session(&[sh(asks), works()]);
+    let heard = || std::fs::read_to_string(env.repo().join("heard.txt")).unwrap();
+    build(&env, &[&asks], &["--once"]).success();
+    assert_eq!(heard(), "");
+    let admits = ["--once", "--set", "sandbox.sockets=[\"$SSH_AUTH_SOCK\"]"];
+    build(&env, &[&asks], &admits).success();
+    assert_eq!(heard(), "hello");
+}
+
+#[test]
 fn the_sandbox_reaches_what_the_settings_allow() {
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = server.local_addr().unwrap().port();

@@ -75,6 +75,8 @@ git.worktree.keep | cli/tests/it/branches/places.rs::worktrees_stay_until_their_
 sandbox.level | cli/tests/it/effects/places.rs::the_level_of_the_sandbox_is_a_setting
 sandbox.writable | cli/tests/it/effects/places.rs::the_sandbox_shows_what_the_settings_name
 sandbox.readable | cli/tests/it/effects/places.rs::the_sandbox_shows_what_the_settings_name
+sandbox.sockets | cli/tests/it/effects/places.rs::sessions_reach_the_sockets_that_the_settings_admit
+sandbox.home | cli/tests/it/effects/places.rs::a_session_has_an_empty_home_unless_the_settings_mask_it
 sandbox.network.policy | cli/tests/it/effects/places.rs::the_sandbox_reaches_what_the_settings_allow, cli/tests/escape/network.rs::a_box_without_a_network_reaches_nobody
 sandbox.network.allowed | cli/tests/it/effects/places.rs::the_sandbox_reaches_what_the_settings_allow
 sandbox.limits.processes | cli/tests/escape/limits.rs::a_session_that_multiplies_is_stopped_at_its_limit

@@ -27,6 +27,8 @@ use super::worktree::remove_tree;
 use crate::ports::{Bind, Shown};
 use crate::project::{Project, write_privately};
 
+pub use settings::shared_settings;
+
 /// Where the real objects are in a box.
 pub(super) const OBJECTS: &str = "/run/ralph/objects";
 /// Where the session's git directory is while we look at it.

@@ -29,6 +29,17 @@ pub(super) fn in_force(worktree: &Path) -> Result<Vec<Setting>, GitError> {
     Ok(listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).map(parse).collect())
 }
 
+/// What the user has set for all repositories, as the text of a file: without what signs or knows secrets.
+/// `None` if there is nothing.
+pub fn shared_settings(worktree: &Path) -> Option<Vec<u8>> {
+    let asked = ["config", "--global", "--list", "-z", "--includes"];
+    let listed = Git::new(worktree, &asked).run().ok()?;
+    let all = listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).map(parse);
+    let (names, others): (Vec<Setting>, Vec<Setting>) =
+        all.partition(|setting| setting.key == b"user.name" || setting.key == b"user.email");
+    Some(text_of(&others, &names)).filter(|text| !text.is_empty())
+}
+
 fn parse(entry: &[u8]) -> Setting {
     match entry.iter().position(|byte| *byte == b'\n') {
         Some(end) => Setting { key: entry[..end].to_vec(), value: Some(entry[end + 1..].to_vec()) },

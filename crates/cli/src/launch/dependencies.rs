@@ -1,0 +1,154 @@
+//! Which packages beside the repository sessions may read: those that manifests named before a session wrote one.
+//!
+//! A session can commit a manifest that names any package of the user's. So a run records, in the user's state
+//! folder, the packages that were named when it started; those that are new when it ends are withheld until the
+//! user shows them by `sandbox.readable`. What is new at the start of a run is the user's own work, unless the
+//! run before did not come to its end.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use ralph_engine::project::{Project, write_privately};
+use ralph_engine::run::state_file;
+use ralph_engine::sandbox::path_dependencies;
+use ralph_engine::untrusted::{self, SMALL};
+
+use crate::environment::Environment;
+
+/// The file in the folder for the records of a repository.
+const FILE: &str = "dependencies";
+
+/// What is known of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Dependencies {
+    /// Sessions may read them.
+    pub(super) admitted: BTreeSet<PathBuf>,
+    /// A session may have named them.
+    pub(super) withheld: BTreeSet<PathBuf>,
+    /// A run is at work, or was killed.
+    working: bool,
+}
+
+impl Dependencies {
+    /// Those that the repository names now.
+    pub(super) fn of(project: &Project, homes: &[PathBuf], environment: &Environment) -> Self {
+        let found = found(project, homes);
+        let before = match (found.is_empty(), place(project, environment)) {
+            (false, Some(path)) => read(&path),
+            _ => None,
+        };
+        Self::now(before, found)
+    }
+
+    /// What becomes of those that are named now.
+    fn now(before: Option<Self>, found: BTreeSet<PathBuf>) -> Self {
+        let Some(before) = before else {
+            return Self { admitted: found, ..Self::default() };
+        };
+        let is_withheld = |path: &PathBuf| {
+            before.withheld.contains(path) || (before.working && !before.admitted.contains(path))
+        };
+        let (withheld, admitted) = found.into_iter().partition(is_withheld);
+        Self { admitted, withheld, working: before.working }
+    }
+
+    fn text(&self) -> String {
+        let line = |word: &str, path: &PathBuf| format!("{word} {}\n", path.display());
+        let mut text = if self.working { "working\n".to_owned() } else { String::new() };
+        self.admitted.iter().for_each(|path| text.push_str(&line("admitted", path)));
+        self.withheld.iter().for_each(|path| text.push_str(&line("withheld", path)));
+        text
+    }
+}
+
+fn found(project: &Project, homes: &[PathBuf]) -> BTreeSet<PathBuf> {
+    path_dependencies(&project.worktree, &project.root, homes).into_iter().collect()
+}
+
+fn place(project: &Project, environment: &Environment) -> Option<PathBuf> {
+    let home = environment.state_home.as_deref()?;
+    Some(state_file::folder(home, project).join(FILE))
+}
+
+fn read(path: &Path) -> Option<Dependencies> {
+    let text = untrusted::read_named(None, path, SMALL).ok()?;
+    let text = String::from_utf8(text).ok()?;
+    let all = |word: &str| {
+        let path = |line: &str| Some(PathBuf::from(line.strip_prefix(word)?.strip_prefix(' ')?));
+        text.lines().filter_map(path).collect()
+    };
+    Some(Dependencies {
+        admitted: all("admitted"),
+        withheld: all("withheld"),
+        working: text.lines().any(|line| line == "working"),
+    })
+}
+
+/// A run that is at work: what is named when it ends was named by its sessions.
+pub(super) struct Watched {
+    project: Project,
+    homes: Vec<PathBuf>,
+    path: Option<PathBuf>,
+}
+
+impl Watched {
+    /// Records what is named now.
+    pub(super) fn begin(project: &Project, homes: Vec<PathBuf>, environment: &Environment) -> Self {
+        let mut path = place(project, environment);
+        let known = Dependencies::of(project, &homes, environment);
+        if let Some(place) = &path
+            && write(place, &Dependencies { working: true, ..known }).is_err()
+        {
+            path = None;
+        }
+        Self { project: project.clone(), homes, path }
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let Some(path) = &self.path else { return };
+        let now = Dependencies::now(read(path), found(&self.project, &self.homes));
+        // What cannot be written stays at work, and what is new is withheld.
+        let _ = write(path, &Dependencies { working: false, ..now });
+    }
+}
+
+fn write(path: &Path, known: &Dependencies) -> std::io::Result<()> {
+    write_privately(path, &known.text())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(names: &[&str]) -> BTreeSet<PathBuf> {
+        names.iter().map(PathBuf::from).collect()
+    }
+
+    #[test]
+    fn what_sessions_name_is_withheld_and_what_the_user_names_is_not() {
+        let first = Dependencies::now(None, set(&["/a"]));
+        assert_eq!(first, Dependencies { admitted: set(&["/a"]), ..Dependencies::default() });
+        let at_work = Dependencies { working: true, ..first };
+        let after = Dependencies::now(Some(at_work.clone()), set(&["/a", "/b"]));
+        assert_eq!((&after.admitted, &after.withheld), (&set(&["/a"]), &set(&["/b"])));
+        let ended = Dependencies { working: false, ..after };
+        let next = Dependencies::now(Some(ended), set(&["/a", "/b", "/c"]));
+        assert_eq!((&next.admitted, &next.withheld), (&set(&["/a", "/c"]), &set(&["/b"])));
+        // A run that was killed may have named it.
+        let killed = Dependencies::now(Some(at_work), set(&["/a", "/d"]));
+        assert_eq!(killed.withheld, set(&["/d"]));
+    }
+
+    #[test]
+    fn what_is_known_is_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/known");
+        assert_eq!(read(&path), None);
+        let known =
+            Dependencies { admitted: set(&["/a b", "/c"]), withheld: set(&["/d"]), working: true };
+        write(&path, &known).unwrap();
+        assert_eq!(read(&path), Some(known));
+    }
+}
