@@ -197,13 +197,20 @@ fn links_do_not_lead_out_of_the_repository() {
 }
 
 #[test]
-fn a_link_inside_stays_a_link() {
+fn nothing_is_written_through_a_link_and_a_committed_one_that_says_enough_is_fine() {
     let env = env();
     env.write("CLAUDE.md", "# Rules\n");
     std::os::unix::fs::symlink("CLAUDE.md", env.repo().join("AGENTS.md")).unwrap();
-    env.ralph(&["init"]).success();
+    let ran = env.ralph(&["init"]);
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    let why = "AGENTS.md is a symbolic link to CLAUDE.md; ralph writes through no link";
+    assert!(ran.stdout.contains(why), "{}", ran.stdout);
     assert!(env.repo().join("AGENTS.md").is_symlink());
-    assert!(read(&env, "CLAUDE.md").starts_with("# Rules\n\n## Build & Test\n"));
+    assert_eq!(read(&env, "CLAUDE.md"), "# Rules\n");
+    env.write("CLAUDE.md", "# Rules\n\n```sh\nTEST_COMMAND=\"true\"\n```\n");
+    env.git(&["add", "-A"]);
+    env.git(&["-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "rules"]);
+    env.ralph(&["init"]).success();
 }
 
 #[test]

@@ -77,9 +77,9 @@ pub(crate) fn is_as_written(project: &Project, path: &str) -> bool {
         "PROMPT_plan.md" => InitFile::Plan.wrote(found),
         _ => found == *text,
     };
-    let real = project.worktree.join(path);
-    place::resolve(&project.worktree, path).is_ok_and(|resolved| resolved == real)
-        && place::read(&real).is_ok_and(|found| found.as_deref().is_some_and(wrote))
+    let base = &project.worktree;
+    place::unlinked(base, path).is_ok()
+        && place::read(base, path).is_ok_and(|found| found.as_deref().is_some_and(wrote))
 }
 
 /// The file with the hooks.
@@ -152,11 +152,16 @@ fn file(
     mode: Mode,
     wanted: impl FnOnce(Option<&str>) -> Result<Option<String>, String>,
 ) -> Result<Did, String> {
-    let real = place::resolve(base, path)?;
-    let before = place::read(&real)?;
+    let real = place::unlinked(base, path);
+    let before = match place::read(base, path) {
+        // What a link leads to matters only if it could be written.
+        Err(_) if real.is_err() => None,
+        before => before?,
+    };
     let Some(text) = wanted(before.as_deref())? else {
         return Ok(Did::Kept);
     };
+    let real = real?;
     if mode != Mode::Look {
         write_atomically(&real, &text).map_err(|error| format!("it cannot be written: {error}"))?;
     }
@@ -164,7 +169,7 @@ fn file(
 }
 
 fn folder(base: &Path, path: &str, mode: Mode) -> Result<Did, String> {
-    let real = place::resolve(base, path)?;
+    let real = place::unlinked(base, path)?;
     if real.is_dir() {
         return Ok(Did::Kept);
     }
