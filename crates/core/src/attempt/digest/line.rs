@@ -15,10 +15,7 @@ const MAX_LOOK: usize = 8_192;
 pub(in crate::attempt) fn clean(raw: &str) -> Cow<'_, str> {
     let shown = raw.trim_end().rsplit('\r').next().unwrap_or_default();
     let shown = &shown[..shown.floor_char_boundary(MAX_LOOK)];
-    let plain = match without_escapes(shown) {
-        Cow::Borrowed(text) => printable(text),
-        Cow::Owned(text) => Cow::Owned(printable(&text).into_owned()),
-    };
+    let plain = printable(shown);
     let kept = beginning(plain.trim_end(), MAX_LINE).len();
     match plain {
         // Measured before it was trimmed: white space alone is no reason for dots.
@@ -26,49 +23,6 @@ pub(in crate::attempt) fn clean(raw: &str) -> Cow<'_, str> {
         Cow::Borrowed(text) => Cow::Borrowed(text.trim_end()),
         Cow::Owned(text) => Cow::Owned(text.trim_end().to_owned()),
     }
-}
-
-/// The text without what drives a terminal (ECMA-48: CSI, OSC and the other escape sequences).
-fn without_escapes(text: &str) -> Cow<'_, str> {
-    const ESC: char = '\u{1b}';
-    if !text.contains([ESC, '\u{9b}']) {
-        return Cow::Borrowed(text);
-    }
-    let mut plain = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        let introducer = match c {
-            '\u{9b}' => '[',
-            ESC => match chars.next() {
-                Some(next) => next,
-                None => break,
-            },
-            _ => {
-                plain.push(c);
-                continue;
-            }
-        };
-        match introducer {
-            '[' => {
-                // Parameters, then one final byte. A line break cannot be here.
-                while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {}
-                chars.next_if(|c| matches!(c, '@'..='~'));
-            }
-            ']' | 'P' | 'X' | '^' | '_' => {
-                while let Some(c) = chars.next() {
-                    if c == '\u{7}' || (c == ESC && chars.next_if_eq(&'\\').is_some()) {
-                        break;
-                    }
-                }
-            }
-            ' '..='/' => {
-                while chars.next_if(|c| matches!(c, ' '..='/')).is_some() {}
-                chars.next_if(|c| matches!(c, '0'..='~'));
-            }
-            _ => {}
-        }
-    }
-    Cow::Owned(plain)
 }
 
 /// Whether the line says that something went wrong.
