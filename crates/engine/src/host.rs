@@ -16,6 +16,7 @@ use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::project::Project;
+use crate::untrusted::{SMALL, read_own};
 
 /// Where programs are searched without a `PATH`.
 const DEFAULT_PATH: &str = "/usr/bin:/bin";
@@ -147,7 +148,7 @@ impl Ground {
             vec![project.worktree.clone(), project.root.clone(), project.git_dir.clone()];
         let linked = std::fs::read_dir(project.git_dir.join("worktrees")).into_iter().flatten();
         for entry in linked.flatten() {
-            let named = std::fs::read(entry.path().join("gitdir")).unwrap_or_default();
+            let named = read_own(&entry.path().join("gitdir"), SMALL).unwrap_or_default();
             let named = entry.path().join(OsStr::from_bytes(named.trim_ascii_end()));
             roots.extend(named.parent().map(Path::to_owned));
         }

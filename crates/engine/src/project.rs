@@ -126,7 +126,7 @@ impl Project {
     pub fn check_ours(&self) -> Result<(), ProjectError> {
         // Each worktree has such a folder, with its lock and its record.
         for folder in [self.ralph_dir(), self.worktree.join(".ralph")] {
-            untrusted::refuse_linked_state(&folder).map_err(|(path, reason)| {
+            untrusted::refuse_foreign_state(&folder).map_err(|(path, reason)| {
                 ProjectError::Foreign { path, reason: reason.to_string() }
             })?;
         }
@@ -147,31 +147,30 @@ impl Project {
     /// Keeps ralph's state out of every status, commit and pull request: writes it into the
     /// repository's own exclude file, once, behind what is there.
     pub fn exclude_state(&self) -> Result<(), ProjectError> {
-        let (path, before, missing) = self.excluded()?;
+        let Excluded { path, text, missing } = self.excluded()?;
         if missing.is_empty() {
             return Ok(());
         }
-        add_lines(&path, before, &missing)
+        add_lines(&path, text, &missing)
     }
 
     /// The same for a folder of ralph's that the user has put elsewhere in the working tree.
     pub fn exclude_folder(&self, folder: &Path) -> Result<(), ProjectError> {
         let Ok(inside) = folder.strip_prefix(&self.root) else { return Ok(()) };
-        let line = format!("/{}/", inside.display());
-        let (path, before, _) = self.excluded()?;
-        if before.lines().any(|had| had.trim() == line) {
+        let line = [b"/", inside.as_os_str().as_bytes(), b"/"].concat();
+        let Excluded { path, text, .. } = self.excluded()?;
+        if has_line(&text, &line) {
             return Ok(());
         }
-        add_lines(&path, before, &[&line])
+        add_lines(&path, text, &[&line])
     }
 
     /// Whether [`Project::exclude_state`] would change nothing.
     pub fn excludes_state(&self) -> Result<bool, ProjectError> {
-        Ok(self.excluded()?.2.is_empty())
+        Ok(self.excluded()?.missing.is_empty())
     }
 
-    /// The exclude file, its text, and the lines it lacks.
-    fn excluded(&self) -> Result<(PathBuf, String, Vec<&'static str>), ProjectError> {
+    fn excluded(&self) -> Result<Excluded, ProjectError> {
         const LINES: [&str; 8] = [
             "/.ralph/progress.db*",
             "/.ralph/state.toml*",
@@ -183,14 +182,14 @@ impl Project {
             "/.worktrees/",
         ];
         let path = self.git_dir.join("info").join("exclude");
-        let text = match std::fs::read_to_string(&path) {
+        let text = match untrusted::read_named(None, &path, untrusted::DOCUMENT) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(source) => return Err(io_error(&path, source)),
         };
-        let missing =
-            LINES.into_iter().filter(|line| !text.lines().any(|had| had.trim() == *line)).collect();
-        Ok((path, text, missing))
+        let lines = LINES.into_iter().map(str::as_bytes);
+        let missing = lines.filter(|line| !has_line(&text, line)).collect();
+        Ok(Excluded { path, text, missing })
     }
 
     /// A path from the config, relative to the main working tree.
@@ -199,6 +198,13 @@ impl Project {
         let joined = if path.is_absolute() { path.to_owned() } else { self.root.join(path) };
         joined.components().filter(|part| *part != Component::CurDir).collect()
     }
+}
+
+/// The exclude file, its text, and the lines it lacks.
+struct Excluded {
+    path: PathBuf,
+    text: Vec<u8>,
+    missing: Vec<&'static [u8]>,
 }
 
 /// The directory that a `.git` file names.
@@ -213,15 +219,19 @@ fn target_of(worktree: &Path, file: &Path) -> Result<PathBuf, ProjectError> {
     own.canonicalize().map_err(|_| broken(format!("{} is missing", own.display())))
 }
 
-fn add_lines(path: &Path, before: String, lines: &[&str]) -> Result<(), ProjectError> {
+fn has_line(text: &[u8], line: &[u8]) -> bool {
+    text.split(|byte| *byte == b'\n').any(|had| had.trim_ascii() == line)
+}
+
+fn add_lines(path: &Path, before: Vec<u8>, lines: &[&[u8]]) -> Result<(), ProjectError> {
     let mut after = before;
-    if !after.is_empty() && !after.ends_with('\n') {
-        after.push('\n');
+    if !after.is_empty() && !after.ends_with(b"\n") {
+        after.push(b'\n');
     }
-    after.push_str("# state of ralph\n");
+    after.extend(b"# state of ralph\n");
     for line in lines {
-        after.push_str(line);
-        after.push('\n');
+        after.extend(*line);
+        after.push(b'\n');
     }
     write_atomically(path, &after).map_err(|source| io_error(path, source))
 }
@@ -236,16 +246,16 @@ fn io_error(path: &Path, source: io::Error) -> ProjectError {
 
 /// Writes a whole file or nothing: a temporary file beside it, synced, then renamed over it. Its name is
 /// that of the file, a dot and something more.
-pub fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
+pub fn write_atomically(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
     std::fs::create_dir_all(path.parent().unwrap_or_else(|| Path::new(".")))?;
     let mode = std::fs::metadata(path).map_or(0o644, |before| before.permissions().mode() & 0o7777);
-    replace(path, text, mode)
+    replace(path, text.as_ref(), mode)
 }
 
 /// The same for a file that only its owner may read.
 pub fn write_privately(path: &Path, text: &str) -> io::Result<()> {
     private_folder(path.parent().unwrap_or_else(|| Path::new(".")))?;
-    replace(path, text, 0o600)
+    replace(path, text.as_bytes(), 0o600)
 }
 
 /// Makes a folder that only its owner may enter, and those above it. What is there stays as it is.
@@ -253,13 +263,13 @@ pub fn private_folder(path: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+fn replace(path: &Path, text: &[u8], mode: u32) -> io::Result<()> {
     use std::io::Write;
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     let mut prefix = path.file_name().unwrap_or_default().to_owned();
     prefix.push(".");
     let mut file = tempfile::Builder::new().prefix(&prefix).tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(text)?;
     file.as_file().set_permissions(std::fs::Permissions::from_mode(mode))?;
     file.as_file().sync_all()?;
     file.persist(path)?;

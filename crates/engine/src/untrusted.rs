@@ -11,7 +11,7 @@
 mod own;
 mod unlinked;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
@@ -19,14 +19,17 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{Mode, OFlags, open, openat};
 use rustix::io::Errno;
 
 use crate::kept::is_state;
+use crate::project::Project;
 use crate::vcs::git::Git;
 
-pub use own::{open_own, read_own, refuse_linked_state};
+pub(crate) use own::{BESIDE, refuse_irregular};
+pub use own::{open_own, read_own, refuse_foreign_state};
 pub use unlinked::{Unlinked, read_unlinked, refuse_links};
 
 /// The largest prompt, settings file or `AGENTS.md`.
@@ -34,6 +37,9 @@ pub const SMALL: u64 = 1 << 20;
 
 /// The largest spec, plan or other document.
 pub const DOCUMENT: u64 = 16 << 20;
+
+/// The largest file of a git directory: the packed refs of a large repository.
+pub const LARGE: u64 = 256 << 20;
 
 /// No limit, for files that are only compared.
 pub const ANY: u64 = u64::MAX - 1;
@@ -247,20 +253,34 @@ fn resolve(root: &Path, path: &Path) -> io::Result<PathBuf> {
     Ok(way)
 }
 
-/// Whether the last commit has this link, with this target.
+/// Whether the commit that the run began at has this link, with this target; outside of a run, the last commit.
 fn is_committed(root: &Path, link: &Path, target: &Path) -> bool {
-    let Some(name) = link.to_str() else { return false };
-    let Ok(entry) = Git::plumbing(root, &["ls-tree", "-z", "HEAD", "--", name]).run() else {
-        return false;
-    };
-    let entry = String::from_utf8_lossy(&entry);
-    let mut words = entry.split(['\t', '\0']).next().unwrap_or_default().split(' ');
-    let (Some("120000"), Some("blob"), Some(id)) = (words.next(), words.next(), words.next())
+    let base = base_of(root).unwrap_or_else(|| "HEAD".to_owned());
+    let asked = Git::plumbing(root, &["ls-tree", "-z", "--full-tree", &base, "--"]).arg(link);
+    let Ok(listed) = asked.env("GIT_LITERAL_PATHSPECS", "1").run() else { return false };
+    let about = listed.split(|byte| *byte == b'\t').next().unwrap_or_default();
+    let mut words = about.split(|byte| *byte == b' ');
+    let (Some(b"120000"), Some(b"blob"), Some(id)) = (words.next(), words.next(), words.next())
     else {
         return false;
     };
+    let Ok(id) = std::str::from_utf8(id) else { return false };
     let said = Git::plumbing(root, &["cat-file", "blob", id]).run();
     said.is_ok_and(|said| said == target.as_os_str().as_bytes())
+}
+
+/// The commits that runs of this process began at, by the git directory.
+static BASES: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+
+/// A run begins at this commit: links that are committed later could be a session's.
+pub(crate) fn settle_base(project: &Project, commit: &str) {
+    let mut bases = BASES.lock().unwrap_or_else(PoisonError::into_inner);
+    bases.entry(project.git_dir.clone()).or_insert_with(|| commit.to_owned());
+}
+
+fn base_of(root: &Path) -> Option<String> {
+    let project = Project::find(root).ok()?;
+    BASES.lock().unwrap_or_else(PoisonError::into_inner).get(&project.git_dir).cloned()
 }
 
 fn regular(found: OwnedFd) -> io::Result<File> {

@@ -31,6 +31,8 @@ mod kit;
 mod locks;
 #[path = "vcs/owning.rs"]
 mod owning;
+#[path = "vcs/pinned.rs"]
+mod pinned;
 #[path = "vcs/places.rs"]
 mod places;
 #[path = "vcs/random.rs"]

@@ -17,7 +17,7 @@ pub(crate) struct LookArgs {
 pub(crate) fn cmd_look(args: &LookArgs, context: &mut Context<'_>) -> Done {
     let asked: Look = serde_json::from_str(&args.asked)
         .map_err(|error| CliError::usage(format!("that cannot be looked at: {error}")))?;
-    let seen = look::look(&asked).map_err(|error| CliError::failed(error.to_string()))?;
+    let seen = look::look_inside(&asked).map_err(|error| CliError::failed(error.to_string()))?;
     let text = serde_json::to_string(&seen).map_err(|error| CliError::failed(error.to_string()))?;
     Ok(context.out.data(text + "\n")?)
 }

@@ -91,6 +91,7 @@ impl GitHub {
         let remote = self.remote.clone();
         let arguments = ["remote", "get-url", "--push", "--", &remote];
         let spec = Git::new(&self.place.folder, &arguments).spec(&self.place.environment);
+        let spec = spec.map_err(|error| local("git", &error.to_string()))?;
         let done = capture(&spec, MOMENT, self.place.stop.clone());
         match done.end {
             ProcessEnd::Exited { code: 0 } => {}

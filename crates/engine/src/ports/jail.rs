@@ -2,8 +2,10 @@
 //! files, and the person's hooks.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use crate::probe::Probe;
 use crate::process::CommandSpec;
 
 /// A place that is shown in a box.
@@ -47,4 +49,19 @@ impl Bind {
 pub trait Jail: Send + Sync + fmt::Debug {
     /// The command that runs this one in a box.
     fn wrap(&self, command: CommandSpec, binds: &[Bind]) -> CommandSpec;
+}
+
+/// The sandbox of commit hooks where it has no mounts, and so no [`Jail`].
+pub trait HookSandbox: Send + Sync + fmt::Debug {
+    /// Runs a hook to its end, as gates run. It may write in the worktree and in `scratch`.
+    fn run(&self, hook: CommandSpec, worktree: &Path, scratch: &Path, limit: Duration) -> HookEnd;
+}
+
+/// What came of a hook.
+#[derive(Debug)]
+pub struct HookEnd {
+    /// How it ended, and what it printed.
+    pub probe: Probe,
+    /// What it did to git's settings, undone, each in a sentence.
+    pub notes: Vec<String>,
 }

@@ -7,7 +7,7 @@ mod store;
 mod vcs;
 
 pub use forge::{ByHand, Forge, ForgeError, Link, Published, PullRequest};
-pub use jail::{Bind, Jail};
+pub use jail::{Bind, HookEnd, HookSandbox, Jail};
 pub use store::{
     ClaimRequest, Claimed, DeleteWhich, Filter, Peek, Result, Scope, Store, StoreError, SyncMode,
     SyncReport,

@@ -38,6 +38,14 @@ pub enum GitError {
         /// What it answered.
         answer: String,
     },
+    /// The repository's settings lead git elsewhere than they did before.
+    #[error("{key} in the repository's git config {why}")]
+    Led {
+        /// The setting.
+        key: String,
+        /// Where it leads.
+        why: &'static str,
+    },
     /// Git does not know who commits.
     #[error("git does not know who you are: {message}")]
     NoIdentity {
@@ -347,6 +355,11 @@ pub trait Vcs: Send + Sync {
     /// The session was about these tasks: unchanged work of any other task leaves the worktree.
     fn keep_only(&self, _base: &RunBase, _tasks: &[TaskId]) -> Result<Option<Left>, GitError> {
         Ok(None)
+    }
+
+    /// The links that the second tree has beyond the first, and that lead out of the worktree.
+    fn links_out(&self, _from_tree: &str, _to_tree: &str) -> Result<Vec<String>, GitError> {
+        Ok(vec![])
     }
 
     /// What of the changes between two trees no commit may hold.

@@ -59,7 +59,7 @@ impl Crew {
                 let fault = self.fault_of(slot, &proposals)?;
                 if fault.is_none() {
                     // On disk before the run calls it good: a person may say yes another day.
-                    write_atomically(kept, &proposals.to_lines()).map_err(|error| {
+                    write_atomically(kept, proposals.to_lines()).map_err(|error| {
                         Failed::new(Port::Prompt, format!("{}: {error}", kept.display()), false)
                     })?;
                 }

@@ -20,6 +20,7 @@ use ralph_core::task::{Actor, Status};
 use super::RunError;
 use super::crash;
 use super::crew::{Answer, Crew, Failed};
+use super::hooked::Hooked;
 use super::place::WorktreeLock;
 use super::set_up::{SetUpError, set_up};
 use super::setup::Setup;
@@ -107,6 +108,7 @@ impl Grounds {
         let lock = WorktreeLock::take(&project.worktree.join(".ralph"))
             .map_err(|error| Failed::new(Port::Git, error, false))?;
         let vcs = self.worktrees.vcs(project.clone())?.with_hooks(&self.hooks.0, self.hooks.1);
+        let vcs = vcs.hooks_in(Hooked::of(&setup.sandbox));
         if prepared.made {
             vcs.check_signing()?;
         }

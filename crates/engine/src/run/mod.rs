@@ -46,6 +46,7 @@ mod display;
 mod effects;
 mod forbidden;
 mod gate;
+mod hooked;
 mod integrate;
 pub mod interrupts;
 pub mod journal;
@@ -77,6 +78,7 @@ mod weakened;
 
 pub use deliverable::Deliverable;
 pub use dispatcher::{RunError, run};
+pub use hooked::Hooked;
 pub use integrate::Grounds;
 pub use overhead::Shape;
 pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};

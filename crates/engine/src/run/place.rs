@@ -64,7 +64,7 @@ impl WorktreeLock {
     pub fn take(folder: &Path) -> Result<Self, LockError> {
         let path = folder.join("run.lock");
         let failed = |source| LockError::Io { path: path.clone(), source };
-        untrusted::refuse_linked_state(folder)
+        untrusted::refuse_foreign_state(folder)
             .map_err(|(path, source)| LockError::Io { path, source })?;
         private_folder(folder).map_err(failed)?;
         let mut options = OpenOptions::new();

@@ -7,7 +7,6 @@ use ralph_core::run::{GateReport, Input, Notice, PROTECTED, SlotId};
 
 use super::crew::{Crew, Failed};
 use super::site::Site;
-use super::surroundings::leads_out;
 use crate::ports::Candidate;
 
 /// How many files are named.
@@ -61,6 +60,10 @@ impl Crew {
             true => vec![],
             false => self.changes_of(slot, &settled, &candidate.tree)?,
         };
+        if settled != candidate.tree {
+            let links = site.vcs.links_out(&settled, &candidate.tree)?;
+            found.extend(links.iter().map(|link| format!("{link} (a link out of the repository)")));
+        }
         // What an earlier session left and nobody accepted is no base to compare with.
         let before = self.touched_before(&site, candidate)?.into_iter();
         let before = before.filter(|path| changes.iter().all(|change| change.path != *path));
@@ -69,8 +72,6 @@ impl Crew {
         for file in changes.into_iter().map(|change| change.path) {
             if patterns.matches(&file) {
                 found.push(file);
-            } else if is_link_out(&site, &file) {
-                found.push(format!("{file} (a link out of the repository)"));
             } else if let Some(what) = self.definition_changed(&site, candidate, &file)? {
                 found.push(format!("{file} ({what})"));
             }
@@ -99,12 +100,6 @@ impl Crew {
         };
         Ok((said(&site.settled_tree())? != said(&candidate.tree)?).then_some(what))
     }
-}
-
-/// Whether a file that a session made or changed is a link to something that is not in the repository.
-fn is_link_out(site: &Site, file: &str) -> bool {
-    let target = std::fs::read_link(site.project.worktree.join(file));
-    target.is_ok_and(|target| leads_out(file, &target))
 }
 
 /// What a config says about gates, in a form that can be compared. One that cannot be read says

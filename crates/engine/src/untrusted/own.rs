@@ -3,7 +3,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
@@ -11,8 +11,8 @@ use rustix::fs::OFlags;
 use super::{bytes, refusal};
 use crate::kept::STATE;
 
-/// What SQLite keeps beside the task database.
-const BESIDE: [&str; 3] = ["progress.db-lock", "progress.db-wal", "progress.db-shm"];
+/// What SQLite and ralph keep beside a task database.
+pub(crate) const BESIDE: [&str; 4] = ["-lock", "-wal", "-shm", "-journal"];
 
 /// Opens a file of ralph's own, with `options`. A link is refused, and a pipe is not waited for.
 pub fn open_own(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
@@ -33,14 +33,44 @@ pub fn read_own(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     bytes(open_own(path, OpenOptions::new().read(true))?, most)
 }
 
-/// Refuses a `.ralph` folder that is a link, or in which a link stands for a part of ralph's state.
-/// Says which one.
-pub fn refuse_linked_state(folder: &Path) -> Result<(), (PathBuf, io::Error)> {
-    let inside = STATE.into_iter().chain(BESIDE).map(|name| folder.join(name));
-    for path in std::iter::once(folder.to_owned()).chain(inside) {
+/// Refuses a `.ralph` that is not a folder, that belongs to another user, or in which a link stands for a part
+/// of ralph's state. Says which path it is.
+pub fn refuse_foreign_state(folder: &Path) -> Result<(), (PathBuf, io::Error)> {
+    refuse_foreign_folder(folder).map_err(|error| (folder.to_owned(), error))?;
+    let beside = BESIDE.into_iter().map(|ending| format!("progress.db{ending}"));
+    let names = STATE.into_iter().map(ToOwned::to_owned).chain(beside);
+    for path in names.map(|name| folder.join(name)) {
         refuse_link(&path).map_err(|error| (path, error))?;
     }
     Ok(())
+}
+
+/// A folder is ours if it belongs to us, to the owner of the folder around it, whom git has checked, or to the
+/// system's administrator. One that is not there yet will be ours.
+fn refuse_foreign_folder(folder: &Path) -> io::Result<()> {
+    refuse_link(folder)?;
+    let Ok(found) = std::fs::symlink_metadata(folder) else { return Ok(()) };
+    if !found.is_dir() {
+        return Err(refusal("it is not a folder"));
+    }
+    let around = folder.parent().and_then(|around| std::fs::metadata(around).ok());
+    let ours = rustix::process::geteuid().as_raw();
+    let may_own = |owner: u32| {
+        owner == ours || owner == 0 || around.is_some_and(|around| around.uid() == owner)
+    };
+    match found.uid() {
+        owner if may_own(owner) => Ok(()),
+        owner => Err(refusal(format!("it belongs to another user (uid {owner})"))),
+    }
+}
+
+/// Refuses a file that is there and is a link, a pipe or anything else but a regular file.
+pub(crate) fn refuse_irregular(path: &Path) -> io::Result<()> {
+    refuse_link(path)?;
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if !found.is_file() => Err(refusal("it is not a regular file")),
+        _ => Ok(()),
+    }
 }
 
 fn refuse_link(path: &Path) -> io::Result<()> {

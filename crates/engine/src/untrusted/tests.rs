@@ -204,12 +204,12 @@ fn ralphs_own_files_are_opened_through_no_link() {
     let mut options = std::fs::OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     open_own(&lock, &mut options).unwrap();
-    refuse_linked_state(&ralph).unwrap();
+    refuse_foreign_state(&ralph).unwrap();
     std::fs::remove_file(&lock).unwrap();
     symlink("../../secret", &lock).unwrap();
     let said = open_own(&lock, &mut options).unwrap_err().to_string();
     assert!(said.contains("symbolic link to ../../secret") && said.contains("remove it"), "{said}");
-    let (path, why) = refuse_linked_state(&ralph).unwrap_err();
+    let (path, why) = refuse_foreign_state(&ralph).unwrap_err();
     assert!(path == lock && why.to_string().contains("../../secret"), "{why}");
     std::fs::remove_file(&lock).unwrap();
     pipe(&lock);
@@ -217,5 +217,27 @@ fn ralphs_own_files_are_opened_through_no_link() {
     assert!(read_own(&lock, SMALL).is_err());
     std::fs::rename(&ralph, root.join("moved")).unwrap();
     symlink("moved", &ralph).unwrap();
-    assert!(refuse_linked_state(&ralph).unwrap_err().1.to_string().contains("link to moved"));
+    assert!(refuse_foreign_state(&ralph).unwrap_err().1.to_string().contains("link to moved"));
+}
+
+#[test]
+fn a_ralph_folder_of_another_user_or_none_at_all_is_not_ours() {
+    let folder = tempfile::tempdir().unwrap();
+    let ralph = folder.path().join(".ralph");
+    refuse_foreign_state(&ralph).unwrap();
+    std::fs::write(&ralph, "").unwrap();
+    let (path, why) = refuse_foreign_state(&ralph).unwrap_err();
+    assert_eq!((path, why.to_string()), (ralph.clone(), "it is not a folder".to_owned()));
+    std::fs::remove_file(&ralph).unwrap();
+    std::fs::create_dir(&ralph).unwrap();
+    refuse_foreign_state(&ralph).unwrap();
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    std::os::unix::fs::chown(&ralph, Some(12_345), None).unwrap();
+    let (_, why) = refuse_foreign_state(&ralph).unwrap_err();
+    assert!(why.to_string().contains("another user (uid 12345)"), "{why}");
+    // The whole repository is that user's: git has asked whether it may be used.
+    std::os::unix::fs::chown(folder.path(), Some(12_345), None).unwrap();
+    refuse_foreign_state(&ralph).unwrap();
 }

@@ -199,11 +199,10 @@ impl GitVcs {
         let script = scratch.folder().join("serve");
         let written = write_script(&script, &boxed.boxes.jail.wrap(serve, &binds));
         written.map_err(|source| GitError::File { path: script.clone(), source })?;
-        let mut serve = b"--upload-pack=".to_vec();
+        // By the shell, for programs may not be started from every temporary folder.
+        let mut serve = b"--upload-pack=/bin/sh ".to_vec();
         quote(&mut serve, script.as_os_str());
-        let serve = String::from_utf8_lossy(&serve).into_owned();
-        let from = boxed.private.look_folder();
-        let (from, to) = (from.to_string_lossy(), taken_ref(&boxed.private));
+        let to = taken_ref(&boxed.private);
         let what = format!("+{LOOKED}:{to}");
         let arguments = [
             "-c",
@@ -220,12 +219,10 @@ impl GitVcs {
             "--no-recurse-submodules",
             "--no-auto-gc",
             "--no-show-forced-updates",
-            &serve,
-            &from,
-            &what,
         ];
-        let call = Git::plumbing(self.worktree(), &arguments);
-        let spec = call.spec(&boxed.boxes.environment);
+        let call = Git::plumbing(self.worktree(), &arguments).arg(OsStr::from_bytes(&serve));
+        let call = call.arg(boxed.private.look_folder()).arg(what);
+        let spec = call.spec(&boxed.boxes.environment)?;
         finish("the fetch of what the session left", boxed.boxes.patience, &spec).map(drop)
     }
 
@@ -240,7 +237,7 @@ impl GitVcs {
         let turn = boxed.private.turn();
         let _held = lock(&turn);
         binds.extend(boxed.private.look_binds(false)?);
-        let spec = call.spec(&inside(&boxed.boxes));
+        let spec = call.sandboxed_spec(&inside(&boxed.boxes))?;
         run("git", boxed, &spec, &binds)
     }
 
@@ -436,7 +433,7 @@ fn write_script(path: &PathBuf, spec: &CommandSpec) -> io::Result<()> {
     }
     text.push(b'\n');
     let mut options = std::fs::OpenOptions::new();
-    let mut file = options.write(true).create_new(true).mode(0o700).open(path)?;
+    let mut file = options.write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(&text)
 }
 

@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::entries::{Change, RAW, os_path, parse_changes, zeros};
 use super::git::GitError;
 use super::in_place::GitVcs;
+use super::spelling::spelled;
 use crate::ports::{Candidate, RunBase, Vcs};
 use crate::project::write_privately;
 use crate::run::crash;
+use crate::untrusted::{LARGE, read_own};
 
 /// What the worktree has of a commit that a branch moves to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -154,14 +156,14 @@ impl GitVcs {
             unknown || dirty.iter().any(|found| found.path == change.path)
         };
         let found = changes.iter().filter(stands);
-        Ok(found.map(|change| String::from_utf8_lossy(&change.path).into_owned()).collect())
+        Ok(found.map(|change| spelled(&change.path)).collect())
     }
 
     /// Finishes, or takes back, a move that a killed run had begun.
     pub(super) fn finish_advance(&self) -> Result<(), GitError> {
         let path = self.note_path()?;
         let _ = crate::project::sweep_halves(&path);
-        let Ok(text) = std::fs::read(&path) else { return Ok(()) };
+        let Ok(text) = read_own(&path, LARGE) else { return Ok(()) };
         if let Ok(Note { branch, from, to, files }) = serde_json::from_slice(&text) {
             let at = self.position()?;
             if at.head.as_ref() == Some(&to) && files == Files::There {

@@ -13,6 +13,7 @@ use super::entries::{Change, folders_above};
 use super::git::GitError;
 use super::in_place::GitVcs;
 use super::scratch::Scratch;
+use super::spelling::spelled;
 use super::start::Start;
 use crate::ports::{Candidate, RunBase};
 
@@ -71,9 +72,8 @@ impl GitVcs {
         let Some(more) = &self.adds_all else {
             return Ok(untouched(self.start_of(base)?.as_ref(), changes));
         };
-        let is_secret = |change: &&Change| {
-            change.from.is_none() && looks_secret(&String::from_utf8_lossy(&change.path), more)
-        };
+        let is_secret =
+            |change: &&Change| change.from.is_none() && looks_secret(&spelled(&change.path), more);
         Ok(changes.iter().filter(is_secret).collect())
     }
 

@@ -16,6 +16,7 @@ use super::entries::{Change, Entry, RAW, os_path, parse_changes};
 use super::git::{Git, GitError};
 use super::in_place::GitVcs;
 use super::scratch::{self, Scratch};
+use super::spelling::{spelled, unspelled};
 use crate::entropy::keyed_hash;
 use crate::ports::{Bind, Candidate, Checkout};
 use crate::process::project_key;
@@ -136,7 +137,7 @@ impl GitVcs {
             change.from.as_ref().is_some_and(Entry::is_repository) && change.to.is_some()
         };
         let paths = changes.into_iter().filter(is_submodule).map(|change| change.path);
-        Ok(paths.map(|path| String::from_utf8_lossy(&path).into_owned()).collect())
+        Ok(paths.map(|path| spelled(&path)).collect())
     }
 
     pub(super) fn included_contents(&self, patterns: &str) -> Result<Vec<(String, u64)>, GitError> {
@@ -150,16 +151,16 @@ impl GitVcs {
                     bytes: untrusted::read_own(&file, untrusted::ANY).unwrap_or_default(),
                 },
             };
-            (path.display().to_string(), keyed_hash(content))
+            (spelled(path.as_os_str().as_bytes()), keyed_hash(content))
         };
         Ok(self.included(patterns)?.into_iter().map(content).collect())
     }
 
     pub(super) fn file_in(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
-        let listed = self.git(&["ls-tree", "-z", tree, "--", path]).run()?;
-        let listed = String::from_utf8_lossy(&listed);
-        let Some((about, _)) = listed.split_once('\t') else { return Ok(None) };
-        match about.split(' ').collect::<Vec<_>>()[..] {
+        let asked = self.git(&["ls-tree", "-z", tree, "--"]).arg(os_path(&unspelled(path)));
+        let listed = asked.run()?;
+        let about = listed.split(|byte| *byte == b'\t').next().unwrap_or_default();
+        match std::str::from_utf8(about).unwrap_or_default().split(' ').collect::<Vec<_>>()[..] {
             [_, "blob", id] => Ok(Some(self.git(&["cat-file", "blob", id]).run()?)),
             _ => Ok(None),
         }

@@ -2,10 +2,11 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use ralph_core::records::FileChange;
 
+use super::spelling::spelled;
 use crate::ports::GitError;
 
 /// A path as git has it: relative to the top of the worktree, with slashes, any bytes but NUL.
@@ -33,6 +34,11 @@ impl Entry {
     /// write or to remove.
     pub(super) fn is_repository(&self) -> bool {
         self.mode == "160000"
+    }
+
+    /// The object that says where it leads, of a symbolic link.
+    pub(super) fn as_link(&self) -> Option<&str> {
+        (self.mode == "120000").then_some(&self.id)
     }
 }
 
@@ -75,13 +81,14 @@ pub(super) const COUNTED: [&str; 6] =
 pub(super) fn parse_counted(verb: &str, printed: &[u8]) -> Result<Vec<FileChange>, GitError> {
     let mut changes = Vec::new();
     for record in printed.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
-        let text = String::from_utf8_lossy(record);
-        let change = text.splitn(3, '\t').collect::<Vec<_>>();
+        let change = record.splitn(3, |byte| *byte == b'\t').collect::<Vec<_>>();
         let [added, removed, path] = change[..] else {
-            return Err(GitError::Odd { verb: verb.to_owned(), answer: text.into_owned() });
+            let answer = String::from_utf8_lossy(record).into_owned();
+            return Err(GitError::Odd { verb: verb.to_owned(), answer });
         };
-        let (added, removed) = (added.parse().ok(), removed.parse().ok());
-        changes.push(FileChange { path: path.to_owned(), added, removed });
+        let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse().ok();
+        let (added, removed) = (number(added), number(removed));
+        changes.push(FileChange { path: spelled(path), added, removed });
     }
     Ok(changes)
 }
@@ -125,4 +132,38 @@ pub(super) fn zeros(like: &str) -> String {
 pub(super) fn folders_above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let ends = path.iter().enumerate().rev().filter(|(_, byte)| **byte == b'/');
     ends.map(|(end, _)| &path[..end])
+}
+
+/// Whether a link leads out of the folder that its path begins in, or would from a copy of it.
+pub(super) fn leads_out(link: &Path, target: &Path) -> bool {
+    let mut depth = link.components().count().saturating_sub(1);
+    for part in target.components() {
+        match part {
+            Component::RootDir | Component::Prefix(_) => return true,
+            Component::ParentDir if depth == 0 => return true,
+            Component::ParentDir => depth -= 1,
+            Component::Normal(_) => depth += 1,
+            Component::CurDir => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_within_are_told_from_links_out() {
+        for (link, target, out) in [
+            ("a", "b", false),
+            ("d/a", "../b", false),
+            ("d/a", "../../b", true),
+            ("a", "/etc/passwd", true),
+            ("a", "d/../../b", true),
+            ("d/a", "./x/../../b", false),
+        ] {
+            assert_eq!(leads_out(Path::new(link), Path::new(target)), out, "{link} -> {target}");
+        }
+    }
 }

@@ -6,8 +6,11 @@ use std::io::{Seek, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::pinned::{explain, pins};
 use crate::host::host;
 pub use crate::ports::GitError;
 use crate::process::CommandSpec;
@@ -37,6 +40,18 @@ const PLUMBING: [&str; 5] = [
     "advice.addEmbeddedRepo=false",
 ];
 
+/// Whether this process runs in a sandbox, as the one does that looks at sessions' files.
+static INSIDE: AtomicBool = AtomicBool::new(false);
+
+/// This process runs in a sandbox: what the repository's settings name may run.
+pub(super) fn settle_inside() {
+    INSIDE.store(true, Ordering::Relaxed);
+}
+
+fn is_inside() -> bool {
+    INSIDE.load(Ordering::Relaxed)
+}
+
 /// How long to wait for another git that holds a lock, each time before trying again.
 const WAITS: [Duration; 3] =
     [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(400)];
@@ -51,10 +66,14 @@ pub fn git(folder: &Path, arguments: &[&str]) -> Result<String, GitError> {
 /// One call of git, being put together.
 #[derive(Debug)]
 pub struct Git<'a> {
-    command: Command,
+    folder: PathBuf,
+    settings: Vec<&'static str>,
+    arguments: Vec<OsString>,
+    variables: Vec<(OsString, OsString)>,
     verb: &'a str,
     input: &'a [u8],
     held: Option<File>,
+    reads_settings: bool,
 }
 
 impl<'a> Git<'a> {
@@ -65,27 +84,74 @@ impl<'a> Git<'a> {
 
     /// Git for the loop's own purposes: without hooks, monitors and advice.
     pub fn plumbing(folder: &Path, arguments: &[&'a str]) -> Self {
-        Self::with(folder, &PLUMBING, arguments)
+        Self::with(folder, &[], arguments).set(&PLUMBING)
     }
 
     /// Plumbing on an index of our own.
     pub fn scratch(folder: &Path, index: &Path, arguments: &[&'a str]) -> Self {
         // A split index would leave its other half in the person's git directory.
-        let settings: Vec<&str> =
-            PLUMBING.iter().copied().chain(["core.splitIndex=false"]).collect();
-        Self::with(folder, &settings, arguments).env("GIT_INDEX_FILE", index)
+        let call = Self::plumbing(folder, arguments).set(&["core.splitIndex=false"]);
+        call.env("GIT_INDEX_FILE", index)
     }
 
     /// Plumbing in a checkout of our own: all files of a tree, wherever the person leaves some out.
     pub fn checkout(folder: &Path, arguments: &[&'a str]) -> Self {
-        let whole = ["core.sparseCheckout=false", "core.splitIndex=false"];
-        let settings: Vec<&str> = PLUMBING.iter().copied().chain(whole).collect();
-        Self::with(folder, &settings, arguments)
+        Self::plumbing(folder, arguments)
+            .set(&["core.sparseCheckout=false", "core.splitIndex=false"])
     }
 
-    fn with(folder: &Path, settings: &[&str], arguments: &[&'a str]) -> Self {
+    /// Git that lists settings, and so runs nothing that they name.
+    pub(super) fn listing(folder: &Path, arguments: &[&'a str]) -> Self {
+        Self { reads_settings: true, ..Self::new(folder, arguments) }
+    }
+
+    fn with(folder: &Path, settings: &[&'static str], arguments: &[&'a str]) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            settings: settings.to_vec(),
+            arguments: arguments.iter().map(OsString::from).collect(),
+            variables: Vec::new(),
+            verb: arguments.first().copied().unwrap_or_default(),
+            input: &[],
+            held: None,
+            reads_settings: false,
+        }
+    }
+
+    fn set(mut self, settings: &[&'static str]) -> Self {
+        self.settings.extend(settings);
+        self
+    }
+
+    /// One more argument, of any bytes.
+    #[must_use]
+    pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.arguments.push(argument.as_ref().to_owned());
+        self
+    }
+
+    /// Sets a variable for this call.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.variables.push((name.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// The call as the system gets it. In a sandbox the repository's own settings count; outside, those that
+    /// name programs do not.
+    fn command(&self, is_sandboxed: bool) -> Result<Command, GitError> {
+        let pins = match is_sandboxed || self.reads_settings {
+            true => Arc::default(),
+            false => pins(&self.folder),
+        };
+        if pins.is_led_away {
+            return Err(GitError::Led {
+                key: "core.worktree".to_owned(),
+                why: "leads out of the worktree; ralph does not follow it",
+            });
+        }
         let mut command = host().git();
-        command.current_dir(folder).env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
+        command.current_dir(&self.folder).env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
         command.env("GIT_OPTIONAL_LOCKS", "0");
         // What is judged is what is committed, not what somebody has git show instead of it.
         command.env("GIT_NO_REPLACE_OBJECTS", "1");
@@ -94,31 +160,33 @@ impl<'a> Git<'a> {
         for name in ELSEWHERE {
             command.env_remove(name);
         }
-        for setting in settings {
+        for setting in &self.settings {
             command.args(["-c", setting]);
         }
-        command.args(arguments);
-        Self {
-            command,
-            verb: arguments.first().copied().unwrap_or_default(),
-            input: &[],
-            held: None,
+        // By the environment: a key or a value may be any bytes.
+        for (number, (key, value)) in pins.settings.iter().enumerate() {
+            let variable = format!("RALPH_GIT_{number}");
+            let mut argument = OsString::from("--config-env=");
+            argument.push(key);
+            argument.push("=");
+            argument.push(&variable);
+            command.arg(argument).env(variable, value);
         }
-    }
-
-    /// Sets a variable for this call.
-    #[must_use]
-    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
-        self.command.env(name, value);
-        self
+        command.envs(pins.variables.iter().copied());
+        match (self.arguments.split_first(), pins.option(self.verb)) {
+            (Some((verb, rest)), Some(option)) => command.arg(verb).arg(option).args(rest),
+            _ => command.args(&self.arguments),
+        };
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        Ok(command)
     }
 
     /// Commits in the name of ralph: saving work must not depend on who the person is.
     #[must_use]
     pub fn as_ralph(mut self) -> Self {
         for (name, value) in [("NAME", "ralph"), ("EMAIL", "ralph@localhost")] {
-            self.command.env(format!("GIT_AUTHOR_{name}"), value);
-            self.command.env(format!("GIT_COMMITTER_{name}"), value);
+            self.variables.push((format!("GIT_AUTHOR_{name}").into(), value.into()));
+            self.variables.push((format!("GIT_COMMITTER_{name}").into(), value.into()));
         }
         self
     }
@@ -140,8 +208,23 @@ impl<'a> Git<'a> {
 
     /// The same call for the supervisor, for what may take long and must be ended then. `environment` is
     /// what it finds beside the variables of every call.
-    pub(crate) fn spec(&self, environment: &[(OsString, OsString)]) -> CommandSpec {
-        let changed = self.command.get_envs().filter(|(name, _)| *name != "PATH");
+    pub(crate) fn spec(
+        &self,
+        environment: &[(OsString, OsString)],
+    ) -> Result<CommandSpec, GitError> {
+        Ok(self.spec_of(&self.command(false)?, environment))
+    }
+
+    /// The same call for a sandbox.
+    pub(super) fn sandboxed_spec(
+        &self,
+        environment: &[(OsString, OsString)],
+    ) -> Result<CommandSpec, GitError> {
+        Ok(self.spec_of(&self.command(true)?, environment))
+    }
+
+    fn spec_of(&self, command: &Command, environment: &[(OsString, OsString)]) -> CommandSpec {
+        let changed = command.get_envs().filter(|(name, _)| *name != "PATH");
         let changed: Vec<_> = changed.collect();
         let environment = host().environment(environment);
         let kept =
@@ -150,9 +233,9 @@ impl<'a> Git<'a> {
         let set = |(name, value): &(&OsStr, Option<&OsStr>)| Some((name.into(), (*value)?.into()));
         env.extend(changed.iter().filter_map(set));
         CommandSpec {
-            program: self.command.get_program().to_owned(),
-            args: self.command.get_args().map(OsStr::to_owned).collect(),
-            folder: self.command.get_current_dir().unwrap_or(Path::new(".")).to_owned(),
+            program: command.get_program().to_owned(),
+            args: command.get_args().map(OsStr::to_owned).collect(),
+            folder: self.folder.clone(),
             env,
             stdin: self.input.to_owned(),
         }
@@ -160,14 +243,20 @@ impl<'a> Git<'a> {
 
     /// Runs it and returns what it printed, byte for byte. A lock that another git holds is waited
     /// for, a moment.
-    pub fn run(mut self) -> Result<Vec<u8>, GitError> {
+    pub fn run(self) -> Result<Vec<u8>, GitError> {
         let mut waits = WAITS.iter();
         loop {
             let output = self.once()?;
             if output.status.success() {
                 return Ok(output.stdout);
             }
-            let refused = refusal(self.verb, &output);
+            let refused = match refusal(self.verb, &output) {
+                GitError::Failed { verb, message } => {
+                    let message = explain(&self.folder, &message).unwrap_or(message);
+                    GitError::Failed { verb, message }
+                }
+                other => other,
+            };
             match (&refused, waits.next()) {
                 (GitError::Busy { .. }, Some(wait)) => pause(*wait),
                 _ => return Err(refused),
@@ -176,7 +265,7 @@ impl<'a> Git<'a> {
     }
 
     /// Runs it where an exit code of 1 is an answer, too: whether it was 0, and what was printed.
-    pub fn yes_or_no(mut self) -> Result<(bool, Vec<u8>), GitError> {
+    pub fn yes_or_no(self) -> Result<(bool, Vec<u8>), GitError> {
         let output = self.once()?;
         match output.status.code() {
             Some(code @ (0 | 1)) => Ok((code == 0, output.stdout)),
@@ -198,19 +287,20 @@ impl<'a> Git<'a> {
         }
     }
 
-    fn once(&mut self) -> Result<Output, GitError> {
+    fn once(&self) -> Result<Output, GitError> {
+        let mut command = self.command(is_inside())?;
         if let Some(held) = &self.held {
-            self.command.stdin(held.try_clone().map_err(GitError::NotStarted)?);
+            command.stdin(held.try_clone().map_err(GitError::NotStarted)?);
         } else if self.input.is_empty() {
-            self.command.stdin(Stdio::null());
+            command.stdin(Stdio::null());
         } else {
             // A file and not a pipe: nobody has to write while git prints.
             let mut file = tempfile::tempfile().map_err(GitError::NotStarted)?;
             file.write_all(self.input).map_err(GitError::NotStarted)?;
             file.rewind().map_err(GitError::NotStarted)?;
-            self.command.stdin(file);
+            command.stdin(file);
         }
-        self.command.output().map_err(GitError::NotStarted)
+        command.output().map_err(GitError::NotStarted)
     }
 }
 

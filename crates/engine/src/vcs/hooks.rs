@@ -3,10 +3,11 @@
 //! They are started by the supervisor and not by git, because `git hook run` is younger than the oldest
 //! git that will do, and because one that hangs must not hang the loop.
 
-use std::ffi::OsString;
-use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -14,9 +15,10 @@ use super::boxed::is_no;
 use super::git::{ELSEWHERE, GitError};
 use super::in_place::GitVcs;
 use super::scratch::Scratch;
-use crate::ports::{Bind, Candidate, RunBase};
+use crate::ports::{Bind, Candidate, HookSandbox, RunBase};
 use crate::probe::{self, Ended};
 use crate::process::CommandSpec;
+use crate::untrusted::read_own;
 
 /// How often in a row the hook may change what is to be committed.
 const MAX_CHANGES: u32 = 2;
@@ -33,6 +35,8 @@ const HOOKS: &str = "/run/ralph/hooks";
 pub(super) struct Hooks {
     environment: Vec<(OsString, OsString)>,
     timeout: Duration,
+    /// Where they run when sessions have no git directory of their own.
+    sandbox: Option<Arc<dyn HookSandbox>>,
     /// How often in a row the hook changed what was to be committed.
     changes: AtomicU32,
 }
@@ -45,7 +49,17 @@ impl GitVcs {
         // What sends git elsewhere would send the git in a hook elsewhere.
         let stays = |name: &OsString| !ELSEWHERE.iter().any(|elsewhere| name == elsewhere);
         let environment = environment.iter().filter(|(name, _)| stays(name)).cloned().collect();
-        self.hooks = Some(Hooks { environment, timeout, changes: AtomicU32::new(0) });
+        let changes = AtomicU32::new(0);
+        self.hooks = Some(Hooks { environment, timeout, sandbox: None, changes });
+        self
+    }
+
+    /// Runs the hooks in this sandbox: a session could have written them.
+    #[must_use]
+    pub fn hooks_in(mut self, sandbox: Option<Arc<dyn HookSandbox>>) -> Self {
+        if let Some(hooks) = &mut self.hooks {
+            hooks.sandbox = sandbox;
+        }
         self
     }
 
@@ -56,8 +70,9 @@ impl GitVcs {
         }
         // Not as plumbing: that looks for hooks where there are none.
         let asked = ["rev-parse", "--git-path", "hooks"];
-        let folder = super::git::git(self.worktree(), &asked)?;
-        let folder = self.worktree().join(folder);
+        let printed = super::git::Git::new(self.worktree(), &asked).run()?;
+        let name = printed.strip_suffix(b"\n").unwrap_or(&printed);
+        let folder = self.worktree().join(OsStr::from_bytes(name));
         Ok(folder.is_dir().then_some(folder))
     }
 
@@ -132,14 +147,19 @@ impl GitVcs {
         };
         let file_error = |source| GitError::File { path: path.clone(), source };
         std::fs::write(&path, &message).map_err(file_error)?;
-        let name = path.as_os_str().to_string_lossy().into_owned();
         if let Some(hook) = prepare {
-            self.run_hook(hooks, &hook, &[&name, "message"], None, scratch.folder())?;
+            self.run_hook(
+                hooks,
+                &hook,
+                &[path.as_os_str(), OsStr::new("message")],
+                None,
+                scratch.folder(),
+            )?;
         }
         if let Some(hook) = check {
-            self.run_hook(hooks, &hook, &[&name], None, scratch.folder())?;
+            self.run_hook(hooks, &hook, &[path.as_os_str()], None, scratch.folder())?;
         }
-        let left = read_plain(&path).map_err(file_error)?;
+        let left = read_own(&path, MOST_WORDS).map_err(file_error)?;
         let left = self.git(&["stripspace"]).input(&left).run()?;
         match String::from_utf8_lossy(&left).into_owned() {
             text if text.trim().is_empty() => Err(GitError::Hook {
@@ -166,7 +186,7 @@ impl GitVcs {
         &self,
         hooks: &Hooks,
         hook: &Path,
-        arguments: &[&str],
+        arguments: &[&OsStr],
         index: Option<&Path>,
         scratch: &Path,
     ) -> Result<(), GitError> {
@@ -183,7 +203,21 @@ impl GitVcs {
         }
         let ran = match self.lend_private()? {
             None => {
-                probe::run_to_end(hook, arguments, self.worktree(), &environment, hooks.timeout)
+                let spec = CommandSpec {
+                    program: hook.into(),
+                    args: arguments.iter().map(Into::into).collect(),
+                    folder: self.worktree().to_owned(),
+                    env: environment,
+                    stdin: vec![],
+                };
+                match &hooks.sandbox {
+                    None => probe::finish(&spec, hooks.timeout),
+                    Some(sandbox) => {
+                        let ended = sandbox.run(spec, self.worktree(), scratch, hooks.timeout);
+                        ended.notes.into_iter().for_each(|note| self.warn(note));
+                        ended.probe
+                    }
+                }
             }
             Some(lent) => {
                 for (name, value) in &lent.environment {
@@ -214,7 +248,7 @@ impl GitVcs {
     fn hook_in_box(
         &self,
         hook: &Path,
-        arguments: &[&str],
+        arguments: &[&OsStr],
         env: Vec<(OsString, OsString)>,
         scratch: &Path,
         git: Vec<Bind>,
@@ -249,20 +283,6 @@ impl GitVcs {
     fn is_in_git_dir(&self, folder: &Path) -> bool {
         self.boxed.as_ref().is_some_and(|boxed| folder.starts_with(boxed.private.common()))
     }
-}
-
-/// What a file holds that a program may have put something else in place of.
-fn read_plain(path: &Path) -> io::Result<Vec<u8>> {
-    use io::Read;
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let mut options = std::fs::OpenOptions::new();
-    let file = options.read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no file any more"));
-    }
-    let mut text = Vec::new();
-    file.take(MOST_WORDS).read_to_end(&mut text)?;
-    Ok(text)
 }
 
 /// The hook, if git would run it.

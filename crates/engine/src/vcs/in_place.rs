@@ -17,10 +17,12 @@ use super::entries::{COUNTED, Change, RAW, parse_changes, parse_counted};
 use super::git::{Git, GitError};
 use super::hooks::Hooks;
 use super::position::{Position, position};
+use super::spelling::spelled;
 use super::start::Start;
 use crate::kept::is_state;
 use crate::ports::{Candidate, Checkout, Forbidden, Left, Opened, RunBase, Saved, Shown, Vcs};
 use crate::project::Project;
+use crate::untrusted::settle_base;
 
 /// Version control by git, in place.
 #[derive(Debug)]
@@ -228,7 +230,9 @@ impl Vcs for GitVcs {
         run: &RunId,
         resumes: Option<(&RunId, Option<&str>)>,
     ) -> Result<RunBase, GitError> {
-        self.begin_run(run, resumes)
+        let base = self.begin_run(run, resumes)?;
+        settle_base(&self.project, base.head.as_deref().unwrap_or_default());
+        Ok(base)
     }
 
     fn candidate(&self, base: &RunBase) -> Result<Candidate, GitError> {
@@ -323,11 +327,15 @@ impl Vcs for GitVcs {
 
     fn changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<String>, GitError> {
         let changes = self.diff(from_tree, to_tree)?;
-        Ok(changes.iter().map(|change| String::from_utf8_lossy(&change.path).into()).collect())
+        Ok(changes.iter().map(|change| spelled(&change.path)).collect())
     }
 
     fn patch(&self, from_tree: &str, to_tree: &str, most: usize) -> Result<String, GitError> {
         self.patch_between(from_tree, to_tree, most)
+    }
+
+    fn links_out(&self, from_tree: &str, to_tree: &str) -> Result<Vec<String>, GitError> {
+        self.new_links_out(from_tree, to_tree)
     }
 
     fn forbidden(&self, from_tree: &str, to_tree: &str) -> Result<Vec<Forbidden>, GitError> {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::git::{Git, GitError};
+use super::git::{Git, GitError, settle_inside};
 use super::position::{Position, read_position};
 use super::scratch::{Scratch, copy_with_time};
 
@@ -60,6 +60,12 @@ pub struct Seen {
     pub left_out: Vec<String>,
     /// Why nothing that the session committed was looked at.
     pub refused: Option<String>,
+}
+
+/// Looks, in a sandbox: what the settings of the worktree name may run.
+pub fn look_inside(asked: &Look) -> Result<Seen, GitError> {
+    settle_inside();
+    look(asked)
 }
 
 /// Looks.

@@ -3,9 +3,11 @@
 //! | module | owns |
 //! |---|---|
 //! | [`git`] | the one constructor of git commands |
+//! | `pinned` | settings of a repository that name programs, made harmless for those commands |
 //! | `position` | which commit and branch are checked out, read from files |
 //! | `entries` | what git says about paths: entries of trees and their changes |
 //! | `scratch` | a temporary index: how trees are written without touching the person's |
+//! | `spelling` | paths as text, without loss |
 //! | `signing` | whether commits can be signed |
 //! | `start` | what was uncommitted before the run |
 //! | `base` | which branch pull requests go to |
@@ -49,6 +51,7 @@ mod like;
 mod locks;
 pub mod look;
 mod patch;
+mod pinned;
 mod position;
 mod pre_push;
 pub mod private;
@@ -56,6 +59,7 @@ mod push;
 pub mod restore;
 mod scratch;
 mod signing;
+pub(crate) mod spelling;
 mod stamp;
 mod start;
 mod taken;

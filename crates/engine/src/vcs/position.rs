@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::git::{Git, GitError};
 use crate::project::Project;
+use crate::untrusted::{LARGE, read_named};
 
 /// What is checked out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,7 +113,9 @@ struct Unclear;
 
 fn resolve(common: &Path, name: &str, depth: u8) -> Result<Option<String>, Unclear> {
     let depth = depth.checked_sub(1).ok_or(Unclear)?;
-    if !name.starts_with("refs/") || name.split('/').any(|part| part == "..") {
+    // A name that is not text cannot be told from others here.
+    let is_text = !name.contains('\u{fffd}');
+    if !is_text || !name.starts_with("refs/") || name.split('/').any(|part| part == "..") {
         return Err(Unclear);
     }
     // A loose ref wins over a packed one.
@@ -135,7 +138,17 @@ fn resolve(common: &Path, name: &str, depth: u8) -> Result<Option<String>, Uncle
 
 fn ask(worktree: &Path) -> Result<Position, GitError> {
     let quiet = |arguments: &[&str]| match Git::plumbing(worktree, arguments).run() {
-        Ok(printed) => Ok(Some(String::from_utf8_lossy(&printed).trim_end().to_owned())),
+        Ok(printed) => match String::from_utf8(printed) {
+            Ok(text) => Ok(Some(text.trim_end().to_owned())),
+            // No other name stands for it: ralph would work on another branch.
+            Err(error) => {
+                let answer = String::from_utf8_lossy(error.as_bytes()).into_owned();
+                Err(GitError::Odd {
+                    verb: arguments.first().copied().unwrap_or_default().to_owned(),
+                    answer,
+                })
+            }
+        },
         // Both calls say nothing when there is no such thing, and something when git itself fails.
         Err(GitError::Failed { message, .. }) if message.starts_with("exit status: 1") => Ok(None),
         Err(error) => Err(error),
@@ -151,7 +164,8 @@ fn object_id(text: &str) -> Option<String> {
 }
 
 fn read(path: &Path) -> Result<Option<String>, GitError> {
-    match std::fs::read(path) {
+    // Git follows links here, and a session may have put anything in their place.
+    match read_named(None, path, LARGE) {
         // Names of packed refs may be any bytes; those that matter here compare as they are.
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(error) if is_absence(&error) => Ok(None),

@@ -13,6 +13,7 @@ use ralph_core::time::duration;
 use tokio::sync::watch;
 
 use super::git::{Git, GitError};
+use super::pinned::check_leads;
 use super::pre_push::{PrePush, RunHook, Update};
 use crate::process::{Captured, Stop, capture};
 
@@ -138,6 +139,7 @@ impl Push<'_> {
         if is_protected(self.branch, self.protected) {
             return Err(PushError::Protected { branch });
         }
+        check_leads(self.folder, self.remote)?;
         let full = format!("refs/heads/{branch}");
         let verify = ["rev-parse", "--verify", "--quiet", "--end-of-options", &full];
         let Some(local) = self.asked(&verify, &stop)? else {
@@ -152,7 +154,7 @@ impl Push<'_> {
         let mut arguments = vec!["push", "--porcelain", "--no-follow-tags"];
         // Hooks of a submodule are the worktree's too.
         arguments.extend(["--recurse-submodules=no", "--", self.remote, &both]);
-        let done = self.call(&arguments, self.patience, &stop);
+        let done = self.call(&arguments, self.patience, &stop)?;
         match &done.end {
             ProcessEnd::Exited { code } => self.meaning(*code, &done, &full),
             other => Err(self.cut_short(other)),
@@ -169,7 +171,7 @@ impl Push<'_> {
     ) -> Result<(), PushError> {
         // Not as plumbing: that looks for hooks where there are none.
         let place = Git::new(self.folder, &["rev-parse", "--git-path", "hooks"]);
-        let place = capture(&place.spec(self.environment), MOMENT, stop.clone());
+        let place = capture(&place.spec(self.environment)?, MOMENT, stop.clone());
         match &place.end {
             ProcessEnd::Exited { code: 0 } => {}
             ProcessEnd::Exited { .. } => {
@@ -181,7 +183,7 @@ impl Push<'_> {
         let place = place.stdout.strip_suffix(b"\n").unwrap_or(&place.stdout);
         let place = Path::new(OsStr::from_bytes(place));
         let Some(hook) = PrePush::find(self.folder, place) else { return Ok(()) };
-        let there = self.call(&["ls-remote", "--refs", "--", url, branch], self.patience, stop);
+        let there = self.call(&["ls-remote", "--refs", "--", url, branch], self.patience, stop)?;
         match &there.end {
             ProcessEnd::Exited { code: 0 } => {}
             ProcessEnd::Exited { .. } => return Err(self.unreachable(&there)),
@@ -194,7 +196,7 @@ impl Push<'_> {
             return Ok(());
         }
         let update = Update { remote: self.remote, url, branch, local, there };
-        let spec = hook.spec(&update, Git::new(self.folder, &[]).spec(self.environment));
+        let spec = hook.spec(&update, Git::new(self.folder, &[]).spec(self.environment)?);
         let (end, printed) = match hook.is_users {
             true => {
                 let done = capture(&spec, self.patience, stop.clone());
@@ -237,7 +239,7 @@ impl Push<'_> {
         arguments: &[&str],
         stop: &watch::Receiver<Stop>,
     ) -> Result<Option<Vec<u8>>, PushError> {
-        let done = self.call(arguments, MOMENT, stop);
+        let done = self.call(arguments, MOMENT, stop)?;
         match &done.end {
             ProcessEnd::Exited { code: 0 } => Ok(Some(done.stdout)),
             ProcessEnd::Exited { .. } => Ok(None),
@@ -246,12 +248,17 @@ impl Push<'_> {
         }
     }
 
-    fn call(&self, arguments: &[&str], limit: Duration, stop: &watch::Receiver<Stop>) -> Captured {
+    fn call(
+        &self,
+        arguments: &[&str],
+        limit: Duration,
+        stop: &watch::Receiver<Stop>,
+    ) -> Result<Captured, GitError> {
         // Ssh asks by this program where it would ask on the terminal, and has no for an answer.
         let git = Git::plumbing(self.folder, arguments)
             .env("SSH_ASKPASS_REQUIRE", "force")
             .env("SSH_ASKPASS", "false");
-        capture(&git.spec(self.environment), limit, stop.clone())
+        Ok(capture(&git.spec(self.environment)?, limit, stop.clone()))
     }
 
     /// The lines of git for programs say what became of a branch. Only where there is none, because git

@@ -40,15 +40,15 @@ pub fn signing(
     }
     let objects = tempfile::tempdir()
         .map_err(|source| GitError::File { path: std::env::temp_dir(), source })?;
-    let call = |arguments: &[&str], input: &'static [u8]| -> Captured {
+    let call = |arguments: &[&str], input: &'static [u8]| -> Result<Captured, GitError> {
         let call = Git::new(folder, arguments).input(input).as_ralph();
         let call = call.env("GIT_OBJECT_DIRECTORY", objects.path());
-        capture(&call.spec(environment), patience, Stop::never())
+        Ok(capture(&call.spec(environment)?, patience, Stop::never()))
     };
-    let tree = call(&["hash-object", "-t", "tree", "-w", "/dev/null"], b"");
+    let tree = call(&["hash-object", "-t", "tree", "-w", "/dev/null"], b"")?;
     let tree = String::from_utf8_lossy(&tree.stdout).trim().to_owned();
     let sign = format!("-S{key}");
-    let done = call(&["commit-tree", &sign, &tree], b"ralph: a try\n");
+    let done = call(&["commit-tree", &sign, &tree], b"ralph: a try\n")?;
     Ok(match done.end {
         ProcessEnd::Exited { code: 0 } => Signing::Works,
         ProcessEnd::TimedOut { .. } => {

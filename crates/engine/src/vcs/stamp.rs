@@ -13,6 +13,7 @@ use super::git::GitError;
 use super::in_place::GitVcs;
 use crate::ports::HEARTBEAT;
 use crate::project::{Project, ProjectError};
+use crate::untrusted::{SMALL, read_own};
 
 /// How long after the last heartbeat a session that was killed with its run may have written.
 const SLACK: Duration = HEARTBEAT.saturating_mul(2);
@@ -41,7 +42,8 @@ fn stamp_path(project: &Project) -> Result<PathBuf, ProjectError> {
 
 fn last_lived(project: &Project) -> Result<Option<SystemTime>, ProjectError> {
     let path = stamp_path(project)?;
-    let (Ok(text), Ok(stamped)) = (fs::read(&path), fs::metadata(&path).and_then(|m| m.modified()))
+    let (Ok(text), Ok(stamped)) =
+        (read_own(&path, SMALL), fs::metadata(&path).and_then(|m| m.modified()))
     else {
         return Ok(None);
     };

@@ -6,6 +6,7 @@ use super::branch::Files;
 use super::git::GitError;
 use super::in_place::{Author, GitVcs};
 use super::scratch::Scratch;
+use super::spelling::spelled;
 use crate::ports::{Bind, Vcs};
 use crate::project::Project;
 
@@ -186,10 +187,7 @@ impl Trunk {
         if clean {
             return Ok(Ok(tree));
         }
-        let mut files: Vec<String> = parts
-            .filter(|name| !name.is_empty())
-            .map(|name| String::from_utf8_lossy(name).into_owned())
-            .collect();
+        let mut files: Vec<String> = parts.filter(|name| !name.is_empty()).map(spelled).collect();
         files.dedup();
         let text = self.vcs.patch(there, &tree, CONFLICT_TEXT)?;
         Ok(Err(Replayed::Conflict { files, text }))

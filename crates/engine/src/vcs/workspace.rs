@@ -20,11 +20,13 @@ use super::in_place::{Author, CommitParts, GitVcs};
 use super::position::{Position, operation};
 use super::restore::RecoverError;
 use super::scratch::Scratch;
+use super::spelling::spelled;
 use super::stamp::changed_at;
 use super::start::{Start, ref_of};
 use super::wip::{ref_name, saved_words};
 use crate::ports::{Blocked, Candidate, Left, Opened, Restored, RunBase, Saved};
 use crate::project::write_privately;
+use crate::untrusted::{LARGE, read_own};
 
 /// What is known about the worktree, from one session to the next and from one run to the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,7 +91,7 @@ impl GitVcs {
     /// The record; an unreadable one counts as none, and then everything uncommitted is the user's.
     pub(super) fn record(&self) -> Result<Record, GitError> {
         let path = self.record_path()?;
-        let text = std::fs::read(path).unwrap_or_default();
+        let text = read_own(&path, LARGE).unwrap_or_default();
         Ok(serde_json::from_slice(&text).unwrap_or_default())
     }
 
@@ -113,7 +115,7 @@ impl GitVcs {
         let listed = self.git(&["ls-files", "--unmerged", "-z"]).run()?;
         let first = listed.split(|byte| *byte == 0).find_map(|line| {
             let path = line.split(|byte| *byte == b'\t').nth(1)?;
-            Some(String::from_utf8_lossy(path).into_owned())
+            Some(spelled(path))
         });
         first.map_or(Ok(()), |path| Err(GitError::Unmerged { path }))
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ralph_core::agent::ProcessEnd;
+use ralph_engine::ports::GitError;
 use ralph_engine::process::{CommandSpec, Stop};
 use ralph_engine::vcs::{Push, PushError, Pushed};
 use ralph_testkit::github::GitHubServer;
@@ -124,6 +125,7 @@ fn protected_branches_are_refused_before_anything_happens() {
 #[test]
 fn what_is_missing_is_named() {
     let repo = Repo::new();
+    repo.git(&["remote", "add", "gone", "../gone.git"]);
     let error = repo.push("upstream", "feature").unwrap_err();
     assert!(matches!(error, PushError::NoRemote { .. }), "{error:?}");
     let error = repo.push("--mirror", "feature").unwrap_err();
@@ -132,7 +134,6 @@ fn what_is_missing_is_named() {
         let error = repo.push("origin", branch).unwrap_err();
         assert!(matches!(error, PushError::NoBranch { .. }), "{branch}: {error:?}");
     }
-    repo.git(&["remote", "add", "gone", "../gone.git"]);
     let error = repo.push("gone", "feature").unwrap_err();
     assert!(matches!(error, PushError::Unreachable { .. }), "{error:?}");
     let said = error.to_string();
@@ -206,7 +207,7 @@ fn ssh_is_the_persons_own_and_asks_nobody() {
         seen.display()
     );
     std::fs::write(&ssh, text).unwrap();
-    repo.git(&["config", "core.sshCommand", &format!("sh {}", ssh.display())]);
+    repo.git(&["config", "--global", "core.sshCommand", &format!("sh {}", ssh.display())]);
     let error = repo.push("origin", "feature").unwrap_err();
     assert!(matches!(error, PushError::Unreachable { .. }), "{error:?}");
     assert!(error.to_string().contains("Permission denied"), "{error}");
@@ -224,4 +225,29 @@ fn a_server_that_wants_a_password_is_told_and_nobody_is_asked() {
     let said = error.to_string();
     assert!(said.contains("could not read Password") && !said.contains("ada@"), "{said}");
     assert!(!said.contains("askpass"), "{said}");
+}
+
+/// A session can write the settings where the sandbox has no mounts.
+#[test]
+fn a_push_follows_where_the_settings_led_before_the_first_session() {
+    let repo = Repo::new();
+    assert_eq!(repo.push("origin", "feature").unwrap(), Pushed::New);
+    repo.git_in(repo.folder(), &["init", "--quiet", "--bare", "theirs.git"]);
+    repo.git(&["remote", "add", "other", "../theirs.git"]);
+    assert_eq!(repo.push("origin", "feature").unwrap(), Pushed::UpToDate, "another remote");
+    let theirs = repo.folder().join("theirs.git").display().to_string();
+    let before = repo.git(&["remote", "get-url", "origin"]);
+    for (key, value) in [
+        ("remote.origin.url".to_owned(), theirs.clone()),
+        ("remote.origin.pushurl".to_owned(), theirs.clone()),
+        (format!("url.{theirs}.insteadof"), before.clone()),
+    ] {
+        repo.git(&["config", &key, &value]);
+        let error = repo.push("origin", "feature").unwrap_err();
+        assert!(matches!(error, PushError::Git(GitError::Led { .. })), "{key}: {error:?}");
+        assert!(error.to_string().contains(&key), "{error}");
+        repo.git(&["config", "--unset", &key]);
+        repo.git(&["config", "remote.origin.url", &before]);
+    }
+    assert_eq!(repo.push("origin", "feature").unwrap(), Pushed::UpToDate);
 }

@@ -398,3 +398,55 @@ fn what_the_person_untracked_or_forced_in_stays_out() {
     assert_eq!(repo.staged().lines().count(), index.lines().count() + 1);
     assert!(repo.staged().contains("forced.log") && !repo.staged().contains("\ta.txt"));
 }
+
+#[test]
+fn links_out_are_found_whatever_their_names_are() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
+    let repo = Repo::new();
+    let (vcs, base) = repo.begin();
+    let name = |bytes: &[u8]| repo.place().join(OsStr::from_bytes(bytes));
+    std::fs::create_dir(name(b"d\xfe")).unwrap();
+    symlink("/etc/passwd", name(b"a\xff")).unwrap();
+    symlink(OsStr::from_bytes(b"../../\xff"), name(b"d\xfe/b")).unwrap();
+    symlink("../a.txt", name(b"d\xfe/inside\xff")).unwrap();
+    symlink("/etc/shadow", name(b"plain")).unwrap();
+    // The same text, were the names not told apart.
+    repo.write("a\u{fffd}", "no link\n");
+    let candidate = vcs.candidate(&base).unwrap();
+    let found = vcs.links_out(&candidate.head_tree, &candidate.tree).unwrap();
+    assert_eq!(found, ["\"a\\377\"", "\"d\\376/b\"", "plain"]);
+    let counted = vcs.counted_changes(&candidate.head_tree, &candidate.tree).unwrap();
+    let paths: Vec<&str> = counted.iter().map(|change| change.path.as_str()).collect();
+    assert!(paths.contains(&"\"a\\377\"") && paths.contains(&"a\u{fffd}"), "{paths:?}");
+    let text = vcs.file(&candidate.tree, "\"a\\377\"").unwrap().unwrap();
+    assert_eq!(text, b"/etc/passwd");
+    let changed = vcs.changes(&candidate.head_tree, &candidate.tree).unwrap();
+    assert_eq!(changed.len(), 5);
+}
+
+#[test]
+fn submodules_are_declared_as_git_reads_it() {
+    use ralph_engine::ports::Forbidden;
+    let repo = Repo::new();
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    let declared =
+        b"[submodule \"x\"]\n\tpath = \"lib\\\\\xfe\" # a comment\n\turl = ./x\n".as_slice();
+    repo.write(".gitmodules", declared);
+    repo.commit("declared");
+    let (vcs, base) = repo.begin();
+    let before = vcs.candidate(&base).unwrap().tree;
+    let index = repo.folder().join("index");
+    let with = |path: &[u8]| {
+        use ralph_engine::vcs::git::Git;
+        Git::scratch(repo.place(), &index, &["read-tree", &before]).run().unwrap();
+        let line = [format!("160000 {head}\t").as_bytes(), path, b"\0"].concat();
+        let call = Git::scratch(repo.place(), &index, &["update-index", "-z", "--index-info"]);
+        call.input(&line).run().unwrap();
+        Git::scratch(repo.place(), &index, &["write-tree"]).line().unwrap()
+    };
+    assert_eq!(vcs.forbidden(&before, &with(b"lib\\\xfe")).unwrap(), []);
+    let found = vcs.forbidden(&before, &with(b"lib\xfe")).unwrap();
+    assert_eq!(found, [Forbidden::Repository("\"lib\\376\"".to_owned())]);
+}

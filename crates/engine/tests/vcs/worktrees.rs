@@ -442,3 +442,69 @@ fn nobody_needs_to_be_known_to_git() {
     std::fs::write(made.path.join("a.txt"), "work\n").unwrap();
     assert!(repo.worktrees().remove(&name("side")).unwrap().unwrap().saved.is_some());
 }
+
+/// A marker as a repository from elsewhere can bring it along.
+fn plant(repo: &Repo, branch: &str, path: &Path, stage: &str, token: &str) {
+    let text = format!(
+        "branch = {branch:?}\npath = {path:?}\nstage = {stage:?}\nbase = \"main\"\nnew_branch = true\n\
+         token = {token:?}\nbefore = []\nat = \"2026-01-01T00:00:00Z\"\npid = 1\n"
+    );
+    repo.write(format!(".ralph/worktrees/{}.toml", name(branch).file_name()), text);
+}
+
+#[test]
+fn a_planted_marker_removes_no_folder_that_is_not_a_worktree_of_the_repository() {
+    let repo = Repo::new();
+    let outside = tempfile::tempdir().unwrap();
+    let outside = outside.path().canonicalize().unwrap();
+    let (precious, token) = (outside.join("precious"), "ab12");
+    let trash = outside.join(format!(".ralph-removed-{token}"));
+    for folder in [&precious, &trash] {
+        std::fs::create_dir(folder).unwrap();
+        // A name that the commit has, too.
+        std::fs::write(folder.join("a.txt"), "words").unwrap();
+    }
+    for stage in ["making", "equipping", "made", "removing"] {
+        plant(&repo, "evil", &precious, stage, token);
+        let worktrees = repo.worktrees();
+        assert!(worktrees.check_removable(&name("evil")).is_err(), "{stage}");
+        match worktrees.remove(&name("evil")) {
+            Err(GitError::Worktree(WorktreeRefusal::Outside { path, .. })) => {
+                assert_eq!(path, precious);
+            }
+            other => panic!("{stage}: {other:?}"),
+        }
+        assert!(!worktrees.ours().unwrap()[0].unsaved);
+        assert!(precious.join("a.txt").exists() && trash.join("a.txt").exists(), "{stage}");
+    }
+    // A link on the way leads out of the place.
+    std::fs::create_dir(repo.path(".worktrees")).unwrap();
+    symlink(&outside, repo.path(".worktrees/out")).unwrap();
+    plant(&repo, "evil", &repo.path(".worktrees/out/precious"), "making", token);
+    repo.worktrees().remove(&name("evil")).unwrap_err();
+    assert!(precious.join("a.txt").exists());
+    // Neither a token nor a path says where else to go.
+    let inside = repo.path(".worktrees/evil");
+    let up = format!("x/../../../../../..{}", precious.display());
+    for (path, token) in
+        [(inside.as_path(), up.as_str()), (inside.as_path(), ""), (&inside.join("../../.."), "ab")]
+    {
+        plant(&repo, "evil", path, "removing", token);
+        match repo.worktrees().remove(&name("evil")) {
+            Err(GitError::Worktree(WorktreeRefusal::Marker { .. })) => {}
+            other => panic!("{token}: {other:?}"),
+        }
+    }
+    assert!(precious.join("a.txt").exists());
+}
+
+#[test]
+fn a_worktree_in_an_older_place_is_still_removed() {
+    let repo = Repo::new();
+    let prepared = repo.prepare("task").unwrap();
+    let project = Project::find(repo.place()).unwrap();
+    let elsewhere = Worktrees::new(&project, &repo.path("other-place"));
+    let removed = elsewhere.remove(&name("task")).unwrap().unwrap();
+    assert_eq!(removed.path, prepared.path);
+    assert!(!prepared.path.exists());
+}

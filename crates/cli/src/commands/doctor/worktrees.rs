@@ -45,6 +45,9 @@ fn broken(one: &Inspected) -> Option<Check> {
         Condition::HalfRemoved => format!("that of {branch} is half-removed: {path}"),
         Condition::Forgotten => format!("that of {branch} is not known to git any more: {path}"),
         Condition::Persons => format!("in the place of that of {branch} is one of yours: {path}"),
+        Condition::Outside => {
+            format!("a marker in .ralph/worktrees names a folder that is not one: {path}")
+        }
     };
     let check = Check::warn("worktrees", says);
     Some(match one.condition {
@@ -52,6 +55,7 @@ fn broken(one: &Inspected) -> Option<Check> {
             check.remedy(format!("see what is in it: ls {}", quoted(&one.path)))
         }
         Condition::Persons => check.remedy("move it: git worktree move"),
+        Condition::Outside => check.remedy("look for it, and remove it: ls .ralph/worktrees"),
         _ => check.remedy("ralph doctor --fix"),
     })
 }

@@ -108,3 +108,46 @@ fn a_program_that_the_repository_names_is_not_run() {
         assert!(!mark.exists(), "{call:?}");
     }
 }
+
+#[test]
+fn a_commit_hook_that_a_session_writes_runs_in_the_sandbox() {
+    for level in ["auto", "landlock"] {
+        let mut env = project(&["a"]);
+        env.at_level(level, "each level has its own way to run hooks");
+        let outside = env.folder().join("outside");
+        std::fs::create_dir(&outside).unwrap();
+        env.write(".githooks/pre-commit", "#!/bin/sh\nexit 0\n");
+        env.write(".gitignore", "hooked\n");
+        env.git(&["config", "core.hooksPath", ".githooks"]);
+        env.git(&["add", "-A"]);
+        env.git(&["commit", "-qm", "hooks", "--no-verify"]);
+        let mark = outside.join("ran");
+        let script = format!("touch {} ; touch hooked; exit 0", mark.display());
+        let plants = format!(
+            "printf '%s\\n' '#!/bin/sh' '{script}' > .githooks/pre-commit; chmod +x .githooks/pre-commit"
+        );
+        let ran = build(&env, &[&session(&[sh(&plants), works()])], &["--no-verify"]);
+        assert_eq!(ran.code, 0, "{level}: {}", ran.stderr);
+        assert!(env.repo().join("hooked").exists(), "{level}: the hook ran: {}", ran.stderr);
+        assert!(!mark.exists(), "{level}: outside the sandbox: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_filter_counts_from_the_users_own_git_config_only() {
+    for level in ["auto", "landlock", "none"] {
+        for is_users in [true, false] {
+            let mut env = project(&["a"]);
+            env.at_level(level, "each level has its own way to the tree");
+            let scope = if is_users { "--global" } else { "--local" };
+            env.git(&["config", scope, "filter.caps.clean", "tr a-z A-Z"]);
+            env.write(".gitattributes", "*.txt filter=caps\n");
+            let ran = build(&env, &[&works()], &["--no-verify", "--max-iterations", "1"]);
+            // In a sandbox with mounts, git runs what the repository names inside of it.
+            let is_filtered = is_users || level == "auto";
+            assert_eq!(ran.code == 0, is_filtered, "{level} {is_users}: {}", ran.stderr);
+            let why = "ralph runs filters only from your own git config";
+            assert_eq!(ran.stderr.contains(why), !is_filtered, "{level}: {}", ran.stderr);
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The store on SQLite: one file in WAL mode that many processes use at once.
 
 mod error;
+mod foreign;
 mod open;
 mod records;
 mod rows;

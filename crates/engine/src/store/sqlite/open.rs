@@ -12,6 +12,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::named;
+use super::foreign::{check_files, check_schema};
 use super::schema::{APPLICATION_ID, MIGRATIONS, VERSION};
 use crate::clock::Stopwatch;
 use crate::ports::{Result, StoreError};
@@ -160,6 +161,7 @@ pub(super) struct Opened {
 /// Opens for writing; makes the database when there is none.
 pub(super) fn writer(path: &Path) -> Result<Opened> {
     let fail = |error: &io::Error| io_failure(path, error);
+    check_files(path)?;
     if !path.exists() {
         create_private(path).map_err(|error| fail(&error))?;
     }
@@ -176,6 +178,7 @@ pub(super) fn writer(path: &Path) -> Result<Opened> {
 
 /// Opens for reading; `None` when there is no database.
 pub(super) fn reader(path: &Path) -> Result<Option<Opened>> {
+    check_files(path)?;
     if !path.exists() {
         return Ok(None);
     }
@@ -206,6 +209,9 @@ fn connect(path: &Path) -> Result<Connection> {
     // A file made by somebody else must not run code in here.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(fail)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(fail)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).map_err(fail)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false).map_err(fail)?;
+    connection.pragma_update(None, "cell_size_check", true).map_err(fail)?;
     Ok(connection)
 }
 
@@ -224,7 +230,14 @@ fn identify(path: &Path, connection: &Connection) -> Result<Option<i64>> {
                 known: VERSION,
             });
         }
-        return Ok(Some(version));
+        return match check_schema(path, connection, version) {
+            Ok(()) => Ok(Some(version)),
+            // Another process may have migrated it between the two looks.
+            Err(_) if number("PRAGMA user_version").map_err(fail)? != version => {
+                identify(path, connection)
+            }
+            Err(error) => Err(error),
+        };
     }
     let tables = number("SELECT count(*) FROM sqlite_schema").map_err(fail)?;
     if tables == 0 && application == 0 {

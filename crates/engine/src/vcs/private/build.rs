@@ -9,6 +9,7 @@ use super::super::git::{Git, GitError};
 use super::super::scratch::copy_with_time;
 use super::settings::{self, Setting};
 use super::{OBJECTS, PRIVATE, Private, private_folder};
+use crate::untrusted::{DOCUMENT, LARGE, SMALL, read_named};
 
 /// The person's list of ignored files, and of attributes, as they are named in the directories.
 const LISTS: [(&str, &str, &str); 2] = [
@@ -55,7 +56,7 @@ impl Private {
                 Some(_) => PathBuf::from(Git::new(&self.project.worktree, &call).line().ok()?),
                 None => self.standard_list(standard)?,
             };
-            let text = std::fs::read(self.project.worktree.join(path)).ok()?;
+            let text = read_named(None, &self.project.worktree.join(path), DOCUMENT).ok()?;
             Some((key, name, text))
         };
         LISTS.into_iter().filter_map(read).collect()
@@ -144,7 +145,7 @@ impl Private {
         }
         let hidden = |name: &Path| name == Path::new("ralph") || name == Path::new("stash");
         copy_tree(&self.common.join("refs"), &to.join("refs"), &|name| !hidden(name))?;
-        let packed = match std::fs::read(self.common.join("packed-refs")) {
+        let packed = match read_named(None, &self.common.join("packed-refs"), LARGE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             other => other?,
         };
@@ -156,7 +157,8 @@ impl Private {
         let mut found: Vec<PathBuf> = Vec::new();
         let mut next = vec![self.common.join("objects")];
         while let Some(objects) = next.pop() {
-            let text = std::fs::read(objects.join("info/alternates")).unwrap_or_default();
+            let text =
+                read_named(None, &objects.join("info/alternates"), SMALL).unwrap_or_default();
             for line in text.split(|byte| *byte == b'\n') {
                 if line.is_empty() || line.starts_with(b"#") {
                     continue;

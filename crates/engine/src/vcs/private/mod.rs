@@ -26,6 +26,7 @@ use super::position::Position;
 use super::worktree::remove_tree;
 use crate::ports::{Bind, Shown};
 use crate::project::{Project, write_privately};
+use crate::untrusted::{SMALL, read_own};
 
 pub use settings::shared_settings;
 
@@ -111,7 +112,7 @@ impl Private {
 
     /// Whether it was made from what is checked out now.
     pub(super) fn fits(&self, at: &Position) -> bool {
-        let text = std::fs::read(self.folder.join(MADE)).unwrap_or_default();
+        let text = read_own(&self.folder.join(MADE), SMALL).unwrap_or_default();
         serde_json::from_slice::<Made>(&text).is_ok_and(|made| made == Made::from(at))
     }
 
@@ -170,7 +171,7 @@ impl Private {
     /// Remembers the ref that keeps what the directory stands on, and returns the one of the run before.
     pub(super) fn note_base(&self, name: &str) -> Result<Option<String>, GitError> {
         let path = self.beside_as("base");
-        let before = std::fs::read_to_string(&path).ok();
+        let before = read_own(&path, SMALL).ok().and_then(|text| String::from_utf8(text).ok());
         let folder = self.folder.parent().unwrap_or(&self.folder);
         private_folder(folder)
             .map_err(|source| GitError::File { path: folder.to_owned(), source })?;

@@ -25,7 +25,7 @@ struct Parts<'a> {
 
 /// Everything that is in force in a worktree, in the order in which git reads it.
 pub(super) fn in_force(worktree: &Path) -> Result<Vec<Setting>, GitError> {
-    let listed = Git::new(worktree, &["config", "--list", "-z", "--includes"]).run()?;
+    let listed = Git::listing(worktree, &["config", "--list", "-z", "--includes"]).run()?;
     Ok(listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).map(parse).collect())
 }
 
@@ -179,7 +179,7 @@ pub(super) fn value_of<'a>(settings: &'a [Setting], key: &str) -> Option<&'a [u8
 /// read from, and those that a setting names as a program.
 pub(super) fn deciding_files(worktree: &Path, common: &Path) -> Result<Vec<PathBuf>, GitError> {
     let asked = ["config", "--list", "-z", "--includes", "--show-origin"];
-    let listed = Git::new(worktree, &asked).run()?;
+    let listed = Git::listing(worktree, &asked).run()?;
     let mut fields = listed.split(|byte| *byte == 0);
     let mut found = Vec::new();
     while let (Some(origin), Some(entry)) = (fields.next(), fields.next()) {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::checkout::copy_inside;
 use super::super::git::{Git, GitError};
+use super::super::pinned::trust;
 use crate::project::Project;
 
 /// Who commits in the worktrees, from `[git.worktree]`. What is empty is as everywhere else.
@@ -73,6 +74,8 @@ pub(super) fn set_identity(
         text.split('\0').filter_map(|entry| entry.split_once('\n')).collect();
     let wanted = identity.settings();
     for (key, value) in &wanted {
+        // The user's settings say so, and git reads it here.
+        trust(key, value);
         // Git lists keys in small letters.
         if known.get(key.to_ascii_lowercase().as_str()) != Some(&value.as_str()) {
             let set = ["config", "--worktree", "--replace-all", key, value];
@@ -100,13 +103,11 @@ pub(super) fn carry(
         copy_inside(&from, worktree, file)
             .map_err(|source| GitError::File { path: from, source })?;
     }
-    let name = file.to_string_lossy();
-    let asked = Git::plumbing(worktree, &["ls-files", "-z", "--", &name]);
+    let asked = Git::plumbing(worktree, &["ls-files", "-z", "--"]).arg(file);
     let is_tracked = !asked.env("GIT_LITERAL_PATHSPECS", "1").run()?.is_empty();
     if is_tracked {
-        return Git::plumbing(worktree, &["update-index", "--skip-worktree", "--", &name])
-            .run()
-            .map(drop);
+        let call = Git::plumbing(worktree, &["update-index", "--skip-worktree", "--"]).arg(file);
+        return call.run().map(drop);
     }
     ignore_in(project, worktree, file, identity.home.as_deref())
 }
@@ -141,8 +142,8 @@ fn ignore_in(
     }
     text.push(b'\n');
     std::fs::write(&list, text).map_err(|source| GitError::File { path: list.clone(), source })?;
-    let set = ["config", "--worktree", "core.excludesFile", &list.to_string_lossy()];
-    Git::plumbing(worktree, &set).run().map(drop)
+    let set = ["config", "--worktree", "core.excludesFile"];
+    Git::plumbing(worktree, &set).arg(&list).run().map(drop)
 }
 
 #[cfg(test)]

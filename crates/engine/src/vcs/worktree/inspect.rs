@@ -26,6 +26,8 @@ pub enum Condition {
     Forgotten,
     /// There is a worktree of a person in its place.
     Persons,
+    /// A marker speaks of a folder that is not ours.
+    Outside,
     /// Somebody is making or removing it right now.
     AtWork,
 }
@@ -56,6 +58,7 @@ impl Worktrees {
             let free = is_free(&marker.path);
             let condition = match (marker.stage, &admin) {
                 _ if !is_ours(&marker, admin.as_ref()) => Condition::Persons,
+                _ if self.check_place(&branch, &marker.path).is_err() => Condition::Outside,
                 (Stage::Making, _) => Condition::HalfMade,
                 (Stage::Removing, _) => Condition::HalfRemoved,
                 (Stage::Equipping | Stage::Made, _) if free => Condition::Gone,

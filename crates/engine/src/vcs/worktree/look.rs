@@ -1,12 +1,16 @@
 //! What git's own folder says of its worktrees, read from files: half of what is found there after a
 //! crash no git command tells.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::super::git::{Git, GitError};
 use crate::project::Project;
+use crate::untrusted::read_own;
+
+/// The longest of these files that is read: each is a path, a reason or a token.
+const LONGEST: u64 = 64 << 10;
 
 /// The file with which a worktree of ours is told from others.
 pub(super) const TOKEN: &str = "ralph";
@@ -18,7 +22,7 @@ const INITIALIZING: &str = "initializing";
 #[derive(Debug, Clone)]
 pub(super) struct Admin {
     pub(super) folder: PathBuf,
-    pub(super) name: String,
+    pub(super) name: OsString,
     /// Where the worktree lies; `None` when git was killed before it wrote that.
     pub(super) worktree: Option<PathBuf>,
     /// The reason of its lock.
@@ -36,22 +40,30 @@ impl Admin {
         self.locked.as_deref().filter(|reason| *reason != INITIALIZING)
     }
 
+    /// Whether it is none of these. Ours have names that are text.
+    pub(super) fn is_new_since(&self, before: &[String]) -> bool {
+        self.name.to_str().is_some_and(|name| before.iter().all(|known| known != name))
+    }
+
     fn read(folder: &Path) -> Option<Self> {
-        let name = folder.file_name()?.to_str()?.to_owned();
-        let text = |file: &str| {
-            let bytes = std::fs::read(folder.join(file)).ok()?;
-            Some(String::from_utf8_lossy(&bytes).trim_end().to_owned())
-        };
-        let worktree = std::fs::read(folder.join("gitdir")).ok().and_then(|bytes| {
-            let end = bytes.iter().rposition(|byte| *byte != b'\n')?;
+        let name = folder.file_name()?.to_owned();
+        let read = |file: &str| read_own(&folder.join(file), LONGEST).ok();
+        let text = |file: &str| Some(String::from_utf8_lossy(&read(file)?).trim_end().to_owned());
+        let worktree = read("gitdir").and_then(|bytes| {
             // Git may write it from the folder on.
-            let file = folder.join(OsStr::from_bytes(&bytes[..=end]));
+            let file = folder.join(OsStr::from_bytes(line_of(&bytes)?));
             Some(plain(file.parent()?))
         });
         let locked = text("locked");
         let token = text(TOKEN).filter(|token| !token.is_empty());
         Some(Self { folder: folder.to_owned(), name, worktree, locked, token })
     }
+}
+
+/// The line without its end; `None` if there is nothing else.
+fn line_of(bytes: &[u8]) -> Option<&[u8]> {
+    let end = bytes.iter().rposition(|byte| *byte != b'\n')?;
+    bytes.get(..=end)
 }
 
 /// A path without `..`, and without links as far as it is there.
@@ -92,10 +104,14 @@ pub(super) fn checked_out(project: &Project, branch: &str) -> Result<Option<Path
 
 /// The folder that the `.git` file of a worktree names; `None` when there is no such file.
 pub(super) fn named_admin(worktree: &Path) -> Option<PathBuf> {
-    let bytes = std::fs::read(worktree.join(".git")).ok()?;
-    let end = bytes.iter().rposition(|byte| *byte != b'\n')?;
-    let target = bytes[..=end].strip_prefix(b"gitdir: ")?;
+    let bytes = read_own(&worktree.join(".git"), LONGEST).ok()?;
+    let target = line_of(&bytes)?.strip_prefix(b"gitdir: ")?;
     Some(plain(&worktree.join(OsStr::from_bytes(target))))
+}
+
+/// Whether the `.git` file of a worktree names this folder of git's.
+pub(super) fn is_named_by(worktree: &Path, admin: &Admin) -> bool {
+    named_admin(worktree).is_some_and(|named| named == plain(&admin.folder))
 }
 
 /// Whether there is nothing at all, or an empty folder.

@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use ralph_core::Timestamp;
@@ -15,6 +15,10 @@ use crate::clock::{Stopwatch, now};
 use crate::entropy::Ids;
 use crate::ports::GitError;
 use crate::project::{Project, sweep_halves, write_privately};
+use crate::untrusted::{SMALL, open_own, read_own};
+
+/// The longest lock file that is read: it holds a process id.
+const LONGEST_PID: u64 = 64;
 
 /// How far a worktree has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +78,22 @@ impl Marker {
     }
 }
 
+impl Marker {
+    /// Whether ralph could have written it: a repository that came from elsewhere can bring markers along, and
+    /// folders are removed by what they say.
+    fn check(&self) -> Result<(), &'static str> {
+        if !self.token.bytes().all(|byte| byte.is_ascii_hexdigit()) || self.token.is_empty() {
+            return Err("its token is not one of ralph's");
+        }
+        let is_plain =
+            |part: Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
+        if !self.path.is_absolute() || !self.path.components().all(is_plain) {
+            return Err("its path is not that of a folder");
+        }
+        Ok(())
+    }
+}
+
 /// The markers of a repository.
 #[derive(Debug)]
 pub(super) struct Markers {
@@ -85,7 +105,7 @@ impl Markers {
         Self { folder: project.ralph_dir().join("worktrees") }
     }
 
-    fn file(&self, branch: &BranchName) -> PathBuf {
+    pub(super) fn file(&self, branch: &BranchName) -> PathBuf {
         self.folder.join(branch.file_name() + ".toml")
     }
 
@@ -116,8 +136,12 @@ impl Markers {
                 continue;
             }
             let Some(marker) = read(&path)? else { continue };
-            let name = BranchName::new(&marker.branch)
-                .map_err(|error| WorktreeRefusal::Marker { path, why: error.to_string() })?;
+            let refusal = |why: String| WorktreeRefusal::Marker { path: path.clone(), why };
+            let name =
+                BranchName::new(&marker.branch).map_err(|error| refusal(error.to_string()))?;
+            if self.file(&name) != path {
+                return Err(refusal(format!("it is for branch {name}")).into());
+            }
             found.push((name, marker));
         }
         found.sort_by(|a, b| a.0.cmp(&b.0));
@@ -138,8 +162,9 @@ impl Markers {
                     return Ok(hold);
                 }
                 Ok(None) if waited.elapsed() > most => {
-                    let pid = std::fs::read_to_string(&path).unwrap_or_default();
-                    let (branch, pid) = (branch.to_string(), pid.trim().to_owned());
+                    let pid = read_own(&path, LONGEST_PID).unwrap_or_default();
+                    let pid = String::from_utf8_lossy(&pid).trim().to_owned();
+                    let branch = branch.to_string();
                     return Err(WorktreeRefusal::AtWork { branch, pid }.into());
                 }
                 Ok(None) => pause(),
@@ -155,14 +180,19 @@ impl Markers {
 }
 
 fn read(path: &Path) -> Result<Option<Marker>, GitError> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
+    let refusal = |why: String| WorktreeRefusal::Marker { path: path.to_owned(), why };
+    let bytes = match read_own(path, SMALL) {
+        Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            return Err(refusal(error.to_string()).into());
+        }
         Err(source) => return Err(GitError::File { path: path.to_owned(), source }),
     };
-    let why = |error: toml::de::Error| error.message().to_owned();
-    let refusal = |why| WorktreeRefusal::Marker { path: path.to_owned(), why };
-    Ok(Some(toml::from_str(&text).map_err(|error| refusal(why(error)))?))
+    let marker: Marker =
+        toml::from_slice(&bytes).map_err(|error| refusal(error.message().to_owned()))?;
+    marker.check().map_err(|why| refusal(why.to_owned()))?;
+    Ok(Some(marker))
 }
 
 /// What is gone already need not be removed.
@@ -193,7 +223,7 @@ impl Hold {
         std::fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let mut file = match options.open(path) {
+        let mut file = match open_own(path, &mut options) {
             Ok(file) => file,
             // Whoever removed the last worktree removed the folder too, just now.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -241,19 +241,20 @@ impl Worktrees {
         if self.config_of_worktrees()? != Some(true) {
             self.git(&["config", "extensions.worktreeConfig", "true"]).run()?;
         }
-        let names = admins(&self.project).into_iter().map(|admin| admin.name).collect();
+        let names = admins(&self.project).into_iter();
+        let names = names.filter_map(|admin| admin.name.into_string().ok()).collect();
         let begin = tip.as_deref().unwrap_or(base);
         let mut marker = Marker::new(branch, path, begin, names);
         marker.new_branch = tip.is_none();
         self.markers.write(branch, &marker)?;
         crash::point("worktree-marked");
-        let place = path.to_string_lossy();
-        let mut arguments = vec!["worktree", "add", "--quiet", &place];
-        match tip {
-            Some(_) => arguments.push(branch.as_str()),
-            None => arguments.extend(["-b", branch.as_str(), "--no-track", base]),
+        let mut arguments = vec!["worktree", "add", "--quiet"];
+        if tip.is_none() {
+            arguments.extend(["-b", branch.as_str(), "--no-track"]);
         }
-        if let Err(error) = self.git(&arguments).holding(&hold.file).run() {
+        let from = if tip.is_none() { base } else { branch.as_str() };
+        let call = self.git(&arguments).arg("--").arg(path).arg(from);
+        if let Err(error) = call.holding(&hold.file).run() {
             self.take_back(branch, &marker)?;
             return Err(error);
         }

@@ -107,6 +107,14 @@ pub enum WorktreeRefusal {
         /// What cannot be saved.
         why: String,
     },
+    /// A marker names a folder that is neither in the folder of the worktrees nor a worktree of this repository.
+    #[error("{} is not a worktree of this repository", path.display())]
+    Outside {
+        /// The folder.
+        path: PathBuf,
+        /// The marker.
+        marker: PathBuf,
+    },
     /// A marker that cannot be read.
     #[error("{} cannot be read: {why}", path.display())]
     Marker {
@@ -169,6 +177,10 @@ impl WorktreeRefusal {
             Self::NotSaved { path, .. } => format!(
                 "save what you need of it, then: git worktree remove --force {}",
                 quoted(path)
+            ),
+            Self::Outside { marker, .. } => format!(
+                "ralph leaves it alone; if you do not know this marker, remove it: rm {}",
+                quoted(marker)
             ),
             Self::Marker { path, .. } => {
                 format!("look at it, and remove it when it is damaged: rm {}", quoted(path))

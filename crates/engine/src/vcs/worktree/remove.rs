@@ -1,5 +1,6 @@
 //! Taking worktrees away: what is unsaved in them is saved first.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use ralph_core::branch::BranchName;
@@ -8,7 +9,7 @@ use super::super::git::{Git, GitError};
 use super::super::in_place::{Author, GitVcs};
 use super::super::wip::{Wip, list_wip, ref_name};
 use super::super::{checkout, scratch};
-use super::look::{Admin, is_free, named_admin};
+use super::look::{Admin, is_free, is_named_by};
 use super::marker::{Marker, Stage};
 use super::prepare::Worktrees;
 use super::refusal::WorktreeRefusal;
@@ -85,12 +86,13 @@ impl Worktrees {
         let admin = self.may_go(branch, &marker)?;
         let path = marker.path.clone();
         let mut saved = None;
-        let own = Project::find(&path).ok().filter(|own| own.worktree == path);
+        let is_own = |own: &Project| own.worktree == path && own.git_dir == self.project.git_dir;
+        let own = Project::find(&path).ok().filter(is_own);
         let own = own.map(|own| self.vcs(own)).transpose()?;
         match marker.stage {
             Stage::Making => self.clear_half(branch, &marker)?,
             Stage::Equipping | Stage::Made | Stage::Removing if !is_free(&path) => {
-                let admin = admin.as_ref().filter(|_| named_admin(&path).is_some());
+                let admin = admin.as_ref().filter(|admin| is_named_by(&path, admin));
                 saved = self.save(branch, &path, admin)?;
                 crash::point("worktree-saved");
                 marker.stage = Stage::Removing;
@@ -137,6 +139,7 @@ impl Worktrees {
     fn may_go(&self, branch: &BranchName, marker: &Marker) -> Result<Option<Admin>, GitError> {
         let path = &marker.path;
         let admin = self.admin_at(path);
+        self.check_place(branch, path)?;
         if !is_ours(marker, admin.as_ref()) {
             return Err(WorktreeRefusal::Persons { path: path.clone() }.into());
         }
@@ -151,6 +154,33 @@ impl Worktrees {
             return Err(WorktreeRefusal::AtWork { branch: branch.to_string(), pid }.into());
         }
         Ok(admin)
+    }
+
+    /// Whether a marker may speak of this folder: a repository that came from elsewhere can bring markers along.
+    /// A folder is ours where it and git's own folder name each other, which nobody does from outside of it, and
+    /// else only where ralph makes its worktrees.
+    pub(super) fn check_place(&self, branch: &BranchName, path: &Path) -> Result<(), GitError> {
+        if self.is_worktree(path) || self.is_in_place(path) {
+            return Ok(());
+        }
+        let (path, marker) = (path.to_owned(), self.markers.file(branch));
+        Err(WorktreeRefusal::Outside { path, marker }.into())
+    }
+
+    /// Whether git lists a folder as a worktree of this repository, and the folder agrees.
+    fn is_worktree(&self, path: &Path) -> bool {
+        self.admin_at(path).is_some_and(|admin| is_named_by(path, &admin))
+    }
+
+    /// Whether a folder lies where ralph makes worktrees, with no link on the way.
+    fn is_in_place(&self, path: &Path) -> bool {
+        let Ok(inside) = path.strip_prefix(&self.folder) else { return false };
+        let mut at = self.folder.clone();
+        let is_plain = |part: &OsStr| {
+            at.push(part);
+            !at.is_symlink()
+        };
+        !inside.as_os_str().is_empty() && inside.iter().all(is_plain)
     }
 
     /// Saves what no commit of a branch has.
@@ -240,7 +270,8 @@ impl GitVcs {
 
 impl Worktrees {
     fn is_dirty(&self, worktree: &Path) -> bool {
-        if named_admin(worktree).is_none() {
+        // Git would run what the configuration of another repository says.
+        if !self.is_worktree(worktree) {
             return false;
         }
         if self.is_boxed() {

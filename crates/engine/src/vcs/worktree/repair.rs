@@ -132,10 +132,11 @@ impl Worktrees {
     /// came after the marker and have the name that git gives to our worktree.
     fn nameless(&self, branch: &BranchName, marker: &Marker) -> Vec<Admin> {
         let is_named = |admin: &Admin| {
-            let rest = admin.name.strip_prefix(branch.last_part());
+            let name = admin.name.to_str();
+            let rest = name.and_then(|name| name.strip_prefix(branch.last_part()));
             rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
         };
-        let is_new = |admin: &Admin| !marker.before.contains(&admin.name);
+        let is_new = |admin: &Admin| admin.is_new_since(&marker.before);
         let is_begun = |admin: &Admin| {
             admin.worktree.is_none()
                 && (admin.locked.is_none()
@@ -208,7 +209,7 @@ pub(super) fn is_ours(marker: &Marker, admin: Option<&Admin>) -> bool {
     admin.is_none_or(|admin| match &admin.token {
         Some(token) => *token == marker.token,
         // Killed before it could be signed.
-        None => marker.stage == Stage::Making && !marker.before.contains(&admin.name),
+        None => marker.stage == Stage::Making && admin.is_new_since(&marker.before),
     })
 }
 

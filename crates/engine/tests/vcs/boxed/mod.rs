@@ -123,7 +123,7 @@ pub(crate) fn no_boxes() -> bool {
 #[ignore = "only in the box of the others"]
 fn the_look_in_the_box() {
     let asked: Look = serde_json::from_str(&std::env::var("RALPH_TEST_LOOK").unwrap()).unwrap();
-    let seen = look::look(&asked).unwrap();
+    let seen = look::look_inside(&asked).unwrap();
     let line = serde_json::to_string(&seen).unwrap();
     writeln!(std::io::stdout(), "\n{line}").unwrap();
 }
