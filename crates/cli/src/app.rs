@@ -114,14 +114,21 @@ pub(crate) fn run(environment: &Environment) -> Exit {
     let matches = match command_line().try_get_matches_from(&environment.arguments) {
         Ok(matches) => matches,
         Err(error) => {
-            misread(&error, environment);
-            return if error.use_stderr() { Exit::Usage } else { Exit::Success };
+            let shown = misread(&error, environment);
+            return match error.use_stderr() {
+                true => Exit::Usage,
+                // The help is data, like any other.
+                false => match shown {
+                    Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Exit::Error,
+                    _ => Exit::Success,
+                },
+            };
         }
     };
     let app = match App::from_arg_matches(&matches) {
         Ok(app) => app,
         Err(error) => {
-            misread(&error, environment);
+            let _ = misread(&error, environment);
             return Exit::Usage;
         }
     };
@@ -146,16 +153,16 @@ pub(crate) fn run(environment: &Environment) -> Exit {
 }
 
 /// Tells what is wrong with the arguments, or the help that they ask for.
-fn misread(error: &clap::Error, environment: &Environment) {
+fn misread(error: &clap::Error, environment: &Environment) -> io::Result<()> {
     let text = error.render().to_string();
     let shown = printable(&text);
     let secrets = Secrets::new(environment.secrets());
     let clean = secrets.redact(&shown);
-    let _ = match clean == text {
-        true => error.print(),
+    match clean == text {
+        true => error.print().and_then(|()| io::stdout().flush()),
         // Arguments may come from a script, and its arguments from anybody.
         false => io::stderr().write_all(clean.as_bytes()),
-    };
+    }
 }
 
 fn dispatch(command: Option<Command>, context: &mut Context<'_>) -> Result<(), CliError> {

@@ -48,6 +48,7 @@ pub mod probe;
 pub mod process;
 pub mod project;
 pub mod prompts;
+pub mod quota;
 pub mod run;
 pub mod sandbox;
 pub mod socket;

@@ -1,6 +1,6 @@
 //! A past run, shown as it was: the same display over its journal.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use ralph_core::agent::AgentEvent;
 use ralph_core::run::{Fact, RunEvent, SlotId};
@@ -17,7 +17,7 @@ pub enum Part {
     Iteration(u32),
 }
 
-/// Shows a journal on `out`. `said` gives what an agent told in the session whose raw log has that path;
+/// Shows a journal on `out`, and fails where it cannot be written. `said` gives what an agent told in the session whose raw log has that path;
 /// where that is nothing, the final text of the session stands for it.
 pub fn show(
     journal: &[RunEvent],
@@ -25,7 +25,7 @@ pub fn show(
     options: Options,
     out: impl Write,
     mut said: impl FnMut(&str) -> Vec<AgentEvent>,
-) {
+) -> io::Result<()> {
     let mut reporter = PlainReporter::new(out, Options { progress: false, ..options });
     let mut shown = Shown::new(part);
     for event in journal {
@@ -40,7 +40,7 @@ pub fn show(
             }
         }
     }
-    reporter.finish();
+    reporter.close()
 }
 
 /// Tells which events belong to a part. It is asked about every event of a journal, in order.
@@ -165,7 +165,7 @@ mod tests {
         said: impl FnMut(&str) -> Vec<AgentEvent>,
     ) -> String {
         let mut out = Vec::new();
-        show(journal, part, options, &mut out, said);
+        show(journal, part, options, &mut out, said).unwrap();
         String::from_utf8(out).unwrap()
     }
 

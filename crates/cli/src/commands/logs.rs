@@ -84,12 +84,10 @@ pub(crate) fn cmd_logs(args: &LogsArgs, context: &mut Context<'_>) -> Done {
     let options = options(context)?;
     let agents = Agents::of(&journal);
     if args.replay {
-        replay(&journal, part, options, &agents);
-        return Ok(());
+        return Ok(replay(&journal, part, options, &agents)?);
     }
     let said = |log: &str| said(Path::new(log), agents.of_log(log));
-    logs::show(&journal, part, options, io::stdout().lock(), said);
-    Ok(())
+    Ok(logs::show(&journal, part, options, io::stdout().lock(), said)?)
 }
 
 /// The iteration, if there was one of that number.
@@ -200,12 +198,11 @@ fn follow(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Do
             _ => {}
         }
     }
-    reporter.finish();
-    Ok(())
+    Ok(reporter.close()?)
 }
 
 /// Shows a run in its own time.
-fn replay(journal: &[RunEvent], part: Part, options: Options, agents: &Agents) {
+fn replay(journal: &[RunEvent], part: Part, options: Options, agents: &Agents) -> io::Result<()> {
     let mut reporter = PlainReporter::new(io::stdout(), options);
     let mut shown = Shown::new(part);
     let mut before = None;
@@ -230,7 +227,7 @@ fn replay(journal: &[RunEvent], part: Part, options: Options, agents: &Agents) {
         }
         before = Some(event.at);
     }
-    reporter.finish();
+    reporter.close()
 }
 
 fn pause(millis: u64) {

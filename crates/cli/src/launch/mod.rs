@@ -51,7 +51,9 @@ use ralph_engine::clock;
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::{GitError, Peek, Scope, Store, StoreError};
 use ralph_engine::process::Watch;
+use ralph_engine::process::room_for_files;
 use ralph_engine::project::Project;
+use ralph_engine::quota::OPEN_FILES;
 use ralph_engine::run::place::{RunLogs, WorktreeLock};
 use ralph_engine::run::{
     self, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, RunError, Setup, WorkSetup,
@@ -221,6 +223,10 @@ pub(crate) fn run_to_end(
     context: &mut Context<'_>,
 ) -> Result<Outcome, CliError> {
     arm(context)?;
+    room_for_files(OPEN_FILES).map_err(|most| {
+        let few = format!("only {most} files may be open at once, and a run needs {OPEN_FILES}");
+        CliError::failed(few).hint(format!("raise the limit: ulimit -n {OPEN_FILES}"))
+    })?;
     let _watched = boxes::watch(context)?;
     let outcome = start(options, context)?;
     if display::shown(&context.config()?) == Shown::Json {
@@ -384,6 +390,7 @@ fn assemble(
     let hook_environment = agent::gate_environment(context.environment);
     let boxes = boxed.of_git(context);
     let mut vcs = GitVcs::new(ready.project.clone())?.with_hooks(&hook_environment, GATE_TIMEOUT);
+    vcs = vcs.hooks_in(run::Hooked::of(&boxed.sandbox));
     if ready.policy.adds_all() {
         let never = Patterns::read(ready.config.get(key::GIT_NEVER_COMMIT)).map_err(|error| {
             CliError::failed(format!("a pattern of git.never_commit cannot be used: {error}"))

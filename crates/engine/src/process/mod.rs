@@ -13,6 +13,7 @@
 //! | `family` | the processes of a session: their start, their ends, signals to all of them |
 //! | `family::keeper` | the process between ralph and a program that adopts orphans (Linux) |
 //! | `family::words` | arguments and environment as the system takes them (Linux) |
+//! | `files` | how many files may be open |
 //! | `output` | bytes to lines, with a bound |
 //! | `procfs` | what `/proc` knows of processes (Linux) |
 //! | `mark` | the variable by which a session's processes are known after ralph itself died |
@@ -22,6 +23,7 @@
 mod capture;
 mod editor;
 mod family;
+mod files;
 mod leftovers;
 mod liveness;
 mod mark;
@@ -33,6 +35,7 @@ mod supervisor;
 
 pub(crate) use capture::{Captured, capture};
 pub use editor::edit;
+pub use files::room_for_files;
 pub use leftovers::{count_leftovers, end_leftovers};
 pub use liveness::{is_alive, liveness, user};
 pub(crate) use liveness::{runs, works_in};

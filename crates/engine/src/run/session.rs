@@ -32,6 +32,7 @@ use crate::clock::now;
 use crate::plan_file::DONE_MARKER;
 use crate::ports::{Filter, HEARTBEAT, Scope, Vcs};
 use crate::process::{Heard, Listener, Mark, Stop};
+use crate::quota::RAW_LOG;
 use crate::sandbox::{Guest, Kind};
 use crate::socket::{Adds, Seat, SessionSocket};
 
@@ -207,7 +208,11 @@ impl Crew {
         let raw_writer = raw.as_mut().map(|raw| raw as &mut (dyn Write + Send));
         let watched = (&self.setup.agent.watch, &mark, stop);
         let ended = self.run_boxed((&command, guest), watched, &mut ear, raw_writer).await;
-        let unwritten = raw.and_then(|mut raw| raw.finish().err()).map(|error| error.to_string());
+        let unwritten = raw.as_mut().and_then(|raw| raw.finish().err()).map(|e| e.to_string());
+        if raw.is_some_and(|raw| raw.is_cut()) {
+            let most = RAW_LOG >> 20;
+            self.notice(format!("the raw log {} ends after {most} MiB", log.display()));
+        }
         if let Some(error) = ended.raw_error.as_ref().or(unwritten.as_ref()) {
             self.notice(format!("the raw log {} is not whole: {error}", log.display()));
         }

@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::ports::Bind;
@@ -62,6 +62,8 @@ impl OwnState {
     /// Makes the folder, and copies into it what the agent needs to be logged in.
     pub(super) fn copy_in(&self) -> io::Result<()> {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.own)?;
+        // A session may have locked it, and everybody who comes later out of it.
+        std::fs::set_permissions(&self.own, std::fs::Permissions::from_mode(0o700))?;
         for (from, to) in self.copied() {
             if is_newer(&from, &to)
                 && let Some(text) = read_plainly(&from)
@@ -169,6 +171,18 @@ mod tests {
         state.take_back().unwrap();
         assert_eq!(std::fs::read_to_string(real.join("login.json")).unwrap(), "{\"a\":2}");
         assert!(!real.join("settings.local.json").exists());
+    }
+
+    #[test]
+    fn a_folder_that_a_session_locked_is_opened_again() {
+        let home = tempfile::tempdir().unwrap();
+        let state =
+            OwnState::new(WHAT, &home.path().join("cache"), Some(home.path()), &[]).unwrap();
+        state.copy_in().unwrap();
+        let own = home.path().join("cache/agents/agent");
+        std::fs::set_permissions(&own, std::fs::Permissions::from_mode(0o000)).unwrap();
+        state.copy_in().unwrap();
+        assert_eq!(own.metadata().unwrap().permissions().mode() & 0o777, 0o700);
     }
 
     #[test]

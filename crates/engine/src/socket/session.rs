@@ -17,9 +17,8 @@ use tokio::sync::Notify;
 use super::protocol::{Call, Reply, VERSION, other_version};
 use super::server::{Connection, NoLine, Server, serve};
 use super::{Place, SocketError};
+use crate::quota::{NOTES, NOTES_TEXT};
 
-/// So many notes are kept for the report of a session. The task's log has all of them.
-const MAX_NOTES: usize = 200;
 /// So much is kept of each, in bytes.
 const MAX_NOTE: usize = 4_000;
 
@@ -72,6 +71,8 @@ pub struct Requests(Arc<Mutex<Ledger>>, Arc<Notify>);
 struct Ledger {
     requests: Vec<Request>,
     notes: Vec<String>,
+    /// How long the notes were, before they were cut.
+    noted: usize,
     /// The tasks that it proposes, where it may.
     proposals: Option<Proposals>,
     /// The tasks that it added to the plan.
@@ -179,10 +180,17 @@ impl Requests {
         self.1.notified().await;
     }
 
+    /// Whether the session may write one more note: logs of tasks go into prompts, and have no end by themselves.
+    pub fn may_note(&self) -> bool {
+        let ledger = self.ledger();
+        ledger.notes.len() < NOTES && ledger.noted < NOTES_TEXT
+    }
+
     /// Remembers a note for the report of the session.
     pub fn note(&self, text: &str) {
         let mut ledger = self.ledger();
-        if !ledger.closed && ledger.notes.len() < MAX_NOTES {
+        ledger.noted = ledger.noted.saturating_add(text.len());
+        if !ledger.closed && ledger.notes.len() < NOTES {
             ledger.notes.push(text[..text.floor_char_boundary(MAX_NOTE)].to_owned());
         }
     }
@@ -322,4 +330,24 @@ fn write_script(path: &Path, ralph: &Path) -> io::Result<()> {
     text.extend_from_slice(b"' task \"$@\"\n");
     let mut file = OpenOptions::new().create_new(true).write(true).mode(0o700).open(path)?;
     file.write_all(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_may_write_so_many_notes_and_so_much_text() {
+        let requests = Requests::default();
+        for _ in 0..NOTES {
+            assert!(requests.may_note());
+            requests.note("short");
+        }
+        assert!(!requests.may_note());
+        let requests = Requests::default();
+        requests.note(&"x".repeat(NOTES_TEXT - 1));
+        assert!(requests.may_note());
+        requests.note("xx");
+        assert!(!requests.may_note());
+    }
 }

@@ -14,7 +14,7 @@ pub(crate) mod summary;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
+use std::io::{self, Write};
 
 use ralph_core::agent::AgentEvent;
 use ralph_core::run::{RunEvent, SlotId};
@@ -87,6 +87,12 @@ pub struct PlainReporter<W> {
 }
 
 impl<W: Write> PlainReporter<W> {
+    /// Shows what is left, and says whether all could be shown.
+    pub fn close(&mut self) -> io::Result<()> {
+        self.finish();
+        self.screen.take_failure().map_or(Ok(()), Err)
+    }
+
     /// A display that writes there.
     pub fn new(out: W, options: Options) -> Self {
         Self {

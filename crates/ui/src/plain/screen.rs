@@ -1,7 +1,7 @@
 //! Lines that scroll, above one last line that is rewritten. Everything goes out in one write, so the
 //! last line never mixes with others.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 /// Back to the first column, and the line is empty.
 const CLEAR: &str = "\r\u{1b}[2K";
@@ -12,12 +12,12 @@ pub(super) struct Screen<W> {
     out: W,
     buffer: String,
     last_line: Option<String>,
-    broken: bool,
+    failed: Option<io::Error>,
 }
 
 impl<W: Write> Screen<W> {
     pub(super) const fn new(out: W) -> Self {
-        Self { out, buffer: String::new(), last_line: None, broken: false }
+        Self { out, buffer: String::new(), last_line: None, failed: None }
     }
 
     /// A line that stays.
@@ -52,9 +52,14 @@ impl<W: Write> Screen<W> {
         self.buffer.clear();
         self.last_line = last_line;
         // A terminal that went away does not end the run.
-        if !self.broken {
+        if self.failed.is_none() {
             let written = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
-            self.broken = written.is_err();
+            self.failed = written.err();
         }
+    }
+
+    /// Why nothing is shown any more.
+    pub(super) fn take_failure(&mut self) -> Option<io::Error> {
+        self.failed.take()
     }
 }

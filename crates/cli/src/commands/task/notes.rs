@@ -26,6 +26,11 @@ pub(super) struct LogArgs {
 }
 
 impl LogArgs {
+    /// Whether it writes a note.
+    pub(super) fn writes(&self) -> bool {
+        self.text.is_some()
+    }
+
     pub(super) fn reads_stdin(&self) -> bool {
         self.text.as_deref() == Some("-")
     }

@@ -7,6 +7,7 @@ use ralph_core::text::Title;
 use ralph_core::{FeatureName, TaskId};
 use ralph_engine::clock;
 use ralph_engine::ports::{Store, StoreError};
+use ralph_engine::quota::PROPOSALS;
 use ralph_engine::socket::Requests;
 use ralph_ui::tasks;
 
@@ -181,6 +182,9 @@ fn propose(
         && task.feature.as_ref() != Some(&all.feature)
     {
         return Err(with_store(Refusal::Exists { id }.into(), store));
+    }
+    if all.tasks().len() >= PROPOSALS {
+        return Err(refused(&format!("a session may propose {PROPOSALS} tasks")));
     }
     let added = all.add(Proposal { id, title, fields });
     added.map_err(|refusal| with_store(refusal.into(), store))

@@ -4,6 +4,7 @@
 use ralph_core::TaskId;
 use ralph_core::run::{Request, Wish};
 use ralph_core::task::{Actor, Refusal, Status, may_write};
+use ralph_engine::quota::{NOTES, NOTES_TEXT};
 use ralph_engine::socket::{Closed, Seat};
 
 use super::{TaskArgs, TaskCommand, added, claim, look, notes, plan, proposed};
@@ -25,6 +26,11 @@ pub(crate) fn cmd_task_seated(args: TaskArgs, seat: &Seat, context: &mut Context
         TaskCommand::Ready(args) => look::cmd_ready(&args, context),
         TaskCommand::Peek(args) => look::cmd_peek(&args, context),
         TaskCommand::PlanStatus(args) => plan::cmd_plan_status(&args, context),
+        TaskCommand::Log(args) if args.writes() && !seat.requests.may_note() => Err(CliError::new(
+            Exit::NotEligible,
+            "this session has written as many notes as it may",
+        )
+        .hint(format!("a session may write {NOTES} notes, {} KiB in all", NOTES_TEXT >> 10))),
         TaskCommand::Log(args) => {
             if let Some(note) = notes::log(&args, context)? {
                 seat.requests.note(&note);

@@ -157,3 +157,69 @@ fn a_planted_link_for_the_lock_of_a_run_leaves_the_users_file_alone() {
     let ran = build(&env, &[&works()], &[]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
 }
+
+#[test]
+fn a_planted_task_database_with_a_trigger_ends_the_run_before_the_first_session() {
+    let env = project(&["a"]);
+    let planter = rusqlite::Connection::open(env.store()).unwrap();
+    let trigger = "CREATE TRIGGER t AFTER UPDATE ON tasks WHEN new.status <> 'done'
+        BEGIN UPDATE tasks SET status = 'done', done_at = 1, agent = NULL, lease_expires_at = NULL; END";
+    planter.execute_batch(trigger).unwrap();
+    drop(planter);
+    let ran = build(&env, &[&works()], &[]);
+    let said = ran.failure(1);
+    assert!(said.contains("its trigger t is not one that ralph makes"), "{said}");
+    assert!(runs(&env).is_empty());
+    env.ralph(&["task", "list"]).failure(1);
+    let planter = rusqlite::Connection::open(env.store()).unwrap();
+    planter.execute_batch("DROP TRIGGER t").unwrap();
+    drop(planter);
+    assert_eq!(build(&env, &[&works()], &[]).code, 0);
+}
+
+/// A call of ralph behind a line of shell.
+fn behind(env: &TestEnv, line: &str, call: &[&str]) -> Ran {
+    let ralph = env.command(call);
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.args(["-c", &format!("{line}; exec \"$@\"")]).arg("sh");
+    shell.arg(ralph.get_program()).args(ralph.get_args());
+    shell.current_dir(ralph.get_current_dir().unwrap()).env_clear();
+    shell.envs(ralph.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    Ran::of(call, shell.output().unwrap())
+}
+
+#[test]
+fn a_full_disk_behind_standard_output_is_a_failure() {
+    let env = project(&["a"]);
+    assert_eq!(build(&env, &[&works()], &[]).code, 0);
+    let calls: [&[&str]; 8] = [
+        &["logs"],
+        &["logs", "--json"],
+        &["logs", "--replay"],
+        &["status"],
+        &["task", "list"],
+        &["report"],
+        &["--help"],
+        &["help"],
+    ];
+    for call in calls {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let ran = env.command(call).stdout(full).output().unwrap();
+        assert!(!ran.status.success(), "{call:?}");
+    }
+}
+
+#[test]
+fn too_few_open_files_are_one_sentence_before_the_first_session() {
+    let env = project(&["a"]);
+    cassette(&env, &[&works()]);
+    let call = arguments(&[]);
+    let ran = behind(&env, "ulimit -n 12", &call);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("only 12 files may be open at once"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    assert!(runs(&env).is_empty());
+    // A low limit that may be raised is raised.
+    let ran = behind(&env, "ulimit -S -n 40", &call);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+}
