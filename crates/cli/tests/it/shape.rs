@@ -56,7 +56,7 @@ fn every_file_says_what_it_owns_and_stays_readable() {
 
 /// Sources beside `untrusted` that open files by themselves, and why they may. Each is one file: a folder would let in
 /// whatever comes next.
-const READERS: [(&str, &str); 28] = [
+const READERS: [(&str, &str); 30] = [
     ("engine/src/agents/script/player.rs", "a recording that the user named"),
     ("engine/src/agents/script/cursor.rs", "the cursor of a recording that the user named"),
     ("engine/src/plan_file/replace.rs", "writes beside the plan, and opens its folder to sync it"),
@@ -65,12 +65,14 @@ const READERS: [(&str, &str); 28] = [
     ("engine/src/process/procfs.rs", "the kernel's files below /proc"),
     ("engine/src/run/boxed.rs", "the cursor of a recording that the user named"),
     ("engine/src/run/session.rs", "makes new files only"),
+    ("engine/src/sandbox/aliases.rs", "the kernel's list of mounts"),
     ("engine/src/sandbox/caches.rs", "settings of the user's home"),
     ("engine/src/sandbox/cgroup.rs", "the kernel's list of groups"),
     ("engine/src/sandbox/choose.rs", "the kernel's settings below /proc/sys"),
     ("engine/src/sandbox/guard.rs", "opens as untrusted does, and keeps the mode"),
     ("engine/src/sandbox/house.rs", "git's list of worktrees"),
     ("engine/src/sandbox/inside.rs", "the kernel's file of a group"),
+    ("engine/src/sandbox/registries.rs", "settings of the user's home"),
     ("engine/src/sandbox/seatbelt.rs", "HEAD of the git directory"),
     ("engine/src/sandbox/secrets.rs", "the kernel's list of sockets"),
     ("engine/src/sandbox/self_test.rs", "a file that it has made itself"),

@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
+use crate::untrusted::{SMALL, read_named};
 use crate::vcs::git::Git;
 
 /// Files that name other packages.
@@ -83,7 +84,7 @@ impl Found<'_> {
             if !path.metadata().is_ok_and(is_small) {
                 continue;
             }
-            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let text = manifest(&path);
             text.lines().for_each(|line| self.take(package, line));
         }
     }
@@ -117,7 +118,7 @@ fn is_archive(path: &Path) -> bool {
 }
 
 fn is_workspace(folder: &Path) -> bool {
-    let text = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
+    let text = manifest(&folder.join("Cargo.toml"));
     text.lines().any(|line| line.trim_start().starts_with("[workspace"))
 }
 
@@ -159,6 +160,12 @@ fn paths_in(line: &str) -> impl Iterator<Item = &str> {
         let word = word.strip_prefix("//").filter(|rest| rest.starts_with('/')).unwrap_or(word);
         (word.starts_with("../") || word == ".." || word.starts_with('/')).then_some(word)
     })
+}
+
+/// The text of a manifest; nothing where it is anything but a file of text.
+fn manifest(path: &Path) -> String {
+    let bytes = read_named(None, path, SMALL).unwrap_or_default();
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 #[cfg(test)]
