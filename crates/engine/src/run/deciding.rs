@@ -55,6 +55,42 @@ impl Crew {
         let _ = self.setup.files.deciding.run_ends(&ids(&self.setup.run));
     }
 
+    /// Runs code of a session outside of an iteration, such as a hook: what it does to deciding files is recorded, too.
+    pub(super) fn watched<T>(&self, act: impl FnOnce() -> T) -> T {
+        let deciding = &self.setup.files.deciding;
+        let watch = deciding.look(&self.home.project.worktree);
+        let done = act();
+        if let Err(error) = deciding.session_wrote(&watch) {
+            self.notice(format!("the ledger of trust cannot be written: {error}"));
+        }
+        done
+    }
+
+    /// Work in a worktree of its own is compared with what it began from, not with the files at the start of a session:
+    /// a command that prepared the worktree may have written them.
+    fn note_changed(
+        &self,
+        site: &Site,
+        candidate: &Candidate,
+        changed: &[String],
+    ) -> Result<(), Failed> {
+        let deciding = &self.setup.files.deciding;
+        if site.project.worktree == deciding.home {
+            return Ok(());
+        }
+        let settled = site.settled_tree();
+        let said = |tree: &str, name: &str| -> Result<Version, Failed> {
+            let bytes = site.vcs.file(tree, name)?;
+            Ok(bytes.map_or(Version::Absent, |bytes| version_of(name, bytes)))
+        };
+        let mut all = Vec::new();
+        for name in changed.iter().filter(|name| deciding.names().any(|known| known == *name)) {
+            all.push((name.clone(), said(&settled, name)?, said(&candidate.tree, name)?));
+        }
+        let noted = deciding.work_changed(&site.project.worktree, all);
+        noted.map_err(|error| Failed::new(Port::Git, error, false))
+    }
+
     /// Work was brought onto what has landed meanwhile, up to the commit `tip`: where that merged a deciding file, the
     /// result is the session's as well.
     pub(super) fn note_merged(&self, site: &Site, tip_tree: &str) {
@@ -69,7 +105,7 @@ impl Crew {
         }
     }
 
-    /// Records protected files among those that a session changed: until the change is accepted, no run takes them as
+    /// Records deciding and protected files among those that a session changed: until the change is accepted, no run takes them as
     /// the user's.
     pub(super) fn note_touched(
         &self,
@@ -77,6 +113,7 @@ impl Crew {
         candidate: &Candidate,
         changed: &[String],
     ) -> Result<(), Failed> {
+        self.note_changed(site, candidate, changed)?;
         let patterns = &self.setup.gates.rules.protected;
         let mut touched = Vec::new();
         for path in changed.iter().filter(|path| patterns.matches(path)) {

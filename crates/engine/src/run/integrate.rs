@@ -236,6 +236,7 @@ impl Crew {
             if let Some(saved) = self.save_left(slot, &site)? {
                 self.notice(format!("what was left unjudged is saved under {}", saved.name));
             }
+            self.close_deciding(slot);
             own.move_to(&new)?;
             self.note_merged(&site, &grounds.trunk.tree(&tip)?);
         }

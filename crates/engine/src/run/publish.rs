@@ -164,7 +164,7 @@ impl Crew {
             Ok(wrapped) => wrapped,
             Err(error) => return never(format!("the sandbox could not be made: {error}")),
         };
-        let done = capture(&wrapped.command, limit, stop);
+        let done = self.watched(|| capture(&wrapped.command, limit, stop));
         for text in wrapped.put_right() {
             self.notice(text);
         }

@@ -33,7 +33,6 @@ impl Crew {
         };
         self.store_file.check()?;
         let site = self.site(slot);
-        self.close_deciding(slot);
         self.tell_spent();
         self.write_evidence(slot, settlement, &candidate)?;
         crash::point("evidence-written");
@@ -87,6 +86,8 @@ impl Crew {
             }
             crash::point("after-commit");
         }
+        // Gates, the verifier and commit hooks have run. What comes now may take the worktree away.
+        self.close_deciding(slot);
         if settlement.land {
             if let Some(input) = self.land(slot)? {
                 return Ok(input);

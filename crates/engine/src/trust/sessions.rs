@@ -56,15 +56,19 @@ impl Deciding {
         worktree: &Path,
         known: impl Iterator<Item = &'a String>,
     ) -> BTreeMap<String, Version> {
-        let usual = [SETTINGS, AGENTS, INCLUDE].into_iter().chain(TEMPLATES);
-        let names =
-            usual.map(str::to_owned).chain(self.named.iter().cloned()).chain(known.cloned());
+        let names = self.names().map(str::to_owned).chain(known.cloned());
         let mut all: BTreeMap<String, Version> = names
             .filter(|name| name != FOUND)
             .map(|name| (name.clone(), version(worktree, &name)))
             .collect();
         all.insert(FOUND.to_owned(), Version::of((self.found)(worktree)));
         all
+    }
+
+    /// The files of this run, from the top of a worktree.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let usual = [SETTINGS, AGENTS, INCLUDE].into_iter().chain(TEMPLATES);
+        usual.chain(self.named.iter().map(String::as_str))
     }
 
     /// A run begins: what it uses and no session wrote is the version to fall back on.
@@ -110,6 +114,30 @@ impl Deciding {
                 None => ledger.sessions.push(session),
             }
             SessionWatch { places }
+        })
+    }
+
+    /// The deciding files of a worktree now, for code of a session that runs outside of one.
+    pub fn look(&self, worktree: &Path) -> SessionWatch {
+        let versions = self.versions(worktree, std::iter::empty()).into_iter();
+        let digests = versions.map(|(name, version)| (name, version.digest())).collect();
+        SessionWatch { places: vec![(worktree.to_owned(), digests)] }
+    }
+
+    /// Work in a worktree that is not the user's changes these files: each with what it was and what it is.
+    pub fn work_changed(
+        &self,
+        worktree: &Path,
+        mut changed: Vec<(String, Version, Version)>,
+    ) -> io::Result<()> {
+        changed.retain(|(name, _, now)| !self.is_users(worktree, name, now));
+        if changed.is_empty() {
+            return Ok(());
+        }
+        self.trust.update(|ledger| {
+            for (name, before, now) in &changed {
+                ledger.session_wrote(name, &before.digest(), now);
+            }
         })
     }
 

@@ -108,7 +108,9 @@ fn a_protected_test_that_a_session_left_is_not_taken_as_the_users() {
 #[test]
 fn a_protected_test_that_a_session_without_a_task_left_is_not_taken_as_the_users() {
     for level in ["auto", "none"] {
-        let mut env = committed(&["a"], &[("ralph.toml", STRICT), ("tests/check.sh", CHECK)]);
+        // In the worktree the gates find what was left there.
+        let in_place = STRICT.replace("clean = true", "clean = false");
+        let mut env = committed(&["a"], &[("ralph.toml", &in_place), ("tests/check.sh", CHECK)]);
         env.at_level(level, "each level has its own way to the tree");
         let idles = session(&[sh("echo 'exit 0' > tests/check.sh"), say("I looked around.")]);
         let picks = session(&[
@@ -144,6 +146,40 @@ fn work_from_a_worktree_that_lands_with_other_settings_does_not_decide() {
     env.ralph(&["trust", "--yes"]).success();
     let ran = build(&env, &[&lies()], &["--once"]);
     assert_eq!(classes(&env), ["done"], "{}", ran.stderr);
+}
+
+/// Code of a session also runs where worktrees are prepared and work is committed.
+#[test]
+fn a_setup_command_and_a_commit_hook_that_run_a_sessions_code_write_no_settings_for_it() {
+    let plants = "printf '[[gate]]\\nname = \"proof\"\\ncommand = \"true\"\\n' > ralph.toml";
+    let setup = format!("{SETTINGS}\n[git.worktree]\nsetup = \"sh setup.sh\"\n");
+    let env = committed(&["a", "b"], &[("ralph.toml", &setup), ("setup.sh", plants)]);
+    let proves = session(&[write("proof.txt", "x\n"), say("<task-done>{id}</task-done>")]);
+    let worktree = ["--task", "a", "--set", "loop.works_in=worktree"];
+    let ran = build(&env, &[&proves], &worktree);
+    assert_eq!(status(&env, "a"), "done", "{}", ran.stderr);
+    assert!(env.git(&["show", "HEAD:ralph.toml"]).contains("true"), "{}", ran.stderr);
+    env.git(&["rm", "-q", "proof.txt"]);
+    env.git(&["commit", "-qm", "mine"]);
+    let ran = build(&env, &[&lies()], &["--once"]);
+    assert_eq!(classes(&env), ["red"], "setup: {}", ran.stderr);
+
+    let env = committed(&["a", "b"], &[("ralph.toml", SETTINGS)]);
+    env.git(&["config", "core.hooksPath", ".hooks"]);
+    let hooks = session(&[
+        sh(&format!(
+            "mkdir .hooks; echo '#!/bin/sh' > .hooks/pre-commit; cat >> .hooks/pre-commit <<'X'\n{plants}\nX\nchmod +x .hooks/pre-commit"
+        )),
+        write("proof.txt", "x\n"),
+        say("<task-done>{id}</task-done>"),
+    ]);
+    build(&env, &[&hooks], &["--task", "a"]);
+    env.git(&["rm", "-qf", "--ignore-unmatch", "proof.txt"]);
+    let _ = std::fs::remove_file(env.repo().join("proof.txt"));
+    env.git(&["config", "--unset", "core.hooksPath"]);
+    env.git(&["commit", "--allow-empty", "-qm", "mine"]);
+    let ran = build(&env, &[&lies()], &["--task", "b", "--once"]);
+    assert_eq!(classes(&env), ["red"], "hook: {}", ran.stderr);
 }
 
 #[test]
