@@ -73,11 +73,34 @@ pub(super) fn arguments(
     // mounts are made in it.
     for (at, mount) in mounts.iter().enumerate() {
         let Mount::Empty(path) = mount else { continue };
-        let covered = |later: &Mount| matches!(later, Mount::Show(bind) if bind.to == *path);
-        if !mounts[at..].iter().any(covered) {
+        // What a later mount lies over is not there any more.
+        let covered = mounts[at + 1..].iter().any(|later| path.starts_with(later.place()));
+        if !covered {
             all.extend(["--remount-ro".into(), path.into()]);
         }
     }
     all.extend(["--chdir".into(), folder.into(), "--".into()]);
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hidden_folder_under_another_one_is_not_looked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let outer = folder.path().canonicalize().unwrap().join("outer");
+        std::fs::create_dir_all(outer.join("inner")).unwrap();
+        let mut room = Room::default();
+        room.hide(&outer.join("inner"));
+        room.close(&outer);
+        let all = arguments(&room, Path::new("/"), Path::new("/nothing"), false);
+        let at = |word: &str, path: &Path| {
+            all.windows(2).filter(|pair| pair[0] == word && pair[1] == path).count()
+        };
+        assert_eq!((at("--tmpfs", &outer.join("inner")), at("--tmpfs", &outer)), (1, 1));
+        assert_eq!(at("--remount-ro", &outer.join("inner")), 0);
+        assert_eq!(at("--remount-ro", &outer), 1);
+    }
 }

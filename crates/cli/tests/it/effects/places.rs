@@ -163,6 +163,7 @@ fn a_session_has_an_empty_home_unless_the_settings_mask_it() {
     assert!(!seen().contains("MINE") && seen().contains(".written"), "{}", seen());
     assert!(!env.home().join("written").exists(), "it ends with the session");
     build(&env, &[&tries], &["--once", "--set", "sandbox.home=masked"]).success();
+    assert_eq!(level(&env), "full");
     assert!(seen().contains("MINE") && !seen().contains(".written"), "{}", seen());
 }
 
