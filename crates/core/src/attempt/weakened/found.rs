@@ -1,27 +1,10 @@
 //! The tests that a file holds.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::assertions::{Asserted, assertions, literals, words};
+use super::assertions::{assertions, words};
 use super::language::Language;
 use super::mask::{Masked, mask};
-
-/// Words of tests that run over a table of cases.
-const TABLES: [&str; 12] = [
-    "parametrize",
-    "each",
-    "case",
-    "rstest",
-    "test_case",
-    "Theory",
-    "TestCase",
-    "ParameterizedTest",
-    "range",
-    "DataProvider",
-    "arguments",
-    "for",
-];
 
 /// A test.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,20 +17,16 @@ pub(super) struct Test {
     pub(super) skipped: bool,
     /// What it does, in lines without white space and without comments.
     pub(super) lines: Vec<String>,
-    pub(super) asserted: Asserted,
-    /// It runs over cases.
-    pub(super) table: bool,
-    pub(super) literals: BTreeSet<String>,
-    /// The names that it has, of what it may call.
-    pub(super) words: BTreeSet<String>,
+    /// How many assertions it has that can fail.
+    pub(super) asserts: usize,
 }
 
 /// The tests of a file.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) tests: Vec<Test>,
-    /// How many of them say that they alone are to run.
-    pub(super) only: usize,
+    /// Some of them say that they alone are to run.
+    pub(super) only: bool,
 }
 
 /// A piece of a file that is a test or a group of tests.
@@ -64,13 +43,13 @@ struct Piece {
 /// Finds the tests of a text.
 pub(super) fn tests(text: &str, language: Language) -> Found {
     let masked = mask(text, language.syntax());
-    let mut source = Source { language, masked: &masked, pieces: vec![], only: 0 };
+    let mut source = Source { language, masked: &masked, pieces: vec![], only: false };
     match language {
         Language::Script => source.calls(),
-        Language::Python | Language::Ruby | Language::Elixir => source.indented(),
-        _ => source.attributed(),
+        Language::Python => source.indented(),
+        Language::Rust | Language::Go => source.attributed(),
     }
-    let all_skipped = source.is_all_skipped();
+    let all_skipped = source.is_all_skipped(text);
     let tests = source.pieces.iter().filter(|piece| !piece.is_group);
     Found { tests: tests.map(|piece| source.test(piece, all_skipped)).collect(), only: source.only }
 }
@@ -79,7 +58,7 @@ struct Source<'a> {
     language: Language,
     masked: &'a Masked,
     pieces: Vec<Piece>,
-    only: usize,
+    only: bool,
 }
 
 impl<'a> Source<'a> {
@@ -93,11 +72,9 @@ impl<'a> Source<'a> {
         let name: Vec<&str> = groups.chain([piece.name.as_str()]).collect();
         let (code, bare) =
             (&self.masked.code[piece.body.clone()], &self.masked.bare[piece.body.clone()]);
-        let whole = &self.masked.bare[piece.whole.clone()];
-        let asserted = self.asserted(piece, code, bare);
-        let named: BTreeSet<String> = words(&self.masked.code[piece.whole.clone()])
-            .map(|(_, word)| word.to_owned())
-            .collect();
+        let code = self.reached(code);
+        let marks = &self.masked.code[piece.whole.start..piece.body.start];
+        let panics = usize::from(marks.contains("should_panic"));
         Test {
             name: name.join(" > "),
             leaf: piece.name.clone(),
@@ -107,29 +84,61 @@ impl<'a> Source<'a> {
                 .map(|line| line.split_whitespace().collect::<String>())
                 .filter(|line| !line.is_empty())
                 .collect(),
-            asserted,
-            table: TABLES.iter().any(|word| named.contains(*word)),
-            literals: literals(whole),
-            words: named,
+            asserts: assertions(code, &bare[..code.len()], self.language).real.len() + panics,
         }
     }
 
-    fn asserted(&self, piece: &Piece, code: &str, bare: &str) -> Asserted {
-        let mut asserted = assertions(code, bare, self.language);
-        let marks = &self.masked.code[piece.whole.start..piece.body.start];
-        if marks.contains("should_panic") {
-            asserted.real.push("should_panic".to_owned());
+    /// What of a body runs: up to a `return` that nothing stands above.
+    fn reached<'b>(&self, code: &'b str) -> &'b str {
+        let mut depth = 0i32;
+        let mut indent = None;
+        let mut at = 0;
+        for line in code.split_inclusive('\n') {
+            let trimmed = line.trim();
+            let word = trimmed.trim_end_matches(';');
+            let is_top = match self.language {
+                Language::Python => {
+                    let own = line.len() - line.trim_start().len();
+                    let is_code = at > 0 && !trimmed.is_empty();
+                    is_code && *indent.get_or_insert(own) == own
+                }
+                // A body begins with its own bracket; that of a call with the call's.
+                _ => depth <= if self.language == Language::Script { 2 } else { 1 },
+            };
+            if word == "return" && is_top {
+                return &code[..at];
+            }
+            for byte in line.bytes() {
+                match byte {
+                    b'(' | b'[' | b'{' => depth += 1,
+                    b')' | b']' | b'}' => depth -= 1,
+                    _ => {}
+                }
+            }
+            at += line.len();
         }
-        asserted
+        code
     }
 
     /// The whole file is skipped, by a mark of the module.
-    fn is_all_skipped(&self) -> bool {
-        self.masked.code.lines().map(str::trim).any(|line| match self.language {
-            Language::Python => line.starts_with("pytestmark") && skips(line, self.language),
-            Language::Elixir => line.starts_with("@moduletag") && skips(line, self.language),
-            _ => false,
-        })
+    fn is_all_skipped(&self, text: &str) -> bool {
+        let mut lines = self.masked.code.lines();
+        match self.language {
+            Language::Python => lines.any(|line| {
+                let marked = line.starts_with("pytestmark") && skips(line);
+                marked || line.starts_with("pytest.skip(") || line.starts_with("__test__ = False")
+            }),
+            Language::Rust => {
+                lines.any(|line| NEVER.iter().any(|never| line.starts_with(&format!("#![{never}"))))
+            }
+            // Go reads these comments before the package, and builds nothing.
+            Language::Go => {
+                text.lines().take_while(|line| !line.starts_with("package ")).any(|line| {
+                    line.trim_end() == "//go:build ignore" || line.trim_end() == "//go:build never"
+                })
+            }
+            Language::Script => false,
+        }
     }
 
     /// Where the bracket at `open` is closed.
@@ -187,22 +196,8 @@ impl<'a> Source<'a> {
 
     /// The end of the mark that begins here.
     fn mark(&self, at: usize) -> Option<usize> {
-        let code = &self.masked.code;
-        let rest = &code[at..];
-        let open = match self.language {
-            Language::Rust | Language::Php if rest.starts_with("#[") => at + 1,
-            Language::CSharp if rest.starts_with('[') => at,
-            Language::Jvm | Language::Swift if rest.starts_with('@') => {
-                let name = rest[1..].find(|c: char| !(c.is_alphanumeric() || "_.:".contains(c)));
-                let end = at + 1 + name.unwrap_or(rest.len() - 1);
-                if !code[end..].starts_with('(') {
-                    return Some(end);
-                }
-                end
-            }
-            _ => return None,
-        };
-        Some(self.closed(open))
+        let is_mark = self.language == Language::Rust && self.masked.code[at..].starts_with("#[");
+        is_mark.then(|| self.closed(at + 1))
     }
 
     /// The test or the group that is declared on a line.
@@ -210,10 +205,11 @@ impl<'a> Source<'a> {
         let code = &self.masked.code;
         let line = &code[at..end];
         let marks = &code[marked..at];
-        let named = &self.masked.bare[marked..at];
-        let is_group = words(line).any(|(_, word)| matches!(word, "class" | "object" | "struct"));
+        // A module of tests that is left out takes its tests along.
+        let is_group =
+            self.language == Language::Rust && words(line).any(|(_, word)| word == "mod");
         let name_at = match is_group {
-            true => words(line).skip_while(|(_, word)| *word != "class").nth(1)?.0,
+            true => words(line).skip_while(|(_, word)| *word != "mod").nth(1)?.0,
             false => function_name(line, self.language)?,
         };
         let name = words(&line[name_at..]).next()?.1.to_owned();
@@ -230,13 +226,12 @@ impl<'a> Source<'a> {
             _ => stop,
         };
         let body = after..close.max(after);
-        let skipped = marked_skipped(named, marks, self.language)
+        let skipped = marked_skipped(marks, self.language)
             || (!is_group && skips_itself(&code[body.clone()], self.language));
         Some(Piece { name, is_group, skipped, whole: marked..body.end, body })
     }
 
     fn is_test(&self, name: &str, marks: &str, line: &str) -> bool {
-        let has = |names: &[&str]| mark_names(marks).any(|mark| names.contains(&mark));
         match self.language {
             Language::Rust => mark_names(marks).any(|mark| {
                 matches!(mark, "test" | "rstest" | "test_case" | "quickcheck")
@@ -246,15 +241,7 @@ impl<'a> Source<'a> {
                 line.starts_with("func")
                     && ["Test", "Fuzz", "Example"].iter().any(|start| name.starts_with(start))
             }
-            Language::Swift => has(&["Test"]) || name.starts_with("test"),
-            Language::Php => has(&["Test"]) || name.starts_with("test"),
-            Language::Jvm => {
-                has(&["Test", "ParameterizedTest", "RepeatedTest", "TestFactory", "Property"])
-            }
-            Language::CSharp => {
-                has(&["Fact", "Theory", "Test", "TestCase", "TestMethod", "DataTestMethod"])
-            }
-            _ => false,
+            Language::Script | Language::Python => false,
         }
     }
 
@@ -291,9 +278,18 @@ impl<'a> Source<'a> {
             let Some(name) = quoted(&self.masked.bare[end + 1..]) else { continue };
             let close = self.closed(end);
             let has = |names: &[&str]| modes.iter().any(|mode| names.contains(mode));
-            self.only += usize::from(has(&["only"]));
-            let skipped = has(&["skip", "todo", "failing", "fails"]);
+            self.only |= has(&["only"]);
             let body = end..close;
+            let options: String = self.masked.code[body.clone()]
+                .split("=>")
+                .next()
+                .unwrap_or_default()
+                .split_whitespace()
+                .collect();
+            let skipped = has(&["skip", "todo", "failing", "fails"])
+                || options.contains("{skip:true")
+                || options.contains(",skip:true")
+                || (!is_group && skips_itself(&self.masked.code[body.clone()], self.language));
             self.pieces.push(Piece { name, is_group, skipped, whole: at..close, body });
         }
     }
@@ -344,11 +340,9 @@ impl<'a> Source<'a> {
         let (start, line) = lines[0];
         let end = start + line.len();
         let head = &self.masked.code[at..end];
-        let bare = &self.masked.bare[at..end];
-        let (name, is_group, prefix) = header(head, bare, self.language)?;
-        self.only += usize::from(prefix == Some('f') || bare.contains("focus: true"));
+        let (name, is_group) = header(head)?;
         let marks = &self.masked.code[marked..at];
-        let opens = head.find('(').filter(|_| self.language == Language::Python);
+        let opens = head.find('(');
         let header_end = opens.map_or(end, |open| self.closed(at + open).max(end));
         let indent = at - start;
         let mut close = header_end;
@@ -361,37 +355,26 @@ impl<'a> Source<'a> {
                 close = start + line.len();
             }
         }
-        // What is done on the line itself: `it { … }`, `def test_a(): …`.
-        let body = match opens {
-            Some(_) => self.closed(at + opens.unwrap_or(0))..close,
-            None => at + head.find(" do").or(head.find('{')).unwrap_or(0)..close,
-        };
+        // What is done on the line itself: `def test_a(): …`.
+        let body = opens.map_or(end, |open| self.closed(at + open))..close;
         let body = body.start.min(body.end)..body.end;
-        let below = end.min(body.end)..body.end;
-        let skipped = prefix == Some('x')
-            || marks.split('@').any(|mark| skips(mark, self.language))
-            || (self.language == Language::Ruby
-                && (bare.contains("skip: true") || bare.contains(", :skip")))
-            || (!is_group && skips_itself(&self.masked.code[below], self.language));
+        let below = &self.masked.code[end.min(body.end)..body.end];
+        let skipped = marks.split('@').any(skips)
+            || (!is_group && skips_itself(below, self.language))
+            || (is_group && below.lines().any(|line| line.trim() == "__test__ = False"));
         Some(Piece { name, is_group, skipped, whole: marked..body.end, body })
     }
 }
 
+/// Conditions that never hold.
+const NEVER: [&str; 4] = ["cfg(any())", "cfg(FALSE)", "cfg(false)", "cfg(not(test))"];
+
 /// Where the name of a function begins, on the line that declares it.
 fn function_name(line: &str, language: Language) -> Option<usize> {
-    let known = language.function_words();
-    let mut all = words(line);
-    if let Some((at, word)) = all.find(|(_, word)| known.contains(word)) {
-        // A method of Go has its receiver first.
-        let rest = &line[at + word.len()..];
-        return words(rest).next().map(|(offset, _)| at + word.len() + offset);
-    }
-    // Java and C# write the type first: the name stands before the bracket.
-    if !matches!(language, Language::Jvm | Language::CSharp) {
-        return None;
-    }
-    let open = line.find('(')?;
-    words(&line[..open]).last().map(|(at, _)| at)
+    let declares = if language == Language::Go { "func" } else { "fn" };
+    let (at, word) = words(line).find(|(_, word)| *word == declares)?;
+    let rest = &line[at + word.len()..];
+    words(rest).next().map(|(offset, _)| at + word.len() + offset)
 }
 
 /// The last parts of the names of marks: `test` for `#[tokio::test(flavor = …)]`.
@@ -404,26 +387,19 @@ fn mark_names(marks: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether marks above a declaration keep it from running. Conditions are no reason to alarm anybody.
-fn marked_skipped(named: &str, marks: &str, language: Language) -> bool {
-    let has = |name: &str| mark_names(marks).any(|mark| mark == name);
-    match language {
-        Language::Rust => marks.lines().any(|line| line.trim().starts_with("#[ignore")),
-        Language::Jvm => has("Disabled") || has("Ignore"),
-        Language::CSharp => has("Ignore") || named.contains("Skip =") || named.contains("Skip="),
-        Language::Swift => marks.contains(".disabled("),
-        _ => false,
-    }
+/// Whether marks above a declaration keep it from running. Conditions that may hold are no reason to alarm
+/// anybody.
+fn marked_skipped(marks: &str, language: Language) -> bool {
+    let never = |line: &str| NEVER.iter().any(|never| line.starts_with(&format!("#[{never}")));
+    let is_skip = |line: &str| line.starts_with("#[ignore") || never(line);
+    language == Language::Rust && marks.lines().any(|line| is_skip(line.trim()))
 }
 
-/// Whether one mark or line keeps tests from running.
-fn skips(mark: &str, language: Language) -> bool {
+/// Whether a mark or a line of Python keeps tests from running.
+fn skips(mark: &str) -> bool {
     let all: Vec<&str> = words(mark).map(|(_, word)| word).collect();
     let has = |name: &str| all.contains(&name);
-    match language {
-        Language::Python => has("skip") || has("xfail") || has("expectedFailure"),
-        _ => has("skip"),
-    }
+    has("skip") || has("xfail") || has("expectedFailure") || (has("skipif") && has("True"))
 }
 
 /// Whether the first statements of a body say that the rest is not to run.
@@ -433,57 +409,31 @@ fn skips_itself(body: &str, language: Language) -> bool {
         Language::Python => {
             &["pytest.skip(", "self.skipTest(", "pytest.xfail(", "raise unittest.SkipTest"]
         }
-        Language::Ruby => &["skip", "pending"],
-        Language::Php => &["$this->markTestSkipped(", "$this->markTestIncomplete("],
-        Language::Swift => &["throw XCTSkip"],
-        Language::CSharp => &["Assert.Ignore(", "Assert.Inconclusive("],
-        _ => &[],
+        Language::Script => &["this.skip()", "t.skip(", "ctx.skip(", "context.skip("],
+        Language::Rust => &[],
     };
-    let first = body.trim_start().trim_start_matches('{');
-    let mut lines = first.lines().map(str::trim).filter(|line| !line.is_empty() && *line != ":");
-    let Some(line) = lines.next() else { return false };
-    let returns = line == "return" || line.starts_with("return;");
-    let word = line.split([' ', '(', ';']).next().unwrap_or_default();
-    let is_call = calls.iter().any(|call| match language {
-        Language::Ruby => word == *call,
-        _ => line.starts_with(call),
-    });
-    is_call || (returns && lines.next().is_some_and(|line| line != "}"))
+    let mut lines = body.lines().map(str::trim).filter(|line| !line.is_empty());
+    // The line of the bracket that opens the body does nothing yet.
+    let first = match language {
+        Language::Python => lines.next(),
+        _ => lines.nth(1),
+    };
+    first.is_some_and(|line| calls.iter().any(|call| line.starts_with(call)))
 }
 
-/// The name of what a line declares, whether it is a group, and the letter that stands before it.
-fn header(head: &str, bare: &str, language: Language) -> Option<(String, bool, Option<char>)> {
+/// The name of what a line of Python declares, and whether it is a group.
+fn header(head: &str) -> Option<(String, bool)> {
     let mut all = words(head).map(|(_, word)| word);
     let first = all.next()?;
-    if language != Language::Elixir {
-        let first = if first == "async" { all.next()? } else { first };
-        if first == "def" {
+    let first = if first == "async" { all.next()? } else { first };
+    match first {
+        "def" => {
             let name = all.next().filter(|name| name.starts_with("test"))?;
-            return Some((name.to_owned(), false, None));
+            Some((name.to_owned(), false))
         }
-        if first == "class" {
-            return Some((all.next()?.to_owned(), true, None));
-        }
+        "class" => Some((all.next()?.to_owned(), true)),
+        _ => None,
     }
-    let prefix = first.chars().next().filter(|_| {
-        matches!(first, "xit" | "xdescribe" | "xcontext" | "xspecify" | "fit" | "fdescribe")
-    });
-    let word = if prefix.is_some() { &first[1..] } else { first };
-    let is_group = match (language, word) {
-        (Language::Ruby, "describe" | "context") | (Language::Elixir, "describe") => true,
-        (Language::Ruby, "it" | "specify" | "scenario" | "example" | "test")
-        | (Language::Elixir, "test") => false,
-        _ => return None,
-    };
-    let opens = head.trim_end();
-    if !(opens.ends_with("do") || opens.contains(" do ") || opens.contains('{')) {
-        return None;
-    }
-    // Something that is no word may stand before it.
-    let (_, rest) = bare.split_once(first)?;
-    let rest = rest.trim_start_matches([' ', '(']);
-    let name = quoted(rest).unwrap_or_else(|| rest.split_whitespace().collect());
-    Some((name, is_group, prefix))
 }
 
 /// What stands in the quotes that a text begins with.

@@ -12,8 +12,6 @@ pub(super) enum Syntax {
     Slash,
     /// `#`.
     Hash,
-    /// All of them.
-    Php,
 }
 
 /// A text in two forms, both as long as the text.
@@ -71,19 +69,13 @@ impl Masker<'_> {
     }
 
     fn is_hash_comment(&self, at: usize) -> bool {
-        let hash = self.text[at] == b'#';
-        match self.syntax {
-            Syntax::Hash => hash,
-            // `#[` begins an attribute.
-            Syntax::Php => hash && self.text.get(at + 1) != Some(&b'['),
-            Syntax::Rust | Syntax::Script | Syntax::Slash => false,
-        }
+        self.syntax == Syntax::Hash && self.text[at] == b'#'
     }
 
     fn quoted(&mut self, at: usize) -> usize {
         let quote = self.text[at];
         let triple = [quote; 3];
-        let has_triples = !matches!(self.syntax, Syntax::Rust | Syntax::Script | Syntax::Php);
+        let has_triples = self.syntax == Syntax::Hash;
         if has_triples && quote != b'`' && self.text[at..].starts_with(&triple) {
             let end = self.find(at + 3, &triple);
             return self.string(at + 3, end, 3);
@@ -91,7 +83,7 @@ impl Masker<'_> {
         if self.syntax == Syntax::Rust && quote == b'\'' && !self.is_char(at) {
             return at + 1;
         }
-        let spans_lines = quote == b'`' || matches!(self.syntax, Syntax::Rust | Syntax::Php);
+        let spans_lines = quote == b'`' || self.syntax == Syntax::Rust;
         let mut end = at + 1;
         while let Some(byte) = self.text.get(end).filter(|byte| **byte != quote) {
             match byte {
@@ -218,14 +210,13 @@ mod tests {
         assert_eq!(code("x = /[/\"]/; y", Syntax::Script), "x = /    /; y");
         assert_eq!(code("a / b / c", Syntax::Script), "a / b / c");
         assert_eq!(code("'''a\n# b''' # c\nd", Syntax::Hash), "''' \n   '''    \nd");
-        assert_eq!(code("#[Test] # x", Syntax::Php), "#[Test]    ");
         assert_eq!(mask("\"a\" // b", Syntax::Slash).bare, "\"a\"     ");
     }
 
     proptest! {
         #[test]
         fn every_byte_keeps_its_place(text in "[a\"'`/*#r\\\\é\n{}\\[ ]{0,60}") {
-            for syntax in [Syntax::Rust, Syntax::Script, Syntax::Slash, Syntax::Hash, Syntax::Php] {
+            for syntax in [Syntax::Rust, Syntax::Script, Syntax::Slash, Syntax::Hash] {
                 let masked = mask(&text, syntax);
                 for form in [&masked.bare, &masked.code] {
                     prop_assert_eq!(form.len(), text.len());
