@@ -3,10 +3,12 @@
 
 pub(super) mod line;
 mod names;
+mod passed;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use self::names::{GoEvent, Runners};
+use self::passed::Passed;
 use super::budget::beginning;
 
 /// How long a digest is unless told otherwise, in bytes.
@@ -28,6 +30,8 @@ pub struct Digest {
     pub failing: Vec<String>,
     /// There were more of them than are remembered.
     pub more: bool,
+    /// How many tests passed; `None` where the output does not tell.
+    pub passed: Option<u32>,
     head: String,
     rest: String,
     max: usize,
@@ -101,6 +105,7 @@ struct Seen {
     lines: usize,
     last_was_empty: bool,
     runners: Runners,
+    passed: Passed,
     names: Vec<String>,
     known: BTreeSet<String>,
     /// The last parts of names that have several.
@@ -122,6 +127,7 @@ impl Seen {
             lines: 0,
             last_was_empty: true,
             runners: Runners::default(),
+            passed: Passed::default(),
             names: vec![],
             known: BTreeSet::new(),
             leaves: BTreeSet::new(),
@@ -140,8 +146,11 @@ impl Seen {
             if let Some(name) = event.failed() {
                 self.name(&line::clean(name));
             }
+            if event.passed() {
+                self.passed.one();
+            }
             for line in event.output.lines() {
-                self.take(&line::clean(line));
+                self.take_text(&line::clean(line));
             }
             return;
         }
@@ -153,6 +162,11 @@ impl Seen {
     }
 
     fn take(&mut self, line: &str) {
+        self.passed.take(line);
+        self.take_text(line);
+    }
+
+    fn take_text(&mut self, line: &str) {
         if line.is_empty() && self.last_was_empty {
             return;
         }
@@ -221,7 +235,8 @@ impl Seen {
             rest.push('\n');
             next = index + 1;
         }
-        Digest { failing: self.names, more: self.more_names, head, rest, max: self.max }
+        let passed = self.passed.total();
+        Digest { failing: self.names, more: self.more_names, passed, head, rest, max: self.max }
     }
 
     /// Which lines to show, by their number: errors in at most half of the room, then from the end

@@ -15,6 +15,9 @@ pub struct RedBefore {
     pub failing: Vec<String>,
     /// All of them are named: the output was read whole, and had names.
     pub named: bool,
+    /// How many tests passed; `None` where the output does not tell.
+    #[serde(default)]
+    pub passed: Option<u32>,
 }
 
 /// A red gate, seen against what it said before.
@@ -29,25 +32,39 @@ pub struct Compared {
 /// Compares. `whole`: the output was read from its first byte to its last.
 ///
 /// A gate that was red before the run would make every task fail for ever. So it counts as passed when
-/// the tests that fail are among those that failed before. That has to be certain: where names are
-/// missing, or the gate ended otherwise than before, it is red.
+/// the tests that fail are among those that failed before, and the rest of its result is intact: it ended with
+/// the same exit code, and at least as many tests passed. Where that is not certain it is red: names of failing
+/// tests alone can be printed by a program that runs nothing.
 pub fn compare(before: &RedBefore, now: &Digest, exit_code: Option<i32>, whole: bool) -> Compared {
     let old: BTreeSet<&String> = before.failing.iter().collect();
     let (still, new): (Vec<String>, Vec<String>) =
         now.failing.iter().cloned().partition(|name| old.contains(name));
     let certain = before.named && whole && !now.more && !now.failing.is_empty();
+    let intact = before.passed.is_some_and(|count| count > 0) && now.passed >= before.passed;
     let room = now.max() / 4;
-    if certain && new.is_empty() && exit_code.is_some() && exit_code == before.exit_code {
+    let same_end = exit_code.is_some() && exit_code == before.exit_code;
+    if certain && new.is_empty() && same_end && intact {
         let text = list("Only tests fail that failed before the run", &still, now.max() / 2);
         return Compared { only_old: true, text: text.trim_end().to_owned() };
     }
+    let fewer = match (before.passed, now.passed) {
+        (None | Some(0), _) => {
+            "Before the run no test was counted as passed, so none of its failures is excused.\n"
+                .to_owned()
+        }
+        (Some(had), None) => format!("No test was counted as passed; before the run {had} were.\n"),
+        (Some(had), Some(has)) if has < had => {
+            format!("Fewer tests passed than before the run: {has}, {had} before.\n")
+        }
+        _ => String::new(),
+    };
     let text = if now.failing.is_empty() || before.failing.is_empty() {
         let known =
             "This gate was red before the run as well; which failures are new is not known.\n";
-        now.under(&format!("{known}{}", list("Failing tests", &now.failing, room)))
+        now.under(&format!("{known}{fewer}{}", list("Failing tests", &now.failing, room)))
     } else {
         let new = list("New failing tests", &new, room);
-        now.under(&format!("{new}{}", list("Failing before the run as well", &still, room)))
+        now.under(&format!("{fewer}{new}{}", list("Failing before the run as well", &still, room)))
     };
     Compared { only_old: false, text }
 }
@@ -59,12 +76,17 @@ mod tests {
 
     fn before(names: &[&str]) -> RedBefore {
         let failing: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        RedBefore { exit_code: Some(101), named: !failing.is_empty(), failing }
+        let named = !failing.is_empty();
+        RedBefore { exit_code: Some(101), named, failing, passed: Some(2) }
     }
 
     fn failing(names: &[&str]) -> Digest {
+        passing(names, 2)
+    }
+
+    fn passing(names: &[&str], passed: u32) -> Digest {
         let lines: String = names.iter().map(|name| format!("test {name} ... FAILED\n")).collect();
-        read(&lines, 4_000)
+        read(&format!("{lines}test result: FAILED. {passed} passed; 1 failed;\n"), 4_000)
     }
 
     #[test]
@@ -91,6 +113,26 @@ mod tests {
         assert!(!compare(&before(&[]), &failing(&["a"]), Some(101), true).only_old);
         let cut = RedBefore { named: false, ..was };
         assert!(!compare(&cut, &failing(&["a"]), Some(101), true).only_old);
+    }
+
+    #[test]
+    fn failures_are_excused_only_while_the_other_tests_still_pass() {
+        let was = before(&["a"]);
+        assert!(compare(&was, &passing(&["a"], 3), Some(101), true).only_old, "one was added");
+        let fewer = compare(&was, &passing(&["a"], 1), Some(101), true);
+        assert!(!fewer.only_old);
+        assert!(fewer.text.starts_with("Fewer tests passed than before the run: 1, 2 before.\n"));
+        // A program that runs nothing, and prints the names that failed before.
+        let printed = read("test a ... FAILED\n", 4_000);
+        assert!(!compare(&was, &printed, Some(101), true).only_old);
+        for passed in [None, Some(0)] {
+            let silent = RedBefore { passed, ..was.clone() };
+            assert!(!compare(&silent, &printed, Some(101), true).only_old, "{passed:?}");
+            assert!(!compare(&silent, &passing(&["a"], 0), Some(101), true).only_old, "{passed:?}");
+        }
+        let old: RedBefore =
+            serde_json::from_str("{\"exit_code\":101,\"failing\":[\"a\"],\"named\":true}").unwrap();
+        assert!(!compare(&old, &passing(&["a"], 5), Some(101), true).only_old, "an older run");
     }
 
     #[test]

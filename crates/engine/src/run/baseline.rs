@@ -122,6 +122,7 @@ impl Crew {
             if ran.report.verdict != Verdict::Pass {
                 let before = RedBefore {
                     exit_code: ran.report.exit_code,
+                    passed: ran.digest.passed,
                     named: ran.whole && !ran.digest.more && !ran.digest.failing.is_empty(),
                     failing: ran.digest.failing,
                 };

@@ -2,13 +2,15 @@
 
 use super::*;
 
-/// A gate that prints like cargo: a failing test for each line of `failing`.
+/// A gate that prints like cargo: a failing test for each line of `failing`, and as many that pass as `passing` says.
 fn gate(env: &TestEnv, failing: &str) {
     env.write("failing", failing);
+    env.write("passing", "3\n");
     env.write(
         "ralph.toml",
         "[gates]\nbaseline = true\n[[gate]]\nname = \"check\"\ncommand = \"\"\"\n\
-         test -s failing || exit 0\nsed 's/.*/test & ... FAILED/' failing\nexit 101\n\"\"\"\n",
+         test -s failing || exit 0\nsed 's/.*/test & ... FAILED/' failing\n\
+         test ! -s passing || echo \"test result: FAILED. $(cat passing) passed; 1 failed;\"\nexit 101\n\"\"\"\n",
     );
     env.git(&["add", "-A"]);
     env.git(&["commit", "-qm", "gate"]);
@@ -55,6 +57,26 @@ fn new_failures_are_red_and_told_apart_from_old_ones() {
     assert!(lines.windows(told.len()).any(|window| window == told), "{prompt}");
     let log = env.task(&["log", "a"]);
     assert!(log.contains("gate check is red (exit code 101): New failing tests: new"), "{log}");
+}
+
+#[test]
+fn old_failures_are_not_excused_where_the_other_tests_no_longer_pass() {
+    let env = project(&["a"]);
+    gate(&env, "old\n");
+    let breaks = |passing: &str| {
+        session(&[
+            write("{id}.txt", "work\n"),
+            write("passing", passing),
+            say("<task-done>{id}</task-done>"),
+        ])
+    };
+    // Fewer pass; nothing but the name of the old failure is printed; honest again.
+    build(&env, &[&breaks("2\n"), &breaks(""), &breaks("3\n")], &[]).success();
+    assert_eq!(classes(&env), ["red", "red", "done"]);
+    let prompt = run_file(&env, "iteration-002.task.md");
+    assert!(prompt.contains("Fewer tests passed than before the run: 2, 3 before."), "{prompt}");
+    let prompt = run_file(&env, "iteration-003.task.md");
+    assert!(prompt.contains("No test was counted as passed; before the run 3 were."), "{prompt}");
 }
 
 #[test]

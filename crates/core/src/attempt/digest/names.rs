@@ -50,6 +50,11 @@ impl GoEvent {
         serde_json::from_str(raw).ok()
     }
 
+    /// Whether it is about a test that passed.
+    pub(super) fn passed(&self) -> bool {
+        self.action == "pass" && !self.test.is_empty()
+    }
+
     /// The test that failed.
     pub(super) fn failed(&self) -> Option<&str> {
         (self.action == "fail" && !self.test.is_empty()).then_some(self.test.as_str())

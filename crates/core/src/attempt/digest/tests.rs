@@ -66,6 +66,48 @@ fn failing_tests_are_known_by_the_habits_of_their_runner() {
 }
 
 #[test]
+fn passed_tests_are_counted_by_the_sums_of_their_runner() {
+    for (printed, passed) in [
+        ("test result: FAILED. 3 passed; 1 failed; 0 ignored; finished in 0.1s", 3),
+        ("test result: ok. 2 passed; 0 failed;\ntest result: FAILED. 1 passed; 1 failed;", 3),
+        ("  Summary [   0.005s] 4 tests run: 3 passed, 1 failed, 0 skipped", 3),
+        ("========== 1 failed, 3 passed, 1 warning in 0.12s ==========", 3),
+        ("1 failed, 3 passed in 0.12s", 3),
+        ("========== 2 failed in 0.12s ==========", 0),
+        ("Ran 4 tests in 0.001s\n\nFAILED (failures=1, errors=1)", 2),
+        ("Ran 1 test in 0.001s\n\nOK", 1),
+        ("Test Suites: 1 failed, 1 passed, 2 total\nTests:       1 failed, 3 passed, 4 total", 3),
+        (" Test Files  1 failed | 1 passed (2)\n      Tests  1 failed | 3 passed (4)", 3),
+        ("  3 passing (5ms)\n  1 failing", 3),
+        ("ok 1 - a\nnot ok 2 - b\n# tests 2\n# pass 1\n# fail 1", 1),
+        ("ℹ tests 4\nℹ pass 3\nℹ fail 1", 3),
+        (" 3 pass\n 1 fail", 3),
+        ("FAILED | 3 passed | 1 failed (5ms)", 3),
+        ("--- PASS: TestA (0.00s)\n--- FAIL: TestB (0.00s)\nok  \texample.org/a\t0.01s", 2),
+        (
+            "{\"Action\":\"pass\",\"Test\":\"TestA\"}\n{\"Action\":\"output\",\"Output\":\"ok\\tx\\t1s\\n\"}",
+            1,
+        ),
+        ("1..3\nok 1 - a\nnot ok 2 - b\nok 3 # SKIP none", 1),
+        ("4 examples, 1 failure", 3),
+        ("4 tests, 1 failure", 3),
+        ("Tests: 4, Assertions: 5, Failures: 1.", 3),
+        ("4 tests completed, 1 failed", 3),
+        ("[ERROR] Tests run: 4, Failures: 1, Errors: 0, Skipped: 1", 2),
+        (
+            "Failed!  - Failed:     1, Passed:     3, Skipped:     0, Total:     4, Duration: 5 ms",
+            3,
+        ),
+        ("Executed 4 tests, with 1 failure (0 unexpected) in 0.1 seconds", 3),
+    ] {
+        assert_eq!(read(printed, DEFAULT_MAX).passed, Some(passed), "{printed}");
+    }
+    for printed in ["test a ... FAILED", "3 users passed", "ok", "compiled 3 tests", ""] {
+        assert_eq!(read(printed, DEFAULT_MAX).passed, None, "{printed}");
+    }
+}
+
+#[test]
 fn colours_and_overwritten_text_are_gone() {
     for (raw, plain) in [
         ("\u{1b}[1m\u{1b}[31merror\u{1b}[0m: x", "error: x"),
