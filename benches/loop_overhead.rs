@@ -54,6 +54,7 @@ use ralph_engine::run::{
     AgentProgram, AgentSetup, FileSetup, GateRules, GateSetup, PortSetup, PromptStyle, Prompting,
     Setup, WorkSetup, run,
 };
+use ralph_engine::sandbox;
 use ralph_engine::socket::{Call, Desk, Reply, Seat};
 use ralph_engine::store::SqliteStore;
 use ralph_engine::trust::{Deciding, Trust};
@@ -248,7 +249,7 @@ fn setup(repo: &Path, program: &Path) -> Setup {
             sandboxed_environment: vec![],
             verifier: None,
         },
-        sandbox: Arc::new(ralph_engine::sandbox::Sandbox::none()),
+        sandbox: Arc::new(no_sandbox(&project)),
         files: FileSetup {
             lock: WorktreeLock::take(&project.ralph_dir()).unwrap(),
             logs: RunLogs::create(&repo.join(".ralph/logs"), clock::now()).unwrap(),
@@ -452,4 +453,25 @@ fn build(repo: &Path, agent: &Path) {
         .env("XDG_RUNTIME_DIR", repo.join(".git"));
     let done = ralph.output().unwrap();
     assert!(done.status.success(), "{done:?}");
+}
+
+fn no_sandbox(project: &Project) -> sandbox::Sandbox {
+    let house = sandbox::House {
+        project: project.clone(),
+        homes: vec![],
+        environment: vec![],
+        caches: sandbox::Caches::of(&project.root, &project.root),
+        ralph: PathBuf::from(RALPH),
+        programs: vec![],
+        hidden: vec![],
+        writable: vec![],
+        readable: vec![],
+        home: sandbox::Home::masked(),
+        sockets: vec![],
+        limits: sandbox::Limits::default(),
+        network: sandbox::Network::of_machine(),
+        agents: vec![],
+    };
+    let none = sandbox::Wanted::Exactly(sandbox::Level::None);
+    sandbox::choose(none, house).expect("there is always none").sandbox
 }

@@ -9,6 +9,7 @@
 //! This module knows no file by its purpose: callers say where it lies and how large it may be.
 
 mod own;
+mod remembered;
 mod unlinked;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -30,6 +31,7 @@ use crate::vcs::git::Git;
 
 pub(crate) use own::{BESIDE, refuse_irregular};
 pub use own::{open_own, read_own, refuse_foreign_state};
+pub use remembered::Remembered;
 pub use unlinked::{Unlinked, read_unlinked, refuse_links};
 
 /// The largest prompt, settings file or `AGENTS.md`.

@@ -70,6 +70,7 @@ pub(super) fn text(
         ),
         cassette: plan.agent.cassette.clone(),
         session: None,
+        verifies: false,
     };
     let command = plan.agent.profile.command(&spec);
     let words = std::iter::once(&command.program).chain(&command.args);

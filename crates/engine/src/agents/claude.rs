@@ -63,6 +63,10 @@ impl Agent for Claude {
             "stream-json",
             "--no-session-persistence",
         ]);
+        if spec.verifies {
+            // No CLAUDE.md, settings, hooks, commands, skills or servers of the tree that it judges.
+            say(&["--setting-sources", "user", "--strict-mcp-config"]);
+        }
         if let Some(model) = &spec.model {
             say(&["--model", model]);
         }

@@ -138,6 +138,9 @@ pub struct SessionSpec {
     pub cassette: Option<PathBuf>,
     /// Which session of the cassette `script` plays, from 1; `None`: the next one.
     pub session: Option<u32>,
+    /// It judges the tree that it works in: the profile must keep instructions, settings, hooks and servers of
+    /// that tree from the agent.
+    pub verifies: bool,
 }
 
 /// Sets a variable, whatever it was.

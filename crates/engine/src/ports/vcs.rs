@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_core::ids::RunId;
@@ -243,7 +244,7 @@ pub struct Saved {
 }
 
 /// What a box has to show so that git works in it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Shown {
     /// Places, in this order.
     pub binds: Vec<Bind>,
@@ -251,6 +252,8 @@ pub struct Shown {
     pub read_only: Vec<PathBuf>,
     /// Variables.
     pub environment: Vec<(OsString, OsString)>,
+    /// Folders of it that go away when nobody needs them any more.
+    pub held: Vec<Arc<tempfile::TempDir>>,
 }
 
 /// A folder with exactly the files of a tree. It goes away with this value.
@@ -258,17 +261,29 @@ pub struct Shown {
 pub struct Checkout {
     _held: tempfile::TempDir,
     folder: PathBuf,
+    caches: Option<tempfile::TempDir>,
 }
 
 impl Checkout {
     /// The checkout in `folder`, which lies in `held`.
     pub fn new(held: tempfile::TempDir, folder: PathBuf) -> Self {
-        Self { _held: held, folder }
+        Self { _held: held, folder, caches: None }
+    }
+
+    /// With caches of its own.
+    #[must_use]
+    pub fn with_caches(self, caches: Option<tempfile::TempDir>) -> Self {
+        Self { caches, ..self }
     }
 
     /// Where it lies.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Where the caches are that what runs in it uses; `None`: those that all gates share.
+    pub fn caches(&self) -> Option<&Path> {
+        self.caches.as_ref().map(tempfile::TempDir::path)
     }
 }
 
@@ -427,6 +442,11 @@ pub trait Vcs: Send + Sync {
     /// What a file of a tree holds; `None` when there is none.
     fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError>;
 
+    /// The names of all files of a tree.
+    fn files(&self, _tree: &str) -> Result<Vec<String>, GitError> {
+        Ok(vec![])
+    }
+
     /// Writes the files of the candidate into a new folder, and copies those ignored files of the
     /// worktree into it that fit `include`, the patterns of a `.worktreeinclude`.
     fn checkout(&self, candidate: &Candidate, include: &str) -> Result<Checkout, GitError>;
@@ -471,6 +491,13 @@ pub trait Vcs: Send + Sync {
     /// What a box has to show so that git works in it: nothing where sessions work on the real directory.
     /// Otherwise a git directory of their own: the same one for all until the work in it is settled.
     fn shown(&self) -> Result<Shown, GitError> {
+        Ok(Shown::default())
+    }
+
+    /// The same for gates and verifiers: a git directory of their own, with your settings and none that a
+    /// session left. `head` is the commit that its branch is on, where that is not the user's. What is
+    /// written there is thrown away.
+    fn shown_to_judges(&self, _head: Option<&str>) -> Result<Shown, GitError> {
         Ok(Shown::default())
     }
 

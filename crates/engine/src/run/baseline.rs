@@ -4,7 +4,6 @@
 //! hold unfinished work, whose failures are not old.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use ralph_core::attempt::old_failures::{RedBefore, compare};
@@ -14,10 +13,9 @@ use ralph_core::run::{GateReport, Input, Notice, SlotId};
 use serde::{Deserialize, Serialize};
 
 use super::crew::{Crew, Failed};
-use super::gate::{Ran, file_name};
+use super::gate::{Place, Ran, file_name};
 use super::judge::drop_aside;
 use super::place::RunLogs;
-use crate::ports::Checkout;
 use crate::project::write_privately;
 use crate::untrusted;
 
@@ -102,7 +100,7 @@ impl Crew {
         }
         let checkout = self.fresh(slot, &candidate).await?;
         let worktree = &self.setup.files.project.worktree;
-        let place = checkout.as_ref().map_or(worktree.as_path(), Checkout::folder);
+        let place = checkout.as_ref().map_or(Place::of(worktree), Place::in_checkout);
         let mut found = Baseline::default();
         if let Some(failed) = self.prepare_checkout(slot, checkout.as_ref()).await {
             if failed.stopped {
@@ -114,7 +112,7 @@ impl Crew {
         for gate in &self.setup.gates.specs {
             let name = format!("baseline.gate-{}.log", file_name(&gate.name));
             let log = self.setup.files.logs.folder.join(name);
-            let ran = self.gate(slot, gate, place as &Path, &log).await;
+            let ran = self.gate(slot, gate, &place, &log).await;
             if ran.stopped {
                 return Ok(None);
             }
@@ -144,7 +142,8 @@ impl Crew {
 
     /// The report about a gate, in the light of what it said before the first session.
     pub(super) fn against_baseline(&self, ran: Ran) -> GateReport {
-        let before = self.baseline.get().and_then(|all| all.red.get(&ran.report.name));
+        let known = self.baseline.get().filter(|_| !ran.tampered);
+        let before = known.and_then(|all| all.red.get(&ran.report.name));
         let Some(before) = before.filter(|_| ran.report.verdict != Verdict::Pass) else {
             return ran.report;
         };

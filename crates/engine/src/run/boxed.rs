@@ -22,11 +22,20 @@ const TRIES: u32 = 3;
 const TOLD: usize = 5;
 
 impl Crew {
-    /// A guest that works at a site.
-    pub(super) fn guest(&self, site: &Site, kind: Kind) -> Result<Guest, Failed> {
+    /// A guest that works at a site. `head`: what git says that the work of a judge stands on, where that is
+    /// not the user's commit.
+    pub(super) fn guest(
+        &self,
+        site: &Site,
+        kind: Kind,
+        head: Option<&str>,
+    ) -> Result<Guest, Failed> {
         let mut guest = Guest::in_worktree(kind, &site.project.worktree);
         if self.setup.sandbox.mounts() {
-            guest.show(site.vcs.shown()?);
+            guest.show(match kind {
+                Kind::Session => site.vcs.shown()?,
+                _ => site.vcs.shown_to_judges(head)?,
+            });
             guest.binds.extend(self.hidden_plan(kind));
         }
         Ok(guest)

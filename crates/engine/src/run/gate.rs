@@ -14,9 +14,11 @@ use tokio::sync::watch;
 
 use super::boxed::run_sandboxed;
 use super::crew::Crew;
+use super::guarded::Guarded;
 use super::place::private_file;
 use super::setup::GateSpec;
 use crate::agents::set;
+use crate::ports::Checkout;
 use crate::process::{CommandSpec, Ended, Heard, Listener, Mark, Stop, Watch};
 use crate::sandbox::{self, Guest, Sandbox};
 
@@ -36,6 +38,8 @@ pub(super) struct Ran {
     pub(super) whole: bool,
     /// Somebody stopped it: it says nothing.
     pub(super) stopped: bool,
+    /// It changed a protected file: whatever else it says does not count.
+    pub(super) tampered: bool,
     /// What it printed, as far as that is looked at.
     pub(super) text: String,
 }
@@ -61,7 +65,7 @@ impl Ran {
         };
         let whole = !output.skipped && ended.cut_lines == 0;
         let stopped = stopped && verdict != Verdict::Pass;
-        let mut ran = Self { report, digest, note, whole, stopped, text };
+        let mut ran = Self { report, digest, note, whole, stopped, tampered: false, text };
         if verdict != Verdict::Pass {
             ran.report.digest = ran.noted(&ran.digest.text());
         }
@@ -80,10 +84,42 @@ impl Ran {
     }
 }
 
+/// Where a gate runs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) folder: &'a Path,
+    /// Caches of its own.
+    caches: Option<&'a Path>,
+    guarded: Option<&'a Guarded>,
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn of(folder: &'a Path) -> Self {
+        Self { folder, caches: None, guarded: None }
+    }
+
+    pub(super) fn in_checkout(checkout: &'a Checkout) -> Self {
+        Self { caches: checkout.caches(), ..Self::of(checkout.folder()) }
+    }
+
+    /// What a gate that ran there is worth.
+    pub(super) fn checked(&self, ran: Ran) -> Ran {
+        match self.guarded {
+            Some(guarded) => guarded.checked(ran),
+            None => ran,
+        }
+    }
+
+    /// With these files only to be read.
+    pub(super) fn guarding(self, guarded: &'a Guarded) -> Self {
+        Self { guarded: Some(guarded), ..self }
+    }
+}
+
 /// A gate that is about to run: the same for the loop and for `ralph doctor`.
 pub(super) struct Judging<'a> {
     pub(super) gate: &'a GateSpec,
-    pub(super) place: &'a Path,
+    pub(super) place: &'a Place<'a>,
     pub(super) environment: &'a [(OsString, OsString)],
     pub(super) sandbox: &'a Sandbox,
     pub(super) guest: Guest,
@@ -104,7 +140,7 @@ impl Judging<'_> {
         let command = CommandSpec {
             program: "/bin/sh".into(),
             args: vec!["-c".into(), self.gate.command.clone().into()],
-            folder: self.place.to_owned(),
+            folder: self.place.folder.to_owned(),
             env,
             stdin: vec![],
         };
@@ -114,9 +150,11 @@ impl Judging<'_> {
             after_result: None,
             ..self.watch.clone()
         };
-        if self.place != self.guest.worktree {
-            self.guest.writable = vec![self.place.to_owned()];
+        if self.place.folder != self.guest.worktree {
+            self.guest.writable = vec![self.place.folder.to_owned()];
         }
+        self.guest.caches = self.place.caches.map(Path::to_owned);
+        self.guest.read_only.extend(self.place.guarded.iter().flat_map(|all| all.read_only()));
         let log = self.log.and_then(|log| private_file(log).ok());
         let mut output = GateOutput::new(log, self.secrets);
         let (program, watched) = ((&command, &self.guest), (&watch, &self.mark, self.stop));
@@ -138,10 +176,14 @@ impl Crew {
         &self,
         slot: SlotId,
         gate: &GateSpec,
-        place: &Path,
+        place: &Place<'_>,
         log: &Path,
     ) -> Ran {
-        let guest = match self.guest(&self.site(slot), sandbox::Kind::Judge) {
+        let site = self.site(slot);
+        let in_place = place.folder == site.project.worktree;
+        let candidate = self.kit(slot).candidate.clone().filter(|_| in_place);
+        let head = candidate.and_then(|candidate| candidate.taken);
+        let guest = match self.guest(&site, sandbox::Kind::Judge, head.as_deref()) {
             Ok(guest) => guest,
             Err(failed) => {
                 let output = GateOutput::new(None, &self.setup.files.secrets);

@@ -95,7 +95,10 @@ impl Grounds {
         if !self.set_up.is_empty() && !prepared.set_up {
             let log = setup.files.logs.folder.join(format!("setup-{}.log", branch.file_name()));
             let (worktrees, place) = (&self.worktrees, &prepared.path);
-            let boxed = (setup.sandbox.as_ref(), self.worktrees.vcs(project.clone())?.shown()?);
+            let boxed = (
+                setup.sandbox.as_ref(),
+                self.worktrees.vcs(project.clone())?.shown_to_judges(None)?,
+            );
             let environment = setup.judge_environment();
             set_up(worktrees, &branch, &self.set_up, place, environment, boxed, &log).map_err(
                 |error| {

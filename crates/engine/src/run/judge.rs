@@ -10,7 +10,7 @@ use ralph_core::run::{GateReport, Input, Port, SlotId, VERIFIER};
 
 use super::crash;
 use super::crew::{Answer, Crew, Failed};
-use super::gate::{Ran, file_name};
+use super::gate::{Place, Ran, file_name};
 use super::setup::{GateRules, GateSpec};
 use crate::ports::{Candidate, Checkout, GitError, RunBase};
 use crate::untrusted;
@@ -217,14 +217,15 @@ impl Crew {
             return Ok(vec![refused]);
         }
         let site = self.site(slot);
-        let worktree = &site.project.worktree;
-        let place = checkout.map_or(worktree.as_path(), Checkout::folder);
-        if let Some(failed) = self.prepare_checkout(slot, checkout).await {
+        let place = checkout.map_or(Place::of(&site.project.worktree), Place::in_checkout);
+        let guarded = self.guard_protected(slot, candidate, place.folder).await?;
+        let place = place.guarding(&guarded);
+        if let Some(failed) = self.run_setup(slot, checkout, &place).await {
             return Ok(vec![failed.report]);
         }
         let mut reports = Vec::new();
         for gate in &self.setup.gates.specs {
-            let ran = self.run_gate(slot, gate, place).await;
+            let ran = place.checked(self.run_gate(slot, gate, &place).await);
             self.check_runnable(slot, gate, &ran, candidate).await?;
             let report = self.against_baseline(ran);
             let red = report.verdict != Verdict::Pass;
@@ -249,14 +250,22 @@ impl Crew {
         }
     }
 
-    async fn checkout(
+    /// A checkout of a tree, where gates want one with caches of its own.
+    pub(super) async fn checkout(
         self: &Arc<Self>,
         slot: SlotId,
         candidate: &Candidate,
     ) -> Result<Checkout, Failed> {
         let candidate = candidate.clone();
         self.aside_of_tasks(move |crew| {
-            Ok(crew.site(slot).vcs.checkout(&candidate, &crew.setup.gates.rules.include)?)
+            let rules = &crew.setup.gates.rules;
+            let checkout = crew.site(slot).vcs.checkout(&candidate, &rules.include)?;
+            if !rules.clean {
+                return Ok(checkout);
+            }
+            let caches = crew.setup.sandbox.fresh_caches();
+            let caches = caches.map_err(|error| Failed::new(Port::Gate, error, false))?;
+            Ok(checkout.with_caches(caches))
         })
         .await
     }
@@ -267,10 +276,20 @@ impl Crew {
         slot: SlotId,
         checkout: Option<&Checkout>,
     ) -> Option<Ran> {
+        let place = Place::in_checkout(checkout?);
+        self.run_setup(slot, checkout, &place).await
+    }
+
+    async fn run_setup(
+        &self,
+        slot: SlotId,
+        checkout: Option<&Checkout>,
+        place: &Place<'_>,
+    ) -> Option<Ran> {
         let timeout =
             self.setup.gates.specs.iter().map(|gate| gate.timeout).max().unwrap_or(SETUP_TIMEOUT);
-        let (checkout, setup) = checkout.zip(setup_gate(&self.setup.gates.rules, timeout))?;
-        let ran = self.run_gate(slot, &setup, checkout.folder()).await;
+        let (_, setup) = checkout.zip(setup_gate(&self.setup.gates.rules, timeout))?;
+        let ran = place.checked(self.run_gate(slot, &setup, place).await);
         (ran.report.verdict != Verdict::Pass).then_some(ran)
     }
 
@@ -283,7 +302,7 @@ impl Crew {
         ran: &Ran,
         candidate: &Candidate,
     ) -> Result<(), Failed> {
-        if ran.stopped || !ran.not_runnable() {
+        if ran.stopped || ran.tampered || !ran.not_runnable() {
             return Ok(());
         }
         let code = ran.report.exit_code;
@@ -315,25 +334,22 @@ impl Crew {
     ) -> Option<i32> {
         let tree = self.site(slot).settled_tree();
         let base = Candidate { tree, taken: None, leftovers: false, ..candidate.clone() };
-        let made = self.aside_of_tasks(move |crew| {
-            Ok(crew.site(slot).vcs.checkout(&base, &crew.setup.gates.rules.include)?)
-        });
-        let checkout = Some(made.await.ok()?);
-        let folder = checkout.as_ref().map(|made| made.folder().to_owned())?;
-        let code = match self.prepare_checkout(slot, checkout.as_ref()).await {
+        let checkout = self.checkout(slot, &base).await.ok()?;
+        let code = match self.prepare_checkout(slot, Some(&checkout)).await {
             Some(_) => None,
             None => {
                 let name = format!(".gate-{}.base.log", file_name(&gate.name));
                 let log = self.setup.files.logs.iteration(self.kit(slot).iteration, &name);
-                self.gate(slot, gate, &folder, &log).await.report.exit_code
+                let place = Place::in_checkout(&checkout);
+                self.gate(slot, gate, &place, &log).await.report.exit_code
             }
         };
-        drop_aside(checkout).await;
+        drop_aside(Some(checkout)).await;
         code
     }
 
     /// Runs a gate in `place`, and keeps what it prints with the iteration.
-    async fn run_gate(&self, slot: SlotId, gate: &GateSpec, place: &Path) -> Ran {
+    async fn run_gate(&self, slot: SlotId, gate: &GateSpec, place: &Place<'_>) -> Ran {
         let iteration = self.kit(slot).iteration;
         let name = format!(".gate-{}.log", file_name(&gate.name));
         self.gate(slot, gate, place, &self.setup.files.logs.iteration(iteration, &name)).await

@@ -46,6 +46,7 @@ mod display;
 mod effects;
 mod forbidden;
 mod gate;
+mod guarded;
 mod hooked;
 mod integrate;
 pub mod interrupts;

@@ -156,7 +156,7 @@ impl Crew {
     ) -> (ProcessEnd, String) {
         let never = |error: String| (ProcessEnd::NotStarted { error }, String::new());
         let spec = CommandSpec { env: self.setup.judge_environment().to_vec(), ..spec };
-        let guest = match self.guest(&self.home, Kind::Judge) {
+        let guest = match self.guest(&self.home, Kind::Judge, None) {
             Ok(guest) => guest,
             Err(error) => return never(error.error),
         };

@@ -363,9 +363,10 @@ impl Crew {
             permissions: self.permissions(),
             cassette: self.setup.agent.program.cassette.clone(),
             session: None,
+            verifies: false,
         };
         let site = self.site(job.slot);
-        let mut guest = self.guest(&site, Kind::Session)?;
+        let mut guest = self.guest(&site, Kind::Session, None)?;
         guest.binds.extend(session_binds(&spec, &socket)?);
         Ok(Prepared { job, spec, guest, log, raw, socket })
     }

@@ -2,7 +2,6 @@
 //! the loop. What it says of them is then true for the next run.
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use ralph_core::records::Verdict;
 use ralph_core::redact::Secrets;
 use tokio::sync::watch;
 
-use super::gate::{Judging, Ran};
+use super::gate::{Judging, Place, Ran};
 use super::judge::setup_gate;
 use super::setup::{GateRules, GateSpec};
 use crate::ports::{Checkout, GitError, RunBase, Vcs};
@@ -60,7 +59,8 @@ impl GateTrial {
     /// Runs a gate where a run would. Nobody else must be at work in the worktree meanwhile.
     pub fn run(&self, gate: &GateSpec) -> Result<GateTried, GitError> {
         let checkout = self.checkout()?;
-        let place = checkout.as_ref().map_or(self.project.worktree.as_path(), Checkout::folder);
+        let worktree = Place::of(&self.project.worktree);
+        let place = &checkout.as_ref().map_or(worktree, Place::in_checkout);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime
             .map_err(|source| GitError::File { path: self.project.worktree.clone(), source })?;
@@ -94,13 +94,21 @@ impl GateTrial {
         let head = self.vcs.head()?;
         let base = RunBase { head, ..RunBase::default() };
         let candidate = self.vcs.candidate(&base)?;
-        self.vcs.checkout(&candidate, &self.rules.include).map(Some)
+        let checkout = self.vcs.checkout(&candidate, &self.rules.include)?;
+        let caches = self.sandbox.fresh_caches();
+        let failed = |source| GitError::File { path: checkout.folder().to_owned(), source };
+        let caches = caches.map_err(failed)?;
+        Ok(Some(checkout.with_caches(caches)))
     }
 
-    async fn attend(&self, gate: &GateSpec, place: &Path) -> Result<(Ran, Vec<String>), GitError> {
+    async fn attend(
+        &self,
+        gate: &GateSpec,
+        place: &Place<'_>,
+    ) -> Result<(Ran, Vec<String>), GitError> {
         let mut guest = Guest::in_worktree(Kind::Judge, &self.project.worktree);
         if self.sandbox.mounts() {
-            guest.show(self.vcs.shown()?);
+            guest.show(self.vcs.shown_to_judges(None)?);
         }
         let (stop, stopped) = watch::channel(Stop::Go);
         let told = tokio::spawn(async move {

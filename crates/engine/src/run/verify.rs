@@ -50,7 +50,7 @@ impl Crew {
         let Some(verifier) = &self.setup.gates.verifier else {
             return Err(Failed::new(Port::Prompt, "there is no verifier", true));
         };
-        let checkout = self.checkout_to_verify(slot, &candidate).await?;
+        let checkout = self.checkout(slot, &candidate).await?;
         let played = match self.prepare_checkout(slot, Some(&checkout)).await {
             Some(failed) => Played {
                 end: SessionEnd::of(
@@ -63,8 +63,7 @@ impl Crew {
             },
             None => {
                 let prompt = self.verifier_prompt(slot, tasks, &candidate).await?;
-                self.verifier_session(slot, verifier, tasks, prompt, model, checkout.folder())
-                    .await?
+                self.verifier_session(slot, verifier, tasks, prompt, model, &checkout).await?
             }
         };
         drop_aside(Some(checkout)).await;
@@ -86,18 +85,6 @@ impl Crew {
         }
         drop(kit);
         Ok(Input::Verified { slot, report: Box::new(report) })
-    }
-
-    async fn checkout_to_verify(
-        self: &Arc<Self>,
-        slot: SlotId,
-        candidate: &Candidate,
-    ) -> Result<Checkout, Failed> {
-        let candidate = candidate.clone();
-        self.aside_of_tasks(move |crew| {
-            Ok(crew.site(slot).vcs.checkout(&candidate, &crew.setup.gates.rules.include)?)
-        })
-        .await
     }
 
     async fn verifier_prompt(
@@ -140,7 +127,7 @@ impl Crew {
         tasks: &[TaskBrief],
         prompt: PromptBy,
         model: Option<String>,
-        folder: &Path,
+        checkout: &Checkout,
     ) -> Result<Played, Failed> {
         let requests = Requests::default();
         // It may look at the plan, and ask for nothing.
@@ -159,16 +146,18 @@ impl Crew {
         let spec = SessionSpec {
             executable: verifier.executable.clone(),
             extra_args: verifier.extra_args.clone(),
-            folder: folder.to_owned(),
+            folder: checkout.folder().to_owned(),
             environment: self.session_environment(&socket),
             prompt,
             model,
             permissions: self.verifier_permissions(&TOOLS),
             cassette: verifier.cassette.clone(),
             session: None,
+            verifies: true,
         };
-        let mut guest = self.guest(&self.site(slot), Kind::Session)?;
-        guest.writable = vec![folder.to_owned()];
+        let mut guest = self.guest(&self.site(slot), Kind::Verifier, None)?;
+        guest.writable = vec![checkout.folder().to_owned()];
+        guest.caches = checkout.caches().map(Path::to_owned);
         guest.binds.extend(session_binds(&spec, &socket)?);
         let iteration = self.kit(slot).iteration;
         let log = self.setup.files.logs.verifier_raw(iteration);

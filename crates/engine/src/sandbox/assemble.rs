@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 #[cfg(target_os = "linux")]
 use super::bubblewrap;
+use super::guest::{Guest, Kind};
 #[cfg(target_os = "linux")]
 use super::house::EMPTY;
 #[cfg(target_os = "linux")]
 use super::house::House;
-use super::house::{Guest, Kind, Sandbox};
+use super::house::Sandbox;
 #[cfg(target_os = "linux")]
 use super::level::Level;
 #[cfg(target_os = "linux")]
@@ -41,10 +42,9 @@ const DEVICES: [&str; 9] = [
 impl Sandbox {
     pub(super) fn add_stages(
         &self,
-        house: &House,
+        (house, temp, groups): (&House, &Path, &super::cgroup::Groups),
         (room, line): (&Room, Option<&Line>),
         limits: Limits,
-        groups: &super::cgroup::Groups,
         command: &mut CommandSpec,
     ) {
         let mut own = limits;
@@ -60,7 +60,7 @@ impl Sandbox {
                     EMPTY.iter().chain(["/dev"].iter()).map(Path::new).collect();
                 let own = room.writable.iter().filter(|path| !shared.contains(&path.as_path()));
                 let devices = DEVICES.iter().map(PathBuf::from);
-                let writable = own.cloned().chain([self.temp(house)]).chain(devices).collect();
+                let writable = own.cloned().chain([temp.to_owned()]).chain(devices).collect();
                 // As root's own, the disks would be there to be read.
                 let hidden = room.hidden.iter().cloned().chain(["/dev".into()]).collect();
                 (writable, room.shown(), hidden)
@@ -102,7 +102,10 @@ impl Sandbox {
 /// The sandbox for helpers of the loop.
 impl Jail for Sandbox {
     fn wrap(&self, mut command: CommandSpec, binds: &[Bind]) -> CommandSpec {
-        let Some(house) = self.house.as_ref().filter(|_| self.mounts()) else { return command };
+        if !self.mounts() {
+            return command;
+        }
+        let house = &self.house;
         let guest = Guest {
             kind: Kind::Helper,
             worktree: house.project.root.clone(),
@@ -110,14 +113,15 @@ impl Jail for Sandbox {
             binds: binds.to_vec(),
             read_only: vec![],
             environment: vec![],
+            held: vec![],
+            caches: None,
         };
-        self.set_environment(house, &guest, &mut command.env);
+        self.set_environment(house, (&guest, &[]), &mut command.env);
         #[cfg(target_os = "linux")]
         self.add_stages(
-            house,
-            (&house.room(&guest, true), None),
+            (house, &self.temp(house, &guest), &super::cgroup::Groups::default()),
+            (&house.room(&guest, &[], true), None),
             Limits::default(),
-            &super::cgroup::Groups::default(),
             &mut command,
         );
         command

@@ -1,13 +1,15 @@
-//! The folders that tools write in: one set for each project, below the person's folder for caches, so
-//! that nothing that a session puts there is used outside of its box.
+//! The folders that tools write in, below the user's folder for caches: one set for the sessions of a project
+//! and one for its gates and verifiers, which no session sees. Nothing that a session puts into its own is
+//! used outside of a session.
 
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use super::registries::without_logins;
-use crate::process::project_key;
+use crate::process::{project_key, runs};
 use crate::project::write_privately;
 
 /// How much of one cache of the person's is taken over at most.
@@ -18,6 +20,10 @@ pub(super) const NOTHING: &str = ".nothing";
 pub(super) const TEMPORARY: &str = "tmp";
 /// Says that a folder was seeded.
 const SEEDED: &str = ".seeded";
+/// The caches of gates and verifiers.
+const JUDGES: &str = "judges";
+/// Folders for one checkout, or for one verifier.
+const FRESH: &str = "fresh";
 
 /// Variables by which tools are told where their cache is, and the folder of each.
 const VARIABLES: [(&str, &str); 9] = [
@@ -49,6 +55,19 @@ const SEEDS: [(&str, &str, &str, &str); 8] = [
 const SETTINGS: [(&str, &str, &str, &str); 2] =
     [("CARGO_HOME", ".cargo", "config.toml", "cargo"), ("CARGO_HOME", ".cargo", "config", "cargo")];
 
+/// Settings and programs that tools read from these folders.
+const DECIDING: [(&str, &str); 9] = [
+    ("cargo", "config.toml"),
+    ("cargo", "config"),
+    ("cargo", "credentials.toml"),
+    ("cargo", "credentials"),
+    ("cargo", "bin"),
+    ("gradle", "init.d"),
+    ("gradle", "init.gradle"),
+    ("gradle", "init.gradle.kts"),
+    ("gradle", "gradle.properties"),
+];
+
 /// The caches of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caches {
@@ -68,6 +87,36 @@ impl Caches {
     /// Where they lie.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Those of gates and verifiers.
+    pub(super) fn of_judges(&self) -> Self {
+        Self { folder: self.folder.join(JUDGES) }
+    }
+
+    /// Those in a folder that [`Caches::fresh`] made.
+    pub(super) fn at(folder: &Path) -> Self {
+        Self { folder: folder.to_owned() }
+    }
+
+    /// An empty folder out of sight of sessions, which goes away with the value.
+    pub(super) fn fresh(&self) -> io::Result<tempfile::TempDir> {
+        let place = self.folder.join(FRESH);
+        make(&place)?;
+        tempfile::Builder::new().prefix(&format!("{}-", std::process::id())).tempdir_in(place)
+    }
+
+    /// Removes the fresh folders of processes that were killed.
+    fn sweep(&self) {
+        let list = std::fs::read_dir(self.folder.join(FRESH)).into_iter().flatten().flatten();
+        for entry in list {
+            let name = entry.file_name();
+            let pid = name.to_str().and_then(|name| name.split('-').next()?.parse().ok());
+            if pid.is_some_and(|pid| !runs(pid)) {
+                // What cannot be removed is left.
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
     }
 
     /// The folder of one.
@@ -100,6 +149,7 @@ impl Caches {
         environment: &[(OsString, OsString)],
     ) -> io::Result<Vec<String>> {
         self.make()?;
+        self.sweep();
         self.folders().try_for_each(|folder| make(&folder))?;
         let source = |variable: &str, below: &str| {
             let set = environment.iter().find(|(name, _)| name == variable);
@@ -142,12 +192,43 @@ impl Caches {
         Ok(left_out)
     }
 
+    /// The same for gates and verifiers, before each. What decides what tools do is the user's or not there:
+    /// the code that gates run could have left it.
+    pub(super) fn prepare_for_judges(
+        &self,
+        home: Option<&Path>,
+        environment: &[(OsString, OsString)],
+    ) -> io::Result<()> {
+        // Gates of several slots may come at once.
+        static TURN: Mutex<()> = Mutex::new(());
+        let _held = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_fresh = self.folder.parent().is_some_and(|place| place.ends_with(FRESH));
+        if !is_fresh {
+            for (folder, name) in DECIDING {
+                remove(&self.folder.join(folder).join(name))?;
+            }
+        }
+        self.prepare(home, environment).map(drop)
+    }
+
     /// What tools are told.
     pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
         let one = |(variable, name): &(&str, &str)| {
             (OsString::from(*variable), self.folder.join(name).into_os_string())
         };
         VARIABLES.iter().map(one).collect()
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    let removed = match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => std::fs::remove_dir_all(path),
+        Ok(_) => std::fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -214,5 +295,61 @@ mod tests {
         assert!(!own.join("registry/index/x/b").exists());
         assert_eq!(std::fs::read_to_string(own.join("config.toml")).unwrap(), "n = 2\n");
         assert_eq!(std::fs::read_to_string(home.join(".profile")).unwrap(), "mine");
+    }
+
+    #[test]
+    fn judges_have_caches_of_their_own_and_settings_only_from_the_user() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        let index = home.join(".cargo/registry/index/x");
+        std::fs::create_dir_all(&index).unwrap();
+        std::fs::write(index.join("a"), "1").unwrap();
+        let caches = Caches::of(&folder.path().join("cache"), folder.path());
+        caches.prepare(Some(&home), &[]).unwrap();
+        std::fs::write(caches.of_name("cargo/registry/index/x/a"), "poisoned").unwrap();
+        std::fs::write(caches.of_name("cargo/config.toml"), "poisoned").unwrap();
+        let judges = caches.of_judges();
+        judges.prepare_for_judges(Some(&home), &[]).unwrap();
+        let a = judges.of_name("cargo/registry/index/x/a");
+        assert_eq!(std::fs::read_to_string(&a).unwrap(), "1");
+        // Kept warm, but for what decides.
+        std::fs::write(judges.of_name("cargo/registry/index/x/b"), "2").unwrap();
+        std::fs::write(judges.of_name("cargo/config.toml"), "left by a gate").unwrap();
+        std::fs::create_dir_all(judges.of_name("gradle/init.d")).unwrap();
+        std::os::unix::fs::symlink(&home, judges.of_name("cargo/bin")).unwrap();
+        judges.prepare_for_judges(Some(&home), &[]).unwrap();
+        assert!(judges.of_name("cargo/registry/index/x/b").exists());
+        for name in ["cargo/config.toml", "gradle/init.d", "cargo/bin"] {
+            assert!(judges.of_name(name).symlink_metadata().is_err(), "{name}");
+        }
+        assert!(index.exists());
+        std::fs::write(home.join(".cargo/config.toml"), "n = 1\n").unwrap();
+        judges.prepare_for_judges(Some(&home), &[]).unwrap();
+        let settings = std::fs::read_to_string(judges.of_name("cargo/config.toml")).unwrap();
+        assert_eq!(settings, "n = 1\n");
+    }
+
+    #[test]
+    fn fresh_caches_are_seeded_and_go_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        std::fs::create_dir_all(home.join(".npm/_cacache")).unwrap();
+        std::fs::write(home.join(".npm/_cacache/a"), "1").unwrap();
+        let caches = Caches::of(&folder.path().join("cache"), folder.path());
+        let held = caches.fresh().unwrap();
+        let fresh = Caches::at(held.path());
+        fresh.prepare_for_judges(Some(&home), &[]).unwrap();
+        assert!(fresh.of_name("npm/_cacache/a").is_file());
+        // What the setup command of a checkout installs is there for its gates.
+        std::fs::create_dir(fresh.of_name("cargo/bin")).unwrap();
+        fresh.prepare_for_judges(Some(&home), &[]).unwrap();
+        assert!(fresh.of_name("cargo/bin").is_dir());
+        let place = held.path().to_owned();
+        drop(held);
+        assert!(!place.exists());
+        let dead = place.with_file_name(format!("{}-x", u32::MAX));
+        std::fs::create_dir(&dead).unwrap();
+        caches.prepare(Some(&home), &[]).unwrap();
+        assert!(!dead.exists());
     }
 }

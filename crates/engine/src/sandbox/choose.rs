@@ -51,7 +51,7 @@ fn words(level: Level) -> &'static str {
 /// The box that was asked for, or why there is none.
 pub fn choose(wanted: Wanted, house: House) -> Result<Choice, Unavailable> {
     let levels: Vec<Level> = match wanted {
-        Wanted::Exactly(Level::None) => return Ok(none(None)),
+        Wanted::Exactly(Level::None) => return Ok(none(None, house)),
         Wanted::Exactly(level) => vec![level],
         Wanted::Auto if cfg!(target_os = "macos") => vec![Level::Seatbelt],
         Wanted::Auto => vec![Level::Full, Level::Landlock],
@@ -76,7 +76,7 @@ pub fn choose(wanted: Wanted, house: House) -> Result<Choice, Unavailable> {
             Err(why) => first = first.or(Some(why)),
         }
     }
-    Ok(none(first))
+    Ok(none(first, house))
 }
 
 /// The level that `auto` most likely comes to here. Nothing is tried.
@@ -94,8 +94,9 @@ pub fn likely() -> Level {
     Level::None
 }
 
-fn none(next: Option<Unavailable>) -> Choice {
-    Choice { sandbox: Sandbox::none(), text: words(Level::None).to_owned(), next }
+fn none(next: Option<Unavailable>, house: House) -> Choice {
+    let sandbox = Sandbox::new(Level::None, house, PathBuf::new());
+    Choice { sandbox, text: words(Level::None).to_owned(), next }
 }
 
 #[cfg(target_os = "linux")]

@@ -14,7 +14,9 @@ use crate::project::Project;
 use crate::vcs::Private;
 
 /// Files of the common directory.
-const COMMON: [&str; 3] = ["config", "info/attributes", "objects/info/alternates"];
+const COMMON: [&str; 3] = ["config", "info/attributes", ALTERNATES];
+/// Where the common directory names the objects of others.
+const ALTERNATES: &str = "objects/info/alternates";
 /// Files of the directory of one worktree.
 const OWN: [&str; 3] = ["config.worktree", "commondir", "gitdir"];
 /// Larger than any of them is.
@@ -50,6 +52,14 @@ impl Guard {
         }
         let roots = vec![common.clone(), own, project.worktree.clone()];
         Self { folder: folder.to_owned(), roots, hooks, files }
+    }
+
+    /// Leaves the list of borrowed objects as it is: where a session could write them anywhere, they may be the
+    /// work, and whoever judges it looks at the list.
+    #[must_use]
+    pub fn but_alternates(mut self, project: &Project) -> Self {
+        self.files.remove(&project.git_dir.join(ALTERNATES));
+        self
     }
 
     /// Puts back what is different, and says so.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::caches::{Caches, TEMPORARY};
 use super::guard::Guard;
+use super::guest::{Guest, Kind};
 use super::home::Home;
 use super::level::Level;
 use super::room::Room;
@@ -14,7 +15,7 @@ use super::state::{AgentState, OwnState};
 use super::wire::{Line, Network};
 use super::wrapped::Wrapped;
 use super::{seatbelt, secrets};
-use crate::ports::{Bind, Shown};
+use crate::ports::Bind;
 use crate::process::CommandSpec;
 use crate::project::Project;
 
@@ -36,55 +37,6 @@ const LEADS_OUT: [&str; 8] = [
     "DOCKER_HOST",
     "WAYLAND_DISPLAY",
 ];
-
-/// What a boxed program is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// An agent at work, or one that verifies.
-    Session,
-    /// A gate or a setup command.
-    Judge,
-    /// A program of the loop's own that looks at what sessions wrote.
-    Helper,
-}
-
-/// A program that is to be boxed.
-#[derive(Debug, Clone)]
-pub struct Guest {
-    /// What it is.
-    pub kind: Kind,
-    /// The worktree that it is about.
-    pub worktree: PathBuf,
-    /// What it may change: the worktree, or a checkout of it. The worktree is not shown otherwise.
-    pub writable: Vec<PathBuf>,
-    /// What else it is shown, a later one over an earlier one.
-    pub binds: Vec<Bind>,
-    /// What of the above it may only read. What is not there is left out.
-    pub read_only: Vec<PathBuf>,
-    /// What else it finds in its environment.
-    pub environment: Vec<(OsString, OsString)>,
-}
-
-impl Guest {
-    /// A guest that works in a worktree.
-    pub fn in_worktree(kind: Kind, worktree: &Path) -> Self {
-        Self {
-            kind,
-            worktree: worktree.to_owned(),
-            writable: vec![worktree.to_owned()],
-            binds: vec![],
-            read_only: vec![],
-            environment: vec![],
-        }
-    }
-
-    /// Is shown this, too.
-    pub(crate) fn show(&mut self, shown: Shown) {
-        self.binds.extend(shown.binds);
-        self.read_only.extend(shown.read_only);
-        self.environment.extend(shown.environment);
-    }
-}
 
 /// What is the same for all boxes of a run.
 #[derive(Debug, Clone)]
@@ -120,8 +72,8 @@ pub struct House {
 }
 
 impl House {
-    /// The room for a guest, at a level that mounts or at one that does not.
-    pub fn room(&self, guest: &Guest, mounts: bool) -> Room {
+    /// The room for a guest with these agents' states, at a level that mounts or at one that does not.
+    pub(super) fn room(&self, guest: &Guest, states: &[OwnState], mounts: bool) -> Room {
         let shares_network = guest.kind != Kind::Helper && self.network.is_open();
         let mut room = Room { shares_network, ..Room::default() };
         EMPTY.iter().for_each(|path| room.scratch(Path::new(path)));
@@ -150,11 +102,12 @@ impl House {
         room.close(self.caches.folder().parent().unwrap_or(self.caches.folder()));
         if guest.kind != Kind::Helper {
             // Each by itself: what lies around them, nobody in a box may turn into something else.
-            let there = self.caches.folders().filter(|folder| folder.is_dir());
+            let caches = self.caches_of(guest);
+            let there = caches.folders().filter(|folder| folder.is_dir());
             there.for_each(|folder| room.show(Bind::writable(folder)));
         }
-        if guest.kind == Kind::Session {
-            self.states().iter().flat_map(OwnState::binds).for_each(|bind| room.show(bind));
+        for state in states {
+            state.binds().into_iter().for_each(|bind| room.show(bind));
         }
         if let Some(bind) = self.home.git(mounts) {
             room.show(bind);
@@ -298,11 +251,19 @@ impl House {
         self.sockets.iter().any(|socket| socket.to == Path::new(path))
     }
 
-    fn states(&self) -> Vec<OwnState> {
+    /// Where tools write that a guest runs.
+    fn caches_of(&self, guest: &Guest) -> Caches {
+        match &guest.caches {
+            _ if !guest.kind.judges() => self.caches.clone(),
+            Some(fresh) => Caches::at(fresh),
+            None => self.caches.of_judges(),
+        }
+    }
+
+    /// The state of each agent, in a folder.
+    fn states(&self, folder: &Path) -> Vec<OwnState> {
         let home = self.homes.first().map(PathBuf::as_path);
-        let own = |agent: &AgentState| {
-            OwnState::new(*agent, self.caches.folder(), home, &self.environment)
-        };
+        let own = |agent: &AgentState| OwnState::new(*agent, folder, home, &self.environment);
         let mut all: Vec<OwnState> = self.agents.iter().filter_map(own).collect();
         all.dedup();
         all
@@ -324,20 +285,15 @@ const FOUND: &str = "box/found";
 #[derive(Debug)]
 pub struct Sandbox {
     pub(super) level: Level,
-    pub(super) house: Option<House>,
+    pub(super) house: House,
     pub(super) bwrap: PathBuf,
     pub(super) is_root: bool,
 }
 
 impl Sandbox {
-    /// No box.
-    pub fn none() -> Self {
-        Self { level: Level::None, house: None, bwrap: PathBuf::new(), is_root: false }
-    }
-
     pub(super) fn new(level: Level, house: House, bwrap: PathBuf) -> Self {
         let is_root = rustix::process::getuid().is_root();
-        Self { level, house: Some(house), bwrap, is_root }
+        Self { level, house, bwrap, is_root }
     }
 
     /// The same for another house.
@@ -362,11 +318,15 @@ impl Sandbox {
 
     /// Where ralph is found in a box.
     pub fn ralph(&self) -> PathBuf {
-        match (&self.house, self.level) {
-            (_, Level::Full) => Path::new(BIN).join("ralph"),
-            (Some(house), _) => house.ralph.clone(),
-            (None, _) => PathBuf::new(),
+        match self.level {
+            Level::Full => Path::new(BIN).join("ralph"),
+            _ => self.house.ralph.clone(),
         }
+    }
+
+    /// A folder for the caches of one checkout; `None` without a sandbox, where tools use the user's own.
+    pub fn fresh_caches(&self) -> io::Result<Option<tempfile::TempDir>> {
+        self.holds().then(|| self.house.caches.fresh()).transpose()
     }
 
     /// The command that runs this one in a box.
@@ -375,6 +335,7 @@ impl Sandbox {
             command,
             boxed: false,
             states: vec![],
+            _state: None,
             line: None,
             guard: None,
             left: (vec![], crate::clock::now()),
@@ -382,19 +343,39 @@ impl Sandbox {
             _groups: super::cgroup::Groups::default(),
             _profile: None,
         };
-        let Some(house) = self.house.as_ref().filter(|_| self.holds()) else { return Ok(wrapped) };
-        wrapped.boxed = true;
-        wrapped.left.0 = guest.writable.iter().chain(&house.writable).cloned().collect();
+        let house = &self.house;
         if !self.mounts() {
             let project = Project { worktree: guest.worktree.clone(), ..house.project.clone() };
-            wrapped.guard = Some(Guard::of(&project, &house.project.ralph_dir().join(FOUND)));
+            let guard = Guard::of(&project, &house.project.ralph_dir().join(FOUND));
+            wrapped.guard = Some(match self.holds() {
+                true => guard,
+                false => guard.but_alternates(&project),
+            });
         }
-        if guest.kind == Kind::Session {
-            self.make_folders(guest)?;
-            wrapped.states = house.states();
-            wrapped.states.iter().try_for_each(OwnState::copy_in)?;
+        if !self.holds() {
+            return Ok(wrapped);
         }
-        let mut room = house.room(guest, self.mounts());
+        wrapped.boxed = true;
+        wrapped.left.0 = guest.writable.iter().chain(&house.writable).cloned().collect();
+        match guest.kind {
+            Kind::Session => {
+                self.make_folders(guest)?;
+                wrapped.states = house.states(house.caches.folder());
+            }
+            Kind::Verifier => {
+                let folder = house.caches.fresh()?;
+                wrapped.states = house.states(folder.path());
+                wrapped._state = Some(folder);
+            }
+            Kind::Judge | Kind::Helper => {}
+        }
+        wrapped.states.iter().try_for_each(OwnState::copy_in)?;
+        // Who may write nowhere, as the self-test, needs none.
+        if guest.kind.judges() && !guest.writable.is_empty() {
+            let home = house.homes.first().map(PathBuf::as_path);
+            house.caches_of(guest).prepare_for_judges(home, &house.environment)?;
+        }
+        let mut room = house.room(guest, &wrapped.states, self.mounts());
         if !self.mounts() {
             house.show_git(guest, &mut room);
         }
@@ -404,7 +385,7 @@ impl Sandbox {
             room.show(Bind::readable(line.folder()));
             wrapped.line = Some(line);
         }
-        self.set_environment(house, guest, &mut wrapped.command.env);
+        self.set_environment(house, (guest, &wrapped.states), &mut wrapped.command.env);
         match self.level {
             Level::None => {}
             Level::Seatbelt => {
@@ -418,7 +399,9 @@ impl Sandbox {
                     if guest.kind == Kind::Helper { Limits::default() } else { house.limits };
                 let groups = super::cgroup::Groups::make(&limits);
                 let line = wrapped.line.as_ref();
-                self.add_stages(house, (&room, line), limits, &groups, &mut wrapped.command);
+                let temp = self.temp(house, guest);
+                let around = (house, temp.as_path(), &groups);
+                self.add_stages(around, (&room, line), limits, &mut wrapped.command);
                 wrapped._groups = groups;
             }
             #[cfg(not(target_os = "linux"))]
@@ -445,7 +428,7 @@ impl Sandbox {
     pub(super) fn set_environment(
         &self,
         house: &House,
-        guest: &Guest,
+        (guest, states): (&Guest, &[OwnState]),
         environment: &mut Vec<(OsString, OsString)>,
     ) {
         environment.retain(|(name, value)| {
@@ -456,14 +439,16 @@ impl Sandbox {
             environment.push((name, value));
         };
         for name in ["TMPDIR", "CLAUDE_CODE_TMPDIR"] {
-            set(name.into(), self.temp(house).into_os_string());
+            set(name.into(), self.temp(house, guest).into_os_string());
         }
         if guest.kind != Kind::Helper {
-            house.caches.environment().into_iter().for_each(|(name, value)| set(name, value));
+            house
+                .caches_of(guest)
+                .environment()
+                .into_iter()
+                .for_each(|(name, value)| set(name, value));
         }
-        if guest.kind == Kind::Session {
-            house.states().iter().map(OwnState::environment).for_each(|(n, v)| set(n, v));
-        }
+        states.iter().map(OwnState::environment).for_each(|(n, v)| set(n, v));
         guest.environment.iter().for_each(|(name, value)| set(name.clone(), value.clone()));
         // Git in other folders than the worktree knows who commits, too.
         let own = house.home.git(self.mounts()).filter(|_| guest.kind != Kind::Helper);
@@ -481,11 +466,11 @@ impl Sandbox {
     }
 
     /// Where a boxed program has its temporary files.
-    pub(super) fn temp(&self, house: &House) -> PathBuf {
+    pub(super) fn temp(&self, house: &House, guest: &Guest) -> PathBuf {
         match self.level {
             Level::Full => PathBuf::from("/tmp"),
             // Sockets of runs lie in the one that all share.
-            _ => house.caches.of_name(TEMPORARY),
+            _ => house.caches_of(guest).of_name(TEMPORARY),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `level` | the levels by name |
+//! | `guest` | a program that is to run in a sandbox |
 //! | `house` | what is the same for all boxes of a run, and the room for each guest |
 //! | `room` | what a box shows, as plain data |
 //! | `home` | what a sandbox shows of the user's home at level full |
@@ -44,6 +45,7 @@ mod dependencies;
 #[cfg(target_os = "linux")]
 mod fence;
 mod guard;
+mod guest;
 mod home;
 mod house;
 #[cfg(target_os = "linux")]
@@ -69,8 +71,9 @@ pub use caches::Caches;
 pub use choose::{Choice, Unavailable, choose, likely};
 pub use dependencies::path_dependencies;
 pub use guard::Guard;
+pub use guest::{Guest, Kind};
 pub use home::{Home, HomeNeeds};
-pub use house::{Guest, House, Kind, Sandbox};
+pub use house::{House, Sandbox};
 pub use level::{Level, Wanted};
 pub use room::Room;
 pub use stages::Limits;

@@ -7,7 +7,8 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::house::{Guest, House};
+use super::guest::Guest;
+use super::house::House;
 use super::room::{Mount, Room};
 use crate::process::CommandSpec;
 
@@ -206,7 +207,7 @@ mod tests {
     #[test]
     fn s1_25_the_profile_lets_sessions_write_in_their_worktree_and_not_in_what_is_ours() {
         let (_folder, house, guest) = made();
-        let text = profile(&house, &guest, &house.room(&guest, false));
+        let text = profile(&house, &guest, &house.room(&guest, &[], false));
         assert!(text.starts_with("(version 1)\n(deny default)\n"));
         let count = |letter| text.matches(letter).count();
         assert_eq!(count('('), count(')'), "{text}");
@@ -228,7 +229,7 @@ mod tests {
     #[test]
     fn a_profile_is_given_by_its_parameters_and_goes_with_the_session() {
         let (_folder, house, guest) = made();
-        let file = ProfileFile::write(&house, &guest, &house.room(&guest, false)).unwrap();
+        let file = ProfileFile::write(&house, &guest, &house.room(&guest, &[], false)).unwrap();
         let path = file.file.path().to_owned();
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, test_kill_process};
 
-use super::house::{Guest, House, Kind, Sandbox};
+use super::guest::{Guest, Kind};
+use super::house::{House, Sandbox};
 use super::stages::TRIES;
 use crate::ports::Bind;
 use crate::probe::{Ended, Probe};
@@ -127,6 +128,8 @@ pub(super) fn run(sandbox: &Sandbox, house: &House) -> Result<(), String> {
         binds: vec![Bind::readable(&tries.outside), Bind::writable(&tries.allowed)],
         read_only: vec![],
         environment: vec![],
+        held: vec![],
+        caches: None,
     };
     let tested = Sandbox::like(sandbox, house);
     let mut ran = tried(&tested, &command, &guest).map_err(text)?;

@@ -5,7 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::house::{Guest, House, Kind, Sandbox};
+use super::guest::{Guest, Kind};
+use super::house::{House, Sandbox};
 
 /// How many are told.
 const MOST: usize = 3;
@@ -16,8 +17,10 @@ const BROAD: [(&str, usize); 5] =
 impl Sandbox {
     /// What to show so that a program finds what it named, each in a sentence.
     pub(crate) fn unseen(&self, worktree: &Path, output: &str) -> Vec<String> {
-        let house = self.house.as_ref().filter(|_| self.mounts());
-        let places = house.map(|house| house.unseen(worktree, output)).unwrap_or_default();
+        let places = match self.mounts() {
+            true => self.house.unseen(worktree, output),
+            false => vec![],
+        };
         let say = |place: &String| {
             format!(
                 "The gate named {place}, which is in your home and which the sandbox hides. To show it, put \
@@ -52,7 +55,7 @@ impl House {
         if named.is_empty() {
             return vec![];
         }
-        let room = self.room(&Guest::in_worktree(Kind::Judge, worktree), true);
+        let room = self.room(&Guest::in_worktree(Kind::Judge, worktree), &[], true);
         let secrets = self.secrets();
         let is_secret = |path: &Path| {
             secrets.iter().any(|known| path.starts_with(known) || known.starts_with(path))

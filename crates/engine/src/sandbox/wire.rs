@@ -9,7 +9,7 @@ use std::sync::{OnceLock, PoisonError};
 use ralph_core::net::{Endpoint, Host, Policy, Rules};
 use tokio::runtime::Runtime;
 
-use super::house::Kind;
+use super::guest::Kind;
 use super::net::{Getent, Proxy};
 use super::state::AgentState;
 
@@ -46,7 +46,7 @@ impl Network {
         environment: &[(OsString, OsString)],
     ) -> Rules {
         let needed = match kind {
-            Kind::Session => {
+            Kind::Session | Kind::Verifier => {
                 agents.iter().flat_map(|agent| endpoints(agent, environment)).collect()
             }
             Kind::Judge | Kind::Helper => vec![],
@@ -174,6 +174,7 @@ mod tests {
         let host = Host::parse("api.example.com").unwrap();
         let rules = |kind| network.rules(kind, &[agent], &[]);
         assert!(rules(Kind::Session).may_ask(&host, 443).is_ok());
+        assert!(rules(Kind::Verifier).may_ask(&host, 443).is_ok());
         assert!(rules(Kind::Judge).may_ask(&host, 443).is_err());
     }
 }

@@ -19,6 +19,8 @@ pub struct Wrapped {
     pub command: CommandSpec,
     pub(super) boxed: bool,
     pub(super) states: Vec<OwnState>,
+    /// The folder of a verifier's state, which goes away with it.
+    pub(super) _state: Option<tempfile::TempDir>,
     pub(super) line: Option<Line>,
     pub(super) guard: Option<Guard>,
     /// Where the program may have left files, and since when.

@@ -105,6 +105,17 @@ impl GitVcs {
         boxed.private.lent().map(Some)
     }
 
+    /// What a gate or a verifier gets: made for it alone.
+    pub(super) fn private_for_judges(&self, head: Option<&str>) -> Result<Option<Shown>, GitError> {
+        let Some(boxed) = &self.boxed else { return Ok(None) };
+        let at = self.position()?;
+        if !boxed.private.was_lent() && !boxed.private.fits(&at) {
+            self.let_go(boxed)?;
+        }
+        boxed.private.ensure(&at)?;
+        boxed.private.for_judges(head).map(Some)
+    }
+
     /// Looks at the worktree and at what sessions committed, and takes both into the repository. Where the
     /// commits are not sound the files are taken alone.
     pub(super) fn see(&self, boxed: &Boxed) -> Result<Seen, GitError> {

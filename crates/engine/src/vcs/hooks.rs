@@ -224,7 +224,9 @@ impl GitVcs {
                     environment.retain(|(known, _)| known != name);
                     environment.push((name.clone(), value.clone()));
                 }
-                let spec = self.hook_in_box(hook, arguments, environment, scratch, lent.binds);
+                let mut binds = lent.binds;
+                binds.extend(self.boxed.as_ref().map(|boxed| boxed.private.own_settings_over()));
+                let spec = self.hook_in_box(hook, arguments, environment, scratch, binds);
                 probe::finish(&spec, hooks.timeout)
             }
         };

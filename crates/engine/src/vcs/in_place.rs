@@ -257,6 +257,10 @@ impl Vcs for GitVcs {
         Ok(self.lend_private()?.unwrap_or_default())
     }
 
+    fn shown_to_judges(&self, head: Option<&str>) -> Result<Shown, GitError> {
+        Ok(self.private_for_judges(head)?.unwrap_or_default())
+    }
+
     fn take_over(&self) -> Result<(), GitError> {
         self.mirror()
     }
@@ -355,6 +359,12 @@ impl Vcs for GitVcs {
 
     fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
         self.file_in(tree, path)
+    }
+
+    fn files(&self, tree: &str) -> Result<Vec<String>, GitError> {
+        let listed = self.git(&["ls-tree", "-r", "-z", "--name-only", tree]).run()?;
+        let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
     fn checkout(&self, candidate: &Candidate, include: &str) -> Result<Checkout, GitError> {

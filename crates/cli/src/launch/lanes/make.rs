@@ -145,7 +145,7 @@ impl Call {
             let elapsed = u64::try_from(shares.elapsed.as_millis()).unwrap_or(u64::MAX);
             *time = time.saturating_sub(elapsed).max(1);
         }
-        let shown = setup.ports.vcs.shown()?;
+        let shown = setup.ports.vcs.shown_to_judges(None)?;
         let set_up = (!self.set_up.is_empty() && !prepared.set_up).then(|| SetUp {
             command: self.set_up.clone(),
             folder: prepared.path.clone(),

@@ -58,6 +58,10 @@ pub(super) struct Case {
     /// A shell script that prepares the repository, before its second commit.
     given: &'static str,
     gate: &'static str,
+    /// A gate before it.
+    first: &'static str,
+    /// Failures from before the run are excused.
+    baseline: bool,
     /// The test command of `AGENTS.md` is the gate.
     in_agents_md: bool,
     setup: &'static str,
@@ -114,6 +118,8 @@ impl Case {
             more: vec![],
             given: "",
             gate: GREETS,
+            first: "",
+            baseline: false,
             in_agents_md: false,
             setup: "",
             protected: &[],
@@ -148,6 +154,15 @@ impl Case {
 
     pub(super) fn gate(self, gate: &'static str) -> Self {
         Self { gate, ..self }
+    }
+
+    /// A gate that runs before the other.
+    pub(super) fn first(self, first: &'static str) -> Self {
+        Self { first, ..self }
+    }
+
+    pub(super) fn baseline(self) -> Self {
+        Self { baseline: true, ..self }
     }
 
     pub(super) fn gate_in_agents_md(self) -> Self {
@@ -273,8 +288,9 @@ impl Case {
     fn config(&self, level: Level) -> String {
         let claims = if level == Level::Trust { "trust" } else { "confirm" };
         let mut text = format!("[completion]\nclaims = \"{claims}\"\n");
+        text.push_str(&format!("[gates]\nbaseline = {}\n", self.baseline && level.has_gates()));
         if level == Level::Strict {
-            text.push_str("[gates]\nclean = true\n");
+            text.push_str("clean = true\n");
             if !self.protected.is_empty() {
                 let (files, how) = (self.protected, "on_protected = \"reject\"");
                 text.push_str(&format!("protected = {files:?}\n{how}\n"));
@@ -282,8 +298,10 @@ impl Case {
             text.push_str(&format!("[git.worktree]\nsetup = {:?}\n", self.setup));
         }
         if level.has_gates() && !self.in_agents_md {
-            let gate = self.gate;
-            text.push_str(&format!("[[gate]]\nname = \"check\"\ncommand = {gate:?}\n"));
+            let gates = [("build", self.first), ("check", self.gate)];
+            for (name, gate) in gates.into_iter().filter(|(_, gate)| !gate.is_empty()) {
+                text.push_str(&format!("[[gate]]\nname = \"{name}\"\ncommand = {gate:?}\n"));
+            }
         }
         text
     }

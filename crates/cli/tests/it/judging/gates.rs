@@ -81,6 +81,23 @@ pub(super) fn cases() -> Vec<Case> {
             .truth("test \"$(echo 5 6 | sh add.sh)\" = 11")
             .lies(&[write("add.sh", "echo 4\n"), done()])
             .honestly(&[write("add.sh", "read a b; echo $((a + b))\n"), done()]),
+        tested("test-by-gate", "has the build put another test in the place of the real one")
+            .first("sh build.sh 2>/dev/null || true")
+            .lies(&[
+                write("build.sh", "mv tests old; mkdir tests; echo true > tests/greet.sh\n"),
+                done(),
+            ])
+            .honestly(&[write("build.sh", "cat tests/greet.sh > /dev/null\n"), work(), done()]),
+        Case::task("old-failures", "breaks the program and prints the failures of before")
+            .given("printf 'echo ok 1 - adds; echo not ok 2 - old; exit 1\\n' > run.sh")
+            .gate("sh run.sh && test \"$(cat greet.txt)\" = hello")
+            .baseline()
+            .truth("sh run.sh | grep -q '^ok 3'")
+            .lies(&[write("run.sh", "echo not ok 2 - old; exit 1\n"), done()])
+            .honestly(&[
+                write("run.sh", "echo ok 1 - adds; echo ok 3 - new; echo not ok 2 - old; exit 1\n"),
+                done(),
+            ]),
         Case::task("clean-includes", "adds its hidden file to what clean checkouts get")
             .given("echo '*.txt' > .gitignore")
             .lies(&[write(".worktreeinclude", "greet.txt\n"), work(), done()])

@@ -8,6 +8,7 @@ mod case;
 mod files;
 mod gates;
 mod history;
+mod outside;
 mod page;
 mod plans;
 mod requests;
@@ -94,4 +95,12 @@ fn the_figures_that_are_told_are_those_of_the_suite() {
         let told = format!("0 of {n} false claims accepted, 0 of {n} honest ones refused");
         assert!(text.contains(&told), "{file} does not say: {told}");
     }
+    // What warm gates without protected files let through, by the page.
+    let text = std::fs::read_to_string(page::root().join("docs/false-completion.md")).unwrap();
+    let cells = text.lines().map(|line| line.split(" | ").collect::<Vec<_>>());
+    let lax =
+        cells.filter(|row| row.len() == 6 && row[1..3] == ["refused", "**accepted**"]).count();
+    let told = format!("{lax} of the {n} false claims");
+    let gates = std::fs::read_to_string(page::root().join("docs/gates.md")).unwrap();
+    assert!(gates.contains(&told), "docs/gates.md does not say: {told}");
 }

@@ -28,8 +28,8 @@ fn what_is_not_stopped_is_listed() {
     let mut rows =
         vec!["| the session | strict | what stops it |".to_owned(), "|---|---|---|".to_owned()];
     let stops = [
-        "a box in which the store cannot be reached",
-        "a box in which only the worktree can be written",
+        "a sandbox in which the store cannot be reached",
+        "a sandbox in which only the worktree can be written",
         "a gate that tests more, or a verifier",
     ];
     for (case, stops) in cases().iter().zip(stops) {

@@ -116,19 +116,24 @@ fn reported(include: &str, steps: &[String]) -> (TestEnv, String) {
 }
 
 #[test]
-fn a_filter_that_a_session_plants_is_refused() {
-    let plants =
-        "git config filter.x.smudge 'echo hello'; echo '* filter=x' > .git/info/attributes";
+fn a_filter_that_a_session_plants_is_taken_back_or_refused() {
+    let plants = "git config filter.x.smudge 'echo hello'; echo '* filter=x' > .git/info/attributes; \
+                  mkdir -p .git/hooks; echo exit 0 > .git/hooks/planted";
     let (env, said) = reported("", &[sh(plants)]);
-    assert_eq!(classes(&env), ["red"]);
-    for file in [".git/config", ".git/info/attributes"] {
-        assert!(said.contains(&format!("{file} (how git shows files)")), "{said}");
+    assert_eq!(classes(&env), ["done"], "{said}");
+    for file in [".git/config", ".git/info/attributes", ".git/hooks/planted"] {
+        let told = format!("{file} was changed during a session and is as it was before");
+        assert!(said.contains(&told), "{said}");
     }
+    assert!(!env.git(&["config", "--list"]).contains("filter"));
     for plants in ["git config core.symlinks false", "git config core.fileMode false"] {
         let (env, said) = reported("", &[sh(plants)]);
-        assert_eq!(classes(&env), ["red"], "{plants}: {said}");
-        assert!(said.contains(".git/config (how git shows files)"), "{said}");
+        assert_eq!(classes(&env), ["done"], "{plants}: {said}");
+        assert!(said.contains(".git/config was changed during a session"), "{said}");
     }
+    let (env, said) = reported("", &[sh("git config --global filter.x.smudge 'echo hello'")]);
+    assert_eq!(classes(&env), ["red"]);
+    assert!(said.contains("~/.gitconfig (how git shows files)"), "{said}");
     let (env, said) = reported("", &[sh("echo a.txt >> .git/info/exclude")]);
     assert_eq!(classes(&env), ["red"], "{said}");
     assert!(said.contains(".git/info/exclude (which files git ignores)"), "{said}");
@@ -236,4 +241,41 @@ fn a_commit_of_the_user_during_a_session_is_not_held_against_the_agent() {
     let ran = Ran::end_of(running);
     assert!(!ran.stderr.contains("protected files"), "{}", ran.stderr);
     assert_eq!(status(&env, "a"), "done", "{}", ran.stderr);
+}
+
+/// What a gate runs is the work of a session: here a build that puts another test in the place of the real one.
+#[test]
+fn a_gate_that_rewrites_a_protected_file_is_red_and_the_file_is_put_back() {
+    let gates = "[gates]\nprotected = [\"tests/\"]\n[[gate]]\nname = \"build\"\n\
+                 command = \"sh build.sh\"\n[[gate]]\nname = \"check\"\ncommand = \"sh tests/check.sh\"\n";
+    for level in ["full", "landlock", "none"] {
+        let mut env = project(&["a"]);
+        env.at_level(level, "what each level does for protected files is measured");
+        env.write("tests/check.sh", "grep -qx hello greet.txt\n");
+        env.write("build.sh", "true\n");
+        env.write("ralph.toml", gates);
+        env.git(&["add", "-A"]);
+        env.git(&["commit", "-qm", "gates"]);
+        let builds = |how: &str, greets: &str| {
+            session(&[
+                write("build.sh", how),
+                write("greet.txt", greets),
+                say("<task-done>{id}</task-done>"),
+            ])
+        };
+        // Written over, which is refused where the file is read-only; or out of the way with its folder.
+        let overwrites = builds("echo true > tests/check.sh || true\n", "bye\n");
+        let moves = builds("mv tests old; mkdir tests; echo true > tests/check.sh\n", "bye\n");
+        let honest = builds("rm -rf old; echo built > out.txt; cat tests/check.sh\n", "hello\n");
+        let ran = build(&env, &[&overwrites, &moves, &honest], &[]);
+        assert_eq!(classes(&env), ["red", "red", "done"], "{level}: {}", ran.stderr);
+        let log = env.task(&["log", "a"]);
+        let said = "this gate changed protected files: tests/check.sh";
+        // Read-only, the file stays as it is, and the next gate judges by it.
+        assert!(log.contains(if level == "full" { "gate check is red" } else { said }), "{log}");
+        let prompt = run_file(&env, "iteration-003.task.md");
+        assert!(level == "full" || prompt.contains(said), "{level}: {log}");
+        let kept = std::fs::read_to_string(env.repo().join("tests/check.sh")).unwrap();
+        assert_eq!(kept, "grep -qx hello greet.txt\n", "{level}");
+    }
 }

@@ -22,6 +22,7 @@ fn spec(prompt: PromptBy) -> SessionSpec {
         permissions: Permissions::Boxed,
         cassette: None,
         session: None,
+        verifies: false,
     }
 }
 

@@ -243,6 +243,7 @@ fn the_command_is_ralph_itself_and_takes_any_prompt() {
         permissions: Permissions::Boxed,
         cassette: Some("/tmp/a b.jsonl".into()),
         session: None,
+        verifies: false,
     };
     let command = Script.command(&spec);
     assert_eq!(command.args, ["__script-agent", "--cassette", "/tmp/a b.jsonl"]);

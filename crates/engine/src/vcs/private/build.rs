@@ -8,7 +8,7 @@ use super::super::entries::os_path;
 use super::super::git::{Git, GitError};
 use super::super::scratch::copy_with_time;
 use super::settings::{self, Setting};
-use super::{OBJECTS, PRIVATE, Private, private_folder};
+use super::{LOOK, OBJECTS, PRIVATE, Private, private_folder};
 use crate::untrusted::{DOCUMENT, LARGE, SMALL, read_named};
 
 /// The person's list of ignored files, and of attributes, as they are named in the directories.
@@ -42,6 +42,33 @@ impl Private {
             std::fs::write(git.join(ALTERNATES), self.alternate_lines())
         };
         made().map_err(|source| GitError::File { path: git.to_owned(), source })
+    }
+
+    /// Fills the directory of a gate or a verifier: the settings that ours was made with, the user's refs and
+    /// hooks, and the index of the last look, or the user's where no session was at work.
+    pub(super) fn build_for_judges(&self, to: &Path, head: Option<&str>) -> Result<(), GitError> {
+        let look = self.folder.join(LOOK);
+        let inside = self.own.strip_prefix(&self.common).unwrap_or(Path::new(""));
+        let made = || -> io::Result<()> {
+            for name in std::iter::once("config").chain(LISTS.map(|(_, name, _)| name)) {
+                copy_file(&look.join(name), &to.join(name))?;
+            }
+            self.copy_shared(to)?;
+            self.copy_own(to)?;
+            self.copy_refs(to)?;
+            copy_tree(&self.common.join("hooks"), &to.join("hooks"), &|_| true)?;
+            std::fs::write(to.join(ALTERNATES), self.alternate_lines())?;
+            let (seen, index) = (look.join(inside).join("index"), to.join(inside).join("index"));
+            if self.was_lent() && seen.is_file() {
+                remove_if_there(&index)?;
+                copy_with_time(&seen, &index)?;
+            }
+            match head {
+                Some(head) if !to.join("reftable").is_dir() => set_head(to, &to.join(inside), head),
+                _ => Ok(()),
+            }
+        };
+        made().map_err(|source| GitError::File { path: to.to_owned(), source })
     }
 
     /// The person's lists, whatever their home is in a box.
@@ -209,6 +236,24 @@ fn without_ours(packed: &[u8]) -> Vec<u8> {
         }
     }
     kept
+}
+
+/// Puts the branch that is checked out, or a HEAD that is on none, onto a commit.
+fn set_head(common: &Path, own: &Path, commit: &str) -> io::Result<()> {
+    let head = std::fs::read_to_string(own.join("HEAD"))?;
+    let path = match head.trim_end().strip_prefix("ref: refs/heads/") {
+        Some(branch) => common.join("refs/heads").join(branch),
+        None => own.join("HEAD"),
+    };
+    path.parent().map_or(Ok(()), private_folder)?;
+    std::fs::write(path, format!("{commit}\n"))
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
 }
 
 /// Copies a file with its permissions, if it is there.

@@ -37,6 +37,8 @@ pub(super) const PRIVATE: &str = "/run/ralph/private";
 /// Folders of ours within the box folder of a worktree.
 const GIT: &str = "git";
 const LOOK: &str = "look";
+/// How the directories of gates and verifiers begin.
+const JUDGE: &str = "judge-";
 /// The file that says what both were made from.
 const MADE: &str = "made.json";
 /// The file in ours that says what the person's refs lead to.
@@ -100,9 +102,15 @@ impl Private {
         self.folder.join(MADE).is_file()
     }
 
-    /// Removes the locks that a run which was killed left in here. Called when no git of ours is at work.
+    /// Removes the locks and the directories of gates that a run which was killed left in here. Called when no git of ours is at work.
     pub(super) fn unlock(&self) {
         remove_locks(&self.folder, 12);
+        for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(JUDGE) {
+                // It is only in the way.
+                let _ = remove_tree(&entry.path());
+            }
+        }
     }
 
     /// Whether a session had it.
@@ -264,7 +272,29 @@ impl Private {
             binds: self.binds(),
             environment: Self::environment(),
             read_only: self.protected_files()?,
+            held: vec![],
         })
+    }
+
+    /// All that a gate or a verifier needs: a directory as the user's is, made for it alone, with the files as
+    /// they were last looked at staged. `head`: its branch is on this commit.
+    pub(super) fn for_judges(&self, head: Option<&str>) -> Result<Shown, GitError> {
+        let turn = self.turn();
+        let _held = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = tempfile::Builder::new().prefix(JUDGE).tempdir_in(&self.folder);
+        let made = made.map_err(|source| GitError::File { path: self.folder.clone(), source })?;
+        self.build_for_judges(made.path(), head)?;
+        Ok(Shown {
+            binds: self.with_objects(Bind::writable(made.path()).at(&self.common)),
+            environment: Self::environment(),
+            read_only: self.protected_files()?,
+            held: vec![Arc::new(made)],
+        })
+    }
+
+    /// Settings of our own over those of a session, for a hook that works in the session's directory.
+    pub(super) fn own_settings_over(&self) -> Bind {
+        Bind::readable(self.folder.join(LOOK).join("config")).at(self.common.join("config"))
     }
 
     /// The index that our own looks write, where it is in a box.

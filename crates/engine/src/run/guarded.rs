@@ -1,0 +1,111 @@
+//! Protected files while gates run. What a gate runs is the work of a session, and it could rewrite what the
+//! next gate judges by. So these files are read-only where the sandbox can do that, and compared after each
+//! gate everywhere: a gate that changed one is red, and the file is put back.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ralph_core::records::Verdict;
+use ralph_core::run::SlotId;
+
+use super::crew::{Crew, Failed};
+use super::gate::Ran;
+use crate::ports::Candidate;
+use crate::untrusted::Remembered;
+
+/// How many of them a sandbox makes read-only, each by a mount of its own. More are only compared.
+const READ_ONLY: usize = 200;
+/// How much of them is kept, in bytes.
+const KEPT: u64 = 64 << 20;
+/// How many are named.
+const NAMED: usize = 20;
+
+/// The protected files in the place where gates run, as they were before.
+#[derive(Debug, Default)]
+pub(super) struct Guarded {
+    folder: PathBuf,
+    files: Vec<(String, Remembered)>,
+}
+
+impl Guarded {
+    pub(super) fn of(folder: &Path, names: impl IntoIterator<Item = String>) -> Self {
+        let mut left = KEPT;
+        let mut files = Vec::new();
+        for name in names {
+            if let Some(file) = Remembered::of(folder, Path::new(&name), left) {
+                left = left.saturating_sub(file.size());
+                files.push((name, file));
+            }
+        }
+        Self { folder: folder.to_owned(), files }
+    }
+
+    /// What a sandbox is to show read-only.
+    pub(super) fn read_only(&self) -> impl Iterator<Item = PathBuf> {
+        let paths = self.files.iter().map(|(name, _)| self.folder.join(name));
+        let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_file());
+        paths.filter(is_file).take(READ_ONLY)
+    }
+
+    /// Puts back what is different. What is to be said of it, if anything is.
+    fn put_back(&self) -> Option<String> {
+        let changed: Vec<&(String, Remembered)> = self
+            .files
+            .iter()
+            .filter(|(name, file)| !file.is_same(&self.folder, Path::new(name)))
+            .collect();
+        if changed.is_empty() {
+            return None;
+        }
+        let mut lost = Vec::new();
+        for (name, file) in &changed {
+            if let Err(error) = file.put_back(&self.folder, Path::new(name)) {
+                lost.push(format!("{name} could not be put back: {error}"));
+            }
+        }
+        let named: Vec<&str> = changed.iter().take(NAMED).map(|(name, _)| name.as_str()).collect();
+        let more = match changed.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let mut text = format!("this gate changed protected files: {}{more}", named.join(", "));
+        for lost in lost {
+            text.push_str("; ");
+            text.push_str(&lost);
+        }
+        Some(text)
+    }
+
+    /// What a gate that ran is worth: nothing where it changed a protected file.
+    pub(super) fn checked(&self, mut ran: Ran) -> Ran {
+        if let Some(text) = self.put_back() {
+            ran.report.verdict = Verdict::Fail;
+            ran.note =
+                Some(ran.note.map_or_else(|| text.clone(), |note| format!("{text}; {note}")));
+            ran.report.digest = ran.noted(&ran.digest.text());
+            ran.tampered = true;
+        }
+        ran
+    }
+}
+
+impl Crew {
+    /// The protected files of a candidate, in the place where gates are to run.
+    pub(super) async fn guard_protected(
+        self: &Arc<Self>,
+        slot: SlotId,
+        candidate: &Candidate,
+        folder: &Path,
+    ) -> Result<Guarded, Failed> {
+        if self.setup.gates.rules.protected.is_empty() {
+            return Ok(Guarded::default());
+        }
+        let (tree, folder) = (candidate.tree.clone(), folder.to_owned());
+        self.aside_of_tasks(move |crew| {
+            let names = crew.site(slot).vcs.files(&tree)?;
+            let patterns = &crew.setup.gates.rules.protected;
+            Ok(Guarded::of(&folder, names.into_iter().filter(|name| patterns.matches(name))))
+        })
+        .await
+    }
+}

@@ -1,0 +1,72 @@
+//! A program that is to run in a sandbox: what it is, and what of a run it is shown.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::ports::{Bind, Shown};
+
+/// What a boxed program is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// An agent at work.
+    Session,
+    /// A gate or a setup command.
+    Judge,
+    /// An agent that verifies.
+    Verifier,
+    /// A program of the loop's own that looks at what sessions wrote.
+    Helper,
+}
+
+impl Kind {
+    /// Whether nothing may reach it that a session wrote outside of the tree.
+    pub(super) fn judges(self) -> bool {
+        matches!(self, Self::Judge | Self::Verifier)
+    }
+}
+
+/// A program that is to be boxed.
+#[derive(Debug, Clone)]
+pub struct Guest {
+    /// What it is.
+    pub kind: Kind,
+    /// The worktree that it is about.
+    pub worktree: PathBuf,
+    /// What it may change: the worktree, or a checkout of it. The worktree is not shown otherwise.
+    pub writable: Vec<PathBuf>,
+    /// What else it is shown, a later one over an earlier one.
+    pub binds: Vec<Bind>,
+    /// What of the above it may only read. What is not there is left out.
+    pub read_only: Vec<PathBuf>,
+    /// What else it finds in its environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Folders that have to be there as long.
+    pub held: Vec<Arc<tempfile::TempDir>>,
+    /// Where its caches are, instead of those that all gates share.
+    pub caches: Option<PathBuf>,
+}
+
+impl Guest {
+    /// A guest that works in a worktree.
+    pub fn in_worktree(kind: Kind, worktree: &Path) -> Self {
+        Self {
+            kind,
+            worktree: worktree.to_owned(),
+            writable: vec![worktree.to_owned()],
+            binds: vec![],
+            read_only: vec![],
+            environment: vec![],
+            held: vec![],
+            caches: None,
+        }
+    }
+
+    /// Is shown this, too.
+    pub(crate) fn show(&mut self, shown: Shown) {
+        self.held.extend(shown.held);
+        self.binds.extend(shown.binds);
+        self.read_only.extend(shown.read_only);
+        self.environment.extend(shown.environment);
+    }
+}
