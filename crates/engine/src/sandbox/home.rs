@@ -155,11 +155,11 @@ fn with_programs(needs: &HomeNeeds<'_>) -> Vec<(OsString, OsString)> {
 }
 
 fn is_of_system(home: &Path) -> bool {
-    let shared = ["/tmp", "/var/tmp", "/run", "/nix"];
-    OF_SYSTEM.iter().map(Path::new).any(|folder| {
-        let is_shared = shared.iter().any(|shared| folder == Path::new(shared));
-        folder.starts_with(home) || (!is_shared && home.starts_with(folder))
-    })
+    let within = |folder: &str| home.starts_with(folder);
+    let is_shared = ["/tmp", "/var/tmp", "/run", "/nix", "/dev/shm"].into_iter().any(within);
+    OF_SYSTEM
+        .into_iter()
+        .any(|folder| Path::new(folder).starts_with(home) || (!is_shared && within(folder)))
 }
 
 #[cfg(test)]
@@ -216,7 +216,9 @@ mod tests {
         for odd in ["/", "/usr/sbin", "/var", "/dev", "/etc", "/bin"] {
             assert!(is_of_system(Path::new(odd)), "{odd}");
         }
-        for usual in ["/root", "/home/me", "/home", "/var/lib/me", "/tmp/x/home", "/run/me"] {
+        for usual in
+            ["/root", "/home/me", "/home", "/var/lib/me", "/tmp/x/home", "/run/me", "/dev/shm/me"]
+        {
             assert!(!is_of_system(Path::new(usual)), "{usual}");
         }
     }

@@ -22,7 +22,7 @@ use crate::project::Project;
 /// Where a box has ralph, first on the `PATH`.
 pub(super) const BIN: &str = "/run/ralph/bin";
 /// Folders that are empty in a box.
-pub(super) const EMPTY: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
+pub(super) const EMPTY: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/dev/shm"];
 /// What of `/run` programs need that are installed elsewhere than usual.
 const OF_RUN: [&str; 4] =
     ["/run/current-system", "/run/opengl-driver", "/run/wrappers", "/run/systemd/resolve"];
