@@ -83,7 +83,7 @@ fn a_prompt_that_a_session_turned_into_a_link_is_not_read_to_the_next_one() {
     let second = world.ralph(&["build", "--task", "again", "--once"]);
     let told = fs::read_to_string(world.repo("told.txt")).unwrap_or_default();
     assert!(!told.contains(&world.secret), "{told}");
-    assert!(second.said.contains("leads out of the repository"), "{}", second.said);
+    assert!(second.said.contains("A session changed PROMPT_build.md"), "{}", second.said);
 }
 
 /// The file of the repository is a session's to write: it must not name secrets for the next one.
@@ -100,7 +100,7 @@ fn no_session_names_the_variables_that_the_next_one_gets() {
     assert_eq!(first.code, 0, "{}", first.said);
     world.set_agent("env > variables.txt");
     let second = world.ralph(&["build", "--task", "again", "--once"]);
-    assert!(second.said.contains("agent.env"), "{}", second.said);
+    assert!(second.said.contains("A session changed ralph.toml"), "{}", second.said);
     let told = fs::read_to_string(world.repo("variables.txt")).unwrap_or_default();
     assert!(!told.contains(&world.secret), "{told}");
 }
