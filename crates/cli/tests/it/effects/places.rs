@@ -174,8 +174,10 @@ fn sessions_reach_the_sockets_that_the_settings_admit() {
     let server = std::os::unix::net::UnixListener::bind(&path).unwrap();
     std::thread::spawn(move || {
         for caller in server.incoming() {
-            let _ =
-                std::io::Write::write_all(&mut caller.unwrap(), b"HTTP/1.0 200 OK\r\n\r\nhello");
+            let mut caller = caller.unwrap();
+            // Who closes with something unread resets the connection.
+            let _ = std::io::Read::read(&mut caller, &mut [0; 4096]);
+            let _ = std::io::Write::write_all(&mut caller, b"HTTP/1.0 200 OK\r\n\r\nhello");
         }
     });
     env.set("SSH_AUTH_SOCK", &path.display().to_string());
