@@ -44,6 +44,8 @@ const HOSTILE: &[(&str, &[&str], &str)] = &[
     ("sandbox.level", &["'landlock'", "'none'"], ""),
     ("sandbox.writable", &["['/']"], ""),
     ("sandbox.readable", &["['/']"], ""),
+    ("sandbox.home", &["'masked'"], ""),
+    ("sandbox.sockets", &["['/run/docker.sock']"], ""),
     ("sandbox.network.policy", &["'allow-all'", "'allowlist'"], "'deny'"),
     ("sandbox.network.allowed", &["['evil.example']"], "['good.example']"),
     ("sandbox.limits.processes", &["5000"], ""),

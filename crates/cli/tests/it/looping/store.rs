@@ -16,8 +16,30 @@ fn show_tasks(env: &TestEnv) {
 
 fn rename(env: &TestEnv, from: &str, to: &str) {
     let store = Connection::open(env.store()).unwrap();
+    let kept = env.folder().join("schema.json");
+    if !kept.exists() {
+        std::fs::write(&kept, serde_json::to_string(&schema(&store)).unwrap()).unwrap();
+    }
     let text = format!("PRAGMA legacy_alter_table = ON; ALTER TABLE {from} RENAME TO {to};");
     store.execute_batch(&text).unwrap();
+    if to.ends_with("_hidden") {
+        return;
+    }
+    // SQLite writes names into the schema in its own way, and ralph takes up no schema but its own.
+    let before = std::fs::read_to_string(&kept).unwrap();
+    let before: Vec<(String, Option<String>)> = serde_json::from_str(&before).unwrap();
+    store.execute_batch("PRAGMA writable_schema = ON").unwrap();
+    for (name, sql) in before {
+        store.execute("UPDATE sqlite_schema SET sql = ?2 WHERE name = ?1", (name, sql)).unwrap();
+    }
+    store.execute_batch("PRAGMA writable_schema = RESET").unwrap();
+}
+
+/// The texts of a schema by their names.
+fn schema(store: &Connection) -> Vec<(String, Option<String>)> {
+    let mut all = store.prepare("SELECT name, sql FROM sqlite_schema").unwrap();
+    let rows = all.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    rows.map(Result::unwrap).collect()
 }
 
 /// A session that changes nothing, and meanwhile looks at the plan begin to fail.

@@ -279,10 +279,13 @@ fn without_an_identity_nothing_is_committed_and_the_commands_are_told() {
 fn an_identity_that_is_lost_during_a_session_costs_no_work() {
     let mut env = project(&["a"]);
     env.set("EMAIL", "");
-    env.without_sandbox("at level full a session has git settings of its own");
-    let loses = sh(
-        "git config --unset user.name; git config --unset user.email; git config user.useConfigOnly true",
-    );
+    env.without_sandbox("in a sandbox a session cannot change your git settings");
+    for key in ["name", "email"] {
+        env.git(&["config", "--unset", &format!("user.{key}")]);
+    }
+    let own = "[user]\n\tname = Tester\n\temail = tester@example.org\n";
+    std::fs::write(env.home().join(".gitconfig"), own).unwrap();
+    let loses = sh("printf '[user]\\n\\tuseConfigOnly = true\\n' > \"$HOME/.gitconfig\"");
     let ran = build(
         &env,
         &[&session(&[write("a.txt", "a\n"), loses, say("<task-done>a</task-done>")])],

@@ -257,7 +257,7 @@ fn the_record_is_the_users_alone_and_no_session_sees_it() {
     kept.sort();
     let names: Vec<&str> =
         kept.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
-    assert_eq!(names, ["build.toml", "trust.json", "trust.lock"], "{kept:?}");
+    assert_eq!(names, ["build.toml", "dependencies", "trust.json", "trust.lock"], "{kept:?}");
     for path in &kept {
         let mode = std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o600, "{}", path.display());

@@ -9,7 +9,7 @@ use super::super::git::{Git, GitError};
 use super::super::scratch::copy_with_time;
 use super::settings::{self, Setting};
 use super::{LOOK, OBJECTS, PRIVATE, Private, private_folder};
-use crate::untrusted::{DOCUMENT, LARGE, SMALL, read_named};
+use crate::untrusted::{DOCUMENT, LARGE, SMALL, read_named, read_own};
 
 /// The person's list of ignored files, and of attributes, as they are named in the directories.
 const LISTS: [(&str, &str, &str); 2] = [
@@ -240,8 +240,10 @@ fn without_ours(packed: &[u8]) -> Vec<u8> {
 
 /// Puts the branch that is checked out, or a HEAD that is on none, onto a commit.
 fn set_head(common: &Path, own: &Path, commit: &str) -> io::Result<()> {
-    let head = std::fs::read_to_string(own.join("HEAD"))?;
-    let path = match head.trim_end().strip_prefix("ref: refs/heads/") {
+    let head = read_own(&own.join("HEAD"), SMALL)?;
+    let head = String::from_utf8_lossy(&head);
+    let leads_on = |branch: &&str| !branch.split('/').any(|part| part.is_empty() || part == "..");
+    let path = match head.trim_end().strip_prefix("ref: refs/heads/").filter(leads_on) {
         Some(branch) => common.join("refs/heads").join(branch),
         None => own.join("HEAD"),
     };
