@@ -99,9 +99,9 @@ fn drivers_of_the_repository_and_files_that_it_includes_merge_nothing() {
     repo.write("a.txt", "main\n");
     repo.commit("main");
     // Not in `.git/config` itself, and changed after it was first read.
-    repo.git(&["config", "include.path", "../shared.config"]);
+    repo.git(&["config", "include.path", "../included.config"]);
     let _ = git(repo.place(), &["status"]);
-    repo.write("shared.config", format!("[merge \"x\"]\n\tdriver = {evil}\n"));
+    repo.write("included.config", format!("[merge \"x\"]\n\tdriver = {evil}\n"));
     let merged = Git::plumbing(repo.place(), &["merge-tree", "--write-tree", "main", "side"]).run();
     assert!(merged.is_err());
     nothing_ran(&repo, "merge.x.driver");
