@@ -44,7 +44,9 @@ use ralph_engine::agents;
 use ralph_engine::clock;
 use ralph_engine::context::FeatureTexts;
 use ralph_engine::entropy::Ids;
-use ralph_engine::ports::{Candidate, Checkout, GitError, RunBase, Saved, Scope, Store, Vcs};
+use ralph_engine::ports::{
+    Candidate, Checkout, GitError, KeepSaves, RunBase, Saved, Scope, Store, Vcs,
+};
 use ralph_engine::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
 use ralph_engine::project::Project;
 use ralph_engine::prompts::Template;
@@ -119,8 +121,8 @@ fn without_git(rounds: usize, iterations: usize, verdicts: &mut Verdicts) {
         let setup = setup(&repo, &agent.program);
         let reporters = reporters(&setup.files.logs);
         let two = agent.between(iterations, || {
-            let outcome = run(setup, reporters).unwrap();
-            assert_eq!(outcome.reason, StopReason::Complete);
+            let ended = run(setup, reporters).unwrap();
+            assert_eq!(ended.outcome.reason, StopReason::Complete);
         });
         over.push(figures(two.clone()).median.saturating_sub(figures(one.clone()).median));
         floor.extend(one);
@@ -214,6 +216,8 @@ fn setup(repo: &Path, program: &Path) -> Setup {
             folder: repo.to_owned(),
             recent_attempts: 5,
             grounds: None,
+            earlier: None,
+            keep_saves: KeepSaves::default(),
         },
         agent: AgentSetup {
             program: AgentProgram {

@@ -156,7 +156,7 @@ pub(crate) fn first_place(context: &mut Context<'_>) -> Result<Option<PathBuf>, 
 
 fn lane_places(context: &mut Context<'_>) -> Result<Vec<PathBuf>, CliError> {
     let project = context.project()?;
-    let folder = project.resolve(context.config()?.get(key::GIT_WORKTREE_DIR));
+    let folder = context.worktree_folder(&project)?;
     let places = Worktrees::new(&project, &folder).places()?;
     Ok(places.into_iter().map(|(_, path)| path).collect())
 }
@@ -172,7 +172,7 @@ fn lanes(
         return Ok(vec![]);
     }
     let config = context.config()?;
-    let folder = project.resolve(config.get(key::GIT_WORKTREE_DIR));
+    let folder = context.worktree_folder(project)?;
     let places = Worktrees::new(project, &folder).places()?;
     if places.is_empty() {
         return Ok(vec![]);

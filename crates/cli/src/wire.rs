@@ -21,6 +21,7 @@ use crate::config::{self, Config, Flags, Sources, key};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::exit_codes::Exit;
+use crate::launch;
 use crate::output::{Color, Output};
 use crate::trust::TrustCell;
 
@@ -40,7 +41,7 @@ pub(crate) struct Context<'a> {
     /// What is strange about the programs of agents, asked once each.
     pub(crate) odd_agents: RefCell<HashMap<PathBuf, Vec<Notice>>>,
     /// The box of a run, tried once for all of its branches.
-    pub(crate) boxed: RefCell<Option<crate::launch::Boxed>>,
+    pub(crate) boxed: RefCell<Option<launch::Boxed>>,
     /// The command is carried out for a session of a run: on whose behalf, and what it was given.
     seated: Option<Seated>,
     /// Which files may decide what runs.
@@ -226,6 +227,12 @@ impl<'a> Context<'a> {
             Some(rest) => Path::new("~").join(rest),
             None => path.to_owned(),
         }
+    }
+
+    /// The folder of worktrees.
+    pub(crate) fn worktree_folder(&mut self, project: &Project) -> Result<PathBuf, CliError> {
+        let config = self.config()?;
+        Ok(launch::worktree_folder(project, &config, self.environment.home.as_deref()))
     }
 
     /// Where the store lies, once it is clear that the folder is ours.

@@ -156,13 +156,49 @@ impl Project {
 
     /// The same for a folder of ralph's that the user has put elsewhere in the working tree.
     pub fn exclude_folder(&self, folder: &Path) -> Result<(), ProjectError> {
-        let Ok(inside) = folder.strip_prefix(&self.root) else { return Ok(()) };
-        let line = [b"/", inside.as_os_str().as_bytes(), b"/"].concat();
+        let Some(line) = self.folder_line(folder) else { return Ok(()) };
         let Excluded { path, text, .. } = self.excluded()?;
         if has_line(&text, &line) {
             return Ok(());
         }
         add_lines(&path, text, &[&line])
+    }
+
+    /// How many lines of the exclude file are ralph's: those for its state, and for `folders`.
+    pub fn excluded_lines(&self, folders: &[PathBuf]) -> Result<usize, ProjectError> {
+        let text = self.excluded()?.text;
+        let lines = |text: &[u8]| text.iter().filter(|byte| is_newline(byte)).count();
+        Ok(lines(&text).saturating_sub(lines(&self.without_own_lines(&text, folders))))
+    }
+
+    /// Removes them. A file with nothing else in it goes too.
+    pub fn include_state(&self, folders: &[PathBuf]) -> Result<(), ProjectError> {
+        let Excluded { path, text, .. } = self.excluded()?;
+        let after = self.without_own_lines(&text, folders);
+        let done = match after.trim_ascii().is_empty() {
+            true => std::fs::remove_file(&path),
+            false => write_atomically(&path, &after),
+        };
+        done.map_err(|source| io_error(&path, source))
+    }
+
+    fn without_own_lines(&self, text: &[u8], folders: &[PathBuf]) -> Vec<u8> {
+        let folders = folders.iter().filter_map(|folder| self.folder_line(folder));
+        let own: Vec<Vec<u8>> = OWN_LINES
+            .into_iter()
+            .chain([OWN_COMMENT])
+            .map(|line| line.as_bytes().to_vec())
+            .chain(folders)
+            .collect();
+        let is_own = |line: &&[u8]| own.iter().any(|own| own == line.trim_ascii());
+        let kept: Vec<&[u8]> = text.split(is_newline).filter(|line| !is_own(line)).collect();
+        kept.join(&b'\n')
+    }
+
+    /// The line that excludes a folder of the working tree.
+    fn folder_line(&self, folder: &Path) -> Option<Vec<u8>> {
+        let inside = folder.strip_prefix(&self.root).ok()?;
+        Some([b"/", inside.as_os_str().as_bytes(), b"/"].concat())
     }
 
     /// Whether [`Project::exclude_state`] would change nothing.
@@ -171,33 +207,51 @@ impl Project {
     }
 
     fn excluded(&self) -> Result<Excluded, ProjectError> {
-        const LINES: [&str; 8] = [
-            "/.ralph/progress.db*",
-            "/.ralph/state.toml*",
-            "/.ralph/run.lock",
-            "/.ralph/logs/",
-            "/.ralph/plans/",
-            "/.ralph/worktrees/",
-            "/.ralph/box/",
-            "/.worktrees/",
-        ];
         let path = self.git_dir.join("info").join("exclude");
         let text = match untrusted::read_named(None, &path, untrusted::DOCUMENT) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(source) => return Err(io_error(&path, source)),
         };
-        let lines = LINES.into_iter().map(str::as_bytes);
+        let lines = OWN_LINES.into_iter().map(str::as_bytes);
         let missing = lines.filter(|line| !has_line(&text, line)).collect();
         Ok(Excluded { path, text, missing })
     }
 
-    /// A path from the config, relative to the main working tree.
+    /// A path from the config, relative to the main working tree, without `.` and `..`.
     pub fn resolve(&self, path: &str) -> PathBuf {
-        let path = Path::new(path);
-        let joined = if path.is_absolute() { path.to_owned() } else { self.root.join(path) };
-        joined.components().filter(|part| *part != Component::CurDir).collect()
+        without_dots(&self.root.join(path))
     }
+}
+
+/// What ralph writes into the exclude file, and the comment above it.
+const OWN_LINES: [&str; 8] = [
+    "/.ralph/progress.db*",
+    "/.ralph/state.toml*",
+    "/.ralph/run.lock",
+    "/.ralph/logs/",
+    "/.ralph/plans/",
+    "/.ralph/worktrees/",
+    "/.ralph/box/",
+    "/.worktrees/",
+];
+const OWN_COMMENT: &str = "# state of ralph";
+
+fn is_newline(byte: &u8) -> bool {
+    *byte == b'\n'
+}
+
+/// A path without `.` and `..`, whatever is there. `..` at the top leads nowhere.
+pub fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            other => plain.push(other),
+        }
+    }
+    plain
 }
 
 /// The exclude file, its text, and the lines it lacks.
@@ -228,7 +282,8 @@ fn add_lines(path: &Path, before: Vec<u8>, lines: &[&[u8]]) -> Result<(), Projec
     if !after.is_empty() && !after.ends_with(b"\n") {
         after.push(b'\n');
     }
-    after.extend(b"# state of ralph\n");
+    after.extend(OWN_COMMENT.as_bytes());
+    after.push(b'\n');
     for line in lines {
         after.extend(*line);
         after.push(b'\n');
@@ -318,6 +373,22 @@ mod tests {
         symlink("moved", project.ralph_dir()).unwrap();
         let said = project.check_ours().unwrap_err().to_string();
         assert!(said.contains(".ralph") && said.contains("link to moved"), "{said}");
+    }
+
+    #[test]
+    fn a_path_of_the_settings_leads_where_it_says_without_dots() {
+        let root = PathBuf::from("/home/me/repo");
+        let project = Project { worktree: root.clone(), git_dir: root.join(".git"), root };
+        for (path, expected) in [
+            (".worktrees", "/home/me/repo/.worktrees"),
+            ("./a/../b", "/home/me/repo/b"),
+            ("../wts", "/home/me/wts"),
+            ("../../../../wts", "/wts"),
+            ("/var/wts/", "/var/wts"),
+            ("/var/x/../wts", "/var/wts"),
+        ] {
+            assert_eq!(project.resolve(path), PathBuf::from(expected), "{path}");
+        }
     }
 
     #[test]

@@ -41,6 +41,8 @@ mod random;
 mod recovering;
 #[path = "vcs/saving.rs"]
 mod saving;
+#[path = "vcs/tidying.rs"]
+mod tidying;
 #[path = "vcs/worktree_kills.rs"]
 mod worktree_kills;
 #[path = "vcs/worktrees.rs"]

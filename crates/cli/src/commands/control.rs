@@ -11,7 +11,6 @@ use ralph_engine::untrusted;
 use ralph_engine::vcs::worktree::Worktrees;
 use serde::Serialize;
 
-use crate::config::key;
 use crate::error::{CliError, Done, task_id, with_store};
 use crate::wire::{Context, out_of_reach};
 
@@ -217,7 +216,7 @@ fn control_sockets(
     if own.is_some() {
         return Ok(own.into_iter().collect());
     }
-    let folder = project.resolve(context.config()?.get(key::GIT_WORKTREE_DIR));
+    let folder = context.worktree_folder(&project)?;
     let places = Worktrees::new(&project, &folder).places()?;
     let lane = places.iter().find(|(name, _)| branch == Some(name.as_str()));
     if let Some(socket) = lane.and_then(|(_, path)| socket_in(path)) {

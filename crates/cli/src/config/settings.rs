@@ -236,6 +236,9 @@ settings! {
     LOGS_KEEP_SIZE: Size = row("logs.keep_size", Kind::Size, Lit::Text("2GiB"));
     LOGS_RAW: Flag = row("logs.raw", Kind::Bool, TRUE);
 
+    RECOVER_KEEP: Time = guarded("recover.keep", Kind::Duration, Lit::Text("30d"), Reach::UserOnly);
+    RECOVER_KEEP_SIZE: Size = guarded("recover.keep_size", Kind::Size, Lit::Text("1GB"), Reach::UserOnly);
+
     NOTIFY_ON: List = row("notify.on", NOTICES, Lit::List(&["done", "failed", "question", "limit", "end"]));
     NOTIFY_DESKTOP: Flag = row("notify.desktop", Kind::Bool, FALSE);
     NOTIFY_SOUND: Flag = row("notify.sound", Kind::Bool, FALSE);

@@ -273,6 +273,11 @@ fn network(config: &Config) -> Result<Network, CliError> {
     Ok(Network { policy, allowed })
 }
 
+/// The folder of the caches that sandboxes of a repository share.
+pub(crate) fn cache_folder(project: &Project, environment: &Environment) -> PathBuf {
+    Caches::of(&cache_home(environment, project), &project.root).folder().to_owned()
+}
+
 /// The person's folder for caches.
 fn cache_home(environment: &Environment, project: &Project) -> PathBuf {
     let set = environment.all.iter().find(|(name, _)| name == "XDG_CACHE_HOME");

@@ -49,7 +49,7 @@ use ralph_core::{FeatureName, Lease, TaskId};
 use ralph_engine::agents::Agent;
 use ralph_engine::clock;
 use ralph_engine::plan_file::PlanFile;
-use ralph_engine::ports::{GitError, Peek, Scope, Store, StoreError};
+use ralph_engine::ports::{GitError, KeepSaves, Peek, Scope, Store, StoreError};
 use ralph_engine::process::Watch;
 use ralph_engine::process::room_for_files;
 use ralph_engine::project::Project;
@@ -71,7 +71,7 @@ use crate::trust;
 use crate::wire::Context;
 
 pub(crate) use agent::{Found, Lacking, agent_program, of_repository_hint};
-pub(crate) use boxes::{Boxed, house, offer as box_offer, wanted as wanted_level};
+pub(crate) use boxes::{Boxed, cache_folder, house, offer as box_offer, wanted as wanted_level};
 pub(crate) use display::{Shown, options as display_options};
 pub(crate) use feature::{FeatureWork, Stage};
 use folders::{lock, no_logs, tidy};
@@ -79,6 +79,7 @@ pub(crate) use notify::wished as wished_notifiers;
 pub(crate) use policy::sessions_for_texts;
 pub(crate) use resume::{Interrupted, record as run_record, was_planning};
 use source::Source;
+pub(crate) use worktrees::folder as worktree_folder;
 
 pub(crate) use gates::{InForce, Missing, in_force, text_of, trial as gate_trial};
 pub(crate) use source::has_plan_file;
@@ -371,7 +372,11 @@ fn start(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome, Cli
     let lock = lock(&project)?;
     let at = Place { home: project.clone(), project, lane: None };
     let (setup, reporters) = assemble(options, at, lock, context)?;
-    run::run(setup, reporters).map_err(run_error)
+    let ended = run::run(setup, reporters).map_err(run_error)?;
+    for note in ended.notes {
+        context.out.warning(note);
+    }
+    Ok(ended.outcome)
 }
 
 /// Everything that a run needs, and who shows it.
@@ -416,6 +421,7 @@ fn assemble(
     }
     let logs =
         RunLogs::create(&logs_folder, clock::now()).map_err(|e| no_logs(&logs_folder, &e))?;
+    let earlier_boxes = boxes.clone();
     let grounds = worktrees::grounds(&project, &config, &policy, boxes, context)?;
     let mut ids = context.ids_of(at.lane.as_ref().map_or(0, |lane| lane.number));
     let bad_id = |error| CliError::failed(format!("an id could not be made: {error}"));
@@ -451,6 +457,14 @@ fn assemble(
                 .unwrap_or(usize::MAX),
             scope: ready.scope,
             folder,
+            earlier: match (&grounds, &at.lane) {
+                (None, None) => worktrees::earlier(&project, &config, earlier_boxes, context)?,
+                _ => None,
+            },
+            keep_saves: KeepSaves {
+                age: config.get(key::RECOVER_KEEP),
+                size: config.get(key::RECOVER_KEEP_SIZE),
+            },
             grounds,
             plan: ready.plan,
         },

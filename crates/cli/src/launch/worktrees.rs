@@ -1,7 +1,9 @@
 //! Where tasks of the store work that run side by side, and who commits there.
 
+use std::path::{Path, PathBuf};
+
 use ralph_core::run::Policy;
-use ralph_engine::project::Project;
+use ralph_engine::project::{Project, without_dots};
 use ralph_engine::run::Grounds;
 use ralph_engine::vcs::Boxes;
 use ralph_engine::vcs::trunk::Trunk;
@@ -24,6 +26,17 @@ pub(super) fn identity(config: &Config) -> Identity {
     }
 }
 
+/// The folder of worktrees: beneath the repository, beside it, or anywhere else that the user says.
+pub(crate) fn folder(project: &Project, config: &Config, home: Option<&Path>) -> PathBuf {
+    let text = config.get(key::GIT_WORKTREE_DIR);
+    match (text.strip_prefix('~'), home) {
+        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+            without_dots(&home.join(rest.trim_start_matches('/')))
+        }
+        _ => project.resolve(text),
+    }
+}
+
 /// What work in worktrees of its own needs, where tasks have them.
 pub(super) fn grounds(
     project: &Project,
@@ -35,9 +48,34 @@ pub(super) fn grounds(
     if !policy.integrates {
         return Ok(None);
     }
-    let folder = project.resolve(config.get(key::GIT_WORKTREE_DIR));
+    all(project, config, boxes, context).map(Some)
+}
+
+/// The same where tasks have none now, and an earlier run left some.
+pub(super) fn earlier(
+    project: &Project,
+    config: &Config,
+    boxes: Option<Boxes>,
+    context: &Context<'_>,
+) -> Result<Option<Grounds>, CliError> {
+    let home = context.environment.home.as_deref();
+    let worktrees = Worktrees::new(project, &folder(project, config, home));
+    // Without a branch to land on nothing can be said about them.
+    if worktrees.places()?.is_empty() || Trunk::new(project).is_err() {
+        return Ok(None);
+    }
+    all(project, config, boxes, context).map(Some)
+}
+
+fn all(
+    project: &Project,
+    config: &Config,
+    boxes: Option<Boxes>,
+    context: &Context<'_>,
+) -> Result<Grounds, CliError> {
     let home = context.environment.home.clone();
-    Ok(Some(Grounds {
+    let folder = folder(project, config, home.as_deref());
+    Ok(Grounds {
         trunk: Trunk::new(project).map_err(git_failed)?,
         worktrees: Worktrees::new(project, &folder).boxed(boxes),
         identity: Identity { home, ..identity(config) },
@@ -45,5 +83,5 @@ pub(super) fn grounds(
         include: gates::include(project, context)?,
         hooks: (agent::gate_environment(context.environment), GATE_TIMEOUT),
         keep: config.get(key::GIT_WORKTREE_KEEP) == "always",
-    }))
+    })
 }

@@ -299,6 +299,26 @@ pub enum Forbidden {
 /// How often version control hears that a session still lives.
 pub const HEARTBEAT: Duration = Duration::from_millis(500);
 
+/// How long saved work of finished tasks is kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct KeepSaves {
+    /// So long; `None` is for ever.
+    pub age: Option<Duration>,
+    /// So many bytes of all together; `None` is any number.
+    pub size: Option<u64>,
+}
+
+/// How a task stands whose work is saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ending {
+    /// Done, or dropped.
+    Done,
+    /// Failed.
+    Failed,
+    /// Anything else: its work stays.
+    Open,
+}
+
 /// Version control as the loop sees it.
 ///
 /// Calls are synchronous: the loop makes them on threads where waiting is allowed. An implementation
@@ -486,6 +506,16 @@ pub trait Vcs: Send + Sync {
     /// and is named when it stands in the way.
     fn remove_dead_locks(&self, _since: Timestamp) -> Result<(), GitError> {
         Ok(())
+    }
+
+    /// The run is over: removes what no worktree needs any more, and saved work of finished tasks beyond the
+    /// limits. `ending` says how a task stands. Returns how many saves went.
+    fn tidy(
+        &self,
+        _keep: &KeepSaves,
+        _ending: &mut dyn FnMut(&TaskId) -> Ending,
+    ) -> Result<usize, GitError> {
+        Ok(0)
     }
 
     /// What a box has to show so that git works in it: nothing where sessions work on the real directory.

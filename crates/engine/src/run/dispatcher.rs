@@ -80,7 +80,7 @@ pub enum RunError {
 }
 
 /// Runs to the end, and shows it to `reporters`.
-pub fn run(setup: Setup, reporters: Vec<Box<dyn Reporter + Send>>) -> Result<Outcome, RunError> {
+pub fn run(setup: Setup, reporters: Vec<Box<dyn Reporter + Send>>) -> Result<Ended, RunError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -95,7 +95,7 @@ pub fn run(setup: Setup, reporters: Vec<Box<dyn Reporter + Send>>) -> Result<Out
 async fn run_inside(
     mut setup: Setup,
     reporters: Vec<Box<dyn Reporter + Send>>,
-) -> Result<Outcome, RunError> {
+) -> Result<Ended, RunError> {
     let leftovers = process::end_leftovers(&setup.files.project.root);
     if leftovers > 0 {
         setup.notices.push(Notice::LeftoversEnded { processes: leftovers });
@@ -190,9 +190,19 @@ async fn run_inside(
     crew.dispatcher().feed.close();
     control.finish().await;
     leave(&crew);
+    let notes = super::tidy::tidy(&crew);
     drop(crew);
     let _ = tokio::task::spawn_blocking(|| display_thread.finish()).await;
-    Ok(outcome)
+    Ok(Ended { outcome, notes })
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub struct Ended {
+    /// Why it ended.
+    pub outcome: Outcome,
+    /// What could not be cleaned up after it, in sentences.
+    pub notes: Vec<String>,
 }
 
 /// What runs spent of late, to tell what this one will take.

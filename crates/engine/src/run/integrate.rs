@@ -34,7 +34,7 @@ use crate::vcs::trunk::{Replayed, Trunk};
 use crate::vcs::worktree::{Identity, Wanted, WorktreeRefusal, Worktrees};
 
 /// What the names of tasks' branches begin with.
-const PREFIX: &str = "ralph/";
+pub const PREFIX: &str = "ralph/";
 /// How many commits that have landed are named.
 const NAMED_COMMITS: usize = 5;
 
@@ -481,7 +481,7 @@ fn save_unfinished(
 }
 
 /// Removes the worktrees of tasks that are over.
-fn sweep(grounds: &Grounds, store: &mut dyn Store) -> Result<Vec<String>, RunError> {
+pub(super) fn sweep(grounds: &Grounds, store: &mut dyn Store) -> Result<Vec<String>, RunError> {
     let mut told = Vec::new();
     let tip = grounds.trunk.tip()?;
     for ours in grounds.worktrees.ours()? {
@@ -537,7 +537,7 @@ fn sweep_branches(grounds: &Grounds, store: &mut dyn Store) -> Result<(), RunErr
 }
 
 /// The task whose branch has this name.
-fn task_named(branch: &str) -> Option<TaskId> {
+pub fn task_named(branch: &str) -> Option<TaskId> {
     let mut parts = branch.strip_prefix(PREFIX)?.split('=');
     let mut text = parts.next()?.to_owned();
     for part in parts {

@@ -27,6 +27,7 @@
 //! | `forbidden` | work that no commit may hold |
 //! | `settle` | writing down what was decided, in an order that survives a crash |
 //! | `publish` | the branch of the run goes out |
+//! | `tidy` | cleaning up at the end of a run |
 //! | `watch` | leases, changes of the plan, timers |
 //! | [`state_file`] | `state.toml` |
 //! | [`journal`] | `events.jsonl` |
@@ -72,15 +73,16 @@ pub mod state_file;
 mod status;
 mod store_file;
 mod surroundings;
+mod tidy;
 mod trial;
 mod verify;
 mod watch;
 mod weakened;
 
 pub use deliverable::Deliverable;
-pub use dispatcher::{RunError, run};
+pub use dispatcher::{Ended, RunError, run};
 pub use hooked::Hooked;
-pub use integrate::Grounds;
+pub use integrate::{Grounds, PREFIX as BRANCH_PREFIX, task_named as task_of_branch};
 pub use overhead::Shape;
 pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};
 pub use set_up::{SetUpError, set_up};

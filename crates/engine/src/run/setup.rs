@@ -15,7 +15,7 @@ use ralph_core::run::{Notice, Policy, Resume};
 use crate::agents::Agent;
 use crate::entropy::Ids;
 use crate::plan_file::PlanFile;
-use crate::ports::{Peek, Scope, Store, Vcs};
+use crate::ports::{KeepSaves, Peek, Scope, Store, Vcs};
 use crate::process::Watch;
 use crate::project::Project;
 use crate::run::deliverable::Deliverable;
@@ -170,6 +170,11 @@ pub struct WorkSetup {
     pub recent_attempts: usize,
     /// What worktrees of the tasks need; `None` where sessions work in place.
     pub grounds: Option<Grounds>,
+    /// Worktrees that an earlier run left to its tasks, where this one works in place: those of tasks that are
+    /// finished by its end are removed.
+    pub earlier: Option<Grounds>,
+    /// How long saved work of finished tasks is kept.
+    pub keep_saves: KeepSaves,
 }
 
 /// Who works, and how sessions are started.

@@ -26,12 +26,15 @@ use super::wip::ref_name;
 use crate::host::host;
 use crate::ports::{Bind, Jail, Shown};
 use crate::process::{CommandSpec, Stop, capture};
+use crate::project::Project;
 use crate::run::crash;
 
 /// This program, in every box.
 const RALPH: &str = "/run/ralph/bin/ralph";
 /// Where programs are found when nobody says.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Refs that hold what was taken last from a worktree's sessions.
+pub(super) const TAKEN: &str = "refs/ralph/taken/";
 /// How often a box is tried to be made, and how it says that it cannot.
 const TRIES: u32 = 3;
 const NO_BOX: &str = "bwrap: Can't ";
@@ -84,8 +87,10 @@ impl GitVcs {
         }
         let Some(head) = &at.head else { return Ok(()) };
         let name = format!("refs/ralph/base/{run}");
+        // Noted first: a ref without a note is removed.
+        let before = boxed.private.note_base(&name)?;
         self.git(&["update-ref", &name, head]).run()?;
-        if let Some(before) = boxed.private.note_base(&name)? {
+        if let Some(before) = before {
             self.git(&["update-ref", "-d", &before]).run()?;
         }
         Ok(())
@@ -282,9 +287,27 @@ impl GitVcs {
         boxed.private.remove()
     }
 
-    /// The worktree goes, and all that it had is saved.
-    pub(super) fn forget_own_box(&self) -> Result<(), GitError> {
-        self.boxed.as_ref().map_or(Ok(()), |boxed| self.forget_box(boxed))
+    /// The run is over. A directory that holds nothing which is not on the branch goes; one with commits of an
+    /// unfinished session stays, for the next session begins there.
+    pub(super) fn end_boxed(&self) -> Result<(), GitError> {
+        let Some(boxed) = &self.boxed else { return Ok(()) };
+        if boxed.private.was_lent() {
+            let seen = self.see(boxed)?;
+            let at = self.position()?;
+            let landed = |id: &String| match &at.head {
+                Some(head) => self.is_ancestor(id, head),
+                None => Ok(false),
+            };
+            if seen.refused.is_some() {
+                return Ok(());
+            }
+            for id in seen.head.iter().chain(&seen.others) {
+                if !landed(id)? {
+                    return Ok(());
+                }
+            }
+        }
+        forget_sandbox(&self.project, &boxed.private, true).map(drop)
     }
 
     /// Saves commits that nothing of the person's and no save leads to.
@@ -352,7 +375,27 @@ fn nameless() -> TaskId {
 
 /// The ref that holds what was taken last.
 fn taken_ref(private: &Private) -> String {
-    format!("refs/ralph/taken/{}", private.name())
+    format!("{TAKEN}{}", private.name())
+}
+
+/// Removes the directory of a worktree, which may be gone itself, and the refs for it. One that a session had
+/// and nobody looked at since is kept under another name, which is returned.
+pub(super) fn forget_sandbox(
+    project: &Project,
+    private: &Private,
+    looked_at: bool,
+) -> Result<Option<PathBuf>, GitError> {
+    let aside = match private.was_lent() && !looked_at {
+        true => Some(private.set_aside()?),
+        false => None,
+    };
+    let refs = private.base().into_iter().chain([taken_ref(private)]);
+    let asked: String = refs.map(|name| format!("delete {name}\n")).collect();
+    // In the main worktree: the one that it is about may be gone.
+    let call = Git::plumbing(&project.root, &["update-ref", "--stdin"]);
+    call.input(asked.as_bytes()).run()?;
+    private.clear()?;
+    Ok(aside)
 }
 
 fn is_id(text: &str) -> bool {

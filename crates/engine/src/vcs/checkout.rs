@@ -140,6 +140,15 @@ impl GitVcs {
         Ok(paths.map(|path| spelled(&path)).collect())
     }
 
+    /// What git says of the worktree and of the files in its submodules, for programs to read.
+    pub(super) fn status_with_submodules(&self) -> Result<Vec<u8>, GitError> {
+        let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
+        let arguments =
+            ["status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=none"];
+        let places = vec![Bind::readable(self.worktree()), Bind::readable(scratch.folder())];
+        self.run_on(scratch.git(&arguments), places)
+    }
+
     pub(super) fn included_contents(&self, patterns: &str) -> Result<Vec<(String, u64)>, GitError> {
         let content = |path: PathBuf| {
             let file = self.worktree().join(&path);

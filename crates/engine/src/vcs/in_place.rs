@@ -20,7 +20,9 @@ use super::position::{Position, position};
 use super::spelling::spelled;
 use super::start::Start;
 use crate::kept::is_state;
-use crate::ports::{Candidate, Checkout, Forbidden, Left, Opened, RunBase, Saved, Shown, Vcs};
+use crate::ports::{
+    Candidate, Checkout, Ending, Forbidden, KeepSaves, Left, Opened, RunBase, Saved, Shown, Vcs,
+};
 use crate::project::Project;
 use crate::untrusted::settle_base;
 
@@ -398,6 +400,14 @@ impl Vcs for GitVcs {
 
     fn remove_dead_locks(&self, since: Timestamp) -> Result<(), GitError> {
         self.sweep_locks(since)
+    }
+
+    fn tidy(
+        &self,
+        keep: &KeepSaves,
+        ending: &mut dyn FnMut(&TaskId) -> Ending,
+    ) -> Result<usize, GitError> {
+        self.tidy_up(keep, ending)
     }
 
     fn warnings(&self) -> Vec<String> {

@@ -43,8 +43,11 @@ impl Start {
     }
 }
 
+/// Refs that hold what was uncommitted before a run.
+pub(super) const START: &str = "refs/ralph/start/";
+
 pub(super) fn ref_of(run: &RunId) -> String {
-    format!("refs/ralph/start/{run}")
+    format!("{START}{run}")
 }
 
 impl GitVcs {

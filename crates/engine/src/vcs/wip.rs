@@ -124,12 +124,16 @@ impl GitVcs {
         Ok(Some(Saved { name, commit }))
     }
 
-    /// Everything that is saved, the newest first.
-    pub(super) fn saves(&self) -> Result<Vec<Wip>, GitError> {
+    /// Everything that is saved, without the files that each changes.
+    pub(super) fn listed_saves(&self) -> Result<Vec<Wip>, GitError> {
         let format = "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(subject)";
         let printed = self.git(&["for-each-ref", format, WIP]).run()?;
-        let text = String::from_utf8_lossy(&printed);
-        let mut saves: Vec<Wip> = text.lines().filter_map(parse_save).collect();
+        Ok(String::from_utf8_lossy(&printed).lines().filter_map(parse_save).collect())
+    }
+
+    /// Everything that is saved, the newest first.
+    pub(super) fn saves(&self) -> Result<Vec<Wip>, GitError> {
+        let mut saves = self.listed_saves()?;
         let mut files = self.files_of(&saves)?;
         for save in &mut saves {
             save.files = files.remove(&save.saved.commit).unwrap_or_default();

@@ -28,6 +28,9 @@ use crate::ports::{Blocked, Candidate, Left, Opened, Restored, RunBase, Saved};
 use crate::project::write_privately;
 use crate::untrusted::{LARGE, read_own};
 
+/// The file of the record, in the git directory of a worktree.
+pub(super) const RECORD: &str = "ralph-workspace.json";
+
 /// What is known about the worktree, from one session to the next and from one run to the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
@@ -85,7 +88,7 @@ impl Leftovers {
 
 impl GitVcs {
     fn record_path(&self) -> Result<PathBuf, GitError> {
-        Ok(self.project.own_git_dir()?.join("ralph-workspace.json"))
+        Ok(self.project.own_git_dir()?.join(RECORD))
     }
 
     /// The record; an unreadable one counts as none, and then everything uncommitted is the user's.

@@ -396,8 +396,20 @@ fn submodules_and_lfs_pointers_are_as_git_leaves_them() {
     assert_whole(&repo, "side");
     let update = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init"];
     git_in(&made.path, &update);
+    // What only the submodule has would be lost.
+    let sub = made.path.join("sub");
+    std::fs::write(sub.join("a.txt"), "changed\n").unwrap();
     let refusal = repo.worktrees().remove(&name("side")).unwrap_err().to_string();
-    assert!(refusal.contains("submodules"), "{refusal}");
+    assert!(refusal.contains("submodule sub has work that is not committed"), "{refusal}");
+    git_in(&sub, &["-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-qam", "own"]);
+    let refusal = repo.worktrees().remove(&name("side")).unwrap_err().to_string();
+    assert!(refusal.contains("submodule sub has commits that no remote has"), "{refusal}");
+    git_in(&sub, &["reset", "-q", "--hard", "HEAD~1"]);
+    git_in(&sub, &["reflog", "expire", "--expire=now", "--all"]);
+    let removed = repo.worktrees().remove(&name("side")).unwrap().unwrap();
+    assert!(removed.saved.is_none() && !made.path.exists());
+    assert!(!repo.path(".git/worktrees").exists());
+    repo.fsck();
     // A submodule itself cannot have worktrees that would be found again.
     let project = Project::find(&repo.path("sub")).unwrap();
     let worktrees = Worktrees::new(&project, &repo.path("sub/.worktrees"));
@@ -406,6 +418,31 @@ fn submodules_and_lfs_pointers_are_as_git_leaves_them() {
         Wanted { branch: &branch, base: "main", identity: &identity, include: "", carried: None };
     let error = worktrees.prepare(&wanted).unwrap_err();
     assert!(matches!(error, GitError::Worktree(WorktreeRefusal::NoHome { .. })), "{error}");
+}
+
+#[test]
+fn settings_of_a_submodule_run_nothing_when_its_worktree_is_removed() {
+    let inner = Repo::new();
+    let repo = Repo::new();
+    let url = inner.place().to_str().unwrap().to_owned();
+    repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "sub"]);
+    repo.commit("a submodule");
+    let made = repo.prepare("side").unwrap();
+    let update = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init"];
+    git_in(&made.path, &update);
+    let sub = made.path.join("sub");
+    let ran = repo.folder().join("ran");
+    let program = format!("touch {}; false", ran.display());
+    for key in ["core.fsmonitor", "filter.x.clean", "core.sshCommand"] {
+        git_in(&sub, &["config", key, &program]);
+    }
+    std::fs::write(sub.join(".gitattributes"), "*.txt filter=x\n").unwrap();
+    let refusal = repo.worktrees().remove(&name("side")).unwrap_err().to_string();
+    assert!(refusal.contains("submodule sub has work that is not committed"), "{refusal}");
+    assert!(!ran.exists());
+    std::fs::remove_file(sub.join(".gitattributes")).unwrap();
+    repo.worktrees().remove(&name("side")).unwrap().unwrap();
+    assert!(!ran.exists() && !made.path.exists());
 }
 
 #[test]

@@ -74,7 +74,8 @@ pub(crate) fn cmd_doctor(args: &DoctorArgs, context: &mut Context<'_>) -> Done {
     for check in leftovers::look(project, &config) {
         report.add(check)?;
     }
-    for check in worktrees::look(project, &config) {
+    let folder = report.context.worktree_folder(project)?;
+    for check in worktrees::look(project, &folder) {
         report.add(check)?;
     }
     report.add(state::installed(project))?;
@@ -123,7 +124,9 @@ fn fix(project: &Project, context: &mut Context<'_>) {
     }
     let Ok(config) = context.config() else { return };
     let mut done = leftovers::fix(project);
-    done.extend(worktrees::fix(project, &config));
+    if let Ok(folder) = context.worktree_folder(project) {
+        done.extend(worktrees::fix(project, &folder));
+    }
     done.extend(private::fix(project, &config));
     done.extend(sandbox::fix(project, &config, context));
     for done in done {

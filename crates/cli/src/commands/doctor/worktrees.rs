@@ -1,22 +1,21 @@
 //! The worktrees that ralph made: whole, or what a crash left of them.
 
+use std::path::Path;
 use std::time::Duration;
 
 use ralph_engine::project::Project;
 use ralph_engine::vcs::worktree::{Condition, Inspected, Worktrees};
 
 use super::check::Check;
-use crate::config::{Config, key};
 use crate::error::{CliError, quoted};
 
-fn worktrees(project: &Project, config: &Config) -> Worktrees {
-    let folder = project.resolve(config.get(key::GIT_WORKTREE_DIR));
-    Worktrees::new(project, &folder).with_patience(Duration::from_secs(1))
+fn worktrees(project: &Project, folder: &Path) -> Worktrees {
+    Worktrees::new(project, folder).with_patience(Duration::from_secs(1))
 }
 
 /// A line for those that are whole, and one for each that is not.
-pub(super) fn look(project: &Project, config: &Config) -> Vec<Check> {
-    let all = match worktrees(project, config).inspect() {
+pub(super) fn look(project: &Project, folder: &Path) -> Vec<Check> {
+    let all = match worktrees(project, folder).inspect() {
         Ok(all) => all,
         Err(error) => return vec![Check::error("worktrees", &CliError::from(error))],
     };
@@ -61,8 +60,8 @@ fn broken(one: &Inspected) -> Option<Check> {
 }
 
 /// Removes what is left of those that nobody can have worked in, or whose work is saved; what was done.
-pub(super) fn fix(project: &Project, config: &Config) -> Vec<String> {
-    let worktrees = worktrees(project, config);
+pub(super) fn fix(project: &Project, folder: &Path) -> Vec<String> {
+    let worktrees = worktrees(project, folder);
     let all = worktrees.inspect().unwrap_or_default();
     let remove = |one: &Inspected| match worktrees.remove(&one.branch) {
         Ok(Some(removed)) => Some(match removed.saved {

@@ -53,6 +53,8 @@ const HOSTILE: &[(&str, &[&str], &str)] = &[
     ("sandbox.limits.file_size", &["'8GiB'"], "'1GiB'"),
     ("store.path", &["'/tmp/x.db'", "'../x.db'", "'.git/x'"], ""),
     ("logs.dir", &["'/tmp/logs'", "'../logs'", "'.git/hooks'"], ""),
+    ("recover.keep", &["'0s'"], ""),
+    ("recover.keep_size", &["'0B'"], ""),
     ("notify.webhook", &["'https://evil.example'"], ""),
     ("notify.command", &["'evil'"], ""),
     ("trust.paths", &["['/']"], ""),

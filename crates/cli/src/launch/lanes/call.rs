@@ -21,7 +21,7 @@ use ralph_ui::dry_run::{LaneDryRun, LanesDryRun};
 use super::super::gates;
 use super::super::policy::sessions_of;
 use super::super::source::{no_plan, plan_error};
-use super::super::worktrees::identity;
+use super::super::worktrees::{folder, identity};
 use super::super::{RunOptions, git_failed};
 use crate::config::{Config, Preset, key};
 use crate::error::{CliError, Done, quoted};
@@ -94,7 +94,7 @@ impl Call {
             identity: identity(config),
             include: gates::include(home, context)?,
             set_up: config.get(key::GIT_WORKTREE_SETUP).trim().to_owned(),
-            folder: home.resolve(config.get(key::GIT_WORKTREE_DIR)),
+            folder: folder(home, config, context.environment.home.as_deref()),
             bases: vec![None; sections.len()],
             usual: None,
             remote: config.get(key::GIT_REMOTE).to_owned(),

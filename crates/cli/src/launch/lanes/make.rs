@@ -16,7 +16,7 @@ use ralph_engine::ports::{GitError, Shown};
 use ralph_engine::project::Project;
 use ralph_engine::run::interrupts::Interrupts;
 use ralph_engine::run::purse::Purse;
-use ralph_engine::run::{self, SetUpError, Setup};
+use ralph_engine::run::{self, Ended, SetUpError, Setup};
 use ralph_engine::sandbox::Sandbox;
 use ralph_engine::vcs::worktree::{Prepared, Wanted, Worktrees};
 
@@ -195,7 +195,12 @@ impl Ready {
             return End::Cancelled;
         }
         match run::run(setup, reporters) {
-            Ok(outcome) => End::Ran(Box::new(outcome), published.take()),
+            Ok(Ended { outcome, notes }) => {
+                for note in notes {
+                    let _ = writeln!(display.writer(), "warning: {note}");
+                }
+                End::Ran(Box::new(outcome), published.take())
+            }
             Err(error) => {
                 let error = run_error(error);
                 failed(&display, error.exit.code(), error.message().to_owned())

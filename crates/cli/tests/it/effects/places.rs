@@ -218,3 +218,46 @@ fn the_sandbox_reaches_what_the_settings_allow() {
         assert_eq!(said, heard, "{settings:?}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn worktrees_may_lie_beside_the_repository_and_in_your_home() {
+    for dir in ["../wts", "~/wts", "ABSOLUTE/deep/wts"] {
+        let env = project(&["a", "b"]);
+        let dir = dir.replace("ABSOLUTE", env.folder().to_str().unwrap());
+        let set = format!("git.worktree.dir={dir}");
+        let place = match dir.strip_prefix('~') {
+            Some(rest) => env.home().join(&rest[1..]),
+            None => env.repo().join(&dir),
+        };
+        // A session that is not done leaves its worktree where the setting says.
+        let ran =
+            build(&env, &[&only_says("hm")], &["-j", "2", "--max-iterations", "1", "--set", &set]);
+        assert!(ran.stderr.contains("hm"), "{dir}: {}", ran.stderr);
+        let made = std::fs::read_dir(place.join("ralph")).map(Iterator::count).unwrap_or_default();
+        assert_eq!(made, 1, "{dir}: {}", ran.stderr);
+        assert!(!env.repo().join("~").exists() && !env.repo().join(".worktrees").exists());
+        // And the next run goes on there, and leaves nothing.
+        let ran = build(&env, &[&works(), &works()], &["-j", "2", "--new", "--set", &set]);
+        assert_eq!((ran.code, status(&env, "a").as_str()), (0, "done"), "{dir}: {}", ran.stderr);
+        assert!(!place.exists(), "{dir}: {}", ran.stderr);
+        assert_eq!(env.git(&["worktree", "list"]).lines().count(), 1, "{dir}");
+        assert_eq!(env.git(&["branch", "--list", "ralph/*"]), "", "{dir}");
+    }
+}
+
+#[test]
+fn saved_work_of_finished_tasks_is_kept_as_long_as_the_settings_say() {
+    let env = project(&["a", "b"]);
+    let saves = || env.git(&["for-each-ref", "--format=%(refname)", "refs/ralph/wip"]);
+    let leaves = session(&[write("{id}-half.txt", "half\n"), say("hm")]);
+    let ends = ["recover.keep_size=0B", "recover.keep=0s"];
+    for (task, end) in ["a", "b"].into_iter().zip(ends) {
+        build(&env, &[&leaves], &["--once", "--set", end]);
+        assert_eq!(saves(), format!("refs/ralph/wip/{task}/1\n"), "unfinished work stays: {end}");
+        build(&env, &[&works()], &["--once"]).success();
+        assert_eq!(status(&env, task), "done");
+        assert_eq!(saves().lines().count(), 1, "30 days and 1 GB");
+        build(&env, &[], &["--task", task, "--set", end]);
+        assert_eq!(saves(), "", "{end}");
+    }
+}

@@ -69,7 +69,7 @@ git.worktree.name | cli/tests/it/branches/commits.rs::s4_8_commits_have_the_name
 git.worktree.email | cli/tests/it/branches/commits.rs::s4_8_commits_have_the_name_of_the_worktree
 git.worktree.signing_key | cli/tests/it/branches/commits.rs::s4_8_commits_are_signed_with_the_key_of_the_worktree
 git.worktree.ssh_key | cli/tests/it/branches/commits.rs::s4_8_commits_have_the_name_of_the_worktree
-git.worktree.dir | cli/tests/it/effects/places.rs::worktrees_of_branches_lie_where_the_setting_says
+git.worktree.dir | cli/tests/it/effects/places.rs::worktrees_of_branches_lie_where_the_setting_says, cli/tests/it/effects/places.rs::worktrees_may_lie_beside_the_repository_and_in_your_home
 git.worktree.setup | cli/tests/it/branches/places.rs::a_worktree_is_set_up_once_and_again_after_a_failure
 git.worktree.keep | cli/tests/it/branches/places.rs::worktrees_stay_until_their_branch_is_merged_or_as_it_is_set
 sandbox.level | cli/tests/it/effects/places.rs::the_level_of_the_sandbox_is_a_setting
@@ -87,6 +87,8 @@ logs.dir | cli/tests/it/effects/places.rs::logs_lie_where_the_setting_says
 logs.keep_runs | cli/tests/it/looping/places.rs::old_logs_go_and_the_newest_stay
 logs.keep_size | cli/tests/it/effects/places.rs::old_logs_go_when_they_are_larger_than_the_setting
 logs.raw | cli/tests/it/effects/places.rs::raw_logs_are_kept_only_where_that_is_set
+recover.keep | cli/tests/it/effects/places.rs::saved_work_of_finished_tasks_is_kept_as_long_as_the_settings_say
+recover.keep_size | cli/tests/it/effects/places.rs::saved_work_of_finished_tasks_is_kept_as_long_as_the_settings_say
 notify.on | cli/tests/it/looping/notifying.rs::only_the_occasions_of_the_settings_are_told > quiet
 notify.desktop | cli/tests/it/looping/notifying.rs::done_failed_and_the_end_appear_on_the_desktop > quiet
 notify.sound | cli/tests/it/looping/notifying.rs::s1_29_a_voice_says_what_became_of_a_task > quiet

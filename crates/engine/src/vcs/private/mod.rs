@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::git::GitError;
 use super::position::Position;
-use super::worktree::remove_tree;
+use super::worktree::remove_folder;
 use crate::ports::{Bind, Shown};
 use crate::project::{Project, write_privately};
 use crate::untrusted::{SMALL, read_own};
@@ -37,6 +37,10 @@ pub(super) const PRIVATE: &str = "/run/ralph/private";
 /// Folders of ours within the box folder of a worktree.
 const GIT: &str = "git";
 const LOOK: &str = "look";
+/// How the note of the ref ends that keeps what a directory stands on.
+pub(super) const BASE: &str = "base";
+/// How directories end whose commits git refused.
+pub(super) const REFUSED: &str = "refused-";
 /// How the directories of gates and verifiers begin.
 const JUDGE: &str = "judge-";
 /// The file that says what both were made from.
@@ -83,8 +87,16 @@ impl Private {
             Some(id) if own != common => name_of(&id.to_string_lossy()),
             _ => "main".to_owned(),
         };
-        let folder = project.ralph_dir().join("box").join(&name);
+        let folder = sandboxes(project).join(&name);
         Ok(Self { project: project.clone(), common, own, name, folder })
+    }
+
+    /// That of a linked worktree by git's folder for it, which may be all that is left of the worktree.
+    pub(super) fn of_admin(project: &Project, admin: &Path) -> Self {
+        let name = name_of(&admin.file_name().unwrap_or_default().to_string_lossy());
+        let folder = sandboxes(project).join(&name);
+        let common = project.git_dir.clone();
+        Self { project: project.clone(), common, own: admin.to_owned(), name, folder }
     }
 
     /// A short name of the worktree, for refs and folders.
@@ -108,7 +120,7 @@ impl Private {
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(JUDGE) {
                 // It is only in the way.
-                let _ = remove_tree(&entry.path());
+                let _ = remove_folder(&entry.path());
             }
         }
     }
@@ -162,13 +174,13 @@ impl Private {
         match std::fs::rename(&self.folder, &old) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(source) => Err(GitError::File { path: self.folder.clone(), source }),
-            Ok(()) => remove_tree(&old),
+            Ok(()) => remove_folder(&old),
         }
     }
 
     /// Puts it out of the way, with all that is in it, and says where it is now.
     pub(super) fn set_aside(&self) -> Result<PathBuf, GitError> {
-        let aside = (1..).map(|n| self.beside_as(&format!("refused-{n}")));
+        let aside = (1..).map(|n| self.beside_as(&format!("{REFUSED}{n}")));
         let aside = aside.into_iter().find(|path| path.symlink_metadata().is_err());
         let aside = aside.unwrap_or_else(|| self.beside("refused"));
         std::fs::rename(&self.folder, &aside)
@@ -178,13 +190,32 @@ impl Private {
 
     /// Remembers the ref that keeps what the directory stands on, and returns the one of the run before.
     pub(super) fn note_base(&self, name: &str) -> Result<Option<String>, GitError> {
-        let path = self.beside_as("base");
-        let before = read_own(&path, SMALL).ok().and_then(|text| String::from_utf8(text).ok());
+        let path = self.beside_as(BASE);
+        let before = noted_base(&path);
         let folder = self.folder.parent().unwrap_or(&self.folder);
         private_folder(folder)
             .map_err(|source| GitError::File { path: folder.to_owned(), source })?;
         write_privately(&path, name).map_err(|source| GitError::File { path, source })?;
-        Ok(before.filter(|before| before != name && before.starts_with("refs/ralph/base/")))
+        Ok(before.filter(|before| before != name))
+    }
+
+    /// The ref that keeps what the directory stands on.
+    pub(super) fn base(&self) -> Option<String> {
+        noted_base(&self.beside_as(BASE))
+    }
+
+    /// Removes all that is there of it, whole or half, and the note of its ref.
+    pub(super) fn clear(&self) -> Result<(), GitError> {
+        let turn = self.turn();
+        let _held = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        self.sweep()?;
+        let note = self.beside_as(BASE);
+        match std::fs::remove_file(&note) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(GitError::File { path: note, source: error })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Removes what killed runs left half made or half removed.
@@ -195,11 +226,11 @@ impl Private {
             let rest = name.to_str().and_then(|name| name.strip_prefix(self.name.as_str()));
             let half = |rest: &str| rest.starts_with(".new-") || rest.starts_with(".old-");
             if rest.is_some_and(half) {
-                remove_tree(&entry.path())?;
+                remove_folder(&entry.path())?;
             }
         }
         // Without its note it is not whole.
-        remove_tree(&self.folder)
+        remove_folder(&self.folder)
     }
 
     fn beside(&self, what: &str) -> PathBuf {
@@ -330,6 +361,17 @@ impl Private {
     }
 }
 
+/// The folder of all private directories of a repository.
+pub(super) fn sandboxes(project: &Project) -> PathBuf {
+    project.ralph_dir().join("box")
+}
+
+/// The ref that a note of [`Private::note_base`] names.
+pub(super) fn noted_base(path: &Path) -> Option<String> {
+    let name = String::from_utf8(read_own(path, SMALL).ok()?).ok()?;
+    name.starts_with("refs/ralph/base/").then_some(name)
+}
+
 /// Removes the locks in a folder and below, without following a link.
 fn remove_locks(folder: &Path, deep: u32) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -350,7 +392,7 @@ fn private_folder(path: &Path) -> io::Result<()> {
 }
 
 /// The name that git gave to a worktree, as a part of a ref and of a path.
-fn name_of(id: &str) -> String {
+pub(super) fn name_of(id: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let short: String = id.chars().map(|c| if plain(c) { c } else { '_' }).take(40).collect();
     match short == id {

@@ -67,7 +67,7 @@ fn line_of(bytes: &[u8]) -> Option<&[u8]> {
 }
 
 /// A path without `..`, and without links as far as it is there.
-fn plain(path: &Path) -> PathBuf {
+pub(super) fn plain(path: &Path) -> PathBuf {
     let mut rest = Vec::new();
     for there in path.ancestors() {
         if let Ok(real) = there.canonicalize() {

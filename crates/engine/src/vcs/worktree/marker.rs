@@ -14,7 +14,7 @@ use super::refusal::WorktreeRefusal;
 use crate::clock::{Stopwatch, now};
 use crate::entropy::Ids;
 use crate::ports::GitError;
-use crate::project::{Project, sweep_halves, write_privately};
+use crate::project::{Project, sweep_halves, without_dots, write_privately};
 use crate::untrusted::{SMALL, open_own, read_own};
 
 /// The longest lock file that is read: it holds a process id.
@@ -189,8 +189,10 @@ fn read(path: &Path) -> Result<Option<Marker>, GitError> {
         }
         Err(source) => return Err(GitError::File { path: path.to_owned(), source }),
     };
-    let marker: Marker =
+    let mut marker: Marker =
         toml::from_slice(&bytes).map_err(|error| refusal(error.message().to_owned()))?;
+    // Version 0.1 wrote `..` as the settings had it.
+    marker.path = without_dots(&marker.path);
     marker.check().map_err(|why| refusal(why.to_owned()))?;
     Ok(Some(marker))
 }

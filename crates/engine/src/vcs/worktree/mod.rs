@@ -14,6 +14,7 @@
 //! | `equip` | identity, ignored files and the plan, inside a worktree |
 //! | `inspect` | how they stand, for people who ask |
 //! | `remove` | saving what is unsaved, and taking a worktree away |
+//! | `submodules` | submodules of a worktree that is to go |
 //! | `refusal` | what is refused, and what to type |
 
 mod equip;
@@ -24,10 +25,11 @@ mod prepare;
 mod refusal;
 mod remove;
 mod repair;
+mod submodules;
 
 pub use equip::Identity;
 pub use inspect::{Condition, Inspected};
 pub use prepare::{Prepared, Wanted, Worktrees};
 pub use refusal::WorktreeRefusal;
 pub use remove::{Ours, Removed};
-pub(super) use repair::remove_tree;
+pub use repair::remove_tree as remove_folder;

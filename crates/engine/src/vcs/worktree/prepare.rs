@@ -63,9 +63,15 @@ pub struct Prepared {
 }
 
 impl Worktrees {
-    /// Those of the repository, in `folder`.
+    /// Those of the repository, in `folder`, which may lie anywhere.
     pub fn new(project: &Project, folder: &Path) -> Self {
-        let (project, folder) = (project.clone(), folder.to_owned());
+        // Within the repository a link on the way is refused; elsewhere the user put it there, and git names the
+        // place that it leads to.
+        let folder = match folder.starts_with(&project.root) {
+            true => folder.to_owned(),
+            false => look::plain(folder),
+        };
+        let project = project.clone();
         Self { markers: Markers::of(&project), project, folder, patience: PATIENCE, boxes: None }
     }
 

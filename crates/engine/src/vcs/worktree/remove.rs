@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::branch::BranchName;
 
+use super::super::boxed::forget_sandbox;
 use super::super::git::{Git, GitError};
 use super::super::in_place::{Author, GitVcs};
+use super::super::private::Private;
 use super::super::wip::{Wip, list_wip, ref_name};
 use super::super::{checkout, scratch};
 use super::look::{Admin, is_free, is_named_by};
@@ -37,6 +39,8 @@ pub struct Removed {
     pub path: PathBuf,
     /// The work that was unsaved, and is not any more.
     pub saved: Option<Wip>,
+    /// The git directory of its last session, where nobody could look into it: no sandbox was at hand.
+    pub aside: Option<PathBuf>,
 }
 
 impl Worktrees {
@@ -86,9 +90,6 @@ impl Worktrees {
         let admin = self.may_go(branch, &marker)?;
         let path = marker.path.clone();
         let mut saved = None;
-        let is_own = |own: &Project| own.worktree == path && own.git_dir == self.project.git_dir;
-        let own = Project::find(&path).ok().filter(is_own);
-        let own = own.map(|own| self.vcs(own)).transpose()?;
         match marker.stage {
             Stage::Making => self.clear_half(branch, &marker)?,
             Stage::Equipping | Stage::Made | Stage::Removing if !is_free(&path) => {
@@ -105,10 +106,10 @@ impl Worktrees {
             _ => {}
         }
         crash::point("worktree-moved");
-        if let Some(own) = own {
-            own.forget_own_box()?;
-        }
+        let mut aside = None;
         if let Some(admin) = &admin {
+            let private = Private::of_admin(&self.project, &admin.folder);
+            aside = forget_sandbox(&self.project, &private, self.is_boxed())?;
             self.forget_admin(admin)?;
         }
         remove_tree(&self.trash(&marker))?;
@@ -117,7 +118,7 @@ impl Worktrees {
         self.markers.forget(branch)?;
         hold.give_up();
         self.markers.tidy();
-        Ok(Some(Removed { path, saved }))
+        Ok(Some(Removed { path, saved, aside }))
     }
 
     /// Whether ralph made the worktree of a branch.
@@ -145,8 +146,7 @@ impl Worktrees {
         }
         if let Some(admin) = &admin {
             check_unlocked(admin)?;
-            if admin.folder.join("modules").exists() {
-                let why = "it has submodules of its own, and their work cannot be saved".to_owned();
+            if let Some(why) = self.unsaved_submodule(path, admin)? {
                 return Err(WorktreeRefusal::NotSaved { path: path.clone(), why }.into());
             }
         }

@@ -261,7 +261,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 /// Removes a folder and all in it; links are removed, not followed. Tools leave folders that may not be
 /// written, and those go too.
-pub(in super::super) fn remove_tree(path: &Path) -> Result<(), GitError> {
+pub fn remove_tree(path: &Path) -> Result<(), GitError> {
     let removed = match gone(std::fs::remove_dir_all(path)) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             open_folders(path);

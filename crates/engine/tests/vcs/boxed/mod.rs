@@ -1,6 +1,7 @@
 //! Version control where sessions are in a box: what they do to their own git directory reaches the person's
 //! repository only as commits that were looked at, and nothing of theirs runs outside.
 
+mod gone;
 mod hostile;
 mod kills;
 mod kinds;

@@ -1,0 +1,36 @@
+//! Cleaning up at the end of a run: worktrees and branches of finished tasks, refs and sandbox folders that nothing
+//! needs any more, and saved work beyond its limits. Nothing here changes how the run ended.
+
+use ralph_core::TaskId;
+use ralph_core::task::Status;
+
+use super::crew::Crew;
+use super::integrate::sweep;
+use crate::ports::Ending;
+
+/// What could not be cleaned up, in sentences.
+pub(super) fn tidy(crew: &Crew) -> Vec<String> {
+    let work = &crew.setup.work;
+    let mut notes = Vec::new();
+    if let Some(grounds) = work.grounds.as_ref().or(work.earlier.as_ref()) {
+        match sweep(grounds, crew.store().as_mut()) {
+            Ok(told) => notes.extend(told),
+            Err(error) => notes.push(format!("finished worktrees could not be removed: {error}")),
+        }
+    }
+    let mut ending = |task: &TaskId| match crew.store().get(task) {
+        Ok(task) => match task.status {
+            Status::Done | Status::Deleted => Ending::Done,
+            Status::Failed => Ending::Failed,
+            _ => Ending::Open,
+        },
+        // Whoever has forgotten it, the work may be all that is left.
+        Err(_) => Ending::Open,
+    };
+    let vcs = &crew.setup.ports.vcs;
+    if let Err(error) = vcs.tidy(&work.keep_saves, &mut ending) {
+        notes.push(format!("not everything could be cleaned up after the run: {error}"));
+    }
+    notes.extend(vcs.warnings());
+    notes
+}
