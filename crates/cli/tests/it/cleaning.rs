@@ -10,6 +10,7 @@ use ralph_engine::vcs::worktree::{Identity, Wanted, Worktrees};
 use ralph_testkit::TestEnv;
 
 use crate::env;
+use crate::looping::{build, say, session, works, write};
 
 const STATE: &str = "active = false\niteration = 3\n";
 
@@ -61,9 +62,16 @@ fn the_state_of_the_last_run_goes_and_the_plan_stays() {
     env.write(".ralph/state.toml.x1Y2z3", "half");
     env.write(".ralph/logs/session-1.log", "log\n");
     let before = everything(&env.repo());
-    let dry = env.ralph(&["clean", "--dry-run"]);
-    assert_eq!(dry.success(), "would remove  .ralph/state.toml\n");
-    assert_eq!(everything(&env.repo()), before, "nothing was done");
+    let dry = env.ralph(&["clean", "--dry-run"]).success();
+    assert!(dry.starts_with("would remove  .ralph/state.toml\nralph made  .ralph/logs/"), "{dry}");
+    assert_eq!(dry.matches("would remove").count(), 1, "{dry}");
+    assert_eq!(dry.matches(".ralph/state.toml").count(), 1, "{dry}");
+    // Whoever reads a database writes down that it reads.
+    let same = |path: &PathBuf| path.to_string_lossy().contains("progress.db-");
+    let now = everything(&env.repo());
+    let differs = |path: &&PathBuf| before.get(*path) != now.get(*path) && !same(path);
+    let different: Vec<&PathBuf> = before.keys().chain(now.keys()).filter(differs).collect();
+    assert!(different.is_empty(), "nothing was done: {different:?}");
     assert_eq!(env.ralph(&["clean"]).success(), "removed  .ralph/state.toml\n");
     assert!(!env.repo().join(".ralph/state.toml").exists());
     assert!(!env.repo().join(".ralph/state.toml.x1Y2z3").exists());
@@ -194,6 +202,106 @@ fn what_must_stay_is_named_with_what_to_type() {
     drop(lock);
     assert_eq!(env.ralph(&["clean", "--worktrees"]).code, 0);
     assert!(!env.repo().join(".worktrees").exists());
+}
+
+/// All that counts of a repository: its files, and of git the settings, the exclude file, refs and worktrees.
+fn looks(env: &TestEnv) -> BTreeMap<PathBuf, Vec<u8>> {
+    let git = env.repo().join(".git");
+    let counts = |path: &Path| {
+        let of_git = path.strip_prefix(&git).ok();
+        of_git.is_none_or(|path| {
+            let top = path.iter().next().unwrap_or_default();
+            ["config", "info", "worktrees", "config.worktree"].iter().any(|name| top == *name)
+                || top.to_string_lossy().starts_with("ralph")
+        })
+    };
+    let mut all = everything(&env.repo());
+    all.retain(|path, _| counts(path));
+    let refs = env.git(&["for-each-ref", "--format=%(refname)"]).into_bytes();
+    all.insert("refs".into(), refs);
+    all
+}
+
+#[test]
+fn everything_goes_and_the_repository_is_as_before_init() {
+    let mut env = committed();
+    // Several runs on one store need names that differ.
+    env.set("RALPH_TEST_SEED", "");
+    env.write("AGENTS.md", "# Rules\n\nBe kind.\n");
+    env.write(".claude/settings.json", "{\n  \"model\": \"opus\"\n}\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "mine"]);
+    let before = looks(&env);
+    env.ralph(&["init"]).success();
+    let approved = std::fs::read_dir(env.home().join(".local/state/ralph"));
+    assert_eq!(approved.unwrap().count(), 1, "init approves the repository");
+    env.task(&["add", "Write", "--id", "x"]);
+    let half = session(&[write("half.txt", "half\n"), say("hm")]);
+    build(&env, &[&half], &["--once"]);
+    build(&env, &[&works()], &["--once"]).success();
+    env.task(&["add", "Write", "--id", "y"]);
+    build(&env, &[&works()], &["-j", "2"]).success();
+    env.git(&["rm", "-q", "half.txt", "x.txt", "y.txt"]);
+    env.git(&["commit", "-qm", "without", "--", "half.txt", "x.txt", "y.txt"]);
+    prepare(&env, "lane");
+    let listed = env.ralph(&["clean", "--dry-run"]).success();
+    let dry = env.ralph(&["clean", "--everything", "--dry-run"]).success();
+    for part in [
+        "refs/ralph/wip/x/1: saved work on x (1 file)",
+        ".worktrees/lane/",
+        ".ralph/logs/",
+        ".ralph/progress.db",
+        ".git/info/exclude (",
+        ".git/ralph-workspace.json",
+        ".local/state/ralph/repo-",
+        "ralph.toml",
+        "AGENTS.md (what ralph added to it)",
+        ".claude/settings.json (what ralph added to it)",
+    ] {
+        assert!(listed.contains(part) && dry.contains(part), "{part}\n{listed}\n{dry}");
+    }
+    // Saved work is not removed without a word.
+    let refused = env.ralph(&["clean", "--everything"]);
+    assert_eq!(refused.code, 1, "{}", refused.stdout);
+    assert!(refused.stderr.contains("would be lost: refs/ralph/wip/x/1"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("ralph clean --everything --yes"), "{}", refused.stderr);
+    assert!(env.repo().join(".ralph/progress.db").exists());
+    let ran = env.ralph(&["clean", "--everything", "--yes"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    env.git(&["branch", "-D", "-q", "lane"]);
+    let after = looks(&env);
+    let differs = |path: &&PathBuf| before.get(*path) != after.get(*path);
+    let different: Vec<&PathBuf> = before.keys().chain(after.keys()).filter(differs).collect();
+    assert!(different.is_empty(), "{different:?}\n{}", ran.stdout);
+    for place in [".local/state/ralph", ".cache/ralph"] {
+        let left = std::fs::read_dir(env.home().join(place)).map(Iterator::count);
+        assert_eq!(left.unwrap_or_default(), 0, "{place}");
+    }
+    assert_eq!(env.git(&["status", "--porcelain"]), "");
+    env.git(&["fsck", "--strict", "--no-dangling"]);
+    assert_eq!(env.ralph(&["clean", "--everything"]).success(), "", "again: nothing is left");
+}
+
+#[test]
+fn everything_keeps_what_you_changed_and_says_so() {
+    let env = committed();
+    env.ralph(&["init"]).success();
+    env.write("ralph.toml", "preset = \"dag\"\n");
+    env.write("PROMPT_build.md", "mine\n");
+    env.write(".ralph/skills/mine/SKILL.md", "mine\n");
+    env.git(&["branch", "ralph/mine"]);
+    let ran = env.ralph(&["clean", "--everything"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for path in ["ralph.toml", "PROMPT_build.md"] {
+        let line = format!("stays  {path}: you have changed it since `ralph init`\n");
+        assert!(ran.stdout.contains(&line), "{}", ran.stdout);
+    }
+    assert!(ran.stdout.contains("what is in it is yours"), "{}", ran.stdout);
+    for path in ["ralph.toml", "PROMPT_build.md", ".ralph/skills/mine/SKILL.md"] {
+        assert!(env.repo().join(path).exists(), "{path}");
+    }
+    assert!(!env.repo().join("PROMPT_plan.md").exists() && !env.repo().join("AGENTS.md").exists());
+    env.git(&["rev-parse", "--verify", "refs/heads/ralph/mine"]);
 }
 
 #[test]

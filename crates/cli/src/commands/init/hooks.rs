@@ -57,6 +57,49 @@ fn with_hook(text: &str, event: &str, word: &str, refresh: bool) -> Result<Optio
     }
 }
 
+/// The settings without ralph's hooks; `None` when there are none, or when the text cannot be read. Lists and
+/// objects that are empty without them go too.
+pub(crate) fn without_hooks(text: &str) -> Option<String> {
+    let mut text = text.to_owned();
+    let mut changed = false;
+    for (event, word) in EVENTS {
+        while let Some(shorter) = without_hook(&text, event, word) {
+            text = shorter;
+            changed = true;
+        }
+    }
+    changed.then_some(text)
+}
+
+fn without_hook(text: &str, event: &str, word: &str) -> Option<String> {
+    let top = Members::of(text).ok()?;
+    let hooks = Members::of(top.get("hooks")?).ok()?;
+    let list = hooks.get(event)?;
+    let groups: Vec<&RawValue> = serde_json::from_str(list).ok()?;
+    let wanted = serde_json::Value::from(command(word)).to_string();
+    let is_ours = |group: &&RawValue| ours(group.get(), word) == Some(wanted.as_str());
+    let at = groups.iter().position(is_ours)?;
+    if groups.len() > 1 {
+        return Some(without(text, &span(text, groups[at].get())));
+    }
+    match hooks.0.len() {
+        1 if top.0.len() == 1 => Some("{}\n".to_owned()),
+        1 => Some(without(text, &top.place(text, "hooks")?)),
+        _ => Some(without(text, &hooks.place(text, event)?)),
+    }
+}
+
+/// `text` without the item at `place`, the blanks before it, and the comma that divided it from the others.
+fn without(text: &str, place: &Range<usize>) -> String {
+    let before = text[..place.start].trim_end();
+    if let Some(before) = before.strip_suffix(',') {
+        return format!("{before}{}", &text[place.end..]);
+    }
+    let after = &text[place.end..];
+    let after = after.trim_start().strip_prefix(',').unwrap_or(after);
+    format!("{before}{after}")
+}
+
 /// The command in this group of hooks that calls ralph, as it is written.
 fn ours<'a>(group: &'a str, word: &str) -> Option<&'a str> {
     let hooks = Members::of(group).ok()?.get("hooks")?;
@@ -129,6 +172,14 @@ struct Members<'a>(Vec<(String, &'a RawValue)>);
 impl<'a> Members<'a> {
     fn of(text: &'a str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
+    }
+
+    /// Where a member lies, with its name.
+    fn place(&self, whole: &str, name: &str) -> Option<Range<usize>> {
+        let value = span(whole, self.get(name)?);
+        let quoted = serde_json::Value::from(name).to_string();
+        let start = whole[..value.start].rfind(&quoted)?;
+        Some(start..value.end)
     }
 
     /// The value of a member. Of several with the same name the last one counts, as everywhere.

@@ -55,7 +55,7 @@ pub(crate) struct Step {
 }
 
 /// The files that are ours from the first byte to the last.
-const OURS: [(&str, &str); 6] = [
+pub(super) const OURS: [(&str, &str); 6] = [
     ("ralph.toml", include_str!("ralph.toml")),
     ("PROMPT_build.md", InitFile::Build.text()),
     ("PROMPT_plan.md", InitFile::Plan.text()),
@@ -83,7 +83,7 @@ pub(crate) fn is_as_written(project: &Project, path: &str) -> bool {
 }
 
 /// The file with the hooks.
-const SETTINGS: &str = ".claude/settings.json";
+pub(super) const SETTINGS: &str = ".claude/settings.json";
 
 /// The test commands that the worktree shows, the best one first.
 pub(crate) fn found_commands(project: &Project) -> Vec<Found> {
@@ -191,20 +191,27 @@ fn exclude(project: &Project, mode: Mode) -> Result<Did, String> {
     Ok(if was_there { Did::Updated } else { Did::Made })
 }
 
+/// The heading of the section that ralph adds to `AGENTS.md`.
+const HEADING: &str = "## Build & Test";
+
+/// That section. `named`: there is another one of the same heading.
+pub(super) fn agents_section(command: &str, named: bool) -> String {
+    format!(
+        "{HEADING}{}\n\nThe loop runs this after every session. Work counts as done when it ends with exit code 0;\n\
+         left empty, nothing is run.\n\n```sh\n{}\n```\n",
+        if named { " (ralph)" } else { "" },
+        agents_md::test_command_line(command)
+    )
+}
+
 /// `AGENTS.md` with a test command at its end, or `None` when it has one.
-fn with_test_command(before: Option<&str>, command: &str) -> Option<String> {
-    const HEADING: &str = "## Build & Test";
+pub(super) fn with_test_command(before: Option<&str>, command: &str) -> Option<String> {
     if before.is_some_and(|text| agents_md::test_command(text).is_some()) {
         return None;
     }
     let before = before.unwrap_or_default();
     let has_heading = before.lines().any(|line| line.trim_end() == HEADING);
-    let section = format!(
-        "{HEADING}{}\n\nThe loop runs this after every session. Work counts as done when it ends with exit code 0;\n\
-         left empty, nothing is run.\n\n```sh\n{}\n```\n",
-        if has_heading { " (ralph)" } else { "" },
-        agents_md::test_command_line(command)
-    );
+    let section = agents_section(command, has_heading);
     if before.trim().is_empty() {
         return Some(format!("# Notes for agents\n\n{section}"));
     }

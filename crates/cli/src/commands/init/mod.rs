@@ -4,6 +4,7 @@ mod detect;
 mod hooks;
 mod install;
 mod place;
+mod undo;
 
 use clap::Args;
 use ralph_core::agents_md;
@@ -13,6 +14,7 @@ use ralph_engine::store::SqliteStore;
 use ralph_ui::style::Meaning;
 
 pub(crate) use install::{Did, Mode, Step, UNTOUCHED_GO, found_commands, install, is_as_written};
+pub(crate) use undo::{Undo, apply, undo};
 
 use crate::error::{CliError, Done};
 use crate::launch;

@@ -226,6 +226,8 @@ recover --attempt | cli/tests/it/recovering.rs::saved_work_is_listed_and_brought
 recover --json | cli/tests/it/recovering.rs::saved_work_is_listed_and_brought_back
 clean --all | cli/tests/it/cleaning.rs::all_takes_what_init_wrote_and_nobody_changed
 clean --worktrees | cli/tests/it/cleaning.rs::s4_13_worktrees_are_saved_and_removed_and_a_persons_stay
+clean --everything | cli/tests/it/cleaning.rs::everything_goes_and_the_repository_is_as_before_init
+clean --yes | cli/tests/it/cleaning.rs::everything_goes_and_the_repository_is_as_before_init
 clean --dry-run | cli/tests/it/cleaning.rs::all_takes_what_init_wrote_and_nobody_changed
 clean --json | cli/tests/it/cleaning.rs::all_takes_what_init_wrote_and_nobody_changed
 answer --json | cli/tests/it/socket.rs::a_question_waits_for_its_answer

@@ -1,5 +1,8 @@
 //! `ralph clean`.
 
+mod everything;
+
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -10,17 +13,20 @@ use ralph_ui::style::Meaning;
 use serde::Serialize;
 
 use super::init::{UNTOUCHED_GO, is_as_written};
-use crate::config::key;
 use crate::error::{CliError, Done, quoted};
 use crate::launch;
+use crate::trust::ask;
 use crate::wire::{Context, out_of_reach};
 
-/// Remove what ralph left: the state of the last run, unchanged prompts, worktrees
+/// Remove what ralph left: the state of the last run, unchanged prompts, worktrees, or everything
 ///
-/// Without options, the state of the last run in this worktree: the next run starts at 1. The plan, logs,
-/// settings, features and skills that people wrote always stay. Prints a line for each thing.
+/// Without options, the state of the last run in this worktree: the next run starts at 1. The plan and the
+/// features and skills that you wrote always stay. Prints a line for each thing. With --dry-run alone it lists
+/// all that ralph has made in this repository and for it in your home.
 #[derive(Debug, Args)]
-#[command(after_help = "Example: ralph clean --worktrees --dry-run")]
+#[command(
+    after_help = "Examples:\n  ralph clean --dry-run\n  ralph clean --worktrees\n  ralph clean --everything"
+)]
 pub(crate) struct CleanArgs {
     /// Also remove the prompts and skills of `ralph init` that nobody has changed, and empty folders
     #[arg(long)]
@@ -28,6 +34,13 @@ pub(crate) struct CleanArgs {
     /// Also remove the worktrees that ralph made; unsaved work in them is saved first, branches stay
     #[arg(long)]
     worktrees: bool,
+    /// Remove everything that ralph has made: the repository is as before `ralph init`. Files of init that you
+    /// changed stay. Asks before it removes open tasks, or work that is on no branch
+    #[arg(long, conflicts_with_all = ["all", "worktrees"])]
+    everything: bool,
+    /// With --everything: do not ask
+    #[arg(long, requires = "everything")]
+    yes: bool,
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -40,7 +53,7 @@ pub(crate) struct CleanArgs {
 #[derive(Debug, Serialize)]
 struct Cleaned {
     path: String,
-    /// `removed`, `kept`, or `would remove`.
+    /// `removed`, `kept`, `would remove`; `ralph made` and `stays` where it is only listed.
     did: &'static str,
     /// Why it was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,18 +64,27 @@ struct Cleaned {
     /// Where the work lies that was unsaved in it, or that there is some.
     #[serde(skip_serializing_if = "Option::is_none")]
     saved: Option<String>,
+    /// What else there is to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    /// What it takes on the disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
 }
 
 impl Cleaned {
+    fn said(path: String, did: &'static str) -> Self {
+        Self { path, did, reason: None, hint: None, saved: None, note: None, bytes: None }
+    }
+
     fn removed(path: String, dry: bool) -> Self {
-        let did = if dry { "would remove" } else { "removed" };
-        Self { path, did, reason: None, hint: None, saved: None }
+        Self::said(path, if dry { "would remove" } else { "removed" })
     }
 
     fn kept(path: String, error: &CliError) -> Self {
         let (message, _, hints) = error.parts();
         let reason = Some(message.to_owned());
-        Self { path, did: "kept", reason, hint: hints.first().cloned(), saved: None }
+        Self { reason, hint: hints.first().cloned(), ..Self::said(path, "kept") }
     }
 }
 
@@ -73,7 +95,10 @@ pub(crate) fn cmd_clean(args: &CleanArgs, context: &mut Context<'_>) -> Done {
     let project = context.project()?;
     project.check_ours()?;
     let mut done = Vec::new();
-    let _locks = no_run(&project, args.worktrees, args.dry_run)?;
+    let _locks = no_run(&project, args.worktrees || args.everything, args.dry_run)?;
+    if args.everything {
+        return clean_everything(&project, args, context);
+    }
     clean_state(&project, args.dry_run, context, &mut done)?;
     if args.worktrees {
         clean_worktrees(&project, args.dry_run, context, &mut done)?;
@@ -81,7 +106,41 @@ pub(crate) fn cmd_clean(args: &CleanArgs, context: &mut Context<'_>) -> Done {
     if args.all {
         clean_files(&project, args.dry_run, &mut done)?;
     }
-    tell(&done, args, context)?;
+    if args.dry_run && !args.all && !args.worktrees {
+        let found = everything::find(&project, context)?;
+        let listed = found.iter().map(|one| one.line(false));
+        let is_new = |one: &Cleaned| done.iter().all(|known| known.path != one.path);
+        let listed: Vec<Cleaned> = listed.filter(is_new).collect();
+        done.extend(listed);
+    }
+    end(&done, args, context)
+}
+
+/// Everything that ralph has made. What would be lost is named first.
+fn clean_everything(project: &Project, args: &CleanArgs, context: &mut Context<'_>) -> Done {
+    let found = everything::find(project, context)?;
+    if args.dry_run {
+        let listed: Vec<Cleaned> = found.iter().map(|one| one.line(true)).collect();
+        return end(&listed, args, context);
+    }
+    let losses = everything::losses(&found);
+    if !losses.is_empty() && !args.yes {
+        for loss in &losses {
+            context.out.note(format!("would be lost: {}", ralph_core::text::printable_line(loss)));
+        }
+        let asks = io::stdin().is_terminal() && io::stderr().is_terminal() && !args.json;
+        if !asks || !ask("Remove it all?", context)? {
+            return Err(CliError::failed("nothing was removed: some of it exists nowhere else")
+                .hint("bring work back first: ralph recover")
+                .hint("remove it all: ralph clean --everything --yes"));
+        }
+    }
+    let done = everything::remove(project, found, context)?;
+    end(&done, args, context)
+}
+
+fn end(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -> Done {
+    tell(done, args, context)?;
     let kept = done.iter().filter(|one| one.reason.is_some()).count();
     match kept {
         0 => Ok(()),
@@ -147,7 +206,7 @@ fn clean_worktrees(
     context: &mut Context<'_>,
     done: &mut Vec<Cleaned>,
 ) -> Done {
-    let folder = project.resolve(context.config()?.get(key::GIT_WORKTREE_DIR));
+    let folder = context.worktree_folder(project)?;
     let worktrees = Worktrees::new(project, &folder);
     for ours in worktrees.ours()? {
         done.push(clean_worktree(project, &worktrees, &ours, dry));
@@ -175,11 +234,15 @@ fn clean_worktree(project: &Project, worktrees: &Worktrees, ours: &Ours, dry: bo
     }
     match worktrees.remove(&ours.branch) {
         Ok(removed) => {
-            let saved = removed.and_then(|removed| removed.saved);
+            let (saved, aside) = removed.map(|removed| (removed.saved, removed.aside)).unzip();
+            let (saved, aside) = (saved.flatten(), aside.flatten());
+            let note = aside.map(|aside| {
+                format!("the git directory of its last session is kept in {}", aside.display())
+            });
             let hint = saved.as_ref().map(|wip| format!("ralph recover {}", wip.task));
             let saved =
                 saved.map(|wip| format!("saved {} in {}", files(wip.files.len()), wip.saved.name));
-            Cleaned { saved, hint, ..Cleaned::removed(path, false) }
+            Cleaned { saved, hint, note, ..Cleaned::removed(path, false) }
         }
         Err(error) => Cleaned::kept(path, &error.into()),
     }
@@ -197,7 +260,7 @@ fn clean_files(project: &Project, dry: bool, done: &mut Vec<Cleaned>) -> Done {
         done.push(Cleaned::removed(path.to_owned(), dry));
     }
     for folder in our_folders(project) {
-        let goes = |entry: std::io::Result<std::fs::DirEntry>| {
+        let goes = |entry: io::Result<std::fs::DirEntry>| {
             entry.is_ok_and(|entry| gone.contains(&entry.path()))
         };
         if folder.is_symlink() || !std::fs::read_dir(&folder).is_ok_and(|mut all| all.all(goes)) {
@@ -235,10 +298,11 @@ fn tell(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -> Done {
     let look = context.out.look;
     for one in done {
         let meaning = if one.reason.is_some() { Meaning::Bad } else { Meaning::Good };
-        let why = one.reason.as_ref().or(one.saved.as_ref());
+        let why = one.reason.as_ref().or(one.saved.as_ref()).or(one.note.as_ref());
         let why = why.map(|why| format!(": {}", ralph_core::text::printable_line(why)));
+        let size = one.bytes.map(|bytes| format!(" ({})", size(bytes))).unwrap_or_default();
         let word = look.paint(meaning, one.did);
-        context.out.line(format!("{word}  {}{}", one.path, why.unwrap_or_default()))?;
+        context.out.line(format!("{word}  {}{size}{}", one.path, why.unwrap_or_default()))?;
     }
     for one in done {
         match (&one.hint, &one.saved) {
@@ -253,6 +317,15 @@ fn tell(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -> Done {
 /// A path below the worktree that we are in, from there; any other whole.
 fn shown(project: &Project, path: &Path) -> String {
     path.strip_prefix(&project.worktree).unwrap_or(path).display().to_string()
+}
+
+/// Bytes in words.
+fn size(bytes: u64) -> String {
+    let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+    match units.into_iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit),
+        None => format!("{bytes} B"),
+    }
 }
 
 fn files(count: usize) -> String {

@@ -1,0 +1,271 @@
+//! Everything that ralph has made in a repository: found, shown, and removed.
+//!
+//! What it must not lose: work that is on no branch, open tasks, and files of `ralph init` that you have changed.
+//! The first two go only after a question or with `--yes`; the files stay.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use ralph_core::amounts::count;
+use ralph_core::branch::BranchName;
+use ralph_engine::ports::{Scope, Store};
+use ralph_engine::project::Project;
+use ralph_engine::run::{BRANCH_PREFIX, state_file, task_of_branch};
+use ralph_engine::store::SqliteStore;
+use ralph_engine::vcs::inventory::{self, OwnRef};
+use ralph_engine::vcs::worktree::Worktrees;
+
+use super::super::init::{self, Undo};
+use super::{Cleaned, shown};
+use crate::config::key;
+use crate::error::{CliError, Done};
+use crate::launch;
+use crate::wire::Context;
+
+/// Parts of `.ralph` that ralph writes by itself. Features and skills may be yours.
+const STATE: [&str; 8] =
+    ["logs", "plans", "worktrees", "box", "cache", "progress.db", "state.toml", "run.lock"];
+
+/// Something that ralph has made.
+pub(super) struct Found {
+    /// What it is called.
+    name: String,
+    /// What it takes on the disk.
+    bytes: Option<u64>,
+    /// What is lost with it.
+    loses: Option<String>,
+    /// Why it stays.
+    stays: Option<String>,
+    how: How,
+}
+
+/// How it goes.
+enum How {
+    Worktree(BranchName),
+    Branch(BranchName),
+    Ref(OwnRef),
+    Path(PathBuf),
+    Exclude(Vec<PathBuf>),
+    WorktreeConfig,
+    Init(&'static str, Undo),
+}
+
+impl Found {
+    fn new(name: impl Into<String>, how: How) -> Self {
+        Self { name: name.into(), bytes: None, loses: None, stays: None, how }
+    }
+
+    fn path(project: &Project, path: PathBuf) -> Self {
+        let is_folder = path.is_dir() && !path.is_symlink();
+        let name = shown(project, &path) + if is_folder { "/" } else { "" };
+        let bytes = Some(bytes_of(&path));
+        Self { bytes, ..Self::new(name, How::Path(path)) }
+    }
+
+    /// The line about it in a dry run.
+    pub(super) fn line(&self, everything: bool) -> Cleaned {
+        let did = match (&self.stays, everything) {
+            (Some(_), _) => "stays",
+            (None, true) => "would remove",
+            (None, false) => "ralph made",
+        };
+        let note = self.stays.clone().or_else(|| self.loses.clone());
+        Cleaned { bytes: self.bytes, note, ..Cleaned::said(self.name.clone(), did) }
+    }
+}
+
+/// Everything that is there, in the order in which it goes.
+pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<Found>, CliError> {
+    let config = context.config()?;
+    let worktree_folder = context.worktree_folder(project)?;
+    let logs = project.resolve(config.get(key::LOGS_DIR));
+    let store = project.resolve(config.get(key::STORE_PATH));
+    let mut found = Vec::new();
+    for ours in Worktrees::new(project, &worktree_folder).ours()? {
+        let loses = ours.unsaved.then(|| "files in it are not committed".to_owned());
+        let mut one = Found::path(project, ours.path);
+        one.how = How::Worktree(ours.branch);
+        found.push(Found { loses, ..one });
+    }
+    let mut tasks = Tasks::of(&store);
+    for (branch, landed) in inventory::branches(project, BRANCH_PREFIX)? {
+        if !tasks.has_branch(&branch) {
+            continue;
+        }
+        let loses = (!landed).then(|| "its commits are on no other branch".to_owned());
+        let name = format!("branch {branch}");
+        found.push(Found { loses, ..Found::new(name, How::Branch(branch)) });
+    }
+    for own in inventory::own_refs(project)? {
+        let loses = own.work.as_ref().map(|work| {
+            let files = count(work.files.len() as u64, "file");
+            format!("saved work on {} ({files})", work.task)
+        });
+        found.push(Found { loses, ..Found::new(own.name.clone(), How::Ref(own)) });
+    }
+    let mut state: Vec<PathBuf> = STATE.map(|name| project.ralph_dir().join(name)).to_vec();
+    if project.worktree != project.root {
+        state.extend(
+            ["state.toml", "run.lock"].map(|name| project.worktree.join(".ralph").join(name)),
+        );
+    }
+    state.extend([logs.clone(), store.clone()]);
+    state.extend(["-wal", "-shm", "-lock"].map(|end| {
+        let mut path = store.clone().into_os_string();
+        path.push(end);
+        PathBuf::from(path)
+    }));
+    state.extend(inventory::own_files(project));
+    state.extend(
+        context.environment.state_home.iter().map(|home| state_file::folder(home, project)),
+    );
+    state.push(launch::cache_folder(project, context.environment));
+    // The usual places and those of the settings are mostly the same.
+    let mut seen = HashSet::new();
+    state.retain(|path| path.symlink_metadata().is_ok() && seen.insert(path.clone()));
+    for path in state {
+        let open = tasks.open.filter(|_| path == store);
+        let loses = open.map(|open| format!("{} not done", count(open, "task")));
+        found.push(Found { loses, ..Found::path(project, path) });
+    }
+    let folders = vec![worktree_folder, logs];
+    let lines = project.excluded_lines(&folders)?;
+    if lines > 0 {
+        let name = format!(".git/info/exclude ({})", count(lines as u64, "line"));
+        found.push(Found::new(name, How::Exclude(folders)));
+    }
+    // Also where only the worktrees above use it.
+    if inventory::has_idle_worktree_config(project)? {
+        found.push(Found::new(".git/config (extensions.worktreeConfig)", How::WorktreeConfig));
+    }
+    for (path, undo) in init::undo(project) {
+        let stays = match &undo {
+            Undo::Keep(why) => Some(why.clone()),
+            _ => None,
+        };
+        let name = match &undo {
+            Undo::Rewrite(_) => format!("{path} (what ralph added to it)"),
+            _ => path.to_owned(),
+        };
+        found.push(Found { stays, ..Found::new(name, How::Init(path, undo)) });
+    }
+    found.extend(written_by_you(project));
+    Ok(found)
+}
+
+/// Features and skills: ralph made the folders, and what is in them is yours.
+fn written_by_you(project: &Project) -> Vec<Found> {
+    let folders = ["features", "skills"].map(|name| project.ralph_dir().join(name));
+    let is_full =
+        |path: &PathBuf| std::fs::read_dir(path).is_ok_and(|mut all| all.next().is_some());
+    let full = folders.into_iter().filter(is_full).map(|path| {
+        let stays = Some("what is in it is yours".to_owned());
+        Found { stays, ..Found::path(project, path) }
+    });
+    full.collect()
+}
+
+/// What is lost with all of it, a sentence each.
+pub(super) fn losses(found: &[Found]) -> Vec<String> {
+    let lost = found.iter().filter(|one| one.stays.is_none());
+    lost.filter_map(|one| Some(format!("{}: {}", one.name, one.loses.as_ref()?))).collect()
+}
+
+/// Removes all of it. What cannot be removed is told, and does not keep the rest from it.
+pub(super) fn remove(
+    project: &Project,
+    found: Vec<Found>,
+    context: &mut Context<'_>,
+) -> Result<Vec<Cleaned>, CliError> {
+    let folder = context.worktree_folder(project)?;
+    let worktrees = Worktrees::new(project, &folder);
+    let mut done = Vec::new();
+    for one in found {
+        if one.stays.is_some() {
+            done.push(one.line(true));
+            continue;
+        }
+        let Found { name, bytes, how, .. } = one;
+        done.push(match gone(project, &worktrees, how) {
+            Ok(()) => Cleaned { bytes, ..Cleaned::said(name, "removed") },
+            Err(error) => Cleaned::kept(name, &error),
+        });
+    }
+    // Removing worktrees saved what was in them, and only now nothing uses the setting.
+    inventory::remove_refs(project, &inventory::own_refs(project)?)?;
+    if inventory::has_idle_worktree_config(project)? {
+        inventory::remove_worktree_config(project)?;
+    }
+    remove_empty_folders(project);
+    Ok(done)
+}
+
+fn gone(project: &Project, worktrees: &Worktrees, how: How) -> Done {
+    match how {
+        How::Worktree(branch) => worktrees.remove(&branch).map(drop)?,
+        How::Branch(branch) => worktrees.delete_branch(&branch)?,
+        How::Ref(own) => inventory::remove_refs(project, &[own])?,
+        How::Path(path) => return remove_path(&path),
+        How::Exclude(folders) => project.include_state(&folders)?,
+        How::WorktreeConfig => inventory::remove_worktree_config(project)?,
+        How::Init(path, undo) => {
+            init::apply(project, path, &undo).map_err(CliError::failed)?;
+        }
+    }
+    Ok(())
+}
+
+fn remove_path(path: &Path) -> Done {
+    let removed = match path.is_dir() && !path.is_symlink() {
+        true => ralph_engine::vcs::worktree::remove_folder(path).map_err(CliError::from),
+        false => std::fs::remove_file(path).map_err(CliError::from),
+    };
+    // Another step may have taken it along.
+    match path.symlink_metadata() {
+        Err(_) => Ok(()),
+        Ok(_) => removed,
+    }
+}
+
+/// The folders that `ralph init` and runs make, where nothing is left in them: the inner ones first.
+fn remove_empty_folders(project: &Project) {
+    let mut folders = super::our_folders(project);
+    folders.extend(["features", "skills"].map(|name| project.ralph_dir().join(name)));
+    folders.extend([project.ralph_dir(), project.worktree.join(".ralph")]);
+    for folder in folders.into_iter().filter(|folder| !folder.is_symlink()) {
+        // One with something in it stays.
+        let _ = std::fs::remove_dir(folder);
+    }
+}
+
+/// What the task database knows, where there is one.
+struct Tasks {
+    store: Option<SqliteStore>,
+    /// How many are not done.
+    open: Option<u64>,
+}
+
+impl Tasks {
+    fn of(path: &Path) -> Self {
+        let mut store = SqliteStore::open_existing(path).ok().flatten();
+        let counts = store.as_mut().and_then(|store| store.counts(&Scope::All).ok());
+        let open = counts.map(|counts| counts.total() - counts.done).filter(|open| *open > 0);
+        Self { store, open }
+    }
+
+    /// Whether a branch is that of a task: others of such names are yours.
+    fn has_branch(&mut self, branch: &BranchName) -> bool {
+        let task = task_of_branch(branch.as_str());
+        let store = self.store.as_mut();
+        task.zip(store).is_some_and(|(task, store)| store.get(&task).is_ok())
+    }
+}
+
+fn bytes_of(path: &Path) -> u64 {
+    let Ok(found) = path.symlink_metadata() else { return 0 };
+    if !found.is_dir() {
+        return found.len();
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    entries.map(|entry| bytes_of(&entry.path())).sum()
+}
