@@ -36,6 +36,7 @@ mod publishing;
 mod recovering;
 mod reference;
 mod regressions_page;
+mod remains;
 mod resuming;
 mod script_agent;
 mod shape;
