@@ -1,18 +1,23 @@
 //! Where tasks of the store work that run side by side, and who commits there.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ralph_core::run::Policy;
 use ralph_engine::project::{Project, without_dots};
 use ralph_engine::run::Grounds;
-use ralph_engine::vcs::Boxes;
 use ralph_engine::vcs::trunk::Trunk;
 use ralph_engine::vcs::worktree::{Identity, Worktrees};
+use ralph_engine::vcs::{Boxes, Signing, signing};
 
 use super::{GATE_TIMEOUT, agent, gates, git_failed};
 use crate::config::{Config, Key, Text, key};
 use crate::error::CliError;
+use crate::exit_codes::Exit;
 use crate::wire::Context;
+
+/// How long a key may take to sign.
+const SIGNING: Duration = Duration::from_secs(10);
 
 /// Who commits in worktrees of ralph's; where the home is, is told later.
 pub(super) fn identity(config: &Config) -> Identity {
@@ -37,6 +42,27 @@ pub(crate) fn folder(project: &Project, config: &Config, home: Option<&Path>) ->
     }
 }
 
+/// Tries the key that commits in worktrees are signed with, before a worktree is made or a session paid.
+pub(super) fn check_key(
+    project: &Project,
+    config: &Config,
+    context: &Context<'_>,
+) -> Result<(), CliError> {
+    let name = config.get(key::GIT_WORKTREE_SIGNING_KEY);
+    if name.is_empty() {
+        return Ok(());
+    }
+    let tried = signing(&project.worktree, name, &context.environment.all, SIGNING);
+    match tried.map_err(git_failed)? {
+        Signing::Off | Signing::Works => Ok(()),
+        Signing::Broken(why) => Err(CliError::failed(format!(
+            "git.worktree.signing_key is {name}, and signing does not work: {why}"
+        ))
+        .with_exit(Exit::GitFailed)
+        .hint("see which keys there are: gpg --list-secret-keys")),
+    }
+}
+
 /// What work in worktrees of its own needs, where tasks have them.
 pub(super) fn grounds(
     project: &Project,
@@ -48,6 +74,7 @@ pub(super) fn grounds(
     if !policy.integrates {
         return Ok(None);
     }
+    check_key(project, config, context)?;
     all(project, config, boxes, context).map(Some)
 }
 

@@ -1,7 +1,8 @@
 //! Several branches at once: which one may begin, and what they come to together.
 //!
 //! A lane is a run of one branch in a worktree of its own. Here is only the order: what needs what, what
-//! must not run side by side, how many run at most. Each lane is begun at most once.
+//! must not run side by side, how many run at most. Each lane is begun once, and again when its section gets
+//! new tasks after all of it was done.
 
 use std::collections::HashMap;
 
@@ -170,6 +171,10 @@ enum Lane {
 pub struct Schedule {
     sections: Vec<Section>,
     lanes: Vec<Lane>,
+    /// The tasks of each section, and how many were ticked, when its lane was begun again last.
+    again: Vec<Option<(usize, usize)>>,
+    /// The one that is worked on alone.
+    only: Option<usize>,
     jobs: usize,
     stopped: bool,
 }
@@ -178,8 +183,9 @@ impl Schedule {
     /// For these sections, at most `jobs` at a time; 0 is all of them.
     pub fn new(sections: Vec<Section>, jobs: usize) -> Self {
         let lanes = vec![Lane::Waiting; sections.len()];
-        let jobs = if jobs == 0 { sections.len().max(1) } else { jobs };
-        Self { sections, lanes, jobs, stopped: false }
+        let again = vec![None; sections.len()];
+        let jobs = if jobs == 0 { usize::MAX } else { jobs };
+        Self { sections, lanes, again, only: None, jobs, stopped: false }
     }
 
     /// The sections.
@@ -189,10 +195,42 @@ impl Schedule {
 
     /// Only this one is worked on; the others count as they stand in the plan.
     pub fn only(&mut self, lane: usize) {
+        self.only = Some(lane);
         for (at, section) in self.sections.iter().enumerate() {
             if at != lane {
                 let complete = section.ticked == section.tasks;
                 self.lanes[at] = if complete { Lane::Ended(true) } else { Lane::LeftOut };
+            }
+        }
+    }
+
+    /// The plan has these sections now. Those that are new get a lane of their own behind the others; one that
+    /// was complete and has open tasks again is begun again. Sections that are gone stay as they were.
+    pub fn refresh(&mut self, found: &[Section]) {
+        for section in found {
+            if !self.sections.iter().any(|known| known.name == section.name) {
+                let lane = if self.only.is_some() { Lane::LeftOut } else { Lane::Waiting };
+                self.sections.push(section.clone());
+                self.lanes.push(lane);
+                self.again.push(None);
+            }
+        }
+        let names: Vec<BranchName> =
+            self.sections.iter().map(|section| section.name.clone()).collect();
+        let place = |wanted: &BranchName| names.iter().position(|name| name == wanted);
+        for section in found {
+            let Some(at) = place(&section.name) else { continue };
+            let needs = section.needs.iter().filter_map(|need| place(&found[*need].name));
+            self.sections[at] = Section { needs: needs.collect(), ..section.clone() };
+            let tally = (section.tasks, section.ticked);
+            // What the plan and the task database disagree about is no reason to begin for ever.
+            let news = section.ticked < section.tasks && self.again[at] != Some(tally);
+            if self.lanes[at] == Lane::Ended(true)
+                && news
+                && self.only.is_none_or(|only| only == at)
+            {
+                self.again[at] = Some(tally);
+                self.lanes[at] = Lane::Waiting;
             }
         }
     }

@@ -18,6 +18,16 @@ impl Purse {
         (0..runs).map(|own| Self { all: Arc::clone(&all), own }).collect()
     }
 
+    /// One more that shares what these share; the first of a kind where there are none.
+    pub fn beside(purses: &[Self]) -> Self {
+        let Some(first) = purses.first() else { return Self::shared(1).remove(0) };
+        let mut all = first.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(Usage::default());
+        let own = all.len() - 1;
+        drop(all);
+        Self { all: Arc::clone(&first.all), own }
+    }
+
     /// This run has spent so much by now. What the others have: millionths of a dollar, and tokens.
     pub fn exchange(&self, spent: Usage) -> (u64, u64) {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,5 +59,8 @@ mod tests {
         assert_eq!(purses[1].exchange(spent(5, 2)), (10, 1));
         assert_eq!(purses[0].exchange(spent(20, 3)), (5, 2));
         assert_eq!(purses[2].exchange(Usage::default()), (25, 5));
+        let later = Purse::beside(&purses);
+        assert_eq!(later.exchange(spent(100, 7)), (25, 5));
+        assert_eq!(purses[1].exchange(spent(5, 2)), (120, 10));
     }
 }

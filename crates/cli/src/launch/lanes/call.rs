@@ -57,6 +57,11 @@ pub(super) struct Call {
     pub(super) run: Option<RunId>,
     /// Where ralph found each branch, or began it.
     pub(super) begun: RefCell<Vec<Option<String>>>,
+    /// The plan as it was read last.
+    text: String,
+    /// Why the plan cannot be read any more.
+    unread: Option<String>,
+    protected: Vec<String>,
 }
 
 /// Worktrees belong to the main one.
@@ -101,12 +106,19 @@ impl Call {
             keep: config.get(key::GIT_WORKTREE_KEEP).to_owned(),
             run: None,
             begun: RefCell::new(vec![None; sections.len()]),
+            text: read.text,
+            unread: None,
+            protected: config
+                .get(key::GIT_PROTECTED_BRANCHES)
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
             home: home.clone(),
             sections,
             empty,
             stray: read.doc.stray,
         };
-        call.check_names(config)?;
+        call.check_names()?;
         call.find_bases(config)?;
         Ok(call)
     }
@@ -119,19 +131,18 @@ impl Call {
         })
     }
 
-    fn check_names(&self, config: &Config) -> Done {
-        let protected: Vec<String> =
-            config.get(key::GIT_PROTECTED_BRANCHES).into_iter().map(str::to_owned).collect();
+    fn check_names(&self) -> Done {
         let current = current_branch(&self.home).map_err(git_failed)?;
-        for at in self.open() {
-            let section = &self.sections[at];
-            let mut checked = check_free(&section.name, &protected, current.as_deref());
-            if is_protected(section.name.as_str(), &protected) {
-                checked = Err(BranchError::Protected { name: section.name.to_string() });
-            }
-            checked.map_err(|error| self.refused(section, &error))?;
+        self.open().try_for_each(|at| self.check_name(at, current.as_deref()))
+    }
+
+    fn check_name(&self, at: usize, current: Option<&str>) -> Done {
+        let section = &self.sections[at];
+        let mut checked = check_free(&section.name, &self.protected, current);
+        if is_protected(section.name.as_str(), &self.protected) {
+            checked = Err(BranchError::Protected { name: section.name.to_string() });
         }
-        Ok(())
+        checked.map_err(|error| self.refused(section, &error))
     }
 
     fn refused(&self, section: &Section, error: &BranchError) -> CliError {
@@ -153,32 +164,78 @@ impl Call {
             Some(name) => start_of(&self.home, &self.remote, &name).map_err(git_failed)?,
             None => None,
         };
+        self.usual = usual;
         for at in self.open().collect::<Vec<_>>() {
-            let section = &self.sections[at];
-            let place = format!("{}:{}", self.plan.name(), section.line);
-            match &section.base {
-                Some(base) => {
-                    let found = start_of(&self.home, &self.remote, base).map_err(git_failed)?;
-                    self.bases[at] = Some(found.ok_or_else(|| {
-                        CliError::failed(format!(
-                            "Build failed: {place}: there is no commit {base:?} to begin branch {} from",
-                            section.name
-                        ))
-                        .hint("see what there is: git branch --all")
-                    })?);
-                }
-                None if usual.is_none() && section.needs.is_empty() => {
-                    return Err(CliError::failed(format!(
-                        "Build failed: {place}: there is nothing to begin branch {} from",
+            self.bases[at] = self.base_named(at)?;
+        }
+        Ok(())
+    }
+
+    /// What a section says that its branch begins at. There must be something.
+    fn base_named(&self, at: usize) -> Result<Option<String>, CliError> {
+        let section = &self.sections[at];
+        let place = format!("{}:{}", self.plan.name(), section.line);
+        match &section.base {
+            Some(base) => {
+                let found = start_of(&self.home, &self.remote, base).map_err(git_failed)?;
+                let missing = || {
+                    CliError::failed(format!(
+                        "Build failed: {place}: there is no commit {base:?} to begin branch {} from",
                         section.name
                     ))
-                    .hint("commit something first, or set git.pr_base to a branch"));
-                }
-                None => {}
+                    .hint("see what there is: git branch --all")
+                };
+                found.ok_or_else(missing).map(Some)
+            }
+            None if self.usual.is_none() && section.needs.is_empty() => {
+                Err(CliError::failed(format!(
+                    "Build failed: {place}: there is nothing to begin branch {} from",
+                    section.name
+                ))
+                .hint("commit something first, or set git.pr_base to a branch"))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Takes in what you changed in the plan since it was read last: new sections, and new boxes of sections
+    /// that were done. A plan that cannot be read is told once; the lanes that run go on.
+    pub(super) fn refresh(&mut self, schedule: &mut Schedule, context: &mut Context<'_>) {
+        let read = match self.plan.read() {
+            Ok(Some(read)) if read.text == self.text => return,
+            Ok(Some(read)) => read,
+            Ok(None) | Err(_) => return,
+        };
+        self.text.clone_from(&read.text);
+        match sections(&read.doc) {
+            Ok((found, _)) => {
+                schedule.refresh(&found);
+                self.unread = None;
+            }
+            Err(error) => {
+                context.out.warning(format!("{}: {error}", self.plan.name()));
+                self.unread = Some(error.to_string());
             }
         }
-        self.usual = usual;
+        self.sections = schedule.sections().to_vec();
+        self.bases.resize(self.sections.len(), None);
+        self.begun.borrow_mut().resize(self.sections.len(), None);
+    }
+
+    /// What is checked of a section that came after the first `count`, before its branch begins.
+    pub(super) fn check_late(&mut self, number: usize, count: usize) -> Done {
+        if number >= count {
+            let current = current_branch(&self.home).map_err(git_failed)?;
+            self.check_name(number, current.as_deref())?;
+            self.bases[number] = self.base_named(number)?;
+        }
         Ok(())
+    }
+
+    /// Why the plan cannot be read any more, in words.
+    pub(super) fn unread_words(&self) -> Option<String> {
+        let why = self.unread.as_ref()?;
+        Some(format!("what was added to {} cannot be read: {why}", self.plan.name()))
     }
 
     /// What a branch begins at: what its section says, else the first branch that it needs, else the usual.

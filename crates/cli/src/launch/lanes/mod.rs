@@ -17,8 +17,9 @@ mod make;
 mod record;
 
 use std::io::{self, Write};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ralph_core::attempt::context::BranchWork;
 use ralph_core::ids::RunId;
@@ -32,7 +33,7 @@ use ralph_engine::vcs::base::commits_since;
 use ralph_ui::lanes::{LaneLine, prefixes, summary};
 
 use super::display::{self, Shared};
-use super::{RunOptions, Shown, lock, tidy};
+use super::{RunOptions, Shown, lock, tidy, worktrees};
 use crate::error::{CliError, Done};
 use crate::exit_codes::Exit;
 use crate::wire::Context;
@@ -96,6 +97,14 @@ impl End {
         }
     }
 
+    /// The same, with what the lane used when it ran before in this call.
+    fn after(mut self, before: Option<Self>) -> Self {
+        if let (Self::Ran(outcome, _), Some(Self::Ran(earlier, _))) = (&mut self, &before) {
+            outcome.usage = earlier.usage.plus(outcome.usage);
+        }
+        self
+    }
+
     fn is_cancelled(&self) -> bool {
         match self {
             Self::Ran(outcome, _) => outcome.reason == StopReason::Cancelled,
@@ -145,13 +154,14 @@ pub(super) fn launch(options: &RunOptions, plan: &PlanFile, context: &mut Contex
     let _lock = lock(&home)?;
     let config = context.config()?;
     let mut call = Call::read(options, plan, &home, &config, context)?;
+    worktrees::check_key(&home, &config, context)?;
     tidy(Some(plan), &home, &config)?;
     call.warn(context);
     call.remove_merged(context)?;
     let interrupts = Interrupts::listen().map_err(CliError::from)?;
     let record = CallRecord::begin(options, plan, &home, &config, context)?;
     call.run = Some(record.run().clone());
-    let ends = run_all(&call, &interrupts, options, context)?;
+    let ends = run_all(&mut call, &interrupts, options, context)?;
     record.end(&ends)?;
     finish(&call, &ends, context)
 }
@@ -166,8 +176,11 @@ pub(super) fn rehearse(options: &RunOptions, plan: &PlanFile, context: &mut Cont
     Ok(context.out.data(call.rehearsed(options, &config))?)
 }
 
+/// How long until the plan is read again while lanes run.
+const PLAN_AGAIN: Duration = Duration::from_millis(500);
+
 fn run_all(
-    call: &Call,
+    call: &mut Call,
     interrupts: &Interrupts,
     options: &RunOptions,
     context: &mut Context<'_>,
@@ -177,8 +190,8 @@ fn run_all(
     if let Some(only) = call.only {
         schedule.only(only);
     }
-    let purses = Purse::shared(count);
-    let displays = displays(call, context)?;
+    let mut purses = Vec::new();
+    let mut displays = displays(call, context)?;
     let began = Stopwatch::start();
     let controls = Controls::default();
     let mut ends: Vec<Option<End>> = (0..count).map(|_| None).collect();
@@ -187,19 +200,29 @@ fn run_all(
         if interrupts.heard() || controls.cancelled() {
             schedule.stop();
         }
+        call.refresh(&mut schedule, context);
+        if ends.len() < call.sections.len() {
+            displays = self::displays(call, context)?;
+            ends.resize_with(call.sections.len(), || None);
+        }
         while let Some(number) = schedule.next_lane() {
-            let begun = call.begin(
-                number,
-                &make::Shares {
-                    purse: purses[number].clone(),
-                    display: displays[number].clone(),
-                    elapsed: began.elapsed(),
-                    interrupts: interrupts.clone(),
-                    controls: controls.clone(),
-                },
-                options,
-                context,
-            );
+            // What a lane spent before it begins again stays spent.
+            let purse = Purse::beside(&purses);
+            purses.push(purse.clone());
+            let begun = call.check_late(number, count).and_then(|()| {
+                call.begin(
+                    number,
+                    &make::Shares {
+                        purse,
+                        display: displays[number].clone(),
+                        elapsed: began.elapsed(),
+                        interrupts: interrupts.clone(),
+                        controls: controls.clone(),
+                    },
+                    options,
+                    context,
+                )
+            });
             let end = match begun {
                 Ok(None) => End::Done,
                 Ok(Some(ready)) => {
@@ -213,12 +236,16 @@ fn run_all(
                 }
             };
             schedule.ended(number, end.is_complete());
-            ends[number] = Some(end);
+            ends[number] = Some(end.after(ends[number].take()));
         }
         if !schedule.is_busy() {
             break;
         }
-        let Ok((number, end)) = told.recv() else { break };
+        let (number, end) = match told.recv_timeout(PLAN_AGAIN) {
+            Ok(heard) => heard,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
         let end: End = end;
         schedule.ended(number, end.is_complete());
         if end.is_cancelled() {
@@ -226,7 +253,7 @@ fn run_all(
         } else if end.is_complete() {
             call.remove_finished(number, context)?;
         }
-        ends[number] = Some(end);
+        ends[number] = Some(end.after(ends[number].take()));
     }
     let cancelled =
         interrupts.heard() || controls.cancelled() || ends.iter().flatten().any(End::is_cancelled);
@@ -274,7 +301,7 @@ fn displays(call: &Call, context: &mut Context<'_>) -> Result<Vec<Shared>, CliEr
 fn finish(call: &Call, ends: &[End], context: &mut Context<'_>) -> Done {
     let meant = |number: &usize| call.only.is_none_or(|only| only == *number);
     let numbers: Vec<usize> = (0..ends.len()).filter(meant).collect();
-    let stray = call.stray_words();
+    let stray = call.unread_words().or_else(|| call.stray_words());
     let blocked = stray.as_ref().map(|_| Exit::Blocked.code());
     let code = joint_code(numbers.iter().map(|number| ends[*number].code()).chain(blocked));
     let mut lines = Vec::new();

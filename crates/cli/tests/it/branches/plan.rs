@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::*;
-use crate::looping::{touch, wait_for};
+use crate::looping::{PATIENCE, touch, wait_for};
 
 #[test]
 fn s4_1_s4_2_loop_plan_writes_sections_and_loop_build_works_them_off() {
@@ -203,4 +203,35 @@ fn a_box_outside_of_every_branch_is_named_and_keeps_the_plan_from_being_complete
     let printed = said(build(&env, &[]), 0);
     has_not(&printed, "Paint it");
     has(&printed, "The branch is done.");
+}
+
+#[test]
+fn sections_and_boxes_that_are_added_during_a_run_are_worked_on_in_it() {
+    let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
+    let body = "test $b = one && until test -e $here/go; do sleep 0.02; done; works; done_";
+    agent(&mut env, body);
+    let running = env.start(&["loop", "build"]);
+    let ticked = |title: &str| {
+        let title = title.to_owned();
+        ralph_testkit::wait_until(&format!("{title} is done"), PATIENCE, || {
+            ticks(&env).contains(&title)
+        });
+    };
+    ticked("Work on two");
+    let add = |text: &str| {
+        let mut file =
+            std::fs::OpenOptions::new().append(true).open(env.repo().join(PLAN)).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    };
+    // Branch two is finished by now, or about to be.
+    add("- [ ] More of two\n\n## Branch: three\n\n- [ ] Work on three\n");
+    ticked("More of two");
+    ticked("Work on three");
+    add("\n## Branch: main\n\n- [ ] Not there\n");
+    touch(&env, "agent/go");
+    let text = said(Ran::end_of(running), 1);
+    has(&text, "3 of 4 branches are done");
+    has(&text, "IMPLEMENTATION_PLAN.md:");
+    assert_eq!(subjects(&env, "three").len(), 1);
+    assert_eq!(subjects(&env, "two").len(), 2);
 }

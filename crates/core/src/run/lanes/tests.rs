@@ -190,3 +190,56 @@ proptest! {
         prop_assert_eq!(ended.len() + schedule.left_out().len(), list.len());
     }
 }
+
+fn refreshed(schedule: &mut Schedule, text: &str) {
+    schedule.refresh(&parsed(text).unwrap().0);
+}
+
+#[test]
+fn a_section_that_is_added_during_a_run_gets_its_lane() {
+    let one = "## Branch: one\n- [ ] a\n";
+    let mut schedule = Schedule::new(parsed(one).unwrap().0, 0);
+    assert_eq!((schedule.next_lane(), schedule.next_lane()), (Some(0), None));
+    // It stands before the others, needs one of them, and keeps its number behind them.
+    let more = format!("## Branch: new\nNeeds: one\n- [ ] b\n\n## Branch: free\n- [ ] c\n\n{one}");
+    refreshed(&mut schedule, &more);
+    let names: Vec<&str> =
+        schedule.sections().iter().map(|section| section.name.as_str()).collect();
+    assert_eq!(names, ["one", "new", "free"]);
+    assert_eq!(schedule.sections()[1].needs, [0]);
+    assert_eq!((schedule.next_lane(), schedule.next_lane()), (Some(2), None));
+    schedule.ended(0, true);
+    assert_eq!(schedule.next_lane(), Some(1));
+}
+
+#[test]
+fn new_boxes_of_a_complete_branch_begin_it_again_and_nothing_else_does() {
+    let done = "## Branch: one\n- [x] a\n";
+    let mut schedule = Schedule::new(parsed("## Branch: one\n- [ ] a\n").unwrap().0, 0);
+    assert_eq!(schedule.next_lane(), Some(0));
+    schedule.ended(0, true);
+    refreshed(&mut schedule, done);
+    assert_eq!(schedule.next_lane(), None, "all of it is done");
+    refreshed(&mut schedule, "## Branch: one\n- [x] a\n- [ ] b\n");
+    assert_eq!(schedule.next_lane(), Some(0));
+    schedule.ended(0, true);
+    refreshed(&mut schedule, "## Branch: one\n- [x] a\n- [ ] b\n");
+    assert_eq!(schedule.next_lane(), None, "the plan says what it said when it was begun");
+    refreshed(&mut schedule, "## Branch: one\n- [x] a\n- [x] b\n- [ ] c\n");
+    assert_eq!(schedule.next_lane(), Some(0));
+    schedule.ended(0, false);
+    refreshed(&mut schedule, "## Branch: one\n- [x] a\n- [x] b\n- [ ] c\n- [ ] d\n");
+    assert_eq!(schedule.next_lane(), None, "what was not complete waits for the next run");
+}
+
+#[test]
+fn where_one_branch_is_asked_for_no_other_begins() {
+    let mut schedule =
+        Schedule::new(parsed("## Branch: one\n- [ ] a\n\n## Branch: two\n- [ ] b\n").unwrap().0, 0);
+    schedule.only(1);
+    refreshed(
+        &mut schedule,
+        "## Branch: one\n- [ ] a\n\n## Branch: two\n- [ ] b\n\n## Branch: new\n- [ ] c\n",
+    );
+    assert_eq!((schedule.next_lane(), schedule.next_lane()), (Some(1), None));
+}
