@@ -113,7 +113,7 @@ pub(crate) fn page(
     let questions = questions(store.as_mut())?;
     let waiting = waiting(store.as_mut(), &questions)?;
     let forecast = forecast_of(run.as_ref(), counts.unresolved(), store.as_mut())?;
-    let plan_file = crate::launch::has_plan_file(&project);
+    let plan_file = crate::launch::plan_file_done(&project);
     let lanes = lanes(&project, store.as_mut(), context)?;
     let cut_off = |lane: &LaneStatus| lane.state == State::Interrupted;
     let state = match state {
@@ -225,7 +225,7 @@ fn forecast_of(
     // A run has its own scope; once it has ended, all that is open counts.
     let at_work = run.filter(|run| run.outcome.is_none());
     let left = at_work.map_or(left, |run| run.counts.unresolved());
-    let told = run.and_then(|run| forecast(run.spent(), run.earlier, left));
+    let told = run.and_then(|run| run.forecast_for(left));
     if told.is_some() || left == 0 {
         return Ok(told);
     }
@@ -239,7 +239,7 @@ pub(crate) fn steps(
     context: &Context<'_>,
 ) -> Result<Vec<(String, &'static str)>, CliError> {
     let project = context.project()?;
-    Ok(next(page, is_prepared(&project), crate::launch::has_plan_file(&project)))
+    Ok(next(page, is_prepared(&project), crate::launch::plan_file_done(&project)))
 }
 
 /// What went wrong last, unless everything came right in the end.
@@ -296,7 +296,7 @@ fn is_prepared(project: &Project) -> bool {
     there("ralph.toml") || there("PROMPT_build.md")
 }
 
-fn next(page: &StatusPage, prepared: bool, plan_file: bool) -> Vec<(String, &'static str)> {
+fn next(page: &StatusPage, prepared: bool, plan_file: Option<bool>) -> Vec<(String, &'static str)> {
     let (counts, run) = (&page.counts, page.run.as_ref());
     let mut steps: Vec<(String, &'static str)> = Vec::new();
     let mut step = |command: &str, why| steps.push((command.to_owned(), why));
@@ -321,7 +321,7 @@ fn next(page: &StatusPage, prepared: bool, plan_file: bool) -> Vec<(String, &'st
             step("ralph logs -f", "see what it does");
             step("ralph cancel", "stop it; it can go on later");
         }
-        State::Interrupted => {
+        State::Interrupted if counts.total() == 0 || counts.unresolved() > 0 => {
             let again = run.map_or_else(|| "ralph build".to_owned(), words::again);
             step(&again, "go on with the run");
         }
@@ -329,16 +329,23 @@ fn next(page: &StatusPage, prepared: bool, plan_file: bool) -> Vec<(String, &'st
             if !prepared {
                 step("ralph init", "settings, prompt and test command");
             }
-            if plan_file {
-                step("ralph build", "work off the plan file that is here");
-                return steps;
+            match plan_file {
+                Some(false) => {
+                    step("ralph build", "work off the plan file that is here");
+                    return steps;
+                }
+                Some(true) => {
+                    step("ralph plan", "everything in the plan file is done; plan more");
+                    return steps;
+                }
+                None => {}
             }
             step("ralph plan", "have the plan written, from specs/ and the code");
             step("ralph feature create NAME", "or begin with the spec of a feature");
             step("ralph task add \"What to do\"", "or add the first task by hand");
             step("ralph import FILE", "or bring in a plan (markdown, prd.json, beads)");
         }
-        State::Stopped => {
+        State::Stopped | State::Interrupted => {
             if counts.open > 0 {
                 if !prepared {
                     step("ralph init", "settings, prompt and test command");

@@ -140,6 +140,7 @@ impl World {
             gates: vec!["test".to_owned()],
             level: "none".to_owned(),
             head: None,
+            branch: None,
             settled_tree: "t0".to_owned(),
             resumed: None,
             earlier: Default::default(),
@@ -257,7 +258,7 @@ impl World {
         if let Effect::Survey { slot }
         | Effect::Claim { slot, .. }
         | Effect::Peek { slot }
-        | Effect::MakeCandidate { slot }
+        | Effect::MakeCandidate { slot, .. }
         | Effect::Integrate { slot, .. }
         | Effect::Settle { slot, .. } = &effect
             && dice.roll(12) == 11
@@ -305,7 +306,7 @@ impl World {
                 let report = Box::new(self.report(task.map(|task| *task), dice));
                 Input::SessionEnded { slot, report }
             }
-            Effect::MakeCandidate { slot } => {
+            Effect::MakeCandidate { slot, .. } => {
                 let tree = format!("t{}", dice.roll(3));
                 Input::CandidateMade { slot, tree, files: vec![], file_count: 0, plan_only: false }
             }
@@ -320,7 +321,8 @@ impl World {
                 };
                 let gates = if dice.roll(4) == 3 { vec![] } else { vec![gate] };
                 let restless = dice.roll(10) == 9;
-                Input::Judged { slot, tree: "t1".to_owned(), gates, restless }
+                let conflict = if dice.roll(6) == 5 { vec!["a".to_owned()] } else { vec![] };
+                Input::Judged { slot, tree: "t1".to_owned(), gates, restless, conflict }
             }
             Effect::Verify { slot, .. } => {
                 const ENDS: [EndClass; 8] = [
@@ -418,6 +420,7 @@ impl World {
                     });
                 }
                 let settled = Settled {
+                    by_agent: vec![],
                     tasks,
                     commit: settlement.commit.map(|plan| ("c1".to_owned(), plan.subject)),
                     head: None,
@@ -555,7 +558,13 @@ impl World {
             6 => Input::Control(Control::Skip { task: TaskId::new("t-1").unwrap() }),
             7 => Input::Control(Control::Retry { task: TaskId::new("t-2").unwrap() }),
             8 if self.published == 0 => Input::Published(publication(dice)),
-            _ => Input::Judged { slot: 9, tree: String::new(), gates: vec![], restless: false },
+            _ => Input::Judged {
+                slot: 9,
+                tree: String::new(),
+                gates: vec![],
+                restless: false,
+                conflict: vec![],
+            },
         };
         // A slot is woken once per wait: the engine forgets the timer of a wait that is over.
         if let Input::Woken { slot } = &input {

@@ -91,6 +91,7 @@ impl Tape {
             gates: vec!["fmt".into(), "test".into()],
             level: "full".into(),
             head: Some("9d1c4e7aa0b1c2d3e4f5a6b7c8d9e0f1a2b3c4d5".into()),
+            branch: None,
             settled_tree: "tree0".into(),
             resumed: None,
             earlier: Default::default(),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_core::plan::markdown::Kind;
+use ralph_core::plan::markdown::{Kind, Standing};
 use ralph_core::run::{Notice, StopReason};
 use ralph_core::task::Task;
 use ralph_engine::plan_file::{PlanFile, PlanFileError, has_no_tasks, why_no_tasks};
@@ -279,9 +279,17 @@ fn found(project: &Project) -> Result<Option<PlanFile>, CliError> {
     }
 }
 
-/// Whether there is a plan file that `ralph build` would take.
-pub(crate) fn has_plan_file(project: &Project) -> bool {
-    found(project).is_ok_and(|plan| plan.is_some())
+/// Whether there is a plan file that `ralph build` would take, and whether all of it is done.
+pub(crate) fn plan_file_done(project: &Project) -> Option<bool> {
+    let plan = found(project).ok().flatten()?;
+    // One that cannot be read is told by the run.
+    let read = plan.read().ok().flatten();
+    let is_over = |found: &Standing| matches!(found, Standing::Done | Standing::Dropped);
+    Some(
+        read.is_some_and(|read| {
+            !read.doc.items.is_empty() && read.doc.standings().iter().all(is_over)
+        }),
+    )
 }
 
 /// The plan that `ralph plan` keeps: the one that is named or there, or else a new checklist. `ralph loop plan` keeps

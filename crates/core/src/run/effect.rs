@@ -162,6 +162,8 @@ pub enum Effect {
     MakeCandidate {
         /// Where.
         slot: SlotId,
+        /// The branch is kept from moving until the work is committed or refused.
+        hold: bool,
     },
     /// Run the gates on it.
     Judge {
@@ -184,6 +186,8 @@ pub enum Effect {
         slot: SlotId,
         /// The commit of what is not committed; `None` where the agent alone commits.
         commit: Option<Box<CommitPlan>>,
+        /// The branch is kept from moving until the work has landed or is refused.
+        hold: bool,
     },
     /// Write down what was decided.
     Settle {

@@ -106,6 +106,9 @@ pub enum Fact {
         level: String,
         /// The commit that it started from.
         head: Option<String>,
+        /// The branch that it works on, where that is not the one that is checked out in the main worktree.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<String>,
         /// The tree that counts as settled.
         settled_tree: String,
         /// An interrupted run that this one goes on with.
@@ -329,7 +332,7 @@ pub enum Fact {
         /// What was asked.
         text: String,
     },
-    /// The loop committed.
+    /// A commit is on the branch: the loop's own, or one of the agent's that was accepted.
     Committed {
         /// Where.
         slot: SlotId,

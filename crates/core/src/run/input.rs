@@ -82,6 +82,8 @@ pub struct Settled {
     pub tasks: Vec<TaskResult>,
     /// The loop's own commit and its subject.
     pub commit: Option<(String, String)>,
+    /// The agent's own commits that are on the branch now, the oldest first, each with its subject.
+    pub by_agent: Vec<(String, String)>,
     /// The branch's newest commit now.
     pub head: Option<String>,
     /// Saved work: task and ref.
@@ -178,6 +180,9 @@ pub enum Input {
         gates: Vec<GateReport>,
         /// Work on the tree went on while it was judged, and again: it cannot be judged.
         restless: bool,
+        /// The files in which it conflicts with what has landed. Only looked at where it is green and a
+        /// verifier is next.
+        conflict: Vec<String>,
     },
     /// The verifier's session ended.
     Verified {

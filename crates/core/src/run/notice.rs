@@ -106,6 +106,16 @@ pub enum Notice {
         /// How much there is.
         limit: u64,
     },
+    /// The branch moved each time while the gates judged the same work: it is held for the next try.
+    Overtaken {
+        /// The task, where there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// How often it moved.
+        times: u32,
+        /// How long the gates took last, in milliseconds.
+        gates_ms: u64,
+    },
     /// There is a budget of money, and a session told no price.
     Unpriced,
     /// Anything else.

@@ -38,7 +38,7 @@ impl Input {
             Self::Judged { gates, .. } => gates.iter_mut().for_each(|gate| gate.clean(secrets)),
             Self::Verified { report, .. } => report.clean(secrets),
             Self::Settled { settled, .. } => {
-                if let Some((_, subject)) = &mut settled.commit {
+                for (_, subject) in settled.by_agent.iter_mut().chain(&mut settled.commit) {
                     secrets.clean(subject);
                 }
             }
@@ -152,6 +152,7 @@ impl Notice {
             | Self::Trusted { .. }
             | Self::Protected { .. }
             | Self::BudgetNear { .. }
+            | Self::Overtaken { .. }
             | Self::Unpriced => {}
         }
     }

@@ -34,6 +34,9 @@ pub enum Phase {
     Settling,
 }
 
+/// After so many moves of the branch under the same work, ralph holds the branch for the next try.
+pub(super) const OVERTAKES: u32 = 2;
+
 /// What people and others did to an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Circumstances {
@@ -100,6 +103,10 @@ pub struct Slot {
     pub queued: u64,
     /// It has the turn: nothing else goes onto the branch meanwhile.
     pub turn: bool,
+    /// How often others moved the branch while this work was judged.
+    pub overtaken: u32,
+    /// How long the gates took when they judged it last, in milliseconds.
+    pub gates_ms: u64,
     /// What came of bringing the work onto the branch.
     pub landing: Option<Landing>,
     /// A person does not want this task done now.
@@ -149,12 +156,18 @@ impl Slot {
         self.phase != Phase::Free && self.task.as_ref().is_some_and(|brief| brief.id == *task)
     }
 
+    /// Whether the branch moves faster than the work can be judged.
+    pub(super) fn is_overtaken(&self) -> bool {
+        self.overtaken >= OVERTAKES
+    }
+
     /// Somebody committed. Work that was about to land is brought onto that; any other is written as a
     /// tree once more.
     pub(super) fn head_moved(&mut self) {
         self.wait = None;
         self.decided = None;
         self.landing = None;
+        self.overtaken += u32::from(self.phase == Phase::Settling);
         self.turn = self.turn && self.phase == Phase::Settling;
         if self.turn {
             self.phase = Phase::Integrating;
@@ -166,8 +179,6 @@ impl Slot {
         self.unverified = None;
     }
 
-    /// The gates have judged. What the verifier said of work that is now on top of what has landed still
-    /// counts: it is asked once.
     /// A commit hook refused what the gates had passed.
     pub(super) fn refused(&mut self, gate: &GateReport) {
         let mut gates = self.judged.take().map(|(gates, _)| gates).unwrap_or_default();
@@ -176,10 +187,13 @@ impl Slot {
         self.decided = None;
     }
 
+    /// The gates have judged. What the verifier said of work that is now on top of what has landed still
+    /// counts: it is asked once.
     pub(super) fn judged(&mut self, gates: &[GateReport], green: bool) {
         let before = self.judged.take().filter(|_| self.landing.is_some());
         let verdict = before.into_iter().flat_map(|(gates, _)| gates);
         let verdict = verdict.filter(|gate| gate.name == VERIFIER);
+        self.gates_ms = gates.iter().map(|gate| gate.duration_ms).sum();
         self.judged = Some((gates.iter().cloned().chain(verdict).collect(), green));
     }
 }

@@ -28,10 +28,24 @@ pub struct Forecast {
     pub tasks: u64,
     /// About so many millionths of a dollar; `None` when prices are not known.
     pub micro_usd: Option<u64>,
-    /// About so many milliseconds, one session after the other.
+    /// About so many milliseconds, with as many sessions side by side as there were so far.
     pub duration_ms: u64,
     /// It is told from so many tasks.
     pub from_tasks: u64,
+}
+
+impl Forecast {
+    /// The same where `worked` milliseconds of sessions took `passed` by the clock: what could not run side by
+    /// side so far, because tasks need each other, is not going to. `slots` run at most.
+    #[must_use]
+    pub fn side_by_side(self, worked: u64, passed: u64, slots: u64) -> Self {
+        let least = self.duration_ms / slots.min(self.tasks).max(1);
+        let by_clock = match worked > passed {
+            true => scaled(self.duration_ms, passed, worked),
+            false => self.duration_ms,
+        };
+        Self { duration_ms: by_clock.max(least), ..self }
+    }
 }
 
 impl Spent {
@@ -147,6 +161,18 @@ mod tests {
         [("uniform", UNIFORM), ("skewed", SKEWED), ("retried", RETRIED)];
 
     /// In a project that has run before.
+    #[test]
+    fn the_rest_is_told_by_how_much_ran_side_by_side() {
+        let rest = Forecast { tasks: 6, micro_usd: None, duration_ms: 6_000, from_tasks: 4 };
+        let took = |worked, passed, slots| rest.side_by_side(worked, passed, slots).duration_ms;
+        assert_eq!(took(4_000, 4_000, 3), 6_000, "a chain of tasks runs one after the other");
+        assert_eq!(took(4_000, 2_000, 3), 3_000);
+        assert_eq!(took(4_000, 1_000, 3), 2_000, "never more at once than there are slots");
+        assert_eq!(took(0, 0, 3), 6_000);
+        let last = Forecast { tasks: 1, duration_ms: 1_000, ..rest };
+        assert_eq!(last.side_by_side(4_000, 1_000, 4).duration_ms, 1_000);
+    }
+
     #[test]
     fn all_of_twenty_runs_are_told_within_a_factor_of_two() {
         for (name, draw) in DRAWS {

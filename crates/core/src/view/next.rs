@@ -31,7 +31,8 @@ pub fn next(view: &RunView) -> Vec<String> {
     commands.extend(left().map(|task| format!("ralph task show {}", task.id)));
     commands.extend(left().map(|task| format!("ralph retry {}", task.id)));
     if let (true, "build", Some(head)) = (view.commit_count > 0, view.mode.as_str(), &view.head) {
-        commands.push(format!("git log --oneline {}..", head.get(..7).unwrap_or(head)));
+        let branch = view.branch.as_deref().unwrap_or_default();
+        commands.push(format!("git log --oneline {}..{branch}", head.get(..7).unwrap_or(head)));
     }
     let mut seen: Vec<String> = Vec::new();
     commands.retain(|command| {
@@ -74,8 +75,15 @@ fn by_reason(reason: &StopReason, view: &RunView) -> Vec<String> {
         StopReason::GateUnusable { .. } => vec!["ralph doctor".to_owned(), again],
         StopReason::GitFailed { .. } => vec!["git status".to_owned(), again],
         StopReason::Budget { budget, .. } => vec![raised(*budget, view)],
+        StopReason::Cancelled | StopReason::Limit { .. } if is_done(view) => vec![],
         StopReason::Cancelled | StopReason::Limit { .. } | StopReason::Error { .. } => vec![again],
     }
+}
+
+/// Whether the plan has tasks, and none of them is left for another run.
+fn is_done(view: &RunView) -> bool {
+    let left = view.outcome.as_ref().map(|outcome| outcome.left).unwrap_or_default();
+    left.total() > 0 && left.unresolved() == 0
 }
 
 /// What helps when the agent failed for good.

@@ -19,7 +19,7 @@ const COMMITS: usize = 10;
 /// So many different warnings are kept.
 const WARNINGS: usize = 50;
 
-/// A commit of the loop.
+/// A commit of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CommitView {
     /// The commit.
@@ -91,6 +91,9 @@ pub struct RunView {
     pub budget: Budget,
     /// The commit that it started from.
     pub head: Option<String>,
+    /// The branch that it works on, where that is not the one you have checked out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// The iteration that an interrupted run had reached, where this one goes on with it.
     pub resumed_after: Option<u32>,
     /// What is the same as in the interrupted run.
@@ -115,11 +118,17 @@ pub struct RunView {
     pub settled: u64,
     /// Milliseconds of all iterations that ended, without waits.
     pub worked_ms: u64,
+    /// Milliseconds during which at least one session was under way, without waits.
+    #[serde(skip)]
+    pub busy_ms: u64,
+    /// The same, counted once for each session.
+    #[serde(skip)]
+    pub sessions_ms: u64,
     /// What earlier runs spent, as it was when this one began.
     pub earlier: Spent,
-    /// The newest commits of the loop, the last one last.
+    /// The newest commits of the run, by agents and by the loop, the last one last.
     pub commits: Vec<CommitView>,
-    /// How many commits the loop made.
+    /// How many commits the run made.
     pub commit_count: u32,
     /// Questions of this run that wait for a person.
     pub questions: Vec<QuestionView>,
@@ -175,7 +184,13 @@ impl RunView {
 
     /// What the rest of the plan will take, by what this run and those before it have spent.
     pub fn forecast(&self) -> Option<Forecast> {
-        forecast(self.spent(), self.earlier, self.counts.unresolved())
+        self.forecast_for(self.counts.unresolved())
+    }
+
+    /// The same for so many tasks.
+    pub fn forecast_for(&self, left: u64) -> Option<Forecast> {
+        let rest = forecast(self.spent(), self.earlier, left)?;
+        Some(rest.side_by_side(self.sessions_ms, self.busy_ms, self.slots.len() as u64))
     }
 
     /// Whether sessions run side by side.
@@ -201,6 +216,7 @@ impl RunView {
 
     /// Takes in the next line of the journal.
     pub fn apply(&mut self, event: &RunEvent) {
+        self.count_time(event.at);
         self.last_at = self.last_at.max(event.at);
         match &event.fact {
             fact @ Fact::RunStarted { .. } => self.started(event, fact),
@@ -318,9 +334,27 @@ impl RunView {
         }
     }
 
+    /// Counts the time since the last event for the sessions that were under way.
+    fn count_time(&mut self, now: Timestamp) {
+        let passed = now.max(self.last_at).millis_since(self.last_at);
+        let works = |slot: &&SlotView| slot.iteration > 0 && slot.waiting.is_none();
+        let sessions = self.slots.iter().filter(works).count() as u64;
+        self.sessions_ms = self.sessions_ms.saturating_add(passed.saturating_mul(sessions));
+        self.busy_ms = self.busy_ms.saturating_add(if sessions > 0 { passed } else { 0 });
+    }
+
     fn started(&mut self, event: &RunEvent, fact: &Fact) {
         let Fact::RunStarted {
-            policy, agent, target, gates, level, head, resumed, earlier, ..
+            policy,
+            agent,
+            target,
+            gates,
+            level,
+            head,
+            branch,
+            resumed,
+            earlier,
+            ..
         } = fact
         else {
             return;
@@ -337,6 +371,7 @@ impl RunView {
             max_sessions: policy.max_sessions,
             budget: policy.budget,
             head: head.clone(),
+            branch: branch.clone(),
             earlier: *earlier,
             resumed_after: resumed.as_ref().map(|resume| resume.iteration),
             kept: resumed.as_ref().map_or_else(Vec::new, |resume| resume.kept.clone()),

@@ -8,6 +8,7 @@ use crate::records::Verdict;
 use crate::run::{About, Cancel, Class, Control, Notice, Port, TaskBrief, Wait};
 use crate::task::Status;
 pub use crate::text::with_detail;
+use crate::time::duration;
 
 /// How an attempt ended, in words that can follow "returned for retry:".
 pub const fn class(class: Class) -> &'static str {
@@ -126,6 +127,12 @@ pub fn notice(notice: &Notice) -> String {
         Notice::Unpriced => {
             "the agent told no price: what it cost is not counted in the budget".to_owned()
         }
+        Notice::Overtaken { task, times, gates_ms } => format!(
+            "the branch moved {times} times while the gates judged {}. ralph now holds the branch until they \
+             have judged it once more (last time: {}); until then git refuses other commits on it",
+            task.as_ref().map_or_else(|| "the work".to_owned(), ToString::to_string),
+            duration(*gates_ms)
+        ),
         Notice::Other { text } => text.clone(),
     }
 }
@@ -147,6 +154,7 @@ pub const fn is_warning(notice: &Notice) -> bool {
         | Notice::Trusted { .. }
         | Notice::BudgetNear { .. }
         | Notice::Unpriced
+        | Notice::Overtaken { .. }
         | Notice::TestsWeakened { .. }
         | Notice::Protected { .. } => true,
         Notice::Baseline { verdict, .. } => !matches!(verdict, Verdict::Pass),

@@ -361,6 +361,24 @@ pub trait Vcs: Send + Sync {
         Ok(None)
     }
 
+    /// The commits between two, by first parents and the oldest first: each id and its subject.
+    fn told_commits(
+        &self,
+        _from: Option<&str>,
+        _to: &str,
+    ) -> Result<Vec<(String, String)>, GitError> {
+        Ok(vec![])
+    }
+
+    /// Keeps the branch from moving until the next commit of ours, or until it is released. `false` where it
+    /// moved this very moment.
+    fn hold(&self) -> Result<bool, GitError> {
+        Ok(true)
+    }
+
+    /// The branch may move again.
+    fn release(&self) {}
+
     /// A session has ended: where the branch is the loop's own, what it committed in a git directory of its
     /// own is on that branch from now on.
     fn take_over(&self) -> Result<(), GitError> {

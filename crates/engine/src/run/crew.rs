@@ -100,6 +100,8 @@ pub(super) struct SlotKit {
     pub(super) astray: Option<String>,
     /// It was brought onto what has landed since.
     pub(super) rebased: bool,
+    /// The branch that its work goes to is held for it.
+    pub(super) holds: bool,
     /// The tree that is being judged.
     pub(super) candidate: Option<Candidate>,
     /// What the gates said of it.
@@ -196,6 +198,7 @@ impl Crew {
                 subject: None,
                 astray: None,
                 rebased: false,
+                holds: false,
                 stop: watch::Sender::new(Stop::Go),
                 candidate: None,
                 gates: vec![],

@@ -222,6 +222,10 @@ fn begin(setup: &Setup, base: &crate::ports::RunBase, earlier: Spent) -> Input {
         gates: setup.gates.specs.iter().map(|gate| gate.name.clone()).collect(),
         level: setup.sandbox.level().to_string(),
         head: base.head.clone(),
+        branch: base.branch.clone().filter(|_| {
+            let project = &setup.files.project;
+            project.worktree != project.root
+        }),
         settled_tree: base.settled_tree.clone(),
         resumed: setup.resume.clone().map(Box::new),
         earlier,

@@ -64,11 +64,11 @@ impl Crew {
                     rises
                 });
             }
-            Effect::MakeCandidate { slot } => {
-                return work(slot, move |crew| crew.make_candidate(slot));
+            Effect::MakeCandidate { slot, hold } => {
+                return work(slot, move |crew| crew.make_candidate(slot, hold));
             }
             Effect::Judge { slot } if self.setup.gates.specs.is_empty() => {
-                return work(slot, move |crew| crew.judge_without_gates(slot));
+                return work(slot, move |crew| crew.foresee(slot, crew.judge_without_gates(slot)));
             }
             Effect::Judge { slot } => {
                 self.tasks().spawn(Arc::clone(self).judge(slot));
@@ -76,11 +76,15 @@ impl Crew {
             Effect::Verify { slot, tasks, model } => {
                 self.tasks().spawn(Arc::clone(self).verify(slot, tasks, model));
             }
-            Effect::Integrate { slot, commit } => {
-                return work(slot, move |crew| crew.integrate(slot, commit.as_deref()));
+            Effect::Integrate { slot, commit, hold } => {
+                return work(slot, move |crew| crew.integrate(slot, commit.as_deref(), hold));
             }
             Effect::Settle { slot, settlement } => {
-                return work(slot, move |crew| crew.settle(slot, &settlement));
+                return work(slot, move |crew| {
+                    let answer = crew.settle(slot, &settlement);
+                    crew.release_branch(slot);
+                    answer
+                });
             }
             Effect::Release { slot, task } => {
                 self.aside(move |crew| crew.release(slot, &task));

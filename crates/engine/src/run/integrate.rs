@@ -20,6 +20,7 @@ use ralph_core::task::{Actor, Status};
 use super::RunError;
 use super::crash;
 use super::crew::{Answer, Crew, Failed};
+use super::holding;
 use super::hooked::Hooked;
 use super::place::WorktreeLock;
 use super::set_up::{SetUpError, set_up};
@@ -195,7 +196,13 @@ impl Crew {
     }
 
     /// Commits what is left, and brings the work onto what has landed.
-    pub(super) fn integrate(&self, slot: SlotId, commit: Option<&CommitPlan>) -> Answer {
+    /// With `hold` the branch stays there until the work has landed or is refused.
+    pub(super) fn integrate(
+        &self,
+        slot: SlotId,
+        commit: Option<&CommitPlan>,
+        hold: bool,
+    ) -> Answer {
         let (site, judged) = (self.site(slot), self.kit(slot).candidate.clone());
         let (Some(grounds), Some(judged)) = (&self.setup.work.grounds, judged) else {
             return Err(Failed::new(Port::Git, "there is nothing to land", true));
@@ -218,23 +225,33 @@ impl Crew {
             self.write_evidence_of(slot, &task, &judged, false)?;
         }
         crash::point("integrating");
-        let (head, tip) = (site.vcs.head()?, grounds.trunk.tip()?);
-        let Some(head) = head else {
+        let Some(head) = site.vcs.head()? else {
             return Err(Failed::new(Port::Git, "the worktree of the task has no commit", true));
         };
-        let from = site.base().head.unwrap_or_else(|| tip.clone());
-        let onto = Some(tip.clone());
         let words = commit.map(|plan| (plan.subject.as_str(), plan.body.as_str()));
         let own = grounds.worktrees.vcs(site.project.clone())?;
-        let new = match grounds.trunk.replay(&own, &from, &head, &tip, words)? {
-            Replayed::Clean { head } => head,
-            Replayed::Conflict { files, text } => {
-                let report = self.conflict(grounds, (&from, &tip), &files, &text)?;
-                self.kit(slot).gates.push(report);
-                let landing = Landing::Conflict { files };
-                return Ok(Input::Integrated { slot, onto, tree: judged.tree, landing });
+        let mut tries = 0..holding::TRIES;
+        let (tip, new) = loop {
+            let tip = grounds.trunk.tip()?;
+            let from = site.base().head.unwrap_or_else(|| tip.clone());
+            match grounds.trunk.replay(&own, &from, &head, &tip, words)? {
+                Replayed::Conflict { files, text } => {
+                    let report = self.conflict(grounds, (&from, &tip), &files, &text)?;
+                    self.kit(slot).gates.push(report);
+                    let (onto, landing) = (Some(tip), Landing::Conflict { files });
+                    return Ok(Input::Integrated { slot, onto, tree: judged.tree, landing });
+                }
+                Replayed::Clean { head: new } => {
+                    let held = !hold
+                        || new == tip
+                        || self.try_to_hold(slot, || grounds.trunk.hold(&tip, &new))?;
+                    if held || tries.next().is_none() {
+                        break (tip, new);
+                    }
+                }
             }
         };
+        let onto = Some(tip.clone());
         if new != head {
             if let Some(saved) = self.save_left(slot, &site)? {
                 self.notice(format!("what was left unjudged is saved under {}", saved.name));
@@ -283,7 +300,7 @@ impl Crew {
     }
 
     /// What evidence and the next session are told of a conflict.
-    fn conflict(
+    pub(super) fn conflict(
         &self,
         grounds: &Grounds,
         (from, tip): (&str, &str),

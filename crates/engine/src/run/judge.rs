@@ -35,7 +35,7 @@ impl Crew {
     }
 
     /// Writes the candidate tree.
-    pub(super) fn make_candidate(&self, slot: SlotId) -> Answer {
+    pub(super) fn make_candidate(&self, slot: SlotId, hold: bool) -> Answer {
         let since = self.kit(slot).since;
         let site = self.site(slot);
         site.vcs.remove_dead_locks(since)?;
@@ -44,6 +44,9 @@ impl Crew {
         self.keep_own_work(slot, &site)?;
         self.keep_plan_out()?;
         self.name_submodules(slot, &site);
+        if hold {
+            self.hold_in_place(slot, &site)?;
+        }
         let candidate = self.new_candidate(slot)?;
         let settled = site.settled_tree();
         let files = match candidate.tree == settled {
@@ -82,7 +85,13 @@ impl Crew {
     /// Runs the gates on the candidate.
     pub(super) async fn judge(self: Arc<Self>, slot: SlotId) {
         let answer = self.judge_twice(slot).await;
-        self.answer(slot, answer);
+        if answer.is_err() {
+            self.release_branch(slot);
+        }
+        let crew = Arc::clone(&self);
+        let seen = tokio::task::spawn_blocking(move || crew.foresee(slot, answer)).await;
+        let failed = |panic| Err(Failed::new(Port::Git, panic, true));
+        self.answer(slot, seen.unwrap_or_else(failed));
     }
 
     /// The gates run in the worktree. What they rewrite of the work is judged once more; any other file that
@@ -199,7 +208,7 @@ impl Crew {
         let verdict = kit.gates.iter().find(|gate| kit.rebased && gate.name == VERIFIER).cloned();
         kit.gates.clone_from(&gates);
         kit.gates.extend(verdict);
-        Input::Judged { slot, tree, gates, restless }
+        Input::Judged { slot, tree, gates, restless, conflict: vec![] }
     }
 
     /// Runs the gates on a candidate, in a checkout of it or in the worktree.

@@ -48,6 +48,7 @@ mod effects;
 mod forbidden;
 mod gate;
 mod guarded;
+mod holding;
 mod hooked;
 mod integrate;
 pub mod interrupts;

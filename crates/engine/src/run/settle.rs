@@ -20,6 +20,7 @@ use ralph_core::{TaskId, Timestamp};
 use super::crash;
 use super::crew::{Answer, Crew, Failed, Failure};
 use super::day::Loose;
+use super::site::Site;
 use crate::clock::now;
 use crate::ports::{Candidate, GitError, Scope, StoreError};
 
@@ -45,6 +46,9 @@ impl Crew {
         if settlement.commit.is_none() && settlement.class == Class::Done {
             let base = site.base();
             let landed = site.vcs.check_branch(&base);
+            let (candidate, outside) = self.only_the_plan(slot, candidate.clone())?;
+            tree.clone_from(&candidate.tree);
+            saved = outside;
             match landed.and_then(|()| site.vcs.land(&base, &candidate)) {
                 Ok(_) => {}
                 Err(GitError::HeadMoved { .. }) => return Ok(Input::HeadMoved { slot }),
@@ -110,6 +114,10 @@ impl Crew {
             crash::point("put-back");
         }
         let head = site.vcs.head()?;
+        let by_agent = match settlement.class {
+            Class::Done => self.agents_commits(&site, &candidate, commit.is_some())?,
+            _ => vec![],
+        };
         let over = settlement.put_back || (settlement.class == Class::Done && saved.is_none());
         if !own && (settlement.commit.is_some() || over) {
             site.vcs.close(&tasks_of(settlement))?;
@@ -142,8 +150,29 @@ impl Crew {
         self.store_file.check()?;
         let put_back = u32::try_from(put_back).unwrap_or(u32::MAX);
         let planned = self.planned();
-        let settled = Settled { tasks, commit, head, saved, put_back, tree, counts, planned };
+        let settled =
+            Settled { tasks, commit, by_agent, head, saved, put_back, tree, counts, planned };
         Ok(Input::Settled { slot, settled: Box::new(settled) })
+    }
+
+    /// The commits that sessions made themselves and that are accepted now. Where work lands as one commit, the
+    /// loop's own words may be on it.
+    fn agents_commits(
+        &self,
+        site: &Site,
+        candidate: &Candidate,
+        by_loop: bool,
+    ) -> Result<Vec<(String, String)>, Failed> {
+        let from = match site.vcs.lands_when_accepted() {
+            true => candidate.head.clone(),
+            false => site.base().head,
+        };
+        let to = candidate.taken.as_ref().or(candidate.head.as_ref());
+        let squashed = self.setup.work.grounds.is_some() && by_loop;
+        match to.filter(|to| !squashed && from.as_ref() != Some(*to)) {
+            Some(to) => Ok(site.vcs.told_commits(from.as_deref(), to)?),
+            None => Ok(vec![]),
+        }
     }
 
     /// The text of the plan file, where there is one that can be read.

@@ -313,8 +313,11 @@ impl GitVcs {
     /// Saves commits that nothing of the person's and no save leads to.
     fn save_commits(&self, head: &str) -> Result<(), GitError> {
         let at = self.position()?;
+        // Signed, it is another commit.
+        let signed = lock(&self.renames).iter().rfind(|(old, _)| old == head).cloned();
+        let now = signed.map_or_else(|| head.to_owned(), |(_, new)| new);
         if let Some(real) = &at.head
-            && self.is_ancestor(head, real)?
+            && self.is_ancestor(&now, real)?
         {
             return Ok(());
         }

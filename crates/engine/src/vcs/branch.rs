@@ -99,7 +99,7 @@ impl GitVcs {
         }
         pass(files, "landing-written");
         let before = expected.map_or_else(|| zeros(to), str::to_owned);
-        if let Err(error) = self.git(&["update-ref", "-m", why, &name, to, &before]).run() {
+        if let Err(error) = self.move_ref(&name, to, &before, why) {
             if files == Files::Follow {
                 self.take_files_back(expected, to)?;
             }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -262,6 +262,13 @@ impl<'a> Git<'a> {
                 _ => return Err(refused),
             }
         }
+    }
+
+    /// Starts it with pipes on all sides, for a talk with it.
+    pub(super) fn open(&self) -> Result<Child, GitError> {
+        let mut command = self.command(is_inside())?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().map_err(GitError::NotStarted)
     }
 
     /// Runs it where an exit code of 1 is an answer, too: whether it was 0, and what was printed.

@@ -15,6 +15,7 @@ use super::boxed::Boxed;
 use super::commit::Unrefreshed;
 use super::entries::{COUNTED, Change, RAW, parse_changes, parse_counted};
 use super::git::{Git, GitError};
+use super::hold::BranchHold;
 use super::hooks::Hooks;
 use super::position::{Position, position};
 use super::spelling::spelled;
@@ -47,7 +48,12 @@ pub struct GitVcs {
     pub(super) boxed: Option<Boxed>,
     /// Commits that were made anew: their old names, and their new ones.
     pub(super) renames: Mutex<Vec<(String, String)>>,
+    /// The branch is kept from moving.
+    pub(super) held: Mutex<Option<BranchHold>>,
 }
+
+/// So many commits of one session are told.
+const COUNTED_COMMITS: &str = "--max-count=1000";
 
 /// What a commit is made of.
 pub(super) struct CommitParts {
@@ -80,6 +86,7 @@ impl GitVcs {
             state: Vec::new(),
             boxed: None,
             renames: Mutex::default(),
+            held: Mutex::default(),
         })
     }
 
@@ -253,6 +260,29 @@ impl Vcs for GitVcs {
 
     fn land(&self, base: &RunBase, candidate: &Candidate) -> Result<Option<String>, GitError> {
         self.land_taken(base, candidate)
+    }
+
+    fn told_commits(
+        &self,
+        from: Option<&str>,
+        to: &str,
+    ) -> Result<Vec<(String, String)>, GitError> {
+        let range = from.map_or_else(|| to.to_owned(), |from| format!("{from}..{to}"));
+        let log = ["log", "--reverse", "--first-parent", COUNTED_COMMITS, "--format=%H %s", &range];
+        let printed = self.git(&log).arg("--").run()?;
+        let pair = |line: &str| line.split_once(' ').map(|(id, words)| (id.into(), words.into()));
+        Ok(String::from_utf8_lossy(&printed).lines().filter_map(pair).collect())
+    }
+
+    fn hold(&self) -> Result<bool, GitError> {
+        match self.position()?.head {
+            Some(head) => self.hold_branch(&head, None),
+            None => Ok(false),
+        }
+    }
+
+    fn release(&self) {
+        self.release_branch();
     }
 
     fn shown(&self) -> Result<Shown, GitError> {

@@ -44,6 +44,7 @@ mod entries;
 pub mod fake;
 mod forbidden;
 pub mod git;
+mod hold;
 mod hooks;
 mod in_place;
 pub mod inventory;

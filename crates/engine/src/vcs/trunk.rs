@@ -198,6 +198,36 @@ impl Trunk {
         self.vcs.files_in_the_way(from, to)
     }
 
+    /// Keeps the branch from moving until it goes to `to`, or is released. `false` when it is not at `from`
+    /// any more.
+    pub fn hold(&self, from: &str, to: &str) -> Result<bool, GitError> {
+        self.vcs.hold_branch(from, Some(to))
+    }
+
+    /// The branch may move again.
+    pub fn release(&self) {
+        self.vcs.release_branch();
+    }
+
+    /// The files in which a tree that came from `from` conflicts with what has landed by `tip`, and the places
+    /// as git marks them. No ref and no file changes.
+    pub fn conflicts(
+        &self,
+        from: &str,
+        tree: &str,
+        tip: &str,
+    ) -> Result<Option<(Vec<String>, String)>, GitError> {
+        let (before, there) = (self.tree(from)?, self.tree(tip)?);
+        if before == there || before == tree {
+            return Ok(None);
+        }
+        let work = self.vcs.commit_tree(tree, &[from], "work\n", Author::Ralph)?;
+        Ok(match self.merged(from, &work, &there)? {
+            Err(Replayed::Conflict { files, text }) => Some((files, text)),
+            Err(Replayed::Clean { .. }) | Ok(_) => None,
+        })
+    }
+
     /// Moves the branch, and the user's files with it. `HeadMoved` when it is not where it was, or when a
     /// file changed a moment ago.
     pub fn advance(&self, from: &str, to: &str) -> Result<(), GitError> {

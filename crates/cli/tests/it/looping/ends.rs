@@ -151,3 +151,34 @@ fn what_a_session_leaves_running_is_ended() {
     assert_eq!(classes, ["done"]);
     assert_eq!(processes_of(env.folder()), []);
 }
+
+#[test]
+fn commits_of_agents_are_counted() {
+    let mut env = project(&["a", "b"]);
+    for level in ["auto", "none"] {
+        if level == "none" {
+            env = project(&["a", "b"]);
+            env.without_sandbox("there the commits are on the branch before the session has ended");
+        }
+        let commits = |name: &str| {
+            let one =
+                format!("echo x > {name}; git add {name}; git commit -qm 'by the agent: {name}'");
+            session(&[
+                sh(&one),
+                sh(&one.replace(name, &format!("{name}2"))),
+                say("<task-done>{id}</task-done>"),
+            ])
+        };
+        let left = session(&[sh("echo x > left.txt"), commits("two")]);
+        let ran = build(&env, &[&commits("one"), &left], &[]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let head = env.git(&["rev-parse", "--short=7", "HEAD"]);
+        let line = format!("commits 5, last {}", head.trim());
+        let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(&line), "{level}: no {line:?} in {said}");
+        let journal = journal(&env);
+        let told: Vec<_> =
+            of_kind(&journal, "committed").iter().map(|fact| fact["subject"].clone()).collect();
+        assert_eq!(told.len(), 5, "{level}: {told:?}");
+    }
+}

@@ -74,6 +74,57 @@ fn work_is_judged_on_top_of_what_has_landed() {
     world.check_tidy();
 }
 
+/// The gate stands for a user who commits each time that it runs: work on that is never judged in time,
+/// unless the branch is held.
+#[test]
+fn a_branch_that_moves_faster_than_the_gates_does_not_keep_work_from_landing() {
+    let world = World::new(&["a"]);
+    let home = world.env.repo().display().to_string();
+    world.gate(&format!(
+        "cd {home} && echo x >>busy.txt && git add busy.txt && git commit --quiet -m busy || true"
+    ));
+    let ran = world.build(2, &["--max-iterations", "1"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("the branch moved 2 times while the gates judged a."), "{told}");
+    let log = world.git(&["log", "--format=%s"]);
+    assert!(log.starts_with("build: iteration 1 - a\nbusy\n"), "{log}");
+    let journal = journal(&world.env);
+    let notices = of_kind(&journal, "noticed");
+    assert!(notices.iter().any(|notice| notice["notice"] == "overtaken"), "{notices:?}");
+    assert!(!world.env.repo().join(".git/refs/heads/main.lock").exists());
+    world.check_tidy();
+}
+
+#[test]
+fn no_verifier_is_paid_for_work_that_conflicts_already() {
+    let world = World::new(&["a", "b"]);
+    world.commit("shared.txt", "one\n");
+    world.plan("a", "until_there tries/b\necho a >shared.txt");
+    world.plan(
+        "b.1",
+        "while ! git show main:shared.txt | grep -q a; do sleep 0.02; done\necho b >shared.txt",
+    );
+    world.plan("b.2", "grep -q a shared.txt && printf 'a\\nb\\n' >shared.txt");
+    world.build(2, &["--verify"]).success();
+    assert_eq!(classes(&world.env), ["done", "conflict", "done"]);
+    assert_eq!(of_kind(&journal(&world.env), "verified").len(), 2, "one for each that landed");
+    let prompt = run_file(&world.env, "iteration-003.task.md");
+    assert!(prompt.contains("Conflicts in: shared.txt"), "{prompt}");
+    assert_eq!(world.git(&["show", "refs/ralph/wip/b/1:shared.txt"]), "b");
+    world.check_tidy();
+}
+
+#[test]
+fn a_key_that_cannot_sign_is_told_before_a_worktree_is_made() {
+    let world = World::new(&["a"]);
+    let ran = world.build(2, &["--set", "git.worktree.signing_key=0123456789ABCDEF"]);
+    assert_eq!(ran.code, 5, "{}", ran.stderr);
+    assert!(ran.stderr.contains("signing does not work"), "{}", ran.stderr);
+    assert!(!world.env.note("tries").exists(), "a session was paid");
+    world.check_tidy();
+}
+
 #[test]
 fn a_task_begins_from_what_its_blockers_have_landed() {
     let world = World::new(&["a"]);

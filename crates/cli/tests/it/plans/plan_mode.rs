@@ -174,6 +174,21 @@ fn a_file_that_is_named_is_turned_into_a_plan() {
 
 #[test]
 fn work_outside_the_plan_is_saved_and_not_committed() {
+    saves_what_is_outside("true");
+}
+
+#[test]
+fn commits_of_a_planning_session_outside_the_plan_are_saved_and_not_committed() {
+    for commits in [
+        "git add -A -- ':!mine.txt'; git commit -qm all",
+        "git add code.txt more.txt; git commit -qm code; git add implementation_plan.md; git commit -qm plan",
+    ] {
+        saves_what_is_outside(commits);
+    }
+}
+
+/// A planning session changes code beside the plan, and then does this.
+fn saves_what_is_outside(then: &str) {
     let env = project(&[]);
     commit_file(&env, "code.txt", "old\n");
     env.write("mine.txt", "not committed\n");
@@ -181,6 +196,7 @@ fn work_outside_the_plan_is_saved_and_not_committed() {
         write(PLAN, CHECKLIST),
         write("code.txt", "new\n"),
         write("more.txt", "x"),
+        sh(then),
         say(COMPLETE),
     ]);
     let text = said(plan(&env, &[&writes], &[]), 0);
@@ -192,4 +208,6 @@ fn work_outside_the_plan_is_saved_and_not_committed() {
     has(&env.ralph(&["recover"]).success(), "plan");
     let saved = env.git(&["for-each-ref", "--format=%(refname)", "refs/ralph/wip/plan/"]);
     assert_eq!(env.git(&["show", &format!("{}:code.txt", saved.trim())]), "new\n");
+    let touched = env.git(&["log", "--format=%s", "--", "code.txt", "more.txt"]);
+    assert_eq!(touched, "code.txt\n", "no commit of the branch has it");
 }

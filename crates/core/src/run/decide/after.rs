@@ -59,7 +59,7 @@ impl Draft {
                 retry_count: result.retry_count,
             });
         }
-        if let Some((commit, subject)) = settled.commit.clone() {
+        for (commit, subject) in settled.by_agent.iter().chain(&settled.commit).cloned() {
             self.fact(Fact::Committed { slot, commit, subject });
         }
         if let Some((task, name)) = settled.saved.clone() {
@@ -257,7 +257,7 @@ impl Draft {
                 overridden: None,
                 raised: None,
             }),
-            Phase::Candidate => self.effect(Effect::MakeCandidate { slot }),
+            Phase::Candidate => self.make_candidate(slot),
             Phase::Judging if self.state.cancel >= Some(Cancel::Now) => self.settle(slot),
             Phase::Judging => self.effect(Effect::Judge { slot }),
             Phase::Verifying => self.verify(slot),

@@ -9,7 +9,8 @@ use crate::run::effect::Effect;
 use crate::run::fact::Fact;
 use crate::run::input::Input;
 use crate::run::landing::Landing;
-use crate::run::slot::{Phase, Slot};
+use crate::run::notice::Notice;
+use crate::run::slot::{OVERTAKES, Phase, Slot};
 
 impl Draft {
     /// What was judged waits for its turn to land, if it is good and has to; else it is written down.
@@ -47,7 +48,8 @@ impl Draft {
         match decided.filter(|decided| decided.class == Class::Done) {
             Some(decided) => {
                 let commit = decided.commit.map(Box::new);
-                self.effect(Effect::Integrate { slot, commit });
+                let hold = self.slot(slot).is_some_and(Slot::is_overtaken);
+                self.effect(Effect::Integrate { slot, commit, hold });
             }
             // It is not wanted any more.
             None => self.settle(slot),
@@ -75,6 +77,23 @@ impl Draft {
         } else {
             self.settle(slot);
         }
+    }
+
+    /// The gates passed the work, but it cannot land as it is: a verifier would be paid for nothing.
+    pub(super) fn conflicts_already(&mut self, slot: SlotId, tree: &str, files: &[String]) {
+        let landing = Landing::Conflict { files: files.to_vec() };
+        self.fact(Fact::Integrated { slot, onto: None, tree: tree.to_owned(), landing });
+        self.settle(slot);
+    }
+
+    /// Says once that the branch moves faster than the gates judge, and what ralph does about it.
+    pub(super) fn tell_of_overtakes(&mut self, slot: SlotId) {
+        let Some(current) = self.slot(slot).filter(|slot| slot.overtaken == OVERTAKES) else {
+            return;
+        };
+        let task = current.task.as_ref().map(|task| task.id.clone());
+        let notice = Notice::Overtaken { task, times: OVERTAKES, gates_ms: current.gates_ms };
+        self.fact(Fact::Noticed { notice });
     }
 
     /// The work is not to land any more.

@@ -53,9 +53,7 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
         Input::SessionStarted { slot, log } => draft.session_started(input, *slot, log),
         Input::SessionEnded { slot, report } => draft.session_ended(input, *slot, report),
         Input::CandidateMade { slot, .. } => draft.candidate_made(input, *slot),
-        Input::Judged { slot, tree, gates, restless } => {
-            draft.judged(input, *slot, tree, gates, *restless);
-        }
+        Input::Judged { slot, .. } => draft.judged(input, *slot),
         Input::Verified { slot, report } => draft.verified(input, *slot, report),
         Input::Integrated { slot, onto, tree, landing } => {
             draft.integrated(input, *slot, onto, tree, landing);

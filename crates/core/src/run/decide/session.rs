@@ -11,7 +11,7 @@ use crate::run::fact::Fact;
 use crate::run::input::Input;
 use crate::run::notice::Notice;
 use crate::run::policy::Policy;
-use crate::run::report::{GateReport, SessionReport, TaskBrief, Wish};
+use crate::run::report::{SessionReport, TaskBrief, Wish};
 use crate::run::slot::{Difference, Phase, Slot};
 
 impl Draft {
@@ -29,7 +29,7 @@ impl Draft {
             return;
         }
         self.fact(Fact::WorkFound { slot, task: task.clone() });
-        self.effect(Effect::MakeCandidate { slot });
+        self.make_candidate(slot);
     }
 
     pub(super) fn session_started(&mut self, input: &Input, slot: SlotId, log: &str) {
@@ -68,7 +68,7 @@ impl Draft {
         for text in promises.filter(|text| *text == "COMPLETE" && !ends.contains(text)) {
             self.fact(Fact::Noticed { notice: Notice::Promise { text: text.clone() } });
         }
-        self.effect(Effect::MakeCandidate { slot });
+        self.make_candidate(slot);
     }
 
     pub(super) fn candidate_made(&mut self, input: &Input, slot: SlotId) {
@@ -98,23 +98,19 @@ impl Draft {
         }
     }
 
-    pub(super) fn judged(
-        &mut self,
-        input: &Input,
-        slot: SlotId,
-        tree: &str,
-        gates: &[GateReport],
-        restless: bool,
-    ) {
+    pub(super) fn judged(&mut self, input: &Input, slot: SlotId) {
+        let Input::Judged { tree, gates, restless, conflict, .. } = input else { return };
         if self.phase(slot) != Some(Phase::Judging) {
             self.anomaly(input, Some(slot));
             return;
         }
-        let green = !restless && gates.iter().all(|gate| gate.verdict == Verdict::Pass);
-        let tree = tree.to_owned();
-        self.fact(Fact::Judged { slot, tree, gates: gates.to_vec(), green });
+        let green = !*restless && gates.iter().all(|gate| gate.verdict == Verdict::Pass);
+        self.fact(Fact::Judged { slot, tree: tree.clone(), gates: gates.clone(), green });
         if green && self.wants_verifying(slot) {
-            self.verify(slot);
+            match self.state.policy.integrates && !conflict.is_empty() {
+                true => self.conflicts_already(slot, tree, conflict),
+                false => self.verify(slot),
+            }
         } else {
             self.conclude(slot);
         }
@@ -126,10 +122,17 @@ impl Draft {
             return;
         }
         self.fact(Fact::HeadMoved { slot });
+        self.tell_of_overtakes(slot);
         match self.phase(slot) {
             Some(Phase::Integrating) => self.integrate(slot),
-            _ => self.effect(Effect::MakeCandidate { slot }),
+            _ => self.make_candidate(slot),
         }
+    }
+
+    /// Asks for the tree that is to be judged.
+    pub(super) fn make_candidate(&mut self, slot: SlotId) {
+        let hold = !self.state.policy.integrates && self.slot(slot).is_some_and(Slot::is_overtaken);
+        self.effect(Effect::MakeCandidate { slot, hold });
     }
 
     pub(super) fn claim_lost(&mut self, input: &Input, agent: &AgentId, task: &TaskId) {

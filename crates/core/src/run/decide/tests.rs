@@ -125,6 +125,8 @@ struct World {
     day: u64,
     /// What comes of bringing work onto the branch, in order; then nothing is in the way.
     landings: Vec<Landing>,
+    /// The files in which green work conflicts with what has landed.
+    conflict: Vec<String>,
     /// The slots whose turn it was.
     landed_by: Vec<SlotId>,
 }
@@ -153,6 +155,7 @@ impl World {
             digest: String::new(),
             day: 0,
             landings: vec![],
+            conflict: vec![],
             landed_by: vec![],
         }
     }
@@ -169,6 +172,7 @@ impl World {
             gates: vec![],
             level: "none".to_owned(),
             head: None,
+            branch: None,
             settled_tree: "t0".to_owned(),
             resumed: None,
             earlier: Default::default(),
@@ -299,7 +303,7 @@ impl World {
                 self.digest.clone_from(&play.digest);
                 Input::SessionEnded { slot, report }
             }
-            Effect::MakeCandidate { slot } => {
+            Effect::MakeCandidate { slot, .. } => {
                 let tree = format!("t{}", self.trees);
                 let below = if self.state.policy.integrates { 0 } else { self.settled };
                 let file_count = self.trees - below;
@@ -307,7 +311,8 @@ impl World {
             }
             Effect::Judge { slot } => {
                 let tree = format!("t{}", self.trees);
-                Input::Judged { slot, tree, gates: self.gates(), restless: false }
+                let conflict = self.conflict.clone();
+                Input::Judged { slot, tree, gates: self.gates(), restless: false, conflict }
             }
             Effect::Verify { slot, model, .. } => {
                 self.verified_by.push(model);
@@ -429,6 +434,7 @@ impl World {
             self.settled = self.trees;
         }
         let settled = Settled {
+            by_agent: vec![],
             tasks: results,
             commit: settlement.commit.as_ref().map(|plan| ("c1".to_owned(), plan.subject.clone())),
             head: None,

@@ -26,6 +26,7 @@ fn started() -> Fact {
         gates: vec![],
         level: "none".into(),
         head: None,
+        branch: None,
         settled_tree: String::new(),
         resumed: None,
         earlier: Default::default(),

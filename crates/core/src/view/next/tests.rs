@@ -97,3 +97,25 @@ fn after_planning_comes_building_and_no_look_at_commits() {
     view.planned = Some(Planned { tasks: 4, file: text("docs/plan.md") });
     assert_eq!(next(&view), ["ralph build docs/plan.md"]);
 }
+
+#[test]
+fn a_plan_that_is_complete_is_not_to_be_built_again() {
+    for reason in [StopReason::Cancelled, StopReason::Limit { sessions: 2, remaining: 0 }] {
+        let mut view = ended(reason.clone());
+        assert_eq!(next(&view), ["ralph build"]);
+        if let Some(outcome) = &mut view.outcome {
+            outcome.left = Counts { done: 2, ..Counts::default() };
+        }
+        assert_eq!(next(&view), Vec::<String>::new(), "{reason:?}");
+    }
+}
+
+#[test]
+fn the_log_is_that_of_the_branch_that_was_worked_on() {
+    let mut view = ended(StopReason::Complete);
+    view.head = Some("0123456789abcdef".to_owned());
+    view.commit_count = 2;
+    assert_eq!(next(&view), ["git log --oneline 0123456.."]);
+    view.branch = Some("one".to_owned());
+    assert_eq!(next(&view), ["git log --oneline 0123456..one"]);
+}

@@ -29,6 +29,7 @@ impl Run {
             gates: vec!["test".into()],
             level: "full".into(),
             head: None,
+            branch: None,
             settled_tree: String::new(),
             resumed: None,
             earlier: Default::default(),

@@ -51,6 +51,7 @@ fn notifier(folder: &Path, commands: &[&str]) -> (Notifier, Warnings) {
         gates: vec![],
         level: String::new(),
         head: None,
+        branch: None,
         settled_tree: String::new(),
         resumed: None,
         earlier: Default::default(),

@@ -166,4 +166,7 @@ fn with_a_key_the_commits_are_signed_when_they_are_taken_over() {
     let told = format!("{{\"commit\":\"{own}\",\"short\":\"{}\",\"n\":7}}", &own[..9]);
     let wanted = format!("{{\"commit\":\"{head}\",\"short\":\"{}\",\"n\":7}}", &head[..9]);
     assert_eq!(lane.vcs.renamed(&told), wanted);
+    assert_eq!(lane.vcs.warnings(), Vec::<String>::new(), "nothing is lost, so nothing is told");
+    let saved = lane.repo.git(&["for-each-ref", "--format=%(refname)", "refs/ralph/wip/"]);
+    assert_eq!(saved, "", "the unsigned commits need no ref");
 }

@@ -92,16 +92,96 @@ fn work_that_a_person_stands_in_the_way_of_waits_for_the_person() {
     assert!(!kept.start_over && !kept.put_back, "what is there stays there");
 }
 
+fn verified(policy: Policy) -> Policy {
+    let verifier =
+        crate::run::Verifier { agent: "script".to_owned(), model: crate::run::VerifierModel::Same };
+    Policy { verify: Some(Box::new(verifier)), ..policy }
+}
+
+#[test]
+fn a_conflict_is_seen_before_the_verifier_is_paid() {
+    let mut world = World::new(verified(parallel(1)), 1);
+    world.conflict = vec!["a.txt".to_owned()];
+    world.begin();
+    let first = done().gate(true);
+    let verified =
+        Play { verifier: vec![(EndClass::Completed, "<verify-pass/>")], ..done().gate(true) };
+    let mut plays = [first, verified].into_iter();
+    while !world.pending.is_empty() {
+        let effect = world.pending.remove(0);
+        if let Effect::RunSession { .. } = &effect
+            && world.sessions == 1
+        {
+            world.conflict.clear();
+        }
+        let mut next = plays.as_slice().iter();
+        let before = next.len();
+        let input = world.answer(effect, &mut next);
+        for _ in 0..before - next.len() {
+            plays.next();
+        }
+        if let Some(input) = input {
+            world.tell(&input);
+        }
+    }
+    let first = &world.settlements[0];
+    assert_eq!((first.class, first.start_over, first.land), (Class::Conflict, true, false));
+    assert!(first.tasks[0].detail.contains("a.txt"), "{}", first.tasks[0].detail);
+    assert_eq!(world.verified_by.len(), 1, "only the work that goes together is verified");
+    assert_eq!(world.statuses(), ["done"]);
+}
+
+/// Runs one task whose work is overtaken so often just before it lands, or is committed in place. How each
+/// try was asked for: whether the branch is to be held for it.
+fn overtaken(policy: Policy, times: usize) -> (World, Vec<bool>) {
+    let mut world = World::new(policy, 1);
+    world.begin();
+    let plays = [done().gate(true)];
+    let mut plays = plays.iter();
+    let (mut left, mut held) = (times, vec![]);
+    while !world.pending.is_empty() {
+        let effect = world.pending.remove(0);
+        match &effect {
+            Effect::Integrate { hold, .. } => held.push(*hold),
+            Effect::MakeCandidate { hold, .. } if !world.state.policy.integrates => {
+                held.push(*hold);
+            }
+            Effect::Settle { slot, .. } if left > 0 => {
+                left -= 1;
+                world.tell(&Input::HeadMoved { slot: *slot });
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(input) = world.answer(effect, &mut plays) {
+            world.tell(&input);
+        }
+    }
+    assert_eq!(world.statuses(), ["done"]);
+    (world, held)
+}
+
+#[test]
+fn after_two_overtakes_the_branch_is_held_and_the_run_says_so() {
+    for policy in [parallel(1), dag()] {
+        let (world, held) = overtaken(policy.clone(), 1);
+        assert_eq!(held, [false, false], "one overtake is everyday");
+        let told = |world: &World| {
+            let told = world.facts.iter().filter(|fact| {
+                matches!(fact, Fact::Noticed { notice: crate::run::Notice::Overtaken { .. } })
+            });
+            told.count()
+        };
+        assert_eq!(told(&world), 0);
+        let (world, held) = overtaken(policy, 3);
+        assert_eq!(held, [false, false, true, true]);
+        assert_eq!(told(&world), 1, "it is said once");
+    }
+}
+
 #[test]
 fn the_verifier_is_asked_once() {
-    let policy = Policy {
-        verify: Some(Box::new(crate::run::Verifier {
-            agent: "script".to_owned(),
-            model: crate::run::VerifierModel::Same,
-        })),
-        ..parallel(1)
-    };
-    let mut world = World::new(policy, 1);
+    let mut world = World::new(verified(parallel(1)), 1);
     world.landings = vec![Landing::Rebased];
     world.play(&[Play {
         verifier: vec![(EndClass::Completed, "<verify-pass/>")],

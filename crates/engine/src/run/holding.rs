@@ -1,0 +1,78 @@
+//! Fair landing: a conflict is seen before a verifier is paid, and a branch that moves all the time is held
+//! while work for it is judged.
+
+use ralph_core::records::Verdict;
+use ralph_core::run::{Input, SlotId};
+
+use super::crew::{Answer, Crew, Failed};
+use super::site::Site;
+use crate::ports::GitError;
+
+/// How often a branch is tried that moves just when it is to be held.
+pub(super) const TRIES: u32 = 20;
+
+impl Crew {
+    /// Adds to a green judgement in which files the work conflicts with what has landed, where a verifier
+    /// would look at it next.
+    pub(super) fn foresee(&self, slot: SlotId, answer: Answer) -> Answer {
+        let mut answer = answer?;
+        let Input::Judged { gates, restless, conflict, .. } = &mut answer else {
+            return Ok(answer);
+        };
+        let green = !*restless && gates.iter().all(|gate| gate.verdict == Verdict::Pass);
+        let Some(grounds) = self.setup.work.grounds.as_ref() else { return Ok(answer) };
+        let (candidate, rebased) = {
+            let kit = self.kit(slot);
+            (kit.candidate.clone(), kit.rebased)
+        };
+        let (Some(candidate), Some(from)) = (candidate, self.site(slot).base().head) else {
+            return Ok(answer);
+        };
+        if !green || rebased || self.setup.gates.verifier.is_none() {
+            return Ok(answer);
+        }
+        let tip = grounds.trunk.tip()?;
+        if let Some((files, text)) = grounds.trunk.conflicts(&from, &candidate.tree, &tip)? {
+            let report = self.conflict(grounds, (&from, &tip), &files, &text)?;
+            self.kit(slot).gates.push(report);
+            *conflict = files;
+        }
+        Ok(answer)
+    }
+
+    /// Holds the branch that the work is committed to in place.
+    pub(super) fn hold_in_place(&self, slot: SlotId, site: &Site) -> Result<(), Failed> {
+        self.try_to_hold(slot, || site.vcs.hold()).map(drop)
+    }
+
+    /// Holds a branch, unless that is impossible: then the work is judged as before, and the user knows why
+    /// others may overtake it again. `false` when the branch moved.
+    pub(super) fn try_to_hold(
+        &self,
+        slot: SlotId,
+        hold: impl Fn() -> Result<bool, GitError>,
+    ) -> Result<bool, Failed> {
+        match hold() {
+            Ok(held) => {
+                self.kit(slot).holds = held;
+                Ok(held)
+            }
+            Err(error @ GitError::Failed { .. }) => {
+                self.notice(format!("the branch cannot be held: {error}"));
+                Ok(true)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The branch that was held for this slot may move again.
+    pub(super) fn release_branch(&self, slot: SlotId) {
+        if !std::mem::take(&mut self.kit(slot).holds) {
+            return;
+        }
+        match &self.setup.work.grounds {
+            Some(grounds) => grounds.trunk.release(),
+            None => self.site(slot).vcs.release(),
+        }
+    }
+}
