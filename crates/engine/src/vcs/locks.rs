@@ -19,6 +19,9 @@ use crate::process::works_in;
 /// How long nobody touched a lock that nobody has.
 const STILL_MS: u64 = 1_000;
 
+/// How far the times of files are behind the clock: they are told in ticks of the kernel.
+const TICK_MS: u64 = 20;
+
 /// A lock as it was seen.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
@@ -85,7 +88,7 @@ impl GitVcs {
 
 fn locks_since(paths: &[PathBuf], since: Timestamp) -> Vec<Seen> {
     let seen = paths.iter().filter_map(|path| look(path));
-    seen.filter(|lock| lock.changed >= since).collect()
+    seen.filter(|lock| lock.changed.plus_millis(TICK_MS) >= since).collect()
 }
 
 fn look(path: &Path) -> Option<Seen> {
