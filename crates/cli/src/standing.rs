@@ -1,11 +1,12 @@
 //! How things stand in this worktree: whether a run is at work, what the last one did, the plan, and what
 //! to type next. Bare `ralph`, `ralph status` and `ralph logs` ask here, so they cannot disagree.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use ralph_core::Timestamp;
 use ralph_core::records::LogKind;
-use ralph_core::run::{Cancel, RunEvent, StopReason};
+use ralph_core::run::{Cancel, NeedsMerge, RunEvent, StopReason};
 use ralph_core::task::{Status, StatusFilter, Task};
 use ralph_core::view::forecast::{Forecast, Spent, forecast};
 use ralph_core::view::report::Total;
@@ -14,9 +15,10 @@ use ralph_engine::clock;
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::{Filter, Scope, Store};
 use ralph_engine::project::Project;
-use ralph_engine::run::journal;
 use ralph_engine::run::place::{RunLogs, WorktreeLock};
 use ralph_engine::run::state_file::{self, StateFile};
+use ralph_engine::run::{journal, merges_needed};
+use ralph_engine::vcs::GitVcs;
 use ralph_engine::vcs::git::Git;
 use ralph_engine::vcs::worktree::Worktrees;
 use ralph_ui::status::{LaneStatus, State, StatusPage, WaitingTask};
@@ -29,6 +31,8 @@ use crate::wire::Context;
 const COMMITS: &str = "--max-count=5";
 /// Waiting tasks that are named.
 const WAITING: usize = 5;
+/// So many ready tasks are looked at for those that wait for a merge.
+const READY: usize = 20;
 /// Journals that are opened to find the one of this worktree: the folder is shared by all worktrees.
 const JOURNALS: usize = 50;
 
@@ -111,7 +115,12 @@ pub(crate) fn page(
     let state = standing.state(run.as_ref());
     let counts = store.counts(&Scope::All)?;
     let questions = questions(store.as_mut())?;
-    let waiting = waiting(store.as_mut(), &questions)?;
+    let mut waiting = waiting(store.as_mut(), &questions)?;
+    let merges = merges(&project, store.as_mut());
+    waiting.extend(merges.iter().take(WAITING).map(|found| WaitingTask {
+        task: found.task.clone(),
+        reason: format!("{}: {}", found.reason(), found.command()),
+    }));
     let forecast = forecast_of(run.as_ref(), counts.unresolved(), store.as_mut())?;
     let plan_file = crate::launch::plan_file_done(&project);
     let lanes = lanes(&project, store.as_mut(), context)?;
@@ -135,10 +144,9 @@ pub(crate) fn page(
         now: clock::now(),
         run,
     };
-    page.next = next(&page, is_prepared(&project), plan_file)
-        .into_iter()
-        .map(|(command, _)| command)
-        .collect();
+    let steps = next(&page, is_prepared(&project), plan_file);
+    let merge = merges.iter().map(|found| (found.command(), "a task needs its work")).take(1);
+    page.next = merge.chain(steps).into_iter().map(|(command, _)| command).collect();
     Ok(page)
 }
 
@@ -277,6 +285,26 @@ fn waiting(
         waiting.push(WaitingTask { task: task.id, reason: reason.unwrap_or_default() });
     }
     Ok(waiting)
+}
+
+/// Ready tasks that wait until a branch is merged into the one that is checked out. What git cannot tell is told
+/// by the run.
+fn merges(project: &Project, store: &mut dyn Store) -> Vec<NeedsMerge> {
+    let Ok(peek) = store.peek(&Scope::All, READY, clock::now()) else { return vec![] };
+    merges_of(project, store, &peek.claimable)
+}
+
+/// The same of these tasks.
+pub(crate) fn merges_of(
+    project: &Project,
+    store: &mut dyn Store,
+    tasks: &[Task],
+) -> Vec<NeedsMerge> {
+    if tasks.iter().all(|task| task.deps.is_empty()) {
+        return vec![];
+    }
+    let Ok(vcs) = GitVcs::new(project.clone()) else { return vec![] };
+    merges_needed(store, &vcs, tasks, &mut HashSet::new()).unwrap_or_default()
 }
 
 /// The newest commits of the worktree, whoever made them; none before the first.

@@ -116,6 +116,7 @@ fn slot_of(fact: &Fact) -> Option<SlotId> {
         Fact::RunStarted { .. }
         | Fact::Noticed { .. }
         | Fact::PlanCounted { .. }
+        | Fact::MergesNeeded { .. }
         | Fact::TasksLeft { .. }
         | Fact::PlanWritten { .. }
         | Fact::MarkerFound { .. }

@@ -263,6 +263,7 @@ impl<W: Write> Reporter for SessionLog<W> {
             Fact::RunStarted { .. }
             | Fact::Noticed { .. }
             | Fact::PlanCounted { .. }
+            | Fact::MergesNeeded { .. }
             | Fact::TasksLeft { .. }
             | Fact::PlanWritten { .. }
             | Fact::Surveying { .. }

@@ -79,7 +79,9 @@ fn complete(view: View<'_>) -> Option<StopReason> {
     let settled = || match (policy.picker, view.survey) {
         (Picker::Loop, _) => counts.total() > 0 && counts.unresolved() == 0,
         // An empty look: nothing to claim and nobody at work.
-        (Picker::Agent, Some(survey)) => survey.claimable == 0 && survey.foreign == 0,
+        (Picker::Agent, Some(survey)) => {
+            survey.claimable == 0 && survey.foreign == 0 && survey.needs_merge.is_empty()
+        }
         (Picker::Agent, None) => counts.open == 0 && counts.active == 0,
     };
     // Where tasks that fail are passed over, they hold up nothing: the outcome names them.
@@ -134,9 +136,11 @@ fn used_up(view: View<'_>) -> Option<StopReason> {
 fn blocked(view: View<'_>) -> Option<StopReason> {
     let survey = view.survey?;
     let policy = &view.state.policy;
-    // An agent that picks from a plan file is given the file, unless nothing in it is left to do.
+    // An agent that picks from a plan file is given the file, unless nothing in it is left to do. One that picks
+    // from the task database waits for others, and not for the user.
+    let picks = policy.picker == Picker::Agent && !policy.by_iteration();
     if survey.claimable > 0
-        || (policy.picker == Picker::Agent && !policy.by_iteration())
+        || (picks && (survey.needs_merge.is_empty() || survey.foreign > 0))
         || view.state.others_busy(view.slot)
     {
         return None;
@@ -151,7 +155,15 @@ fn blocked(view: View<'_>) -> Option<StopReason> {
     part(counts.waiting, &waiting_words(&survey.needs_you));
     part(survey.foreign, "claimed by others");
     part(counts.blocked, "blocked by unfinished or failed tasks");
-    part(counts.open, "open below a failed task, or with unfinished parts (ralph task tree)");
+    let merges = survey.needs_merge.len() as u64;
+    if let Some(first) = survey.needs_merge.first() {
+        let words = format!("{} {} ({})", first.task, first.reason(), first.command());
+        part(merges, &format!("waiting for a merge: {words}"));
+    }
+    part(
+        counts.open.saturating_sub(merges),
+        "open below a failed task, or with unfinished parts (ralph task tree)",
+    );
     let why = format!("nothing is ready, and tasks remain: {}", parts.join(", "));
     Some(StopReason::Blocked { why })
 }
@@ -283,5 +295,27 @@ mod tests {
         assert_eq!(reason(&state, 1), None);
         let picks = RunState::new(Policy { unit: Unit::Task, ..policy });
         assert_eq!(reason(&picks, 0), None, "an empty look ends such a run otherwise");
+    }
+
+    #[test]
+    fn tasks_that_wait_for_a_merge_block_the_run_and_name_the_branch() {
+        let waiting = crate::run::NeedsMerge {
+            task: crate::TaskId::new("b").unwrap(),
+            needs: crate::TaskId::new("a").unwrap(),
+            branch: "feat".to_owned(),
+        };
+        for picker in [Picker::Loop, Picker::Agent] {
+            let state = RunState::new(Policy { picker, ..Policy::default() });
+            let counts = Counts { done: 1, open: 1, ..Counts::default() };
+            let needs_merge = vec![waiting.clone()];
+            let survey = Survey { counts, needs_merge, ..Survey::default() };
+            let now = Timestamp::from_millis(0);
+            let view = View { state: &state, slot: 0, survey: Some(&survey), now };
+            let Some(StopReason::Blocked { why }) = first(BEFORE, view) else {
+                panic!("{picker:?}: {:?}", first(BEFORE, view));
+            };
+            let said = "1 waiting for a merge: b needs the work of a, which is on branch feat (git merge feat)";
+            assert!(why.ends_with(said), "{why}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use super::class::Class;
 use super::control::Control;
 use super::input::Port;
 use super::landing::Landing;
+use super::merging::NeedsMerge;
 use super::notice::Notice;
 use super::outcome::{Outcome, Planned};
 use super::policy::Policy;
@@ -132,6 +133,11 @@ pub enum Fact {
     TasksLeft {
         /// The first of them.
         tasks: Vec<LeftTask>,
+    },
+    /// Ready tasks that wait until you merge a branch. Written when the list changes.
+    MergesNeeded {
+        /// Each, and the branch.
+        tasks: Vec<NeedsMerge>,
     },
     /// A planning session left this plan.
     PlanWritten {

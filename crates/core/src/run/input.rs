@@ -6,6 +6,7 @@ use super::SlotId;
 use super::control::Control;
 use super::fact::LeftTask;
 use super::landing::Landing;
+use super::merging::NeedsMerge;
 use super::notice::Notice;
 use super::outcome::Planned;
 use super::publish::Publication;
@@ -50,6 +51,8 @@ pub struct Survey {
     pub absent_why: Option<String>,
     /// The tasks of a plan file that wait for the user, each in words.
     pub needs_you: Vec<String>,
+    /// Ready tasks that wait until a branch is merged here. They are not among those that can be claimed.
+    pub needs_merge: Vec<NeedsMerge>,
     /// The plan itself says that it is done, in these words.
     pub marker: Option<String>,
     /// Millionths of a dollar that were spent today, by all runs; 0 where no budget asks.

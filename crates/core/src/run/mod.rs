@@ -22,6 +22,7 @@ mod fact;
 mod input;
 mod landing;
 pub mod lanes;
+mod merging;
 mod notice;
 mod outcome;
 mod policy;
@@ -40,6 +41,7 @@ pub use effect::{CommitPlan, Effect, Ending, Settlement, SignalNote, Stopping, T
 pub use fact::{Fact, LeftTask, RunEvent, Wait};
 pub use input::{Input, Port, Settled, Survey, TaskResult};
 pub use landing::{Landing, MERGE};
+pub use merging::{NeedsMerge, WorkPlace, needs_merge};
 pub use notice::Notice;
 pub use outcome::{Outcome, Planned, StopReason};
 pub use policy::{Budget, Claims, Commits, EndsWhen, Exhausted, OnRed, Picker, Policy, Unit};

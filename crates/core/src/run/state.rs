@@ -7,6 +7,7 @@ use super::budget::Allowance;
 use super::class::Class;
 use super::control::Cancel;
 use super::fact::{Fact, LeftTask, RunEvent};
+use super::merging::NeedsMerge;
 use super::notice::Notice;
 use super::outcome::{Outcome, Planned, StopReason};
 use super::policy::{Exhausted, OnRed, Picker, Policy};
@@ -116,6 +117,8 @@ pub struct RunState {
     pub marker: Option<String>,
     /// The tasks in scope that failed or wait for you, when they were looked at last.
     pub left_tasks: Vec<LeftTask>,
+    /// Ready tasks that wait until a branch is merged, when they were looked at last.
+    pub merges: Vec<NeedsMerge>,
     /// A task that failed.
     pub failed_task: Option<TaskId>,
     /// The plan that a planning session left.
@@ -175,6 +178,7 @@ impl RunState {
             asked: None,
             marker: None,
             left_tasks: vec![],
+            merges: vec![],
             failed_task: None,
             planned: None,
             warned: vec![],
@@ -305,6 +309,7 @@ impl RunState {
                 let failed = tasks.iter().find(|task| task.status == Status::Failed);
                 self.failed_task = failed.map(|task| task.id.clone());
             }
+            Fact::MergesNeeded { tasks } => self.merges.clone_from(tasks),
             Fact::PlanWritten { planned } => self.planned = Some(planned.clone()),
             Fact::Surveying { slot } => self.enter(*slot, Phase::Surveying),
             Fact::Claiming { slot } => self.enter(*slot, Phase::Claiming),

@@ -3,7 +3,7 @@
 
 use super::run_view::RunView;
 use super::words::{again, of_feature};
-use crate::run::{Allowance, Class, PublishEnd, StopReason};
+use crate::run::{Allowance, Class, NeedsMerge, PublishEnd, StopReason};
 
 /// Commands for so many questions and tasks are shown.
 const MOST: usize = 3;
@@ -20,6 +20,7 @@ pub fn next(view: &RunView) -> Vec<String> {
         .take(MOST)
         .map(|question| format!("ralph answer {} \"…\"", question.id))
         .collect();
+    commands.extend(view.merges.iter().map(NeedsMerge::command).take(MOST));
     commands.extend(by_reason(&outcome.reason, view));
     if let Some(made) = view.publication.as_ref().filter(|made| made.is_warning()) {
         commands.extend(Some(made.command.clone()).filter(|command| !command.is_empty()));

@@ -8,8 +8,8 @@ use super::words;
 use crate::agent::Usage;
 use crate::ids::{QuestionId, RunId, TaskId};
 use crate::run::{
-    Budget, Cancel, Class, Control, Fact, LeftTask, Notice, Outcome, Planned, Publication,
-    RunEvent, SlotId, StopReason,
+    Budget, Cancel, Class, Control, Fact, LeftTask, NeedsMerge, Notice, Outcome, Planned,
+    Publication, RunEvent, SlotId, StopReason,
 };
 use crate::task::{Counts, Status};
 use crate::time::Timestamp;
@@ -136,6 +136,9 @@ pub struct RunView {
     pub failed_tasks: Vec<EndedTask>,
     /// Tasks that wait for a person without a question.
     pub held_tasks: Vec<EndedTask>,
+    /// Ready tasks that wait until you merge a branch.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub merges: Vec<NeedsMerge>,
     /// Unfinished work that was saved, the newest of each task.
     pub saved: Vec<SavedWork>,
     /// Where work that was uncommitted before the run was saved, and how many paths it has.
@@ -223,6 +226,7 @@ impl RunView {
             Fact::Noticed { notice } => self.noticed(notice),
             Fact::PlanCounted { counts } => self.counts = *counts,
             Fact::TasksLeft { tasks } => self.left(tasks),
+            Fact::MergesNeeded { tasks } => self.merges.clone_from(tasks),
             Fact::PlanWritten { planned } => self.planned = Some(planned.clone()),
             Fact::IterationStarted { slot, task, .. } => {
                 if let Some(task) = task {

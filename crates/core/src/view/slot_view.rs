@@ -154,6 +154,7 @@ impl SlotView {
             Fact::RunStarted { .. }
             | Fact::Noticed { .. }
             | Fact::PlanCounted { .. }
+            | Fact::MergesNeeded { .. }
             | Fact::TasksLeft { .. }
             | Fact::PlanWritten { .. }
             | Fact::MarkerFound { .. }

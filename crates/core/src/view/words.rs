@@ -5,7 +5,7 @@ pub use super::next::next;
 use super::run_view::RunView;
 pub use crate::amounts::count;
 use crate::records::Verdict;
-use crate::run::{About, Cancel, Class, Control, Notice, Port, TaskBrief, Wait};
+use crate::run::{About, Cancel, Class, Control, NeedsMerge, Notice, Port, TaskBrief, Wait};
 use crate::task::Status;
 pub use crate::text::with_detail;
 use crate::time::duration;
@@ -135,6 +135,11 @@ pub fn notice(notice: &Notice) -> String {
         ),
         Notice::Other { text } => text.clone(),
     }
+}
+
+/// A task that waits until you merge a branch.
+pub fn needs_merge(waiting: &NeedsMerge) -> String {
+    format!("{} {}: {}", waiting.task, waiting.reason(), waiting.command())
 }
 
 /// What was found about weakened tests: `count` things, of which some are told.

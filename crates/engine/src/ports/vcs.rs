@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use ralph_core::ids::RunId;
 use ralph_core::records::FileChange;
+use ralph_core::run::WorkPlace;
 use ralph_core::{TaskId, Timestamp};
 
 use crate::ports::Bind;
@@ -368,6 +369,11 @@ pub trait Vcs: Send + Sync {
         _to: &str,
     ) -> Result<Vec<(String, String)>, GitError> {
         Ok(vec![])
+    }
+
+    /// Where the work of a commit is, as seen from what is checked out.
+    fn work_place(&self, _commit: &str) -> Result<WorkPlace, GitError> {
+        Ok(WorkPlace::Here)
     }
 
     /// Keeps the branch from moving until the next commit of ours, or until it is released. `false` where it

@@ -172,6 +172,8 @@ pub(super) struct Crew {
     let_go: Mutex<HashSet<(TaskId, Generation)>>,
     /// The files that the task of each slot is about, where tasks run side by side.
     pub(super) touching: Mutex<Vec<Vec<String>>>,
+    /// Commits of tasks that are in the history of the branch.
+    merged: Mutex<HashSet<String>>,
     /// Sessions whose cost may be in no attempt.
     loose: Mutex<Vec<Loose>>,
     /// What the gates said before the first session.
@@ -258,6 +260,7 @@ impl Crew {
             news: Notify::new(),
             let_go: Mutex::default(),
             touching,
+            merged: Mutex::default(),
             loose: Mutex::new(loose),
             baseline: tokio::sync::OnceCell::new(),
             changed: watch::Sender::new(0),
@@ -322,6 +325,11 @@ impl Crew {
     pub(super) fn let_go(&self, task: &TaskId, generation: Generation) {
         let mut all = self.let_go.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert((task.clone(), generation));
+    }
+
+    /// Commits of tasks that are in the history of the branch.
+    pub(super) fn merged(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.merged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sessions whose cost may be in no attempt.

@@ -27,8 +27,8 @@ use ralph_core::ids::RunId;
 use ralph_core::records::Spent;
 use ralph_core::redact::Secrets;
 use ralph_core::run::{
-    Cancel, Control, Effect, Fact, Input, Notice, Outcome, RunEvent, RunState, SlotId, TaskBrief,
-    decide,
+    Cancel, Control, Effect, Fact, Input, NeedsMerge, Notice, Outcome, RunEvent, RunState, SlotId,
+    TaskBrief, decide,
 };
 use ralph_core::task::{Actor, Generation};
 use ralph_core::view::Reporter;
@@ -345,6 +345,11 @@ impl Dispatcher {
         report
             .map(|report| report.held.iter().map(|task| task.id.clone()).collect())
             .unwrap_or_default()
+    }
+
+    /// The tasks that wait for a merge.
+    pub(super) fn merges(&self) -> Vec<NeedsMerge> {
+        self.state.merges.clone()
     }
 
     /// The task that a slot works on.

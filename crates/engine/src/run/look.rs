@@ -44,7 +44,13 @@ impl Crew {
         let mut store = self.store();
         let apart = self.setup.work.grounds.is_some();
         let most = if apart { LOOKED_AT } else { OFFERED };
-        let peek = store.peek(&self.setup.work.scope, most, now())?;
+        let mut peek = store.peek(&self.setup.work.scope, most, now())?;
+        let mut needs_merge = self.without_merges(store.as_mut(), &mut peek.claimable)?;
+        if peek.claimable.is_empty() && !needs_merge.is_empty() {
+            // Something behind them may be ready all the same.
+            peek = store.peek(&self.setup.work.scope, LOOKED_AT, now())?;
+            needs_merge = self.without_merges(store.as_mut(), &mut peek.claimable)?;
+        }
         let counts = store.counts(&self.setup.work.scope)?;
         let foreign = peek.claimed.iter().filter(|task| {
             let holder = task.claim.as_ref().map(|claim| &claim.agent);
@@ -59,6 +65,7 @@ impl Crew {
                 }
                 false => u32::try_from(peek.claimable.len()).unwrap_or(u32::MAX),
             },
+            needs_merge,
             foreign: foreign.len() as u64,
             next_expiry: foreign
                 .iter()
@@ -121,7 +128,8 @@ impl Crew {
             lease: self.setup.ports.lease,
         };
         self.looks(slot);
-        if self.setup.work.grounds.is_some() {
+        let waits_for_merge = !self.dispatcher().merges().is_empty();
+        if self.setup.work.grounds.is_some() || waits_for_merge {
             return self.claim_apart(slot, only);
         }
         loop {
@@ -147,12 +155,14 @@ impl Crew {
         }
     }
 
-    /// Claims the first ready task that is about other files than those that are being worked on.
+    /// Claims the first ready task that waits for no merge, and is about other files than those that are being
+    /// worked on.
     fn claim_apart(&self, slot: SlotId, only: Option<&TaskId>) -> Answer {
         let mut touching = self.touching.lock().unwrap_or_else(PoisonError::into_inner);
         let ready = {
             let mut store = self.store();
-            let peek = store.peek(&self.setup.work.scope, LOOKED_AT, now())?;
+            let mut peek = store.peek(&self.setup.work.scope, LOOKED_AT, now())?;
+            self.without_merges(store.as_mut(), &mut peek.claimable)?;
             in_nobodys_way(&touching, slot, store.as_mut(), &peek.claimable)?
         };
         let wanted = |(id, _): &(TaskId, _)| only.is_none_or(|only| only == id);
@@ -192,7 +202,8 @@ impl Crew {
         if self.setup.policy.by_iteration() {
             return Ok(Input::Peeked { slot, offered: 0, about: self.about(slot) });
         }
-        let peek = self.store().peek(&self.setup.work.scope, OFFERED, now())?;
+        let mut peek = self.store().peek(&self.setup.work.scope, OFFERED, now())?;
+        self.without_merges(self.store().as_mut(), &mut peek.claimable)?;
         let offered = u32::try_from(peek.claimable.len()).unwrap_or(u32::MAX);
         self.kit(slot).peek = Some(peek);
         Ok(Input::Peeked { slot, offered, about: None })

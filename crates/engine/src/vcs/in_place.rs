@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use ralph_core::glob::Patterns;
 use ralph_core::ids::RunId;
 use ralph_core::records::FileChange;
+use ralph_core::run::WorkPlace;
 use ralph_core::{TaskId, Timestamp};
 
 use super::boxed::Boxed;
@@ -272,6 +273,10 @@ impl Vcs for GitVcs {
         let printed = self.git(&log).arg("--").run()?;
         let pair = |line: &str| line.split_once(' ').map(|(id, words)| (id.into(), words.into()));
         Ok(String::from_utf8_lossy(&printed).lines().filter_map(pair).collect())
+    }
+
+    fn work_place(&self, commit: &str) -> Result<WorkPlace, GitError> {
+        self.place_of_work(commit)
     }
 
     fn hold(&self) -> Result<bool, GitError> {

@@ -40,6 +40,7 @@ mod branch;
 mod candidate;
 mod checkout;
 mod commit;
+mod containing;
 mod entries;
 pub mod fake;
 mod forbidden;

@@ -56,6 +56,12 @@ impl<W: Write> PlainReporter<W> {
                 }
                 self.plan_told = true;
             }
+            Fact::MergesNeeded { tasks } => {
+                for waiting in tasks {
+                    let text = words::needs_merge(waiting);
+                    self.named("waits", Meaning::Warning, &text);
+                }
+            }
             Fact::TasksLeft { .. } | Fact::PlanWritten { .. } => {}
             Fact::Surveying { slot } => self.detail(*slot, "looks at the plan"),
             Fact::Claiming { slot } => self.detail(*slot, "claims"),

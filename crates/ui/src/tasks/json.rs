@@ -1,6 +1,7 @@
 //! Tasks for programs. Every key is always there, in the same order; a status is the stored word.
 
 use ralph_core::records::{Attempt, Evidence, LogEntry, Question};
+use ralph_core::run::NeedsMerge;
 use ralph_core::task::Task;
 use ralph_core::time::Timestamp;
 use ralph_core::{FeatureName, TaskId};
@@ -86,6 +87,8 @@ pub struct Details<'a> {
     pub questions: &'a [Question],
     pub blockers: Option<&'a [Task]>,
     pub dependents: Option<&'a [Task]>,
+    /// It waits until a branch is merged.
+    pub needs_merge: Option<&'a NeedsMerge>,
     /// Everything in full, not only what is newest.
     pub all: bool,
 }
@@ -119,6 +122,8 @@ struct DetailsJson<'a> {
     blockers: Option<Vec<TaskJson<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dependents: Option<Vec<TaskJson<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    needs_merge: Option<&'a NeedsMerge>,
 }
 
 /// One task as an object.
@@ -173,5 +178,6 @@ pub fn details<'a>(task: &'a Task, more: Details<'a>) -> impl Serialize {
         questions: more.questions,
         blockers: more.blockers.map(|tasks| tasks.iter().map(TaskJson::from).collect()),
         dependents: more.dependents.map(|tasks| tasks.iter().map(TaskJson::from).collect()),
+        needs_merge: more.needs_merge,
     }
 }

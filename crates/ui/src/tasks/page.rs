@@ -58,6 +58,8 @@ pub fn page(task: &Task, more: Details<'_>, look: Look) -> String {
     }
     field("reason", task.reason.as_deref().unwrap_or_default());
     field("why", why_waiting(task, more).unwrap_or_default());
+    let merge = more.needs_merge.map(|found| format!("{}: {}", found.reason(), found.command()));
+    field("waits", &merge.unwrap_or_default());
     field("result", task.result.as_deref().unwrap_or_default());
     field("verification", task.verification_status.as_deref().unwrap_or_default());
     field("attempts", &Sums::of(more.attempts).text());

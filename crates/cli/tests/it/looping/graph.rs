@@ -276,3 +276,43 @@ fn requests_by_command_are_judged_after_the_session() {
     assert_eq!((status(&env, "a"), status(&env, "b")), ("done".into(), "failed".into()));
     assert_eq!(show(&env, "b")["reason"], "cannot reach it");
 }
+
+/// Done is done on every branch, but a task does not begin without the work of what it needs.
+#[test]
+fn a_task_waits_until_the_branch_with_the_work_that_it_needs_is_merged() {
+    for merge in [&["merge", "--quiet", "feat"][..], &["merge", "--quiet", "--squash", "feat"]] {
+        let env = project(&["a"]);
+        env.task(&["add", "b", "--id", "b", "--deps", "a"]);
+        env.task(&["add", "c", "--id", "c"]);
+        env.git(&["switch", "--quiet", "-c", "feat"]);
+        let works = |name: &str| {
+            session(&[write(&format!("{name}.txt"), name), say("<task-done>{id}</task-done>")])
+        };
+        build(&env, &[&works("a")], &["--max-iterations", "1"]);
+        assert_eq!(status(&env, "a"), "done");
+        env.git(&["switch", "--quiet", "main"]);
+        let ran = build(&env, &[&works("c")], &[]);
+        assert_eq!(ran.code, 7, "{}", ran.stderr);
+        assert_eq!((status(&env, "b").as_str(), status(&env, "c").as_str()), ("pending", "done"));
+        let reason = "needs the work of a, which is on branch feat";
+        let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(&format!("b {reason}")), "{said}");
+        assert!(
+            said.contains("Next: git merge feat") || said.contains("Next git merge feat"),
+            "{said}"
+        );
+        assert!(!of_kind(&journal(&env), "merges_needed").is_empty());
+        for page in [&["status"][..], &["task", "show", "b"]] {
+            let page = env.ralph(page).success();
+            let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(page.contains(&format!("{reason}: git merge feat")), "{page}");
+        }
+        env.git(merge);
+        if merge.contains(&"--squash") {
+            env.git(&["commit", "--quiet", "-m", "squashed"]);
+        }
+        build(&env, &[&works("b")], &[]).success();
+        assert_eq!(status(&env, "b"), "done");
+        assert!(!env.ralph(&["status"]).success().contains("git merge"));
+    }
+}

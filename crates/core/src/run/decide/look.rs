@@ -47,6 +47,9 @@ impl Draft {
         if survey.left != self.state.left_tasks {
             self.fact(Fact::TasksLeft { tasks: survey.left.clone() });
         }
+        if survey.needs_merge != self.state.merges {
+            self.fact(Fact::MergesNeeded { tasks: survey.needs_merge.clone() });
+        }
         if self.state.stop.is_some() {
             self.free(slot);
             return;

@@ -119,3 +119,14 @@ fn the_log_is_that_of_the_branch_that_was_worked_on() {
     view.branch = Some("one".to_owned());
     assert_eq!(next(&view), ["git log --oneline 0123456..one"]);
 }
+
+#[test]
+fn the_branch_that_a_task_waits_for_is_to_be_merged_first() {
+    let mut view = ended(StopReason::Blocked { why: text("why") });
+    view.merges = vec![NeedsMerge {
+        task: crate::TaskId::new("b").unwrap(),
+        needs: crate::TaskId::new("a").unwrap(),
+        branch: text("feat"),
+    }];
+    assert_eq!(next(&view), ["git merge feat", "ralph task tree"]);
+}

@@ -1,0 +1,45 @@
+//! Where the work of a commit is: in the history of what is checked out, or on another branch.
+
+use ralph_core::run::WorkPlace;
+
+use super::git::GitError;
+use super::in_place::GitVcs;
+
+impl GitVcs {
+    /// A commit whose changes are all in what is checked out counts as being there: it was squashed or picked.
+    pub(super) fn place_of_work(&self, commit: &str) -> Result<WorkPlace, GitError> {
+        let Some(head) = self.position()?.head else { return Ok(WorkPlace::Unknown) };
+        if self.commit_parts(commit)?.is_none() {
+            return Ok(WorkPlace::Unknown);
+        }
+        if self.git(&["merge-base", "--is-ancestor", commit, &head]).yes_or_no()?.0 {
+            return Ok(WorkPlace::Here);
+        }
+        let Some(branch) = self.branch_with(commit)? else { return Ok(WorkPlace::Unknown) };
+        let merge = ["merge-tree", "--write-tree", "--no-messages", &head, commit];
+        // Histories that have nothing in common cannot be compared.
+        let merged = self.git(&merge).yes_or_no().ok().filter(|(clean, _)| *clean);
+        let tree = merged.map(|(_, tree)| String::from_utf8_lossy(&tree).trim().to_owned());
+        match tree == Some(self.tree_of(Some(&head))?) {
+            true => Ok(WorkPlace::Here),
+            false => Ok(WorkPlace::Branch(branch)),
+        }
+    }
+
+    /// A branch that leads to a commit: one of the user's before one of a task's own, one of here before one of
+    /// a remote.
+    fn branch_with(&self, commit: &str) -> Result<Option<String>, GitError> {
+        let contains = format!("--contains={commit}");
+        for place in ["refs/heads/", "refs/remotes/"] {
+            let asked = ["for-each-ref", "--format=%(refname:lstrip=2)", &contains, place];
+            let printed = self.git(&asked).run()?;
+            let text = String::from_utf8_lossy(&printed);
+            let names = || text.lines().filter(|name| !name.ends_with("/HEAD"));
+            let found = names().find(|name| !name.starts_with("ralph/")).or_else(|| names().next());
+            if let Some(name) = found {
+                return Ok(Some(name.to_owned()));
+            }
+        }
+        Ok(None)
+    }
+}
