@@ -128,7 +128,9 @@ impl GitVcs {
         boxed.private.ensure(&at)?;
         let mut refused = None;
         if boxed.private.was_lent() {
-            match self.look_and_take(boxed, &at, true) {
+            let look = || self.look_and_take(boxed, &at, true);
+            // A look may fail by itself on a busy machine. What was committed is not dropped for that.
+            match look().or_else(|_| look()) {
                 Ok(seen) if seen.refused.is_none() => return Ok(seen),
                 Ok(seen) => refused = seen.refused,
                 Err(error) => refused = Some(error.to_string()),
