@@ -121,9 +121,12 @@ pub(crate) fn page(
         task: found.task.clone(),
         reason: format!("{}: {}", found.reason(), found.command()),
     }));
-    let forecast = forecast_of(run.as_ref(), counts.unresolved(), store.as_mut())?;
     let plan_file = crate::launch::plan_file_done(&project);
     let lanes = lanes(&project, store.as_mut(), context)?;
+    let forecast = forecast_of(run.as_ref(), counts.unresolved(), store.as_mut())?;
+    let at_work = lanes.iter().filter(|lane| matches!(lane.state, State::Running { .. }));
+    let left: Vec<u64> = at_work.map(|lane| lane.total.saturating_sub(lane.done)).collect();
+    let forecast = forecast.map(|rest| rest.in_lanes(&left));
     let cut_off = |lane: &LaneStatus| lane.state == State::Interrupted;
     let state = match state {
         // Nothing was interrupted here, but in the worktrees of branches.

@@ -46,6 +46,16 @@ impl Forecast {
         };
         Self { duration_ms: by_clock.max(least), ..self }
     }
+
+    /// The same where branches are worked on side by side, each with so many tasks left: the longest decides,
+    /// and what no branch has yet comes on top of all.
+    #[must_use]
+    pub fn in_lanes(self, left: &[u64]) -> Self {
+        let lanes = left.len() as u64;
+        let Some(longest) = left.iter().max().filter(|_| lanes > 0) else { return self };
+        let alone = scaled(self.duration_ms, *longest, self.tasks);
+        Self { duration_ms: alone.max(self.duration_ms / lanes), ..self }
+    }
 }
 
 impl Spent {
@@ -169,6 +179,10 @@ mod tests {
         assert_eq!(took(4_000, 2_000, 3), 3_000);
         assert_eq!(took(4_000, 1_000, 3), 2_000, "never more at once than there are slots");
         assert_eq!(took(0, 0, 3), 6_000);
+        assert_eq!(rest.in_lanes(&[]).duration_ms, 6_000);
+        assert_eq!(rest.in_lanes(&[2, 2, 2]).duration_ms, 2_000);
+        assert_eq!(rest.in_lanes(&[4, 1, 1]).duration_ms, 4_000, "the longest branch decides");
+        assert_eq!(rest.in_lanes(&[1, 1]).duration_ms, 3_000, "others have not begun");
         let last = Forecast { tasks: 1, duration_ms: 1_000, ..rest };
         assert_eq!(last.side_by_side(4_000, 1_000, 4).duration_ms, 1_000);
     }
