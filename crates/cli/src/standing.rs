@@ -149,7 +149,7 @@ pub(crate) fn page(
     };
     let steps = next(&page, is_prepared(&project), plan_file);
     let merge = merges.iter().map(|found| (found.command(), "a task needs its work")).take(1);
-    page.next = merge.chain(steps).into_iter().map(|(command, _)| command).collect();
+    page.next = merge.chain(steps).map(|(command, _)| command).collect();
     Ok(page)
 }
 

@@ -106,7 +106,7 @@ pub(super) fn cmd_show(args: &ShowArgs, context: &mut Context<'_>) -> Done {
     })();
     let (task, blockers, dependents, (log, attempts, evidence, questions)) =
         looked.map_err(|error| with_store(error, store))?;
-    let ready = task.is_ready().then_some(std::slice::from_ref(&task)).unwrap_or_default();
+    let ready = if task.is_ready() { std::slice::from_ref(&task) } else { &[] };
     let project = context.project()?;
     let needs_merge = crate::standing::merges_of(&project, store, ready).pop();
     let details = Details {
