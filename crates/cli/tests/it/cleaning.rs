@@ -280,6 +280,11 @@ fn everything_goes_and_the_repository_is_as_before_init() {
     assert_eq!(env.git(&["status", "--porcelain"]), "");
     env.git(&["fsck", "--strict", "--no-dangling"]);
     assert_eq!(env.ralph(&["clean", "--everything"]).success(), "", "again: nothing is left");
+    // In a worktree of ralph's it would remove the ground it stands on.
+    let lane = prepare(&env, "lane");
+    let inside = env.ralph(&["-C", lane.to_str().unwrap(), "clean", "--everything", "--yes"]);
+    assert!(inside.stderr.contains("this is not the main worktree"), "{}", inside.stderr);
+    assert!(inside.code == 1 && lane.exists());
 }
 
 #[test]
@@ -290,14 +295,22 @@ fn everything_keeps_what_you_changed_and_says_so() {
     env.write("PROMPT_build.md", "mine\n");
     env.write(".ralph/skills/mine/SKILL.md", "mine\n");
     env.git(&["branch", "ralph/mine"]);
-    let ran = env.ralph(&["clean", "--everything"]);
+    // Whatever the settings name, only what ralph made goes.
+    env.write("src/main.rs", "mine\n");
+    env.write("src/session-20260101-000000.log", "a run\n");
+    env.write("mine.db", "mine\n");
+    let set = ["--set", "logs.dir=src", "--set", "store.path=mine.db"];
+    let ran = env.ralph(&[&["clean", "--everything"], &set[..]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     for path in ["ralph.toml", "PROMPT_build.md"] {
         let line = format!("stays  {path}: you have changed it since `ralph init`\n");
         assert!(ran.stdout.contains(&line), "{}", ran.stdout);
     }
     assert!(ran.stdout.contains("what is in it is yours"), "{}", ran.stdout);
-    for path in ["ralph.toml", "PROMPT_build.md", ".ralph/skills/mine/SKILL.md"] {
+    assert!(!env.repo().join("src/session-20260101-000000.log").exists());
+    for path in
+        ["ralph.toml", "PROMPT_build.md", ".ralph/skills/mine/SKILL.md", "src/main.rs", "mine.db"]
+    {
         assert!(env.repo().join(path).exists(), "{path}");
     }
     assert!(!env.repo().join("PROMPT_plan.md").exists() && !env.repo().join("AGENTS.md").exists());

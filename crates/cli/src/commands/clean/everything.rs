@@ -104,17 +104,15 @@ pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<F
         found.push(Found { loses, ..Found::new(own.name.clone(), How::Ref(own)) });
     }
     let mut state: Vec<PathBuf> = STATE.map(|name| project.ralph_dir().join(name)).to_vec();
-    if project.worktree != project.root {
-        state.extend(
-            ["state.toml", "run.lock"].map(|name| project.worktree.join(".ralph").join(name)),
-        );
+    // A repository's file may name any folder beneath it: there, only what looks like ralph's goes.
+    state.extend(runs_in(&logs));
+    if tasks.store.is_some() {
+        state.extend(["", "-wal", "-shm", "-lock"].map(|end| {
+            let mut path = store.clone().into_os_string();
+            path.push(end);
+            PathBuf::from(path)
+        }));
     }
-    state.extend([logs.clone(), store.clone()]);
-    state.extend(["-wal", "-shm", "-lock"].map(|end| {
-        let mut path = store.clone().into_os_string();
-        path.push(end);
-        PathBuf::from(path)
-    }));
     state.extend(inventory::own_files(project));
     state.extend(
         context.environment.state_home.iter().map(|home| state_file::folder(home, project)),
@@ -126,6 +124,9 @@ pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<F
     for path in state {
         let open = tasks.open.filter(|_| path == store);
         let loses = open.map(|open| format!("{} not done", count(open, "task")));
+        let unseen = path.ends_with(".ralph/box") && has_unseen(&path);
+        let loses =
+            loses.or(unseen.then(|| "commits of a session that nobody looked at".to_owned()));
         found.push(Found { loses, ..Found::path(project, path) });
     }
     let folders = vec![worktree_folder, logs];
@@ -151,6 +152,28 @@ pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<F
     }
     found.extend(written_by_you(project));
     Ok(found)
+}
+
+/// The logs of runs in a folder, where it is not the usual one.
+fn runs_in(logs: &Path) -> Vec<PathBuf> {
+    if logs.ends_with(".ralph/logs") {
+        return vec![];
+    }
+    let entries = std::fs::read_dir(logs).into_iter().flatten().flatten();
+    let is_run = |name: &str| name.starts_with("session-");
+    let mut runs: Vec<PathBuf> = entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_run))
+        .map(|entry| entry.path())
+        .collect();
+    runs.sort();
+    runs
+}
+
+/// Whether a session had one of these git directories last, and ralph has not.
+fn has_unseen(sandboxes: &Path) -> bool {
+    let entries = std::fs::read_dir(sandboxes).into_iter().flatten().flatten();
+    let mut paths = entries.map(|entry| entry.path());
+    paths.any(|path| path.join("lent").exists())
 }
 
 /// Features and skills: ralph made the folders, and what is in them is yours.
@@ -181,8 +204,11 @@ pub(super) fn remove(
     let worktrees = Worktrees::new(project, &folder);
     let mut done = Vec::new();
     for one in found {
-        if one.stays.is_some() {
-            done.push(one.line(true));
+        let is_marker = matches!(&one.how, How::Path(path) if path.ends_with(".ralph/worktrees"));
+        let in_use = is_marker && done.iter().any(|one: &Cleaned| one.reason.is_some());
+        if one.stays.is_some() || in_use {
+            let stays = one.stays.clone().or(Some("a worktree stays".to_owned()));
+            done.push(Found { stays, ..one }.line(true));
             continue;
         }
         let Found { name, bytes, how, .. } = one;

@@ -118,6 +118,11 @@ pub(crate) fn cmd_clean(args: &CleanArgs, context: &mut Context<'_>) -> Done {
 
 /// Everything that ralph has made. What would be lost is named first.
 fn clean_everything(project: &Project, args: &CleanArgs, context: &mut Context<'_>) -> Done {
+    if project.worktree != project.root {
+        let main = quoted(&project.root);
+        return Err(CliError::failed("this is not the main worktree; nothing was removed")
+            .hint(format!("from there: ralph -C {main} clean --everything")));
+    }
     let found = everything::find(project, context)?;
     if args.dry_run {
         let listed: Vec<Cleaned> = found.iter().map(|one| one.line(true)).collect();
