@@ -72,7 +72,8 @@ impl fmt::Display for Kind {
 impl Kind {
     /// That of a seed. The first three are one of each level.
     pub(super) fn of(seed: u64) -> Self {
-        let mut random = Rng::with_seed(seed);
+        // Small seeds alone give much the same first numbers.
+        let mut random = Rng::with_seed(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let level = ["full", "landlock", "none"][(seed as usize + 2) % 3];
         let work = match random.u32(0..10) {
             0..=5 => Work::SideBySide,
@@ -127,8 +128,9 @@ impl World {
             world.add_submodule();
         }
         if world.kind.filter {
-            world.env.git(&["config", "filter.upper.clean", "tr a-z A-Z"]);
-            world.env.git(&["config", "filter.upper.smudge", "tr A-Z a-z"]);
+            // Only filters of the user's own settings run.
+            world.env.git(&["config", "--global", "filter.upper.clean", "tr a-z A-Z"]);
+            world.env.git(&["config", "--global", "filter.upper.smudge", "tr A-Z a-z"]);
             world.env.write(".gitattributes", "*.up filter=upper\n");
             world.env.write("word.up", "word\n");
         }
@@ -211,6 +213,17 @@ impl World {
             }
         }
         if self.kind.work == Work::Branches {
+            // A branch with failed tasks is not complete, and its worktree waits for you.
+            for _ in 0..MOST_RUNS {
+                let failed = self.failed();
+                if failed.is_empty() {
+                    break;
+                }
+                for task in failed {
+                    self.env.task(&["reset", &task]);
+                }
+                said += &self.run("").stderr;
+            }
             for branch in self.branches.clone() {
                 let names = self.env.git(&["branch", "--list", branch]);
                 if !names.is_empty() {
@@ -222,6 +235,13 @@ impl World {
             said += &self.run("").stderr;
         }
         said
+    }
+
+    fn failed(&self) -> Vec<String> {
+        let printed = self.env.task(&["list", "--status", "failed", "--json"]);
+        let tasks: serde_json::Value = serde_json::from_str(&printed).unwrap();
+        let ids = tasks.as_array().into_iter().flatten().filter_map(|task| task["id"].as_str());
+        ids.map(str::to_owned).collect()
     }
 
     fn run(&mut self, kill: &str) -> Ran {
@@ -259,7 +279,14 @@ impl World {
     pub(super) fn unexpected(&self) -> Vec<String> {
         let mut wrong = vec![];
         let worktrees = self.env.git(&["worktree", "list"]);
-        wrong.extend(worktrees.lines().skip(1).map(|line| format!("worktree {line}")));
+        for line in worktrees.lines().skip(1) {
+            let place = line.split(' ').next().unwrap_or_default();
+            let status = Command::new("git").args(["-C", place, "status", "-s"]).output().unwrap();
+            let status =
+                String::from_utf8_lossy(&[status.stdout, status.stderr].concat()).into_owned();
+            let asked = self.env.ralph(&["clean", "--worktrees", "--dry-run"]);
+            wrong.push(format!("worktree {line}\n{status}\n{}{}", asked.stdout, asked.stderr));
+        }
         let branches = self.env.git(&["branch", "--format=%(refname:short)"]);
         let is_known = |name: &&str| *name == "main" || self.branches.contains(name);
         wrong
@@ -282,7 +309,12 @@ impl World {
         ]
         .into();
         let of_ralph = names(&repo.join(".ralph")).into_iter();
-        let of_ralph = of_ralph.filter(|name| !known.contains(name.as_str()));
+        // The first sandbox in a repository makes the folders of features and skills, as `ralph init` does.
+        let of_ralph = of_ralph.filter(|name| {
+            let is_empty = || names(&repo.join(".ralph").join(name)).is_empty();
+            let is_mount = ["features", "skills"].contains(&name.as_str());
+            !(known.contains(name.as_str()) || is_mount && is_empty())
+        });
         wrong.extend(of_ralph.flat_map(|name| {
             let inside = names(&repo.join(".ralph").join(&name));
             match name == "box" && inside == ["found"] {
