@@ -4,7 +4,7 @@
 use ralph_core::agent::{AgentEvent, ProcessEnd, Signals, Verdict};
 use ralph_core::attempt::{digest, fingerprint, skill, weakened};
 use ralph_core::branch::BranchName;
-use ralph_core::forge::{Address, without_credentials};
+use ralph_core::forge::{Address, ForgeKind, HostEntry, Route, without_credentials};
 use ralph_core::ids::{AgentId, FeatureName, TaskId};
 use ralph_core::net::{Endpoint, Host};
 use ralph_core::plan::markdown::{self, Kind as PlanKind};
@@ -176,7 +176,13 @@ fn forge(bytes: &[u8]) {
     ralph_engine::fuzzing::forge_answer(bytes);
     let url = lossy(bytes);
     if let Some(address) = Address::of(&url) {
-        let _ = (address.compare_page("main", &url), address.pulls_of(&url));
+        for kind in ForgeKind::ALL {
+            let route = Route { kind, target: address.clone(), source: address.clone(), ids: None };
+            let _ = (route.new_page("main", &url), route.list(&url, 1));
+        }
+    }
+    if let Ok(entry) = HostEntry::read(&url) {
+        assert!(!entry.host.is_empty() && !entry.host.starts_with('-'));
     }
     let clean = without_credentials(&url);
     assert_eq!(without_credentials(&clean), clean, "nothing is left to take out");

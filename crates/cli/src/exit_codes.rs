@@ -28,7 +28,7 @@ exits! {
     /// Everything is as asked.
     Success = 0, "done as asked; an empty answer is an answer. Runs: Complete (with --strict-exit: every task is done), LimitReached or Idle";
     /// Something failed.
-    Error = 1, "an error: bad content, config, store or environment. Runs with --strict-exit or loop.strict_exit: Complete, and a task failed";
+    Error = 1, "an error: bad content, config, store or environment. Runs with --strict-exit or loop.strict_exit: Complete, and a task failed or the branch could not be published";
     /// The task does not exist, or what was asked is not possible for it now.
     NotEligible = 2, "`ralph task`, `ralph feature`: there is no such thing, nothing is ready, or that is not allowed now";
     /// There is nothing to work off.

@@ -20,6 +20,7 @@
 //! | [`notify`] | messages to people who are not looking |
 //! | [`socket`] | requests from inside sessions, wishes of people |
 //! | [`forge`] | pull requests on a server |
+//! | [`publishing`] | a branch goes out: asked about, pushed, given its pull request, kept on record |
 //! | [`sandbox`] | the box that everything runs in which others wrote |
 //! | [`vcs`] | git, by one constructor |
 //! | [`probe`] | one short run of a program, for `ralph doctor` |
@@ -48,6 +49,7 @@ pub mod probe;
 pub mod process;
 pub mod project;
 pub mod prompts;
+pub mod publishing;
 pub mod quota;
 pub mod run;
 pub mod sandbox;

@@ -1,5 +1,5 @@
-//! A stand-in for GitHub on 127.0.0.1: as much of its API as opening and changing pull requests takes,
-//! for `curl` and for the real `gh`.
+//! Stand-ins for GitHub, GitLab and Gitea on 127.0.0.1: as much of their APIs as opening and changing pull
+//! requests takes, for `curl` and for the real `gh`.
 
 use std::collections::VecDeque;
 use std::io::{self, BufReader};
@@ -41,6 +41,18 @@ pub fn has_curl() -> bool {
     found
 }
 
+/// The server that a stand-in is one for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Speaks {
+    /// GitHub.
+    #[default]
+    GitHub,
+    /// GitLab.
+    GitLab,
+    /// Gitea and Forgejo.
+    Gitea,
+}
+
 /// A request that came in.
 #[derive(Debug, Clone)]
 pub struct Asked {
@@ -69,6 +81,7 @@ pub enum Fault {
 
 #[derive(Debug, Default)]
 struct State {
+    speaks: Speaks,
     pulls: Vec<Value>,
     asked: Vec<Asked>,
     faults: VecDeque<Fault>,
@@ -89,11 +102,17 @@ struct Shared {
 }
 
 impl GitHubServer {
-    /// Starts on a free port, without pull requests.
+    /// Starts as GitHub on a free port, without pull requests.
     pub fn start() -> Self {
+        Self::speaking(Speaks::GitHub)
+    }
+
+    /// Starts as this server on a free port, without pull requests.
+    pub fn speaking(speaks: Speaks) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared::default());
+        lock(&shared.state).speaks = speaks;
         let serving = Arc::clone(&shared);
         let listener = std::thread::spawn(move || serving.accept(&listener));
         Self { address, shared, listener: Some(listener) }
@@ -112,6 +131,25 @@ impl GitHubServer {
         state.pulls.len() as u64
     }
 
+    /// People do something with a pull request: `open`, `closed` or `merged`, with the branch at this commit.
+    pub fn becomes(&self, number: u64, state: &str, head: &str) {
+        let mut all = self.state();
+        let pull = all.pulls.iter_mut().find(|pull| pull["number"] == number).unwrap();
+        pull["head"]["sha"] = head.into();
+        pull["state"] = if state == "open" { "open".into() } else { "closed".into() };
+        pull["merged_at"] = match state {
+            "merged" => "2026-01-01T00:00:00Z".into(),
+            _ => Value::Null,
+        };
+    }
+
+    /// The branch of a pull request is deleted on the server.
+    pub fn deletes_branch_of(&self, number: u64) {
+        let mut all = self.state();
+        let pull = all.pulls.iter_mut().find(|pull| pull["number"] == number).unwrap();
+        pull["deleted"] = true.into();
+    }
+
     /// What the next requests for pull requests are answered instead.
     pub fn fault(&self, fault: Fault) {
         self.state().faults.push_back(fault);
@@ -124,7 +162,9 @@ impl GitHubServer {
 
     /// The requests for pull requests, and not those by which `gh` looks who it is.
     pub fn asked(&self) -> Vec<Asked> {
-        let ours = |asked: &&Asked| asked.path.starts_with("/repos/");
+        let ours = |asked: &&Asked| {
+            asked.path.starts_with("/repos/") || asked.path.starts_with("/projects/")
+        };
         self.state().asked.iter().filter(ours).cloned().collect()
     }
 
@@ -198,7 +238,8 @@ impl State {
         if !authorized {
             return plain(401, json!({ "message": "Bad credentials" }));
         }
-        let Some(path) = asked.path.strip_prefix("/repos/") else {
+        let collection = if self.speaks == Speaks::GitLab { "/projects/" } else { "/repos/" };
+        let Some(path) = asked.path.strip_prefix(collection) else {
             return plain(200, json!({ "data": { "viewer": { "login": "ada" } } }));
         };
         match self.faults.pop_front() {
@@ -215,33 +256,110 @@ impl State {
             None => {}
         }
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let rest = path.strip_prefix(REPO).and_then(|rest| rest.strip_prefix("/pulls"));
-        let (status, body) = match (asked.method.as_str(), rest) {
-            ("GET", Some("")) => (200, self.list(query)),
-            ("POST", Some("")) => self.create(&asked.body),
-            ("PATCH", Some(number)) => self.change(number, &asked.body),
+        let (repo, name) = match self.speaks {
+            Speaks::GitLab => (path.split('/').next().unwrap_or_default(), "/merge_requests"),
+            _ => (
+                path.splitn(3, '/')
+                    .nth(2)
+                    .map_or(path, |rest| &path[..path.len() - rest.len() - 1]),
+                "/pulls",
+            ),
+        };
+        let rest = path.strip_prefix(repo).unwrap_or_default();
+        let repo = unescaped(repo);
+        if !["ada/engine", "eve/engine"].contains(&repo.as_str()) {
+            return plain(404, json!({ "message": "Not Found" }));
+        }
+        let change = if self.speaks == Speaks::GitLab { "PUT" } else { "PATCH" };
+        let (status, body) = match (asked.method.as_str(), rest.strip_prefix(name)) {
+            ("GET", None) if rest.is_empty() => (200, json!({ "id": project(&repo) })),
+            ("GET", Some("")) => {
+                let (found, more) = self.list(query);
+                let found = found.iter().map(|pull| self.told(pull)).collect();
+                let next = ("link".to_owned(), "<https://x/?page=2>; rel=\"next\"".to_owned());
+                let headers = if more { vec![next] } else { vec![] };
+                return Reaction::Say(200, headers, Value::Array(found));
+            }
+            ("POST", Some("")) => {
+                let (status, made) = self.create(&asked.body, &repo);
+                (status, if status == 201 { self.told(&made) } else { made })
+            }
+            (method, Some(number)) if method == change => {
+                let (status, changed) = self.change(number, &asked.body);
+                (status, if status == 200 { self.told(&changed) } else { changed })
+            }
             _ => (404, json!({ "message": "Not Found" })),
         };
         plain(status, body)
     }
 
-    fn list(&self, query: &str) -> Value {
+    /// A pull request as this server tells it. Inside they are as GitHub tells them.
+    fn told(&self, pull: &Value) -> Value {
+        let mut told = pull.clone();
+        let full =
+            |end: &str| pull[end]["repo"]["full_name"].as_str().unwrap_or_default().to_lowercase();
+        match self.speaks {
+            Speaks::GitHub => {}
+            Speaks::Gitea => {
+                told["head"]["label"] = pull["head"]["ref"].clone();
+                told["merged"] = (!pull["merged_at"].is_null()).into();
+                if pull["deleted"] == true {
+                    told["head"]["ref"] = format!("refs/pull/{}/head", pull["number"]).into();
+                }
+            }
+            Speaks::GitLab => {
+                let state = match (pull["state"].as_str(), pull["merged_at"].is_null()) {
+                    (Some("open"), _) => "opened",
+                    (_, true) => "closed",
+                    _ => "merged",
+                };
+                told = json!({
+                    "iid": pull["number"], "web_url": pull["html_url"], "title": pull["title"],
+                    "description": pull["body"], "state": state, "sha": pull["head"]["sha"],
+                    "source_branch": pull["head"]["ref"], "target_branch": pull["base"]["ref"],
+                    "source_project_id": project(&full("head")),
+                    "target_project_id": project(&full("base")), "merged_at": pull["merged_at"],
+                });
+            }
+        }
+        told
+    }
+
+    /// The pull requests that a question is about, and whether there are more.
+    fn list(&self, query: &str) -> (Vec<Value>, bool) {
         let value = |name: &str| {
             let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
             pairs.find(|(known, _)| *known == name).map(|(_, value)| unescaped(value))
         };
         let fits = |pull: &&Value| {
             value("head").is_none_or(|head| pull["head"]["label"] == head.as_str())
-                && value("state").is_none_or(|state| pull["state"] == state.as_str())
+                && value("source_branch").is_none_or(|head| pull["head"]["ref"] == head.as_str())
+                && value("state")
+                    .is_none_or(|state| state == "all" || pull["state"] == state.as_str())
         };
-        Value::Array(self.pulls.iter().filter(fits).cloned().collect())
+        let all: Vec<Value> = self.pulls.iter().rev().filter(fits).cloned().collect();
+        // Some servers give out fewer at once than they are asked for.
+        let most = if self.speaks == Speaks::Gitea { 2 } else { 100 };
+        let page = value("page").and_then(|page| page.parse::<usize>().ok()).unwrap_or(1);
+        let begin = all.len().min((page - 1) * most);
+        let end = all.len().min(begin + most);
+        (all[begin..end].to_vec(), end < all.len())
     }
 
-    fn create(&mut self, body: &Value) -> (u16, Value) {
+    fn create(&mut self, body: &Value, repo: &str) -> (u16, Value) {
         let invalid =
             |error: Value| (422, json!({ "message": "Validation Failed", "errors": [error] }));
         let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
-        let (head, base) = (text("head"), text("base"));
+        let lab = self.speaks == Speaks::GitLab;
+        let (head, base) = match lab {
+            true => (text("source_branch"), text("target_branch")),
+            false => (text("head"), text("base")),
+        };
+        let (owner, head) = match head.split_once(':') {
+            Some((owner, head)) => (owner.to_owned(), head.to_owned()),
+            None if lab => (repo.split('/').next().unwrap_or_default().to_owned(), head),
+            None => ("ada".to_owned(), head),
+        };
         // The branches that the repository there has beside those that are pushed.
         if !["main", "develop"].contains(&base.as_str()) {
             return invalid(
@@ -259,14 +377,25 @@ impl State {
                 json!({ "resource": "PullRequest", "code": "custom", "message": message }),
             );
         }
-        let same = |pull: &Value| pull["head"]["ref"] == head && pull["base"]["ref"] == base;
+        let label = format!("{owner}:{head}");
+        let same = |pull: &Value| {
+            pull["head"]["label"] == label && pull["base"]["ref"] == base && pull["state"] == "open"
+        };
         if self.pulls.iter().any(same) {
-            let message = format!("A pull request already exists for ada:{head}.");
+            let message = format!("A pull request already exists for {label}.");
+            if self.speaks != Speaks::GitHub {
+                return (409, json!({ "message": [message] }));
+            }
             return invalid(
                 json!({ "resource": "PullRequest", "code": "custom", "message": message }),
             );
         }
-        let pull = self.pull(&head, &base, &text("title"), body["body"].clone());
+        let words = if lab { &body["description"] } else { &body["body"] };
+        let mut pull = self.pull(&head, &base, &text("title"), words.clone());
+        pull["head"]["label"] = label.into();
+        if owner != "ada" {
+            pull["head"]["repo"]["full_name"] = format!("{owner}/engine").into();
+        }
         self.pulls.push(pull.clone());
         (201, pull)
     }
@@ -276,9 +405,9 @@ impl State {
         let Some(pull) = self.pulls.iter_mut().find(|pull| pull["number"] == number) else {
             return (404, json!({ "message": "Not Found" }));
         };
-        for name in ["title", "body"] {
-            if !body[name].is_null() {
-                pull[name] = body[name].clone();
+        for (name, sent) in [("title", "title"), ("body", "body"), ("body", "description")] {
+            if !body[sent].is_null() {
+                pull[name] = body[sent].clone();
             }
         }
         (200, pull.clone())
@@ -290,6 +419,7 @@ impl State {
         json!({
             "number": number,
             "state": "open",
+            "merged_at": null,
             "html_url": format!("https://github.example/{REPO}/pull/{number}"),
             "title": title,
             "body": body,
@@ -297,6 +427,11 @@ impl State {
             "base": { "ref": base, "label": format!("ada:{base}"), "repo": repo },
         })
     }
+}
+
+/// The number of a repository.
+fn project(repo: &str) -> u64 {
+    if repo == REPO { 1 } else { 2 }
 }
 
 /// The path of a request; one to a proxy names the server before it.

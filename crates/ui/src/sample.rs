@@ -272,6 +272,7 @@ impl Tape {
             strict: false,
             failed_task: None,
             planned: None,
+            unpublished: false,
         };
         self.fact(Fact::RunEnded { outcome });
         std::mem::take(&mut self.told)

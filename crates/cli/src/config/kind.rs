@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use ralph_core::forge::HostEntry;
 use ralph_core::glob::Patterns;
 use ralph_core::nearest::nearest;
 
@@ -27,6 +28,8 @@ pub enum Kind {
     Path,
     /// A pattern of paths, as in a `.gitignore`.
     Pattern,
+    /// A server and its kind: `git.example.org=gitlab`.
+    Host,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// A length of time such as `15m`.
@@ -90,6 +93,7 @@ impl Kind {
             Self::Text => "text in quotes".to_owned(),
             Self::Path => "a path in quotes".to_owned(),
             Self::Pattern => "a pattern as in a .gitignore".to_owned(),
+            Self::Host => "HOST=KIND, such as \"git.example.org=gitlab\"".to_owned(),
             Self::Choice(words) => format!("one of {}", listed(words)),
             Self::Duration => "a length of time such as \"15m\" or \"1h 30m\"".to_owned(),
             Self::Size => "a size such as \"500MB\" or \"2GiB\"".to_owned(),
@@ -161,6 +165,9 @@ impl Kind {
             (Self::Pattern, Text(text) | Plain(text)) => {
                 Patterns::read([text]).ok().map(|_| Value::Text((*text).to_owned()))
             }
+            (Self::Host, Text(text) | Plain(text)) => {
+                HostEntry::read(text).ok().map(|_| Value::Text((*text).to_owned()))
+            }
             (Self::Choice(words), Text(word) | Plain(word)) => {
                 words.contains(word).then(|| Value::Text((*word).to_owned()))
             }
@@ -188,6 +195,9 @@ impl Kind {
         match (self.inner(), given) {
             (Self::Pattern, Given::Text(text) | Given::Plain(text)) => {
                 Patterns::read([text]).err().map(|error| error.to_string())
+            }
+            (Self::Host, Given::Text(text) | Given::Plain(text)) => {
+                HostEntry::read(text).err().map(|error| error.to_string())
             }
             _ => None,
         }

@@ -153,7 +153,7 @@ fn kind_schema(kind: &Kind, empty: bool) -> Value {
         Kind::Whole { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Kind::Amount => json!({ "type": "number", "minimum": 0 }),
         Kind::Path if !empty => json!({ "type": "string", "minLength": 1 }),
-        Kind::Text | Kind::Path | Kind::Pattern => json!({ "type": "string" }),
+        Kind::Text | Kind::Path | Kind::Pattern | Kind::Host => json!({ "type": "string" }),
         Kind::Choice(words) => {
             let mut words = words.to_vec();
             if empty {

@@ -66,6 +66,7 @@ const FROM_ONE: Kind = Kind::Whole { min: 1, max: MANY };
 const TOKENS: Kind = Kind::Whole { min: 0, max: i64::MAX as u64 };
 const TEXTS: Kind = Kind::List(&Kind::Text);
 const PATTERNS: Kind = Kind::List(&Kind::Pattern);
+const HOSTS: Kind = Kind::List(&Kind::Host);
 const PATHS: Kind = Kind::List(&Kind::Path);
 const PRESETS: Kind = Kind::Choice(&["auto", "branches", "progress", "checklist", "dag", "pick"]);
 const EVERY_AGENT: Kind = Kind::Choice(&["claude", "script"]);
@@ -207,6 +208,8 @@ settings! {
     GIT_PROTECTED_BRANCHES: List = row("git.protected_branches", TEXTS, Lit::List(&["main", "master", "production"]));
     GIT_NEVER_COMMIT: List = row("git.never_commit", PATTERNS, NONE);
     GIT_REMOTE: Text = guarded("git.remote", Kind::Text, Lit::Text("origin"), Reach::Argument);
+    GIT_PUSH_REMOTE: Text = argument("git.push_remote");
+    GIT_PR_REMOTE: Text = argument("git.pr_remote");
 
     GIT_WORKTREE_NAME: Text = row("git.worktree.name", Kind::Text, EMPTY);
     GIT_WORKTREE_EMAIL: Text = row("git.worktree.email", Kind::Text, EMPTY);
@@ -215,6 +218,8 @@ settings! {
     GIT_WORKTREE_DIR: Text = guarded("git.worktree.dir", Kind::Path, Lit::Text(".worktrees"), Reach::BeneathRepo);
     GIT_WORKTREE_SETUP: Text = row("git.worktree.setup", Kind::Text, EMPTY);
     GIT_WORKTREE_KEEP: Text = row("git.worktree.keep", Kind::Choice(&["until-merged", "always", "never"]), Lit::Text("until-merged"));
+
+    PUBLISH_HOSTS: List = guarded("publish.hosts", HOSTS, NONE, Reach::UserOnly);
 
     SANDBOX_LEVEL: Text = guarded("sandbox.level", LEVEL, Lit::Text("auto"), Reach::RaiseOnly);
     SANDBOX_WRITABLE: List = guarded("sandbox.writable", PATHS, NONE, Reach::UserOnly);

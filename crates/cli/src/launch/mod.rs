@@ -33,7 +33,7 @@ mod misfits;
 mod notify;
 mod policy;
 mod prompt;
-mod publish;
+pub(crate) mod publish;
 mod resume;
 mod source;
 mod worktrees;
@@ -437,7 +437,9 @@ fn assemble(
     let source = (preset, ready.plan.as_ref());
     let request = resume::request(options, &config, source, &project, at.lane.as_ref());
     let deciding = context.deciding(&options.mode, &at.home, &config, boxed.sandbox.holds())?;
-    let publish = publish::setup(options, &config, &at.home, &policy, &logs, at.lane.as_ref())?;
+    let state_home = context.environment.state_home.as_deref();
+    let publish =
+        publish::setup(options, &config, &at.home, &policy, &logs, at.lane.as_ref(), state_home)?;
     let setup = Setup {
         run: run_id,
         agent_ids,

@@ -1,9 +1,14 @@
 //! Whether the branch of a run goes out, and where.
 
+use std::path::Path;
+
+use ralph_core::forge::HostEntry;
 use ralph_core::run::{Policy, Publish};
+use ralph_engine::forge::Retry;
 use ralph_engine::project::Project;
-use ralph_engine::run::PublishSetup;
+use ralph_engine::publishing::{PublishRecords, PublishSetup};
 use ralph_engine::run::place::RunLogs;
+use ralph_engine::run::state_file::folder;
 use ralph_engine::vcs::base::{branch_named, pr_base};
 
 use super::lanes::Lane;
@@ -20,7 +25,28 @@ pub(super) fn wanted(options: &RunOptions, config: &Config, preset: &Preset) -> 
     wanted.then_some(Publish { auto_push, auto_pr })
 }
 
-/// Where it goes. `project` is where the person works: a branch in a worktree of its own is not what pull
+/// The remote that branches are pushed to, and the one that pull requests go to.
+pub(crate) fn remotes(config: &Config) -> (String, String) {
+    let usual = config.get(key::GIT_REMOTE);
+    let or_usual = |set: &str| if set.is_empty() { usual.to_owned() } else { set.to_owned() };
+    (or_usual(config.get(key::GIT_PUSH_REMOTE)), or_usual(config.get(key::GIT_PR_REMOTE)))
+}
+
+/// The servers that the user names. What is none was refused when the settings were read.
+pub(crate) fn hosts(config: &Config) -> Vec<HostEntry> {
+    config
+        .get(key::PUBLISH_HOSTS)
+        .into_iter()
+        .filter_map(|text| HostEntry::read(text).ok())
+        .collect()
+}
+
+/// What is known of the branches of a repository between runs.
+pub(super) fn records(state_home: Option<&Path>, home: &Project) -> PublishRecords {
+    PublishRecords::of(state_home.map(|state| folder(state, home)).as_deref())
+}
+
+/// Where it goes. `project` is where the user works: a branch in a worktree of its own is not what pull
 /// requests go to.
 pub(super) fn setup(
     options: &RunOptions,
@@ -29,11 +55,12 @@ pub(super) fn setup(
     policy: &Policy,
     logs: &RunLogs,
     lane: Option<&Lane>,
+    state_home: Option<&Path>,
 ) -> Result<Option<PublishSetup>, CliError> {
     if policy.publish.is_none() {
         return Ok(None);
     }
-    let remote = config.get(key::GIT_REMOTE).to_owned();
+    let (push_remote, remote) = remotes(config);
     let set = config.get(key::GIT_PR_BASE);
     let found = pr_base(project, &remote, set).map_err(git_failed)?;
     // The server may know one that is not here.
@@ -50,5 +77,15 @@ pub(super) fn setup(
         Target::Feature(name) => format!("feature {name}"),
         Target::Task(id) => format!("task {id}"),
     };
-    Ok(Some(PublishSetup { remote, base, protected, goal, drafts: logs.folder.clone() }))
+    Ok(Some(PublishSetup {
+        remote: push_remote,
+        pr_remote: remote,
+        base,
+        protected,
+        goal,
+        drafts: logs.folder.clone(),
+        hosts: hosts(config),
+        records: records(state_home, project),
+        retry: Retry::default(),
+    }))
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 
-use ralph_testkit::github::{Fault, GitHubServer, REPO, TOKEN, gh, has_curl};
+use ralph_testkit::github::{Fault, GitHubServer, REPO, Speaks, TOKEN, gh, has_curl};
 use ralph_testkit::{Ran, TestEnv, send_signal, wait_until};
 use serde_json::Value;
 
@@ -221,12 +221,81 @@ fn what_refuses_a_branch_is_a_warning_with_the_command_and_is_tried_again() {
     assert_eq!((world.end().as_str(), world.remote_has("feature")), ("failed", None));
     assert_eq!((status(&world.env, "one").as_str(), world.pulls().len()), ("done", 0));
     std::fs::remove_file(world.bare().join("hooks/pre-receive")).unwrap();
-    world.server.fault(Fault::Answer(502, vec![], Value::Null));
+    // A server that cannot say what became of the branch: nothing is pushed until it can.
+    let busy = vec![("retry-after".to_owned(), "3600".to_owned())];
+    world.server.fault(Fault::Answer(429, busy, Value::Null));
     let said = complete(again(&world.env, &PUBLISH));
-    assert!(said.contains("git.example has a problem (502)"), "{said}");
-    assert_eq!((world.end().as_str(), world.remote_has("feature")), ("failed", world.head()));
-    complete(again(&world.env, &PUBLISH));
-    assert_eq!((world.end().as_str(), world.pulls().len()), ("opened", 1));
+    assert!(
+        said.contains("git.example takes no more requests for now; try again in 3600 s"),
+        "{said}"
+    );
+    assert!(said.contains("ralph keeps it on record, and the next run tries again"), "{said}");
+    assert_eq!((world.end().as_str(), world.remote_has("feature")), ("failed", None));
+    // The next run is on another branch.
+    world.env.git(&["switch", "--quiet", "-c", "other", "main"]);
+    world.env.task(&["add", "two", "--id", "two"]);
+    let said = complete(build(&world.env, &[&works()], &PUBLISH));
+    assert!(said.contains("tried again: feature: opened"), "{said}");
+    let mut heads: Vec<String> =
+        world.server.pulls().iter().map(|pull| pull["head"]["ref"].to_string()).collect();
+    heads.sort();
+    assert_eq!(heads, ["\"feature\"", "\"other\""]);
+    assert!(!complete(again(&world.env, &PUBLISH)).contains("tried again"));
+}
+
+/// Your own checkout and branch are yours: ralph says that it is merged, and pushes nothing.
+#[test]
+fn a_branch_that_was_squashed_or_closed_on_the_server_is_not_pushed_again() {
+    if !has_curl() {
+        return;
+    }
+    let world = World::new(&["one"]);
+    complete(build(&world.env, &[&works()], &PUBLISH));
+    let tip = world.head().unwrap();
+    let bare = format!("--git-dir={}", world.bare().display());
+    world.env.git(&[&bare, "update-ref", "-d", "refs/heads/feature"]);
+    for (state, words) in [
+        ("merged", "`feature` is merged, so nothing was pushed"),
+        ("closed", "was closed, so `feature` was not pushed"),
+    ] {
+        world.server.becomes(1, state, &tip);
+        let said = complete(again(&world.env, &PUBLISH));
+        assert!(said.contains(words), "{said}");
+        assert_eq!((world.end().as_str(), world.remote_has("feature")), (state, None));
+        assert_eq!(world.pulls().len(), 1, "{state}");
+    }
+}
+
+#[test]
+fn a_gitlab_that_the_settings_name_gets_a_merge_request() {
+    if !has_curl() {
+        return;
+    }
+    let mut world = World::new(&["one"]);
+    let server = GitHubServer::speaking(Speaks::GitLab);
+    world.env.set("GITHUB_API_URL", "").set("GH_TOKEN", "").set("ACME_TOKEN", TOKEN);
+    let hosts = format!("publish.hosts=[\"git.example=gitlab ACME_TOKEN {}\"]", server.url());
+    let all = [&PUBLISH[..], &["--set", &hosts]].concat();
+    let said = complete(build(&world.env, &[&works()], &all));
+    assert!(said.contains("opened https://"), "{said}");
+    assert_eq!((server.pulls().len(), world.remote_has("feature")), (1, world.head()));
+    assert!(server.asked()[0].path.starts_with("/projects/ada%2Fengine/merge_requests?"));
+    // Without the setting nobody says that the token is for this server.
+    let said = complete(again(&world.env, &PUBLISH));
+    assert!(said.contains("open the pull request yourself"), "{said}");
+}
+
+/// GitLab, Gitea and others print where to open a pull request.
+#[test]
+fn the_page_that_an_unknown_server_prints_is_passed_on() {
+    let mut world = World::new(&["one"]);
+    world.env.set("GITHUB_API_URL", "").set("GH_TOKEN", "");
+    let page = "https://git.example/ada/engine/new?branch=feature";
+    world.hook("post-receive", &format!("echo 'To open one, visit:'; echo '  {page}'"));
+    let said = complete(build(&world.env, &[&works()], &PUBLISH));
+    assert!(said.contains(&format!("open the pull request yourself on {page}")), "{said}");
+    assert!(!said.contains("gh pr create"), "{said}");
+    assert_eq!((world.end().as_str(), world.remote_has("feature")), ("by_hand", world.head()));
 }
 
 #[test]

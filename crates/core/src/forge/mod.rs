@@ -6,15 +6,24 @@
 //! | `markdown` | texts of others inside of our markdown, where they can end or start nothing |
 //! | `marked` | the part of a body that is ours, among what people wrote around it |
 //! | `remote` | the server and the repository that the address of a remote names |
+//! | `kind` | the kinds of servers: their requests and how their answers are read |
+//! | `pull` | pull requests as any server tells them, and what they mean for a branch |
+//! | `hosts` | which kind the server of a host is, and the variables with its token |
 //! | `protected` | branches that are never pushed to |
 
+mod hosts;
+mod kind;
 mod markdown;
 mod marked;
 mod protected;
+mod pull;
 mod remote;
 mod words;
 
+pub use hosts::{HostEntry, HostError};
+pub use kind::{ForgeKind, ForgeRow, Route};
 pub use marked::{Merged, merge};
 pub use protected::is_protected;
+pub use pull::{BranchFacts, Course, Pull, PullState, Relation, course};
 pub use remote::{Address, without_credentials};
 pub use words::{Commit, MAX_BODY, MAX_TITLE, TaskEnd, TaskLine, Words};

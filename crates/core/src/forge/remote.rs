@@ -5,58 +5,69 @@ use std::fmt;
 /// A repository on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// The name of the server, in small letters and without a port.
+    /// The server: its name in small letters, with the port of its pages where that is an unusual one.
     pub host: String,
-    /// Whose repository it is.
+    /// Whose repository it is; on GitLab a group with its subgroups, such as `tools/internal`.
     pub owner: String,
     /// Its name.
     pub repo: String,
+    /// Git reaches it by ssh, so the name may be one that only your ssh settings know.
+    pub by_ssh: bool,
 }
+
+/// Other names of a server: ssh through the port of https, and old ones.
+const ALSO: [(&str, &str); 3] = [
+    ("ssh.github.com", "github.com"),
+    ("www.github.com", "github.com"),
+    ("altssh.gitlab.com", "gitlab.com"),
+];
+
+/// The deepest path of a repository: what GitLab allows.
+const DEEPEST: usize = 21;
 
 impl Address {
     /// Reads `https://host/owner/repo.git`, `ssh://git@host:22/owner/repo` and `git@host:owner/repo.git`.
     /// `None` for paths and for addresses of any other shape.
     pub fn of(url: &str) -> Option<Self> {
         let url = url.trim();
-        let (authority, path) = match url.split_once("://") {
-            Some((scheme, rest)) => {
-                let known = ["https", "http", "ssh", "git", "git+ssh", "ssh+git"];
-                known.contains(&scheme.to_ascii_lowercase().as_str()).then_some(())?;
-                rest.split_once('/')?
-            }
-            None => scp_like(url)?,
+        let (scheme, (authority, path)) = match url.split_once("://") {
+            Some((scheme, rest)) => (scheme.to_ascii_lowercase(), rest.split_once('/')?),
+            None => ("ssh".to_owned(), scp_like(url)?),
         };
-        let host = host(authority)?;
+        let by_ssh = match scheme.as_str() {
+            "ssh" | "git+ssh" | "ssh+git" => true,
+            "https" | "http" | "git" => false,
+            _ => return None,
+        };
+        let (name, port) = host_and_port(authority)?;
+        // Only the port of https is one that pages and the API are reached by.
+        let port = port.filter(|port| scheme == "https" && *port != 443);
+        let host = match (port, usual_name(&name)) {
+            (Some(port), name) if name.contains(':') => format!("[{name}]:{port}"),
+            (Some(port), name) => format!("{name}:{port}"),
+            (None, name) => name,
+        };
         let path = path.trim_matches('/');
         let path = path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/');
-        let (owner, repo) = path.split_once('/')?;
+        let (owner, repo) = path.rsplit_once('/')?;
         let named = |part: &str| {
             let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
             !part.is_empty() && part.chars().all(plain) && part.chars().any(|c| c != '.')
         };
-        (named(owner) && named(repo)).then(|| Self {
-            host,
-            owner: owner.to_owned(),
-            repo: repo.to_owned(),
-        })
+        let all = path.split('/').all(named) && path.split('/').count() <= DEEPEST;
+        all.then(|| Self { host, owner: owner.to_owned(), repo: repo.to_owned(), by_ssh })
     }
 
-    /// The page on which a person opens a pull request.
-    pub fn compare_page(&self, base: &str, branch: &str) -> String {
-        let (base, branch) = (percent(base, "/"), percent(branch, "/"));
-        let Self { host, owner, repo } = self;
-        format!("https://{host}/{owner}/{repo}/compare/{base}...{branch}?expand=1")
+    /// The same repository on the server of this name, as `ssh -G` tells it; `None` where it is no name.
+    #[must_use]
+    pub fn on(&self, name: &str) -> Option<Self> {
+        let (name, _) = host_and_port(name)?;
+        Some(Self { host: usual_name(&name), ..self.clone() })
     }
 
-    /// The resource below the root of the API that lists pull requests and takes new ones.
-    pub fn pulls(&self) -> String {
-        format!("repos/{}/{}/pulls", percent(&self.owner, ""), percent(&self.repo, ""))
-    }
-
-    /// The resource that lists the open pull requests of a branch.
-    pub fn pulls_of(&self, branch: &str) -> String {
-        let head = percent(&format!("{}:{branch}", self.owner), "");
-        format!("{}?state=open&per_page=100&head={head}", self.pulls())
+    /// Whether the path has one owner and no subgroups.
+    pub fn is_flat(&self) -> bool {
+        !self.owner.contains('/')
     }
 }
 
@@ -75,24 +86,33 @@ fn scp_like(url: &str) -> Option<(&str, &str)> {
     (!authority.contains('/')).then_some((authority, path))
 }
 
-fn host(authority: &str) -> Option<String> {
+fn host_and_port(authority: &str) -> Option<(String, Option<u16>)> {
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let host = match host.strip_prefix('[') {
-        Some(inner) => inner.split_once(']')?.0,
-        None => host.split_once(':').map_or(host, |(host, _port)| host),
+    let (host, port) = match host.strip_prefix('[') {
+        Some(inner) => {
+            let (host, rest) = inner.split_once(']')?;
+            (host, rest.strip_prefix(':'))
+        }
+        None => host.split_once(':').map_or((host, None), |(host, port)| (host, Some(port))),
     };
     let host = host.to_ascii_lowercase();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':');
     if host.is_empty() || host.starts_with('-') || !host.chars().all(plain) {
         return None;
     }
-    // Two more names of the same server: ssh through the port of https, and an old one.
-    let same = ["ssh.github.com", "www.github.com"].contains(&host.as_str());
-    Some(if same { "github.com".to_owned() } else { host })
+    match port {
+        None | Some("") => Some((host, None)),
+        Some(port) => Some((host, Some(port.parse().ok()?))),
+    }
+}
+
+fn usual_name(name: &str) -> String {
+    let known = ALSO.iter().find(|(other, _)| *other == name);
+    known.map_or(name, |(_, usual)| usual).to_owned()
 }
 
 /// A text as a part of an address; only letters, digits and these stay as they are.
-fn percent(text: &str, also: &str) -> String {
+pub(super) fn percent(text: &str, also: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for byte in text.bytes() {
         let c = char::from(byte);
@@ -165,13 +185,14 @@ mod tests {
             "file:///srv/git/engine",
             "https://github.com",
             "https://github.com/ada",
-            "https://github.com/a/b/c",
             "https:///ada/engine",
             "https://-oProxyCommand=x/a/b",
             "git@github.com:ada/../engine",
             "https://github.com/ada/..",
             "https://github.com/a?b/c#d",
             "https://github.com/a b/c",
+            "https://github.com//a/b/../c",
+            "https://github.com:99999/a/b",
             "ext::sh -c x/y",
         ] {
             assert_eq!(read(url), None, "{url}");
@@ -179,14 +200,40 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_of_any_name_is_one_value_in_an_address() {
-        let at = Address::of("https://github.com/ada/engine").unwrap();
-        let found = at.pulls_of("fix/ü&state=all#x?{owner}");
-        let head = "head=ada%3Afix%2F%C3%BC%26state%3Dall%23x%3F%7Bowner%7D";
-        let expected = format!("repos/ada/engine/pulls?state=open&per_page=100&{head}");
-        assert_eq!(found, expected);
-        let page = at.compare_page("main", "fix/a b");
-        assert_eq!(page, "https://github.com/ada/engine/compare/main...fix/a%20b?expand=1");
+    fn a_repository_in_subgroups_has_all_of_them_as_its_owner() {
+        for url in [
+            "https://gitlab.com/acme/tools/internal/engine.git",
+            "git@gitlab.com:acme/tools/internal/engine.git",
+            "ssh://git@altssh.gitlab.com:443/acme/tools/internal/engine.git",
+        ] {
+            let found = Address::of(url).unwrap();
+            assert_eq!(
+                (found.host.as_str(), found.owner.as_str()),
+                ("gitlab.com", "acme/tools/internal")
+            );
+            assert_eq!((found.repo.as_str(), found.is_flat()), ("engine", false), "{url}");
+        }
+        let deep = format!("https://gitlab.com/{}engine", "a/".repeat(21));
+        assert_eq!(Address::of(&deep), None);
+    }
+
+    #[test]
+    fn the_port_of_https_is_part_of_the_server_and_that_of_ssh_is_not() {
+        assert_eq!(read("https://git.acme.org:8443/o/r").as_deref(), Some("git.acme.org:8443 o/r"));
+        assert_eq!(read("ssh://git@git.acme.org:2222/o/r").as_deref(), Some("git.acme.org o/r"));
+        assert_eq!(read("http://git.acme.org:3000/o/r").as_deref(), Some("git.acme.org o/r"));
+        assert_eq!(read("https://[::1]:8443/o/r").as_deref(), Some("[::1]:8443 o/r"));
+    }
+
+    #[test]
+    fn a_name_of_the_ssh_settings_is_replaced_by_what_it_stands_for() {
+        let found = Address::of("git@work-gh:ada/engine.git").unwrap();
+        assert!(found.by_ssh && !Address::of("https://github.com/a/b").unwrap().by_ssh);
+        let on = |name: &str| found.on(name).map(|at| format!("{} {at}", at.host));
+        assert_eq!(on("SSH.github.com").as_deref(), Some("github.com ada/engine"));
+        for odd in ["", "-oProxyCommand=x", "a b", "x/y"] {
+            assert_eq!(on(odd), None, "{odd}");
+        }
     }
 
     #[test]

@@ -211,12 +211,18 @@ pub struct Outcome {
     /// The plan that was written, in plan mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<Planned>,
+    /// The branch was to be published, and that is left to the next run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unpublished: bool,
 }
 
 impl Outcome {
     /// The exit code.
     pub fn code(&self) -> u8 {
-        self.reason.code(&self.left, self.strict)
+        match self.reason.code(&self.left, self.strict) {
+            0 if self.strict && self.unpublished => 1,
+            code => code,
+        }
     }
 
     /// The outcome line. It never says more than the plan does: a plan with failed or open tasks is not

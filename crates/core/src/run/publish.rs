@@ -1,5 +1,5 @@
-//! What a complete run does with its branch, and what came of it. It changes neither the outcome of the
-//! run nor its exit code.
+//! What a complete run does with its branch, and what came of it. It does not change the outcome of the run;
+//! its exit code only where codes are strict.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,8 +24,10 @@ pub enum Publishing {
     No,
     /// It is under way.
     UnderWay,
-    /// It is over, whatever came of it.
+    /// It is over, and nothing is left to do.
     Over,
+    /// It is over, and the next run has to try again.
+    Failed,
 }
 
 /// What came of it.
@@ -38,14 +40,22 @@ pub enum PublishEnd {
     Updated,
     /// The pull request that was there said all of it.
     Unchanged,
-    /// There is a pull request that a person wrote; it stays as it is.
+    /// There is a pull request that somebody else wrote; it stays as it is.
     Theirs,
     /// The branch is pushed, and no pull request was asked for.
     Pushed,
     /// There is nothing to publish.
     Nothing,
-    /// The branch is pushed; a person has to open the pull request.
+    /// The branch is merged already, by whatever method: nothing was pushed.
+    Merged,
+    /// Its pull request was closed: nothing was pushed.
+    Closed,
+    /// The branch was deleted on the server: nothing was pushed.
+    Deleted,
+    /// The branch is pushed; you have to open the pull request.
     ByHand,
+    /// There is no remote to publish to. No further try would change that.
+    NoRemote,
     /// It did not work.
     Failed,
     /// Somebody cancelled.
@@ -59,21 +69,32 @@ pub struct Publication {
     pub end: PublishEnd,
     /// The branch; empty where none is checked out.
     pub branch: String,
-    /// The page of the pull request, or the one on which a person opens it; may be empty.
+    /// The page of the pull request, or the one on which you open it; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub page: String,
     /// Why there is no pull request, as the middle of a sentence; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// What a person can type; may be empty.
+    /// What you can type; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub command: String,
 }
 
 impl Publication {
-    /// Whether people have to do something about it.
+    /// It came to this, and there is no more to say.
+    pub fn blank(end: PublishEnd, branch: &str) -> Self {
+        let branch = branch.to_owned();
+        Self { end, branch, page: String::new(), why: String::new(), command: String::new() }
+    }
+
+    /// Whether the next run has to try again.
+    pub const fn is_pending(&self) -> bool {
+        matches!(self.end, PublishEnd::Failed | PublishEnd::Interrupted)
+    }
+
+    /// Whether you have to do something about it.
     pub const fn is_warning(&self) -> bool {
-        matches!(self.end, PublishEnd::ByHand | PublishEnd::Failed | PublishEnd::Interrupted)
+        self.is_pending() || matches!(self.end, PublishEnd::ByHand | PublishEnd::NoRemote)
     }
 
     /// In a sentence without a full stop.
@@ -83,14 +104,25 @@ impl Publication {
             PublishEnd::Opened => format!("opened {page}"),
             PublishEnd::Updated => format!("updated {page}"),
             PublishEnd::Unchanged => format!("up to date: {page}"),
-            PublishEnd::Theirs => format!("{page} was written by a person and stays as it is"),
+            PublishEnd::Theirs => format!("{page} was written by somebody else and stays as it is"),
             PublishEnd::Pushed => format!("`{branch}` is pushed"),
             PublishEnd::Nothing => format!("nothing to publish: {why}"),
-            PublishEnd::ByHand => format!(
-                "`{branch}` is pushed, and the pull request is to be opened by hand, here or on \
-                 {page}: {why}"
-            ),
-            PublishEnd::Failed => format!("not published: {why}"),
+            PublishEnd::Merged => format!("`{branch}` is merged, so nothing was pushed: {page}"),
+            PublishEnd::Closed => {
+                format!("{page} was closed, so `{branch}` was not pushed; {why}")
+            }
+            PublishEnd::Deleted => {
+                format!("`{branch}` was deleted on the server, so it was not pushed again; {why}")
+            }
+            PublishEnd::ByHand if page.is_empty() => {
+                format!("`{branch}` is pushed; open the pull request yourself, because {why}")
+            }
+            PublishEnd::ByHand => {
+                format!(
+                    "`{branch}` is pushed; open the pull request yourself on {page}, because {why}"
+                )
+            }
+            PublishEnd::NoRemote | PublishEnd::Failed => format!("not published: {why}"),
             PublishEnd::Interrupted => "publishing was interrupted".to_owned(),
         }
     }
@@ -100,6 +132,7 @@ impl Publishing {
     pub(super) const fn evolve(&mut self, fact: &Fact) {
         *self = match fact {
             Fact::Publishing => Self::UnderWay,
+            Fact::Published { publication } if publication.is_pending() => Self::Failed,
             Fact::Published { .. } => Self::Over,
             _ => *self,
         };

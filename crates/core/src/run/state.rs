@@ -287,6 +287,7 @@ impl RunState {
             strict: self.policy.strict_exit,
             failed_task: self.failed_task.clone().filter(|_| self.counts.failed > 0),
             planned: self.planned.clone(),
+            unpublished: self.publishing == Publishing::Failed,
         }
     }
 

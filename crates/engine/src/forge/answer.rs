@@ -1,10 +1,13 @@
 //! What an answer says, and what a refusal means.
 
+use std::time::Duration;
+
 use ralph_core::Timestamp;
-use ralph_core::forge::{Address, without_credentials};
+use ralph_core::forge::{Address, ForgeKind, Route, without_credentials};
 use ralph_core::text::printable_line;
 use serde_json::Value;
 
+use super::transport::Transport;
 use crate::ports::ForgeError;
 
 /// An answer with its head, as `curl --include` and `gh api --include` print it.
@@ -18,12 +21,40 @@ pub(super) struct Answer {
 /// Names in small letters, and values.
 type Headers = Vec<(String, String)>;
 
+/// What a good answer says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Reply {
+    pub(super) body: Value,
+    /// The server has more of the list.
+    pub(super) has_more: bool,
+}
+
 /// What was asked for, for the words of a refusal.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct About<'a> {
+    pub(super) kind: ForgeKind,
     pub(super) address: &'a Address,
     pub(super) branch: &'a str,
     pub(super) base: &'a str,
+    /// What to do where the login is refused.
+    remedy: String,
+}
+
+impl<'a> About<'a> {
+    pub(super) fn of(
+        route: &'a Route,
+        transport: &Transport,
+        branch: &'a str,
+        base: &'a str,
+    ) -> Self {
+        let remedy = transport.remedy(&route.target.host);
+        Self { kind: route.kind, address: &route.target, branch, base, remedy }
+    }
+
+    /// An answer that makes no sense.
+    pub(super) fn odd(&self, why: &str) -> ForgeError {
+        ForgeError::Odd { host: self.address.host.clone(), kind: self.kind, said: short(why) }
+    }
 }
 
 impl Answer {
@@ -49,14 +80,15 @@ impl Answer {
     }
 
     /// The answer where it is one, else what the refusal means.
-    pub(super) fn good(self, about: &About<'_>) -> Result<Value, ForgeError> {
-        let host = about.address.host.clone();
+    pub(super) fn good(self, about: &About<'_>) -> Result<Reply, ForgeError> {
         match self.status {
-            200..300 if self.body.is_null() => {
-                Err(ForgeError::Odd { host, said: "there is no JSON in it".to_owned() })
+            200..300 if self.body.is_null() => Err(about.odd("there is no JSON in it")),
+            200..300 => {
+                let has_more =
+                    self.header("link").is_some_and(|link| link.contains("rel=\"next\""));
+                Ok(Reply { body: self.body, has_more })
             }
-            200..300 => Ok(self.body),
-            _ => Err(self.refusal(about, host)),
+            _ => Err(self.refusal(about, about.address.host.clone())),
         }
     }
 
@@ -64,8 +96,10 @@ impl Answer {
         let (repo, status) = (about.address.to_string(), self.status);
         match status {
             300..=399 => ForgeError::Moved { host, repo },
-            401 => ForgeError::Unauthorized { host },
-            403 | 429 if self.limited() => ForgeError::RateLimited { host, when: self.when() },
+            401 => ForgeError::Unauthorized { host, remedy: about.remedy.clone() },
+            403 | 429 if self.limited() => {
+                ForgeError::RateLimited { host, when: self.when(), wait: self.wait() }
+            }
             403 => ForgeError::Forbidden { host, repo, said: self.said() },
             404 => ForgeError::NotFound { host, repo },
             422 => self.invalid(about, host),
@@ -81,9 +115,15 @@ impl Answer {
             || self.said().to_lowercase().contains("rate limit")
     }
 
+    /// How long the server asks to wait.
+    fn wait(&self) -> Option<Duration> {
+        self.header("retry-after")?.parse().ok().map(Duration::from_secs)
+    }
+
     fn when(&self) -> String {
         let number = |name: &str| self.header(name)?.parse::<u64>().ok();
-        match (number("retry-after"), number("x-ratelimit-reset")) {
+        let reset = number("x-ratelimit-reset").or_else(|| number("ratelimit-reset"));
+        match (number("retry-after"), reset) {
             (Some(seconds), _) => format!("in {seconds} s"),
             (None, Some(at)) => format!("after {}", Timestamp::default().plus_seconds(at)),
             (None, None) => "in some minutes".to_owned(),
@@ -111,7 +151,18 @@ impl Answer {
     /// The message of the server with its details, in a line.
     fn said(&self) -> String {
         let mut said = vec![];
-        said.extend(self.body["message"].as_str().map(str::to_owned));
+        // GitLab has lists, and lists by field.
+        for name in ["message", "error"] {
+            match &self.body[name] {
+                Value::Object(fields) => {
+                    for (field, why) in fields {
+                        let why = texts(why).join(", ");
+                        said.push(format!("{field}: {why}"));
+                    }
+                }
+                other => said.extend(texts(other)),
+            }
+        }
         for error in self.body["errors"].as_array().into_iter().flatten() {
             let word = |name: &str| error[name].as_str();
             match (error.as_str(), word("message"), word("field"), word("code")) {
@@ -124,6 +175,15 @@ impl Answer {
             true => "it did not say why".to_owned(),
             false => short(&said.join("; ")),
         }
+    }
+}
+
+/// A text, or those of a list.
+fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(all) => all.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => vec![],
     }
 }
 
@@ -166,10 +226,43 @@ mod tests {
     use super::*;
 
     fn refused(status: u16, headers: &str, body: &Value) -> String {
-        let address = Address::of("https://github.com/ada/engine").unwrap();
-        let about = About { address: &address, branch: "fix", base: "main" };
+        error(ForgeKind::GitHub, status, headers, body).to_string()
+    }
+
+    fn error(kind: ForgeKind, status: u16, headers: &str, body: &Value) -> ForgeError {
+        let at = Address::of("https://github.com/ada/engine").unwrap();
+        let route = Route { kind, target: at.clone(), source: at, ids: None };
+        let about = About::of(&route, &Transport::Gh("gh".into()), "fix", "main");
         let text = format!("HTTP/2 {status} \r\n{headers}\r\n{body}");
-        Answer::read(text.as_bytes()).unwrap().good(&about).unwrap_err().to_string()
+        Answer::read(text.as_bytes()).unwrap().good(&about).unwrap_err()
+    }
+
+    #[test]
+    fn what_gitlab_and_gitea_refuse_is_one_sentence() {
+        let lists =
+            json!({ "message": { "source_branch": ["is invalid", "is taken"], "base": ["x"] } });
+        let said = error(ForgeKind::GitLab, 400, "", &lists).to_string();
+        assert!(said.contains("(400: base: x; source_branch: is invalid, is taken)"), "{said}");
+        let taken = json!({ "message": ["Another open merge request already exists: !1"] });
+        assert!(error(ForgeKind::GitLab, 409, "", &taken).is_duplicate());
+        let taken = json!({ "message": "pull request already exists for these targets" });
+        assert!(error(ForgeKind::Gitea, 409, "", &taken).is_duplicate());
+        assert!(!error(ForgeKind::Gitea, 403, "", &taken).is_duplicate());
+        let said = error(ForgeKind::GitLab, 403, "", &json!({ "error": "insufficient_scope" }));
+        assert!(said.to_string().contains("(403: insufficient_scope)"), "{said}");
+    }
+
+    #[test]
+    fn only_what_passes_by_itself_is_tried_again() {
+        let after = |status, headers: &str| {
+            error(ForgeKind::GitHub, status, headers, &Value::Null).passes_after()
+        };
+        assert_eq!(after(429, "Retry-After: 7\r\n"), Some(Some(Duration::from_secs(7))));
+        assert_eq!(after(403, "Retry-After: 7\r\n"), Some(Some(Duration::from_secs(7))));
+        assert_eq!(after(502, ""), Some(None));
+        for status in [301, 401, 403, 404, 409, 422] {
+            assert_eq!(after(status, ""), None, "{status}");
+        }
     }
 
     #[test]

@@ -1,70 +1,77 @@
-//! Which way to the server of a remote there would be, for people who ask. Makes no request unless told to.
+//! Which transport to the server of a remote there would be, for users who ask. Makes no request unless told to.
 
 use std::ffi::OsString;
 
-use ralph_core::forge::Address;
+use ralph_core::forge::{Address, ForgeKind};
 
 use super::answer::About;
-use super::api::Api;
-use super::github::{GitHub, Place};
-use super::way::{Request, Way, program};
+use super::remote_forge::{Destination, Place, RemoteForge};
+use super::server::Server;
+use super::transport::{Request, Transport, program};
 use crate::ports::ForgeError;
 
 /// What there is on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Looked {
-    /// The repository that the remote names.
+    /// The repository that pull requests go to.
     pub address: Address,
-    /// Whether `gh` is installed. Whether it is logged in is not asked.
+    /// What the server is; `None` where nobody says.
+    pub kind: Option<ForgeKind>,
+    /// Whether `gh` is installed and could serve. Whether it is logged in is not asked.
     pub gh: bool,
     /// Whether `curl` is installed.
     pub curl: bool,
     /// The variable with a token for the server.
-    pub token: Option<&'static str>,
-    /// The variable that a token would be looked for in first.
-    pub wants: &'static str,
+    pub token: Option<String>,
+    /// The variable that a token would be looked for in first; `None` where no token is for the server.
+    pub wants: Option<String>,
 }
 
 impl Looked {
-    /// Whether there may be a way.
+    /// Whether there may be a transport.
     pub const fn may_reach(&self) -> bool {
         self.gh || (self.curl && self.token.is_some())
     }
 }
 
-impl GitHub {
-    /// Looks which way there would be, and asks nobody.
+impl RemoteForge {
+    /// Looks which transport there would be, and asks nobody.
     pub fn look(&self) -> Result<Looked, ForgeError> {
-        let address = self.address()?;
-        let environment: &[(OsString, OsString)] = &self.place().environment;
-        let api = Api::of(&address.host, environment)?;
+        let (_, address) = self.addresses()?;
+        let Place { environment, hosts, .. } = self.place();
+        let environment: &[(OsString, OsString)] = environment;
+        let server = Server::of(&address.host, hosts, environment)?;
+        let kind = server.as_ref().map(|server| server.kind);
         let has = |name: &str| program(environment, name).is_some();
-        let set = |name: &&&str| super::api::variable(environment, name).is_some();
+        let variables = server.map(|server| server.variables).unwrap_or_default();
+        let set = |name: &&String| super::server::variable(environment, name).is_some();
         Ok(Looked {
-            gh: has("gh"),
+            gh: matches!(kind, None | Some(ForgeKind::GitHub)) && address.is_flat() && has("gh"),
             curl: has("curl"),
-            token: api.variables.iter().find(set).copied(),
-            wants: api.variables[0],
+            token: variables.iter().find(set).cloned(),
+            wants: variables.first().cloned(),
+            kind,
             address,
         })
     }
 
-    /// Asks the server for the repository, by the way that a pull request would go. Says by which.
-    pub fn reach(&self) -> Result<&'static str, ForgeError> {
+    /// Asks the server for the repository, by the transport of pull requests. Says by which.
+    pub fn reach(&self) -> Result<String, ForgeError> {
         let place: &Place = self.place();
-        let address = self.address()?;
-        let way = Way::to(&address, place)?;
-        let name = match &way {
-            Way::Gh(_) => "gh",
-            Way::Api(..) => "the API with a token",
-            Way::None(why) => {
-                let host = address.host.clone();
-                return Err(ForgeError::Network { host, said: why.clone() });
+        let unreached =
+            |host: &str, said: String| ForgeError::Network { host: host.to_owned(), said };
+        let (route, transport) = match self.destination()? {
+            Destination::Plain(address) => {
+                return Err(unreached(&address.host, super::manual::unknown(&address)));
             }
+            Destination::Known(route, Transport::None(why)) => {
+                return Err(unreached(&route.target.host, why));
+            }
+            Destination::Known(route, transport) => (route, transport),
         };
-        let path = format!("{}?per_page=1", address.pulls());
-        let about = About { address: &address, branch: "", base: "" };
-        way.ask(&Request { method: "GET", path, body: None }, &about, place)?;
-        Ok(name)
+        let about = About::of(&route, &transport, "", "");
+        let request = Request::get(route.list("", 1));
+        transport.ask(&request, &about, place)?;
+        Ok(transport.name())
     }
 }

@@ -1,8 +1,9 @@
-//! Pull requests on GitHub, and on servers that speak as it does.
+//! Pull requests on the server of a remote: GitHub, GitLab, Gitea and Forgejo.
 //!
 //! There are three ways, and the first that works is taken: the program `gh` where it is logged in, the
-//! API with a token from the environment, and the person, who gets the command to type. Both programs
-//! carry the same requests, so what is asked and what an answer means is written once.
+//! API with a token from the environment, and you, who get the command to type or the link to open. Both
+//! programs carry the same requests; which requests a server takes is a row of data in the core, so what is
+//! asked and what an answer means is written once.
 //!
 //! Nothing here resolves a name or opens a connection: `gh` and `curl` do, with the proxies and
 //! certificates of the machine. Words of others are only ever in the text of a request, never in
@@ -10,31 +11,39 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `github` | find, open or change: one pull request per branch |
-//! | `way` | which way there is from here, and a request by it |
-//! | `api` | where the API of a server is, and which token is for it |
+//! | `remote_forge` | the pull requests of a branch: list, open or change |
+//! | `transport` | which transport there is from here, a request by it, and trying again |
+//! | `server` | what kind of server a host is, where its API is, and which token is for it |
 //! | `answer` | what an answer says, and what a refusal means |
-//! | `look` | which way there would be, for people who ask |
-//! | `hand` | what a person can type |
+//! | `look` | which transport there would be, for users who ask |
+//! | `manual` | what you can type |
 
 mod answer;
-mod api;
-mod github;
-mod hand;
 mod look;
-mod way;
+mod manual;
+mod remote_forge;
+mod server;
+mod transport;
 
-pub use github::{GitHub, Place};
-pub(crate) use hand::quoted;
 pub use look::Looked;
+pub(crate) use manual::quoted;
+pub use remote_forge::{Place, RemoteForge, Retry};
 
 /// Reads an answer, and what a refusal means.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn fuzz(bytes: &[u8]) {
-    use ralph_core::forge::Address;
-    let Some(address) = Address::of("https://h.org/ada/engine.git") else { return };
-    let about = answer::About { address: &address, branch: "b", base: "main" };
-    if let Some(Err(error)) = answer::Answer::read(bytes).map(|answer| answer.good(&about)) {
-        assert!(error.to_string().len() < 2_000, "a refusal is a sentence");
+    use ralph_core::forge::{Address, ForgeKind, Route};
+    let Some(at) = Address::of("https://h.org/ada/engine.git") else { return };
+    for kind in ForgeKind::ALL {
+        let route = Route { kind, target: at.clone(), source: at.clone(), ids: None };
+        let about =
+            answer::About::of(&route, &transport::Transport::None(String::new()), "b", "main");
+        match answer::Answer::read(bytes).map(|answer| answer.good(&about)) {
+            Some(Err(error)) => {
+                assert!(error.to_string().len() < 2_000, "a refusal is a sentence");
+            }
+            Some(Ok(reply)) => drop(route.read(&reply.body)),
+            None => {}
+        }
     }
 }

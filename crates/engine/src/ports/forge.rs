@@ -1,8 +1,9 @@
-//! What is asked of a server for pull requests: that a branch has one, and that it is up to date.
+//! What is asked of a server for pull requests: which ones a branch has, and that one is up to date.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use ralph_core::forge::Words;
+use ralph_core::forge::{ForgeKind, Pull, Words};
 
 /// A pull request as it should be.
 #[derive(Debug, Clone, Copy)]
@@ -11,8 +12,27 @@ pub struct PullRequest<'a> {
     pub words: &'a Words,
     /// The branch that it goes to.
     pub base: &'a str,
-    /// Where its text is left for a person who has to open it by hand.
+    /// Where its text is left for you where you have to open it yourself.
     pub draft: &'a Path,
+    /// The page for a new one that the server printed when the branch was pushed.
+    pub link: Option<&'a str>,
+}
+
+/// What a server knows of a branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Survey {
+    /// The server was asked.
+    Asked {
+        /// The pull requests of the branch in any state.
+        pulls: Vec<Pull>,
+        /// For each of them the ref of its last commit, which outlives the branch.
+        head_refs: Vec<String>,
+    },
+    /// There is no way to ask it.
+    Unasked {
+        /// Why, as the middle of a sentence.
+        why: String,
+    },
 }
 
 /// What became of a pull request.
@@ -24,9 +44,9 @@ pub enum Published {
     Updated(Link),
     /// It was there and said all of it.
     Unchanged(Link),
-    /// It was there, a person wrote it, and it stays as it is.
+    /// It was there, somebody else wrote it, and it stays as it is.
     Theirs(Link),
-    /// There is no way to the server from here: a person has to do it.
+    /// There is no transport to the server from here: you have to do it.
     ByHand(ByHand),
 }
 
@@ -39,14 +59,14 @@ pub struct Link {
     pub page: String,
 }
 
-/// What a person can do where ralph cannot.
+/// What you can do where ralph cannot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ByHand {
     /// Why ralph cannot, as the middle of a sentence.
     pub why: String,
-    /// What to type.
+    /// What to type; may be empty.
     pub command: String,
-    /// The page on which it can be done instead.
+    /// The page on which it can be done instead; may be empty.
     pub page: String,
     /// The file with the text, which the command reads.
     pub draft: PathBuf,
@@ -62,7 +82,7 @@ pub enum ForgeError {
         remote: String,
     },
     /// The remote is no repository on a server.
-    #[error("the remote `{remote}` names no repository on a GitHub server: {url}; set git.remote")]
+    #[error("the remote `{remote}` names no repository on a server: {url}; set git.remote")]
     NoAddress {
         /// Its name.
         remote: String,
@@ -75,13 +95,23 @@ pub enum ForgeError {
         /// Its value, without credentials.
         url: String,
     },
-    /// The token is wrong or has run out.
+    /// Branches and pull requests would be on two servers.
     #[error(
-        "{host} did not accept the token (401): `gh auth login --hostname {host}`, or set GH_TOKEN anew"
+        "the remotes `{push}` and `{pr}` are on different servers: set git.push_remote and git.pr_remote"
     )]
+    TwoServers {
+        /// The remote that branches are pushed to.
+        push: String,
+        /// The remote that pull requests go to.
+        pr: String,
+    },
+    /// The token is wrong or has run out.
+    #[error("{host} did not accept the token (401): {remedy}")]
     Unauthorized {
         /// The server.
         host: String,
+        /// What to do about it.
+        remedy: String,
     },
     /// The token is right and may not.
     #[error(
@@ -102,6 +132,8 @@ pub enum ForgeError {
         host: String,
         /// When it does.
         when: String,
+        /// How long it asks to wait, where it says so.
+        wait: Option<Duration>,
     },
     /// There is no such repository, or it is not ours to see.
     #[error(
@@ -174,10 +206,12 @@ pub enum ForgeError {
         said: String,
     },
     /// What came back is no answer.
-    #[error("{host} answered something that is no answer of GitHub: {said}")]
+    #[error("{host} answered something that is no answer of {kind}: {said}")]
     Odd {
         /// The server.
         host: String,
+        /// What it should be.
+        kind: ForgeKind,
         /// The beginning of it.
         said: String,
     },
@@ -194,8 +228,27 @@ pub enum ForgeError {
     },
 }
 
+impl ForgeError {
+    /// Whether the server has such a pull request already.
+    pub fn is_duplicate(&self) -> bool {
+        matches!(self, Self::Refused { status: 409 | 422, said, .. } if said.contains("already exists"))
+    }
+
+    /// `Some` where it may pass by itself, with how long the server asks to wait.
+    pub fn passes_after(&self) -> Option<Option<Duration>> {
+        match self {
+            Self::RateLimited { wait, .. } => Some(*wait),
+            Self::Server { .. } | Self::Network { .. } => Some(None),
+            _ => None,
+        }
+    }
+}
+
 /// A server for pull requests. Calls block and are not for threads of an async runtime.
 pub trait Forge: Send + Sync {
+    /// The pull requests of a branch in any state. Changes nothing.
+    fn survey(&self, branch: &str) -> Result<Survey, ForgeError>;
+
     /// Sees to it that the branch, which is pushed already, has one open pull request with these words.
     /// Opens one, or brings one of ours up to date; what people wrote stays. Asking twice changes nothing.
     fn publish(&self, wanted: &PullRequest<'_>) -> Result<Published, ForgeError>;

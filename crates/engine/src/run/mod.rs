@@ -91,6 +91,6 @@ pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};
 pub use set_up::{SetUpError, set_up};
 pub use setup::{
     AgentProgram, AgentSetup, FileSetup, GateRules, GateSetup, GateSpec, PortSetup, PromptStyle,
-    PublishSetup, Setup, WorkSetup,
+    Setup, WorkSetup,
 };
 pub use trial::{GateTrial, GateTried};

@@ -1,13 +1,14 @@
 //! The branch of a run goes out: pushed after green iterations where that is wanted, and at the end pushed
 //! and given its pull request. Asking twice changes nothing, so a run that was killed on the way is made
-//! up for by the next one. Whatever fails here is told and fails nothing else.
+//! up for by the next one. Whatever fails here is reported and kept on record, and fails nothing else.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ralph_core::agent::ProcessEnd;
-use ralph_core::forge::{Commit, TaskEnd, TaskLine, Words, is_protected};
+use ralph_core::forge::{Commit, TaskEnd, TaskLine, Words};
 use ralph_core::records::Attempt;
 use ralph_core::run::{Class, Effect, Input, Publication, PublishEnd, Settlement};
 use ralph_core::task::{Status, Task};
@@ -15,17 +16,13 @@ use ralph_core::view::report::Total;
 use ralph_core::{TaskId, Timestamp};
 use tokio::sync::watch;
 
-use super::crash;
 use super::crew::Crew;
-use super::setup::PublishSetup;
-use crate::forge::{GitHub, Place, quoted};
-use crate::ports::{
-    Filter, Forge, ForgeError, GitError, Published, PullRequest, Scope, Store, StoreError,
-};
+use crate::ports::{Filter, GitError, Scope, Store, StoreError};
 use crate::process::{CommandSpec, Stop, capture};
+use crate::publishing::{Outlet, PublishSetup, Trouble, decided, published};
 use crate::sandbox::Kind;
 use crate::vcs::git::Git;
-use crate::vcs::{Push, PushError};
+use crate::vcs::upstream::commit_of;
 
 /// What the pushes of a run share.
 #[derive(Debug)]
@@ -36,36 +33,33 @@ pub(super) struct Publisher {
     told: Mutex<HashSet<String>>,
     /// One push at a time: two of the same branch would be in each other's way.
     turn: Mutex<()>,
+    /// The server was asked about the branch, and it may be pushed after green iterations.
+    asked: AtomicBool,
 }
 
 impl Default for Publisher {
     fn default() -> Self {
-        Self { stop: watch::Sender::new(Stop::Go), told: Mutex::default(), turn: Mutex::default() }
+        Self {
+            stop: watch::Sender::new(Stop::Go),
+            told: Mutex::default(),
+            turn: Mutex::default(),
+            asked: AtomicBool::new(false),
+        }
     }
-}
-
-/// Why a branch was not published.
-#[derive(Debug, thiserror::Error)]
-enum Trouble {
-    #[error(transparent)]
-    Push(#[from] PushError),
-    #[error(transparent)]
-    Forge(#[from] ForgeError),
-    #[error(transparent)]
-    Git(#[from] GitError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }
 
 impl Crew {
     /// Publishes at the end of the run, and tells the loop what came of it.
     pub(super) fn publish(&self) -> Vec<Effect> {
         let branch = self.home.base().branch.unwrap_or_default();
-        let act = || self.publication(&branch);
+        let act = || {
+            self.publish_left_over(&branch);
+            self.publication(&branch)
+        };
         let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(act));
         let made = made.unwrap_or_else(|_| Publication {
             why: "a step of the loop panicked".to_owned(),
-            ..blank(PublishEnd::Failed, &branch)
+            ..Publication::blank(PublishEnd::Failed, &branch)
         });
         self.step(&Input::Published(made))
     }
@@ -78,8 +72,11 @@ impl Crew {
             return;
         }
         let branch = self.home.base().branch.unwrap_or_default();
-        let Err(error) = self.push(setup, &branch) else { return };
-        let told = Trouble::Push(error).publication(setup, &branch).sentence();
+        let told = match self.push_if_wanted(setup, &branch) {
+            Ok(None) => return,
+            Ok(Some(kept)) => kept.sentence(),
+            Err(trouble) => trouble.publication(setup, &branch).sentence(),
+        };
         let mut all = self.publisher.told.lock().unwrap_or_else(PoisonError::into_inner);
         if all.insert(told.clone()) {
             drop(all);
@@ -87,64 +84,121 @@ impl Crew {
         }
     }
 
-    fn publication(&self, branch: &str) -> Publication {
-        let Some(setup) = &self.setup.publish else {
-            return blank(PublishEnd::Nothing, branch);
-        };
-        self.published(setup, branch).unwrap_or_else(|trouble| trouble.publication(setup, branch))
+    /// Pushes, unless the server knows better: then what that comes to. It is asked once for all green
+    /// iterations, and again at the end.
+    fn push_if_wanted(
+        &self,
+        setup: &PublishSetup,
+        branch: &str,
+    ) -> Result<Option<Publication>, Trouble> {
+        self.with_outlet(setup, |outlet| {
+            let asked = &self.publisher.asked;
+            if !asked.load(Ordering::SeqCst) {
+                if let Some(kept) = decided(&outlet.course(branch)?, setup, branch) {
+                    return Ok(Some(kept));
+                }
+                asked.store(true, Ordering::SeqCst);
+            }
+            outlet.push(branch)?;
+            Ok(None)
+        })
     }
 
-    fn published(&self, setup: &PublishSetup, branch: &str) -> Result<Publication, Trouble> {
-        let pull_request = self.setup.policy.publish.is_some_and(|wanted| wanted.auto_pr);
-        if !pull_request {
-            self.push(setup, branch)?;
-            return Ok(blank(PublishEnd::Pushed, branch));
+    /// Tries again what earlier runs could not publish of other branches. Branches of a plan have runs of their
+    /// own for that.
+    fn publish_left_over(&self, branch: &str) {
+        let Some(setup) = &self.setup.publish else { return };
+        if self.setup.branch_key().is_some() {
+            return;
         }
-        let nothing = |why: String| Ok(Publication { why, ..blank(PublishEnd::Nothing, branch) });
-        if branch == setup.base && !branch.is_empty() {
+        for record in setup.records.pending() {
+            if record.branch == branch || !record.plan.is_empty() {
+                continue;
+            }
+            let name = format!("refs/heads/{}", record.branch);
+            let is_gone = commit_of(&self.setup.files.project.worktree, &name);
+            if is_gone.is_ok_and(|found| found.is_none()) {
+                let _ = setup.records.forget(&record.branch);
+                continue;
+            }
+            let theirs = PublishSetup { base: record.base, goal: record.goal, ..setup.clone() };
+            let made = self.publish_branch(&theirs, &record.branch, &Scope::All);
+            self.notice(format!("tried again: {}: {}", record.branch, made.sentence()));
+        }
+    }
+
+    fn publication(&self, branch: &str) -> Publication {
+        let Some(setup) = &self.setup.publish else {
+            return Publication::blank(PublishEnd::Nothing, branch);
+        };
+        let scope = match &self.setup.work.plan {
+            Some(plan) => Scope::Plan(plan.key()),
+            None => self.setup.work.scope.clone(),
+        };
+        self.publish_branch(setup, branch, &scope)
+    }
+
+    /// Publishes a branch, and keeps on record what is left to do.
+    fn publish_branch(&self, setup: &PublishSetup, branch: &str, scope: &Scope) -> Publication {
+        let made = self.published(setup, branch, scope);
+        let mut made = made.unwrap_or_else(|trouble| trouble.publication(setup, branch));
+        let plan = self.setup.branch_key().unwrap_or_default();
+        match self.with_outlet(setup, |outlet| outlet.keep(&made, &plan)) {
+            Ok(false) => {}
+            Ok(true) => {
+                made.why.push_str("; ralph keeps it on record, and the next run tries again");
+            }
+            Err(error) => made.why.push_str(&format!("; ralph cannot keep it on record: {error}")),
+        }
+        made
+    }
+
+    fn published(
+        &self,
+        setup: &PublishSetup,
+        branch: &str,
+        scope: &Scope,
+    ) -> Result<Publication, Trouble> {
+        let pull_request = self.setup.policy.publish.is_some_and(|wanted| wanted.auto_pr);
+        let blank = |end| Publication::blank(end, branch);
+        let nothing = |why: String| Ok(Publication { why, ..blank(PublishEnd::Nothing) });
+        if pull_request && branch == setup.base && !branch.is_empty() {
             return nothing(format!(
                 "`{branch}` is the branch that pull requests go to; see git.pr_base"
             ));
         }
-        let commits = self.commits(setup, branch)?;
-        if commits.as_ref().is_some_and(Vec::is_empty) {
-            return nothing(format!("`{branch}` has no commits beyond `{}`", setup.base));
-        }
-        self.push(setup, branch)?;
-        let words = self.words(setup, branch, commits.unwrap_or_default())?;
-        let words = words.redacted(&self.setup.files.secrets);
-        let place = Place {
-            folder: self.setup.files.project.worktree.clone(),
-            environment: self.setup.gates.environment.clone(),
-            patience: Place::PATIENCE,
-            stop: self.publisher.stop.subscribe(),
-        };
-        let draft = setup.drafts.join("pull-request.md");
-        let wanted = PullRequest { words: &words, base: &setup.base, draft: &draft };
-        let done = GitHub::new(place, setup.remote.clone()).publish(&wanted)?;
-        crash::point("after-pr");
-        Ok(told(done, branch))
+        self.with_outlet(setup, |outlet| {
+            let course = outlet.course(branch)?;
+            if let Some(kept) = decided(&course, setup, branch) {
+                return Ok(kept);
+            }
+            if !pull_request {
+                outlet.push(branch)?;
+                return Ok(blank(PublishEnd::Pushed));
+            }
+            let commits = self.commits(setup, branch)?;
+            if commits.as_ref().is_some_and(Vec::is_empty) {
+                return nothing(format!("`{branch}` has no commits beyond `{}`", setup.base));
+            }
+            let link = outlet.push(branch)?;
+            let words = self.words(setup, scope, branch, commits.unwrap_or_default())?;
+            let words = words.redacted(&self.setup.files.secrets);
+            Ok(published(outlet.open(&words, link.as_deref())?, branch))
+        })
     }
 
-    fn push(&self, setup: &PublishSetup, branch: &str) -> Result<(), PushError> {
-        if is_protected(branch, &setup.protected) {
-            return Err(PushError::Protected { branch: branch.to_owned() });
-        }
+    /// One at a time: two pushes of the same branch would be in each other's way.
+    fn with_outlet<T>(&self, setup: &PublishSetup, act: impl FnOnce(&Outlet<'_>) -> T) -> T {
         let _turn = self.publisher.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        crash::point("before-push");
         let sandboxed = |spec: CommandSpec, limit: Duration, stop| self.run_hook(spec, limit, stop);
-        let push = Push {
+        let outlet = Outlet {
             folder: &self.setup.files.project.worktree,
             environment: &self.setup.gates.environment,
-            remote: &setup.remote,
-            branch,
-            protected: &setup.protected,
-            patience: Push::PATIENCE,
+            setup,
             sandboxed: &sandboxed,
+            stop: self.publisher.stop.subscribe(),
         };
-        push.run(self.publisher.stop.subscribe())?;
-        crash::point("after-push");
-        Ok(())
+        act(&outlet)
     }
 
     /// Runs a hook of the worktree as gates are run.
@@ -175,7 +229,7 @@ impl Crew {
     /// known here.
     fn commits(&self, setup: &PublishSetup, branch: &str) -> Result<Option<Vec<Commit>>, GitError> {
         let folder = &self.setup.files.project.worktree;
-        let PublishSetup { remote, base, .. } = setup;
+        let PublishSetup { pr_remote: remote, base, .. } = setup;
         for name in [format!("refs/remotes/{remote}/{base}"), format!("refs/heads/{base}")] {
             let known = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
             match Git::plumbing(folder, &known).run() {
@@ -201,20 +255,17 @@ impl Crew {
     fn words(
         &self,
         setup: &PublishSetup,
+        scope: &Scope,
         branch: &str,
         commits: Vec<Commit>,
     ) -> Result<Words, StoreError> {
         let mut store = self.store();
-        let scope = match &self.setup.work.plan {
-            Some(plan) => Scope::Plan(plan.key()),
-            None => self.setup.work.scope.clone(),
-        };
         let mut attempts: BTreeMap<TaskId, Vec<Attempt>> = BTreeMap::new();
         for attempt in store.history(Timestamp::default())? {
             attempts.entry(attempt.task.clone()).or_default().push(attempt);
         }
         let mut tasks: Vec<(Task, Vec<Attempt>)> = vec![];
-        for task in in_scope(store.as_mut(), &scope)? {
+        for task in in_scope(store.as_mut(), scope)? {
             let tried = attempts.remove(&task.id).unwrap_or_default();
             tasks.push((task, tried));
         }
@@ -224,7 +275,7 @@ impl Crew {
             let mut made = attempts.iter().filter_map(|one| one.end.as_ref()?.commit.as_deref());
             task.status != Status::Done || made.any(|commit| here.contains(commit))
         };
-        if scope == Scope::All && tasks.iter().any(made_here) {
+        if *scope == Scope::All && tasks.iter().any(made_here) {
             tasks.retain(made_here);
         }
         let mut evidence = vec![];
@@ -269,55 +320,5 @@ fn in_scope(store: &mut dyn Store, scope: &Scope) -> Result<Vec<Task>, StoreErro
         Scope::Plan(file) => {
             store.list(&Filter { reference: Some(file.clone()), ..Filter::default() })
         }
-    }
-}
-
-fn blank(end: PublishEnd, branch: &str) -> Publication {
-    let branch = branch.to_owned();
-    Publication { end, branch, page: String::new(), why: String::new(), command: String::new() }
-}
-
-fn told(published: Published, branch: &str) -> Publication {
-    let (end, link) = match published {
-        Published::Created(link) => (PublishEnd::Opened, link),
-        Published::Updated(link) => (PublishEnd::Updated, link),
-        Published::Unchanged(link) => (PublishEnd::Unchanged, link),
-        Published::Theirs(link) => (PublishEnd::Theirs, link),
-        Published::ByHand(hand) => {
-            let blank = blank(PublishEnd::ByHand, branch);
-            return Publication { page: hand.page, why: hand.why, command: hand.command, ..blank };
-        }
-    };
-    Publication { page: link.page, ..blank(end, branch) }
-}
-
-impl Trouble {
-    fn publication(self, setup: &PublishSetup, branch: &str) -> Publication {
-        let why = self.to_string();
-        let (remote, branch_word) = (quoted(&setup.remote), quoted(branch));
-        let command = match &self {
-            Self::Push(PushError::Interrupted { .. }) | Self::Forge(ForgeError::Interrupted) => {
-                return blank(PublishEnd::Interrupted, branch);
-            }
-            Self::Push(PushError::Protected { .. }) => "git switch -c NAME".to_owned(),
-            Self::Push(PushError::NotFastForward { .. }) => format!("git fetch {remote}"),
-            Self::Push(
-                PushError::Declined { .. }
-                | PushError::Hook { .. }
-                | PushError::Unreachable { .. }
-                | PushError::TimedOut { .. },
-            ) => format!("git push {remote} {branch_word}"),
-            Self::Push(PushError::NoRemote { .. }) => format!("git remote add {remote} URL"),
-            Self::Push(PushError::NoBranch { .. }) if branch.is_empty() => {
-                let why = "no branch is checked out".to_owned();
-                let command = "git switch -c NAME".to_owned();
-                return Publication { why, command, ..blank(PublishEnd::Failed, branch) };
-            }
-            Self::Push(PushError::NoBranch { .. } | PushError::Git(_))
-            | Self::Forge(_)
-            | Self::Git(_)
-            | Self::Store(_) => String::new(),
-        };
-        Publication { why, command, ..blank(PublishEnd::Failed, branch) }
     }
 }

@@ -18,6 +18,7 @@ use crate::plan_file::PlanFile;
 use crate::ports::{KeepSaves, Peek, Scope, Store, Vcs};
 use crate::process::Watch;
 use crate::project::Project;
+use crate::publishing::PublishSetup;
 use crate::run::deliverable::Deliverable;
 use crate::run::integrate::Grounds;
 use crate::run::place::{RunLogs, WorktreeLock};
@@ -88,21 +89,6 @@ pub struct AgentProgram {
     pub extra_args: Vec<String>,
     /// What `script` plays.
     pub cassette: Option<PathBuf>,
-}
-
-/// Where the branch of a run goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublishSetup {
-    /// The remote.
-    pub remote: String,
-    /// The branch that pull requests go to.
-    pub base: String,
-    /// Patterns of branches that are never pushed to.
-    pub protected: Vec<String>,
-    /// What the branch is for; may be empty.
-    pub goal: String,
-    /// The folder for the text of a pull request that a person has to open.
-    pub drafts: PathBuf,
 }
 
 impl Setup {

@@ -23,6 +23,7 @@
 //! | [`look`] | a look at sessions' files, from inside a box |
 //! | `taken` | what sessions committed, on the person's branch or on the loop's own |
 //! | `push` | pushing a branch, never by force |
+//! | [`upstream`] | what a remote has |
 //! | [`trunk`] | the branch that work from other worktrees lands on |
 //! | `like` | commits made anew: another tree or other parents, the same author |
 //! | `forbidden` | what no commit may hold |
@@ -69,6 +70,7 @@ mod start;
 mod taken;
 mod traces;
 pub mod trunk;
+pub mod upstream;
 mod version;
 pub mod wip;
 mod workspace;

@@ -133,8 +133,9 @@ impl Push<'_> {
     /// How long a push of any size should take at most.
     pub const PATIENCE: Duration = Duration::from_secs(600);
 
-    /// Pushes. Blocks until git has ended; not for threads of an async runtime.
-    pub fn run(&self, stop: watch::Receiver<Stop>) -> Result<Pushed, PushError> {
+    /// Pushes. Blocks until git has ended; not for threads of an async runtime. With what it came to comes the
+    /// page for a new pull request that the server printed.
+    pub fn run(&self, stop: watch::Receiver<Stop>) -> Result<(Pushed, Option<String>), PushError> {
         let (remote, branch) = (self.remote.to_owned(), self.branch.to_owned());
         if is_protected(self.branch, self.protected) {
             return Err(PushError::Protected { branch });
@@ -156,7 +157,10 @@ impl Push<'_> {
         arguments.extend(["--recurse-submodules=no", "--", self.remote, &both]);
         let done = self.call(&arguments, self.patience, &stop)?;
         match &done.end {
-            ProcessEnd::Exited { code } => self.meaning(*code, &done, &full),
+            ProcessEnd::Exited { code } => {
+                let pushed = self.meaning(*code, &done, &full)?;
+                Ok((pushed, printed_link(&done.stderr)))
+            }
             other => Err(self.cut_short(other)),
         }
     }
@@ -218,13 +222,13 @@ impl Push<'_> {
         }
     }
 
-    fn unreachable(&self, done: &Captured) -> PushError {
+    pub(super) fn unreachable(&self, done: &Captured) -> PushError {
         let (remote, branch) = (self.remote.to_owned(), self.branch.to_owned());
         PushError::Unreachable { remote, branch, said: said(&done.stderr) }
     }
 
     /// What it means that a program did not come to its own end.
-    fn cut_short(&self, end: &ProcessEnd) -> PushError {
+    pub(super) fn cut_short(&self, end: &ProcessEnd) -> PushError {
         let remote = self.remote.to_owned();
         match end {
             ProcessEnd::Stopped => PushError::Interrupted { remote },
@@ -248,7 +252,7 @@ impl Push<'_> {
         }
     }
 
-    fn call(
+    pub(super) fn call(
         &self,
         arguments: &[&str],
         limit: Duration,
@@ -312,6 +316,19 @@ fn declined(summary: &str, stderr: &str) -> String {
     }
 }
 
+/// The last address that the server printed: GitLab, Gitea, Bitbucket and others say where to open a pull request.
+fn printed_link(stderr: &str) -> Option<String> {
+    let lines = stderr.lines().filter_map(|line| line.strip_prefix("remote:"));
+    let mut words = lines.flat_map(str::split_whitespace);
+    let is_link = |word: &&str| {
+        let rest = word.strip_prefix("https://").or_else(|| word.strip_prefix("http://"));
+        rest.is_some_and(|rest| !rest.is_empty() && !rest.contains('@'))
+            && word.len() <= 500
+            && word.chars().all(|c| c.is_ascii_graphic())
+    };
+    words.rfind(is_link).map(str::to_owned)
+}
+
 /// What git said that matters: its last complaint and what came before it, without its advice.
 fn said(stderr: &str) -> String {
     let advice = |line: &&str| {
@@ -365,6 +382,23 @@ mod tests {
         assert_eq!(about("*\trefs/heads/xy:refs/heads/xy\t[new branch]", full), None);
         assert_eq!(about("To https://example.org/x", full), None);
         assert_eq!(about("Done", full), None);
+    }
+
+    #[test]
+    fn the_page_that_the_server_prints_is_found() {
+        let gitlab = "remote: \nremote: To create a merge request for x, visit:        \n\
+                      remote:   https://gl.acme.org/a/b/-/merge_requests/new?x%5By%5D=x        \nremote: \n";
+        let page = "https://gl.acme.org/a/b/-/merge_requests/new?x%5By%5D=x";
+        assert_eq!(printed_link(gitlab).as_deref(), Some(page));
+        let long = format!("remote: https://h.org/{}", "x".repeat(500));
+        for odd in [
+            "To https://h.org/x",
+            "remote: https://a:b@h.org/x",
+            "remote: https://h\u{1b}[2J",
+            &long,
+        ] {
+            assert_eq!(printed_link(odd), None, "{odd}");
+        }
     }
 
     #[test]

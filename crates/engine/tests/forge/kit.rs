@@ -7,12 +7,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use ralph_core::agent::ProcessEnd;
-use ralph_core::forge::Words;
-use ralph_engine::forge::{GitHub, Place};
+use ralph_core::forge::{HostEntry, Words};
+use ralph_engine::forge::{Place, RemoteForge, Retry};
 use ralph_engine::ports::{Forge, ForgeError, Published, PullRequest};
 use ralph_engine::process::{CommandSpec, Stop};
 use ralph_engine::vcs::{Push, PushError, Pushed, RunHook};
-use ralph_testkit::github::{GitHubServer, REPO, TOKEN, gh};
+use ralph_testkit::github::{GitHubServer, REPO, Speaks, TOKEN, gh};
 use tokio::sync::watch;
 
 pub(crate) struct Repo {
@@ -121,7 +121,7 @@ impl Repo {
             patience: Push::PATIENCE,
             sandboxed,
         };
-        push.run(going())
+        push.run(going()).map(|(pushed, _)| pushed)
     }
 }
 
@@ -137,6 +137,9 @@ pub(crate) struct World {
     pub(crate) repo: Repo,
     pub(crate) server: GitHubServer,
     pub(crate) patience: Duration,
+    pub(crate) pauses: Vec<Duration>,
+    pub(crate) hosts: Vec<HostEntry>,
+    pub(crate) remotes: (&'static str, &'static str),
 }
 
 impl World {
@@ -157,10 +160,8 @@ impl World {
         };
         let name = if by == By::Gh { "gh" } else { "curl" };
         let (repo, server) = (Repo::new(), GitHubServer::start());
-        let mut world = Self { repo, server, patience: Place::PATIENCE };
-        world.program("git", &which("git").unwrap());
+        let mut world = Self::new(repo, server);
         world.program(name, &program);
-        world.set("PATH", world.bin().to_str().unwrap());
         world.set("GH_TOKEN", TOKEN);
         let url = world.server.url();
         if by == By::Curl {
@@ -177,6 +178,49 @@ impl World {
             world.repo.git(&["remote", "set-url", "origin", &remote]);
         }
         Some(world)
+    }
+
+    fn new(repo: Repo, server: GitHubServer) -> Self {
+        let (pauses, hosts, remotes) = (vec![], vec![], ("origin", "origin"));
+        let mut world = Self { repo, server, patience: Place::PATIENCE, pauses, hosts, remotes };
+        world.program("git", &which("git").unwrap());
+        world.set("PATH", world.bin().to_str().unwrap());
+        world
+    }
+
+    /// A stand-in for each server, its kind named in the settings, asked by `curl`.
+    pub(crate) fn each() -> Vec<(Speaks, Self)> {
+        let Some(curl) = which("curl") else {
+            ralph_testkit::skip("requests by curl: it is not installed");
+            return vec![];
+        };
+        let each =
+            [("github", Speaks::GitHub), ("gitlab", Speaks::GitLab), ("forgejo", Speaks::Gitea)];
+        let world = |(kind, speaks): (&str, Speaks)| {
+            let mut world = Self::new(Repo::new(), GitHubServer::speaking(speaks));
+            world.program("curl", &curl);
+            world.set("ACME_TOKEN", TOKEN);
+            let entry = format!("git.example={kind} ACME_TOKEN {}", world.server.url());
+            world.hosts.push(HostEntry::read(&entry).unwrap());
+            let remote = format!("git@git.example:{REPO}.git");
+            world.repo.git(&["remote", "set-url", "origin", &remote]);
+            (speaks, world)
+        };
+        each.into_iter().map(world).collect()
+    }
+
+    /// Where requests are made from.
+    pub(crate) fn forge(&self, stop: watch::Receiver<Stop>) -> RemoteForge {
+        let retry = Retry { pauses: self.pauses.clone(), longest: Duration::from_secs(1) };
+        let place = Place {
+            folder: self.repo.place(),
+            environment: self.repo.environment.clone(),
+            hosts: self.hosts.clone(),
+            patience: self.patience,
+            retry,
+            stop,
+        };
+        RemoteForge::new(place, self.remotes.0.to_owned(), self.remotes.1.to_owned())
     }
 
     pub(crate) fn bin(&self) -> PathBuf {
@@ -200,6 +244,8 @@ impl World {
     /// Puts a script on the `PATH`.
     pub(crate) fn script(&self, name: &str, script: &str) {
         let place = self.bin().join(name);
+        // A link there leads to the machine's own program, which writing would replace.
+        let _ = std::fs::remove_file(&place);
         std::fs::write(&place, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&place, PermissionsExt::from_mode(0o755)).unwrap();
     }
@@ -224,11 +270,8 @@ impl World {
         base: &str,
         stop: watch::Receiver<Stop>,
     ) -> Result<Published, ForgeError> {
-        let environment = self.repo.environment.clone();
-        let patience = self.patience;
-        let place = Place { folder: self.repo.place(), environment, patience, stop };
-        let forge = GitHub::new(place, "origin".to_owned());
-        let result = forge.publish(&PullRequest { words, base, draft: &self.draft() });
+        let wanted = PullRequest { words, base, draft: &self.draft(), link: None };
+        let result = self.forge(stop).publish(&wanted);
         assert!(!format!("{result:?}").contains(TOKEN), "{result:?}");
         result
     }

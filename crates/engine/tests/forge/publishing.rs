@@ -88,7 +88,7 @@ fn a_branch_of_somebody_else_is_not_ours() {
     let pull = |branch: &str, repo: serde_json::Value| {
         json!({
             "number": 77, "html_url": "x", "title": "x", "body": body, "base": { "ref": "main" },
-            "head": { "ref": branch, "repo": repo },
+            "head": { "ref": branch, "repo": repo }, "state": "open",
         })
     };
     let all = json!([

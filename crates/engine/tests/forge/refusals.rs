@@ -27,7 +27,7 @@ fn every_refusal_says_what_to_do() {
             (says(429, &[("x-ratelimit-reset", "1700000000")], "x"), "after 2023-11-14T22:13:20Z"),
             (says(404, &[], "Not Found"), "no repository ada/engine on"),
             (says(503, &[], "down"), "has a problem (503): try again later"),
-            (says(401, &[], "Bad credentials"), "did not accept the token (401): `gh auth login"),
+            (says(401, &[], "Bad credentials"), "did not accept the token (401): "),
             (Fault::Answer(200, vec![], json!({ "no": "list" })), "that is no answer of GitHub"),
         ];
         for (fault, part) in cases {
@@ -128,7 +128,7 @@ fn a_gh_that_is_not_logged_in_is_not_used() {
         panic!("it cannot be published");
     };
     let why = "`gh auth status` says \"You are not logged into any GitHub hosts. To log in, run: gh \
-               auth login\", and GH_ENTERPRISE_TOKEN is not set";
+               auth login\", and no token is for github.localhost: see publish.hosts";
     assert_eq!(hand.why, why);
     assert!(world.server.asked().is_empty());
 }
@@ -151,7 +151,7 @@ fn remotes_that_lead_nowhere_are_named() {
     let Some(world) = World::by(By::Curl) else { return };
     world.repo.git(&["remote", "set-url", "origin", "https://ada:secret@git.example/only"]);
     let error = world.publish(&words("feature")).unwrap_err().to_string();
-    let expected = "the remote `origin` names no repository on a GitHub server: \
+    let expected = "the remote `origin` names no repository on a server: \
                     https://git.example/only; set git.remote";
     assert_eq!(error, expected);
     world.repo.git(&["remote", "remove", "origin"]);

@@ -1,6 +1,7 @@
 //! The remote, and the way to its server.
 
-use ralph_engine::forge::{GitHub, Looked, Place};
+use ralph_core::forge::ForgeKind;
+use ralph_engine::forge::{Looked, Place, RemoteForge, Retry};
 use ralph_engine::ports::ForgeError;
 use ralph_engine::process::Stop;
 use ralph_engine::project::Project;
@@ -8,6 +9,7 @@ use ralph_engine::project::Project;
 use super::check::Check;
 use crate::config::{Config, key};
 use crate::environment::Environment;
+use crate::launch::publish;
 use crate::wire::Context;
 
 /// Whether a branch could be pushed and get its pull request. Nobody is asked unless `online`.
@@ -39,13 +41,17 @@ pub(super) fn look(
         };
     }
     if !looked.may_reach() {
-        let says = format!("{}: neither gh nor a token with curl is there", place(&looked));
-        return lacking(says).remedy(remedy(&looked));
+        let says = match looked.kind {
+            Some(ForgeKind::GitHub) => "neither gh nor a token with curl is there",
+            Some(_) => "no token with curl is there",
+            None => "ralph does not know what kind of server it is, so it can only push",
+        };
+        return lacking(format!("{}: {says}", place(&looked))).remedy(remedy(&looked));
     }
-    let by = match (looked.gh, looked.token) {
+    let by = match (looked.gh, &looked.token) {
         (true, None) => "gh, if it is logged in".to_owned(),
         (true, Some(token)) => format!("gh, if it is logged in, else by {token}"),
-        (false, token) => token.unwrap_or_default().to_owned(),
+        (false, token) => token.clone().unwrap_or_default(),
     };
     Check::ok("forge", format!("{} by {by}; ask it: ralph doctor --online", place(&looked)))
 }
@@ -56,15 +62,27 @@ fn place(looked: &Looked) -> String {
 
 fn remedy(looked: &Looked) -> String {
     let host = &looked.address.host;
-    format!("gh auth login --hostname {host}, or set {}", looked.wants)
+    match (looked.kind, &looked.wants) {
+        (Some(ForgeKind::GitHub), Some(name)) => {
+            format!("gh auth login --hostname {host}, or set {name}")
+        }
+        (Some(_), Some(name)) => format!("set {name}"),
+        (kind, _) => {
+            let kind = kind.map_or("KIND".to_owned(), |kind| kind.to_string().to_lowercase());
+            format!("in your own config: publish.hosts = [\"{host}={kind}\"]")
+        }
+    }
 }
 
-fn forge(project: &Project, config: &Config, environment: &Environment) -> GitHub {
+fn forge(project: &Project, config: &Config, environment: &Environment) -> RemoteForge {
     let place = Place {
         folder: project.worktree.clone(),
         environment: environment.all.clone(),
+        hosts: publish::hosts(config),
         patience: Place::PATIENCE,
+        retry: Retry { pauses: vec![], ..Retry::default() },
         stop: Stop::never(),
     };
-    GitHub::new(place, config.get(key::GIT_REMOTE).to_owned())
+    let (push, pr) = publish::remotes(config);
+    RemoteForge::new(place, push, pr)
 }

@@ -38,6 +38,13 @@ const HOSTILE: &[(&str, &[&str], &str)] = &[
     ("budget.day_usd", &["50", "0"], "5"),
     ("git.pr_base", &["'--upload-pack=evil'"], ""),
     ("git.remote", &["'--upload-pack=evil'"], ""),
+    ("git.push_remote", &["'--upload-pack=evil'"], ""),
+    ("git.pr_remote", &["'--upload-pack=evil'"], ""),
+    (
+        "publish.hosts",
+        &["['evil.example=gitlab']", "['github.com=github AWS_SECRET_ACCESS_KEY']"],
+        "",
+    ),
     ("git.worktree.signing_key", &["'key'"], ""),
     ("git.worktree.ssh_key", &["'/home/me/.ssh/id'"], ""),
     ("git.worktree.dir", &["'/tmp/x'", "'../x'", "'.git/x'"], ""),

@@ -20,9 +20,11 @@ use ralph_ui::dry_run::{LaneDryRun, LanesDryRun};
 
 use super::super::gates;
 use super::super::policy::sessions_of;
+use super::super::publish;
 use super::super::source::{no_plan, plan_error};
 use super::super::worktrees::{folder, identity};
 use super::super::{RunOptions, git_failed};
+use super::remote::Remote;
 use crate::config::{Config, Preset, key};
 use crate::error::{CliError, Done, quoted};
 use crate::wire::Context;
@@ -50,9 +52,9 @@ pub(super) struct Call {
     /// What each section says that it begins at.
     bases: Vec<Option<String>>,
     /// What the others begin at.
-    usual: Option<String>,
-    remote: String,
-    keep: String,
+    pub(super) usual: Option<String>,
+    pub(super) remote: Remote,
+    pub(super) keep: String,
     /// The name of the call.
     pub(super) run: Option<RunId>,
     /// Where ralph found each branch, or began it.
@@ -102,7 +104,12 @@ impl Call {
             folder: folder(home, config, context.environment.home.as_deref()),
             bases: vec![None; sections.len()],
             usual: None,
-            remote: config.get(key::GIT_REMOTE).to_owned(),
+            remote: Remote::new(
+                Preset::named("branches")
+                    .is_some_and(|preset| publish::wanted(options, config, preset).is_some()),
+                config,
+                publish::records(context.environment.state_home.as_deref(), home),
+            ),
             keep: config.get(key::GIT_WORKTREE_KEEP).to_owned(),
             run: None,
             begun: RefCell::new(vec![None; sections.len()]),
@@ -157,11 +164,13 @@ impl Call {
     }
 
     /// What each branch begins at. What is no commit is said before anything begins.
-    fn find_bases(&mut self, config: &Config) -> Done {
-        let usual = pr_base(&self.home, &self.remote, config.get(key::GIT_PR_BASE));
-        let usual = usual.map_err(git_failed)?.map(|base| base.commit);
-        let usual = match usual {
-            Some(name) => start_of(&self.home, &self.remote, &name).map_err(git_failed)?,
+    pub(super) fn find_bases(&mut self, config: &Config) -> Done {
+        let usual = pr_base(&self.home, &self.remote.pr, config.get(key::GIT_PR_BASE));
+        let usual = match usual.map_err(git_failed)? {
+            Some(base) => match self.base_commit(&base.name)? {
+                Some(commit) => Some(commit),
+                None => start_of(&self.home, &self.remote.pr, &base.commit).map_err(git_failed)?,
+            },
             None => None,
         };
         self.usual = usual;
@@ -177,7 +186,7 @@ impl Call {
         let place = format!("{}:{}", self.plan.name(), section.line);
         match &section.base {
             Some(base) => {
-                let found = start_of(&self.home, &self.remote, base).map_err(git_failed)?;
+                let found = self.base_commit(base)?;
                 let missing = || {
                     CliError::failed(format!(
                         "Build failed: {place}: there is no commit {base:?} to begin branch {} from",
@@ -244,7 +253,7 @@ impl Call {
         let needed = || {
             let need = section.needs.first()?;
             let name = self.sections[*need].name.as_str();
-            start_of(&self.home, &self.remote, name).ok().flatten()
+            start_of(&self.home, &self.remote.push, name).ok().flatten()
         };
         self.bases[number].clone().or_else(needed).or_else(|| self.usual.clone())
     }
@@ -329,6 +338,8 @@ impl Call {
             let merged = is_merged(&self.home, ours.branch.as_str(), &base)?;
             if merged && !ours.unsaved && worktrees.check_removable(&ours.branch).is_ok() {
                 worktrees.remove(&ours.branch)?;
+                // What is part of its base needs no pull request any more.
+                let _ = self.remote.records.forget(ours.branch.as_str());
                 context.out.note(format!("{} is merged; its worktree is removed", ours.branch));
             }
         }

@@ -18,6 +18,7 @@ use ralph_engine::run::interrupts::Interrupts;
 use ralph_engine::run::purse::Purse;
 use ralph_engine::run::{self, Ended, SetUpError, Setup};
 use ralph_engine::sandbox::Sandbox;
+use ralph_engine::vcs::upstream::commit_of;
 use ralph_engine::vcs::worktree::{Prepared, Wanted, Worktrees};
 
 use super::super::display::Shared;
@@ -102,10 +103,18 @@ impl Call {
         let branch = &section.name;
         let worktrees = self.worktrees();
         let is_there = worktrees.places()?.iter().any(|(name, _)| name == branch);
+        let mut pending = self.pending(branch);
         if section.ticked == section.tasks && !is_there {
-            return Ok(None);
+            let full = format!("refs/heads/{branch}");
+            if commit_of(&self.home.root, &full).map_err(git_failed)?.is_none() {
+                pending = None;
+            }
+            if pending.is_none() {
+                return Ok(None);
+            }
         }
-        let Some(base) = self.base_of(number) else {
+        let (base, continued) = self.continues(number)?;
+        let Some(base) = base else {
             return Err(CliError::failed(format!(
                 "there is nothing to begin branch {branch} from"
             ))
@@ -139,6 +148,10 @@ impl Call {
         let (mut setup, mut reporters) = assemble(options, place, lock, context)?;
         setup.paused = shares.controls.paused();
         reporters.insert(0, Box::new(shares.controls.clone()));
+        setup.notices.extend(continued);
+        setup.notices.extend(pending.map(|why| Notice::Other {
+            text: format!("{branch} is not published yet ({why}); ralph tries again"),
+        }));
         setup.notices.extend(told(branch, &base, &prepared));
         let time = &mut setup.policy.budget.time_ms;
         if *time > 0 {

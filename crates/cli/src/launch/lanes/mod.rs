@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `mod` | which lane begins when, and what they come to together |
 //! | `call` | what is checked before anything begins: sections, names, bases |
+//! | `remote` | what the remote has of the branches: where they begin, which are merged |
 //! | `make` | the worktree of a branch, and the run in it |
 //! | `controls` | what the user told the lanes, for those that begin later |
 //! | `record` | the record of the call, for the next one |
@@ -15,6 +16,7 @@ mod call;
 mod controls;
 mod make;
 mod record;
+mod remote;
 
 use std::io::{self, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -24,7 +26,7 @@ use std::time::Duration;
 use ralph_core::attempt::context::BranchWork;
 use ralph_core::ids::RunId;
 use ralph_core::run::lanes::{Schedule, joint_code};
-use ralph_core::run::{Outcome, Publication, StopReason};
+use ralph_core::run::{Outcome, Publication, PublishEnd, StopReason};
 use ralph_engine::clock::Stopwatch;
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::run::interrupts::Interrupts;
@@ -134,6 +136,19 @@ impl End {
 }
 
 impl End {
+    /// The page of the pull request by which its branch is merged already.
+    fn merged_as(&self) -> Option<&str> {
+        match self {
+            Self::Ran(_, Some(made)) if made.end == PublishEnd::Merged => Some(&made.page),
+            _ => None,
+        }
+    }
+
+    /// Whether its branch could not be published.
+    const fn is_unpublished(&self) -> bool {
+        matches!(self, Self::Ran(_, Some(made)) if made.is_pending())
+    }
+
     /// What became of its branch, where that was asked for.
     fn published(&self) -> Option<String> {
         let Self::Ran(_, Some(publication)) = self else { return None };
@@ -157,7 +172,10 @@ pub(super) fn launch(options: &RunOptions, plan: &PlanFile, context: &mut Contex
     worktrees::check_key(&home, &config, context)?;
     tidy(Some(plan), &home, &config)?;
     call.warn(context);
+    call.ask_remote(&config, context)?;
+    call.warn_of_unpushed(context)?;
     call.remove_merged(context)?;
+    call.remove_merged_since(&config, context)?;
     let interrupts = Interrupts::listen().map_err(CliError::from)?;
     let record = CallRecord::begin(options, plan, &home, &config, context)?;
     call.run = Some(record.run().clone());
@@ -250,6 +268,8 @@ fn run_all(
         schedule.ended(number, end.is_complete());
         if end.is_cancelled() {
             schedule.stop();
+        } else if let Some(page) = end.merged_as() {
+            call.remove_merged_branch(&call.sections[number].name, page, context)?;
         } else if end.is_complete() {
             call.remove_finished(number, context)?;
         }
@@ -317,8 +337,13 @@ fn finish(call: &Call, ends: &[End], context: &mut Context<'_>) -> Done {
             (true, all) => format!("All {all} branches done"),
             (false, all) => format!("{complete} of {all} branches are done"),
         };
+        let unpublished = numbers.iter().filter(|number| ends[**number].is_unpublished()).count();
         let joint = match stray {
             Some(stray) => format!("{done}, but {stray}"),
+            None if unpublished > 0 => {
+                let are = if unpublished == 1 { "is" } else { "are" };
+                format!("{done}, but {unpublished} {are} not published; try again: ralph loop")
+            }
             None if complete == numbers.len() => format!("{done}."),
             None => format!("{done}; go on: ralph loop"),
         };

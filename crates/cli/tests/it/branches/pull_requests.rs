@@ -87,6 +87,118 @@ fn s4_3_a_pull_request_goes_to_where_its_section_says() {
     assert_eq!(pulls(&server), [("fix".into(), "develop".into(), "fix: Do fix".into())]);
 }
 
+/// The remote without its name: the stand-in for ssh is for ralph's own git.
+fn at_remote(env: &TestEnv, arguments: &[&str]) -> String {
+    let dir = format!("--git-dir={}", bare(env));
+    env.git(&[&[dir.as_str()], arguments].concat())
+}
+
+#[test]
+fn a_branch_that_was_squashed_on_the_server_is_removed_and_not_pushed_again() {
+    if !has_curl() {
+        return;
+    }
+    let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
+    agent(&mut env, COMMITS);
+    let server = remote(&mut env, "git.example");
+    said(build(&env, &[]), 0);
+    assert_eq!(pulls(&server).len(), 2);
+    for pull in server.pulls() {
+        let branch = pull["head"]["ref"].as_str().unwrap().to_owned();
+        let tip = env.git(&["rev-parse", &branch]);
+        server.becomes(pull["number"].as_u64().unwrap(), "merged", tip.trim());
+        at_remote(&env, &["update-ref", "-d", &format!("refs/heads/{branch}")]);
+    }
+    // One of them has lost its worktree before.
+    env.git(&["worktree", "remove", "--force", worktree(&env, "two").to_str().unwrap()]);
+    let text = said(build(&env, &[]), 0);
+    for branch in ["one", "two"] {
+        has(&text, &format!("{branch} is merged (https://"));
+        assert_eq!(env.git(&["branch", "--list", branch]), "", "{text}");
+        assert!(!worktree(&env, branch).exists(), "{text}");
+        assert_eq!(at_remote(&env, &["for-each-ref", &format!("refs/heads/{branch}")]), "");
+    }
+    assert_eq!(pulls(&server).len(), 2, "no second pull request");
+    let text = said(build(&env, &[]), 0);
+    assert!(!text.contains("is merged"), "{text}");
+}
+
+#[test]
+fn a_branch_that_only_the_remote_has_is_continued_from_there() {
+    if !has_curl() {
+        return;
+    }
+    let mut env = with_plan(&branches(&[("one", "")]));
+    agent(&mut env, COMMITS);
+    let server = remote(&mut env, "git.example");
+    // As another clone left it.
+    env.git(&["switch", "--quiet", "-c", "one"]);
+    env.write("theirs.txt", "from the other clone\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "--quiet", "-m", "theirs"]);
+    let theirs = env.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    env.git(&["push", "--quiet", &bare(&env), "one"]);
+    env.git(&["switch", "--quiet", "main"]);
+    env.git(&["branch", "--quiet", "-D", "one"]);
+    let text = said(build(&env, &[]), 0);
+    has(&text, "origin has branch one already; ralph continues it from there");
+    env.git(&["merge-base", "--is-ancestor", &theirs, "one"]);
+    assert_eq!(at_remote(&env, &["rev-parse", "one"]), env.git(&["rev-parse", "one"]));
+    assert_eq!(pulls(&server).len(), 1);
+}
+
+#[test]
+fn a_plan_that_only_the_local_base_has_is_in_no_pull_request() {
+    if !has_curl() {
+        return;
+    }
+    for set in [&[][..], &["--set", "git.pr_base=main"][..]] {
+        let mut env = project(&[]);
+        agent(&mut env, COMMITS);
+        let server = remote(&mut env, "git.example");
+        env.write(PLAN, branches(&[("one", ""), ("two", "Base: main")]));
+        env.git(&["add", "-A"]);
+        env.git(&["commit", "--quiet", "-m", "plan: written"]);
+        let text = said(build(&env, set), 0);
+        assert!(!text.contains("push main first"), "only the plan is missing there: {text}");
+        assert_eq!(pulls(&server).len(), 2, "{text}");
+        for branch in ["one", "two"] {
+            let log =
+                at_remote(&env, &["log", "--format=%s", "--name-only", &format!("main..{branch}")]);
+            assert!(log.contains(&format!("Work on {branch}")), "{log}");
+            assert!(!log.contains(PLAN) && !log.contains("plan: written"), "{log}");
+        }
+    }
+}
+
+#[test]
+fn a_branch_that_could_not_be_published_is_tried_again_without_its_worktree() {
+    if !has_curl() {
+        return;
+    }
+    let mut env = with_plan(&branches(&[("one", "")]));
+    agent(&mut env, COMMITS);
+    let server = remote(&mut env, "git.example");
+    let hook = Path::new(&bare(&env)).join("hooks/pre-receive");
+    std::fs::write(&hook, "#!/bin/sh\necho 'Not on Sundays.' >&2\nexit 1\n").unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let never = ["--set", "git.worktree.keep=never"];
+    let text = said(build(&env, &never), 0);
+    has(&text, "The branch is done, but 1 is not published; try again: ralph loop");
+    assert!(!worktree(&env, "one").exists() && pulls(&server).is_empty(), "{text}");
+    // Still in the way: still said.
+    let text = said(build(&env, &never), 0);
+    has(&text, "one is not published yet");
+    has(&text, "but 1 is not published");
+    std::fs::remove_file(&hook).unwrap();
+    let text = said(build(&env, &never), 0);
+    has(&text, "ralph tries again");
+    has(&text, "opened https://");
+    assert_eq!(pulls(&server).len(), 1);
+    let text = said(build(&env, &never), 0);
+    assert!(!text.contains("not published"), "{text}");
+}
+
 /// Eight branches of five tasks in a full campaign, all at once, with the real Claude Code.
 #[test]
 fn s4_5_s4_8_s4_11_many_branches_with_the_real_agent_and_a_pull_request_each() {

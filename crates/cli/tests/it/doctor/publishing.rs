@@ -64,7 +64,7 @@ fn the_server_is_asked_only_when_told_to() {
     let (state, says, _) = forge(&env, &["--online"]);
     assert_eq!(
         (state.as_str(), says.as_str()),
-        ("ok", "ada/engine on git.example answers, by the API with a token")
+        ("ok", "ada/engine on git.example answers, by the API with GH_TOKEN")
     );
     assert_eq!(server.asked().len(), 1);
     server.fault(Fault::Answer(401, vec![], Value::Null));

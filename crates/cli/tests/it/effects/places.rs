@@ -73,6 +73,27 @@ fn a_push_goes_to_the_remote_of_the_setting() {
 }
 
 #[test]
+fn a_branch_goes_to_the_fork_and_its_pull_request_to_the_upstream() {
+    if !ralph_testkit::github::has_curl() {
+        return;
+    }
+    let mut env = project(&["a"]);
+    let server = crate::publishing::remote(&mut env, "git.example");
+    env.git(&["init", "--quiet", "--bare", "../remotes/eve/engine.git"]);
+    env.git(&["remote", "add", "mine", "git@git.example:eve/engine.git"]);
+    env.git(&["switch", "--quiet", "-c", "feature"]);
+    let flags = ["git.auto_pr=true", "git.push_remote=mine", "git.pr_remote=origin"];
+    let flags: Vec<&str> = flags.iter().flat_map(|flag| ["--set", flag]).collect();
+    let ran = build(&env, &[&works()], &flags);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let has = |name: &str| env.git(&["ls-remote", "--heads", name, "feature"]).lines().count();
+    assert_eq!((has("origin"), has("mine")), (0, 1), "{}", ran.stderr);
+    let pulls = server.pulls();
+    assert_eq!(pulls.len(), 1, "{}", ran.stderr);
+    assert_eq!(pulls[0]["head"]["label"], "eve:feature");
+}
+
+#[test]
 fn worktrees_of_branches_lie_where_the_setting_says() {
     let mut env = project(&[]);
     env.write("IMPLEMENTATION_PLAN.md", "## Branch: one\nGoal: Words\n\n- [ ] Write a\n");

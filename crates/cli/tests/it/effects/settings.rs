@@ -65,6 +65,8 @@ git.auto_pr | cli/tests/it/publishing.rs::s4_11_a_complete_run_opens_one_pull_re
 git.protected_branches | cli/tests/it/publishing.rs::a_protected_branch_is_untouched
 git.never_commit | cli/tests/it/effects/places.rs::files_that_the_setting_names_are_never_committed
 git.remote | cli/tests/it/effects/places.rs::a_push_goes_to_the_remote_of_the_setting
+git.push_remote | cli/tests/it/effects/places.rs::a_branch_goes_to_the_fork_and_its_pull_request_to_the_upstream
+git.pr_remote | cli/tests/it/effects/places.rs::a_branch_goes_to_the_fork_and_its_pull_request_to_the_upstream
 git.worktree.name | cli/tests/it/branches/commits.rs::s4_8_commits_have_the_name_of_the_worktree
 git.worktree.email | cli/tests/it/branches/commits.rs::s4_8_commits_have_the_name_of_the_worktree
 git.worktree.signing_key | cli/tests/it/branches/commits.rs::s4_8_commits_are_signed_with_the_key_of_the_worktree
@@ -72,6 +74,7 @@ git.worktree.ssh_key | cli/tests/it/branches/commits.rs::s4_8_commits_have_the_n
 git.worktree.dir | cli/tests/it/effects/places.rs::worktrees_of_branches_lie_where_the_setting_says, cli/tests/it/effects/places.rs::worktrees_may_lie_beside_the_repository_and_in_your_home
 git.worktree.setup | cli/tests/it/branches/places.rs::a_worktree_is_set_up_once_and_again_after_a_failure
 git.worktree.keep | cli/tests/it/branches/places.rs::worktrees_stay_until_their_branch_is_merged_or_as_it_is_set
+publish.hosts | cli/tests/it/publishing.rs::a_gitlab_that_the_settings_name_gets_a_merge_request
 sandbox.level | cli/tests/it/effects/places.rs::the_level_of_the_sandbox_is_a_setting
 sandbox.writable | cli/tests/it/effects/places.rs::the_sandbox_shows_what_the_settings_name
 sandbox.readable | cli/tests/it/effects/places.rs::the_sandbox_shows_what_the_settings_name

@@ -14,6 +14,7 @@ fn ended(reason: StopReason, left: Counts) -> Outcome {
         strict: false,
         failed_task: None,
         planned: None,
+        unpublished: false,
     }
 }
 

@@ -68,6 +68,7 @@ fn over() -> Fact {
         strict: false,
         failed_task: None,
         planned: None,
+        unpublished: false,
         duration_ms: 0,
     };
     Fact::RunEnded { outcome }

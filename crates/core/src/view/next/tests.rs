@@ -29,6 +29,7 @@ fn ended(reason: StopReason) -> RunView {
             duration_ms: 1,
             strict: false,
             failed_task: None,
+            unpublished: false,
             planned: None,
         }),
         ..RunView::default()

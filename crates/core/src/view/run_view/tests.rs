@@ -256,6 +256,7 @@ fn the_end_has_the_last_word() {
         strict: false,
         failed_task: None,
         planned: None,
+        unpublished: false,
     };
     run.fact(Fact::StopDecided { reason: StopReason::Complete });
     run.fact(Fact::RunEnded { outcome });

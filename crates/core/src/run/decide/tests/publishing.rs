@@ -83,7 +83,10 @@ fn a_failure_to_publish_leaves_a_complete_run_complete() {
     world.tell(&Input::Published(failed()));
     assert_eq!(story(&world), ["stop", "publishing", "published", "ended"]);
     let outcome = world.outcome();
-    assert_eq!((outcome.reason.name(), outcome.reason.code(&outcome.left, true)), ("Complete", 0));
+    assert_eq!((outcome.reason.name(), outcome.code()), ("Complete", 0));
+    assert_eq!(Outcome { strict: true, ..outcome.clone() }.code(), 1, "where codes are strict");
+    let published = World::run(publishing(false, true), 1, &[done()]);
+    assert_eq!(Outcome { strict: true, ..published.outcome().clone() }.code(), 0);
     // A second answer comes too late to mean anything.
     let mut state = world.state.clone();
     state.ended = false;

@@ -1,0 +1,281 @@
+//! The branches of a plan and their remote: where each begins, which the remote has already, and which are merged
+//! there. A remote that cannot be reached changes nothing: ralph goes on with what is here.
+
+use ralph_core::branch::BranchName;
+use ralph_core::forge::{Course, Relation};
+use ralph_core::run::Notice;
+use ralph_engine::forge::Retry;
+use ralph_engine::process::Stop;
+use ralph_engine::publishing::{Outlet, PublishRecords, PublishSetup, no_hook};
+use ralph_engine::vcs::base::{branch_named, pr_base, start_of};
+use ralph_engine::vcs::git::Git;
+use ralph_engine::vcs::upstream::{commit_of, relation};
+use ralph_engine::vcs::{Push, PushError};
+
+use super::super::{git_failed, publish};
+use super::call::Call;
+use crate::config::{Config, key};
+use crate::error::{CliError, Done};
+use crate::wire::Context;
+
+/// What is known of the remote.
+#[derive(Debug)]
+pub(super) struct Remote {
+    /// Whether branches are published.
+    pub(super) is_used: bool,
+    /// The remote that branches are pushed to.
+    pub(super) push: String,
+    /// The remote that pull requests go to.
+    pub(super) pr: String,
+    /// What is known of branches between runs.
+    pub(super) records: PublishRecords,
+    /// The commit of each branch there; `None` where nobody was asked.
+    tips: Option<Vec<Option<String>>>,
+}
+
+impl Remote {
+    pub(super) fn new(is_used: bool, config: &Config, records: PublishRecords) -> Self {
+        let (push, pr) = publish::remotes(config);
+        Self { is_used, push, pr, records, tips: None }
+    }
+}
+
+impl Call {
+    fn pusher<'a>(&'a self, remote: &'a str, context: &'a Context<'_>) -> Push<'a> {
+        Push {
+            folder: &self.home.worktree,
+            environment: &context.environment.all,
+            remote,
+            branch: "",
+            protected: &[],
+            patience: Push::PATIENCE,
+            sandboxed: &no_hook,
+        }
+    }
+
+    /// Asks the remote for the branches of the plan and the one that they go to, and fetches what it has.
+    pub(super) fn ask_remote(&mut self, config: &Config, context: &mut Context<'_>) -> Done {
+        if !self.remote.is_used {
+            return Ok(());
+        }
+        match self.fetch(config, context) {
+            Ok(tips) => self.remote.tips = tips,
+            Err(PushError::Interrupted { .. } | PushError::NoRemote { .. }) => {}
+            Err(error) => {
+                context.out.warning(format!("{error}; ralph goes on with what is here"));
+            }
+        }
+        self.find_bases(config)
+    }
+
+    fn fetch(
+        &self,
+        config: &Config,
+        context: &Context<'_>,
+    ) -> Result<Option<Vec<Option<String>>>, PushError> {
+        let stop = Stop::never();
+        let Remote { push, pr, .. } = &self.remote;
+        let has = |name: &str| {
+            let asked = ["remote", "get-url", "--", name];
+            Git::plumbing(&self.home.root, &asked).run().is_ok()
+        };
+        if !has(push) || !has(pr) {
+            return Ok(None);
+        }
+        let names: Vec<&str> = self.sections.iter().map(|section| section.name.as_str()).collect();
+        let pusher = self.pusher(push, context);
+        let tips = pusher.remote_tips(&names, &stop)?;
+        let there = names.iter().zip(&tips).filter(|(_, tip)| tip.is_some());
+        let there: Vec<&str> = there.map(|(name, _)| *name).collect();
+        pusher.fetch(&there, &[], &stop)?;
+        let set = config.get(key::GIT_PR_BASE);
+        let usual = pr_base(&self.home, pr, set)?.map(|base| base.name);
+        let mut bases: Vec<String> = usual.into_iter().collect();
+        for section in &self.sections {
+            if let Some(base) = &section.base {
+                bases.extend(branch_named(&self.home, pr, base)?);
+            }
+        }
+        bases.retain(|base| !names.contains(&base.as_str()));
+        bases.sort();
+        bases.dedup();
+        let bases: Vec<&str> = bases.iter().map(String::as_str).collect();
+        let pusher = self.pusher(pr, context);
+        let known = pusher.remote_tips(&bases, &stop)?;
+        let known = bases.iter().zip(&known).filter(|(_, tip)| tip.is_some());
+        let known: Vec<&str> = known.map(|(name, _)| *name).collect();
+        pusher.fetch(&known, &[], &stop)?;
+        Ok(Some(tips))
+    }
+
+    /// What git takes for the commit that a base means. A branch that is published begins where the remote has its
+    /// base: commits that only the local one has, such as the plan's, would be part of every pull request.
+    pub(super) fn base_commit(&self, base: &str) -> Result<Option<String>, CliError> {
+        let pr = &self.remote.pr;
+        let is_section = self.sections.iter().any(|section| section.name.as_str() == base);
+        if self.remote.is_used && !is_section {
+            let name = branch_named(&self.home, pr, base).map_err(git_failed)?;
+            if let Some(name) = name {
+                let tracking = format!("refs/remotes/{pr}/{name}");
+                if commit_of(&self.home.root, &tracking).map_err(git_failed)?.is_some() {
+                    return Ok(Some(format!("{pr}/{name}")));
+                }
+            }
+        }
+        start_of(&self.home, pr, base).map_err(git_failed)
+    }
+
+    /// Warns where branches begin without commits that only the local base has.
+    pub(super) fn warn_of_unpushed(&self, context: &mut Context<'_>) -> Done {
+        let Some(remote) = &self.usual else { return Ok(()) };
+        let Some(local) = remote.strip_prefix(&format!("{}/", self.remote.pr)) else {
+            return Ok(());
+        };
+        let root = &self.home.root;
+        if commit_of(root, &format!("refs/heads/{local}")).map_err(git_failed)?.is_none() {
+            return Ok(());
+        }
+        let range = format!("{remote}..refs/heads/{local}");
+        let asked = ["log", "--format=", "--name-only", "-z", "--end-of-options", &range];
+        let printed = Git::plumbing(root, &asked).run().map_err(git_failed)?;
+        let mut files = printed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        if files.any(|name| name != self.plan.name().as_bytes()) {
+            context.out.warning(format!(
+                "{local} has commits that {remote} does not have, and branches begin at {remote}: push {local} \
+                 first if they need them"
+            ));
+        }
+        Ok(())
+    }
+
+    /// The commit that the remote has of a branch, as far as anybody knows.
+    fn remote_tip(&self, number: usize) -> Result<Option<String>, CliError> {
+        let branch = &self.sections[number].name;
+        match &self.remote.tips {
+            Some(tips) if number < tips.len() => Ok(tips[number].clone()),
+            // Nobody was asked, or the section came later.
+            _ => {
+                let tracking = format!("refs/remotes/{}/{branch}", self.remote.push);
+                commit_of(&self.home.root, &tracking).map_err(git_failed)
+            }
+        }
+    }
+
+    /// Where a branch begins that is not here: where the remote has it, else at its base. One that is here and that
+    /// the remote has further is brought forward. With a sentence about it.
+    pub(super) fn continues(
+        &self,
+        number: usize,
+    ) -> Result<(Option<String>, Option<Notice>), CliError> {
+        let (branch, remote) = (&self.sections[number].name, &self.remote.push);
+        let base = self.base_of(number);
+        let Some(there) = self.remote_tip(number)? else { return Ok((base, None)) };
+        let root = &self.home.root;
+        let full = format!("refs/heads/{branch}");
+        let said = |text: String| Some(Notice::Other { text });
+        let Some(here) = commit_of(root, &full).map_err(git_failed)? else {
+            let text =
+                format!("{remote} has branch {branch} already; ralph continues it from there");
+            return Ok((Some(there), said(text)));
+        };
+        let lies = relation(root, &here, &there).map_err(git_failed)?;
+        if here == there || lies != Relation::Contained {
+            return Ok((base, None));
+        }
+        let places = self.worktrees().places()?;
+        let place = places.iter().find(|(name, _)| name == branch).map(|(_, place)| place);
+        let moved = match place {
+            Some(place) => Git::plumbing(place, &["merge", "--quiet", "--ff-only", &there]).run(),
+            None => Git::plumbing(root, &["update-ref", &full, &there, &here]).run(),
+        };
+        let text = match moved {
+            Ok(_) => format!("{remote} has branch {branch} further; ralph continues it from there"),
+            Err(error) => format!("{remote} has branch {branch} further: {error}"),
+        };
+        Ok((base, said(text)))
+    }
+
+    /// Why a branch is not published yet; `None` where nothing is left to do.
+    pub(super) fn pending(&self, branch: &BranchName) -> Option<String> {
+        if !self.remote.is_used {
+            return None;
+        }
+        self.remote.records.read(branch.as_str()).pending.map(|pending| pending.why)
+    }
+
+    /// Removes a branch that is merged on the server, and its worktree.
+    pub(super) fn remove_merged_branch(
+        &self,
+        branch: &BranchName,
+        page: &str,
+        context: &mut Context<'_>,
+    ) -> Done {
+        if self.keep == "always" {
+            return Ok(());
+        }
+        let worktrees = self.worktrees();
+        match worktrees.remove(branch) {
+            Ok(removed) => {
+                if let Some(wip) = removed.and_then(|removed| removed.saved) {
+                    let name = wip.saved.name;
+                    context.out.note(format!("{branch}: what was not committed is in {name}"));
+                }
+            }
+            Err(error) => {
+                context.out.warning(format!("the worktree of {branch} stays: {error}"));
+                return Ok(());
+            }
+        }
+        worktrees.delete_branch(branch)?;
+        let _ = self.remote.records.forget(branch.as_str());
+        context.out.note(format!(
+            "{branch} is merged ({page}): ralph removed its worktree and its branch"
+        ));
+        Ok(())
+    }
+
+    /// Removes finished branches without a worktree that have been merged on the server since.
+    pub(super) fn remove_merged_since(&self, config: &Config, context: &mut Context<'_>) -> Done {
+        if !self.remote.is_used || self.remote.tips.is_none() {
+            return Ok(());
+        }
+        let places = self.worktrees().places()?;
+        for (number, section) in self.sections.iter().enumerate() {
+            let branch = &section.name;
+            let is_over = section.ticked == section.tasks
+                && self.only.is_none_or(|only| only == number)
+                && places.iter().all(|(name, _)| name != branch)
+                && !self.remote.records.read(branch.as_str()).pushed.is_empty();
+            let full = format!("refs/heads/{branch}");
+            if !is_over || commit_of(&self.home.root, &full).map_err(git_failed)?.is_none() {
+                continue;
+            }
+            let setup = PublishSetup {
+                remote: self.remote.push.clone(),
+                pr_remote: self.remote.pr.clone(),
+                base: String::new(),
+                protected: vec![],
+                goal: String::new(),
+                drafts: self.home.root.clone(),
+                hosts: publish::hosts(config),
+                records: self.remote.records.clone(),
+                retry: Retry { pauses: vec![], ..Retry::default() },
+            };
+            let outlet = Outlet {
+                folder: &self.home.worktree,
+                environment: &context.environment.all,
+                setup: &setup,
+                sandboxed: &no_hook,
+                stop: Stop::never(),
+            };
+            // A server that cannot be asked now is asked by the next run.
+            let page = match outlet.course(branch.as_str()) {
+                Ok(Course::Finished(pull)) => pull.page,
+                _ => continue,
+            };
+            let page = ralph_core::text::printable_line(&page).into_owned();
+            self.remove_merged_branch(branch, &page, context)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,308 @@
+//! The pull requests of a branch on the server of a remote: found, opened, or brought up to date.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ralph_core::agent::ProcessEnd;
+use ralph_core::forge::{
+    Address, ForgeKind, HostEntry, Merged, Pull, PullState, Route, merge, without_credentials,
+};
+use ralph_core::text::printable_line;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::answer::{About, short};
+use super::manual;
+use super::server::Server;
+use super::transport::{Request, Transport, program};
+use crate::host::host;
+use crate::ports::{Forge, ForgeError, Link, Published, PullRequest, Survey};
+use crate::process::{CommandSpec, Stop, capture};
+use crate::vcs::git::Git;
+
+/// How long git and ssh may take to look up an address.
+const MOMENT: Duration = Duration::from_secs(30);
+
+/// Where requests are made from.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The worktree.
+    pub folder: PathBuf,
+    /// What the programs find in their environment: the user's own.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The servers that the user's settings name.
+    pub hosts: Vec<HostEntry>,
+    /// How long one request may take; see [`Place::PATIENCE`].
+    pub patience: Duration,
+    /// How failures are tried again that pass by themselves.
+    pub retry: Retry,
+    /// Tells when to give up.
+    pub stop: watch::Receiver<Stop>,
+}
+
+/// How failures are tried again that pass by themselves: rate limits, broken connections, broken servers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retry {
+    /// How long to wait before each further attempt, unless the server says.
+    pub pauses: Vec<Duration>,
+    /// The longest wait that a server may ask for; beyond it the next run tries.
+    pub longest: Duration,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        let pauses = [1, 4, 15].map(Duration::from_secs).to_vec();
+        Self { pauses, longest: Duration::from_secs(90) }
+    }
+}
+
+impl Place {
+    /// How long one request should take at most.
+    pub const PATIENCE: Duration = Duration::from_secs(60);
+}
+
+/// The server of a remote, by the first transport that works.
+#[derive(Debug)]
+pub struct RemoteForge {
+    place: Place,
+    push_remote: String,
+    pr_remote: String,
+}
+
+/// Where the pull requests of a remote are.
+#[derive(Debug)]
+pub(super) enum Destination {
+    /// On a server of a known kind.
+    Known(Box<Route>, Transport),
+    /// On a server that ralph can only push to.
+    Plain(Address),
+}
+
+/// What is wanted, where, and by which transport.
+struct Errand<'a> {
+    place: &'a Place,
+    transport: &'a Transport,
+    route: &'a Route,
+    about: About<'a>,
+}
+
+impl RemoteForge {
+    /// Branches are pushed to `push_remote`, and their pull requests are on `pr_remote`.
+    pub const fn new(place: Place, push_remote: String, pr_remote: String) -> Self {
+        Self { place, push_remote, pr_remote }
+    }
+
+    pub(super) const fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The repository that a remote names, after what the user has git put instead of it.
+    fn address_of(&self, remote: &str, is_pushed_to: bool) -> Result<Address, ForgeError> {
+        let mut arguments = vec!["remote", "get-url"];
+        arguments.extend(is_pushed_to.then_some("--push"));
+        arguments.extend(["--", remote]);
+        let remote = remote.to_owned();
+        let spec = Git::new(&self.place.folder, &arguments).spec(&self.place.environment);
+        let spec = spec.map_err(|error| local("git", &error.to_string()))?;
+        let done = capture(&spec, MOMENT, self.place.stop.clone());
+        match done.end {
+            ProcessEnd::Exited { code: 0 } => {}
+            ProcessEnd::Exited { .. } => return Err(ForgeError::NoRemote { remote }),
+            ProcessEnd::Stopped => return Err(ForgeError::Interrupted),
+            end => return Err(local("git", &format!("{end:?}"))),
+        }
+        let printed = String::from_utf8_lossy(&done.stdout).into_owned();
+        let url = printed.lines().next().unwrap_or_default();
+        let address = Address::of(url).ok_or_else(|| {
+            let url = short(&without_credentials(url));
+            ForgeError::NoAddress { remote, url }
+        })?;
+        self.resolved(address)
+    }
+
+    /// The address with the name that the user's ssh settings put in the place of an alias.
+    fn resolved(&self, address: Address) -> Result<Address, ForgeError> {
+        let Place { hosts, environment, stop, .. } = &self.place;
+        if !address.by_ssh || Server::of(&address.host, hosts, environment)?.is_some() {
+            return Ok(address);
+        }
+        let Some(ssh) = program(environment, "ssh") else { return Ok(address) };
+        let spec = CommandSpec {
+            program: ssh.into(),
+            args: ["-G", "--", &address.host].iter().map(Into::into).collect(),
+            folder: self.place.folder.clone(),
+            env: host().environment(environment),
+            stdin: vec![],
+        };
+        let done = capture(&spec, MOMENT, stop.clone());
+        if done.end == ProcessEnd::Stopped {
+            return Err(ForgeError::Interrupted);
+        }
+        let printed = String::from_utf8_lossy(&done.stdout);
+        let name = printed.lines().find_map(|line| line.strip_prefix("hostname "));
+        Ok(name.and_then(|name| address.on(name.trim())).unwrap_or(address))
+    }
+
+    /// The repository that branches are pushed to, and the one that pull requests go to.
+    pub(super) fn addresses(&self) -> Result<(Address, Address), ForgeError> {
+        let source = self.address_of(&self.push_remote, true)?;
+        if self.pr_remote == self.push_remote {
+            return Ok((source.clone(), source));
+        }
+        let target = self.address_of(&self.pr_remote, false)?;
+        match source.host == target.host {
+            true => Ok((source, target)),
+            false => {
+                let (push, pr) = (self.push_remote.clone(), self.pr_remote.clone());
+                Err(ForgeError::TwoServers { push, pr })
+            }
+        }
+    }
+
+    /// Where pull requests are, and how to get there.
+    pub(super) fn destination(&self) -> Result<Destination, ForgeError> {
+        let (source, target) = self.addresses()?;
+        let Some((kind, transport)) = Transport::to(&target, &self.place)? else {
+            return Ok(Destination::Plain(target));
+        };
+        if kind != ForgeKind::GitLab && !(target.is_flat() && source.is_flat()) {
+            let url = format!("{}/{target}", target.host);
+            return Err(ForgeError::NoAddress { remote: self.pr_remote.clone(), url });
+        }
+        let mut route = Route { kind, target, source, ids: None };
+        let is_asked = kind == ForgeKind::GitLab && route.is_fork();
+        if is_asked && !matches!(transport, Transport::None(_)) {
+            let about = About::of(&route, &transport, "", "");
+            let id = |address: &Address| {
+                let request = Request::get(route.repository(address));
+                let found = transport.ask(&request, &about, &self.place)?.body["id"].as_u64();
+                found.ok_or_else(|| about.odd("it has no id"))
+            };
+            let ids = (id(&route.source)?, id(&route.target)?);
+            route.ids = Some(ids);
+        }
+        Ok(Destination::Known(Box::new(route), transport))
+    }
+}
+
+fn local(what: &str, said: &str) -> ForgeError {
+    ForgeError::Local { what: what.to_owned(), said: short(said) }
+}
+
+impl Forge for RemoteForge {
+    fn survey(&self, branch: &str) -> Result<Survey, ForgeError> {
+        let (route, transport) = match self.destination()? {
+            Destination::Known(route, transport) => (route, transport),
+            Destination::Plain(address) => {
+                return Ok(Survey::Unasked { why: manual::unknown(&address) });
+            }
+        };
+        if let Transport::None(why) = transport {
+            return Ok(Survey::Unasked { why });
+        }
+        let about = About::of(&route, &transport, branch, "");
+        let errand = Errand { place: &self.place, transport: &transport, route: &route, about };
+        let pulls = errand.list()?;
+        let head_refs = pulls.iter().map(|pull| route.head_ref(pull.number)).collect();
+        Ok(Survey::Asked { pulls, head_refs })
+    }
+
+    fn publish(&self, wanted: &PullRequest<'_>) -> Result<Published, ForgeError> {
+        let (route, transport) = match self.destination()? {
+            Destination::Known(route, transport) => (route, transport),
+            Destination::Plain(address) => {
+                return manual::pushed(manual::unknown(&address), None, wanted)
+                    .map(Published::ByHand);
+            }
+        };
+        if let Transport::None(why) = transport {
+            return manual::pushed(why, Some(&*route), wanted).map(Published::ByHand);
+        }
+        let about = About::of(&route, &transport, &wanted.words.branch, wanted.base);
+        let errand = Errand { place: &self.place, transport: &transport, route: &route, about };
+        if let Some(pull) = errand.find()? {
+            return errand.update(wanted, &pull);
+        }
+        match errand.create(wanted) {
+            // Somebody was faster, or it is our own, whose answer got lost.
+            Err(error @ ForgeError::Refused { .. }) if error.is_duplicate() => {
+                match errand.find()? {
+                    Some(pull) => errand.update(wanted, &pull),
+                    None => Err(error),
+                }
+            }
+            created => created,
+        }
+    }
+}
+
+impl Errand<'_> {
+    fn ask(
+        &self,
+        method: &'static str,
+        path: String,
+        body: Option<Value>,
+    ) -> Result<Value, ForgeError> {
+        let request = Request { method, path, body };
+        Ok(self.transport.ask(&request, &self.about, self.place)?.body)
+    }
+
+    /// The pull requests of the branch, in any state, from the repository that we push to. A server that does
+    /// not understand the question lists all of them.
+    fn list(&self) -> Result<Vec<Pull>, ForgeError> {
+        let mut pulls = vec![];
+        for page in 1..=self.route.kind.row().lists {
+            let request = Request::get(self.route.list(self.about.branch, page));
+            let reply = self.transport.ask(&request, &self.about, self.place)?;
+            let Value::Array(found) = reply.body else {
+                return Err(self.about.odd("it is not a list"));
+            };
+            let is_last = found.is_empty() || !reply.has_more;
+            for value in &found {
+                pulls.push(self.read(value)?);
+            }
+            if is_last {
+                break;
+            }
+        }
+        pulls.retain(|pull| pull.is_ours && pull.branch == self.about.branch);
+        Ok(pulls)
+    }
+
+    /// The open pull request of the branch; of several the one to the same base.
+    fn find(&self) -> Result<Option<Pull>, ForgeError> {
+        let open = |pull: &Pull| pull.state == PullState::Open;
+        let mut pulls: Vec<Pull> = self.list()?.into_iter().filter(open).collect();
+        pulls.sort_by_key(|pull| (pull.base != self.about.base, pull.number));
+        Ok(pulls.into_iter().next())
+    }
+
+    fn create(&self, wanted: &PullRequest<'_>) -> Result<Published, ForgeError> {
+        let About { branch, base, .. } = self.about;
+        let words = wanted.words;
+        let (path, body) = self.route.create(&words.title(), &words.body(), branch, base);
+        let made = self.ask("POST", path, Some(body))?;
+        Ok(Published::Created(link(&self.read(&made)?)))
+    }
+
+    fn update(&self, wanted: &PullRequest<'_>, pull: &Pull) -> Result<Published, ForgeError> {
+        let (title, body) = match merge(wanted.words, &pull.title, &pull.body) {
+            Merged::Theirs => return Ok(Published::Theirs(link(pull))),
+            Merged::Same => return Ok(Published::Unchanged(link(pull))),
+            Merged::Change { title, body } => (title, body),
+        };
+        let (method, path, body) = self.route.change(pull.number, title, body);
+        let changed = self.ask(method, path, Some(body))?;
+        Ok(Published::Updated(link(&self.read(&changed)?)))
+    }
+
+    fn read(&self, value: &Value) -> Result<Pull, ForgeError> {
+        self.route.read(value).map_err(|missing| self.about.odd(&missing))
+    }
+}
+
+/// Where a pull request is, in words that are safe to print.
+fn link(pull: &Pull) -> Link {
+    Link { number: pull.number, page: short(&printable_line(&pull.page)) }
+}
