@@ -202,7 +202,9 @@ mod tests {
 
     /// Somebody adds lines, as an editor does that asks before it overwrites what it has not seen, in
     /// bursts, and rests until ralph has had a turn too: on a slow disk it would never get one
-    /// otherwise. Every line that was written is in the file, or in one beside it.
+    /// otherwise. The version that ralph takes back is there for a moment; the editor that reads it sees
+    /// that its own lines are missing, and reads again. Every line that was written is in the file, or in
+    /// one beside it.
     #[test]
     fn nothing_that_somebody_else_writes_is_lost() {
         const BURSTS: u32 = 10;
@@ -212,13 +214,14 @@ mod tests {
         let person = {
             let path = path.clone();
             std::thread::spawn(move || {
-                let mut written = vec![];
+                let mut written: Vec<String> = vec![];
                 for number in 0..BURSTS * 30 {
                     let (half, line) =
                         (path.with_extension("person"), format!("person {number}\n"));
                     let before = std::fs::read_to_string(&path).unwrap();
                     std::fs::write(&half, format!("{before}{line}")).unwrap();
-                    if std::fs::read_to_string(&path).unwrap() == before {
+                    let whole = written.iter().all(|line| before.contains(line.as_str()));
+                    if whole && std::fs::read_to_string(&path).unwrap() == before {
                         std::fs::rename(&half, &path).unwrap();
                         written.push(line);
                     }

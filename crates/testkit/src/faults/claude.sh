@@ -25,22 +25,27 @@ if [ "$id" != plain ]; then
   sleep 0.01
 fi
 
+# An agent that could not write its file says so: a session that fails, not one that is done.
+put() {
+  echo "$1" >"$2" || { begin; exit 1; }
+}
+
 text="<task-done>$id</task-done>"
 case "$id" in
-  plain) echo plain >plain.txt ;;
-  write) mkdir -p src && echo write >src/write.txt ;;
+  plain) put plain plain.txt ;;
+  write) mkdir -p src; put write src/write.txt ;;
   fail)
     echo half >fail.txt
     text="<task-failed>$id</task-failed><reason>it cannot be done</reason>"
     ;;
   # The gate refuses the first try.
-  red) if [ -e red.txt ]; then echo right >red.txt; else echo wrong >red.txt; fi ;;
+  red) if [ -e red.txt ]; then put right red.txt; else put wrong red.txt; fi ;;
   ask)
     echo draft >ask.txt
     text="<question>Which colour?</question>"
     ;;
   own)
-    echo own >own.txt
+    put own own.txt
     git add own.txt
     git diff --cached --quiet -- own.txt || git commit --quiet -m "own work" -- own.txt
     ;;
@@ -87,6 +92,6 @@ case "$id" in
     git add locked.txt && git commit --quiet -m "own work" -- locked.txt
     ;;
   # Anything else is one file.
-  *) echo "$id" >"$id.txt" ;;
+  *) put "$id" "$id.txt" ;;
 esac
 say "$text"

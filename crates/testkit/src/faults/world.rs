@@ -276,7 +276,7 @@ impl World {
     /// Has the gate note that it runs, and take its time.
     pub(super) fn gate_notes(&self, name: &str) {
         let command = format!(
-            "touch ../notes/{name}; sleep 0.5; test ! -e red.txt || ! grep -q wrong red.txt"
+            "touch ../notes/{name}; sleep 0.5; test ! -e red.txt || grep -q right red.txt"
         );
         let text = format!("[[gate]]\nname = \"right\"\ncommand = \"{command}\"\n");
         self.env.write("ralph.toml", text);
@@ -471,7 +471,7 @@ fn template() -> &'static [u8] {
         std::fs::remove_dir_all(env.repo().join(".git/hooks")).unwrap();
         env.write("notes.txt", "first\n");
         env.write("shared.txt", "top\n\n\n\nbottom\n");
-        let gate = "[[gate]]\nname = \"right\"\ncommand = \"! grep -q wrong red.txt\"\n";
+        let gate = "[[gate]]\nname = \"right\"\ncommand = \"test ! -e red.txt || grep -q right red.txt\"\n";
         env.write("ralph.toml", gate);
         env.git(&["add", "-A"]);
         env.git(&["commit", "--quiet", "-m", "first"]);
