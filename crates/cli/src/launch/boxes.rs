@@ -52,7 +52,7 @@ pub(super) fn foreseen(config: &Config) -> Level {
 /// Records which packages beside the repository it names before sessions do.
 pub(super) fn watch(context: &Context<'_>) -> Result<Watched, CliError> {
     let environment = context.environment;
-    Ok(Watched::begin(&context.project()?, homes(environment), environment))
+    Ok(Watched::begin(&context.project()?, places(environment), environment))
 }
 
 /// The box of a run with these agents; what cannot be given is refused, not lowered.
@@ -111,7 +111,7 @@ pub(super) fn of_run(
 fn withheld(project: &Project, config: &Config, context: &Context<'_>) -> Vec<String> {
     let environment = context.environment;
     let readable = paths(config, key::SANDBOX_READABLE, project, environment);
-    let known = Dependencies::of(project, &homes(environment), environment);
+    let known = Dependencies::of(project, &places(environment), environment);
     let unseen = known.withheld.iter().filter(|path| !readable.iter().any(|r| path.starts_with(r)));
     let say = |path: &PathBuf| {
         format!(
@@ -207,7 +207,7 @@ pub(crate) fn house(
     let mut programs: Vec<PathBuf> =
         agents.iter().map(|agent| PathBuf::from(&agent.executable)).collect();
     programs.push(ralph.clone());
-    let dependencies = Dependencies::of(project, &homes, environment);
+    let dependencies = Dependencies::of(project, &places(environment), environment);
     let dependencies: Vec<PathBuf> = dependencies.admitted.into_iter().collect();
     let home = match config.get(key::SANDBOX_HOME) {
         "masked" => Home::masked(),
@@ -284,6 +284,11 @@ fn cache_home(environment: &Environment, project: &Project) -> PathBuf {
     let set = set.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute());
     let home = || Some(environment.home.as_ref()?.join(".cache"));
     set.or_else(home).unwrap_or_else(|| project.ralph_dir().join("cache"))
+}
+
+/// The folders of users, of which a sandbox shows only what is listed.
+fn places(environment: &Environment) -> Vec<PathBuf> {
+    homes(environment).into_iter().chain(sandbox::elsewhere(&environment.all)).collect()
 }
 
 /// The home that the environment names, and the one that the system knows of.

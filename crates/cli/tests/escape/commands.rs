@@ -6,8 +6,8 @@ use crate::attempts::{Tried, read};
 use crate::world::{Ended, Picture, World, everybody, has_boxes};
 
 const GROUPS: &str = "files processes kernel sockets";
-/// What does not apply to a gate: it has no prompt, and the late socket is known.
-const NOT_ITS: [&str; 3] = ["prompt", "late_socket", "other_task"];
+/// What does not apply to a gate: it has no prompt, and no task.
+const NOT_ITS: [&str; 2] = ["prompt", "other_task"];
 
 fn out(tried: &Tried) -> Vec<(&String, &String)> {
     let out =

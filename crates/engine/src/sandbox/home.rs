@@ -1,4 +1,5 @@
-//! The user's home as a sandbox shows it at level full: an empty folder to write in, with what is listed here.
+//! The user's home as a sandbox shows it at level full: an empty folder to write in, with what is listed here; and
+//! the other folders of users, which are empty too.
 //!
 //! The list is made once, before the first session, from what the user has: toolchains behind `PATH`, the
 //! settings of registries without logins, who commits, and packages that the repository names by path. Agent
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::caches::Caches;
 use super::room::{Mount, Room};
 use super::toolchains::Toolchains;
+use super::elsewhere::elsewhere;
 use super::{aliases, registries, secrets};
 use crate::ports::Bind;
 use crate::project::{Project, write_privately};
@@ -47,6 +49,8 @@ pub struct HomeNeeds<'a> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Home {
     emptied: Vec<PathBuf>,
+    /// Other folders of users.
+    elsewhere: Vec<PathBuf>,
     /// Where else the homes could be reached.
     aliases: Vec<PathBuf>,
     binds: Vec<Bind>,
@@ -68,12 +72,14 @@ impl Home {
         let root = &needs.project.root;
         let can_be_empty = |home: &&PathBuf| !home.starts_with(root) && !is_of_system(home);
         let emptied: Vec<PathBuf> = needs.homes.iter().filter(can_be_empty).cloned().collect();
+        let elsewhere = elsewhere(needs.environment);
         if emptied.is_empty() {
-            return Self::default();
+            return Self { elsewhere, ..Self::default() };
         }
         let secrets = secrets::present(&emptied, needs.environment, &[]);
         let environment = with_programs(needs);
-        let tools = Toolchains::new(&emptied, root, &secrets).collect(&environment);
+        let hiding: Vec<PathBuf> = emptied.iter().chain(&elsewhere).cloned().collect();
+        let tools = Toolchains::new(&hiding, root, &secrets).collect(&environment);
         let (places, links) = (tools.places, tools.links);
         let copies = needs.caches.of_name(COPIES);
         let mut binds: Vec<Bind> = places.into_iter().map(Bind::readable).collect();
@@ -85,7 +91,7 @@ impl Home {
         }
         binds.extend(registries::copies(&emptied, needs.environment, &copies));
         let aliases = emptied.iter().flat_map(|home| aliases::of(home)).collect();
-        let mut home = Self { emptied, aliases, binds, links, covered, git: None };
+        let mut home = Self { emptied, elsewhere, aliases, binds, links, covered, git: None };
         home.show_git(needs, &copies);
         home
     }
@@ -110,8 +116,14 @@ impl Home {
         self.emptied.is_empty()
     }
 
-    /// Empties the homes, wherever they can be reached.
+    /// Folders outside of the homes of which nothing is there but what is listed.
+    pub(super) fn elsewhere(&self) -> &[PathBuf] {
+        &self.elsewhere
+    }
+
+    /// Empties the homes, wherever they can be reached, and the other folders of users.
     pub(super) fn empty(&self, room: &mut Room) {
+        self.elsewhere.iter().for_each(|folder| room.hide(folder));
         self.emptied.iter().for_each(|home| room.scratch(home));
         self.aliases.iter().for_each(|path| room.hide(path));
     }

@@ -11,6 +11,7 @@
 //! | `room` | what a box shows, as plain data |
 //! | `home` | what a sandbox shows of the user's home at level full |
 //! | `aliases` | other paths of a home |
+//! | `elsewhere` | other folders of users |
 //! | `toolchains` | compilers and their like in the user's home |
 //! | `registries` | settings of package managers without logins |
 //! | `dependencies` | packages that the repository names by their path |
@@ -42,6 +43,7 @@ mod caches;
 mod cgroup;
 mod choose;
 mod dependencies;
+mod elsewhere;
 #[cfg(target_os = "linux")]
 mod fence;
 mod guard;
@@ -70,6 +72,7 @@ mod wrapped;
 pub use caches::Caches;
 pub use choose::{Choice, Unavailable, choose, likely};
 pub use dependencies::path_dependencies;
+pub use elsewhere::elsewhere;
 pub use guard::Guard;
 pub use guest::{Guest, Kind};
 pub use home::{Home, HomeNeeds};

@@ -1,5 +1,5 @@
-//! What a program named in its output, that is there in the user's home, and that its sandbox did not show. So
-//! that nobody has to guess why a gate is red inside and green outside.
+//! What a program named in its output, that is there in a folder of users, and that its sandbox did not show. So
+//! that you need not guess why a gate is red inside and green outside.
 //!
 //! It is a hint: a program that does not say what it misses is not helped. Places of logins are never proposed.
 
@@ -23,8 +23,8 @@ impl Sandbox {
         };
         let say = |place: &String| {
             format!(
-                "The gate named {place}, which is in your home and which the sandbox hides. To show it, put \
-                 this into your config: sandbox.readable = [\"{place}\"]"
+                "The gate named {place}, which the sandbox hides. To show it, put this into your config: \
+                 sandbox.readable = [\"{place}\"]"
             )
         };
         places.iter().take(MOST).map(say).collect()
@@ -51,6 +51,11 @@ impl House {
         if let Some(home) = first {
             let tilde = paths_below(output, Path::new("~"));
             named.extend(tilde.map(|path| (home.clone(), path)));
+        }
+        for folder in self.home.elsewhere() {
+            let paths = paths_below(output, folder).map(|path| (folder.clone(), path));
+            let of_home = |path: &Path| emptied.iter().any(|home| path.starts_with(home));
+            named.extend(paths.filter(|(folder, below)| !of_home(&folder.join(below))));
         }
         if named.is_empty() {
             return vec![];

@@ -107,7 +107,7 @@ impl GitVcs {
             boxed.private.ensure(&at)?;
             boxed.private.mark_lent()?;
         }
-        boxed.private.lent().map(Some)
+        boxed.private.lent(at.head.as_deref()).map(Some)
     }
 
     /// What a gate or a verifier gets: made for it alone.

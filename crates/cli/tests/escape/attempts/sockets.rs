@@ -9,9 +9,6 @@ use std::path::{Path, PathBuf};
 use super::files::late;
 use super::{Attempt, held, lets, no};
 
-/// Sockets that are made while a session runs, in a folder outside the home, are not hidden from it.
-pub(crate) const KNOWN: [&str; 1] = ["late_socket"];
-
 pub(super) const ALL: &[Attempt] = &[
     lets("named_socket", "a program that listens beside the repository", |aim| {
         connect(&aim.outside("service.sock"))

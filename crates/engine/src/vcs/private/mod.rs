@@ -9,6 +9,7 @@
 //! a whole one or none.
 
 mod build;
+mod seen;
 mod settings;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ use crate::ports::{Bind, Shown};
 use crate::project::{Project, write_privately};
 use crate::untrusted::{SMALL, read_own};
 
+use seen::Seen;
 pub use settings::shared_settings;
 
 /// Where the real objects are in a box.
@@ -43,6 +45,8 @@ pub(super) const BASE: &str = "base";
 pub(super) const REFUSED: &str = "refused-";
 /// How the directories of gates and verifiers begin.
 const JUDGE: &str = "judge-";
+/// How the folders of objects end that are shown.
+const SEEN: &str = "objects-";
 /// The file that says what both were made from.
 const MADE: &str = "made.json";
 /// The file in ours that says what the person's refs lead to.
@@ -60,6 +64,8 @@ pub struct Private {
     own: PathBuf,
     name: String,
     folder: PathBuf,
+    /// The objects that are shown; `None` inside where all are. Looked for before the first session.
+    seen: Arc<Mutex<Option<Option<Seen>>>>,
 }
 
 /// What a private directory was made from.
@@ -88,7 +94,8 @@ impl Private {
             _ => "main".to_owned(),
         };
         let folder = sandboxes(project).join(&name);
-        Ok(Self { project: project.clone(), common, own, name, folder })
+        let (project, seen) = (project.clone(), Arc::default());
+        Ok(Self { project, common, own, name, folder, seen })
     }
 
     /// That of a linked worktree by git's folder for it, which may be all that is left of the worktree.
@@ -96,7 +103,8 @@ impl Private {
         let name = name_of(&admin.file_name().unwrap_or_default().to_string_lossy());
         let folder = sandboxes(project).join(&name);
         let common = project.git_dir.clone();
-        Self { project: project.clone(), common, own: admin.to_owned(), name, folder }
+        let (project, seen) = (project.clone(), Arc::default());
+        Self { project, common, own: admin.to_owned(), name, folder, seen }
     }
 
     /// A short name of the worktree, for refs and folders.
@@ -120,6 +128,13 @@ impl Private {
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(JUDGE) {
                 // It is only in the way.
+                let _ = remove_folder(&entry.path());
+            }
+        }
+        let of_seen = format!("{}.{SEEN}", self.name);
+        let beside = self.folder.parent().and_then(|all| std::fs::read_dir(all).ok());
+        for entry in beside.into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(&of_seen) {
                 let _ = remove_folder(&entry.path());
             }
         }
@@ -242,8 +257,26 @@ impl Private {
     }
 
     /// What a box needs in which a session, or anything that it wrote, uses git.
-    pub fn binds(&self) -> Vec<Bind> {
-        self.with_objects(Bind::writable(self.folder.join(GIT)).at(&self.common))
+    fn binds(&self, head: Option<&str>) -> Result<Vec<Bind>, GitError> {
+        self.with_seen(Bind::writable(self.folder.join(GIT)).at(&self.common), head)
+    }
+
+    /// A directory with the objects that are shown. `head`: among them what this commit needs.
+    fn with_seen(&self, directory: Bind, head: Option<&str>) -> Result<Vec<Bind>, GitError> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = seen.get_or_insert_with(|| {
+            let prefix = format!("{}.{SEEN}", self.name);
+            let all = self.folder.parent().unwrap_or(&self.folder);
+            let place = || tempfile::Builder::new().prefix(&prefix).tempdir_in(all);
+            Seen::of(&self.project.worktree, &self.common.join("objects"), place)
+        });
+        let mut binds = self.with_objects(directory);
+        if let Some(seen) = seen {
+            let folder = seen.folder(head)?;
+            let objects = binds.iter_mut().find(|bind| bind.to == Path::new(OBJECTS));
+            objects.into_iter().for_each(|bind| bind.from = folder.to_owned());
+        }
+        Ok(binds)
     }
 
     /// What a box needs in which the loop's own git looks at files. `seeing`: also at what a session
@@ -297,10 +330,10 @@ impl Private {
         settings::deciding_files(&self.project.worktree, &self.common)
     }
 
-    /// All that a session needs.
-    pub(super) fn lent(&self) -> Result<Shown, GitError> {
+    /// All that a session needs which begins at a commit.
+    pub(super) fn lent(&self, head: Option<&str>) -> Result<Shown, GitError> {
         Ok(Shown {
-            binds: self.binds(),
+            binds: self.binds(head)?,
             environment: Self::environment(),
             read_only: self.protected_files()?,
             held: vec![],
@@ -316,7 +349,7 @@ impl Private {
         let made = made.map_err(|source| GitError::File { path: self.folder.clone(), source })?;
         self.build_for_judges(made.path(), head)?;
         Ok(Shown {
-            binds: self.with_objects(Bind::writable(made.path()).at(&self.common)),
+            binds: self.with_seen(Bind::writable(made.path()).at(&self.common), head)?,
             environment: Self::environment(),
             read_only: self.protected_files()?,
             held: vec![Arc::new(made)],

@@ -11,7 +11,7 @@ use crate::kit::Repo;
 
 /// A session that commits and leaves something, judged and landed.
 #[track_caller]
-fn works(world: &World) {
+pub(super) fn works(world: &World) {
     let own = world.session(
         "git status --porcelain; echo 1 > one.txt; git add one.txt; git commit -qm one;
          echo 2 > two.txt; git rev-parse HEAD",

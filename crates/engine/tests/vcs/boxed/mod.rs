@@ -7,6 +7,7 @@ mod kills;
 mod kinds;
 mod linked;
 mod places;
+mod seen;
 mod work;
 
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ use std::process::{Command, Output};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ralph_engine::ports::{Bind, Jail, RunBase, Vcs};
+use ralph_engine::ports::{Bind, Jail, RunBase, Shown, Vcs};
 use ralph_engine::process::CommandSpec;
 use ralph_engine::project::Project;
 use ralph_engine::vcs::look::{self, Look};
@@ -171,17 +172,31 @@ pub(crate) fn vcs_at(place: &Path, boxes: &Boxes) -> GitVcs {
 /// A session in a box of this worktree; it must end well.
 #[track_caller]
 pub(crate) fn session_in(vcs: &GitVcs, boxes: &Boxes, place: &Path, script: &str) -> String {
-    let output = try_session(vcs, boxes, place, script);
+    went_well(script, &try_session(vcs, boxes, place, script))
+}
+
+/// A gate in a box of this worktree; it must end well.
+#[track_caller]
+pub(crate) fn judged_in(vcs: &GitVcs, boxes: &Boxes, place: &Path, script: &str) -> String {
+    let shown = vcs.shown_to_judges(None).unwrap();
+    went_well(script, &try_in(shown, boxes, place, script))
+}
+
+#[track_caller]
+fn went_well(script: &str, output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{script}\n{said}");
     String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
 pub(crate) fn try_session(vcs: &GitVcs, boxes: &Boxes, place: &Path, script: &str) -> Output {
-    let lent = vcs.shown().unwrap();
+    try_in(vcs.shown().unwrap(), boxes, place, script)
+}
+
+fn try_in(lent: Shown, boxes: &Boxes, place: &Path, script: &str) -> Output {
     let mut binds = vec![Bind::writable(place)];
     binds.extend(lent.read_only.iter().map(Bind::readable));
-    binds.extend(lent.binds);
+    binds.extend(lent.binds.iter().cloned());
     let mut env: Vec<(OsString, OsString)> =
         vec![("PATH".into(), std::env::var_os("PATH").unwrap()), ("HOME".into(), "/tmp".into())];
     env.extend(lent.environment);
