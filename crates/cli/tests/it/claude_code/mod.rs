@@ -146,8 +146,9 @@ pub(crate) fn processes(env: &ClaudeEnv) -> Vec<String> {
 /// Puts a script in front of Claude Code; `$CLAUDE` in it is the real one.
 fn wrap_claude(env: &ClaudeEnv, script: &str) {
     let claude = env.folder().join("bin/claude");
-    let real = std::fs::read_link(&claude).unwrap();
-    std::fs::remove_file(&claude).unwrap();
+    // A sandbox shows what links on the `PATH` lead to.
+    let real = env.folder().join("bin/claude-itself");
+    std::fs::rename(&claude, &real).unwrap();
     let script = script.replace("$CLAUDE", &format!("'{}'", real.display()));
     std::fs::write(&claude, format!("#!/bin/sh\n{script}\n")).unwrap();
     std::fs::set_permissions(&claude, std::fs::Permissions::from_mode(0o755)).unwrap();
