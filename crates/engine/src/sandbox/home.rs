@@ -9,9 +9,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::caches::Caches;
+use super::elsewhere::Top;
 use super::room::{Mount, Room};
 use super::toolchains::Toolchains;
-use super::elsewhere::elsewhere;
 use super::{aliases, registries, secrets};
 use crate::ports::Bind;
 use crate::project::{Project, write_privately};
@@ -49,8 +49,8 @@ pub struct HomeNeeds<'a> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Home {
     emptied: Vec<PathBuf>,
-    /// Other folders of users.
-    elsewhere: Vec<PathBuf>,
+    /// What is at the top of the file system; `None` where all of it is shown.
+    top: Option<Top>,
     /// Where else the homes could be reached.
     aliases: Vec<PathBuf>,
     binds: Vec<Bind>,
@@ -72,13 +72,13 @@ impl Home {
         let root = &needs.project.root;
         let can_be_empty = |home: &&PathBuf| !home.starts_with(root) && !is_of_system(home);
         let emptied: Vec<PathBuf> = needs.homes.iter().filter(can_be_empty).cloned().collect();
-        let elsewhere = elsewhere(needs.environment);
+        let top = Top::of(needs.environment);
         if emptied.is_empty() {
-            return Self { elsewhere, ..Self::default() };
+            return Self { top: Some(top), ..Self::default() };
         }
         let secrets = secrets::present(&emptied, needs.environment, &[]);
         let environment = with_programs(needs);
-        let hiding: Vec<PathBuf> = emptied.iter().chain(&elsewhere).cloned().collect();
+        let hiding: Vec<PathBuf> = emptied.iter().chain(&top.elsewhere).cloned().collect();
         let tools = Toolchains::new(&hiding, root, &secrets).collect(&environment);
         let (places, links) = (tools.places, tools.links);
         let copies = needs.caches.of_name(COPIES);
@@ -91,7 +91,8 @@ impl Home {
         }
         binds.extend(registries::copies(&emptied, needs.environment, &copies));
         let aliases = emptied.iter().flat_map(|home| aliases::of(home)).collect();
-        let mut home = Self { emptied, elsewhere, aliases, binds, links, covered, git: None };
+        let top = Some(top);
+        let mut home = Self { emptied, top, aliases, binds, links, covered, git: None };
         home.show_git(needs, &copies);
         home
     }
@@ -118,12 +119,16 @@ impl Home {
 
     /// Folders outside of the homes of which nothing is there but what is listed.
     pub(super) fn elsewhere(&self) -> &[PathBuf] {
-        &self.elsewhere
+        self.top.as_ref().map_or(&[], |top| &top.elsewhere)
     }
 
-    /// Empties the homes, wherever they can be reached, and the other folders of users.
+    /// Shows no more than the system, where that is wanted.
+    pub(super) fn show_top(&self, room: &mut Room) {
+        self.top.iter().for_each(|top| top.show(room));
+    }
+
+    /// Empties the homes, wherever they can be reached.
     pub(super) fn empty(&self, room: &mut Room) {
-        self.elsewhere.iter().for_each(|folder| room.hide(folder));
         self.emptied.iter().for_each(|home| room.scratch(home));
         self.aliases.iter().for_each(|path| room.hide(path));
     }

@@ -76,6 +76,9 @@ impl House {
     pub(super) fn room(&self, guest: &Guest, states: &[OwnState], mounts: bool) -> Room {
         let shares_network = guest.kind != Kind::Helper && self.network.is_open();
         let mut room = Room { shares_network, ..Room::default() };
+        if mounts {
+            self.home.show_top(&mut room);
+        }
         EMPTY.iter().for_each(|path| room.scratch(Path::new(path)));
         room.writable.push("/dev".into());
         // Where nothing can be mounted, a home can only be masked.

@@ -293,6 +293,7 @@ impl GitVcs {
     /// unfinished session stays, for the next session begins there.
     pub(super) fn end_boxed(&self) -> Result<(), GitError> {
         let Some(boxed) = &self.boxed else { return Ok(()) };
+        boxed.private.forget_seen();
         if boxed.private.was_lent() {
             let seen = self.see(boxed)?;
             let at = self.position()?;

@@ -275,9 +275,8 @@ impl World {
 
     /// Has the gate note that it runs, and take its time.
     pub(super) fn gate_notes(&self, name: &str) {
-        let command = format!(
-            "touch ../notes/{name}; sleep 0.5; test ! -e red.txt || grep -q right red.txt"
-        );
+        let command =
+            format!("touch ../notes/{name}; sleep 0.5; test ! -e red.txt || grep -q right red.txt");
         let text = format!("[[gate]]\nname = \"right\"\ncommand = \"{command}\"\n");
         self.env.write("ralph.toml", text);
         self.env.git(&["commit", "--quiet", "-m", "gate", "--", "ralph.toml"]);

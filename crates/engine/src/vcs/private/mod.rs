@@ -261,6 +261,11 @@ impl Private {
         self.with_seen(Bind::writable(self.folder.join(GIT)).at(&self.common), head)
     }
 
+    /// No session comes any more: the folder of objects goes.
+    pub(super) fn forget_seen(&self) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
     /// A directory with the objects that are shown. `head`: among them what this commit needs.
     fn with_seen(&self, directory: Bind, head: Option<&str>) -> Result<Vec<Bind>, GitError> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);

@@ -176,11 +176,7 @@ fn unreached(worktree: &Path) -> Result<HashSet<String>, GitError> {
 }
 
 /// What refs, the index and `head` reach now and `tips` did not.
-fn reached(
-    worktree: &Path,
-    tips: &[String],
-    head: Option<&str>,
-) -> Result<Vec<String>, GitError> {
+fn reached(worktree: &Path, tips: &[String], head: Option<&str>) -> Result<Vec<String>, GitError> {
     let mut list = vec!["rev-list", "--objects", "--no-object-names", "--ignore-missing"];
     list.extend(["--exclude=refs/stash", "--all", "--indexed-objects", "--stdin"]);
     let lines = tips.iter().map(|tip| format!("^{tip}\n")).chain(head.map(|id| format!("{id}\n")));

@@ -40,7 +40,8 @@ fn what_no_ref_reaches_is_found_by_no_session() {
         return;
     }
     let world = World::new(repo());
-    for found in [world.session(LIST), judged_in(&world.vcs, &world.boxes, world.repo.place(), LIST)]
+    for found in
+        [world.session(LIST), judged_in(&world.vcs, &world.boxes, world.repo.place(), LIST)]
     {
         assert!(found.contains("first"), "{found}");
         assert!(!found.contains("secret"), "{found}");
