@@ -181,3 +181,24 @@ fn work_of_a_red_session_is_where_the_next_one_starts() {
     build(&env, &[&one, &two], &[]).success();
     assert_eq!(env.git(&["show", "--name-only", "--format=", "HEAD"]), "one.txt\ntwo.txt\n");
 }
+
+/// The gate stands for a user who commits in the same worktree each time that it runs.
+#[test]
+fn a_branch_that_moves_faster_than_the_gates_is_held_in_place_as_well() {
+    let mut env = project(&["a"]);
+    env.without_sandbox("in a sandbox a gate cannot commit to the repository");
+    env.write(
+        "ralph.toml",
+        "[[gate]]\nname = \"busy\"\ncommand = \"git commit --quiet --allow-empty -m busy || true\"\n",
+    );
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "--quiet", "-m", "gate"]);
+    let works = session(&[write("a.txt", "a"), say("<task-done>{id}</task-done>")]);
+    let ran = build(&env, &[&works], &[]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("the branch moved 2 times while the gates judged a."), "{told}");
+    let log = env.git(&["log", "--format=%s"]);
+    assert_eq!(log, "build: iteration 1 - a\nbusy\nbusy\ngate\nfirst\n");
+    assert!(!env.repo().join(".git/refs/heads/main.lock").exists());
+}
