@@ -56,7 +56,9 @@ pub(super) fn present(
     all.extend(moved(environment));
     all.retain(|path| !registries::is_plain(path));
     let but: Vec<PathBuf> = but.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    let found = all.into_iter().filter_map(|path| path.canonicalize().ok());
+    // One look at each: most are not there, and real names are dear.
+    let there = all.into_iter().filter(|path| path.exists());
+    let found = there.filter_map(|path| path.canonicalize().ok());
     // A variable that names a home, or the system, names no login.
     let broad = |path: &Path| path.components().count() < 3 && !path.is_file();
     let around = |path: &PathBuf| homes.iter().any(|home| home.starts_with(path)) || broad(path);

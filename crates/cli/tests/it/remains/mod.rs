@@ -5,9 +5,16 @@
 mod weeks;
 mod world;
 
+use std::io::Write;
+
 use ralph_testkit::times;
 
 use world::{Kind, World};
+
+/// Prints a line beside the result of the test.
+fn print(line: &str) {
+    writeln!(std::io::stderr(), "{line}").unwrap();
+}
 
 /// A few runs with every `./check`; 30 with `RALPH_CAMPAIGN=full`, which prints the sizes of each.
 #[test]
@@ -22,10 +29,10 @@ fn after_random_runs_nothing_unexpected_remains() {
         let told = world.play();
         let wrong = world.unexpected();
         let (peak, after) = (world.peak, world.bytes());
-        println!(
+        print(&format!(
             "run {seed:2}  {kind}  before {before} B, at most {peak} B, after {after} B, {} refs",
             world.refs().len()
-        );
+        ));
         if !wrong.is_empty() {
             failed.push(format!("run {seed}: {kind}\n  {}\n{told}", wrong.join("\n  ")));
         }

@@ -2,6 +2,7 @@
 
 use ralph_testkit::times;
 
+use super::print;
 use super::world::{bytes_of, files_in};
 use crate::looping::{build, project, say, session, works, write};
 
@@ -24,13 +25,13 @@ fn a_week_of_runs_leaves_records_and_saved_work_only() {
     let refs = env.git(&["for-each-ref", "--format=%(refname)", "refs/ralph"]);
     let count = |kind: &str| refs.lines().filter(|name| name.contains(kind)).count();
     let repo = env.repo();
-    println!("after {runs} runs with {} tasks:", runs * 2);
+    print(&format!("after {runs} runs with {} tasks:", runs * 2));
     for part in [".ralph/progress.db", ".ralph/logs", ".ralph/box", ".worktrees", ".git"] {
         let path = repo.join(part);
-        println!("  {part}: {} files, {} B", files_in(&path), bytes_of(&path));
+        print(&format!("  {part}: {} files, {} B", files_in(&path), bytes_of(&path)));
     }
-    println!("  refs/ralph: {} saved, {} in all", count("/wip/"), refs.lines().count());
-    println!("  repository: {before} B before, {} B after", bytes_of(&repo));
+    print(&format!("  refs/ralph: {} saved, {} in all", count("/wip/"), refs.lines().count()));
+    print(&format!("  repository: {before} B before, {} B after", bytes_of(&repo)));
     assert_eq!(env.git(&["worktree", "list"]).lines().count(), 1);
     assert_eq!(env.git(&["branch", "--format=%(refname:short)"]), "main\n");
     assert!(
