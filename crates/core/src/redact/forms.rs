@@ -3,6 +3,8 @@
 
 /// The shortest form that is looked for. Base64 of a short value has little of it in every position.
 const SHORTEST: usize = 8;
+/// The shortest that may be left where letters of such a form spell others.
+const SHORTEST_SEEN: usize = 6;
 
 /// How much of a form may be at the end of the line before: where a line was broken nearer to its
 /// beginning, the stream does not see that both belong together.
@@ -38,12 +40,11 @@ pub(super) fn of(value: &[u8]) -> Vec<Vec<u8>> {
         });
         forms.push(for_addresses.collect());
     }
+    forms.retain(|form| form.len() >= SHORTEST);
     // A value may hold what spells a letter. Something invisible in the middle of that leaves it as it is.
     let seen: Vec<Vec<u8>> = forms.iter().map(|form| super::lens::seen(form)).collect();
     let broken: Vec<Vec<u8>> = forms.iter().flat_map(|form| broken_runs(form)).collect();
-    forms.extend(seen);
-    forms.extend(broken);
-    forms.retain(|form| form.len() >= SHORTEST);
+    forms.extend(seen.into_iter().chain(broken).filter(|form| form.len() >= SHORTEST_SEEN));
     forms
 }
 
