@@ -17,6 +17,7 @@ use super::git::{Git, GitError};
 use super::in_place::GitVcs;
 use super::scratch::{self, Scratch};
 use super::spelling::{spelled, unspelled};
+use super::worktree::with_work;
 use crate::entropy::keyed_hash;
 use crate::ports::{Bind, Candidate, Checkout};
 use crate::process::project_key;
@@ -124,6 +125,10 @@ impl GitVcs {
     pub(super) fn submodules_with_work(&self) -> Result<Vec<String>, GitError> {
         if self.worktree().join(".gitmodules").symlink_metadata().is_err() {
             return Ok(Vec::new());
+        }
+        // Git asks in each submodule, with settings that a session may have written.
+        if self.boxed.is_none() {
+            return with_work(&self.project, &self.index);
         }
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
         let mut arguments = vec!["diff-files", "--ignore-submodules=none"];

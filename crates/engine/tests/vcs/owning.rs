@@ -3,6 +3,7 @@
 use ralph_engine::ports::{GitError, Vcs};
 
 use crate::kit::{Repo, run, task};
+use crate::worktrees::git_in;
 
 #[test]
 fn work_of_one_task_leaves_before_a_session_of_another_and_comes_back_with_its_own() {
@@ -263,6 +264,30 @@ fn work_inside_a_submodule_is_named() {
     assert_eq!(vcs.submodules_with_work().unwrap(), Vec::<String>::new());
     repo.write("lib/new.txt", "work\n");
     assert_eq!(Vcs::submodules_with_work(&vcs).unwrap(), ["lib"]);
+    let lib = repo.path("lib");
+    git_in(&lib, &["add", "new.txt"]);
+    assert_eq!(Vcs::submodules_with_work(&vcs).unwrap(), ["lib"], "staged");
+    git_in(&lib, &["commit", "--quiet", "-m", "work"]);
+    assert_eq!(Vcs::submodules_with_work(&vcs).unwrap(), ["lib"], "committed");
+}
+
+#[test]
+fn settings_of_a_submodule_run_nothing_when_work_in_it_is_looked_for() {
+    let inner = Repo::new();
+    let repo = Repo::new();
+    let place = inner.place().to_str().unwrap();
+    let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", place, "lib"];
+    repo.git(&add);
+    repo.commit("with a submodule");
+    let ran = repo.folder().join("ran");
+    let program = format!("touch {}; cat", ran.display());
+    for key in ["core.fsmonitor", "filter.x.clean", "filter.x.process"] {
+        git_in(&repo.path("lib"), &["config", key, &program]);
+    }
+    repo.write("lib/.gitattributes", "* filter=x\n");
+    repo.write("lib/a.txt", "changed\n");
+    assert_eq!(Vcs::submodules_with_work(&repo.vcs()).unwrap(), ["lib"]);
+    assert!(!ran.exists());
 }
 
 /// Long enough for the clock of the file system to move.

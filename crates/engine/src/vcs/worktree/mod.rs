@@ -33,3 +33,4 @@ pub use prepare::{Prepared, Wanted, Worktrees};
 pub use refusal::WorktreeRefusal;
 pub use remove::{Ours, Removed};
 pub use repair::remove_tree as remove_folder;
+pub(super) use submodules::with_work;

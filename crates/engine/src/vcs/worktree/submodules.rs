@@ -1,5 +1,5 @@
-//! Submodules of a worktree that is to go: their git directories go with it, so nothing may be in them that no
-//! remote has.
+//! Work in the submodules of a worktree: named after a session, and asked for before a worktree goes, since their
+//! git directories go with it.
 //!
 //! Their settings may be a session's. So git is asked in a sandbox, or it runs with the settings of the main
 //! repository and only borrows their objects and their index; their refs are read as files.
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::super::entries::os_path;
-use super::super::git::GitError;
+use super::super::git::{Git, GitError};
 use super::super::spelling::spelled;
 use super::look::{Admin, named_admin};
 use super::prepare::Worktrees;
@@ -71,7 +71,7 @@ impl Worktrees {
                 continue;
             };
             let index = own.join("index");
-            if deep == 0 || self.is_dirty_by_index(&place, &own, &index)? {
+            if deep == 0 || is_dirty_by_index(&self.project, &place, &own)? {
                 return Ok(Some(spelled(path)));
             }
             let inner = self.dirty_by_index(&place, &index, &own, deep - 1)?;
@@ -80,31 +80,6 @@ impl Worktrees {
             }
         }
         Ok(None)
-    }
-
-    fn is_dirty_by_index(&self, place: &Path, own: &Path, index: &Path) -> Result<bool, GitError> {
-        let git = |arguments: &[&'static str]| {
-            self.git(arguments)
-                .env("GIT_DIR", &self.project.git_dir)
-                .env("GIT_WORK_TREE", place)
-                .env("GIT_INDEX_FILE", index)
-                .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", own.join("objects"))
-        };
-        let differs = git(&["diff-files", "--name-only", "--ignore-submodules=all"]).run()?;
-        let others = git(&["ls-files", "--others", "--exclude-standard"]).run()?;
-        let head = read_own(&own.join("HEAD"), SMALL).unwrap_or_default();
-        let head = match head.trim_ascii().strip_prefix(b"ref: ") {
-            Some(name) => read_own(&own.join(os_path(name)), SMALL).unwrap_or_default(),
-            None => head,
-        };
-        let head = String::from_utf8_lossy(head.trim_ascii()).into_owned();
-        let staged = git(&["diff-index", "--cached", "--name-only", "--ignore-submodules=all"]);
-        let staged = match head.bytes().all(|byte| byte.is_ascii_hexdigit()) && !head.is_empty() {
-            true => staged.arg(&head).arg("--").run()?,
-            // A branch that is packed away.
-            false => vec![],
-        };
-        Ok([differs, others, staged].iter().any(|printed| !printed.is_empty()))
     }
 
     /// Whether a remote has every commit of a submodule.
@@ -125,6 +100,59 @@ impl Worktrees {
             Err(error) => Err(error),
         }
     }
+}
+
+/// The submodules of a worktree with uncommitted files or other commits than its index names, where no sandbox is at
+/// hand to ask git in them.
+pub(in crate::vcs) fn with_work(project: &Project, index: &Path) -> Result<Vec<String>, GitError> {
+    let list = ["ls-files", "--stage", "-z"];
+    let listed = Git::plumbing(&project.worktree, &list).env("GIT_INDEX_FILE", index).run()?;
+    let mut found = Vec::new();
+    for line in listed.split(|byte| *byte == 0) {
+        // Mode, commit and stage, then the path.
+        let Some(rest) = line.strip_prefix(b"160000 ") else { continue };
+        let mut fields = rest.splitn(2, |byte| *byte == b'\t');
+        let (Some(about), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let place = project.worktree.join(os_path(path));
+        let Some(own) = named_admin(&place).filter(|own| own.starts_with(&project.git_dir)) else {
+            continue;
+        };
+        let is_moved = head_of(&own).is_some_and(|head| !about.starts_with(head.as_bytes()));
+        if is_moved || is_dirty_by_index(project, &place, &own)? {
+            found.push(spelled(path));
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a submodule has uncommitted files. Git works with the settings of the main repository.
+fn is_dirty_by_index(project: &Project, place: &Path, own: &Path) -> Result<bool, GitError> {
+    let git = |arguments: &[&'static str]| {
+        Git::plumbing(&project.worktree, arguments)
+            .env("GIT_DIR", &project.git_dir)
+            .env("GIT_WORK_TREE", place)
+            .env("GIT_INDEX_FILE", own.join("index"))
+            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", own.join("objects"))
+    };
+    let differs = git(&["diff-files", "--name-only", "--ignore-submodules=all"]).run()?;
+    let others = git(&["ls-files", "--others", "--exclude-standard"]).run()?;
+    let staged = git(&["diff-index", "--cached", "--name-only", "--ignore-submodules=all"]);
+    let staged = match head_of(own) {
+        Some(head) => staged.arg(&head).arg("--").run()?,
+        None => vec![],
+    };
+    Ok([differs, others, staged].iter().any(|printed| !printed.is_empty()))
+}
+
+/// The commit that is checked out in a submodule; `None` where its branch is packed away.
+fn head_of(own: &Path) -> Option<String> {
+    let head = read_own(&own.join("HEAD"), SMALL).unwrap_or_default();
+    let head = match head.trim_ascii().strip_prefix(b"ref: ") {
+        Some(name) => read_own(&own.join(os_path(name)), SMALL).unwrap_or_default(),
+        None => head,
+    };
+    let head = String::from_utf8_lossy(head.trim_ascii()).into_owned();
+    (!head.is_empty() && head.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(head)
 }
 
 /// The first submodule with uncommitted files, in what `git status --porcelain=v2 -z` prints. That another commit is
