@@ -131,10 +131,12 @@ impl Private {
                 let _ = remove_folder(&entry.path());
             }
         }
-        let of_seen = format!("{}.{SEEN}", self.name);
+        // Those of this process may be in use.
+        let (of_seen, ours) = (format!("{}.{SEEN}", self.name), self.seen_prefix());
         let beside = self.folder.parent().and_then(|all| std::fs::read_dir(all).ok());
         for entry in beside.into_iter().flatten().flatten() {
-            if entry.file_name().to_string_lossy().starts_with(&of_seen) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with(&of_seen) && !name.starts_with(&ours) {
                 let _ = remove_folder(&entry.path());
             }
         }
@@ -261,6 +263,11 @@ impl Private {
         self.with_seen(Bind::writable(self.folder.join(GIT)).at(&self.common), head)
     }
 
+    /// How the folders of objects begin that this process shows.
+    fn seen_prefix(&self) -> String {
+        format!("{}.{SEEN}{}-", self.name, std::process::id())
+    }
+
     /// No session comes any more: the folder of objects goes.
     pub(super) fn forget_seen(&self) {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -270,7 +277,7 @@ impl Private {
     fn with_seen(&self, directory: Bind, head: Option<&str>) -> Result<Vec<Bind>, GitError> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = seen.get_or_insert_with(|| {
-            let prefix = format!("{}.{SEEN}", self.name);
+            let prefix = self.seen_prefix();
             let all = self.folder.parent().unwrap_or(&self.folder);
             let place = || tempfile::Builder::new().prefix(&prefix).tempdir_in(all);
             Seen::of(&self.project.worktree, &self.common.join("objects"), place)
