@@ -5,8 +5,8 @@ use std::path::Path;
 use ralph_engine::ports::Vcs;
 
 use super::kinds::works;
-use super::{World, judged_in, no_boxes};
-use crate::kit::Repo;
+use super::{World, boxes, judged_in, no_boxes, session_in, vcs_at};
+use crate::kit::{Repo, run};
 
 const LIST: &str = "git cat-file --batch-all-objects --batch";
 
@@ -73,6 +73,20 @@ fn what_a_ref_reaches_again_is_there() {
     let found = world.session(reads);
     assert!(found.contains("secret of a stash"), "{found}");
     judged_in(&world.vcs, &world.boxes, world.repo.place(), reads);
+}
+
+/// Setup commands of a worktree run before the run begins in it.
+#[test]
+fn a_run_keeps_the_objects_that_its_setup_was_shown() {
+    if no_boxes() {
+        return;
+    }
+    let (repo, boxes) = (repo(), boxes());
+    let vcs = vcs_at(repo.place(), &boxes);
+    judged_in(&vcs, &boxes, repo.place(), "git log");
+    vcs.begin(&run("r-1"), None).unwrap();
+    session_in(&vcs, &boxes, repo.place(), "git log");
+    assert_eq!(folders_of_objects(&repo), 1);
 }
 
 /// A text that is in the worktree may be in a stash, too.
