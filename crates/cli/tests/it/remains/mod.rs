@@ -13,7 +13,7 @@ use world::{Kind, World};
 
 /// Prints a line beside the result of the test.
 fn print(line: &str) {
-    writeln!(std::io::stderr(), "{line}").unwrap();
+    std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
 /// A few runs with every `./check`; 30 with `RALPH_CAMPAIGN=full`, which prints the sizes of each.
