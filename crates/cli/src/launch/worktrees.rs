@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ralph_core::run::Policy;
 use ralph_engine::project::{Project, without_dots};
-use ralph_engine::run::Grounds;
+use ralph_engine::run::{BRANCH_PREFIX, Grounds};
 use ralph_engine::vcs::trunk::Trunk;
 use ralph_engine::vcs::worktree::{Identity, Worktrees};
 use ralph_engine::vcs::{Boxes, Signing, signing};
@@ -78,7 +78,7 @@ pub(super) fn grounds(
     all(project, config, boxes, context).map(Some)
 }
 
-/// The same where tasks have none now, and an earlier run left some.
+/// The same where tasks have none now, and an earlier run left some, or what remains of one when it is killed.
 pub(super) fn earlier(
     project: &Project,
     config: &Config,
@@ -88,7 +88,8 @@ pub(super) fn earlier(
     let home = context.environment.home.as_deref();
     let worktrees = Worktrees::new(project, &folder(project, config, home));
     // Without a branch to land on nothing can be said about them.
-    if worktrees.places()?.is_empty() || Trunk::new(project).is_err() {
+    let Ok(trunk) = Trunk::new(project) else { return Ok(None) };
+    if !worktrees.has_traces() && trunk.branches(BRANCH_PREFIX).map_err(git_failed)?.is_empty() {
         return Ok(None);
     }
     all(project, config, boxes, context).map(Some)

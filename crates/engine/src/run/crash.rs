@@ -39,6 +39,7 @@ pub const WORKTREE_POINTS: &[&str] = &[
     "worktree-filled",
     "worktree-saved",
     "worktree-moved",
+    "worktree-forgotten",
     "worktree-removed",
 ];
 

@@ -527,6 +527,7 @@ pub(super) fn sweep(grounds: &Grounds, store: &mut dyn Store) -> Result<Vec<Stri
             told.push(format!("the worktree of {task} could not be removed: {error}"));
         }
     }
+    grounds.worktrees.sweep_locks();
     if !grounds.keep {
         sweep_branches(grounds, store)?;
     }

@@ -89,9 +89,18 @@ impl WorktreeLock {
         Ok(Self { file })
     }
 
-    /// Whether a run is at work there: its process.
+    /// Whether a run is at work there: its process. A lock that outlives its run is waited for, a moment.
     pub fn holder(folder: &Path) -> Option<String> {
-        Self::peek(&folder.join("run.lock")).unwrap_or_default()
+        let path = folder.join("run.lock");
+        let waited = Stopwatch::start();
+        loop {
+            let holder = Self::peek(&path).unwrap_or_default()?;
+            let is_dead = holder.parse().is_ok_and(|pid| !runs(pid));
+            if !is_dead || waited.elapsed() > DYING {
+                return Some(holder);
+            }
+            pause();
+        }
     }
 
     fn peek(path: &Path) -> io::Result<Option<String>> {
@@ -261,6 +270,24 @@ mod tests {
         release.join().unwrap();
         let said = std::fs::read_to_string(folder.path().join("run.lock")).unwrap();
         assert_eq!(said, format!("{}\n", std::process::id()));
+    }
+
+    #[test]
+    fn a_lock_that_a_dead_run_is_about_to_give_up_has_no_holder() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = held(folder.path(), u32::MAX);
+        let clock = Stopwatch::start();
+        let release = std::thread::spawn(move || {
+            while clock.elapsed() < Duration::from_millis(50) {
+                pause();
+            }
+            drop(lock);
+        });
+        assert_eq!(WorktreeLock::holder(folder.path()), None);
+        release.join().unwrap();
+        let _lock = held(folder.path(), std::process::id());
+        let ours = std::process::id().to_string();
+        assert_eq!(WorktreeLock::holder(folder.path()), Some(ours));
     }
 
     #[test]

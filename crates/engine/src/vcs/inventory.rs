@@ -67,13 +67,16 @@ pub fn branches(project: &Project, prefix: &str) -> Result<Vec<(BranchName, bool
     Ok(found)
 }
 
-/// The files that ralph keeps in the git directory.
+/// The files that ralph keeps in the git directory, and folders that it was killed while removing.
 pub fn own_files(project: &Project) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(&project.git_dir).into_iter().flatten().flatten();
     let is_own = |name: &str| name.starts_with("ralph-");
+    let is_going = |entry: &std::fs::DirEntry| {
+        entry.file_name().to_string_lossy().starts_with(super::worktree::FORGOTTEN)
+    };
     let mut found: Vec<PathBuf> = entries
         .filter(|entry| entry.file_name().to_str().is_some_and(is_own))
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()) || is_going(entry))
         .map(|entry| entry.path())
         .collect();
     found.sort();

@@ -176,6 +176,125 @@ fn killed_at_every_point_the_next_call_goes_on() {
     assert_eq!(left.len(), 1, "{left:?}");
 }
 
+/// Nothing but the user's worktree is there: no folder of git's, no marker, no lock.
+fn assert_nothing_left(repo: &Repo, what: &str) {
+    let names = |folder: &str| {
+        let entries = std::fs::read_dir(repo.path(folder)).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().into_string().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(".git/worktrees"), ["theirs"], "{what}");
+    assert_eq!(names(".worktrees"), ["theirs"], "{what}");
+    assert_eq!(names(".ralph/worktrees"), [""; 0], "{what}");
+    assert!(names(".git").iter().all(|name| !name.starts_with("ralph-removed")), "{what}");
+    assert_eq!(repo.git(&["worktree", "list"]).lines().count(), 2, "{what}");
+}
+
+/// A ralph that removed git's folder file by file was killed between any two of them.
+#[test]
+fn a_half_removed_folder_of_git_goes() {
+    let repo = crowded();
+    let all = ["ralph", "gitdir", "HEAD", "index", "commondir", "logs", "config.worktree"];
+    let gone: [&[&str]; 6] =
+        [&["ralph"], &["gitdir"], &["HEAD", "index"], &["ralph", "gitdir"], &all[1..], &all];
+    for files in gone {
+        for again in [false, true] {
+            let what = format!("without {files:?}, then made again: {again}");
+            repo.prepare("side").unwrap();
+            killed_at(&repo, "remove", "worktree-moved");
+            for file in files {
+                let path = repo.path(".git/worktrees/side").join(file);
+                let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(&path));
+            }
+            if again {
+                repo.prepare("side").unwrap_or_else(|error| panic!("{what}: {error}"));
+                assert_whole_here(&repo);
+                assert!(!repo.exists(".git/worktrees/side1"), "{what}");
+            }
+            let removed = repo.worktrees().remove(&name("side"));
+            removed.unwrap_or_else(|error| panic!("{what}: {error}")).unwrap();
+            assert_nothing_left(&repo, &what);
+            repo.git(&["branch", "-D", "side"]);
+        }
+    }
+    assert_theirs(&repo);
+}
+
+/// Of ralph alone, at moments that are spread over a whole removal.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_removal_that_is_killed_at_random_is_finished_by_the_next() {
+    let repo = crowded();
+    let mut cut = 0;
+    let kills = ralph_testkit::times(12, 200);
+    for n in 0..kills {
+        repo.prepare("side").unwrap();
+        let mut running = child(&repo, "remove", "");
+        // The marker says that it is about to go.
+        let (moved, marker) = (repo.path(".worktrees/side"), ".ralph/worktrees/side.toml");
+        while running.try_wait().unwrap().is_none()
+            && moved.exists()
+            && !(n % 3 == 0 && repo.exists(marker) && repo.read(marker).contains("removing"))
+        {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(Duration::from_micros((n * 7919 % 2500) as u64));
+        kill(&[running.id()]);
+        cut += u32::from(!running.wait().unwrap().success());
+        repo.worktrees().remove(&name("side")).unwrap_or_else(|error| panic!("kill {n}: {error}"));
+        repo.worktrees().sweep_locks();
+        assert_nothing_left(&repo, &format!("kill {n}"));
+        repo.git(&["branch", "-D", "side"]);
+    }
+    assert!(cut > 0, "none of {kills} was cut off");
+    assert_theirs(&repo);
+}
+
+/// Whoever removed a worktree was killed between its marker and its lock, or while it wrote the first marker.
+#[test]
+fn locks_without_a_worktree_go_unless_somebody_holds_them() {
+    let repo = crowded();
+    repo.prepare("kept").unwrap();
+    for file in ["side.lock", "a.b.lock", "a.b.toml.x1Y2z3", "new.toml.x1Y2z3", "held.lock"] {
+        repo.write(format!(".ralph/worktrees/{file}"), "");
+    }
+    let held = std::fs::File::open(repo.path(".ralph/worktrees/held.lock")).unwrap();
+    held.lock().unwrap();
+    repo.worktrees().sweep_locks();
+    let left = || {
+        let entries = std::fs::read_dir(repo.path(".ralph/worktrees")).into_iter().flatten();
+        let mut left: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        left.sort();
+        left
+    };
+    assert_eq!(left(), ["held.lock", "kept.lock", "kept.toml"]);
+    drop(held);
+    repo.worktrees().remove(&name("kept")).unwrap().unwrap();
+    repo.worktrees().sweep_locks();
+    assert!(!repo.exists(".ralph/worktrees"), "{:?}", left());
+}
+
+/// Git was killed, and when the worktree was made again another git was at work: which of the folders are nobody's,
+/// nobody could tell.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_git_had_only_begun_goes_when_no_git_is_at_work() {
+    let repo = crowded();
+    killed_at(&repo, "prepare", "worktree-marked");
+    repo.write(".git/worktrees/side/locked", "initializing");
+    let mut git = Command::new("git");
+    git.args(["cat-file", "--batch"]).current_dir(repo.place());
+    let mut git = git.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    repo.prepare("side").unwrap();
+    assert!(repo.exists(".git/worktrees/side/locked"), "somebody may be making it");
+    repo.worktrees().remove(&name("side")).unwrap().unwrap();
+    assert!(repo.exists(".git/worktrees/side/locked"), "somebody may be making it");
+    drop(git.stdin.take());
+    git.wait().unwrap();
+    repo.worktrees().remove(&name("side")).unwrap().unwrap();
+    assert_nothing_left(&repo, "afterwards");
+}
+
 /// A marker, and what git leaves when it is killed on the way.
 #[test]
 fn every_half_made_state_is_put_right() {

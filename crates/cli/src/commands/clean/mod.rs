@@ -216,6 +216,9 @@ fn clean_worktrees(
     for ours in worktrees.ours()? {
         done.push(clean_worktree(project, &worktrees, &ours, dry));
     }
+    if !dry {
+        worktrees.sweep_locks();
+    }
     Ok(())
 }
 

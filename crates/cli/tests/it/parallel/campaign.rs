@@ -172,9 +172,29 @@ fn check(world: &World, tasks: usize) -> String {
     assert_eq!(world.git(&["status", "--porcelain"]), "");
     // What is open keeps its worktree; nothing else does.
     let worktrees = world.git(&["worktree", "list"]).lines().count() - 1;
-    assert!(worktrees <= open, "{worktrees} worktrees, {open} open tasks");
+    assert!(worktrees <= open, "{worktrees} worktrees, {open} open tasks\n{}", left(world));
+    let entries =
+        |folder: &str| std::fs::read_dir(world.env.repo().join(folder)).into_iter().flatten();
+    assert_eq!(entries(".git/worktrees").count(), worktrees, "{}", left(world));
+    // A marker and a lock each.
+    assert!(entries(".ralph/worktrees").count() <= 2 * open, "{}", left(world));
+    let branches = world.git(&["branch", "--list", "ralph/*"]);
+    assert!(branches.lines().count() <= open, "{branches}\n{}", left(world));
     world.git(&["fsck", "--strict", "--no-dangling"]);
     format!("{ends:?}, {} commits", commits.lines().count())
+}
+
+/// What is left of worktrees, and what the last run printed.
+fn left(world: &World) -> String {
+    let printed = std::fs::read_to_string(world.env.folder().join("said.txt")).unwrap_or_default();
+    let mut text = world.git(&["worktree", "list", "--porcelain"]);
+    for folder in [".git/worktrees", ".ralph/worktrees", ".worktrees/ralph"] {
+        let entries = std::fs::read_dir(world.env.repo().join(folder)).into_iter().flatten();
+        for entry in entries.flatten() {
+            write!(text, "\n{}", entry.path().display()).unwrap();
+        }
+    }
+    format!("{text}\n{printed}")
 }
 
 /// The shortest time in which the attempts that really ran could have been made by so many hands: all of

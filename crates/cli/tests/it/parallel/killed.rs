@@ -99,6 +99,21 @@ fn a_branch_that_is_left_over_goes_and_nobody_elses_does() {
     assert_eq!(left, "ralph/b\nralph/mine", "what has landed goes, what is nowhere else stays");
 }
 
+/// The run after the killed one may be any, also one that works in place and has nothing to do.
+#[test]
+fn what_a_killed_run_left_goes_in_a_later_run_that_needs_no_worktrees() {
+    let world = world();
+    assert!(build(&world, Some("worktree-forgotten")));
+    build(&world, None);
+    check(&world, "first");
+    world.git(&["branch", "ralph/a"]);
+    world.env.ralph(&["build"]).success();
+    world.check_tidy();
+    world.env.write(".ralph/worktrees/ralph=2Fb.lock", "");
+    world.env.ralph(&["build"]).success();
+    world.check_tidy();
+}
+
 /// The run is killed while the session is on a branch of its own.
 #[test]
 fn a_session_that_was_elsewhere_when_the_run_was_killed_is_brought_back() {

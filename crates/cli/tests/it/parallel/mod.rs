@@ -89,6 +89,7 @@ impl World {
             markers.into_iter().flatten().map(|entry| entry.unwrap().file_name()).collect();
         assert!(markers.is_empty(), "{markers:?}\n{said}");
         assert!(!self.env.repo().join(".git/ralph-landing.json").exists());
+        assert!(!self.env.repo().join(".git/worktrees").exists());
         self.git(&["fsck", "--strict", "--no-dangling"]);
     }
 }

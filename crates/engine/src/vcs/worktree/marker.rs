@@ -173,6 +173,33 @@ impl Markers {
         }
     }
 
+    /// Whether there are markers, or locks or halves of some.
+    pub(super) fn has_any(&self) -> bool {
+        std::fs::read_dir(&self.folder).is_ok_and(|mut entries| entries.next().is_some())
+    }
+
+    /// Removes the locks and the half-written markers of branches without a marker, as far as nobody holds them.
+    pub(super) fn sweep(&self) {
+        for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let half = name.rfind(".toml.").map(|at| &name[..at]);
+            let Some(of) = name.strip_suffix(".lock").or(half) else { continue };
+            let marker = self.folder.join(format!("{of}.toml"));
+            if marker.exists() {
+                continue;
+            }
+            let Ok(Some(hold)) = Hold::try_take(&self.folder.join(format!("{of}.lock"))) else {
+                continue;
+            };
+            // Somebody may have made a worktree meanwhile.
+            if !marker.exists() {
+                let _ = sweep_halves(&marker);
+                hold.give_up();
+            }
+        }
+        self.tidy();
+    }
+
     /// Removes the folder when nothing is left in it.
     pub(super) fn tidy(&self) {
         let _ = std::fs::remove_dir(&self.folder);

@@ -32,5 +32,6 @@ pub use inspect::{Condition, Inspected};
 pub use prepare::{Prepared, Wanted, Worktrees};
 pub use refusal::WorktreeRefusal;
 pub use remove::{Ours, Removed};
+pub(super) use repair::FORGOTTEN;
 pub use repair::remove_tree as remove_folder;
 pub(super) use submodules::with_work;

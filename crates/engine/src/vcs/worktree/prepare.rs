@@ -247,7 +247,8 @@ impl Worktrees {
         if self.config_of_worktrees()? != Some(true) {
             self.git(&["config", "extensions.worktreeConfig", "true"]).run()?;
         }
-        let names = admins(&self.project).into_iter();
+        // One that does not say where its worktree lies is left of a git that was killed, maybe of ours.
+        let names = admins(&self.project).into_iter().filter(|admin| admin.worktree.is_some());
         let names = names.filter_map(|admin| admin.name.into_string().ok()).collect();
         let begin = tip.as_deref().unwrap_or(base);
         let mut marker = Marker::new(branch, path, begin, names);
@@ -279,6 +280,7 @@ impl Worktrees {
             let name = format!("refs/heads/{branch}");
             self.git(&["update-ref", "-d", &name, &marker.base]).run()?;
         }
+        self.remove_empty_folders(&marker.path);
         self.markers.forget(branch)
     }
 

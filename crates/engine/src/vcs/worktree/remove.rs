@@ -61,6 +61,11 @@ impl Worktrees {
         Ok(self.markers.all()?.into_iter().map(|(branch, marker)| (branch, marker.path)).collect())
     }
 
+    /// Whether there are any, or something that a killed run left of one.
+    pub fn has_traces(&self) -> bool {
+        self.markers.has_any()
+    }
+
     /// Removes the temporary files that killed processes left of their work in any of them.
     pub fn sweep_temporary(&self) -> Result<(), GitError> {
         for (_, path) in self.places()? {
@@ -68,6 +73,11 @@ impl Worktrees {
             checkout::sweep(&path);
         }
         Ok(())
+    }
+
+    /// Removes locks and half-written markers of branches that have no worktree: whoever held them was killed.
+    pub fn sweep_locks(&self) {
+        self.markers.sweep();
     }
 
     /// Whether [`Worktrees::remove`] would be refused. Changes nothing.
@@ -110,14 +120,20 @@ impl Worktrees {
         if let Some(admin) = &admin {
             let private = Private::of_admin(&self.project, &admin.folder);
             aside = forget_sandbox(&self.project, &private, self.is_boxed())?;
-            self.forget_admin(admin)?;
+            self.forget_admin(admin, &marker)?;
         }
+        remove_tree(&self.forgotten(&marker))?;
         remove_tree(&self.trash(&marker))?;
         crash::point("worktree-removed");
         self.remove_empty_folders(&path);
-        self.markers.forget(branch)?;
-        hold.give_up();
-        self.markers.tidy();
+        if self.clear_nameless(branch, &marker)? {
+            self.markers.forget(branch)?;
+            hold.give_up();
+            self.markers.tidy();
+        } else {
+            // The next removal finds by the marker what is left.
+            self.markers.write(branch, &Marker { stage: Stage::Removing, ..marker })?;
+        }
         Ok(Some(Removed { path, saved, aside }))
     }
 
@@ -248,7 +264,7 @@ impl Worktrees {
     }
 
     /// The folders of a name with slashes, and that of all worktrees, when nothing is left in them.
-    fn remove_empty_folders(&self, path: &Path) {
+    pub(super) fn remove_empty_folders(&self, path: &Path) {
         for folder in path.ancestors().skip(1) {
             let is_ours = folder.starts_with(&self.folder) && folder != self.project.root;
             if !is_ours || std::fs::remove_dir(folder).is_err() {

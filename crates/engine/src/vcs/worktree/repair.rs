@@ -4,6 +4,8 @@
 //! `.git` file, HEAD, the files; the lock goes last. So a lock that says `initializing` means that it
 //! was killed on the way, and no session has been there. Then all of it goes, and it is made anew. Where
 //! it had once been whole, a session may have worked in it: then only git's own files are mended.
+//!
+//! Git's folder is renamed before it is removed: one that is half gone would not say whose it is.
 
 use std::collections::HashSet;
 use std::io;
@@ -21,6 +23,10 @@ use super::marker::{Marker, Stage, gone};
 use super::prepare::Worktrees;
 use super::refusal::WorktreeRefusal;
 use crate::project::Project;
+use crate::run::crash;
+
+/// How the names of git's folders begin that are being removed.
+pub(in crate::vcs) const FORGOTTEN: &str = "ralph-removed-";
 
 impl Worktrees {
     /// Puts right what is there of a branch. The marker when its worktree is whole, `None` when there is
@@ -39,6 +45,9 @@ impl Worktrees {
             }
             return self.check_empty(path).map(|()| None);
         };
+        // The next marker would not lead to these.
+        remove_tree(&self.forgotten(&marker))?;
+        self.clear_nameless(branch, &marker)?;
         if marker.path != path {
             if is_free(&marker.path) && self.admin_at(&marker.path).is_none() {
                 return self.check_empty(path).map(|()| None);
@@ -62,7 +71,7 @@ impl Worktrees {
             }
             Some(admin) if is_free(path) => {
                 check_unlocked(admin)?;
-                self.forget_admin(admin)?;
+                self.forget_admin(admin, &marker)?;
                 notes.push(said("was gone and is made anew"));
                 Ok(None)
             }
@@ -117,9 +126,10 @@ impl Worktrees {
             return Err(WorktreeRefusal::FolderTaken { path: path.clone(), file }.into());
         }
         remove_tree(path)?;
-        for admin in found.iter().chain(&self.nameless(branch, marker)) {
-            self.forget_admin(admin)?;
+        if let Some(admin) = &found {
+            self.forget_admin(admin, marker)?;
         }
+        self.clear_nameless(branch, marker)?;
         let vcs = GitVcs::new(self.project.clone())?;
         let shared = ["packed-refs.lock".to_owned(), "config.lock".to_owned()];
         let names = shared.into_iter().chain([format!("refs/heads/{branch}.lock")]);
@@ -128,9 +138,14 @@ impl Worktrees {
         Ok(())
     }
 
-    /// Folders that git had only just begun when it was killed: they do not say yet whose they are. Ours
-    /// came after the marker and have the name that git gives to our worktree.
-    fn nameless(&self, branch: &BranchName, marker: &Marker) -> Vec<Admin> {
+    /// Takes away folders of git's that do not say where their worktree lies: git, or who removed them, was killed.
+    /// Ours have our token, or came after the marker and have the name that git gives to our worktree. `false` when
+    /// some had to stay, because a git that is at work may be making them.
+    pub(super) fn clear_nameless(
+        &self,
+        branch: &BranchName,
+        marker: &Marker,
+    ) -> Result<bool, GitError> {
         let is_named = |admin: &Admin| {
             let name = admin.name.to_str();
             let rest = name.and_then(|name| name.strip_prefix(branch.last_part()));
@@ -143,13 +158,21 @@ impl Worktrees {
                     || admin.is_unfinished()
                     || admin.locked.as_deref() == Some(""))
         };
-        let found: Vec<Admin> = admins(&self.project)
-            .into_iter()
-            .filter(|admin| is_begun(admin) && is_named(admin) && is_new(admin))
-            .collect();
+        let mut begun = Vec::new();
+        for admin in admins(&self.project) {
+            if admin.worktree.is_none() && admin.token.as_ref() == Some(&marker.token) {
+                self.forget_admin(&admin, marker)?;
+            } else if is_begun(&admin) && is_named(&admin) && is_new(&admin) {
+                begun.push(admin);
+            }
+        }
         // A person's git may have begun one this very moment.
         let places = [&self.project.root, &self.project.git_dir];
-        if found.is_empty() || crate::process::works_in("git", &places) { vec![] } else { found }
+        if !begun.is_empty() && crate::process::works_in("git", &places) {
+            return Ok(false);
+        }
+        begun.iter().try_for_each(|admin| self.forget_admin(admin, marker))?;
+        Ok(true)
     }
 
     /// A file in a half-made worktree that git did not write there.
@@ -166,11 +189,28 @@ impl Worktrees {
         Ok(files.into_iter().find(|file| !is_known(file)))
     }
 
-    pub(super) fn forget_admin(&self, admin: &Admin) -> Result<(), GitError> {
-        remove_tree(&admin.folder)?;
+    /// Has git forget a worktree, in one step.
+    pub(super) fn forget_admin(&self, admin: &Admin, marker: &Marker) -> Result<(), GitError> {
+        let gone_to = self.forgotten(marker);
+        remove_tree(&gone_to)?;
+        match gone(std::fs::rename(&admin.folder, &gone_to)) {
+            Ok(()) => {}
+            // Somebody has put the folder of worktrees on another disk.
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                remove_tree(&admin.folder)?;
+            }
+            Err(source) => return Err(GitError::File { path: admin.folder.clone(), source }),
+        }
+        crash::point("worktree-forgotten");
+        remove_tree(&gone_to)?;
         // Git does the same after the last one.
         let _ = std::fs::remove_dir(self.project.git_dir.join("worktrees"));
         Ok(())
+    }
+
+    /// Where git's folder of a worktree lies while it is removed.
+    pub(super) fn forgotten(&self, marker: &Marker) -> PathBuf {
+        self.project.git_dir.join(format!("{FORGOTTEN}{}", marker.token))
     }
 
     /// Writes git's folder anew for a worktree that git has forgotten. Its files stay as they are; what
@@ -209,7 +249,9 @@ pub(super) fn is_ours(marker: &Marker, admin: Option<&Admin>) -> bool {
     admin.is_none_or(|admin| match &admin.token {
         Some(token) => *token == marker.token,
         // Killed before it could be signed.
-        None => marker.stage == Stage::Making && admin.is_new_since(&marker.before),
+        None if marker.stage == Stage::Making => admin.is_new_since(&marker.before),
+        // Killed while it was removed, as earlier versions did: file by file.
+        None => is_free(&marker.path),
     })
 }
 
