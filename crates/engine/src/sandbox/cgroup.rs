@@ -66,9 +66,14 @@ impl Groups {
         Ok(())
     }
 
-    /// The files that a process joins them by.
+    /// The files that a process joins them by, while it has one thread. In the first version a thread joins at once;
+    /// for a whole process the kernel waits until all processors have taken notice, which takes 10 ms.
     pub(super) fn doors(&self) -> Vec<PathBuf> {
-        self.folders.iter().map(|folder| folder.join("cgroup.procs")).collect()
+        let door = |folder: &PathBuf| {
+            let of_threads = folder.join("tasks");
+            if of_threads.is_file() { of_threads } else { folder.join("cgroup.procs") }
+        };
+        self.folders.iter().map(door).collect()
     }
 }
 
@@ -100,6 +105,35 @@ pub(super) fn sweep() {
                 // One that somebody is in refuses.
                 let _ = std::fs::remove_dir(entry.path());
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_joins_is_in_every_group_with_all_that_it_starts() {
+        let limits = Limits { processes: 100, memory: Some(1 << 30), ..Limits::default() };
+        let groups = Groups::make(&limits);
+        let doors = groups.doors();
+        let joins: String =
+            doors.iter().map(|door| format!("echo 0 > '{}' && ", door.display())).collect();
+        let mut shell = crate::host::host().shell();
+        let joined = shell.args(["-c", &format!("{joins}/bin/cat /proc/self/cgroup")]).output();
+        let joined = joined.unwrap();
+        assert!(joined.status.success(), "{joined:?}");
+        let member_of = String::from_utf8(joined.stdout).unwrap();
+        // There are none where nobody lets us make any.
+        for folder in &groups.folders {
+            let name = folder.file_name().unwrap().to_string_lossy();
+            let controller = match folder.join("cgroup.controllers").is_file() {
+                true => String::new(),
+                false => folder.parent().unwrap().file_name().unwrap().to_string_lossy().into(),
+            };
+            let joined = |line: &str| line.contains(&controller) && line.ends_with(&*name);
+            assert!(member_of.lines().any(joined), "{}: {member_of}", folder.display());
         }
     }
 }

@@ -80,7 +80,8 @@ fn become_program(command: &[OsString]) -> io::Result<Infallible> {
     Err(io::Error::new(error.kind(), format!("{}: {error}", program.to_string_lossy())))
 }
 
-/// Joins its groups and becomes what makes the box. Returns only when that failed.
+/// Joins its groups and becomes what makes the box. Returns only when that failed. To be called while this process
+/// has one thread: only that one joins.
 pub fn outer(outer: &Outer) -> io::Result<Infallible> {
     for group in &outer.groups {
         let mut file = OpenOptions::new().write(true).open(group)?;
