@@ -25,17 +25,23 @@ const JUDGES: &str = "judges";
 /// Folders for one checkout, or for one verifier.
 const FRESH: &str = "fresh";
 
+/// The folders that a sandbox shows, each by itself: what lies around them, nobody in one may turn into something else.
+/// Each costs a start 0.4 ms, so a tool has one of its own only where ralph itself writes or removes files in it.
+const FOLDERS: [&str; 4] = [SHARED, "cargo", "gradle", TEMPORARY];
+/// The folder of all other tools.
+const SHARED: &str = "xdg";
+
 /// Variables by which tools are told where their cache is, and the folder of each.
 const VARIABLES: [(&str, &str); 9] = [
-    ("XDG_CACHE_HOME", "xdg"),
+    ("XDG_CACHE_HOME", SHARED),
     ("CARGO_HOME", "cargo"),
-    ("npm_config_cache", "npm"),
-    ("YARN_CACHE_FOLDER", "yarn"),
-    ("PIP_CACHE_DIR", "pip"),
-    ("GOCACHE", "go-build"),
-    ("GOMODCACHE", "go-mod"),
     ("GRADLE_USER_HOME", "gradle"),
-    ("UV_CACHE_DIR", "uv"),
+    ("npm_config_cache", "xdg/npm"),
+    ("YARN_CACHE_FOLDER", "xdg/yarn"),
+    ("PIP_CACHE_DIR", "xdg/pip"),
+    ("GOCACHE", "xdg/go-build"),
+    ("GOMODCACHE", "xdg/go-mod"),
+    ("UV_CACHE_DIR", "xdg/uv"),
 ];
 
 /// What is taken over: the variable that names the person's folder, where it is otherwise below the home,
@@ -44,11 +50,11 @@ const SEEDS: [(&str, &str, &str, &str); 8] = [
     ("CARGO_HOME", ".cargo", "registry/index", "cargo"),
     ("CARGO_HOME", ".cargo", "registry/cache", "cargo"),
     ("CARGO_HOME", ".cargo", "git/db", "cargo"),
-    ("npm_config_cache", ".npm", "_cacache", "npm"),
-    ("PIP_CACHE_DIR", ".cache/pip", "", "pip"),
-    ("GOMODCACHE", "go/pkg/mod", "cache/download", "go-mod"),
-    ("UV_CACHE_DIR", ".cache/uv", "", "uv"),
-    ("YARN_CACHE_FOLDER", ".cache/yarn", "", "yarn"),
+    ("npm_config_cache", ".npm", "_cacache", "xdg/npm"),
+    ("PIP_CACHE_DIR", ".cache/pip", "", "xdg/pip"),
+    ("GOMODCACHE", "go/pkg/mod", "cache/download", "xdg/go-mod"),
+    ("UV_CACHE_DIR", ".cache/uv", "", "xdg/uv"),
+    ("YARN_CACHE_FOLDER", ".cache/yarn", "", "xdg/yarn"),
 ];
 
 /// Settings that are taken over anew each time: where packages come from.
@@ -137,8 +143,23 @@ impl Caches {
 
     /// The folders that tools write in.
     pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
-        let names = VARIABLES.iter().map(|(_, name)| *name).chain([TEMPORARY]);
-        names.map(|name| self.folder.join(name))
+        FOLDERS.iter().map(|name| self.folder.join(name))
+    }
+
+    /// Caches that an earlier ralph kept elsewhere stay warm.
+    fn take_in(&self) {
+        let shared = self.folder.join(SHARED);
+        for (_, name) in VARIABLES.iter().filter(|(_, name)| name.contains('/')) {
+            let Some(before) = Path::new(name).file_name().map(|name| self.folder.join(name))
+            else {
+                continue;
+            };
+            let is_folder = before.symlink_metadata().is_ok_and(|found| found.is_dir());
+            if is_folder && !shared.is_symlink() {
+                // What is there already is as good.
+                let _ = std::fs::rename(&before, self.folder.join(name));
+            }
+        }
     }
 
     /// Makes the folders, and takes over what the person has, once. What is too large, or cannot be read,
@@ -151,6 +172,7 @@ impl Caches {
         self.make()?;
         self.sweep();
         self.folders().try_for_each(|folder| make(&folder))?;
+        self.take_in();
         let source = |variable: &str, below: &str| {
             let set = environment.iter().find(|(name, _)| name == variable);
             let set = set.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute());
@@ -172,6 +194,8 @@ impl Caches {
         if done.exists() {
             return Ok(left_out);
         }
+        // Never again: a session may have put a link in the place of any of them.
+        VARIABLES.iter().try_for_each(|(_, name)| make(&self.folder.join(name)))?;
         for (variable, below, part, to) in SEEDS {
             let Some(from) = source(variable, below).map(|folder| folder.join(part)) else {
                 continue;
@@ -298,6 +322,30 @@ mod tests {
     }
 
     #[test]
+    fn every_cache_lies_in_a_folder_that_is_shown_and_one_from_before_stays_warm() {
+        let folder = tempfile::tempdir().unwrap();
+        let caches = Caches::of(&folder.path().join("cache"), folder.path());
+        std::fs::create_dir_all(caches.of_name("npm/_cacache")).unwrap();
+        std::fs::write(caches.of_name("npm/_cacache/a"), "warm").unwrap();
+        std::fs::write(caches.of_name(SEEDED), "").unwrap();
+        caches.prepare(None, &[]).unwrap();
+        let shown: Vec<PathBuf> = caches.folders().collect();
+        for (variable, place) in caches.environment() {
+            let is_shown = shown.iter().any(|folder| Path::new(&place).starts_with(folder));
+            assert!(is_shown, "{variable:?}");
+        }
+        let warm = std::fs::read_to_string(caches.of_name("xdg/npm/_cacache/a")).unwrap();
+        assert_eq!(warm, "warm");
+        assert!(!caches.of_name("npm").exists());
+        // A link that a session left leads nothing anywhere.
+        std::fs::remove_dir_all(caches.of_name("xdg/npm")).unwrap();
+        std::os::unix::fs::symlink(folder.path(), caches.of_name("xdg/npm")).unwrap();
+        std::fs::create_dir_all(caches.of_name("npm/planted")).unwrap();
+        caches.prepare(None, &[]).unwrap();
+        assert!(!folder.path().join("planted").exists() && caches.of_name("xdg/npm").is_symlink());
+    }
+
+    #[test]
     fn judges_have_caches_of_their_own_and_settings_only_from_the_user() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().join("home");
@@ -339,7 +387,7 @@ mod tests {
         let held = caches.fresh().unwrap();
         let fresh = Caches::at(held.path());
         fresh.prepare_for_judges(Some(&home), &[]).unwrap();
-        assert!(fresh.of_name("npm/_cacache/a").is_file());
+        assert!(fresh.of_name("xdg/npm/_cacache/a").is_file());
         // What the setup command of a checkout installs is there for its gates.
         std::fs::create_dir(fresh.of_name("cargo/bin")).unwrap();
         fresh.prepare_for_judges(Some(&home), &[]).unwrap();
