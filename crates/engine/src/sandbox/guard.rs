@@ -126,7 +126,8 @@ fn read(path: &Path) -> Option<Kept> {
     let flags = i32::try_from(flags.bits()).ok()?;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
     let about = file.metadata().ok().filter(fs::Metadata::is_file)?;
-    let mut bytes = Vec::new();
+    // With room for all of it and for the end: otherwise it is read in ten pieces.
+    let mut bytes = Vec::with_capacity(usize::try_from(about.len().min(MOST)).ok()? + 1);
     file.take(MOST).read_to_end(&mut bytes).ok()?;
     Some((about.permissions().mode() & 0o777, bytes))
 }

@@ -3,6 +3,7 @@
 //! | module | owns |
 //! |---|---|
 //! | [`git`] | the one constructor of git commands |
+//! | `listed` | the settings that count in a worktree, remembered while their files stay the same |
 //! | `pinned` | settings of a repository that name programs, made harmless for those commands |
 //! | `position` | which commit and branch are checked out, read from files |
 //! | `entries` | what git says about paths: entries of trees and their changes |
@@ -53,6 +54,7 @@ pub mod inventory;
 mod keep;
 mod keep_out;
 mod like;
+mod listed;
 mod locks;
 pub mod look;
 mod patch;

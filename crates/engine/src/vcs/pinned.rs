@@ -5,17 +5,16 @@
 //! the user's or the system's settings instead, or one that starts nothing. What only says who commits or where
 //! a remote lies counts as ever.
 //!
-//! [`PROGRAMS`] is the one list. Git itself lists the settings, so that includes and odd spellings are read as
-//! git reads them; the answer is remembered for as long as the files are the same.
+//! [`PROGRAMS`] is the one list. What the settings are, [`listing`] knows.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::git::{Git, GitError};
+use super::git::GitError;
+use super::listed::{Listing, listing};
 use crate::project::Project;
 
 /// What stands in for a value of the repository where the user has none.
@@ -104,11 +103,9 @@ pub(super) struct Pins {
     /// The repository says which programs are at the other end of a remote.
     names_remote_programs: bool,
     leads: Vec<Listed>,
-    /// What other files say is read along, and can change by itself.
-    includes: bool,
 }
 
-/// A setting as git lists it.
+/// A setting that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Listed {
     /// Whether the repository says it.
@@ -118,12 +115,10 @@ struct Listed {
     value: Vec<u8>,
 }
 
-/// What tells one state of a file from another.
-type Stamp = Option<(u64, u64, u64, i64, i64, i64)>;
-
 #[derive(Debug, Default)]
 struct Known {
-    pins: HashMap<PathBuf, ([Stamp; 2], Arc<Pins>)>,
+    /// For each worktree, with the settings that they were made from.
+    pins: HashMap<PathBuf, (Arc<Listing>, Arc<Pins>)>,
     leads: HashMap<PathBuf, Vec<Listed>>,
     /// Values that ralph itself wrote by the user's settings.
     trusted: Vec<(Vec<u8>, Vec<u8>)>,
@@ -149,21 +144,18 @@ pub(super) fn trust(key: &str, value: &str) {
 /// What git in this folder needs.
 pub(super) fn pins(folder: &Path) -> Arc<Pins> {
     let Ok(project) = Project::find(folder) else { return Arc::default() };
-    let own = project.own_git_dir().unwrap_or_else(|_| project.git_dir.clone());
-    let stamps =
-        [project.git_dir.join("config"), own.join("config.worktree")].map(|file| stamp(&file));
-    if let Some((at, pins)) = known().get_or_insert_default().pins.get(&project.worktree)
-        && *at == stamps
-        && !pins.includes
+    let listing = listing(&project).unwrap_or_default();
+    if let Some((from, pins)) = known().get_or_insert_default().pins.get(&project.worktree)
+        && Arc::ptr_eq(from, &listing)
     {
         return Arc::clone(pins);
     }
     let trusted = known().get_or_insert_default().trusted.clone();
-    let pins = Arc::new(list(folder).map(|all| made(&project, &all, &trusted)).unwrap_or_default());
+    let pins = Arc::new(made(&project, &all_of(&listing), &trusted));
     let mut known = known();
     let known = known.get_or_insert_default();
     known.leads.entry(project.git_dir.clone()).or_insert_with(|| pins.leads.clone());
-    known.pins.insert(project.worktree, (stamps, Arc::clone(&pins)));
+    known.pins.insert(project.worktree, (listing, Arc::clone(&pins)));
     pins
 }
 
@@ -207,35 +199,13 @@ pub(super) fn explain(folder: &Path, said: &str) -> Option<String> {
     })
 }
 
-fn stamp(file: &Path) -> Stamp {
-    let found = std::fs::symlink_metadata(file).ok()?;
-    Some((
-        found.dev(),
-        found.ino(),
-        found.size(),
-        found.mtime_nsec() ^ (found.mtime() << 30),
-        found.ctime(),
-        found.ctime_nsec(),
-    ))
-}
-
-/// Every setting that counts in a folder, in git's order.
-fn list(folder: &Path) -> Result<Vec<Listed>, GitError> {
-    let asked = ["config", "--list", "-z", "--includes", "--show-scope"];
-    let listed = Git::listing(folder, &asked).run()?;
-    let mut fields = listed.split(|byte| *byte == 0);
-    let mut all = Vec::new();
-    while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
-        let end = entry.iter().position(|byte| *byte == b'\n');
-        let (key, value) = match end {
-            Some(end) => (&entry[..end], &entry[end + 1..]),
-            // A key without a value means true.
-            None => (entry, &b"true"[..]),
-        };
-        let is_local = matches!(scope, b"local" | b"worktree");
-        all.push(Listed { is_local, key: key.to_vec(), value: value.to_vec() });
-    }
-    Ok(all)
+fn all_of(listing: &Listing) -> Vec<Listed> {
+    let setting = |one: &super::listed::Listed| Listed {
+        is_local: one.is_local,
+        key: one.key.clone(),
+        value: one.value.clone().unwrap_or_else(|| b"true".to_vec()),
+    };
+    listing.all.iter().map(setting).collect()
 }
 
 /// What the settings of a repository need beside them.
@@ -246,7 +216,6 @@ fn made(project: &Project, all: &[Listed], trusted: &[(Vec<u8>, Vec<u8>)]) -> Pi
     let mut lists = false;
     for one in all.iter().filter(|one| one.is_local && !is_trusted(one)) {
         let (section, middle, name) = parts(&one.key);
-        pins.includes |= matches!(section, b"include" | b"includeif");
         if LEADS.iter().any(|(s, n)| s.as_bytes() == section && n.as_bytes() == name) {
             pins.leads.push(one.clone());
         }

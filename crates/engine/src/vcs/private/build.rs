@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::entries::os_path;
 use super::super::git::{Git, GitError};
+use super::super::listed::{Listing, listing, standard_file, written_path};
 use super::super::scratch::copy_with_time;
 use super::settings::{self, Setting};
 use super::{LOOK, OBJECTS, PRIVATE, Private, private_folder};
@@ -23,9 +24,10 @@ const ALTERNATES: &str = "objects/info/alternates";
 impl Private {
     /// Fills `git` and `look`.
     pub(super) fn build(&self, git: &Path, look: &Path) -> Result<(), GitError> {
-        let in_force = settings::in_force(&self.project.worktree)?;
+        let listing = listing(&self.project)?;
+        let in_force = settings::in_force(&listing);
         let lists = self.lists(&in_force);
-        let more = self.own_settings(&lists)?;
+        let more = self.own_settings(&listing, &lists);
         let config = settings::text_of(&in_force, &more);
         let made = || -> io::Result<()> {
             for directory in [git, look] {
@@ -38,7 +40,7 @@ impl Private {
                 self.copy_own(directory)?;
             }
             self.copy_refs(git)?;
-            copy_tree(&self.common.join("hooks"), &git.join("hooks"), &|_| true)?;
+            self.copy_hooks(git)?;
             std::fs::write(git.join(ALTERNATES), self.alternate_lines())
         };
         made().map_err(|source| GitError::File { path: git.to_owned(), source })
@@ -56,7 +58,7 @@ impl Private {
             self.copy_shared(to)?;
             self.copy_own(to)?;
             self.copy_refs(to)?;
-            copy_tree(&self.common.join("hooks"), &to.join("hooks"), &|_| true)?;
+            self.copy_hooks(to)?;
             std::fs::write(to.join(ALTERNATES), self.alternate_lines())?;
             let (seen, index) = (look.join(inside).join("index"), to.join(inside).join("index"));
             if self.was_lent() && seen.is_file() {
@@ -74,14 +76,10 @@ impl Private {
     /// The person's lists, whatever their home is in a box.
     fn lists(&self, in_force: &[Setting]) -> Vec<(&'static str, &'static str, Vec<u8>)> {
         let read = |(key, name, standard): (&'static str, &'static str, &str)| {
-            let asked = format!("--get {key}");
-            let asked: Vec<&str> = asked.split(' ').collect();
-            let mut call = vec!["config", "--type=path"];
-            call.extend(asked);
             let path = match settings::value_of(in_force, key) {
                 Some(b"") => return None,
-                Some(_) => PathBuf::from(Git::new(&self.project.worktree, &call).line().ok()?),
-                None => self.standard_list(standard)?,
+                Some(written) => written_path(written).or_else(|| self.path_of(key))?,
+                None => standard_file(standard)?,
             };
             let text = read_named(None, &self.project.worktree.join(path), DOCUMENT).ok()?;
             Some((key, name, text))
@@ -89,34 +87,29 @@ impl Private {
         LISTS.into_iter().filter_map(read).collect()
     }
 
-    /// Where git looks for a list that no setting names.
-    fn standard_list(&self, name: &str) -> Option<PathBuf> {
-        // Git itself knows where the home is.
-        let asked = format!("--default=~/.config/git/{name}");
-        let call = ["config", "--type=path", &asked, "--get", "ralph.unset"];
-        let home = Git::new(&self.project.worktree, &call).line().ok().map(PathBuf::from);
-        home.filter(|path| path.is_file())
+    /// The path that a setting has, as git reads it.
+    fn path_of(&self, key: &str) -> Option<PathBuf> {
+        let call = ["config", "--type=path", "--get", key];
+        Git::new(&self.project.worktree, &call).line().ok().map(PathBuf::from)
     }
 
     /// What the directories say beyond what is in force: who commits, and nothing in the background.
     fn own_settings(
         &self,
+        listing: &Listing,
         lists: &[(&'static str, &'static str, Vec<u8>)],
-    ) -> Result<Vec<Setting>, GitError> {
+    ) -> Vec<Setting> {
         let mut more =
             vec![Setting::new("gc.auto", "0"), Setting::new("maintenance.auto", "false")];
         // Where nobody is known, sessions are told so by git.
-        if let Ok(line) = Git::new(&self.project.worktree, &["var", "GIT_AUTHOR_IDENT"]).line()
-            && let Some((name, rest)) = line.split_once(" <")
-            && let Some((email, _)) = rest.split_once('>')
-        {
+        if let Some((name, email)) = listing.author(&self.project.worktree) {
             more.push(Setting::new("user.name", name));
             more.push(Setting::new("user.email", email));
         }
         for (key, name, _) in lists {
             more.push(Setting::new(key, self.common.join(name)));
         }
-        Ok(more)
+        more
     }
 
     /// What all worktrees share and both directories have.
@@ -177,6 +170,12 @@ impl Private {
             other => other?,
         };
         std::fs::write(to.join("packed-refs"), without_ours(&packed))
+    }
+
+    /// Hooks, without the examples, which git never runs.
+    fn copy_hooks(&self, to: &Path) -> io::Result<()> {
+        let is_example = |name: &Path| name.extension().is_some_and(|end| end == "sample");
+        copy_tree(&self.common.join("hooks"), &to.join("hooks"), &|name| !is_example(name))
     }
 
     /// The folders that the real objects lead on to, absolute.

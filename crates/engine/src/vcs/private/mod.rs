@@ -23,6 +23,7 @@ use ralph_core::stable_hash::stable_hash;
 use serde::{Deserialize, Serialize};
 
 use super::git::GitError;
+use super::listed::listing;
 use super::position::Position;
 use super::worktree::remove_folder;
 use crate::ports::{Bind, Shown};
@@ -339,7 +340,8 @@ impl Private {
 
     /// Files in the worktree by which a session could have programs run outside: it may only read them.
     pub fn protected_files(&self) -> Result<Vec<PathBuf>, GitError> {
-        settings::deciding_files(&self.project.worktree, &self.common)
+        let listing = listing(&self.project)?;
+        Ok(settings::deciding_files(&listing, &self.project.worktree, &self.common))
     }
 
     /// All that a session needs which begins at a commit.

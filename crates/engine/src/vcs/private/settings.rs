@@ -5,7 +5,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::super::git::{Git, GitError};
+use super::super::git::Git;
+use super::super::listed::{Listed, Listing};
 
 /// A setting as git lists it. Its key is lower case but for the part between the dots.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,10 +24,9 @@ struct Parts<'a> {
     name: &'a [u8],
 }
 
-/// Everything that is in force in a worktree, in the order in which git reads it.
-pub(super) fn in_force(worktree: &Path) -> Result<Vec<Setting>, GitError> {
-    let listed = Git::listing(worktree, &["config", "--list", "-z", "--includes"]).run()?;
-    Ok(listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).map(parse).collect())
+/// Everything that is in force, in the order in which git reads it.
+pub(super) fn in_force(listing: &Listing) -> Vec<Setting> {
+    listing.all.iter().map(Setting::from).collect()
 }
 
 /// What the user has set for all repositories, as the text of a file: without what signs or knows secrets.
@@ -44,6 +44,12 @@ fn parse(entry: &[u8]) -> Setting {
     match entry.iter().position(|byte| *byte == b'\n') {
         Some(end) => Setting { key: entry[..end].to_vec(), value: Some(entry[end + 1..].to_vec()) },
         None => Setting { key: entry.to_vec(), value: None },
+    }
+}
+
+impl From<&Listed> for Setting {
+    fn from(one: &Listed) -> Self {
+        Self { key: one.key.clone(), value: one.value.clone() }
     }
 }
 
@@ -176,17 +182,13 @@ pub(super) fn value_of<'a>(settings: &'a [Setting], key: &str) -> Option<&'a [u8
 }
 
 /// The files in a worktree that would decide what the person's git does outside: those that settings are
-/// read from, and those that a setting names as a program.
-pub(super) fn deciding_files(worktree: &Path, common: &Path) -> Result<Vec<PathBuf>, GitError> {
-    let asked = ["config", "--list", "-z", "--includes", "--show-origin"];
-    let listed = Git::listing(worktree, &asked).run()?;
-    let mut fields = listed.split(|byte| *byte == 0);
+/// read from, and those that a setting names as a program. Settings may be remembered, files are not: a session
+/// can make one that a setting has named all along.
+pub(super) fn deciding_files(listing: &Listing, worktree: &Path, common: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    while let (Some(origin), Some(entry)) = (fields.next(), fields.next()) {
-        if let Some(path) = origin.strip_prefix(b"file:") {
-            found.push(worktree.join(OsStr::from_bytes(path)));
-        }
-        let setting = parse(entry);
+    for one in &listing.all {
+        found.extend(one.file.clone());
+        let setting = Setting::from(one);
         if setting.names_a_program() {
             let value = setting.value.as_deref().unwrap_or_default();
             found.extend(words(value).map(|word| worktree.join(OsStr::from_bytes(&word))));
@@ -196,6 +198,9 @@ pub(super) fn deciding_files(worktree: &Path, common: &Path) -> Result<Vec<PathB
     if linked.is_file() {
         found.push(linked);
     }
+    // A file says many things, and real names are dear.
+    found.sort();
+    found.dedup();
     let inside = |path: &PathBuf| {
         let real = path.canonicalize().ok()?;
         let plain = real.starts_with(worktree) && !real.starts_with(common) && real.is_file();
@@ -204,7 +209,7 @@ pub(super) fn deciding_files(worktree: &Path, common: &Path) -> Result<Vec<PathB
     let mut files: Vec<PathBuf> = found.iter().filter_map(inside).collect();
     files.sort();
     files.dedup();
-    Ok(files)
+    files
 }
 
 /// The words of a command, without their quotes.
@@ -286,6 +291,21 @@ mod tests {
         {
             assert!(setting(key, "x").stays(), "{key}");
         }
+    }
+
+    #[test]
+    fn a_program_that_comes_after_the_setting_that_names_it_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let worktree = folder.path().canonicalize().unwrap();
+        let key = b"core.sshcommand".to_vec();
+        let value = Some(b"sh tools/ssh".to_vec());
+        let mut listing = Listing::default();
+        listing.all.push(Listed { is_local: true, file: None, key, value });
+        let found = || deciding_files(&listing, &worktree, &worktree.join(".git"));
+        assert_eq!(found(), [] as [PathBuf; 0]);
+        std::fs::create_dir(worktree.join("tools")).unwrap();
+        std::fs::write(worktree.join("tools/ssh"), "").unwrap();
+        assert_eq!(found(), [worktree.join("tools/ssh")]);
     }
 
     #[test]
