@@ -1,6 +1,8 @@
 //! Stand-ins for GitHub, GitLab and Gitea on 127.0.0.1: as much of their APIs as opening and changing pull
 //! requests takes, for `curl` and for the real `gh`.
 
+mod feedback;
+
 use std::collections::VecDeque;
 use std::io::{self, BufReader};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -14,6 +16,8 @@ use serde_json::{Value, json};
 
 use crate::model_server::http::{self, Answer, Head};
 use crate::skip;
+
+pub use feedback::Ci;
 
 /// The token that it accepts.
 pub const TOKEN: &str = "ghp_thisIsTheSecretOfTheTest0123456789";
@@ -85,6 +89,9 @@ struct State {
     pulls: Vec<Value>,
     asked: Vec<Asked>,
     faults: VecDeque<Fault>,
+    feedback: feedback::Feedback,
+    /// Its own address.
+    url: String,
 }
 
 /// A running server. Ends with its value.
@@ -113,6 +120,7 @@ impl GitHubServer {
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared::default());
         lock(&shared.state).speaks = speaks;
+        lock(&shared.state).url = format!("http://{address}");
         let serving = Arc::clone(&shared);
         let listener = std::thread::spawn(move || serving.accept(&listener));
         Self { address, shared, listener: Some(listener) }
@@ -168,6 +176,11 @@ impl GitHubServer {
         self.state().asked.iter().filter(ours).cloned().collect()
     }
 
+    /// Every request, also those for nothing of ours.
+    pub fn all_asked(&self) -> Vec<Asked> {
+        self.state().asked.clone()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.shared.state)
     }
@@ -216,6 +229,7 @@ impl Shared {
                 headers.extend(more);
                 Answer(stream).json(status, &headers, &body)
             }
+            Reaction::Text(status, text) => Answer(stream).text(status, &headers, &text),
             Reaction::Cut => Answer(stream).cut(),
             Reaction::Silent => Answer(stream).wait(None),
         }
@@ -224,6 +238,7 @@ impl Shared {
 
 enum Reaction {
     Say(u16, Vec<(String, String)>, Value),
+    Text(u16, String),
     Cut,
     Silent,
 }
@@ -232,6 +247,9 @@ impl State {
     fn answer(&mut self, asked: &Asked) -> Reaction {
         self.asked.push(asked.clone());
         let plain = |status, body| Reaction::Say(status, vec![], body);
+        if let Some(log) = self.stored_log(asked) {
+            return log;
+        }
         let authorized = asked.headers.iter().any(|(name, value)| {
             name == "authorization" && value.split_once(' ').is_some_and(|(_, key)| key == TOKEN)
         });
@@ -270,6 +288,12 @@ impl State {
         if !["ada/engine", "eve/engine"].contains(&repo.as_str()) {
             return plain(404, json!({ "message": "Not Found" }));
         }
+        let url = self.url.clone();
+        if asked.method == "GET"
+            && let Some(reaction) = self.feedback(rest, &url)
+        {
+            return reaction;
+        }
         let change = if self.speaks == Speaks::GitLab { "PUT" } else { "PATCH" };
         let (status, body) = match (asked.method.as_str(), rest.strip_prefix(name)) {
             ("GET", None) if rest.is_empty() => (200, json!({ "id": project(&repo) })),
@@ -279,6 +303,13 @@ impl State {
                 let next = ("link".to_owned(), "<https://x/?page=2>; rel=\"next\"".to_owned());
                 let headers = if more { vec![next] } else { vec![] };
                 return Reaction::Say(200, headers, Value::Array(found));
+            }
+            ("GET", Some(number)) => {
+                let number = number.trim_start_matches('/').parse::<u64>().unwrap_or(0);
+                match self.pulls.iter().find(|pull| pull["number"] == number) {
+                    Some(pull) => (200, self.told(pull)),
+                    None => (404, json!({ "message": "Not Found" })),
+                }
             }
             ("POST", Some("")) => {
                 let (status, made) = self.create(&asked.body, &repo);

@@ -236,6 +236,11 @@ impl Route {
         format!("{}?{filter}&page={page}", self.pulls(&self.target))
     }
 
+    /// The resource of one pull request.
+    pub fn one(&self, number: u64) -> String {
+        format!("{}/{number}", self.pulls(&self.target))
+    }
+
     /// The resource that takes a new pull request, and what to send there.
     pub fn create(&self, title: &str, body: &str, branch: &str, base: &str) -> (String, Value) {
         let sent = &self.kind.row().sent;
@@ -267,7 +272,7 @@ impl Route {
         let mut value = Map::new();
         value.extend(title.map(|title| ("title".to_owned(), title.into())));
         value.extend(body.map(|body| (row.sent.body.to_owned(), body.into())));
-        (row.change, format!("{}/{number}", self.pulls(&self.target)), Value::Object(value))
+        (row.change, self.one(number), Value::Object(value))
     }
 
     /// The ref at the target that holds the last commit of a pull request, when its branch is gone too.

@@ -8,6 +8,8 @@
 //! | `remote` | the server and the repository that the address of a remote names |
 //! | `kind` | the kinds of servers: their requests and how their answers are read |
 //! | `pull` | pull requests as any server tells them, and what they mean for a branch |
+//! | `sources` | where servers tell what people and checks say about a pull request |
+//! | `review` | what of that becomes work |
 //! | `hosts` | which kind the server of a host is, and the variables with its token |
 //! | `protected` | branches that are never pushed to |
 
@@ -18,6 +20,8 @@ mod marked;
 mod protected;
 mod pull;
 mod remote;
+mod review;
+mod sources;
 mod words;
 
 pub use hosts::{HostEntry, HostError};
@@ -26,4 +30,6 @@ pub use marked::{Merged, merge};
 pub use protected::is_protected;
 pub use pull::{BranchFacts, Course, Pull, PullState, Relation, course};
 pub use remote::{Address, without_credentials};
+pub use review::{Check, CheckState, Comment, Feedback, Finding, FollowUp, Looking};
+pub use sources::{Said, Source};
 pub use words::{Commit, MAX_BODY, MAX_TITLE, TaskEnd, TaskLine, Words};

@@ -16,6 +16,8 @@ pub(super) struct Answer {
     pub(super) status: u16,
     headers: Headers,
     pub(super) body: Value,
+    /// What it says, as it came.
+    text: String,
 }
 
 /// Names in small letters, and values.
@@ -27,6 +29,15 @@ pub(super) struct Reply {
     pub(super) body: Value,
     /// The server has more of the list.
     pub(super) has_more: bool,
+}
+
+/// A log.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Log {
+    /// As it came.
+    Text(String),
+    /// At this address, for which no token is meant.
+    Elsewhere(String),
 }
 
 /// What was asked for, for the words of a refusal.
@@ -69,8 +80,9 @@ impl Answer {
                 rest = body;
                 continue;
             }
+            let text = body.to_owned();
             let body = serde_json::from_str(body).unwrap_or(Value::Null);
-            return Some(Self { status, headers, body });
+            return Some(Self { status, headers, body, text });
         }
     }
 
@@ -88,6 +100,15 @@ impl Answer {
                     self.header("link").is_some_and(|link| link.contains("rel=\"next\""));
                 Ok(Reply { body: self.body, has_more })
             }
+            _ => Err(self.refusal(about, about.address.host.clone())),
+        }
+    }
+
+    /// The log in the answer, or where it is, else what the refusal means.
+    pub(super) fn log(self, about: &About<'_>) -> Result<Log, ForgeError> {
+        match (self.status, self.header("location")) {
+            (200..=299, _) => Ok(Log::Text(self.text)),
+            (301 | 302 | 303 | 307 | 308, Some(place)) => Ok(Log::Elsewhere(place.to_owned())),
             _ => Err(self.refusal(about, about.address.host.clone())),
         }
     }

@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use ralph_core::forge::{Address, ForgeKind};
 
 use super::answer::About;
-use super::remote_forge::{Destination, Place, RemoteForge};
+use super::remote_forge::{Place, RemoteForge};
 use super::server::Server;
-use super::transport::{Request, Transport, program};
+use super::transport::{Request, program};
 use crate::ports::ForgeError;
 
 /// What there is on this machine.
@@ -58,17 +58,7 @@ impl RemoteForge {
     /// Asks the server for the repository, by the transport of pull requests. Says by which.
     pub fn reach(&self) -> Result<String, ForgeError> {
         let place: &Place = self.place();
-        let unreached =
-            |host: &str, said: String| ForgeError::Network { host: host.to_owned(), said };
-        let (route, transport) = match self.destination()? {
-            Destination::Plain(address) => {
-                return Err(unreached(&address.host, super::manual::unknown(&address)));
-            }
-            Destination::Known(route, Transport::None(why)) => {
-                return Err(unreached(&route.target.host, why));
-            }
-            Destination::Known(route, transport) => (route, transport),
-        };
+        let (route, transport) = self.reached()?;
         let about = About::of(&route, &transport, "", "");
         let request = Request::get(route.list("", 1));
         transport.ask(&request, &about, place)?;

@@ -1,12 +1,14 @@
 //! The pull requests of a branch on the server of a remote: found, opened, or brought up to date.
 
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use ralph_core::agent::ProcessEnd;
 use ralph_core::forge::{
-    Address, ForgeKind, HostEntry, Merged, Pull, PullState, Route, merge, without_credentials,
+    Address, Feedback, ForgeKind, HostEntry, Merged, Pull, PullState, Route, Said, Source, merge,
+    without_credentials,
 };
 use ralph_core::text::printable_line;
 use serde_json::Value;
@@ -160,6 +162,17 @@ impl RemoteForge {
         }
     }
 
+    /// The same, where the server can be asked at all.
+    pub(super) fn reached(&self) -> Result<(Box<Route>, Transport), ForgeError> {
+        let unreached =
+            |address: &Address, said| ForgeError::Network { host: address.host.clone(), said };
+        match self.destination()? {
+            Destination::Plain(address) => Err(unreached(&address, manual::unknown(&address))),
+            Destination::Known(route, Transport::None(why)) => Err(unreached(&route.target, why)),
+            Destination::Known(route, transport) => Ok((route, transport)),
+        }
+    }
+
     /// Where pull requests are, and how to get there.
     pub(super) fn destination(&self) -> Result<Destination, ForgeError> {
         let (source, target) = self.addresses()?;
@@ -185,6 +198,10 @@ impl RemoteForge {
         Ok(Destination::Known(Box::new(route), transport))
     }
 }
+
+/// The most pages of a list, and the most lists, that are read about a pull request.
+const PAGES: u64 = 5;
+const LISTS: usize = 40;
 
 fn local(what: &str, said: &str) -> ForgeError {
     ForgeError::Local { what: what.to_owned(), said: short(said) }
@@ -235,6 +252,30 @@ impl Forge for RemoteForge {
             created => created,
         }
     }
+
+    fn feedback(
+        &self,
+        number: u64,
+        commit: &str,
+        with_comments: bool,
+    ) -> Result<(Pull, Feedback), ForgeError> {
+        let (route, transport) = self.reached()?;
+        let about = About::of(&route, &transport, "", "");
+        let errand = Errand { place: &self.place, transport: &transport, route: &route, about };
+        let pull = errand.ask("GET", route.one(number), None)?;
+        let pull = errand.read(&pull)?;
+        let mut sources = route.checks(commit);
+        if with_comments {
+            sources.extend(route.comments(number));
+        }
+        Ok((pull, errand.said(sources)?))
+    }
+
+    fn log(&self, resource: &str) -> Result<String, ForgeError> {
+        let (route, transport) = self.reached()?;
+        let about = About::of(&route, &transport, "", "");
+        transport.log(&Request::get(resource.to_owned()), &about, &self.place)
+    }
 }
 
 impl Errand<'_> {
@@ -268,6 +309,30 @@ impl Errand<'_> {
         }
         pulls.retain(|pull| pull.is_ours && pull.branch == self.about.branch);
         Ok(pulls)
+    }
+
+    /// What these lists say, and those that they name.
+    fn said(&self, sources: Vec<Source>) -> Result<Feedback, ForgeError> {
+        let mut feedback = Feedback::default();
+        let mut left: VecDeque<Source> = sources.into();
+        for _ in 0..LISTS {
+            let Some(source) = left.pop_front() else { break };
+            for page in 1..=PAGES {
+                let path = if page == 1 { source.path.clone() } else { source.page(page) };
+                let reply = self.transport.ask(&Request::get(path), &self.about, self.place)?;
+                for said in source.read(self.route, &reply.body) {
+                    match said {
+                        Said::Check(check) => feedback.checks.push(check),
+                        Said::Comment(comment) => feedback.comments.push(comment),
+                        Said::More(source) => left.push_back(source),
+                    }
+                }
+                if !reply.has_more {
+                    break;
+                }
+            }
+        }
+        Ok(feedback)
     }
 
     /// The open pull request of the branch; of several the one to the same base.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tempfile::NamedTempFile;
 use tokio::sync::watch;
 
-use super::answer::{About, Answer, Reply, short};
+use super::answer::{About, Answer, Log, Reply, short};
 use super::remote_forge::Place;
 use super::server::{Server, Token, token_variables};
 use crate::agents::set;
@@ -118,44 +118,82 @@ impl Transport {
         about: &About<'_>,
         place: &Place,
     ) -> Result<Reply, ForgeError> {
-        let mut pauses = place.retry.pauses.iter();
-        loop {
-            let error = match self.ask_once(request, about, place) {
-                Ok(reply) => return Ok(reply),
-                Err(error) => error,
-            };
-            let Some(wanted) = error.passes_after() else { return Err(error) };
-            let Some(pause) = pauses.next() else { return Err(error) };
-            let pause = wanted.unwrap_or(*pause);
-            if pause > place.retry.longest {
-                return Err(error);
-            }
-            if !paused(pause, place.stop.clone()) {
-                return Err(ForgeError::Interrupted);
-            }
-        }
+        again(place, || self.ask_once(request, about, place, |answer| answer.good(about)))
     }
 
-    fn ask_once(
+    /// The text of a log. Servers keep logs elsewhere, and say where.
+    pub(super) fn log(
         &self,
         request: &Request,
         about: &About<'_>,
         place: &Place,
-    ) -> Result<Reply, ForgeError> {
+    ) -> Result<String, ForgeError> {
+        again(place, || {
+            let found = self.ask_once(request, about, place, |answer| answer.log(about))?;
+            let url = match found {
+                Log::Text(text) => return Ok(text),
+                Log::Elsewhere(url) => url,
+            };
+            let Self::Api { curl, server, .. } = self else {
+                return Err(about.odd("its log is nowhere to be found"));
+            };
+            if !(url.starts_with("https://")
+                || (server.local && url.starts_with("http://127.0.0.1:")))
+            {
+                return Err(about.odd("its log is at an address that is not encrypted"));
+            }
+            let done = curl_run(curl, plain_config(server.local, "GET", &url), place);
+            match meaning(&done, about, place, |answer| answer.log(about))? {
+                Log::Text(text) => Ok(text),
+                Log::Elsewhere(_) => Err(about.odd("its log is nowhere to be found")),
+            }
+        })
+    }
+
+    fn ask_once<T>(
+        &self,
+        request: &Request,
+        about: &About<'_>,
+        place: &Place,
+        read: impl FnOnce(Answer) -> Result<T, ForgeError>,
+    ) -> Result<T, ForgeError> {
         let host = &about.address.host;
         match self {
-            Self::Gh(gh) => meaning(&gh_call(gh, about, request, place), about, place),
+            Self::Gh(gh) => meaning(&gh_call(gh, about, request, place), about, place, read),
             Self::Api { curl, server, token, .. } => {
                 let done = curl_call(curl, server, token, request, place)?;
-                meaning(&done, about, place).map_err(|error| hidden(error, token))
+                meaning(&done, about, place, read).map_err(|error| hidden(error, token))
             }
             Self::None(why) => Err(network(host, why)),
         }
     }
 }
 
+/// Does it, and again after what passes by itself.
+fn again<T>(
+    place: &Place,
+    mut ask: impl FnMut() -> Result<T, ForgeError>,
+) -> Result<T, ForgeError> {
+    let mut pauses = place.retry.pauses.iter();
+    loop {
+        let error = match ask() {
+            Ok(reply) => return Ok(reply),
+            Err(error) => error,
+        };
+        let Some(wanted) = error.passes_after() else { return Err(error) };
+        let Some(pause) = pauses.next() else { return Err(error) };
+        let pause = wanted.unwrap_or(*pause);
+        if pause > place.retry.longest {
+            return Err(error);
+        }
+        if !paused(pause, place.stop.clone()) {
+            return Err(ForgeError::Interrupted);
+        }
+    }
+}
+
 /// Waits. Whether nobody said stop.
-fn paused(pause: Duration, mut stop: watch::Receiver<Stop>) -> bool {
+pub(crate) fn paused(pause: Duration, mut stop: watch::Receiver<Stop>) -> bool {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return false;
     };
@@ -170,13 +208,18 @@ fn paused(pause: Duration, mut stop: watch::Receiver<Stop>) -> bool {
     })
 }
 
-fn meaning(done: &Captured, about: &About<'_>, place: &Place) -> Result<Reply, ForgeError> {
+fn meaning<T>(
+    done: &Captured,
+    about: &About<'_>,
+    place: &Place,
+    read: impl FnOnce(Answer) -> Result<T, ForgeError>,
+) -> Result<T, ForgeError> {
     let host = &about.address.host;
     match (&done.end, Answer::read(&done.stdout)) {
         (ProcessEnd::Stopped, _) => Err(ForgeError::Interrupted),
         (ProcessEnd::NotStarted { error }, _) => Err(network(host, error)),
         // Gh ends with an error where the answer is a refusal, curl where it was cut off.
-        (ProcessEnd::Exited { code: 0 | 1 }, Some(answer)) => answer.good(about),
+        (ProcessEnd::Exited { code: 0 | 1 }, Some(answer)) => read(answer),
         (ProcessEnd::Exited { code: 0 }, None) => {
             let said = short(&String::from_utf8_lossy(&done.stdout));
             Err(ForgeError::Odd { host: host.clone(), kind: about.kind, said })
@@ -298,28 +341,37 @@ fn curl_call(
         let path = format!("@{}", file.path().display());
         stdin.push_str(&format!("data-binary = {}\n", quoted(&path)));
     }
+    Ok(curl_run(curl, stdin, place))
+}
+
+fn curl_run(curl: &PathBuf, config: String, place: &Place) -> Captured {
     let spec = CommandSpec {
         program: curl.into(),
         // Your own settings could print the token, or follow to where it is not for.
         args: ["--disable", "--config", "-"].iter().map(Into::into).collect(),
         folder: place.folder.clone(),
         env: without(&host().environment(&place.environment), &token_variables(&place.hosts)),
-        stdin: stdin.into_bytes(),
+        stdin: config.into_bytes(),
     };
-    Ok(capture(&spec, place.patience, place.stop.clone()))
+    capture(&spec, place.patience, place.stop.clone())
+}
+
+/// What curl is told of any request, without a login.
+fn plain_config(is_local: bool, method: &str, url: &str) -> String {
+    let schemes = if is_local { "=http,https" } else { "=https" };
+    format!(
+        "silent\nshow-error\ninclude\nsuppress-connect-headers\ngloboff\nconnect-timeout = 20\n\
+         max-filesize = {LONGEST}\nproto = \"{schemes}\"\nuser-agent = \"ralph\"\nrequest = \"{method}\"\n\
+         url = {}\n",
+        quoted(url),
+    )
 }
 
 fn curl_config(server: &Server, token: &Token, request: &Request) -> String {
-    let schemes = if server.local { "=http,https" } else { "=https" };
     let row: &ForgeRow = server.kind.row();
     let login = format!("Authorization: {} {}", row.auth, token.reveal());
-    let mut text = format!(
-        "silent\nshow-error\ninclude\nsuppress-connect-headers\ngloboff\nconnect-timeout = 20\n\
-         max-filesize = {LONGEST}\nproto = \"{schemes}\"\nuser-agent = \"ralph\"\nrequest = \"{}\"\n\
-         url = {}\n",
-        request.method,
-        quoted(&format!("{}/{}", server.base, request.path)),
-    );
+    let url = format!("{}/{}", server.base, request.path);
+    let mut text = plain_config(server.local, request.method, &url);
     let common = [login.as_str(), "Content-Type: application/json", "Expect:"];
     for header in row.headers.iter().copied().chain(common) {
         text.push_str(&format!("header = {}\n", quoted(header)));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_core::forge::{ForgeKind, Pull, Words};
+use ralph_core::forge::{Feedback, ForgeKind, Pull, Words};
 
 /// A pull request as it should be.
 #[derive(Debug, Clone, Copy)]
@@ -252,4 +252,15 @@ pub trait Forge: Send + Sync {
     /// Sees to it that the branch, which is pushed already, has one open pull request with these words.
     /// Opens one, or brings one of ours up to date; what people wrote stays. Asking twice changes nothing.
     fn publish(&self, wanted: &PullRequest<'_>) -> Result<Published, ForgeError>;
+
+    /// How a pull request stands, how the checks of a commit do, and what people said. Changes nothing.
+    fn feedback(
+        &self,
+        number: u64,
+        commit: &str,
+        with_comments: bool,
+    ) -> Result<(Pull, Feedback), ForgeError>;
+
+    /// The log of a check, by the resource that [`Self::feedback`] named.
+    fn log(&self, resource: &str) -> Result<String, ForgeError>;
 }

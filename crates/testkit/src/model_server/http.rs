@@ -78,6 +78,18 @@ impl Answer<'_> {
         self.0.write_all(text.as_bytes())
     }
 
+    /// A whole answer that is no JSON.
+    pub(crate) fn text(
+        &mut self,
+        status: u16,
+        headers: &[(String, String)],
+        body: &str,
+    ) -> io::Result<()> {
+        let mut text = head(status, "text/plain", headers);
+        text += &format!("content-length: {}\r\n\r\n{body}", body.len());
+        self.0.write_all(text.as_bytes())
+    }
+
     /// Half of a whole answer.
     pub(crate) fn half(&mut self, body: &Value) -> io::Result<()> {
         let body = body.to_string();
