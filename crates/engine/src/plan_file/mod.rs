@@ -15,8 +15,10 @@
 //! | `marks.rs` | marks other than a tick: the user's, and those that a session set |
 //! | `left.rs` | tasks that left the file while a session ran |
 //! | `session.rs` | what a session asks for by the file, and what becomes of it |
+//! | `add.rs` | tasks that ralph itself adds |
 //! | `lane.rs` | one branch of the file, worked on in a worktree that has a copy of it |
 
+mod add;
 mod lane;
 mod left;
 mod marks;
@@ -37,6 +39,7 @@ use ralph_core::plan::markdown::{self, Kind, PlanDoc};
 
 use crate::untrusted::{self, Unlinked, read_unlinked, refuse_links};
 
+pub use add::NewBox;
 pub use lane::PlanLane;
 pub use left::Left;
 pub use memory::Snapshot;
