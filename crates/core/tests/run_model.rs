@@ -10,9 +10,9 @@ use ralph_core::ids::{AttemptId, QuestionId, RunId};
 use ralph_core::records::Verdict;
 use ralph_core::run::{
     Cancel, Claims, Class, Commits, Control, Effect, EndsWhen, Exhausted, Fact, GateReport, Input,
-    Landing, Phase, Picker, Policy, Port, Publication, Publish, PublishEnd, Request, RunEvent,
-    RunState, SessionReport, Settled, SlotId, Survey, TaskAction, TaskBrief, TaskResult, Unit,
-    VERIFIER, Verifier, VerifierModel, VerifierReport, Wish, decide,
+    Landing, Phase, Picker, Policy, Port, Publication, Publish, PublishEnd, Request, Review,
+    ReviewEnd, RunEvent, RunState, SessionReport, Settled, SlotId, Survey, TaskAction, TaskBrief,
+    TaskResult, Unit, VERIFIER, Verifier, VerifierModel, VerifierReport, Wish, decide,
 };
 use ralph_core::task::{Counts, RetryLimit, Status};
 use ralph_core::{AgentId, TaskId, Timestamp};
@@ -55,7 +55,10 @@ fn verified(policy: Policy) -> Policy {
 
 /// Whose branch is published when it is complete.
 fn published(policy: Policy) -> Policy {
-    Policy { publish: Some(Publish { auto_push: false, auto_pr: true }), ..policy }
+    Policy {
+        publish: Some(Publish { auto_push: false, auto_pr: true, watch_ms: 60_000 }),
+        ..policy
+    }
 }
 
 fn publication(dice: &mut Dice<'_>) -> Publication {
@@ -63,6 +66,7 @@ fn publication(dice: &mut Dice<'_>) -> Publication {
     Publication {
         end: ENDS[usize::from(dice.roll(3))],
         branch: "feature".to_owned(),
+        number: Some(1),
         page: String::new(),
         why: "it broke".to_owned(),
         command: String::new(),
@@ -101,6 +105,8 @@ struct World {
     claims: u64,
     finished: u32,
     published: u32,
+    /// How often watching the pull request led to work.
+    rounds: u32,
     in_session: bool,
     settled: Vec<(TaskId, Class)>,
     started: Vec<u32>,
@@ -125,6 +131,7 @@ impl World {
             claims: 0,
             finished: 0,
             published: 0,
+            rounds: 0,
             in_session: false,
             settled: vec![],
             started: vec![],
@@ -193,7 +200,9 @@ impl World {
                     | Effect::Peek { .. }
                     | Effect::RunSession { .. }
             );
-            prop_assert!(!(begins && was_stopping), "{effect:?} after the run was to stop");
+            let goes_on = matches!(input, Input::Reviewed(review) if review.is_work());
+            let stopped = was_stopping && !goes_on;
+            prop_assert!(!(begins && stopped), "{effect:?} after the run was to stop");
             let last = cancel >= Some(Cancel::AfterSession);
             prop_assert!(!(begins && last), "{effect:?} after the last session");
             if let (Some(Cancel::AfterTask), Effect::RunSession { task: Some(task), .. }) =
@@ -226,9 +235,14 @@ impl World {
                         .retain(|e| !matches!(e, Effect::Wake { slot: s, .. } if *s == slot));
                 }
                 Effect::Publish => {
-                    prop_assert_eq!(self.published, 0, "published twice");
+                    prop_assert_eq!(self.published, self.rounds, "published twice");
                     self.published += 1;
                     prop_assert!(self.state.slots.iter().all(|slot| slot.phase == Phase::Free));
+                    self.pending.push(effect);
+                }
+                Effect::Watch { .. } => {
+                    let watches = self.pending.iter().any(|e| matches!(e, Effect::Watch { .. }));
+                    prop_assert!(!watches && !self.state.ended, "watched twice");
                     self.pending.push(effect);
                 }
                 Effect::StopSession { .. }
@@ -433,6 +447,7 @@ impl World {
                 Input::Settled { slot, settled: Box::new(settled) }
             }
             Effect::Publish => Input::Published(publication(dice)),
+            Effect::Watch { page, .. } => Input::Reviewed(self.review(dice, &page)),
             Effect::Wake { slot, at, .. } => {
                 self.now = at.unwrap_or(self.now).max(self.now);
                 Input::Woken { slot }
@@ -440,6 +455,17 @@ impl World {
             other => unreachable!("{other:?} has no answer"),
         };
         self.tell(&input)
+    }
+
+    /// What watching the pull request comes to: at most two rounds of work.
+    fn review(&mut self, dice: &mut Dice<'_>, page: &str) -> Review {
+        if self.rounds == 2 || dice.roll(2) == 0 {
+            return Review::blank(ReviewEnd::Green, page);
+        }
+        self.open += 1;
+        // Where the run was cancelled, the task waits for the next one.
+        self.rounds += u32::from(self.state.cancel.is_none());
+        Review { tasks: vec!["mend it".to_owned()], ..Review::blank(ReviewEnd::Work, page) }
     }
 
     fn brief(&mut self, dice: &mut Dice<'_>) -> TaskBrief {
@@ -545,7 +571,7 @@ impl World {
     /// Something that nobody waits for.
     fn stray(&mut self, dice: &mut Dice<'_>) -> Result<(), TestCaseError> {
         let slot = SlotId::from(dice.roll(4));
-        let input = match dice.roll(10) {
+        let input = match dice.roll(11) {
             0 => Input::Woken { slot },
             1 => Input::NothingToClaim { slot: 9 },
             2 => Input::SessionStarted { slot: 9, log: String::new() },
@@ -558,6 +584,7 @@ impl World {
             6 => Input::Control(Control::Skip { task: TaskId::new("t-1").unwrap() }),
             7 => Input::Control(Control::Retry { task: TaskId::new("t-2").unwrap() }),
             8 if self.published == 0 => Input::Published(publication(dice)),
+            9 if self.published == 0 => Input::Reviewed(Review::blank(ReviewEnd::Green, "")),
             _ => Input::Judged {
                 slot: 9,
                 tree: String::new(),
@@ -640,14 +667,14 @@ proptest! {
             let is_end = matches!(last.fact, Fact::RunEnded { .. });
             prop_assert!(is_end);
         }
-        // A complete run has published, once, and whatever came of it the run is complete.
+        // A complete run has published, once in each round, and whatever came of it the run is complete.
         let outcome = world.events.iter().find_map(|event| match &event.fact {
             Fact::RunEnded { outcome } => Some(outcome.clone()),
             _ => None,
         });
         let complete = outcome.is_some_and(|outcome| outcome.reason.name() == "Complete");
         if publish && complete && world.state.cancel.is_none() {
-            prop_assert_eq!(world.published, 1);
+            prop_assert_eq!(world.published, 1 + world.rounds);
         }
         prop_assert!(publish || world.published == 0);
         // A number is given out again only when its iteration did not count.

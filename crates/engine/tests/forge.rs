@@ -5,6 +5,8 @@
 
 #[path = "forge/courses.rs"]
 mod courses;
+#[path = "forge/feedback.rs"]
+mod feedback;
 #[path = "forge/kit.rs"]
 mod kit;
 #[path = "forge/publishing.rs"]

@@ -79,6 +79,8 @@ impl Shown {
             Fact::StopDecided { .. }
                 | Fact::Publishing
                 | Fact::Published { .. }
+                | Fact::Watching { .. }
+                | Fact::Reviewed { .. }
                 | Fact::RunEnded { .. }
         );
         inside && !after
@@ -129,6 +131,8 @@ fn slot_of(fact: &Fact) -> Option<SlotId> {
         | Fact::RunEnded { .. }
         | Fact::Publishing
         | Fact::Published { .. }
+        | Fact::Watching { .. }
+        | Fact::Reviewed { .. }
         | Fact::Unknown => None,
     }
 }

@@ -292,6 +292,8 @@ impl<W: Write> Reporter for SessionLog<W> {
             | Fact::StopDecided { .. }
             | Fact::Publishing
             | Fact::Published { .. }
+            | Fact::Watching { .. }
+            | Fact::Reviewed { .. }
             | Fact::Unknown => {}
         }
     }

@@ -120,6 +120,9 @@ impl StatusPage {
         if let Some(made) = self.run.as_ref().and_then(|run| run.publication.as_ref()) {
             say("published", &made.sentence());
         }
+        if let Some(review) = self.run.as_ref().and_then(|run| run.review.as_ref()) {
+            say("review", &review.sentence());
+        }
         if let Some(level) = &self.level {
             say("box", level);
         }
@@ -164,7 +167,8 @@ impl StatusPage {
     fn now_doing(&self) -> Vec<String> {
         match (&self.state, &self.run) {
             (State::Running { .. }, Some(run)) => {
-                run.busy().map(|(_, slot)| doing(slot, self.now)).collect()
+                let watched = run.watched.iter().map(|page| format!("watching {page}"));
+                run.busy().map(|(_, slot)| doing(slot, self.now)).chain(watched).collect()
             }
             _ => vec![],
         }

@@ -219,6 +219,9 @@ settings! {
     GIT_WORKTREE_SETUP: Text = row("git.worktree.setup", Kind::Text, EMPTY);
     GIT_WORKTREE_KEEP: Text = row("git.worktree.keep", Kind::Choice(&["until-merged", "always", "never"]), Lit::Text("until-merged"));
 
+    PUBLISH_WATCH: Time = guarded("publish.watch", Kind::Duration, Lit::Text("0s"), Reach::UserOnly);
+    PUBLISH_AUTHORS: List = guarded("publish.authors", TEXTS, NONE, Reach::UserOnly);
+    PUBLISH_ROUNDS: Whole = guarded("publish.rounds", COUNT, Lit::Whole(5), Reach::UserOnly);
     PUBLISH_HOSTS: List = guarded("publish.hosts", HOSTS, NONE, Reach::UserOnly);
 
     SANDBOX_LEVEL: Text = guarded("sandbox.level", LEVEL, Lit::Text("auto"), Reach::RaiseOnly);

@@ -6,7 +6,7 @@ use ralph_core::forge::HostEntry;
 use ralph_core::run::{Policy, Publish};
 use ralph_engine::forge::Retry;
 use ralph_engine::project::Project;
-use ralph_engine::publishing::{PublishRecords, PublishSetup};
+use ralph_engine::publishing::{PublishRecords, PublishSetup, WatchSetup};
 use ralph_engine::run::place::RunLogs;
 use ralph_engine::run::state_file::folder;
 use ralph_engine::vcs::base::{branch_named, pr_base};
@@ -22,7 +22,15 @@ pub(super) fn wanted(options: &RunOptions, config: &Config, preset: &Preset) -> 
     let set = config.get(key::GIT_AUTO_PR);
     let auto_pr = set.unwrap_or(preset.name == "branches");
     let wanted = options.mode == Mode::Build && (auto_push || auto_pr);
-    wanted.then_some(Publish { auto_push, auto_pr })
+    let watch_ms = match (auto_pr, &options.target) {
+        (true, Target::All | Target::Feature(_)) => {
+            let wanted = config.get(key::PUBLISH_WATCH).map_or(0, |time| time.as_millis());
+            u64::try_from(wanted).unwrap_or(u64::MAX)
+        }
+        // What is found has no place in a run for one task.
+        (_, Target::Task(_)) | (false, _) => 0,
+    };
+    wanted.then_some(Publish { auto_push, auto_pr, watch_ms })
 }
 
 /// The remote that branches are pushed to, and the one that pull requests go to.
@@ -87,5 +95,9 @@ pub(super) fn setup(
         hosts: hosts(config),
         records: records(state_home, project),
         retry: Retry::default(),
+        watch: WatchSetup {
+            authors: config.get(key::PUBLISH_AUTHORS).into_iter().map(str::to_owned).collect(),
+            rounds: u32::try_from(config.get(key::PUBLISH_ROUNDS)).unwrap_or(u32::MAX),
+        },
     }))
 }

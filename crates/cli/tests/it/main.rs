@@ -38,6 +38,7 @@ mod reference;
 mod regressions_page;
 mod remains;
 mod resuming;
+mod reviewing;
 mod script_agent;
 mod shape;
 mod socket;

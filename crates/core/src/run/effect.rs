@@ -229,6 +229,15 @@ pub enum Effect {
     },
     /// Publish the branch of the complete run.
     Publish,
+    /// Watch the pull request until there is work, or nothing more to wait for.
+    Watch {
+        /// Its number.
+        number: u64,
+        /// Its page.
+        page: String,
+        /// Until when at most.
+        until: Timestamp,
+    },
     /// End every push and request that is under way, and begin none.
     StopPublishing,
     /// End the run. The last effect.

@@ -13,6 +13,7 @@ use super::outcome::{Outcome, Planned};
 use super::policy::Policy;
 use super::publish::Publication;
 use super::report::{About, GateReport, SessionReport, TaskBrief};
+use super::review::Review;
 use super::state::Resume;
 use super::verifier::VerifierReport;
 use crate::ids::{AgentId, QuestionId, RunId, TaskId};
@@ -446,6 +447,20 @@ pub enum Fact {
         /// What came of it.
         #[serde(flatten)]
         publication: Publication,
+    },
+    /// The pull request is watched for failed checks and comments.
+    Watching {
+        /// Its page.
+        page: String,
+        /// Until when at most.
+        #[serde(with = "millis")]
+        until: Timestamp,
+    },
+    /// That is over for now. Where it led to work, the run goes on.
+    Reviewed {
+        /// What came of it.
+        #[serde(flatten)]
+        review: Review,
     },
     /// A line of a newer version.
     #[serde(other)]

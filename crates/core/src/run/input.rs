@@ -11,6 +11,7 @@ use super::notice::Notice;
 use super::outcome::Planned;
 use super::publish::Publication;
 use super::report::{About, GateReport, SessionReport, TaskBrief};
+use super::review::Review;
 use super::verifier::VerifierReport;
 use crate::ids::{AgentId, QuestionId, TaskId};
 use crate::task::{Counts, Status};
@@ -249,6 +250,8 @@ pub enum Input {
     },
     /// Publishing is over, whatever came of it.
     Published(Publication),
+    /// Watching the pull request is over, whatever came of it.
+    Reviewed(Review),
     /// The user, by a command.
     Control(Control),
     /// The user, by Ctrl-C.
@@ -280,6 +283,7 @@ impl Input {
             Self::PortFailed { .. } => "port_failed",
             Self::Woken { .. } => "woken",
             Self::Published(_) => "published",
+            Self::Reviewed(_) => "reviewed",
             Self::Control(_) => "control",
             Self::CtrlC => "ctrl_c",
             Self::Notice(_) => "notice",

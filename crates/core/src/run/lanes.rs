@@ -160,6 +160,8 @@ fn circle(sections: &[Section]) -> Option<Vec<usize>> {
 enum Lane {
     Waiting,
     Running,
+    /// All of it is done, and its pull request is watched.
+    Watching,
     /// Whether all of it is done.
     Ended(bool),
     /// It never began.
@@ -243,10 +245,7 @@ impl Schedule {
         }
         let free = |at: &usize| {
             self.lanes[*at] == Lane::Waiting
-                && self.sections[*at]
-                    .needs
-                    .iter()
-                    .all(|need| self.lanes[*need] == Lane::Ended(true))
+                && self.sections[*at].needs.iter().all(|need| self.is_complete(*need))
                 && !self.running().any(|other| self.touch(*at, other))
         };
         let next = (0..self.lanes.len()).find(free)?;
@@ -259,6 +258,16 @@ impl Schedule {
         self.lanes[lane] = Lane::Ended(complete);
     }
 
+    /// A lane has nothing to do but to watch its pull request, or has work again. While it watches it is in
+    /// nobody's way, and what needs it may begin.
+    pub fn watches(&mut self, lane: usize, watches: bool) {
+        match (&self.lanes[lane], watches) {
+            (Lane::Running, true) => self.lanes[lane] = Lane::Watching,
+            (Lane::Watching, false) => self.lanes[lane] = Lane::Running,
+            _ => {}
+        }
+    }
+
     /// Nothing more begins.
     pub fn stop(&mut self) {
         self.stopped = true;
@@ -266,7 +275,7 @@ impl Schedule {
 
     /// Whether lanes are under way.
     pub fn is_busy(&self) -> bool {
-        self.running().next().is_some()
+        self.lanes.iter().any(|lane| matches!(lane, Lane::Running | Lane::Watching))
     }
 
     /// The lanes that never began, each with the ones that it needs and that are not complete.
@@ -274,9 +283,13 @@ impl Schedule {
         let waiting = (0..self.lanes.len()).filter(|at| self.lanes[*at] == Lane::Waiting);
         let missing = |at: usize| {
             let needs = self.sections[at].needs.iter().copied();
-            needs.filter(|need| self.lanes[*need] != Lane::Ended(true)).collect()
+            needs.filter(|need| !self.is_complete(*need)).collect()
         };
         waiting.map(|at| (at, missing(at))).collect()
+    }
+
+    fn is_complete(&self, lane: usize) -> bool {
+        matches!(self.lanes[lane], Lane::Ended(true) | Lane::Watching)
     }
 
     fn running(&self) -> impl Iterator<Item = usize> {

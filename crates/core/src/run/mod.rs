@@ -29,6 +29,7 @@ mod policy;
 mod publish;
 mod redacted;
 mod report;
+mod review;
 mod slot;
 mod state;
 mod verifier;
@@ -50,6 +51,7 @@ pub use report::{
     About, CHANGES, COMMIT_HOOK, FORBIDDEN, FinishedWork, GateReport, PROTECTED, Request, SIGNAL,
     SameFailure, SessionReport, TaskBrief, Unsignaled, WEAKENED, Wish,
 };
+pub use review::{Review, ReviewEnd};
 pub use slot::{Circumstances, Difference, InHand, Phase, Slot};
 pub use state::{Resume, RunState};
 pub use verifier::{VERIFIER, Verifier, VerifierModel, VerifierReport};

@@ -14,6 +14,9 @@ pub struct Publish {
     pub auto_push: bool,
     /// The branch is pushed at the end and gets a pull request.
     pub auto_pr: bool,
+    /// How long the pull request is watched for failed checks and comments, in milliseconds; 0 is not at all.
+    #[serde(default)]
+    pub watch_ms: u64,
 }
 
 /// How far it is.
@@ -24,6 +27,8 @@ pub enum Publishing {
     No,
     /// It is under way.
     UnderWay,
+    /// The pull request is watched.
+    Watching,
     /// It is over, and nothing is left to do.
     Over,
     /// It is over, and the next run has to try again.
@@ -69,6 +74,9 @@ pub struct Publication {
     pub end: PublishEnd,
     /// The branch; empty where none is checked out.
     pub branch: String,
+    /// The number of the pull request, where there is one that is ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u64>,
     /// The page of the pull request, or the one on which you open it; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub page: String,
@@ -84,12 +92,20 @@ impl Publication {
     /// It came to this, and there is no more to say.
     pub fn blank(end: PublishEnd, branch: &str) -> Self {
         let branch = branch.to_owned();
-        Self { end, branch, page: String::new(), why: String::new(), command: String::new() }
+        let (page, why, command) = (String::new(), String::new(), String::new());
+        Self { end, branch, number: None, page, why, command }
     }
 
     /// Whether the next run has to try again.
     pub const fn is_pending(&self) -> bool {
         matches!(self.end, PublishEnd::Failed | PublishEnd::Interrupted)
+    }
+
+    /// Whether there is an open pull request that ralph wrote.
+    pub const fn is_open(&self) -> bool {
+        let ours =
+            matches!(self.end, PublishEnd::Opened | PublishEnd::Updated | PublishEnd::Unchanged);
+        ours && self.number.is_some()
     }
 
     /// Whether you have to do something about it.
@@ -134,6 +150,8 @@ impl Publishing {
             Fact::Publishing => Self::UnderWay,
             Fact::Published { publication } if publication.is_pending() => Self::Failed,
             Fact::Published { .. } => Self::Over,
+            Fact::Watching { .. } => Self::Watching,
+            Fact::Reviewed { .. } => Self::Over,
             _ => *self,
         };
     }

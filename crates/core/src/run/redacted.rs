@@ -49,6 +49,10 @@ impl Input {
                     secrets.clean(text);
                 }
             }
+            Self::Reviewed(review) => {
+                secrets.clean(&mut review.why);
+                review.tasks.iter_mut().for_each(|title| secrets.clean(title));
+            }
             Self::Notice(notice) => notice.clean(secrets),
             Self::Surveyed { survey, .. } => {
                 for task in &mut survey.left {

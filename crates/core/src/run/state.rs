@@ -469,7 +469,15 @@ impl RunState {
                 }
             }
             Fact::StopDecided { reason } => self.stop = Some(reason.clone()),
-            Fact::Publishing | Fact::Published { .. } => self.publishing.evolve(fact),
+            Fact::Publishing | Fact::Published { .. } | Fact::Watching { .. } => {
+                self.publishing.evolve(fact);
+            }
+            Fact::Reviewed { review } if review.is_work() && self.cancel.is_none() => {
+                self.publishing = Publishing::No;
+                self.stop = None;
+                self.marker = None;
+            }
+            Fact::Reviewed { .. } => self.publishing.evolve(fact),
             Fact::RunEnded { .. } => self.ended = true,
             Fact::Noticed { notice: Notice::BudgetNear { budget, task, .. } } => {
                 self.warned.push((*budget, task.clone()));

@@ -173,6 +173,11 @@ impl Herald {
                 self.published = Some(publication.sentence());
                 None
             }
+            Fact::Reviewed { review } if !review.is_work() => {
+                let before = self.published.take().unwrap_or_default();
+                self.published = Some(format!("{before}; {}", review.sentence()));
+                None
+            }
             Fact::RunEnded { outcome } => {
                 let said = outcome.sentence();
                 Some(Draft {

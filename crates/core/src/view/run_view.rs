@@ -9,7 +9,7 @@ use crate::agent::Usage;
 use crate::ids::{QuestionId, RunId, TaskId};
 use crate::run::{
     Budget, Cancel, Class, Control, Fact, LeftTask, NeedsMerge, Notice, Outcome, Planned,
-    Publication, RunEvent, SlotId, StopReason,
+    Publication, Review, RunEvent, SlotId, StopReason,
 };
 use crate::task::{Counts, Status};
 use crate::time::Timestamp;
@@ -157,6 +157,10 @@ pub struct RunView {
     pub stopping: Option<StopReason>,
     /// What came of publishing its branch.
     pub publication: Option<Publication>,
+    /// The page of its pull request while that is watched.
+    pub watched: Option<String>,
+    /// What came of watching its pull request last.
+    pub review: Option<Review>,
     /// It has ended.
     pub outcome: Option<Outcome>,
 }
@@ -301,6 +305,18 @@ impl RunView {
                     self.warn(publication.sentence());
                 }
                 self.publication = Some(publication.clone());
+            }
+            Fact::Watching { page, .. } => self.watched = Some(page.clone()),
+            Fact::Reviewed { review } => {
+                // The run goes on.
+                if review.is_work() {
+                    self.stopping = None;
+                }
+                if review.is_warning() {
+                    self.warn(review.sentence());
+                }
+                self.watched = None;
+                self.review = Some(review.clone());
             }
             Fact::RunEnded { outcome } => {
                 self.counts = outcome.left;

@@ -171,6 +171,8 @@ impl SlotView {
             | Fact::RunEnded { .. }
             | Fact::Publishing
             | Fact::Published { .. }
+            | Fact::Watching { .. }
+            | Fact::Reviewed { .. }
             | Fact::Unknown => return,
         };
         if self.doing != doing {

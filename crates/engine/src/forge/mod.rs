@@ -28,6 +28,7 @@ mod transport;
 pub use look::Looked;
 pub(crate) use manual::quoted;
 pub use remote_forge::{Place, RemoteForge, Retry};
+pub(crate) use transport::paused;
 
 /// Reads an answer, and what a refusal means.
 #[cfg(any(test, feature = "fuzzing"))]

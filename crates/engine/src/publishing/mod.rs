@@ -4,11 +4,14 @@
 //! | file | owns |
 //! |---|---|
 //! | `outlet` | asking the remote and the server, pushing, and the pull request |
+//! | `watch` | what people and checks say about the pull request, until there is work or nothing to wait for |
 //! | `record` | what is known of a branch between runs |
 
 mod outlet;
 mod record;
+mod watch;
 
 pub use outlet::{Outlet, PublishSetup, Trouble, no_hook};
 pub(crate) use outlet::{decided, published};
-pub use record::{Pending, PublishRecord, PublishRecords};
+pub use record::{Pending, PublishRecord, PublishRecords, ReviewRecord};
+pub use watch::{WatchSetup, Watched, Work};

@@ -14,6 +14,7 @@ use ralph_core::text::printable_line;
 use tokio::sync::watch;
 
 use super::record::{Pending, PublishRecords};
+use super::watch::WatchSetup;
 use crate::forge::{Place, RemoteForge, Retry, quoted};
 use crate::ports::{Forge, ForgeError, GitError, Published, PullRequest, StoreError, Survey};
 use crate::process::{CommandSpec, Stop};
@@ -42,6 +43,8 @@ pub struct PublishSetup {
     pub records: PublishRecords,
     /// How requests are tried again.
     pub retry: Retry,
+    /// What of a pull request becomes work.
+    pub watch: WatchSetup,
 }
 
 /// One place to publish from.
@@ -93,7 +96,7 @@ impl Outlet<'_> {
         }
     }
 
-    fn forge(&self) -> RemoteForge {
+    pub(super) fn forge(&self) -> RemoteForge {
         let place = Place {
             folder: self.folder.to_owned(),
             environment: self.environment.to_vec(),
@@ -293,7 +296,7 @@ pub(crate) fn published(published: Published, branch: &str) -> Publication {
             return Publication { page: hand.page, why: hand.why, command: hand.command, ..blank };
         }
     };
-    Publication { page: link.page, ..Publication::blank(end, branch) }
+    Publication { number: Some(link.number), page: link.page, ..Publication::blank(end, branch) }
 }
 
 impl Trouble {

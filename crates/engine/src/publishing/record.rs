@@ -30,6 +30,46 @@ pub struct PublishRecord {
     /// What is left to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
+    /// What its pull request came to so far.
+    #[serde(default)]
+    pub review: ReviewRecord,
+}
+
+/// What failed checks and comments of a pull request came to.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ReviewRecord {
+    /// The pull request.
+    #[serde(default)]
+    pub number: u64,
+    /// How many rounds it had.
+    #[serde(default)]
+    pub rounds: u32,
+    /// What became work in them.
+    #[serde(default)]
+    pub seen: Vec<String>,
+}
+
+impl ReviewRecord {
+    /// So many findings are remembered.
+    const MOST: usize = 1_000;
+
+    /// What is known of this pull request.
+    #[must_use]
+    pub fn of(self, number: u64) -> Self {
+        match self.number == number {
+            true => self,
+            false => Self { number, ..Self::default() },
+        }
+    }
+
+    /// One round more, about these.
+    #[must_use]
+    pub fn after(mut self, found: impl IntoIterator<Item = String>) -> Self {
+        self.rounds += 1;
+        self.seen.extend(found);
+        self.seen.drain(..self.seen.len().saturating_sub(Self::MOST));
+        self
+    }
 }
 
 /// A branch that could not be published.

@@ -102,6 +102,9 @@ impl Crew {
             Effect::Wake { slot, at, on_change } => self.wake_later(slot, at, on_change),
             Effect::StopWaiting { slot } => self.stop_waiting(slot),
             Effect::Publish => return Some(Box::new(|crew| crew.publish())),
+            Effect::Watch { number, page, until } => {
+                return Some(Box::new(move |crew| crew.watch_review(number, &page, until)));
+            }
             Effect::StopPublishing => {
                 self.publisher.stop.send_replace(Stop::Kill);
             }

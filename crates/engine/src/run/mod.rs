@@ -27,6 +27,7 @@
 //! | `forbidden` | work that no commit may hold |
 //! | `settle` | writing down what was decided, in an order that survives a crash |
 //! | `publish` | the branch of the run goes out |
+//! | `review` | what is said about its pull request becomes tasks |
 //! | `tidy` | cleaning up at the end of a run |
 //! | `watch` | leases, changes of the plan, timers |
 //! | [`state_file`] | `state.toml` |
@@ -66,6 +67,7 @@ mod protected;
 mod publish;
 pub mod purse;
 mod recover;
+mod review;
 mod session;
 mod set_up;
 mod settle;

@@ -452,8 +452,11 @@ impl Crew {
         let done = settlement.tasks.iter().filter(|ending| ending.class == Class::Done);
         let why = done.filter_map(|ending| {
             let at = look.plan.ids.iter().position(|id| *id == ending.task.id)?;
-            let why = look.plan.doc.items.get(at)?.body.trim();
-            (!why.is_empty()).then(|| why.to_owned())
+            // What is quoted are words of others.
+            let own = look.plan.doc.items.get(at)?.body.lines();
+            let own: Vec<&str> = own.filter(|line| !line.starts_with('>')).collect();
+            let why = own.join("\n").trim().to_owned();
+            (!why.is_empty()).then_some(why)
         });
         let parts: Vec<String> = why.chain([body.to_owned()]).collect();
         parts.join("\n\n")

@@ -188,7 +188,11 @@ impl Crew {
     }
 
     /// One at a time: two pushes of the same branch would be in each other's way.
-    fn with_outlet<T>(&self, setup: &PublishSetup, act: impl FnOnce(&Outlet<'_>) -> T) -> T {
+    pub(super) fn with_outlet<T>(
+        &self,
+        setup: &PublishSetup,
+        act: impl FnOnce(&Outlet<'_>) -> T,
+    ) -> T {
         let _turn = self.publisher.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let sandboxed = |spec: CommandSpec, limit: Duration, stop| self.run_hook(spec, limit, stop);
         let outlet = Outlet {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use ralph_core::forge::{Course, Pull};
 use ralph_core::run::{Publication, PublishEnd};
 use ralph_engine::forge::Retry;
-use ralph_engine::publishing::{Outlet, PublishRecords, PublishSetup, Trouble};
+use ralph_engine::publishing::{Outlet, PublishRecords, PublishSetup, Trouble, WatchSetup};
 use ralph_testkit::github::{Fault, GitHubServer};
 use serde_json::Value;
 
@@ -36,6 +36,7 @@ impl Out {
         world.repo.git(&["push", "--quiet", "origin", "main"]);
         let state = world.repo.folder().join("state");
         let setup = PublishSetup {
+            watch: WatchSetup::default(),
             remote: "origin".to_owned(),
             pr_remote: "origin".to_owned(),
             base: "main".to_owned(),

@@ -7,7 +7,7 @@ use ralph_core::agent::EndClass;
 use ralph_core::records::Verdict;
 use ralph_core::run::{
     COMMIT_HOOK, Class, Control, FORBIDDEN, Fact, GateReport, Landing, Notice, PROTECTED,
-    SessionReport, SlotId, StopReason, VerifierReport, Wait,
+    Publication, SessionReport, SlotId, StopReason, VerifierReport, Wait,
 };
 use ralph_core::task::Status;
 use ralph_core::time::Timestamp;
@@ -166,6 +166,19 @@ impl<W: Write> PlainReporter<W> {
             }
             // The summary, which follows at once, tells it.
             Fact::Published { .. } => {}
+            Fact::Watching { until, .. } => {
+                let made = self.view.publication.as_ref().map(Publication::sentence);
+                if let Some(made) = made {
+                    self.named("published", Meaning::Good, &made);
+                }
+                let text = format!("for checks and comments{}", self.until(*until));
+                self.named("watching", Meaning::Faint, &text);
+            }
+            Fact::Reviewed { review } => {
+                if review.is_work() {
+                    self.named("review", Meaning::Warning, &review.sentence());
+                }
+            }
             Fact::RunEnded { .. } => {
                 let lines = summary(&self.view, self.look());
                 self.lines(lines);
@@ -489,14 +502,19 @@ impl<W: Write> PlainReporter<W> {
         }
     }
 
+    /// Until when, on the clock and from now.
+    fn until(&self, until: Timestamp) -> String {
+        let clock = until.civil(self.options.offset_minutes);
+        let today = self.view.last_at.civil(self.options.offset_minutes);
+        let shown = if clock.get(..10) == today.get(..10) { &clock[11..] } else { &clock };
+        let left = duration(until.millis_since(self.view.last_at) + 999);
+        format!(", until {shown} ({left})")
+    }
+
     fn waits(&mut self, slot: SlotId, wait: &Wait, until: Option<Timestamp>) {
         let mut text = words::wait(wait);
         if let Some(until) = until {
-            let clock = until.civil(self.options.offset_minutes);
-            let today = self.view.last_at.civil(self.options.offset_minutes);
-            let shown = if clock.get(..10) == today.get(..10) { &clock[11..] } else { &clock };
-            let left = duration(until.millis_since(self.view.last_at) + 999);
-            text.push_str(&format!(", until {shown} ({left})"));
+            text.push_str(&self.until(until));
         }
         let idle = self.view.slots.iter().filter(|slot| slot.doing == Doing::Idle).count();
         // While others work, a slot that finds everything taken is no news.

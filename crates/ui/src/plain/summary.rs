@@ -112,6 +112,9 @@ fn figures(view: &RunView, outcome: &Outcome, look: Look) -> Vec<String> {
     if let Some(made) = view.publication.as_ref().filter(|made| !made.is_warning()) {
         say("published", &made.sentence());
     }
+    if let Some(review) = view.review.as_ref().filter(|review| !review.is_warning()) {
+        say("review", &review.sentence());
+    }
     if let Some((name, _)) = &view.saved_start {
         say("saved", &format!("{name} (uncommitted before the run)"));
     }

@@ -40,6 +40,9 @@ const HOSTILE: &[(&str, &[&str], &str)] = &[
     ("git.remote", &["'--upload-pack=evil'"], ""),
     ("git.push_remote", &["'--upload-pack=evil'"], ""),
     ("git.pr_remote", &["'--upload-pack=evil'"], ""),
+    ("publish.watch", &["'1h'"], ""),
+    ("publish.authors", &["['evil']"], ""),
+    ("publish.rounds", &["9", "0"], ""),
     (
         "publish.hosts",
         &["['evil.example=gitlab']", "['github.com=github AWS_SECRET_ACCESS_KEY']"],

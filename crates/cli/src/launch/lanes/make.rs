@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ use super::super::display::Shared;
 use super::super::{Place, RunOptions, assemble, git_failed, lock, run_error};
 use super::call::Call;
 use super::controls::Controls;
-use super::{End, Lane};
+use super::{End, Lane, Told};
 use crate::error::CliError;
 use crate::exit_codes::Exit;
 use crate::wire::Context;
@@ -40,6 +41,8 @@ pub(super) struct Shares {
     pub(super) interrupts: Interrupts,
     /// What the user told the lanes that run.
     pub(super) controls: Controls,
+    /// Hears of the lanes.
+    pub(super) tell: Sender<Told>,
 }
 
 /// A lane that can begin.
@@ -53,21 +56,34 @@ pub(super) struct Ready {
     controls: Controls,
 }
 
-/// Hears what became of the branch of a lane.
-#[derive(Debug, Clone, Default)]
-struct Published(Arc<Mutex<Option<Publication>>>);
+/// Hears what became of the branch of a lane, and tells when it has nothing to do but to watch.
+#[derive(Debug, Clone)]
+struct Published {
+    made: Arc<Mutex<Option<Publication>>>,
+    number: usize,
+    tell: Sender<Told>,
+}
 
 impl Published {
     fn take(&self) -> Option<Publication> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
 impl Reporter for Published {
     fn event(&mut self, event: &RunEvent) {
-        if let Fact::Published { publication } = &event.fact {
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(publication.clone());
-        }
+        let watches = match &event.fact {
+            Fact::Published { publication } => {
+                let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+                *made = Some(publication.clone());
+                return;
+            }
+            Fact::Watching { .. } => true,
+            Fact::Reviewed { .. } => false,
+            _ => return,
+        };
+        // Nobody waits any more only when the call has ended.
+        let _ = self.tell.send(Told::Watches(self.number, watches));
     }
 
     fn agent(&mut self, _slot: SlotId, _event: &AgentEvent) {}
@@ -171,7 +187,7 @@ impl Call {
         });
         let (display, interrupts) = (shares.display.clone(), shares.interrupts.clone());
         let controls = shares.controls.clone();
-        let published = Published::default();
+        let published = Published { made: Arc::default(), number, tell: shares.tell.clone() };
         let mut reporters = reporters;
         reporters.push(Box::new(published.clone()));
         Ok(Some(Ready { setup, reporters, set_up, published, display, interrupts, controls }))

@@ -62,6 +62,7 @@ pub(crate) struct Lane {
 }
 
 /// How a lane ended.
+#[derive(Debug)]
 pub(super) enum End {
     /// As runs do, and what became of its branch.
     Ran(Box<Outcome>, Option<Publication>),
@@ -159,6 +160,15 @@ impl End {
     }
 }
 
+/// What is heard of a lane, by its number.
+#[derive(Debug)]
+enum Told {
+    /// It has ended.
+    Ended(usize, Box<End>),
+    /// It has nothing to do but to watch its pull request, or has work again.
+    Watches(usize, bool),
+}
+
 /// Works on all branches of a plan, to their ends.
 pub(super) fn launch(options: &RunOptions, plan: &PlanFile, context: &mut Context<'_>) -> Done {
     let home = context.project()?;
@@ -236,6 +246,7 @@ fn run_all(
                         elapsed: began.elapsed(),
                         interrupts: interrupts.clone(),
                         controls: controls.clone(),
+                        tell: tell.clone(),
                     },
                     options,
                     context,
@@ -260,11 +271,14 @@ fn run_all(
             break;
         }
         let (number, end) = match told.recv_timeout(PLAN_AGAIN) {
-            Ok(heard) => heard,
+            Ok(Told::Ended(number, end)) => (number, *end),
+            Ok(Told::Watches(number, watches)) => {
+                schedule.watches(number, watches);
+                continue;
+            }
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => break,
         };
-        let end: End = end;
         schedule.ended(number, end.is_complete());
         if end.is_cancelled() {
             schedule.stop();
@@ -287,7 +301,7 @@ fn run_all(
 }
 
 /// Has a lane run on a thread of its own, which tells how it ended.
-fn spawn(number: usize, ready: make::Ready, tell: &Sender<(usize, End)>) -> Done {
+fn spawn(number: usize, ready: make::Ready, tell: &Sender<Told>) -> Done {
     let tell = tell.clone();
     std::thread::Builder::new()
         .name(format!("lane {number}"))
@@ -298,7 +312,7 @@ fn spawn(number: usize, ready: make::Ready, tell: &Sender<(usize, End)>) -> Done
                 why: "ralph itself failed in this lane".to_owned(),
             });
             // Nobody waits any more only when the call has ended.
-            let _ = tell.send((number, end));
+            let _ = tell.send(Told::Ended(number, Box::new(end)));
         })
         .map(drop)
         .map_err(|error| CliError::failed(format!("Build failed: no thread for a lane: {error}")))

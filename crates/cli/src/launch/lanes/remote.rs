@@ -6,7 +6,7 @@ use ralph_core::forge::{Course, Relation};
 use ralph_core::run::Notice;
 use ralph_engine::forge::Retry;
 use ralph_engine::process::Stop;
-use ralph_engine::publishing::{Outlet, PublishRecords, PublishSetup, no_hook};
+use ralph_engine::publishing::{Outlet, PublishRecords, PublishSetup, WatchSetup, no_hook};
 use ralph_engine::vcs::base::{branch_named, pr_base, start_of};
 use ralph_engine::vcs::git::Git;
 use ralph_engine::vcs::upstream::{commit_of, relation};
@@ -260,6 +260,7 @@ impl Call {
                 hosts: publish::hosts(config),
                 records: self.remote.records.clone(),
                 retry: Retry { pauses: vec![], ..Retry::default() },
+                watch: WatchSetup::default(),
             };
             let outlet = Outlet {
                 folder: &self.home.worktree,

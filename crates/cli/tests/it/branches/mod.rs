@@ -41,7 +41,7 @@ Goal: The second thing
 ";
 
 /// A repository with this plan, committed.
-fn with_plan(text: &str) -> TestEnv {
+pub(crate) fn with_plan(text: &str) -> TestEnv {
     let env = project(&[]);
     env.write(PLAN, text);
     env.git(&["add", "-A"]);
@@ -50,7 +50,7 @@ fn with_plan(text: &str) -> TestEnv {
 }
 
 /// A plan in which each of these branches has one task, with these lines above it.
-fn branches(list: &[(&str, &str)]) -> String {
+pub(crate) fn branches(list: &[(&str, &str)]) -> String {
     let section = |(name, fields): &(&str, &str)| {
         format!("## Branch: {name}\nGoal: Do {name}\n{fields}\n- [ ] Work on {name}\n\n")
     };
@@ -60,7 +60,7 @@ fn branches(list: &[(&str, &str)]) -> String {
 /// An agent in place of Claude Code. `body` is bash; it finds `$b`, the branch; `$k`, the number of the
 /// session on it; `$id` and `$title` of its task; `$prompt`, the file with its prompt; `$here`, a folder for
 /// notes; and `result TEXT`.
-fn agent(env: &mut TestEnv, body: &str) -> PathBuf {
+pub(crate) fn agent(env: &mut TestEnv, body: &str) -> PathBuf {
     let here = env.note("agent");
     std::fs::create_dir_all(here.join("bin")).unwrap();
     let script = format!(

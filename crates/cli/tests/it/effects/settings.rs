@@ -74,6 +74,9 @@ git.worktree.ssh_key | cli/tests/it/branches/commits.rs::s4_8_commits_have_the_n
 git.worktree.dir | cli/tests/it/effects/places.rs::worktrees_of_branches_lie_where_the_setting_says, cli/tests/it/effects/places.rs::worktrees_may_lie_beside_the_repository_and_in_your_home
 git.worktree.setup | cli/tests/it/branches/places.rs::a_worktree_is_set_up_once_and_again_after_a_failure
 git.worktree.keep | cli/tests/it/branches/places.rs::worktrees_stay_until_their_branch_is_merged_or_as_it_is_set
+publish.watch | cli/tests/it/reviewing.rs::a_failed_check_leads_to_a_green_commit_without_anybodys_help
+publish.authors | cli/tests/it/reviewing.rs::comments_of_listed_authors_become_work_and_those_of_others_never
+publish.rounds | cli/tests/it/reviewing.rs::a_check_that_stays_red_ends_with_the_rounds
 publish.hosts | cli/tests/it/publishing.rs::a_gitlab_that_the_settings_name_gets_a_merge_request
 sandbox.level | cli/tests/it/effects/places.rs::the_level_of_the_sandbox_is_a_setting
 sandbox.writable | cli/tests/it/effects/places.rs::the_sandbox_shows_what_the_settings_name

@@ -67,6 +67,7 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
         }
         Input::Woken { slot } => draft.woken(input, *slot),
         Input::Published(publication) => draft.published(input, publication),
+        Input::Reviewed(review) => draft.reviewed(input, review),
         Input::Control(control) => draft.control(control),
         Input::CtrlC => draft.ctrl_c(),
         Input::Notice(notice) => draft.fact(Fact::Noticed { notice: notice.clone() }),

@@ -17,9 +17,9 @@ use crate::ids::{AgentId, AttemptId, QuestionId, TaskId};
 use crate::policy::strategy::{Strategy, TierNames};
 use crate::records::Verdict;
 use crate::run::{
-    Budget, Claims, Class, GateReport, Landing, Outcome, Picker, Policy, SameFailure,
-    SessionReport, Settled, Settlement, Survey, TaskAction, TaskBrief, TaskResult, Unsignaled,
-    VerifierReport,
+    Budget, Claims, Class, GateReport, Landing, Outcome, Picker, Policy, Review, ReviewEnd,
+    SameFailure, SessionReport, Settled, Settlement, Survey, TaskAction, TaskBrief, TaskResult,
+    Unsignaled, VerifierReport,
 };
 use crate::task::{Counts, RetryLimit, Status, after_failure};
 
@@ -189,6 +189,14 @@ impl World {
         self.pending.extend(step.effects);
     }
 
+    /// A task comes into the plan.
+    fn add_task(&mut self) {
+        self.tasks.push((Status::Pending, 0, 0));
+        self.spent.push(0);
+        self.failed.push(None);
+        self.unsignaled.push(None);
+    }
+
     /// Runs with these sessions, one after the other, until the run ends. After the last one there must
     /// be none.
     fn run(policy: Policy, tasks: usize, plays: &[Play]) -> Self {
@@ -334,6 +342,7 @@ impl World {
                 Input::Woken { slot }
             }
             Effect::Publish => Input::Published(publishing::opened()),
+            Effect::Watch { page, .. } => Input::Reviewed(Review::blank(ReviewEnd::Green, &page)),
             Effect::StopPublishing
             | Effect::StopSession { .. }
             | Effect::Release { .. }

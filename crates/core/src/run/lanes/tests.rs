@@ -243,3 +243,23 @@ fn where_one_branch_is_asked_for_no_other_begins() {
     );
     assert_eq!((schedule.next_lane(), schedule.next_lane()), (Some(1), None));
 }
+
+#[test]
+fn a_lane_that_watches_its_pull_request_is_in_nobodys_way() {
+    let sections = vec![section("a", &[], &["src/*"]), section("b", &[0], &["src/*"])];
+    let mut schedule = Schedule::new(sections, 1);
+    assert_eq!((schedule.next_lane(), schedule.next_lane()), (Some(0), None));
+    schedule.watches(0, true);
+    assert_eq!(schedule.next_lane(), Some(1));
+    // It has work again, and takes its place before others that wait.
+    schedule.watches(0, false);
+    schedule.ended(1, true);
+    assert!(schedule.is_busy());
+    schedule.watches(0, true);
+    assert!(schedule.is_busy(), "it is not over yet");
+    schedule.ended(0, true);
+    assert!(!schedule.is_busy());
+    // What has ended does not watch.
+    schedule.watches(0, true);
+    assert!(!schedule.is_busy());
+}

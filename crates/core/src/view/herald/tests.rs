@@ -203,6 +203,7 @@ fn the_end_of_a_run_is_told() {
 #[test]
 fn the_pull_request_is_told_with_the_end_and_not_spoken() {
     let publication = Publication {
+        number: None,
         end: PublishEnd::Opened,
         branch: "login".to_owned(),
         page: "https://github.com/ada/engine/pull/1".to_owned(),

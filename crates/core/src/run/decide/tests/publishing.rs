@@ -8,6 +8,7 @@ pub(super) fn opened() -> Publication {
     Publication {
         end: PublishEnd::Opened,
         branch: "feature".to_owned(),
+        number: Some(1),
         page: "https://github.com/ada/engine/pull/1".to_owned(),
         why: String::new(),
         command: String::new(),
@@ -19,7 +20,7 @@ fn failed() -> Publication {
 }
 
 fn publishing(auto_push: bool, auto_pr: bool) -> Policy {
-    Policy { publish: Some(Publish { auto_push, auto_pr }), ..dag() }
+    Policy { publish: Some(Publish { auto_push, auto_pr, watch_ms: 0 }), ..dag() }
 }
 
 /// The facts about it, and the end of the run, in order.
@@ -28,6 +29,8 @@ fn story(world: &World) -> Vec<&'static str> {
         Fact::StopDecided { .. } => Some("stop"),
         Fact::Publishing => Some("publishing"),
         Fact::Published { .. } => Some("published"),
+        Fact::Watching { .. } => Some("watching"),
+        Fact::Reviewed { .. } => Some("reviewed"),
         Fact::RunEnded { .. } => Some("ended"),
         _ => None,
     };
@@ -123,4 +126,87 @@ fn pushes_between_iterations_end_with_what_is_killed() {
     assert_eq!(world.pending, []);
     world.tell(&Input::Control(Control::Cancel(Cancel::Now)));
     assert_eq!(world.pending, [Effect::StopPublishing]);
+}
+
+fn watching(watch_ms: u64) -> Policy {
+    Policy { publish: Some(Publish { auto_push: false, auto_pr: true, watch_ms }), ..dag() }
+}
+
+/// Goes on until the pull request is watched.
+fn until_watched(policy: Policy) -> World {
+    let mut world = until_published(policy, &[done()]);
+    world.tell(&Input::Published(opened()));
+    world
+}
+
+fn work() -> Review {
+    let tasks = vec!["Make the check pass".to_owned()];
+    Review { tasks, round: 1, rounds: 3, ..Review::blank(ReviewEnd::Work, &opened().page) }
+}
+
+#[test]
+fn a_pull_request_is_watched_and_what_is_found_is_work_for_the_same_run() {
+    let mut world = until_watched(watching(60_000));
+    let until = world.now.plus_millis(60_000);
+    let watch = Effect::Watch { number: 1, page: opened().page, until };
+    assert_eq!(world.pending, [watch]);
+    assert!(!world.state.ended);
+    // A new task came into the plan.
+    world.add_task();
+    world.pending.clear();
+    world.tell(&Input::Reviewed(work()));
+    assert_eq!((world.state.stop.as_ref(), world.pending.len()), (None, 1));
+    assert!(matches!(world.pending[0], Effect::Survey { slot: 0 }));
+    world.go_on(&mut [done()].iter());
+    let round = ["stop", "publishing", "published", "watching", "reviewed"];
+    let ended = ["ended"];
+    assert_eq!(story(&world), [&round[..], &round[..], &ended[..]].concat());
+    assert_eq!((world.ended_as(), world.state.counted), ("Complete", 2));
+}
+
+#[test]
+fn watching_ends_the_run_when_nothing_is_left_to_do_about_it() {
+    for end in [ReviewEnd::Green, ReviewEnd::Red, ReviewEnd::Spent, ReviewEnd::Failed] {
+        let mut world = until_watched(watching(60_000));
+        world.tell(&Input::Reviewed(Review::blank(end, "")));
+        assert_eq!((world.state.ended, world.ended_as()), (true, "Complete"));
+    }
+    // Limits hold for what is found, too.
+    let limited = Policy { max_sessions: Some(1), ..watching(60_000) };
+    let mut world = until_watched(limited);
+    world.add_task();
+    world.pending.clear();
+    world.tell(&Input::Reviewed(work()));
+    world.finish();
+    assert_eq!(world.ended_as(), "LimitReached");
+}
+
+#[test]
+fn only_an_open_pull_request_of_our_own_is_watched_and_not_beyond_the_time_of_the_run() {
+    for end in [PublishEnd::Theirs, PublishEnd::ByHand, PublishEnd::Merged, PublishEnd::Pushed] {
+        let mut world = until_published(watching(60_000), &[done()]);
+        world.tell(&Input::Published(Publication { end, ..opened() }));
+        assert_eq!(story(&world).last(), Some(&"ended"), "{end:?}");
+    }
+    assert_eq!(story(&until_watched(watching(0))).last(), Some(&"ended"));
+    let budget = Budget { time_ms: 3_600_000, ..Budget::default() };
+    let world = until_watched(Policy { budget, ..watching(u64::MAX) });
+    let Some(Effect::Watch { until, .. }) = world.pending.first() else { panic!() };
+    assert_eq!(*until, world.state.began_at.plus_millis(3_600_000));
+}
+
+#[test]
+fn a_cancellation_of_any_kind_ends_watching() {
+    for level in [Cancel::AfterTask, Cancel::AfterSession, Cancel::Now, Cancel::Kill] {
+        let mut world = until_watched(watching(60_000));
+        world.pending.clear();
+        world.tell(&Input::Control(Control::Cancel(level)));
+        assert_eq!(world.pending, [Effect::StopPublishing]);
+        world.tell(&Input::Reviewed(Review::blank(ReviewEnd::Interrupted, "")));
+        assert_eq!((world.state.ended, world.ended_as()), (true, "Complete"));
+    }
+    let mut world = World::new(watching(60_000), 1);
+    world.begin();
+    world.tell(&Input::Reviewed(work()));
+    assert!(matches!(world.facts.last(), Some(Fact::Anomaly { .. })));
 }

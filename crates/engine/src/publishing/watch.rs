@@ -1,0 +1,147 @@
+//! Watching a pull request: asks the server again and again until there is work, or nothing to wait for.
+
+use std::time::Duration;
+
+use ralph_core::Timestamp;
+use ralph_core::forge::{Finding, FollowUp, Looking, PullState};
+use ralph_core::run::{Review, ReviewEnd};
+use ralph_core::text::printable_line;
+
+use super::outlet::Outlet;
+use super::record::ReviewRecord;
+use crate::clock::now;
+use crate::forge::paused;
+use crate::ports::{Forge, ForgeError};
+use crate::vcs::upstream::commit_of;
+
+/// What of a pull request becomes work.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WatchSetup {
+    /// Whose comments and checks count, besides the server's own CI.
+    pub authors: Vec<String>,
+    /// How many rounds a pull request may have.
+    pub rounds: u32,
+}
+
+/// What watching came to.
+#[derive(Debug)]
+pub enum Watched {
+    /// There is work.
+    Work(Work),
+    /// There is nothing to wait for.
+    Over(Review),
+}
+
+/// What is to be done about a pull request.
+#[derive(Debug)]
+pub struct Work {
+    /// Each finding, with all that a session is told.
+    pub findings: Vec<(Finding, String)>,
+    /// What the record says once they are tasks.
+    pub record: ReviewRecord,
+}
+
+/// How long until the server is asked again: soon at first, then once a minute.
+const PAUSES: [u64; 6] = [2, 4, 8, 15, 30, 60];
+
+impl Outlet<'_> {
+    /// Watches the pull request of a branch.
+    pub fn watch(&self, branch: &str, number: u64, page: &str, until: Timestamp) -> Watched {
+        let failed =
+            |why: String| Watched::Over(Review { why, ..Review::blank(ReviewEnd::Failed, page) });
+        let tip = match commit_of(self.folder, &format!("refs/heads/{branch}")) {
+            Ok(Some(tip)) => tip,
+            Ok(None) => return failed(format!("there is no branch `{branch}`")),
+            Err(error) => return failed(error.to_string()),
+        };
+        for asked in 0.. {
+            let is_late = now() >= until;
+            match self.look(branch, number, page, (&tip, is_late)) {
+                Ok(Some(watched)) => return watched,
+                Ok(None) => {}
+                Err(ForgeError::Interrupted) => break,
+                // A server that is gone for a while comes back.
+                Err(error) if error.passes_after().is_some() && !is_late => {}
+                Err(error) => return failed(error.to_string()),
+            }
+            let pause = PAUSES.get(asked).or(PAUSES.last()).copied().unwrap_or_default();
+            let left = Duration::from_millis(until.millis_since(now()));
+            if !paused(Duration::from_secs(pause).min(left), self.stop.clone()) {
+                break;
+            }
+        }
+        Watched::Over(Review::blank(ReviewEnd::Interrupted, page))
+    }
+
+    /// Asks once; `None` is to be asked again.
+    fn look(
+        &self,
+        branch: &str,
+        number: u64,
+        page: &str,
+        (tip, is_late): (&str, bool),
+    ) -> Result<Option<Watched>, ForgeError> {
+        let watch = &self.setup.watch;
+        let forge = self.forge();
+        let (pull, feedback) = forge.feedback(number, tip, !watch.authors.is_empty())?;
+        let blank = |end| Review::blank(end, page);
+        match pull.state {
+            PullState::Open => {}
+            PullState::Merged => return Ok(Some(Watched::Over(blank(ReviewEnd::Merged)))),
+            PullState::Closed => return Ok(Some(Watched::Over(blank(ReviewEnd::Closed)))),
+        }
+        let record = self.setup.records.read(branch).review.of(number);
+        let rounds = watch.rounds;
+        let looking = Looking {
+            commit: tip,
+            authors: &watch.authors,
+            seen: &record.seen,
+            rounds_left: rounds.saturating_sub(record.rounds),
+            is_late,
+        };
+        let titles = |found: &[Finding]| found.iter().map(|one| one.title.clone()).collect();
+        let over = match looking.verdict(&feedback) {
+            FollowUp::Wait => return Ok(None),
+            FollowUp::Work(found) => {
+                let keys: Vec<String> = found.iter().map(|finding| finding.key.clone()).collect();
+                let mut findings = vec![];
+                for finding in found {
+                    let told = self.told(&forge, &finding)?;
+                    findings.push((finding, told));
+                }
+                let record = record.after(keys);
+                return Ok(Some(Watched::Work(Work { findings, record })));
+            }
+            FollowUp::Spent(found) => {
+                Review { tasks: titles(&found), rounds, ..blank(ReviewEnd::Spent) }
+            }
+            FollowUp::Red(tasks) => Review { tasks, ..blank(ReviewEnd::Red) },
+            FollowUp::Green => blank(ReviewEnd::Green),
+            FollowUp::Quiet => Review {
+                why: match feedback.checks.is_empty() {
+                    true => "there were no checks, and nothing new was said".to_owned(),
+                    false => "not every check has ended".to_owned(),
+                },
+                ..blank(ReviewEnd::Quiet)
+            },
+        };
+        Ok(Some(Watched::Over(over)))
+    }
+
+    /// All that a session is told about a finding. A log that cannot be had is no reason not to begin.
+    fn told(&self, forge: &dyn Forge, finding: &Finding) -> Result<String, ForgeError> {
+        let log = match finding.log.as_deref().map(|resource| forge.log(resource)) {
+            None => None,
+            Some(Ok(log)) => Some(log),
+            Some(Err(ForgeError::Interrupted)) => return Err(ForgeError::Interrupted),
+            Some(Err(error)) => {
+                let why = printable_line(&error.to_string()).into_owned();
+                return Ok(format!(
+                    "{}\n\nIts log could not be read: {why}.",
+                    finding.description(None)
+                ));
+            }
+        };
+        Ok(finding.description(log.as_deref()))
+    }
+}
