@@ -32,6 +32,12 @@ pub enum Watched {
     Over(Review),
 }
 
+impl Watched {
+    fn is_green(&self) -> bool {
+        matches!(self, Self::Over(review) if review.end == ReviewEnd::Green)
+    }
+}
+
 /// What is to be done about a pull request.
 #[derive(Debug)]
 pub struct Work {
@@ -54,11 +60,16 @@ impl Outlet<'_> {
             Ok(None) => return failed(format!("there is no branch `{branch}`")),
             Err(error) => return failed(error.to_string()),
         };
+        let mut was_green = false;
         for asked in 0.. {
             let is_late = now() >= until;
             match self.look(branch, number, page, (&tip, is_late)) {
+                // A check may not have begun that comes after the others.
+                Ok(Some(watched)) if watched.is_green() && !was_green && !is_late => {
+                    was_green = true
+                }
                 Ok(Some(watched)) => return watched,
-                Ok(None) => {}
+                Ok(None) => was_green = false,
                 Err(ForgeError::Interrupted) => break,
                 // A server that is gone for a while comes back.
                 Err(error) if error.passes_after().is_some() && !is_late => {}

@@ -177,3 +177,23 @@ fn a_server_that_stumbles_is_asked_again_and_a_refusal_is_told() {
     let over = watched(&world, &["grace"], now().plus_millis(600_000), stop);
     assert_eq!(end(&over), Ok(ReviewEnd::Interrupted));
 }
+
+/// The first check is green before the second one has begun.
+#[test]
+fn green_counts_when_it_is_seen_twice() {
+    let Some((_, world)) = World::each().into_iter().next() else { return };
+    std::fs::write(world.repo.place().join("there"), "x").unwrap();
+    world.repo.git(&["add", "--all"]);
+    world.repo.commit("third");
+    world.server.has("feature", "main", "x", None);
+    world.server.checks(ci(&world, "there", ""));
+    let over = std::thread::scope(|scope| {
+        let watching = scope.spawn(|| watched(&world, &[], now().plus_millis(60_000), going()));
+        let asked = |asked: &ralph_testkit::github::Asked| asked.path.contains("/check-runs");
+        let looked = || world.server.asked().iter().filter(|one| asked(one)).count() == 1;
+        ralph_testkit::wait_until("the first look", std::time::Duration::from_secs(30), looked);
+        world.server.checks(ci(&world, "missing", ""));
+        watching.join().unwrap()
+    });
+    assert!(matches!(over, Watched::Work(_)), "{over:?}");
+}
