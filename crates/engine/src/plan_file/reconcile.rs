@@ -327,6 +327,7 @@ impl<'a> Meeting<'a> {
         let mut ids = Vec::with_capacity(read.doc.items.len());
         let mut items = Vec::with_capacity(read.doc.items.len());
         for (standing, place) in standings.iter().zip(&identified.items) {
+            store.go_on()?;
             let known = place.map(|place| &known[place]);
             let status = known.and_then(|known| tasks.get(&known.id)).map(|task| task.status);
             let was = known.is_some_and(|known| known.done);

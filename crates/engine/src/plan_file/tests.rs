@@ -1,6 +1,8 @@
 //! A plan file and a store, without a loop around them.
 
 use std::os::unix::fs::symlink;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ralph_core::plan::markdown::Kind;
 use ralph_core::task::{Actor, Status};
@@ -8,8 +10,8 @@ use ralph_core::{AgentId, TaskId, Timestamp};
 
 use super::*;
 use crate::entropy::Ids;
-use crate::ports::Store;
-use crate::store::MemoryStore;
+use crate::ports::{Filter, Store};
+use crate::store::{MemoryStore, SqliteStore};
 
 /// A plan in a folder of its own, and its store.
 struct World {
@@ -226,4 +228,24 @@ fn a_file_without_tasks_says_why() {
     assert!(why.contains("below `## Tasks`") && why.contains("2 boxes"), "{why}");
     let why = read(Kind::Branches, "## Branch: a\n\n## Setup\n- [ ] x\n");
     assert!(why.contains("`## Branch:`") && why.contains("one box"), "{why}");
+}
+
+#[test]
+fn a_look_that_nobody_waits_for_takes_in_nothing() {
+    let world = World::new("- [ ] one\n- [ ] two\n");
+    let mut store = SqliteStore::open(&world.folder.path().join("progress.db")).unwrap();
+    let mut ids = Ids::new(Some(1));
+    let (now, stop) = (Timestamp::from_millis(0), Arc::new(AtomicBool::new(true)));
+    store.heed(Some(Arc::clone(&stop)));
+    let error = world.plan.reconcile(&mut store, &mut ids, &world.by, now).unwrap_err();
+    assert!(error.to_string().contains("the run was cancelled"), "{error}");
+    store.heed(None);
+    let all = Filter { deleted_too: true, ..Filter::default() };
+    assert_eq!(store.list(&all).unwrap(), []);
+    // A change that had begun is undone, and the store works as before.
+    stop.store(false, Ordering::Relaxed);
+    store.heed(Some(stop));
+    let look = world.plan.reconcile(&mut store, &mut ids, &world.by, now).unwrap().unwrap();
+    assert_eq!(look.tasks.len(), 2);
+    store.verify().unwrap();
 }

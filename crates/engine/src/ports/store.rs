@@ -1,6 +1,8 @@
 //! The store: tasks and everything about them, shared by many processes.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ralph_core::ids::{AttemptId, QuestionId};
@@ -29,6 +31,15 @@ use ralph_core::{AgentId, FeatureId, FeatureName, Lease, TaskId, Timestamp};
 ///
 /// The port is synchronous: a call takes microseconds, and the task commands need no runtime.
 pub trait Store: Send {
+    /// From now on calls fail once this is set, and what they had begun is undone: whoever made them wants no answer
+    /// any more. `None` ends that. A store whose calls are short whatever the plan need not do so.
+    fn heed(&mut self, _stop: Option<Arc<AtomicBool>>) {}
+
+    /// Fails where calls would fail by that: for work between two of them.
+    fn go_on(&self) -> Result<()> {
+        Ok(())
+    }
+
     // --- the plan ---------------------------------------------------------------------------
 
     /// Makes a task. The id of a deleted task may be used again.

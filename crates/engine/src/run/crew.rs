@@ -1,7 +1,7 @@
 //! What the effects of a run share.
 
 use std::collections::{BTreeSet, HashSet};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ralph_core::agent::Usage;
@@ -182,6 +182,8 @@ pub(super) struct Crew {
     pub(super) changed: watch::Sender<u64>,
     /// What the pushes of the run share.
     pub(super) publisher: Publisher,
+    /// The run starts nothing new: a look at the plan that is under way is given up.
+    pub(super) stops_looking: Arc<AtomicBool>,
 }
 
 impl Crew {
@@ -265,6 +267,7 @@ impl Crew {
             baseline: tokio::sync::OnceCell::new(),
             changed: watch::Sender::new(0),
             publisher: Publisher::default(),
+            stops_looking: Arc::default(),
         })
     }
 

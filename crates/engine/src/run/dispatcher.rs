@@ -20,6 +20,7 @@
 //! their effects run: a crash in between leaves "we meant to", and the next run finds out from the store
 //! and from git what really happened.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use ralph_core::agent::Usage;
@@ -173,6 +174,8 @@ async fn run_inside(
             () = crew.news.notified() => continue,
         };
         crew.take(&input);
+        let ends = crew.dispatcher().state.cancel >= Some(Cancel::AfterSession);
+        crew.stops_looking.store(ends, Ordering::Relaxed);
     };
     crash::point("run-ending");
     keepers.shutdown().await;

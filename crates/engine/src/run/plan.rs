@@ -1,6 +1,8 @@
 //! A run whose tasks stand in a plan file: what the loop sees of it, what a session asks for by it, and
 //! what is written into it.
 
+use std::sync::Arc;
+
 use ralph_core::agent::{EndClass, SessionEnd};
 use ralph_core::plan::markdown::{AttemptNote, Kind, LogRow, Standing};
 use ralph_core::records::Verdict;
@@ -60,7 +62,11 @@ impl Crew {
     fn look_at_plan(&self, slot: SlotId, plan: &PlanFile) -> Result<Option<Look>, PlanLook> {
         let look = {
             let (mut store, mut ids) = (self.store(), self.ids());
-            plan.reconcile(store.as_mut(), &mut ids, &by_file(), now())
+            // A huge plan takes long to take in, and a run that is told to stop has no use for it.
+            store.heed(Some(Arc::clone(&self.stops_looking)));
+            let look = plan.reconcile(store.as_mut(), &mut ids, &by_file(), now());
+            store.heed(None);
+            look
         };
         let look = look.map_err(|error| match error {
             ReconcileError::File(error @ PlanFileError::Linked { .. }) => {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::hash::Hash;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use ralph_core::ids::{AttemptId, QuestionId};
 use ralph_core::records::{
@@ -58,6 +60,14 @@ pub(crate) enum Attempts<K> {
 /// Look-ups and writes. Writes happen between `begin` and `commit`; the neighbours of a task (open
 /// blockers, children, failed ancestors) follow each write by themselves.
 pub(crate) trait Table: Send {
+    /// As [`crate::ports::Store::heed`].
+    fn heed(&mut self, _stop: Option<Arc<AtomicBool>>) {}
+
+    /// As [`crate::ports::Store::go_on`].
+    fn go_on(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// A row, faster than by its id.
     type Key: Copy + Ord + Hash + Send;
 

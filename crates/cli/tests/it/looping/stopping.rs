@@ -76,6 +76,31 @@ fn the_second_ctrl_c_interrupts_the_session_and_the_third_kills_it() {
     assert_eq!(env.git(&["show", "refs/ralph/wip/a/1:half.txt"]), "half\n");
 }
 
+/// No session has begun, so nothing is to be finished first: also the first Ctrl-C ends it.
+#[test]
+fn a_signal_that_arrives_while_a_huge_plan_is_taken_in_ends_the_run_at_once() {
+    let env = project(&[]);
+    let boxes: String = (0..40_000).map(|n| format!("- [ ] Task number {n}\n")).collect();
+    env.write("implementation_plan.md", boxes);
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "plan"]);
+    for signal in ["TERM", "INT"] {
+        let running = start(&env, &[&works()], &["--new"]);
+        wait_until("the run begins", PATIENCE, || {
+            let begun = runs(&env).len() > usize::from(signal == "INT");
+            begun && !of_kind(&journal(&env), "run_started").is_empty()
+        });
+        send_signal(signal, running.id());
+        let ran = Ran::end_of(running);
+        assert_eq!(ran.code, 130, "{}", ran.stderr);
+        assert!(!ran.stderr.contains("error"), "{}", ran.stderr);
+        // All of the plan is taken in, or nothing.
+        assert_eq!(env.task(&["list", "--all", "--json"]).trim(), "[]", "{signal}");
+        assert!(of_kind(&journal(&env), "session_started").is_empty());
+        assert!(env.git(&["status", "--porcelain"]).is_empty());
+    }
+}
+
 /// Programs send it, some of them twice (`timeout` does): the session has its grace all the same.
 #[test]
 fn sigterm_is_the_second_ctrl_c_however_often_it_is_sent() {

@@ -177,8 +177,13 @@ impl Draft {
             return;
         };
         let streak = current.port_streak + 1;
-        self.fact(Fact::PortFailed { slot, port, error: error.to_owned(), streak });
         let looking = matches!(current.phase, Phase::Surveying | Phase::Claiming);
+        if looking && self.starts_nothing_new() {
+            // Nobody waits for the look any more: it may have been given up for that.
+            self.leave(slot);
+            return;
+        }
+        self.fact(Fact::PortFailed { slot, port, error: error.to_owned(), streak });
         let by_peeking =
             self.state.policy.picker == Picker::Agent && !self.state.policy.by_iteration();
         let patient = looking && by_peeking && !for_good;

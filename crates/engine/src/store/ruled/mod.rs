@@ -6,6 +6,9 @@ mod editing;
 mod records;
 mod sync;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use ralph_core::ids::{AttemptId, QuestionId};
 use ralph_core::plan::PlanTask;
 use ralph_core::records::{
@@ -127,6 +130,14 @@ impl<T: Table> Change<'_, T> {
 }
 
 impl<T: Table> Store for Ruled<T> {
+    fn heed(&mut self, stop: Option<Arc<AtomicBool>>) {
+        self.0.heed(stop);
+    }
+
+    fn go_on(&self) -> Result<()> {
+        self.0.go_on()
+    }
+
     fn add(&mut self, id: TaskId, task: NewTask, by: &Actor, now: Timestamp) -> Result<()> {
         self.change(Durability::Process, by, now, |c| c.add(id, task))
     }

@@ -6,6 +6,7 @@ mod open;
 mod records;
 mod rows;
 mod schema;
+mod scope;
 mod table;
 
 use std::path::Path;

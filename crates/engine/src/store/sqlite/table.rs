@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ralph_core::ids::{AttemptId, QuestionId};
 use ralph_core::records::{
@@ -10,13 +12,14 @@ use ralph_core::records::{
 };
 use ralph_core::task::{Bucket, Children, Counts, Status, StatusFilter, Task, satisfies};
 use ralph_core::{AgentId, FeatureId, FeatureName, TaskId, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, named_params, params};
+use rusqlite::{Connection, OptionalExtension, Params, Row, ffi, named_params, params};
 
 use super::error::named;
 use super::open::{self, Guard, Opened};
 use super::records;
 use super::rows::{self, TASK};
 use super::schema;
+use super::scope::{EXPIRED, READY, ready_index, scope_condition, scoped};
 use crate::ports::{Filter, Result, Scope, StoreError};
 use crate::store::table::{Attempts, Durability, State, Table};
 
@@ -27,6 +30,8 @@ pub struct SqliteTable {
     guard: Option<Guard>,
     path: PathBuf,
     synchronous: Option<Durability>,
+    /// Calls fail once it is set.
+    stop: Option<Arc<AtomicBool>>,
 }
 
 type Sql<T> = std::result::Result<T, rusqlite::Error>;
@@ -38,12 +43,25 @@ impl SqliteTable {
             guard: opened.guard,
             path: path.to_owned(),
             synchronous: None,
+            stop: None,
         }
     }
 
     /// Runs SQL and names what goes wrong.
     fn sql<R>(&self, work: impl FnOnce(&Connection) -> Sql<R>) -> Result<R> {
-        work(&self.connection).map_err(|error| named(&self.path, open::waited(), &error))
+        let done = self.wanted().and_then(|()| work(&self.connection));
+        done.map_err(|error| named(&self.path, open::waited(), &error))
+    }
+
+    /// Fails when whoever called wants no answer any more.
+    fn wanted(&self) -> Sql<()> {
+        match self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            true => Err(rusqlite::Error::SqliteFailure(
+                ffi::Error::new(ffi::SQLITE_INTERRUPT),
+                Some("the run was cancelled".to_owned()),
+            )),
+            false => Ok(()),
+        }
     }
 
     fn run(&self, text: &str, values: impl Params) -> Result<usize> {
@@ -54,8 +72,9 @@ impl SqliteTable {
         &self,
         text: &str,
         values: impl Params,
-        read: impl FnMut(&Row<'_>) -> Sql<R>,
+        mut read: impl FnMut(&Row<'_>) -> Sql<R>,
     ) -> Result<Vec<R>> {
+        let read = |row: &Row<'_>| self.wanted().and_then(|()| read(row));
         self.sql(|c| c.prepare_cached(text)?.query_map(values, read)?.collect())
     }
 
@@ -81,40 +100,6 @@ impl SqliteTable {
         let now = now.as_millis();
         self.rows(&text, &*scoped(&name, &[(":now", &now), (":limit", &limit)]), rows::task)
     }
-}
-
-const READY: &str =
-    "t.status = 'pending' AND t.open_blockers = 0 AND t.children = 0 AND t.failed_above = 0";
-
-const EXPIRED: &str =
-    "t.lease_expires_at <= :now AND t.open_blockers = 0 AND t.children = 0 AND t.failed_above = 0";
-
-const fn ready_index(scope: &Scope) -> &'static str {
-    match scope {
-        Scope::All | Scope::Plan(_) => "tasks_ready",
-        Scope::Feature(_) => "tasks_ready_of_feature",
-        Scope::Task(_) => "tasks_by_id",
-    }
-}
-
-fn scope_condition(scope: &Scope) -> (&'static str, Option<String>) {
-    match scope {
-        Scope::All => ("", None),
-        Scope::Feature(name) => ("AND t.feature = :scope", Some(name.to_string())),
-        Scope::Task(id) => ("AND t.id = :scope", Some(id.to_string())),
-        Scope::Plan(file) => ("AND t.ref = :scope", Some(file.clone())),
-    }
-}
-
-fn scoped<'a>(
-    scope: &'a Option<String>,
-    others: &[(&'a str, &'a dyn ToSql)],
-) -> Vec<(&'a str, &'a dyn ToSql)> {
-    let mut values = others.to_vec();
-    if let Some(name) = scope {
-        values.push((":scope", name));
-    }
-    values
 }
 
 /// How a status counts among the children of a parent: live, done, failed.
@@ -163,8 +148,17 @@ impl Table for SqliteTable {
     fn rollback(&mut self) {
         // After some failures SQLite has rolled back by itself.
         if !self.connection.is_autocommit() {
-            let _ = self.run("ROLLBACK", []);
+            // Also where no call is to go on.
+            let _ = self.connection.execute_batch("ROLLBACK");
         }
+    }
+
+    fn heed(&mut self, stop: Option<Arc<AtomicBool>>) {
+        self.stop = stop;
+    }
+
+    fn go_on(&self) -> Result<()> {
+        self.sql(|_| Ok(()))
     }
 
     fn key(&mut self, id: &TaskId) -> Result<Option<i64>> {
