@@ -485,7 +485,7 @@ fn save_unfinished(
 ) -> Result<Option<Saved>, RunError> {
     let branch = branch_of(&attempt.task)?;
     let path = grounds.worktrees.path_of(&branch)?;
-    if !grounds.worktrees.is_ours(&branch)? || !path.join(".git").exists() {
+    if !grounds.worktrees.is_ours(&branch)? || !grounds.worktrees.is_worktree(&path) {
         return Ok(None);
     }
     let number = u32::try_from(store.attempts(&attempt.task)?.len()).unwrap_or(u32::MAX);
@@ -512,7 +512,7 @@ pub(super) fn sweep(grounds: &Grounds, store: &mut dyn Store) -> Result<Vec<Stri
             continue;
         }
         let cleared = (|| {
-            if ours.path.join(".git").exists() {
+            if grounds.worktrees.is_worktree(&ours.path) {
                 let number = u32::try_from(store.attempts(&task)?.len().max(1)).unwrap_or(u32::MAX);
                 let project = Project::find(&ours.path).map_err(GitError::from)?;
                 let vcs = grounds.worktrees.vcs(project)?;

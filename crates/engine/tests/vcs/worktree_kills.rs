@@ -6,8 +6,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use ralph_engine::ports::GitError;
+use ralph_engine::project::Project;
 use ralph_engine::run::crash;
-use ralph_engine::vcs::worktree::WorktreeRefusal;
+use ralph_engine::vcs::worktree::{Identity, Wanted, WorktreeRefusal, Worktrees};
 
 use crate::kit::Repo;
 use crate::worktrees::{assert_whole, git_in, name};
@@ -365,6 +366,50 @@ fn what_a_person_put_into_a_half_made_worktree_stays() {
     let refusal = WorktreeRefusal::FolderTaken { path, file: PathBuf::from("note.txt") };
     assert_eq!(repo.refused("side"), refusal);
     assert_eq!(repo.read(".worktrees/side/note.txt"), "mine\n");
+}
+
+/// Two clones whose settings name one folder for worktrees: what one has there is not the other's to remove, though
+/// its files are the same.
+#[test]
+fn a_worktree_of_another_repository_in_the_same_folder_stays() {
+    let (one, other) = (crowded(), Repo::new());
+    other.git(&["pull", "--quiet", "--force", "--rebase", &one.place().display().to_string()]);
+    other.git(&["reset", "--quiet", "--hard", "FETCH_HEAD"]);
+    let shared = tempfile::tempdir().unwrap();
+    let shared = shared.path().canonicalize().unwrap().join("shared");
+    let of = |repo: &Repo| Worktrees::new(&Project::find(repo.place()).unwrap(), &shared);
+    let identity = Identity::default();
+    let branch = name("side");
+    let wanted =
+        Wanted { branch: &branch, base: "main", identity: &identity, include: "", carried: None };
+    let place = shared.join("side");
+    // The first was killed before git had begun.
+    killed_at(&one, "prepare", "worktree-marked");
+    let marker = one.read(".ralph/worktrees/side.toml");
+    let (here, there) = (one.path(".worktrees/side"), place.display().to_string());
+    one.write(".ralph/worktrees/side.toml", marker.replace(&here.display().to_string(), &there));
+    of(&other).prepare(&wanted).unwrap();
+    std::fs::write(place.join("a.txt"), "work of the other\n").unwrap();
+    let still = || {
+        assert_eq!(std::fs::read_to_string(place.join("a.txt")).unwrap(), "work of the other\n");
+        assert_eq!(git_in(&place, &["status", "--porcelain"]), " M a.txt");
+    };
+    for _ in 0..2 {
+        let error = of(&one).prepare(&wanted).unwrap_err().to_string();
+        assert!(error.contains(&there), "{error}");
+        still();
+        let error = of(&one).remove(&branch).unwrap_err().to_string();
+        assert!(error.contains(&there), "{error}");
+        still();
+        // The same once it had been made.
+        let marker = one.read(".ralph/worktrees/side.toml").replace("making", "made");
+        one.write(".ralph/worktrees/side.toml", marker);
+    }
+    of(&other).remove(&branch).unwrap().unwrap();
+    assert!(!place.exists());
+    of(&one).remove(&branch).unwrap().unwrap();
+    assert!(!one.exists(".ralph/worktrees"));
+    assert_theirs(&one);
 }
 
 #[test]

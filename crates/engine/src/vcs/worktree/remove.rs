@@ -184,7 +184,7 @@ impl Worktrees {
     }
 
     /// Whether git lists a folder as a worktree of this repository, and the folder agrees.
-    fn is_worktree(&self, path: &Path) -> bool {
+    pub fn is_worktree(&self, path: &Path) -> bool {
         self.admin_at(path).is_some_and(|admin| is_named_by(path, &admin))
     }
 

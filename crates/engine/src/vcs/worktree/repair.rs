@@ -18,7 +18,7 @@ use ralph_core::branch::BranchName;
 use super::super::git::{Git, GitError};
 use super::super::in_place::GitVcs;
 use super::super::position::position;
-use super::look::{Admin, admins, is_free, named_admin};
+use super::look::{Admin, admins, is_free, named_admin, plain};
 use super::marker::{Marker, Stage, gone};
 use super::prepare::Worktrees;
 use super::refusal::WorktreeRefusal;
@@ -122,6 +122,12 @@ impl Worktrees {
     pub(super) fn clear_half(&self, branch: &BranchName, marker: &Marker) -> Result<(), GitError> {
         let path = &marker.path;
         let found = self.admin_at(path).filter(|admin| is_ours(marker, Some(admin)));
+        let own = plain(&self.project.git_dir.join("worktrees"));
+        if named_admin(path).is_some_and(|named| named.parent() != Some(&own)) {
+            // Another repository has its worktrees in the same folder.
+            let file = PathBuf::from(".git");
+            return Err(WorktreeRefusal::FolderTaken { path: path.clone(), file }.into());
+        }
         if let Some(file) = self.stranger(path, &marker.base)? {
             return Err(WorktreeRefusal::FolderTaken { path: path.clone(), file }.into());
         }
