@@ -66,7 +66,7 @@ impl Outlet<'_> {
             match self.look(branch, number, page, (&tip, is_late)) {
                 // A check may not have begun that comes after the others.
                 Ok(Some(watched)) if watched.is_green() && !was_green && !is_late => {
-                    was_green = true
+                    was_green = true;
                 }
                 Ok(Some(watched)) => return watched,
                 Ok(None) => was_green = false,
