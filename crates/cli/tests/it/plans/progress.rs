@@ -183,8 +183,8 @@ fn s2_26_the_built_in_prompt_asks_for_what_the_loop_reads() {
         "complete updated progress file",
         "`# Progress:`",
         "Recent Attempts",
-        "not to be tried again in the same way",
-        "When in doubt, do not",
+        "do not repeat an approach that failed there",
+        "When in doubt, leave `In Progress` there",
     ] {
         has(&system, part);
     }
