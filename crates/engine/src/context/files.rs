@@ -100,7 +100,7 @@ pub struct Skills {
 
 /// A skill that is passed over.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the skill {} is passed over: {reason}", path.display())]
+#[error("ralph skips the skill {}: {reason}", path.display())]
 pub struct SkillWarning {
     /// Its file.
     pub path: PathBuf,

@@ -94,7 +94,7 @@ impl Answer {
     /// The answer where it is one, else what the refusal means.
     pub(super) fn good(self, about: &About<'_>) -> Result<Reply, ForgeError> {
         match self.status {
-            200..300 if self.body.is_null() => Err(about.odd("there is no JSON in it")),
+            200..300 if self.body.is_null() => Err(about.odd("it contains no JSON")),
             200..300 => {
                 let has_more =
                     self.header("link").is_some_and(|link| link.contains("rel=\"next\""));
@@ -145,9 +145,9 @@ impl Answer {
         let number = |name: &str| self.header(name)?.parse::<u64>().ok();
         let reset = number("x-ratelimit-reset").or_else(|| number("ratelimit-reset"));
         match (number("retry-after"), reset) {
-            (Some(seconds), _) => format!("in {seconds} s"),
+            (Some(seconds), _) => format!("in {seconds}s"),
             (None, Some(at)) => format!("after {}", Timestamp::default().plus_seconds(at)),
-            (None, None) => "in some minutes".to_owned(),
+            (None, None) => "in a few minutes".to_owned(),
         }
     }
 
@@ -193,7 +193,7 @@ impl Answer {
             }
         }
         match said.is_empty() {
-            true => "it did not say why".to_owned(),
+            true => "no reason given".to_owned(),
             false => short(&said.join("; ")),
         }
     }
@@ -319,11 +319,11 @@ mod tests {
                 ),
                 "try again after 2023-11-14T22:13:20Z",
             ),
-            (refused(429, "", &Value::Null), "try again in some minutes"),
+            (refused(429, "", &Value::Null), "try again in a few minutes"),
             (refused(404, "", &message("Not Found")), "no repository ada/engine on github.com"),
             (refused(301, "", &message("Moved Permanently")), "`git remote set-url`"),
             (refused(502, "", &Value::Null), "has a problem (502): try again later"),
-            (refused(410, "", &Value::Null), "(410: it did not say why)"),
+            (refused(410, "", &Value::Null), "(410: no reason given)"),
         ];
         for (sentence, part) in cases {
             assert!(sentence.contains(part), "{sentence}");

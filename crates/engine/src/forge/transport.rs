@@ -86,7 +86,7 @@ impl Transport {
             (None, _) => {
                 why.push(match server.variables.first() {
                     Some(name) => format!("{name} is not set"),
-                    None => format!("no token is for {}: see publish.hosts", address.host),
+                    None => format!("no token is set for {}: see publish.hosts", address.host),
                 });
                 Self::None(why.join(", and "))
             }
@@ -106,7 +106,7 @@ impl Transport {
     /// What to do where the login is refused.
     pub(super) fn remedy(&self, host: &str) -> String {
         match self {
-            Self::Api { variable, .. } => format!("make a new one and set {variable}"),
+            Self::Api { variable, .. } => format!("create a new one and set {variable}"),
             _ => format!("`gh auth login --hostname {host}`"),
         }
     }
@@ -135,17 +135,17 @@ impl Transport {
                 Log::Elsewhere(url) => url,
             };
             let Self::Api { curl, server, .. } = self else {
-                return Err(about.odd("its log is nowhere to be found"));
+                return Err(about.odd("its log was not found"));
             };
             if !(url.starts_with("https://")
                 || (server.local && url.starts_with("http://127.0.0.1:")))
             {
-                return Err(about.odd("its log is at an address that is not encrypted"));
+                return Err(about.odd("its log is at an unencrypted address"));
             }
             let done = curl_run(curl, plain_config(server.local, "GET", &url), place);
             match meaning(&done, about, place, |answer| answer.log(about))? {
                 Log::Text(text) => Ok(text),
-                Log::Elsewhere(_) => Err(about.odd("its log is nowhere to be found")),
+                Log::Elsewhere(_) => Err(about.odd("its log was not found")),
             }
         })
     }
@@ -225,7 +225,7 @@ fn meaning<T>(
             Err(ForgeError::Odd { host: host.clone(), kind: about.kind, said })
         }
         (ProcessEnd::TimedOut { .. }, _) => {
-            Err(network(host, &format!("there was no answer in {} s", place.patience.as_secs())))
+            Err(network(host, &format!("no answer after {}s", place.patience.as_secs())))
         }
         _ => Err(network(host, &complaint(&done.stderr))),
     }
@@ -250,7 +250,7 @@ fn network(host: &str, said: &str) -> ForgeError {
 /// The line of a program that says what is wrong, without its name.
 fn complaint(stderr: &str) -> String {
     let mut lines = stderr.lines().map(str::trim).filter(|line| !line.is_empty());
-    let line = lines.next().unwrap_or("the program did not say why");
+    let line = lines.next().unwrap_or("the program gave no reason");
     let line = line.strip_prefix("curl: ").unwrap_or(line);
     line.strip_prefix("gh: ").unwrap_or(line).to_owned()
 }
@@ -264,7 +264,7 @@ fn logged_in(gh: &PathBuf, address: &Address, place: &Place) -> Result<Option<St
         ProcessEnd::Exited { code: 0 } => Ok(None),
         ProcessEnd::Stopped => Err(ForgeError::Interrupted),
         ProcessEnd::TimedOut { .. } => {
-            Ok(Some(format!("`gh auth status` did not end within {} s", place.patience.as_secs())))
+            Ok(Some(format!("`gh auth status` timed out after {}s", place.patience.as_secs())))
         }
         _ => {
             let lines = done.stderr.lines().map(str::trim).filter(|line| !line.is_empty());

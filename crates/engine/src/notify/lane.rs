@@ -76,7 +76,7 @@ impl Lane {
     /// What went wrong first, in a sentence.
     pub(super) fn failure(&self) -> Option<String> {
         let why = self.waiting().failure.clone()?;
-        Some(format!("notifications by {} do not arrive: {why}", self.channel.name()))
+        Some(format!("notifications through {} failed: {why}", self.channel.name()))
     }
 
     /// Delivers until the queue is closed and empty, or somebody says stop.
@@ -88,7 +88,7 @@ impl Lane {
             };
             match next {
                 Some(_) if *stop.borrow() != Stop::Go => {
-                    self.failed("the run was over too soon".to_owned());
+                    self.failed("the run ended before it was sent".to_owned());
                     return;
                 }
                 Some(message) => {
@@ -146,12 +146,12 @@ async fn run(
     let said = said.unwrap_or_default();
     match ended.end {
         ProcessEnd::Exited { code: 0 } => Ok(()),
-        ProcessEnd::Exited { code } => Err(format!("it ended with exit code {code}{said}")),
-        ProcessEnd::Signalled { signal } => Err(format!("it was ended by signal {signal}{said}")),
+        ProcessEnd::Exited { code } => Err(format!("it exited with code {code}{said}")),
+        ProcessEnd::Signalled { signal } => Err(format!("it was killed by signal {signal}{said}")),
         ProcessEnd::TimedOut { .. } | ProcessEnd::Silent { .. } | ProcessEnd::Lingered { .. } => {
-            Err(format!("it did not end within {} s{said}", PATIENCE.as_secs()))
+            Err(format!("it timed out after {}s{said}", PATIENCE.as_secs()))
         }
-        ProcessEnd::Stopped => Err(format!("it had not ended when the run was over{said}")),
+        ProcessEnd::Stopped => Err(format!("it was still running when the run ended{said}")),
         ProcessEnd::NotStarted { error } => Err(error),
     }
 }

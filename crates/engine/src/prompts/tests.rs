@@ -205,7 +205,7 @@ fn a_prompt_is_a_regular_file_of_bounded_size_outside_of_git() {
     std::fs::write(root.join("long.md"), "x".repeat(2 << 20)).unwrap();
     std::os::unix::fs::symlink(".git/config", root.join("link.md")).unwrap();
     for (path, why) in [
-        (".git/config", "it lies in .git"),
+        (".git/config", "it is in .git"),
         ("link.md", "symbolic link to .git/config"),
         ("long.md", "larger than 1 MiB"),
         ("../elsewhere.md", "outside the repository"),

@@ -76,7 +76,7 @@ pub(crate) fn refuse_irregular(path: &Path) -> io::Result<()> {
 fn refuse_link(path: &Path) -> io::Result<()> {
     match std::fs::read_link(path) {
         Ok(target) => Err(refusal(format!(
-            "it is a symbolic link to {}; ralph writes through no link: remove it",
+            "it is a symbolic link to {}; ralph does not write through links: remove it",
             target.display()
         ))),
         Err(_) => Ok(()),

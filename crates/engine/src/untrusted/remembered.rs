@@ -62,7 +62,7 @@ impl Remembered {
     /// stays, and is an error.
     pub fn put_back(&self, root: &Path, path: &Path) -> io::Result<()> {
         let Some(content) = &self.content else {
-            return Err(io::Error::other("it was too large to be kept"));
+            return Err(io::Error::other("it was too large to keep a copy of"));
         };
         let (folder, name) = folder_of(root, path, true)?;
         let new = format!(".{}.ralph-{}", name.to_string_lossy(), std::process::id());
@@ -113,7 +113,7 @@ fn folder_of(root: &Path, path: &Path, make: bool) -> io::Result<(OwnedFd, OsStr
             opened => opened?,
         };
     }
-    Err(io::Error::other("it is not the path of a file below the worktree"))
+    Err(io::Error::other("it is not the path of a file in the worktree"))
 }
 
 fn outside(folder: &OwnedFd, name: &OsString) -> Option<Outside> {

@@ -23,7 +23,7 @@ pub enum Unlinked {
 /// Reads a file below a folder without following any link.
 pub fn read_unlinked(root: &Path, path: &Path, most: u64) -> io::Result<Unlinked> {
     if path.components().any(|part| !matches!(part, Component::Normal(_))) {
-        return Err(io::Error::other("it is not below the folder of the repository"));
+        return Err(io::Error::other("it is not inside the repository"));
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = open(root, flags, Mode::empty())?;

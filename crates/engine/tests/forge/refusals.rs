@@ -71,7 +71,7 @@ fn a_server_that_does_not_answer_is_not_waited_for() {
     world.patience = Duration::from_secs(1);
     world.server.fault(Fault::Silent);
     let error = world.publish(&words("feature")).unwrap_err().to_string();
-    assert_eq!(error, "git.example cannot be reached: there was no answer in 1 s");
+    assert_eq!(error, "git.example cannot be reached: no answer after 1s");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_gh_that_is_not_logged_in_is_not_used() {
         panic!("it cannot be published");
     };
     let why = "`gh auth status` says \"You are not logged into any GitHub hosts. To log in, run: gh \
-               auth login\", and no token is for github.localhost: see publish.hosts";
+               auth login\", and no token is set for github.localhost: see publish.hosts";
     assert_eq!(hand.why, why);
     assert!(world.server.asked().is_empty());
 }

@@ -154,7 +154,7 @@ fn a_wrong_token_is_one_sentence_with_its_variable() {
         world.set("ACME_TOKEN", "wrong");
         let error = world.publish(&words("feature")).unwrap_err().to_string();
         let expected =
-            "git.example did not accept the token (401): make a new one and set ACME_TOKEN";
+            "git.example did not accept the token (401): create a new one and set ACME_TOKEN";
         assert_eq!(error, expected, "{speaks:?}");
         world.set("ACME_TOKEN", "");
         let Published::ByHand(hand) = world.publish(&words("feature")).unwrap() else {

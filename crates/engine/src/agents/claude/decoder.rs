@@ -327,7 +327,7 @@ impl ClaudeDecoder {
                 };
                 (EndClass::Completed, outcome.text.clone(), refused)
             }
-            EndClass::Empty => (EndClass::Empty, none(), "it said nothing".to_owned()),
+            EndClass::Empty => (EndClass::Empty, none(), "the agent returned no text".to_owned()),
             class => (class, none(), outcome.sentence()),
         }
     }
@@ -342,7 +342,7 @@ impl ClaudeDecoder {
         }
         let missed = self.cut + self.strange + self.unreadable;
         if missed > 0 {
-            sentence.push_str(&format!("; {missed} lines could not be read"));
+            sentence.push_str(&format!("; {missed} lines could not be parsed"));
         }
         // The result may have been the line that was too long.
         let class = if self.cut > 0 { EndClass::Malformed } else { class };
@@ -354,7 +354,7 @@ impl ClaudeDecoder {
         let text = self.printed.text();
         let (class, sentence) = match text.is_empty() {
             _ if self.strange + self.unknown > 0 => {
-                (EndClass::Malformed, "printed JSON that is not of this agent")
+                (EndClass::Malformed, "printed JSON that this agent does not print")
             }
             true => (EndClass::Empty, "printed nothing"),
             false => return (EndClass::Completed, text, String::new()),

@@ -73,7 +73,7 @@ impl Outcome {
             stop_reason: String::new(),
             terminal_reason: String::new(),
             error: ApiError { names, status: get(line.error_status) },
-            text: "API Error: 401, the provider refuses the login or the API key".to_owned(),
+            text: "API Error: 401, the provider rejected the login or the API key".to_owned(),
         }
     }
 

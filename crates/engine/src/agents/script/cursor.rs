@@ -26,9 +26,9 @@ pub(super) fn take(path: &Path, count: usize) -> io::Result<Option<usize>> {
     file.read_to_string(&mut text)?;
     let taken: usize = match text.trim() {
         "" => 0,
-        number => number
-            .parse()
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it does not hold a number"))?,
+        number => number.parse().map_err(|_| {
+            io::Error::new(io::ErrorKind::InvalidData, "it does not contain a number")
+        })?,
     };
     if taken >= count {
         return Ok(None);

@@ -43,7 +43,7 @@ pub enum PlayError {
         error: io::Error,
     },
     /// The file is no cassette.
-    #[error("the cassette {} is not right: {error}", path.display())]
+    #[error("the cassette {} is not valid: {error}", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -61,7 +61,7 @@ pub enum PlayError {
         error: io::Error,
     },
     /// Every session was played.
-    #[error("the cassette {} is at its end: it has {count} sessions", path.display())]
+    #[error("the cassette {} has no session left to play (it has {count})", path.display())]
     AtEnd {
         /// The file.
         path: PathBuf,
@@ -245,7 +245,7 @@ impl<W: Write + AsFd> Player<'_, W> {
 }
 
 fn write_beneath(folder: &Path, path: &str, text: &str) -> Result<String, String> {
-    let outside = || format!("{path} does not lie beneath the folder of the session");
+    let outside = || format!("{path} is not inside the session's folder");
     if !lies_beneath(path) {
         return Err(outside());
     }
@@ -277,7 +277,7 @@ fn write_beneath(folder: &Path, path: &str, text: &str) -> Result<String, String
 /// would keep a pipe open.
 #[expect(clippy::disallowed_methods, reason = "cassettes run programs, as real agents do")]
 fn run(folder: &Path, argv: &[String]) -> Result<String, String> {
-    let (program, arguments) = argv.split_first().ok_or("there is no program")?;
+    let (program, arguments) = argv.split_first().ok_or("no program given")?;
     let start = || -> io::Result<_> {
         let output = tempfile::tempfile()?;
         let status = Command::new(program)
