@@ -21,10 +21,10 @@ pub enum ProjectError {
     #[error("{} is not inside a git repository", .0.display())]
     NoRepository(PathBuf),
     /// A repository without a working tree.
-    #[error("{} is a bare repository; ralph works in a checkout", .0.display())]
+    #[error("{} is a bare repository; ralph needs a checkout", .0.display())]
     Bare(PathBuf),
     /// A `.git` file that points nowhere.
-    #[error("{} does not lead to a repository: {reason}", file.display())]
+    #[error("{} does not point to a repository: {reason}", file.display())]
     BrokenLink {
         /// The `.git` file.
         file: PathBuf,
@@ -32,7 +32,7 @@ pub enum ProjectError {
         reason: String,
     },
     /// A folder that ralph cannot read as its own.
-    #[error("{} was not made by ralph: {reason}", path.display())]
+    #[error("{} was not created by ralph: {reason}", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,

@@ -322,7 +322,7 @@ mod tests {
             (refused(429, "", &Value::Null), "try again in a few minutes"),
             (refused(404, "", &message("Not Found")), "no repository ada/engine on github.com"),
             (refused(301, "", &message("Moved Permanently")), "`git remote set-url`"),
-            (refused(502, "", &Value::Null), "has a problem (502): try again later"),
+            (refused(502, "", &Value::Null), "failed (502): try again later"),
             (refused(410, "", &Value::Null), "(410: no reason given)"),
         ];
         for (sentence, part) in cases {
@@ -341,7 +341,7 @@ mod tests {
         assert!(refused(422, "", &head).ends_with("does not have the branch `fix`: push it first"));
         let base =
             errors(json!([{ "resource": "PullRequest", "field": "base", "code": "invalid" }]));
-        assert!(refused(422, "", &base).ends_with("`main` to go to: set git.pr_base"));
+        assert!(refused(422, "", &base).ends_with("base branch `main`: set git.pr_base"));
         let other = errors(json!(["odd\u{1b}[2J\nthing", { "field": "title", "code": "missing" }]));
         let said = "(422: Validation Failed; odd thing; title is missing)";
         assert!(refused(422, "", &other).contains(said), "{}", refused(422, "", &other));

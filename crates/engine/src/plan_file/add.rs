@@ -57,7 +57,7 @@ impl PlanFile {
                 }
             }
         }
-        let source = std::io::Error::other("there is no place for another task in it");
+        let source = std::io::Error::other("it has no place for another task");
         Err(PlanFileError::Unwritable { path: self.path.clone(), source })
     }
 }

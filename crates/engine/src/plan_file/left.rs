@@ -81,7 +81,8 @@ pub(super) fn hold(
 /// Why a task waits that left the plan.
 pub(super) fn reason(id: &TaskId, when: &str) -> String {
     format!(
-        "left the plan {when}; if that was you: ralph task delete {id}, else: ralph task reset {id}"
+        "was removed from the plan {when}; to delete it: ralph task delete {id}, to restore it: \
+         ralph task reset {id}"
     )
 }
 

@@ -56,7 +56,11 @@ const PAUSE: Duration = Duration::from_millis(20);
 #[derive(Debug, thiserror::Error)]
 pub enum PlanFileError {
     /// It is a link, or is reached only through one.
-    #[error("{} is a link to {}, and ralph reads and writes plans only where they are", path.display(), target.display())]
+    #[error(
+        "{} is a link to {}; ralph does not follow a link to a plan",
+        path.display(),
+        target.display()
+    )]
     Linked {
         /// The link.
         path: PathBuf,
@@ -98,7 +102,7 @@ pub enum PlanFileError {
         excerpt: String,
     },
     /// Somebody changed it again and again while it was to be written.
-    #[error("{} keeps changing while it is to be written", path.display())]
+    #[error("{} keeps changing while ralph tries to write it", path.display())]
     Restless {
         /// Which.
         path: PathBuf,

@@ -37,7 +37,7 @@ pub enum ReconcileError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// An id could not be made.
-    #[error("an id could not be made: {0}")]
+    #[error("ralph could not make an id: {0}")]
     Id(#[from] ralph_core::ids::IdError),
 }
 
@@ -133,7 +133,7 @@ impl PlanFile {
                     true => {
                         let marked = last.marked_in(&read.doc, &last.ids_in(&read.doc));
                         for id in &marked {
-                            let reason = marks::reason(id, "by a session that was cut off");
+                            let reason = marks::reason(id, "by an interrupted session");
                             hold_one(store, id, &reason, by, now)?;
                         }
                         let undone = unjudged(last, &read, &tasks);
@@ -243,15 +243,17 @@ pub fn why_no_tasks(file: &str, text: &str, doc: &PlanDoc) -> String {
     let boxes = markdown::read(Kind::Checklist, text).map_or(0, |all| all.items.len());
     let elsewhere = match boxes {
         0 => String::new(),
-        1 => ", and the one box that it has is elsewhere".to_owned(),
-        many => format!(", and the {many} boxes that it has are elsewhere"),
+        1 => "; its only checkbox is elsewhere".to_owned(),
+        many => format!("; its {many} checkboxes are elsewhere"),
     };
     match doc.kind {
         _ if blank => format!("{file} is empty"),
         _ if !doc.items.is_empty() => format!("every task in {file} is dropped ([-])"),
-        Kind::Progress => format!("{file} has no box (`- [ ] task`) below `## Tasks`{elsewhere}"),
+        Kind::Progress => {
+            format!("{file} has no checkbox (`- [ ] task`) below `## Tasks`{elsewhere}")
+        }
         Kind::Branches => {
-            format!("{file} has no box (`- [ ] task`) below a `## Branch:` heading{elsewhere}")
+            format!("{file} has no checkbox (`- [ ] task`) below a `## Branch:` heading{elsewhere}")
         }
         Kind::Checklist => format!("{file} has no tasks"),
     }
@@ -391,7 +393,7 @@ impl<'a> Meeting<'a> {
     ) -> Result<(), StoreError> {
         let Some(start) = &self.cut_off else { return Ok(()) };
         let missing = start.missing_from(&self.read.doc);
-        let held = left::hold(store, missing, "during a session that was cut off", by, now)?;
+        let held = left::hold(store, missing, "during an interrupted session", by, now)?;
         self.gone.retain(|id| !held.iter().any(|left| left.id == *id));
         self.left.extend(held);
         Ok(())
@@ -480,7 +482,7 @@ impl<'a> Meeting<'a> {
                 Item::Waits => {
                     let name = &self.plan.name;
                     let line = self.read.doc.items[index].line;
-                    let reason = format!("its mark in {name}:{line} says that it waits for you");
+                    let reason = format!("marked as waiting for you in {name}:{line}");
                     if was || hold_one(store, id, &reason, by, now)? {
                         held.push(id.clone());
                     }

@@ -69,19 +69,20 @@ impl PlanFile {
             Ok(read) => read,
             // The file that it leads to is not read; what the plan said is put back.
             Err(error @ PlanFileError::Linked { .. }) => {
-                asked.ignored.push(format!("during the session it changed: {error}"));
+                asked.ignored.push(format!("the session replaced the plan: {error}"));
                 None
             }
             Err(error) => return Err(error),
         };
         let Some(read) = read.filter(|read| !is_emptied(start, &read.text)) else {
             let gone = format!("{} was removed or emptied during the session", self.name);
-            asked.ignored.push(format!("{gone}; it is put back"));
+            asked.ignored.push(format!("{gone}; ralph restored it"));
             return Ok(asked);
         };
         if self.lane.as_ref().is_some_and(|lane| self.meddled(lane, start, &read)) {
             asked.ignored.push(format!(
-                "the session changed sections of {} that are not its own; that is ignored",
+                "the session changed sections of {} that belong to other branches; ralph ignored \
+                 that",
                 self.name
             ));
         }
@@ -167,17 +168,17 @@ impl PlanFile {
             }
         }
         remarks.extend(
-            undone.ticks.iter().map(|title| format!("the tick of \"{title}\" was taken back")),
+            undone.ticks.iter().map(|title| format!("ralph reverted the tick of \"{title}\"")),
         );
         remarks.extend(undone.marks.iter().map(|(title, mark)| {
-            format!("the mark [{}] of \"{title}\" was taken back", mark.character())
+            format!("ralph reverted the mark [{}] of \"{title}\"", mark.character())
         }));
         if verdicts.marker && !read.doc.is_done() {
             edits.extend(read.doc.set_status(&read.text, DONE_MARKER));
         } else if !verdicts.marker && read.doc.is_done() && !start.doc.is_done() {
             let then = start.doc.status_text().unwrap_or("In Progress");
             edits.extend(read.doc.set_status(&read.text, then));
-            remarks.push(format!("{DONE_MARKER} was taken back"));
+            remarks.push(format!("ralph reverted {DONE_MARKER}"));
         }
         let read = applied(self, &read.text, &edits)?;
         let due = read.doc.due_parents();

@@ -113,7 +113,10 @@ fn a_mark_that_a_session_sets_is_taken_back_and_the_task_waits() {
         let text = format!("- [ ] a\n- [{mark}] b\n");
         let (asked, remarks) = world.session(&text, &[]);
         assert_eq!((asked.done.len(), asked.marked.len()), (0, 1));
-        assert!(remarks[0].contains(&format!("[{mark}] of \"b\" was taken back")), "{remarks:?}");
+        assert!(
+            remarks[0].contains(&format!("reverted the mark [{mark}] of \"b\"")),
+            "{remarks:?}"
+        );
         assert_eq!(world.text(), "- [ ] a\n- [ ] b\n");
         assert_eq!(world.statuses(), [Some(Status::Pending), Some(Status::Waiting)]);
     }

@@ -82,7 +82,7 @@ pub enum ForgeError {
         remote: String,
     },
     /// The remote is no repository on a server.
-    #[error("the remote `{remote}` names no repository on a server: {url}; set git.remote")]
+    #[error("the remote `{remote}` is not a repository on a server: {url}; set git.remote")]
     NoAddress {
         /// Its name.
         remote: String,
@@ -115,7 +115,7 @@ pub enum ForgeError {
     },
     /// The token is right and may not.
     #[error(
-        "{host} does not allow it (403: {said}): give the token write access to pull requests of {repo}"
+        "{host} denied access (403: {said}): give the token write access to pull requests of {repo}"
     )]
     Forbidden {
         /// The server.
@@ -126,7 +126,7 @@ pub enum ForgeError {
         said: String,
     },
     /// There were too many requests.
-    #[error("{host} takes no more requests for now; try again {when}")]
+    #[error("{host} limits requests; try again {when}")]
     RateLimited {
         /// The server.
         host: String,
@@ -137,7 +137,7 @@ pub enum ForgeError {
     },
     /// There is no such repository, or it is not ours to see.
     #[error(
-        "there is no repository {repo} on {host}, or the token may not see it (404): see git.remote"
+        "{host} has no repository {repo}, or the token has no access to it (404): see git.remote"
     )]
     NotFound {
         /// The server.
@@ -172,7 +172,7 @@ pub enum ForgeError {
         branch: String,
     },
     /// The server does not know the branch to go to.
-    #[error("{host} does not have the branch `{base}` to go to: set git.pr_base")]
+    #[error("{host} does not have the base branch `{base}`: set git.pr_base")]
     NoBase {
         /// The server.
         host: String,
@@ -190,7 +190,7 @@ pub enum ForgeError {
         said: String,
     },
     /// The server is broken.
-    #[error("{host} has a problem ({status}): try again later")]
+    #[error("{host} failed ({status}): try again later")]
     Server {
         /// The server.
         host: String,
@@ -206,7 +206,7 @@ pub enum ForgeError {
         said: String,
     },
     /// What came back is no answer.
-    #[error("{host} answered something that is no answer of {kind}: {said}")]
+    #[error("{host} did not answer as {kind} does: {said}")]
     Odd {
         /// The server.
         host: String,

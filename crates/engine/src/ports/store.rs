@@ -355,7 +355,7 @@ pub enum StoreError {
         refusal: Refusal,
     },
     /// The file belongs to another program.
-    #[error("{} is not a store of ralph: {what}", path.display())]
+    #[error("{} is not a task database of ralph: {what}", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -363,7 +363,10 @@ pub enum StoreError {
         what: String,
     },
     /// The file was written by a later version.
-    #[error("{} was written by a newer ralph (its schema is {found}, this one knows {known})", path.display())]
+    #[error(
+        "{} was written by a newer ralph (its schema is version {found}, this ralph knows {known})",
+        path.display()
+    )]
     Newer {
         /// The file.
         path: PathBuf,
@@ -381,7 +384,7 @@ pub enum StoreError {
         detail: String,
     },
     /// Another process kept the store locked for too long.
-    #[error("{} is locked by another process, for {} seconds now", path.display(), waited.as_secs())]
+    #[error("another process has locked {} for {}s", path.display(), waited.as_secs())]
     Locked {
         /// The file.
         path: PathBuf,

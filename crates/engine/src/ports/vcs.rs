@@ -33,7 +33,7 @@ pub enum GitError {
         message: String,
     },
     /// Git answered something that ralph does not understand.
-    #[error("git {verb} answered {answer:?}")]
+    #[error("git {verb} gave an unexpected answer: {answer:?}")]
     Odd {
         /// What it was asked to do.
         verb: String,
@@ -55,7 +55,7 @@ pub enum GitError {
         message: String,
     },
     /// Somebody committed since the candidate was written.
-    #[error("the branch moved from {} to {} meanwhile", named(.expected), named(.found))]
+    #[error("the branch moved from {} to {} in the meantime", named(.expected), named(.found))]
     HeadMoved {
         /// Where it was.
         expected: Option<String>,
@@ -85,7 +85,7 @@ pub enum GitError {
         path: String,
     },
     /// Another git holds a lock, or one that crashed has left it.
-    #[error("another git is at work, or one that crashed left {}", path.display())]
+    #[error("another git is running, or a crashed one left {}", path.display())]
     Busy {
         /// The lock.
         path: PathBuf,
@@ -99,7 +99,7 @@ pub enum GitError {
         message: String,
     },
     /// A hook of the person changed what was to be committed: that was never judged.
-    #[error("the {hook} hook changed what is to be committed")]
+    #[error("the {hook} hook changed the files to commit")]
     HookChanged {
         /// Its name.
         hook: String,

@@ -24,7 +24,7 @@ pub enum TemplateError {
         source: io::Error,
     },
     /// The file is not UTF-8.
-    #[error("{}:{line} is not text in UTF-8", path.display())]
+    #[error("{}:{line} is not UTF-8 text", path.display())]
     NotText {
         /// The file.
         path: PathBuf,
@@ -113,12 +113,12 @@ fn span(text: &str, error: &minijinja::Error) -> Range<usize> {
 }
 
 fn words(error: &minijinja::Error, named: &str) -> (String, Option<String>) {
-    let braces = "for braces that are text, write {% raw %}...{% endraw %} around them";
+    let braces = "for literal braces, put {% raw %}...{% endraw %} around them";
     if error.kind() == ErrorKind::UndefinedError {
         let name: String = named.chars().map(printed).take(60).collect();
         let hint = match nearest(&name, super::VARIABLES, 1).first() {
             Some(meant) => format!("did you mean {meant}?"),
-            None => format!("there are {}; {braces}", super::VARIABLES.join(", ")),
+            None => format!("the variables are {}; {braces}", super::VARIABLES.join(", ")),
         };
         return (format!("there is no variable {name}"), Some(hint));
     }

@@ -120,9 +120,9 @@ impl fmt::Display for TooLong {
 /// Says in the user's words what a limit was.
 pub(super) fn words(error: &Error) -> Option<String> {
     match error.kind() {
-        ErrorKind::OutOfFuel => Some(format!(
-            "the prompt takes more than {STEPS} steps: does a loop go on for too long?"
-        )),
+        ErrorKind::OutOfFuel => {
+            Some(format!("the prompt takes more than {STEPS} steps: does a loop run too long?"))
+        }
         ErrorKind::WriteFailure => Some(TooLong.to_string()),
         _ => None,
     }

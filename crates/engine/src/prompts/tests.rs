@@ -157,7 +157,7 @@ fn a_file_is_loaded_and_a_missing_one_is_none() {
     assert!(prompt.system.starts_with("build\n\n## Signals"), "{}", prompt.system);
     std::fs::write(&path, b"a\nb\n\xff\n").unwrap();
     let error = Template::load(folder.path(), &path).unwrap_err();
-    assert!(error.to_string().ends_with("PROMPT_build.md:3 is not text in UTF-8"), "{error}");
+    assert!(error.to_string().ends_with("PROMPT_build.md:3 is not UTF-8 text"), "{error}");
     let error = Template::load(folder.path(), folder.path()).unwrap_err();
     assert!(matches!(error, TemplateError::Unreadable { .. }), "{error}");
 }

@@ -80,7 +80,7 @@ pub enum Trouble {
 
 /// Stands for the sandbox where nothing is pushed, and so no hook is run.
 pub fn no_hook(_: CommandSpec, _: Duration, _: watch::Receiver<Stop>) -> (ProcessEnd, String) {
-    (ProcessEnd::NotStarted { error: "hooks run only in runs".to_owned() }, String::new())
+    (ProcessEnd::NotStarted { error: "hooks run only during a run".to_owned() }, String::new())
 }
 
 impl Outlet<'_> {
@@ -257,7 +257,7 @@ pub(crate) fn decided(course: &Course, setup: &PublishSetup, branch: &str) -> Op
         Course::Finished(pull) => Publication { page: page(pull), ..blank(PublishEnd::Merged) },
         Course::MergedAndMore(pull) => Publication {
             why: format!(
-                "{} is merged, and commits came after that; move them onto {}",
+                "{} is merged, but the branch has newer commits; move them onto {}",
                 page(pull),
                 setup.base
             ),
@@ -278,7 +278,7 @@ pub(crate) fn decided(course: &Course, setup: &PublishSetup, branch: &str) -> Op
             ..blank(PublishEnd::Closed)
         },
         Course::Deleted => Publication {
-            why: format!("to bring it back: git push {} {}", quoted(remote), quoted(branch)),
+            why: format!("to restore it: git push {} {}", quoted(remote), quoted(branch)),
             ..blank(PublishEnd::Deleted)
         },
     })

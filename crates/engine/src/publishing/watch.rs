@@ -130,8 +130,8 @@ impl Outlet<'_> {
             FollowUp::Green => blank(ReviewEnd::Green),
             FollowUp::Quiet => Review {
                 why: match feedback.checks.is_empty() {
-                    true => "there were no checks, and nothing new was said".to_owned(),
-                    false => "not every check has ended".to_owned(),
+                    true => "there were no checks and no new comments".to_owned(),
+                    false => "some checks have not finished".to_owned(),
                 },
                 ..blank(ReviewEnd::Quiet)
             },

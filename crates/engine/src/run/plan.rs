@@ -77,7 +77,8 @@ impl Crew {
         if let Some(look) = &look {
             for title in &look.taken_back {
                 self.notice(format!(
-                    "the mark of \"{title}\" was taken back: the session that set it was cut off"
+                    "ralph reverted the mark of \"{title}\": the session that set it was \
+                     interrupted"
                 ));
             }
             for warning in &look.plan.doc.warnings {

@@ -160,7 +160,7 @@ fn what_a_hook_formats_is_judged_before_it_is_committed() {
     let rows = show(&env, "a")["evidence"].clone();
     let tree = env.git(&["rev-parse", "HEAD^{tree}"]);
     assert!(rows.to_string().contains(tree.trim()), "{rows}");
-    assert!(ran.stderr.contains("the pre-commit hook changed what is to be committed"));
+    assert!(ran.stderr.contains("the pre-commit hook changed the files to commit"));
 }
 
 /// The way of the program that is called pre-commit: it formats, and fails where that changed something.

@@ -133,7 +133,7 @@ fn s3_10_s3_18_a_red_gate_and_then_a_green_one_in_a_checklist() {
             ]),
     );
     let text = said(env.build(&["1"]), 0);
-    has(&text, "the tick of \"Write one\" was taken back");
+    has(&text, "ralph reverted the tick of \"Write one\"");
     assert_eq!(classes(&env), ["red", "done"]);
     let second = openings(&env)[1].user_text();
     has(&second, "FAILED: misspelt");

@@ -137,7 +137,7 @@ mod tests {
         let said = SqliteStore::open(path).err().expect("it is opened for writing").to_string();
         let looked = SqliteStore::open_existing(path).err().expect("it is opened for reading");
         assert_eq!(said, looked.to_string());
-        assert!(said.contains("is not a store of ralph"), "{said}");
+        assert!(said.contains("is not a task database of ralph"), "{said}");
         said
     }
 
