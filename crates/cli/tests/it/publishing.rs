@@ -226,18 +226,18 @@ fn what_refuses_a_branch_is_a_warning_with_the_command_and_is_tried_again() {
     world.server.fault(Fault::Answer(429, busy, Value::Null));
     let said = complete(again(&world.env, &PUBLISH));
     assert!(said.contains("git.example limits requests; try again in 3600s"), "{said}");
-    assert!(said.contains("ralph keeps it on record, and the next run tries again"), "{said}");
+    assert!(said.contains("the next run retries it"), "{said}");
     assert_eq!((world.end().as_str(), world.remote_has("feature")), ("failed", None));
     // The next run is on another branch.
     world.env.git(&["switch", "--quiet", "-c", "other", "main"]);
     world.env.task(&["add", "two", "--id", "two"]);
     let said = complete(build(&world.env, &[&works()], &PUBLISH));
-    assert!(said.contains("tried again: feature: opened"), "{said}");
+    assert!(said.contains("retried feature: opened"), "{said}");
     let mut heads: Vec<String> =
         world.server.pulls().iter().map(|pull| pull["head"]["ref"].to_string()).collect();
     heads.sort();
     assert_eq!(heads, ["\"feature\"", "\"other\""]);
-    assert!(!complete(again(&world.env, &PUBLISH)).contains("tried again"));
+    assert!(!complete(again(&world.env, &PUBLISH)).contains("retried"));
 }
 
 /// Your own checkout and branch are yours: ralph says that it is merged, and pushes nothing.
@@ -326,7 +326,7 @@ fn a_protected_branch_is_untouched() {
     world.env.git(&["switch", "--quiet", "main"]);
     // It is where pull requests go: there is nothing to open, and that is no error.
     let said = complete(build(&world.env, &[&works(), &works()], &PUBLISH));
-    assert!(said.contains("nothing to publish: `main` is the branch that pull requests go to"));
+    assert!(said.contains("nothing to publish: `main` is the base branch of pull requests"));
     assert!(!said.contains("not published"), "{said}");
     assert_eq!((world.end().as_str(), world.remote_has("main")), ("nothing", before.clone()));
     // Pushed it is not either: said once, not after each iteration and at the end.

@@ -95,7 +95,7 @@ impl Crew {
         let candidate =
             self.aside_of_tasks(|crew| Ok(crew.home.vcs.candidate(&crew.home.base())?)).await?;
         if resumed && candidate.tree != self.home.base().settled_tree {
-            self.notice("there is no baseline: the run that was interrupted left unfinished work");
+            self.notice("there is no baseline: the interrupted run left unfinished work");
             return Ok(Some(Baseline::default()));
         }
         let checkout = self.fresh(slot, &candidate).await?;

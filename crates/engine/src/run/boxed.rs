@@ -122,7 +122,7 @@ pub(super) async fn run_sandboxed(
         let boxed = match sandbox.wrap(command.clone(), guest) {
             Ok(boxed) => boxed,
             Err(error) => {
-                let ended = Ended::never_ran(format!("the box could not be made: {error}"));
+                let ended = Ended::never_ran(format!("the sandbox could not be created: {error}"));
                 return (ended, found);
             }
         };

@@ -19,7 +19,7 @@ impl Crew {
         let id = format!("{}{slot}", ids(&self.setup.run));
         let watch = self.setup.files.deciding.session_begins(&worktree, &id);
         let watch = watch.map_err(|error| {
-            let text = format!("the ledger of trust cannot be written: {error}");
+            let text = format!("the trust ledger cannot be written: {error}");
             Failed::new(Port::Prompt, text, false)
         })?;
         self.kit(slot).deciding = Some(watch);
@@ -34,13 +34,13 @@ impl Crew {
             Ok(names) => {
                 for name in names {
                     self.notice(format!(
-                        "The session changed {}. ralph goes on with your version until you approve the change: \
-                         ralph trust",
+                        "The session changed {}. ralph keeps using your version until you approve \
+                         the change: ralph trust",
                         decides(&name)
                     ));
                 }
             }
-            Err(error) => self.notice(format!("the ledger of trust cannot be written: {error}")),
+            Err(error) => self.notice(format!("the trust ledger cannot be written: {error}")),
         }
     }
 
@@ -61,7 +61,7 @@ impl Crew {
         let watch = deciding.look(&self.home.project.worktree);
         let done = act();
         if let Err(error) = deciding.session_wrote(&watch) {
-            self.notice(format!("the ledger of trust cannot be written: {error}"));
+            self.notice(format!("the trust ledger cannot be written: {error}"));
         }
         done
     }
@@ -101,7 +101,7 @@ impl Crew {
         if let Err(error) =
             self.setup.files.deciding.work_was_merged(&site.project.worktree, before)
         {
-            self.notice(format!("the ledger of trust cannot be written: {error}"));
+            self.notice(format!("the trust ledger cannot be written: {error}"));
         }
     }
 

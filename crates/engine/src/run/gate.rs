@@ -225,7 +225,7 @@ fn judged(end: &ProcessEnd) -> (Verdict, Option<i32>, Option<String>) {
         }
         ProcessEnd::Exited { code } => (Verdict::Fail, Some(*code), None),
         ProcessEnd::Signalled { signal } => {
-            red(Some(128 + signal), format!("ended by signal {signal}"))
+            red(Some(128 + signal), format!("killed by signal {signal}"))
         }
         ProcessEnd::TimedOut { after_ms } => {
             red(None, format!("timed out after {}s", after_ms / 1000))
@@ -311,7 +311,7 @@ impl GateOutput {
     fn write(&mut self, text: &[u8]) {
         let Some(file) = &mut self.file else { return };
         let fits = self.bytes + text.len() as u64 <= WRITTEN;
-        let text = if fits { text } else { b"[the rest is left out]\n" };
+        let text = if fits { text } else { b"[output truncated]\n" };
         // A full disk must not make a gate red.
         if file.write_all(text).is_err() || !fits {
             self.file = None;
@@ -322,7 +322,7 @@ impl GateOutput {
     fn too_much(&self) -> Option<String> {
         self.skipped.then(|| {
             let megabytes = self.bytes >> 20;
-            format!("it printed {megabytes} MiB, of which the beginning and the end were read")
+            format!("it printed {megabytes} MiB; ralph read only the beginning and the end")
         })
     }
 

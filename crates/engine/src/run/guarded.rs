@@ -60,7 +60,7 @@ impl Guarded {
         let mut lost = Vec::new();
         for (name, file) in &changed {
             if let Err(error) = file.put_back(&self.folder, Path::new(name)) {
-                lost.push(format!("{name} could not be put back: {error}"));
+                lost.push(format!("{name} could not be restored: {error}"));
             }
         }
         let named: Vec<&str> = changed.iter().take(NAMED).map(|(name, _)| name.as_str()).collect();

@@ -58,7 +58,7 @@ impl Crew {
                 Ok(held)
             }
             Err(error @ GitError::Failed { .. }) => {
-                self.notice(format!("the branch cannot be held: {error}"));
+                self.notice(format!("ralph cannot lock the branch: {error}"));
                 Ok(true)
             }
             Err(error) => Err(error.into()),

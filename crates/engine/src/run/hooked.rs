@@ -34,7 +34,7 @@ impl HookSandbox for Hooked {
         let wrapped = match self.0.wrap(hook, &guest) {
             Ok(wrapped) => wrapped,
             Err(error) => {
-                let end = Ended::NotStarted(format!("the sandbox could not be made: {error}"));
+                let end = Ended::NotStarted(format!("the sandbox could not be created: {error}"));
                 let probe = Probe { end, output: String::new(), took: Duration::ZERO };
                 return HookEnd { probe, notes: vec![] };
             }

@@ -177,7 +177,7 @@ impl Crew {
         let vcs = grounds.worktrees.vcs(site.project.clone())?;
         if let Some(saved) = go_home(&vcs, &branch, &task, attempt)? {
             self.kit(slot).astray = Some(format!(
-                "the work is not on branch {branch} and does not come from it; it is saved under {}",
+                "the work is not on branch {branch} and not based on it; it is saved under {}",
                 saved.name
             ));
         }
@@ -254,7 +254,7 @@ impl Crew {
         let onto = Some(tip.clone());
         if new != head {
             if let Some(saved) = self.save_left(slot, &site)? {
-                self.notice(format!("what was left unjudged is saved under {}", saved.name));
+                self.notice(format!("unchecked changes are saved under {}", saved.name));
             }
             self.close_deciding(slot);
             own.move_to(&new)?;
@@ -309,9 +309,9 @@ impl Crew {
     ) -> Result<GateReport, Failed> {
         let landed = grounds.trunk.subjects(from, tip, NAMED_COMMITS)?;
         let digest = format!(
-            "the work does not go together with what has landed since it was begun.\n\
-             Conflicts in: {}\nLanded since:\n{}\nStart from what has landed, and do the work anew \
-             on top of it.\n\n{text}",
+            "the work conflicts with commits that landed since it began.\n\
+             Conflicts in: {}\nLanded since:\n{}\nStart from the landed commits, and redo the \
+             work on top of them.\n\n{text}",
             files.join(", "),
             landed.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n"),
         );
@@ -434,7 +434,7 @@ pub(super) fn recover(
             let result = serde_json::json!({ "commit": tip }).to_string();
             match store.done(task, Some(&result), &by, now()) {
                 Ok(()) => told.push(format!(
-                    "{task} is done: its work had landed when the last run was cut off"
+                    "{task} is done: its work landed before the last run was interrupted"
                 )),
                 Err(StoreError::Refused(_)) => {}
                 Err(error) => return Err(error.into()),

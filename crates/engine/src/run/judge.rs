@@ -118,7 +118,7 @@ impl Crew {
             return Ok(self.keep(slot, before, gates, false));
         }
         if during.outside.is_empty() {
-            self.notice("The gates changed files of the work; they judge the result once more");
+            self.notice("The gates changed files of the work; ralph runs them again on the result");
             let after = Candidate { tree: during.work.clone(), ..during.after };
             let gates = self.run_gates(slot, &after, None).await?;
             let again = self.aside_of_tasks(move |crew| Ok(crew.new_candidate(slot)?)).await?;

@@ -109,7 +109,7 @@ impl Crew {
         }
         let free = free >> 20;
         let floor = self.setup.files.disk_floor >> 20;
-        let error = format!("only {free} MiB are free, {floor} MiB are wanted before a session");
+        let error = format!("only {free} MiB are free on the disk; a session needs {floor} MiB");
         Err(Failed::new(Port::Disk, error, false))
     }
 
@@ -194,7 +194,7 @@ impl Crew {
         store.note(&task.id, &reason, &by, now())?;
         store.hold(&task.id, &by, now())?;
         drop(store);
-        self.notice(format!("{} waits for a person: {reason}", task.id));
+        self.notice(format!("{} is waiting for you: {reason}", task.id));
         Ok(true)
     }
 

@@ -43,7 +43,7 @@ impl Drop for WorktreeLock {
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Another run is at work in it.
-    #[error("another run is at work in this worktree (pid {pid})")]
+    #[error("another run is active in this worktree (pid {pid})")]
     Held {
         /// Its process, as far as it told.
         pid: String,

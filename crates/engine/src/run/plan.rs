@@ -476,7 +476,7 @@ impl Crew {
         };
         if let Some(saved) = self.setup.ports.vcs.keep_out(&lane.path, &lane.branch, &lane.began)? {
             self.notice(format!(
-                "{} was committed and is taken out of the commits; before, they are in {}",
+                "ralph removed {} from the session's commits; the original commits are in {}",
                 lane.path, saved.name
             ));
         }
@@ -505,7 +505,7 @@ fn plan_fault(plan: &PlanFile) -> Option<String> {
         _ if read.text.trim().is_empty() => Some(format!("{} is empty", plan.name())),
         true => None,
         false => Some(format!(
-            "{} was a {} plan and is a {} plan now; keep its format",
+            "{} changed from a {} plan to a {} plan; keep its format",
             plan.name(),
             plan.kind().as_str(),
             kind.as_str()

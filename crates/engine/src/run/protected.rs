@@ -62,7 +62,11 @@ impl Crew {
         };
         if settled != candidate.tree {
             let links = site.vcs.links_out(&settled, &candidate.tree)?;
-            found.extend(links.iter().map(|link| format!("{link} (a link out of the repository)")));
+            found.extend(
+                links
+                    .iter()
+                    .map(|link| format!("{link} (a link that points outside the repository)")),
+            );
         }
         // What an earlier session left and nobody accepted is no base to compare with.
         let before = self.touched_before(&site, candidate)?.into_iter();
@@ -90,7 +94,7 @@ impl Crew {
             "AGENTS.md" => (agents_md::test_command, "the test command"),
             "ralph.toml" => (gates_of, "the gates"),
             ".worktreeinclude" if self.setup.gates.rules.clean => {
-                (|text| Some(text.to_owned()), "what a clean checkout gets")
+                (|text| Some(text.to_owned()), "the files copied into a clean checkout")
             }
             _ => return Ok(None),
         };

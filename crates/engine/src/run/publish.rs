@@ -123,7 +123,7 @@ impl Crew {
             }
             let theirs = PublishSetup { base: record.base, goal: record.goal, ..setup.clone() };
             let made = self.publish_branch(&theirs, &record.branch, &Scope::All);
-            self.notice(format!("tried again: {}: {}", record.branch, made.sentence()));
+            self.notice(format!("retried {}: {}", record.branch, made.sentence()));
         }
     }
 
@@ -146,9 +146,11 @@ impl Crew {
         match self.with_outlet(setup, |outlet| outlet.keep(&made, &plan)) {
             Ok(false) => {}
             Ok(true) => {
-                made.why.push_str("; ralph keeps it on record, and the next run tries again");
+                made.why.push_str("; the next run retries it");
             }
-            Err(error) => made.why.push_str(&format!("; ralph cannot keep it on record: {error}")),
+            Err(error) => {
+                made.why.push_str(&format!("; ralph cannot record it for the next run: {error}"));
+            }
         }
         made
     }
@@ -164,7 +166,7 @@ impl Crew {
         let nothing = |why: String| Ok(Publication { why, ..blank(PublishEnd::Nothing) });
         if pull_request && branch == setup.base && !branch.is_empty() {
             return nothing(format!(
-                "`{branch}` is the branch that pull requests go to; see git.pr_base"
+                "`{branch}` is the base branch of pull requests; see git.pr_base"
             ));
         }
         self.with_outlet(setup, |outlet| {
@@ -220,7 +222,7 @@ impl Crew {
         };
         let wrapped = match self.setup.sandbox.wrap(spec, &guest) {
             Ok(wrapped) => wrapped,
-            Err(error) => return never(format!("the sandbox could not be made: {error}")),
+            Err(error) => return never(format!("the sandbox could not be created: {error}")),
         };
         let done = self.watched(|| capture(&wrapped.command, limit, stop));
         for text in wrapped.put_right() {

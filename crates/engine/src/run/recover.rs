@@ -17,7 +17,7 @@ const NAMED: usize = 5;
 /// Looks at the worktree, saves what a killed session left, gives back the claims of dead runs.
 pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase, RunError> {
     if let Err(error) = setup.files.record.sweep() {
-        let text = format!("{} cannot be tidied: {error}", setup.files.record.copy.display());
+        let text = format!("{} cannot be cleaned up: {error}", setup.files.record.copy.display());
         setup.notices.push(Notice::Other { text });
     }
     if let Some(resume) = &setup.resume {

@@ -68,10 +68,7 @@ impl Crew {
         }
         let mut record = setup.records.read(branch);
         record.review = work.record;
-        setup
-            .records
-            .write(&record)
-            .map_err(|error| format!("it cannot be kept on record: {error}"))
+        setup.records.write(&record).map_err(|error| format!("ralph cannot record it: {error}"))
     }
 
     fn add_tasks(&self, boxes: &[NewBox]) -> Result<(), String> {
@@ -79,7 +76,7 @@ impl Crew {
             Scope::All | Scope::Plan(_) => None,
             Scope::Feature(name) => Some(name.clone()),
             Scope::Task(id) => {
-                return Err(format!("this run is for {id} alone; run `ralph build` for all tasks"));
+                return Err(format!("this run is only for {id}; run `ralph build` for all tasks"));
             }
         };
         let (mut store, mut ids) = (self.store(), self.ids());

@@ -148,7 +148,7 @@ impl Crew {
         let added = socket.requests().added();
         if !added.is_empty() {
             let ids: Vec<&str> = added.iter().map(TaskId::as_str).collect();
-            self.notice(format!("the session added to the plan: {}", ids.join(", ")));
+            self.notice(format!("the session added tasks to the plan: {}", ids.join(", ")));
         }
         let proposals = socket.requests().proposals();
         self.kit(slot).proposals = proposals;
@@ -211,10 +211,10 @@ impl Crew {
         let unwritten = raw.as_mut().and_then(|raw| raw.finish().err()).map(|e| e.to_string());
         if raw.is_some_and(|raw| raw.is_cut()) {
             let most = RAW_LOG >> 20;
-            self.notice(format!("the raw log {} ends after {most} MiB", log.display()));
+            self.notice(format!("the raw log {} was cut off after {most} MiB", log.display()));
         }
         if let Some(error) = ended.raw_error.as_ref().or(unwritten.as_ref()) {
-            self.notice(format!("the raw log {} is not whole: {error}", log.display()));
+            self.notice(format!("the raw log {} is incomplete: {error}", log.display()));
         }
         // What was interrupted may finish: then its result counts like any other.
         let finished = ear.has_result
@@ -260,7 +260,7 @@ impl Crew {
                 || unbroken(Port::Store, || self.held(job, end, &mut *signals, &mut *requests));
             match tokio::task::block_in_place(held) {
                 Err(failed) if !failed.for_good && tries < self.setup.policy.port_retries => {
-                    self.notice(format!("{}; it is tried again", failed.error));
+                    self.notice(format!("{}; ralph retries it", failed.error));
                     tokio::time::sleep(transient(tries, 0.5)).await;
                     tries += 1;
                 }
@@ -345,9 +345,10 @@ impl Crew {
             if let (Some(model), Some(instead)) = (&job.model, &job.overridden) {
                 let text = match job.raised {
                     Some(times) => format!(
-                        "model {model} after the same failure {times} times, instead of {instead}"
+                        "using model {model} instead of {instead} after the same failure {times} \
+                         times"
                     ),
-                    None => format!("model {model} by a hint of the agent, instead of {instead}"),
+                    None => format!("using model {model} instead of {instead}, as the agent asked"),
                 };
                 let by = self.actor(job.slot, task.generation);
                 self.store().note(&task.id, &text, &by, now())?;
@@ -391,7 +392,7 @@ impl Crew {
         }
         match self.sockets.bin(&self.setup.ports.ralph) {
             Ok(folder) => first_on_path(&mut environment, &folder),
-            Err(error) => self.notice(format!("sessions may not find ralph: {error}")),
+            Err(error) => self.notice(format!("sessions may not find the ralph command: {error}")),
         }
         environment
     }

@@ -58,15 +58,15 @@ pub fn set_up(
     guest.show(shown);
     let failed = |how: String| SetUpError::Failed { how, log: log.to_owned() };
     let boxed = sandbox.wrap(command, &guest);
-    let boxed = boxed.map_err(|error| failed(format!("could not be boxed: {error}")))?;
+    let boxed = boxed.map_err(|error| failed(format!("could not be sandboxed: {error}")))?;
     let ran = probe::run_spec(&boxed.command, TIMEOUT);
     // It is only there to be looked at.
     let _ = write_privately(log, &ran.output);
     let how = match ran.end {
         Ended::Exited(0) => return Ok(worktrees.mark_set_up(branch)?),
         Ended::Interrupted => return Err(SetUpError::Interrupted),
-        Ended::Exited(code) => format!("ended with code {code}"),
-        Ended::TimedOut => "did not end in an hour".to_owned(),
+        Ended::Exited(code) => format!("exited with code {code}"),
+        Ended::TimedOut => "timed out after 1h".to_owned(),
         Ended::NotStarted(error) => format!("could not be started: {error}"),
     };
     Err(failed(how))

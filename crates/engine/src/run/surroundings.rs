@@ -93,7 +93,7 @@ impl Surroundings {
             |entry: &&(String, u64)| !now.included.iter().any(|(name, _)| *name == entry.0);
         let files = now.included.iter().filter(is_new);
         let files = files.chain(self.included.iter().filter(is_gone));
-        found.extend(files.map(|(name, _)| format!("{name} (what a clean checkout gets)")));
+        found.extend(files.map(|(name, _)| format!("{name} (copied into a clean checkout)")));
         found
     }
 }
@@ -195,7 +195,7 @@ mod tests {
             borrowed: vec![],
         };
         let found = then.changed(&now);
-        let what = "(what a clean checkout gets)";
+        let what = "(copied into a clean checkout)";
         assert_eq!(
             found,
             [

@@ -32,7 +32,7 @@ pub struct Wrapped {
 
 /// Whether a box that could not be made can be, in a moment.
 pub fn is_fleeting(error: &str) -> bool {
-    error.starts_with("the box could not be made: Can't ")
+    error.starts_with("the sandbox could not be created: Can't ")
 }
 
 impl Wrapped {
@@ -71,7 +71,7 @@ impl Wrapped {
                 if ended.stdout_bytes == 0 && says("bwrap: ").is_some() =>
             {
                 let why = says("bwrap: ").unwrap_or_default();
-                ProcessEnd::NotStarted { error: format!("the box could not be made: {why}") }
+                ProcessEnd::NotStarted { error: format!("the sandbox could not be created: {why}") }
             }
             ProcessEnd::Exited { code: code @ 129..=159 } => {
                 ProcessEnd::Signalled { signal: code - 128 }
