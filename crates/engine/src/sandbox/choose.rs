@@ -19,7 +19,7 @@ pub struct Choice {
 
 /// A level that cannot be given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the sandbox level {level} cannot be given here: {why}")]
+#[error("the sandbox level {level} is not available here: {why}")]
 pub struct Unavailable {
     /// The level.
     pub level: Level,
@@ -35,16 +35,16 @@ pub struct Unavailable {
 fn words(level: Level) -> &'static str {
     match level {
         Level::Full => {
-            "writes only in the worktree, temporary files and caches; secrets are out of sight"
+            "writes only in the worktree, temporary files and caches; secrets are hidden"
         }
         Level::Seatbelt => {
-            "writes only in the worktree, temporary files and caches; secrets unreadable"
+            "writes only in the worktree, temporary files and caches; secrets are unreadable"
         }
         Level::Landlock => {
             "writes only in the worktree, the git directory, temporary files and caches; secrets and \
-             other worktrees unreadable; docs/sandbox.md says what it lets through"
+             other worktrees are unreadable; docs/sandbox.md lists the gaps"
         }
-        Level::None => "the agent is held only by the list of its allowed tools",
+        Level::None => "only the list of allowed tools limits the agent",
     }
 }
 
@@ -62,7 +62,7 @@ pub fn choose(wanted: Wanted, house: House) -> Result<Choice, Unavailable> {
         if level != Level::Full && !house.network.is_open() {
             return Err(first.unwrap_or_else(|| Unavailable {
                 level,
-                why: "sandbox.network.policy needs the level full".to_owned(),
+                why: "sandbox.network.policy needs sandbox level full".to_owned(),
                 remedies: vec![],
                 package: None,
             }));
@@ -109,12 +109,12 @@ fn made(level: Level, house: &House) -> Result<Sandbox, Unavailable> {
             refused(why, vec![install()], Some("bubblewrap"))
         })?,
         Level::Seatbelt => {
-            return Err(refused("it is for macOS".to_owned(), vec![], None));
+            return Err(refused("it works only on macOS".to_owned(), vec![], None));
         }
         Level::Landlock | Level::None => PathBuf::new(),
     };
     if level == Level::Landlock && super::inside::landlock_version() == 0 {
-        let why = "this kernel has no Landlock, or it is switched off".to_owned();
+        let why = "this kernel has no Landlock, or it is disabled".to_owned();
         return Err(refused(why, vec![], None));
     }
     super::cgroup::sweep();
@@ -136,7 +136,7 @@ fn made(level: Level, house: &House) -> Result<Sandbox, Unavailable> {
         true => Ok(Sandbox::new(level, house.clone(), PathBuf::new())),
         false => Err(Unavailable {
             level,
-            why: "this system has no such box".to_owned(),
+            why: "this system does not support it".to_owned(),
             remedies: vec![],
             package: None,
         }),
@@ -160,7 +160,7 @@ fn install() -> String {
         ("/usr/bin/zypper", "sudo zypper install bubblewrap"),
     ];
     let here = managers.iter().find(|(program, _)| Path::new(program).exists());
-    here.map_or("install the package bubblewrap of your system", |(_, command)| command).to_owned()
+    here.map_or("install your system's bubblewrap package", |(_, command)| command).to_owned()
 }
 
 /// What keeps an ordinary user from making namespaces, as far as the system tells.

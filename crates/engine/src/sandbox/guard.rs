@@ -67,7 +67,7 @@ impl Guard {
         let mut told = Vec::new();
         if self.hooks.is_symlink() {
             fs::remove_file(&self.hooks)?;
-            told.push(format!("{} led elsewhere and is a folder again", self.hooks.display()));
+            told.push(format!("{} was a link; ralph made it a folder again", self.hooks.display()));
         }
         let new = entries(&self.hooks).into_iter().filter(|path| !self.files.contains_key(path));
         let gone: Vec<(PathBuf, &Option<Kept>)> = new.map(|path| (path, &None)).collect();
@@ -84,10 +84,7 @@ impl Guard {
             if let Some((mode, bytes)) = kept {
                 write(&path, *mode, bytes)?;
             }
-            told.push(format!(
-                "{} was changed during a session and is as it was before{aside}",
-                path.display()
-            ));
+            told.push(format!("a session changed {}; ralph restored it{aside}", path.display()));
         }
         Ok(told)
     }
@@ -111,7 +108,7 @@ impl Guard {
         let kept = self.folder.join(name);
         remove(&kept)?;
         write(&kept, 0o600, bytes)?;
-        Ok(format!("; what was found is {}", kept.display()))
+        Ok(format!("; the changed version is in {}", kept.display()))
     }
 }
 

@@ -409,7 +409,7 @@ impl Sandbox {
             }
             #[cfg(not(target_os = "linux"))]
             Level::Full | Level::Landlock => {
-                return Err(io::Error::other("this level is for Linux"));
+                return Err(io::Error::other("this level works only on Linux"));
             }
         }
         Ok(wrapped)

@@ -118,7 +118,7 @@ pub(super) fn apply(is_root: bool) -> io::Result<()> {
     } else if cfg!(target_arch = "aarch64") {
         TargetArch::aarch64
     } else {
-        return Err(io::Error::other("there is no filter of system calls for this processor"));
+        return Err(io::Error::other("ralph has no system call filter for this processor"));
     };
     let failed = |error: &dyn std::fmt::Display| io::Error::other(format!("seccomp: {error}"));
     for (rules, answer) in [(refused(is_root)?, REFUSED), (unknown(), UNKNOWN)] {

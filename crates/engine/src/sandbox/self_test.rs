@@ -142,11 +142,11 @@ pub(super) fn run(sandbox: &Sandbox, house: &House) -> Result<(), String> {
     }
     match ran.end {
         Ended::Exited(0) => Ok(()),
-        Ended::TimedOut => Err("the self-test did not end".to_owned()),
+        Ended::TimedOut => Err("the self-test timed out".to_owned()),
         Ended::Interrupted => Err("the self-test was interrupted".to_owned()),
         Ended::NotStarted(error) => Err(error),
         Ended::Exited(_) => Err(match ran.output.trim() {
-            "" => "the self-test failed without a word".to_owned(),
+            "" => "the self-test failed without output".to_owned(),
             said => said.lines().last().unwrap_or(said).to_owned(),
         }),
     }

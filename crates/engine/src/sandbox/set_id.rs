@@ -38,8 +38,10 @@ fn stripped(path: &Path, mode: u32) -> String {
     let without = Permissions::from_mode(mode & 0o7777 & !BITS);
     let path_shown = path.display();
     match fs::set_permissions(path, without) {
-        Ok(()) => format!("removed the set-user-ID and set-group-ID bits of {path_shown}"),
-        Err(error) => format!("{path_shown} runs with your rights for everybody: {error}"),
+        Ok(()) => format!("ralph removed the set-user-ID and set-group-ID bits of {path_shown}"),
+        Err(error) => format!(
+            "anybody can run {path_shown} with your rights, and ralph cannot change that: {error}"
+        ),
     }
 }
 

@@ -22,7 +22,7 @@ pub const TRIES: &str = "__box-test";
 /// The exit code of a stage that could not go on, as `env` and `nohup` have it.
 pub const FAILED: i32 = 125;
 /// How a stage begins its last words.
-pub const SAYS: &str = "ralph: the box: ";
+pub const SAYS: &str = "ralph: sandbox: ";
 
 /// What everything in a box may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -43,7 +43,7 @@ impl Wrapped {
         let mut said = match put_back {
             None => vec![],
             Some(Ok(told)) => told,
-            Some(Err(error)) => vec![format!("settings of git could not be put back: {error}")],
+            Some(Err(error)) => vec![format!("git settings could not be restored: {error}")],
         };
         said.extend(set_id::strip(&self.left.0, self.left.1));
         said

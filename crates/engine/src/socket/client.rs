@@ -20,7 +20,7 @@ const ANSWER_PATIENCE: Duration = Duration::from_secs(90);
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// Nobody listens at this path.
-    #[error("nobody answers at {}", .0.display())]
+    #[error("no run answers at {}", .0.display())]
     NobodyThere(PathBuf),
     /// The request does not fit.
     #[error("the request has {0} bytes, more than the {MAX_LINE} that a session may send")]
@@ -29,7 +29,7 @@ pub enum ClientError {
     #[error("{0}")]
     Refused(String),
     /// The answer is none.
-    #[error("the answer makes no sense: {0}")]
+    #[error("ralph does not understand the answer: {0}")]
     Nonsense(String),
     /// The connection broke, or nothing came.
     #[error("{}: {source}", path.display())]
@@ -79,7 +79,7 @@ fn accepted(reply: ControlReply) -> Result<serde_json::Value, ClientError> {
     match reply {
         ControlReply { ok: true, value, .. } => Ok(value.unwrap_or_default()),
         ControlReply { error, .. } => {
-            Err(ClientError::Refused(error.unwrap_or_else(|| "it was refused".to_owned())))
+            Err(ClientError::Refused(error.unwrap_or_else(|| "the run refused it".to_owned())))
         }
     }
 }

@@ -83,13 +83,13 @@ async fn answer(
             let told = tokio::task::spawn_blocking(move || inquiry(&name)).await.ok().flatten();
             match told {
                 Some(value) => ControlReply { ok: true, error: None, value: Some(value) },
-                None => ControlReply::refused("the run cannot tell that"),
+                None => ControlReply::refused("the run cannot answer that"),
             }
         }
         Ok(ControlLine { control: None, ask: None, feed: Some(from), .. }) => {
             return follow(connection, feed, from).await;
         }
-        Ok(_) => ControlReply::refused("a request has one of control, ask and feed"),
+        Ok(_) => ControlReply::refused("a request needs one of control, ask and feed"),
     };
     connection.answer(&reply).await;
 }
@@ -98,10 +98,10 @@ async fn pass_on(control: Control, controls: &mpsc::Sender<Control>) -> ControlR
     match controls.send_timeout(control, PATIENCE).await {
         Ok(()) => ControlReply { ok: true, ..ControlReply::default() },
         Err(mpsc::error::SendTimeoutError::Timeout(_)) => {
-            ControlReply::refused("the run is busy and did not take it")
+            ControlReply::refused("the run is busy and did not accept the request")
         }
         Err(mpsc::error::SendTimeoutError::Closed(_)) => {
-            ControlReply::refused("the run is ending and takes no more")
+            ControlReply::refused("the run is ending and accepts no more requests")
         }
     }
 }

@@ -32,7 +32,7 @@ use std::path::PathBuf;
 
 /// Why a socket could not be opened.
 #[derive(Debug, thiserror::Error)]
-#[error("{} cannot be made: {source}", path.display())]
+#[error("{} cannot be created: {source}", path.display())]
 pub struct SocketError {
     /// What was to be made.
     pub path: PathBuf,

@@ -99,5 +99,5 @@ impl ControlReply {
 
 /// Why a line of another version is refused.
 pub(super) fn other_version(found: u32) -> String {
-    format!("this ralph speaks version {VERSION} and was asked in version {found}")
+    format!("this ralph speaks protocol version {VERSION}, the request has version {found}")
 }

@@ -82,7 +82,7 @@ struct Ledger {
 
 /// The session has ended: nothing is recorded any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the session has ended; nothing is recorded any more")]
+#[error("the session has ended; ralph records nothing more")]
 pub struct Closed;
 
 impl Requests {
@@ -313,7 +313,7 @@ async fn answer(
         Ok(call) if call.v != VERSION => Reply::failed(other_version(call.v)),
         Ok(call) => tokio::task::spawn_blocking(move || desk.answer(&seat, &call))
             .await
-            .unwrap_or_else(|_| Reply::failed("the loop could not carry this out")),
+            .unwrap_or_else(|_| Reply::failed("the loop could not do this")),
         Err(why) => Reply::failed(why),
     };
     connection.answer(&reply).await;

@@ -122,14 +122,14 @@ fn a_filter_that_a_session_plants_is_taken_back_or_refused() {
     let (env, said) = reported("", &[sh(plants)]);
     assert_eq!(classes(&env), ["done"], "{said}");
     for file in [".git/config", ".git/info/attributes", ".git/hooks/planted"] {
-        let told = format!("{file} was changed during a session and is as it was before");
+        let told = format!("{file}; ralph restored it");
         assert!(said.contains(&told), "{said}");
     }
     assert!(!env.git(&["config", "--list"]).contains("filter"));
     for plants in ["git config core.symlinks false", "git config core.fileMode false"] {
         let (env, said) = reported("", &[sh(plants)]);
         assert_eq!(classes(&env), ["done"], "{plants}: {said}");
-        assert!(said.contains(".git/config was changed during a session"), "{said}");
+        assert!(said.contains(".git/config; ralph restored it"), "{said}");
     }
     let (env, said) = reported("", &[sh("git config --global filter.x.smudge 'echo hello'")]);
     assert_eq!(classes(&env), ["red"]);

@@ -164,7 +164,7 @@ fn a_planted_task_database_with_a_trigger_ends_the_run_before_the_first_session(
     drop(planter);
     let ran = build(&env, &[&works()], &[]);
     let said = ran.failure(1);
-    assert!(said.contains("its trigger t is not one that ralph makes"), "{said}");
+    assert!(said.contains("ralph did not create its trigger t"), "{said}");
     assert!(runs(&env).is_empty());
     env.ralph(&["task", "list"]).failure(1);
     let planter = rusqlite::Connection::open(env.store()).unwrap();

@@ -56,7 +56,7 @@ pub fn listen(ports: &[u16]) -> io::Result<Bridge> {
                 continue;
             }
             Err(error) => {
-                let text = format!("port {port} of the box cannot be listened on: {error}");
+                let text = format!("the sandbox cannot listen on port {port}: {error}");
                 return Err(io::Error::new(error.kind(), text));
             }
         }

@@ -99,7 +99,7 @@ fn size(line: &[u8]) -> Option<u64> {
 }
 
 fn malformed() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the chunks of the request are not well-formed")
+    io::Error::new(io::ErrorKind::InvalidData, "the chunks of the request are malformed")
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub(super) async fn serve(stream: UnixStream, shared: &Shared) {
         Ok(Err(None)) => return,
         Err(_) => {
             let seconds = shared.limits.head.as_secs();
-            let sentence = format!("the request did not come within {seconds} s");
+            let sentence = format!("the request timed out after {seconds}s");
             return incoming.part(&http::answer("408 Request Timeout", &sentence)).await;
         }
     };
@@ -88,7 +88,7 @@ async fn hear<S: AsyncRead + AsyncWrite + Unpin>(
     let head = incoming.head(most).await.map_err(|error| match error {
         NoHead::Gone => None,
         NoHead::TooLong => {
-            let sentence = format!("the head of the request is longer than {most} bytes");
+            let sentence = format!("the request header is longer than {most} bytes");
             refuse("431 Request Header Fields Too Large", &sentence)
         }
     })?;

@@ -41,19 +41,19 @@ pub(super) enum Body {
 /// Why a head is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(super) enum Malformed {
-    #[error("this is a proxy, and the request is not one for a proxy")]
+    #[error("this is a proxy, but the request is not a proxy request")]
     NotForProxies,
-    #[error("the request line is not one of HTTP/1.1")]
+    #[error("the request line is not HTTP/1.1")]
     RequestLine,
-    #[error("a header of the request is not one")]
+    #[error("the request has a malformed header")]
     Header,
     #[error("the request names no host and port")]
     Target,
-    #[error("the request names no host: {0}")]
+    #[error("the request names an invalid host: {0}")]
     Host(HostError),
-    #[error("only http:// is forwarded, everything else needs CONNECT")]
+    #[error("the proxy forwards only http://; everything else needs CONNECT")]
     Scheme,
-    #[error("the request does not say clearly how long it is")]
+    #[error("the length of the request is ambiguous")]
     Length,
 }
 

@@ -176,7 +176,7 @@ async fn accept(listener: UnixListener, shared: Arc<Shared>) {
 async fn attend(stream: UnixStream, shared: Arc<Shared>, slots: Arc<Semaphore>) {
     let turn = async { (slots.acquire().await, ROOM.acquire().await) };
     let Ok((Ok(_slot), Ok(_room))) = timeout(shared.limits.head, turn).await else {
-        let sentence = "as many connections are open as may be at once";
+        let sentence = "too many connections are open";
         let answer = http::answer("503 Service Unavailable", sentence);
         return Incoming::new(stream).part(&answer).await;
     };

@@ -60,9 +60,7 @@ pub(super) fn check_schema(path: &Path, connection: &Connection, version: i64) -
     let expected = migrated(made).and_then(|fresh| entries(&fresh)).map_err(fail)?;
     let is_ours = |entry: &&Entry| expected.contains(entry);
     match found.iter().find(|entry| !is_ours(entry)) {
-        Some(entry) => {
-            Err(foreign(path, format!("its {} is not one that ralph makes", entry.name)))
-        }
+        Some(entry) => Err(foreign(path, format!("ralph did not create its {}", entry.name))),
         None if found.len() != expected.len() => {
             let is_missing = |entry: &&Entry| !found.contains(entry);
             let missing = expected.iter().find(is_missing).map_or("schema", |entry| &entry.name);

@@ -260,7 +260,7 @@ fn migrate(path: &Path, connection: &Connection, found: i64) -> Result<()> {
     let mode: String =
         patiently(|| connection.query_row(turn, [], |row| row.get(0))).map_err(fail)?;
     if !mode.eq_ignore_ascii_case("wal") {
-        let detail = format!("this file system allows the journal mode {mode} and not WAL");
+        let detail = format!("this file system does not support the journal mode WAL, only {mode}");
         return Err(StoreError::Failed { path: path.to_owned(), detail });
     }
     patiently(|| connection.execute_batch("BEGIN IMMEDIATE")).map_err(fail)?;

@@ -565,7 +565,7 @@ impl Table for SqliteTable {
         let damaged = |detail: String| StoreError::Corrupt { path: self.path.clone(), detail };
         let orphans: Vec<String> = self.rows("PRAGMA foreign_key_check", [], |row| row.get(0))?;
         if let Some(table) = orphans.first() {
-            return Err(damaged(format!("a row of {table} points at nothing")));
+            return Err(damaged(format!("a row of {table} references a missing row")));
         }
         let wrong: Vec<String> = self.rows(schema::DISAGREEING, [], |row| row.get(0))?;
         if !wrong.is_empty() {
