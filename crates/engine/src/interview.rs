@@ -50,7 +50,7 @@ impl Interview {
         let text = toml::to_string(self).map_err(io::Error::other)?;
         write_atomically(
             path,
-            format!("# Questions about the spec. Answers may be changed by hand.\n{text}"),
+            format!("# Questions about the spec. You can edit the answers.\n{text}"),
         )
     }
 

@@ -304,7 +304,7 @@ fn a_remote_that_moved_on_is_never_forced() {
     let theirs = world.remote_has("feature");
     world.env.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
     let said = complete(build(&world.env, &[&works()], &PUBLISH));
-    assert!(said.contains("ralph never pushes by force"), "{said}");
+    assert!(said.contains("ralph never force-pushes"), "{said}");
     assert!(said.contains("git fetch origin"), "{said}");
     assert_eq!((world.remote_has("feature"), world.pulls().len()), (theirs, 0));
 }
@@ -334,7 +334,7 @@ fn a_protected_branch_is_untouched() {
         world.env.task(&["add", task, "--id", task]);
     }
     let said = complete(build(&world.env, &[&works(), &works()], &PUSH));
-    let sentence = "`main` is a protected branch and is not pushed";
+    let sentence = "`main` is a protected branch, and ralph does not push it";
     let warnings = said.split("Warnings").nth(1).unwrap();
     assert_eq!(warnings.matches(sentence).count(), 1, "{said}");
     let notices = journal(&world.env);

@@ -138,7 +138,7 @@ impl GitVcs {
         }
         let mut seen = self.look_and_take(boxed, &at, false)?;
         if let Some(why) = &refused {
-            self.warn(format!("what the session committed is not taken, only its files: {why}"));
+            self.warn(format!("ralph takes the session's files, but not its commits: {why}"));
         }
         seen.refused = refused;
         Ok(seen)
@@ -169,7 +169,7 @@ impl GitVcs {
             env: inside(&boxed.boxes),
             stdin: vec![],
         };
-        let printed = run("the look at the worktree", boxed, &spec, &binds)?;
+        let printed = run("reading the worktree", boxed, &spec, &binds)?;
         let line = printed.split(|byte| *byte == b'\n').find(|line| line.starts_with(b"{"));
         let seen: Seen =
             serde_json::from_slice(line.unwrap_or_default()).map_err(|error| odd(&error))?;
@@ -178,7 +178,7 @@ impl GitVcs {
         }
         let ids = [Some(&seen.tree), Some(&seen.commit), seen.head.as_ref()];
         if !ids.into_iter().flatten().chain(&seen.others).all(|id| is_id(id)) {
-            return Err(odd(&"names of objects that are none"));
+            return Err(odd(&"invalid object names"));
         }
         let parts = std::iter::once(&seen.tree).chain(&seen.head).chain(&seen.others);
         if !self.knows(parts)? {
@@ -241,7 +241,7 @@ impl GitVcs {
         let call = Git::plumbing(self.worktree(), &arguments).arg(OsStr::from_bytes(&serve));
         let call = call.arg(boxed.private.look_folder()).arg(what);
         let spec = call.spec(&boxed.boxes.environment)?;
-        finish("the fetch of what the session left", boxed.boxes.patience, &spec).map(drop)
+        finish("fetching the session's commits", boxed.boxes.patience, &spec).map(drop)
     }
 
     /// Runs git in a box. `binds` come first, our own directory behind them.
@@ -346,7 +346,7 @@ impl GitVcs {
         let commit = self.commit_tree(&tree, &parents, words, Author::Ralph)?;
         self.git(&["update-ref", &name, &commit]).run()?;
         self.warn(format!(
-            "what a session committed does not come from what is checked out now; it is saved under {name}"
+            "a session's commits are not based on the current checkout; they are saved under {name}"
         ));
         Ok(())
     }
@@ -458,14 +458,14 @@ fn finish(what: &'static str, limit: Duration, spec: &CommandSpec) -> Result<Vec
     let ran =
         std::thread::scope(|scope| scope.spawn(|| capture(spec, limit, Stop::never())).join().ok());
     let Some(ran) = ran else {
-        return Err(GitError::Boxed { what, message: "it broke".to_owned() });
+        return Err(GitError::Boxed { what, message: "it crashed".to_owned() });
     };
     let message = match ran.end {
         ProcessEnd::Exited { code: 0 } => return Ok(ran.stdout),
         ProcessEnd::NotStarted { error } => {
             return Err(GitError::NotStarted(io::Error::other(error)));
         }
-        ProcessEnd::TimedOut { .. } => format!("no end after {} s", limit.as_secs()),
+        ProcessEnd::TimedOut { .. } => format!("timed out after {}s", limit.as_secs()),
         ProcessEnd::Exited { code } if ran.stderr.trim().is_empty() => exit_words(code),
         end => match ran.stderr.trim() {
             "" => format!("{end:?}"),

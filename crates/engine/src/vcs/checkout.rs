@@ -194,7 +194,7 @@ pub(super) fn copy_inside(from: &Path, folder: &Path, path: &Path) -> io::Result
     let parent = to.parent().unwrap_or(folder);
     std::fs::create_dir_all(parent)?;
     if !parent.canonicalize()?.starts_with(folder.canonicalize()?) {
-        return Err(io::Error::other("a link leads its place out of the worktree"));
+        return Err(io::Error::other("a link in its path points outside the worktree"));
     }
     if to.is_symlink() {
         std::fs::remove_file(&to)?;

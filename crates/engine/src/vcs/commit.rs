@@ -63,7 +63,7 @@ impl GitVcs {
     /// Brings what was committed into the person's index, now or as soon as nobody else holds it.
     pub(super) fn bring_into_index(&self, id: &str, changes: Vec<Change>) {
         if let Err(error) = self.refresh_index(id, &changes) {
-            self.warn(format!("{id} is committed, but the index does not know it yet: {error}"));
+            self.warn(format!("{id} is committed, but the index is not updated yet: {error}"));
             *lock(&self.unrefreshed) = Some(Unrefreshed { commit: id.to_owned(), changes });
         }
     }
@@ -119,7 +119,7 @@ impl GitVcs {
         };
         if let Err(error) = self.bring_in(&missed) {
             let id = &missed.commit;
-            self.warn(format!("{id} is committed, but the index does not know it yet: {error}"));
+            self.warn(format!("{id} is committed, but the index is not updated yet: {error}"));
             *lock(&self.unrefreshed) = Some(missed);
         }
     }

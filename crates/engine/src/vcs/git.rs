@@ -147,7 +147,7 @@ impl<'a> Git<'a> {
         if pins.is_led_away {
             return Err(GitError::Led {
                 key: "core.worktree".to_owned(),
-                why: "leads out of the worktree; ralph does not follow it",
+                why: "points outside the worktree; ralph does not follow it",
             });
         }
         let mut command = host().git();

@@ -104,7 +104,7 @@ impl GitVcs {
             }
             Ok(()) => GitError::Hook {
                 hook: "pre-commit".to_owned(),
-                message: "it changes what is to be committed every time".to_owned(),
+                message: "it changes the files to commit every time".to_owned(),
             },
             Err(error) if self.write_candidate(base)?.tree == candidate.tree => return Err(error),
             Err(error) => error,
@@ -164,7 +164,7 @@ impl GitVcs {
         match String::from_utf8_lossy(&left).into_owned() {
             text if text.trim().is_empty() => Err(GitError::Hook {
                 hook: "commit-msg".to_owned(),
-                message: "it left no message".to_owned(),
+                message: "it left an empty message".to_owned(),
             }),
             text => Ok(text.replace('\0', "")),
         }
@@ -233,7 +233,7 @@ impl GitVcs {
         let why = match ran.end {
             Ended::Exited(0) => return Ok(()),
             Ended::Exited(code) => format!("exit code {code}"),
-            Ended::TimedOut => format!("no end after {} s", hooks.timeout.as_secs()),
+            Ended::TimedOut => format!("timed out after {}s", hooks.timeout.as_secs()),
             Ended::Interrupted => "it was stopped".to_owned(),
             Ended::NotStarted(error) => error,
         };

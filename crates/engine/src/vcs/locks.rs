@@ -58,7 +58,7 @@ impl GitVcs {
         for lock in locks_since(paths, since).iter().filter(|lock| found.contains(lock)) {
             if std::fs::remove_file(&lock.path).is_ok() {
                 let path = lock.path.display();
-                self.warn(format!("{path} was left by a git that was killed, and is removed"));
+                self.warn(format!("ralph removed {path}, which a killed git had left"));
             }
         }
         Ok(())

@@ -176,8 +176,8 @@ fn committed(asked: &Look, common: &Path, own: &Path) -> Result<Position, String
         let kind = Git::plumbing(&asked.worktree, &["cat-file", "-t", head]).line();
         match kind {
             Ok(kind) if kind == "commit" => {}
-            Ok(kind) => return Err(format!("its HEAD is a {kind} and no commit")),
-            Err(error) => return Err(format!("its HEAD leads nowhere: {error}")),
+            Ok(kind) => return Err(format!("its HEAD is a {kind}, not a commit")),
+            Err(error) => return Err(format!("its HEAD is invalid: {error}")),
         }
     }
     Ok(at)
@@ -219,7 +219,7 @@ fn check_plain(path: &Path, left: &mut u32) -> Result<(), String> {
 
 fn check_short(path: &Path) -> Result<(), String> {
     match path.metadata() {
-        Ok(found) if found.len() > NAME_FILE => Err(format!("its {} is long", path.display())),
+        Ok(found) if found.len() > NAME_FILE => Err(format!("its {} is too long", path.display())),
         _ => Ok(()),
     }
 }

@@ -181,7 +181,7 @@ pub(super) fn check_leads(folder: &Path, remote: &str) -> Result<(), GitError> {
     };
     let key = differs(&now, &before).or_else(|| differs(&before, &now));
     let key = String::from_utf8_lossy(&key.unwrap_or_default()).into_owned();
-    let why = "changed during the run; ralph pushes only where it led before";
+    let why = "changed during the run; ralph pushes only to the original address";
     Err(GitError::Led { key, why })
 }
 

@@ -54,7 +54,9 @@ pub enum Pushed {
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
     /// The branch is one of those that are never pushed to.
-    #[error("`{branch}` is a protected branch and is not pushed; see git.protected_branches")]
+    #[error(
+        "`{branch}` is a protected branch, and ralph does not push it; see git.protected_branches"
+    )]
     Protected {
         /// The branch.
         branch: String,
@@ -73,8 +75,8 @@ pub enum PushError {
     },
     /// The remote has commits that the branch does not have.
     #[error(
-        "`{branch}` on {remote} has commits that are not here, and ralph never pushes by force: \
-         `git fetch {remote}`, then bring them together"
+        "`{branch}` on {remote} has commits that you do not have, and ralph never force-pushes: \
+         `git fetch {remote}`, then merge or rebase"
     )]
     NotFastForward {
         /// The branch.
@@ -93,7 +95,7 @@ pub enum PushError {
         reason: String,
     },
     /// The `pre-push` hook said no.
-    #[error("the pre-push hook did not let `{branch}` go: {said}")]
+    #[error("the pre-push hook rejected `{branch}`: {said}")]
     Hook {
         /// The branch.
         branch: String,
@@ -101,7 +103,7 @@ pub enum PushError {
         said: String,
     },
     /// The remote does not know us, or cannot be reached.
-    #[error("{remote} cannot be pushed to: {said}; try `git push {remote} {branch}` by hand")]
+    #[error("ralph cannot push to {remote}: {said}; try `git push {remote} {branch}` yourself")]
     Unreachable {
         /// The branch.
         branch: String,
@@ -111,7 +113,7 @@ pub enum PushError {
         said: String,
     },
     /// It took too long.
-    #[error("pushing to {remote} did not end within {}", duration(patience.as_millis() as u64))]
+    #[error("pushing to {remote} timed out after {}", duration(patience.as_millis() as u64))]
     TimedOut {
         /// The remote.
         remote: String,
@@ -342,7 +344,7 @@ fn said(stderr: &str) -> String {
     };
     let lines: Vec<&str> = stderr.lines().map(str::trim).filter(advice).collect();
     match lines.is_empty() {
-        true => "git did not say why".to_owned(),
+        true => "git gave no reason".to_owned(),
         false => short(&lines.join("; ")),
     }
 }
@@ -361,8 +363,8 @@ fn not_started(end: &ProcessEnd) -> GitError {
         ProcessEnd::NotStarted { error } => {
             return GitError::NotStarted(std::io::Error::other(error.clone()));
         }
-        ProcessEnd::Signalled { signal } => format!("it was ended by signal {signal}"),
-        _ => "it did not end in time".to_owned(),
+        ProcessEnd::Signalled { signal } => format!("it was killed by signal {signal}"),
+        _ => "it timed out".to_owned(),
     };
     GitError::Failed { verb: "push".to_owned(), message }
 }
@@ -410,6 +412,6 @@ mod tests {
         assert_eq!(declined("[remote failure]", ""), "[remote failure]");
         let stderr = "fatal: unable to access 'https://ada:secret@h.org/x/': 403\nhint: x\n";
         assert_eq!(said(stderr), "fatal: unable to access 'https://h.org/x/': 403");
-        assert_eq!(said(""), "git did not say why");
+        assert_eq!(said(""), "git gave no reason");
     }
 }

@@ -67,7 +67,7 @@ fn wanted(task: &TaskId, attempt: &Option<u32>) -> String {
 }
 
 fn files_stand(count: usize) -> String {
-    if count == 1 { "a file stands".to_owned() } else { format!("{count} files stand") }
+    if count == 1 { "a file is".to_owned() } else { format!("{count} files are") }
 }
 
 /// Brings the newest save of a task, or that of an attempt, back into the worktree: all of it or

@@ -193,7 +193,7 @@ fn left_out(said: &str) -> Option<Vec<String>> {
         if let Some(folder) = named("'", "' does not have a commit checked out") {
             files.push(format!("{folder} is a repository without a commit and was left out"));
         } else if let Some(file) = named("open(\"", "\"): Permission denied") {
-            files.push(format!("{file} may not be read and was left out"));
+            files.push(format!("{file} cannot be read and was left out"));
         } else if !complaint.starts_with("unable to index file") {
             return None;
         }

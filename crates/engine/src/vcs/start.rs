@@ -198,7 +198,7 @@ impl GitVcs {
 
     fn read_start(&self, id: &str) -> Result<Start, GitError> {
         let Some(commit) = self.commit_parts(id)? else {
-            let message = format!("{id} is gone, in which uncommitted work was saved");
+            let message = format!("the commit {id} with your saved uncommitted work is missing");
             return Err(GitError::Failed { verb: "cat-file".to_owned(), message });
         };
         let committed = self.tree_of(commit.parents.first().map(String::as_str))?;

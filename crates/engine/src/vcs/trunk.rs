@@ -280,7 +280,7 @@ impl GitVcs {
         }
         self.git(&["update-ref", &name, head, &own.id]).run()?;
         self.git(&["symbolic-ref", "HEAD", &name]).run()?;
-        self.warn(format!("what was committed on {} is on {branch} now", at.branch_words()));
+        self.warn(format!("ralph moved the commits on {} to {branch}", at.branch_words()));
         Ok(())
     }
 }

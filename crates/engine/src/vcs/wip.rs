@@ -78,7 +78,7 @@ fn parse_ref(name: &str) -> Option<(TaskId, u32)> {
 pub(super) fn saved_words(task: &TaskId, attempt: u32) -> String {
     format!(
         "ralph: unfinished work on {task}, attempt {attempt}\n\nSaved at {}. \
-         To bring it back: ralph recover {task} --attempt {attempt}\n",
+         To restore it: ralph recover {task} --attempt {attempt}\n",
         clock::now()
     )
 }

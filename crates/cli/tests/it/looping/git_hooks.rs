@@ -188,7 +188,7 @@ fn a_hook_that_never_comes_to_rest_is_a_failure() {
     hook(&env, ".git/hooks/pre-commit", restless);
     let ran = build(&env, &[&works()], &["--max-retries", "0"]);
     assert_eq!((ran.code, status(&env, "a").as_str()), (0, "failed"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("changes what is to be committed every time"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("changes the files to commit every time"), "{}", ran.stderr);
     let tries = std::fs::read_to_string(env.repo().join("noted.tries")).unwrap().lines().count();
     let judged = of_kind(&journal(&env), "judged").len();
     assert!(judged == 3 && tries <= 8, "{judged} {tries}");

@@ -163,7 +163,7 @@ impl Keeper {
         let mut keeper = Self { pid, program: program.unwrap_or(pid), ground: Some(ground) };
         match keeper.ground.as_ref().map_or(0, |ground| ground.failed.load(Ordering::Acquire)) {
             0 if program.is_some() => Ok(keeper),
-            0 => Err(io::Error::other("it was killed at its start")),
+            0 => Err(io::Error::other("it was killed while starting")),
             error => {
                 keeper.end();
                 Err(io::Error::from_raw_os_error(error))

@@ -29,7 +29,7 @@ pub(in crate::process) async fn start(spec: &CommandSpec, mark: &Mark) -> io::Re
     let mut command = command(spec, mark);
     let mut program = on_lasting_thread(move || command.spawn()).await?;
     let group = program.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-    let group = group.ok_or_else(|| io::Error::other("it ended at its start"))?;
+    let group = group.ok_or_else(|| io::Error::other("it ended while starting"))?;
     let (stdin, stdout, stderr) =
         (program.stdin.take(), program.stdout.take(), program.stderr.take());
     let family = Family { program, group, program_ended: false, gone: false };

@@ -83,12 +83,12 @@ impl Marker {
     /// folders are removed by what they say.
     fn check(&self) -> Result<(), &'static str> {
         if !self.token.bytes().all(|byte| byte.is_ascii_hexdigit()) || self.token.is_empty() {
-            return Err("its token is not one of ralph's");
+            return Err("its token is not from ralph");
         }
         let is_plain =
             |part: Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
         if !self.path.is_absolute() || !self.path.components().all(is_plain) {
-            return Err("its path is not that of a folder");
+            return Err("its path is not the path of a folder");
         }
         Ok(())
     }

@@ -172,13 +172,11 @@ impl Worktrees {
     fn check_home(&self) -> Result<(), GitError> {
         let refuse = |why| WorktreeRefusal::NoHome { path: self.project.root.clone(), why };
         if self.project.git_dir != self.project.root.join(".git") {
-            return Err(
-                refuse("its git directory lies elsewhere, as that of a submodule does").into()
-            );
+            return Err(refuse("its git directory is elsewhere, as in a submodule").into());
         }
         let get = ["config", "--local", "--get", "core.worktree"];
         if self.git(&get).line().is_ok() && self.config_of_worktrees()? != Some(true) {
-            return Err(refuse("it sets core.worktree, which all of them would follow").into());
+            return Err(refuse("it sets core.worktree, which every worktree would use").into());
         }
         Ok(())
     }

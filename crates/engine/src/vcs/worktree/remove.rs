@@ -208,11 +208,11 @@ impl Worktrees {
     ) -> Result<Option<Wip>, GitError> {
         let not_saved = |why: String| WorktreeRefusal::NotSaved { path: path.to_owned(), why };
         if admin.is_none() {
-            let why = "git has forgotten it, so what is in it cannot be saved".to_owned();
+            let why = "git no longer knows it, so ralph cannot save what is in it".to_owned();
             return Err(not_saved(why).into());
         }
         let Some(task) = branch.as_task() else {
-            return Err(not_saved("its name cannot be that of saved work".to_owned()).into());
+            return Err(not_saved("ralph cannot save work under its name".to_owned()).into());
         };
         let vcs = self.vcs(Project::find(path)?)?;
         vcs.take_over()?;

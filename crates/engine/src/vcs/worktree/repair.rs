@@ -62,7 +62,7 @@ impl Worktrees {
         match &admin {
             Some(admin) if marker.stage == Stage::Making && is_half(admin, path) => {
                 self.clear_half(branch, &marker)?;
-                notes.push(said("was half-made and is made anew"));
+                notes.push(said("was half-created; ralph recreates it"));
                 Ok(None)
             }
             None if marker.stage == Stage::Making => {
@@ -72,20 +72,20 @@ impl Worktrees {
             Some(admin) if is_free(path) => {
                 check_unlocked(admin)?;
                 self.forget_admin(admin, &marker)?;
-                notes.push(said("was gone and is made anew"));
+                notes.push(said("was gone; ralph recreates it"));
                 Ok(None)
             }
             Some(admin) => {
                 if named_admin(path).is_none() {
                     write_link(path, &admin.folder)?;
-                    notes.push(said("had lost its .git file"));
+                    notes.push(said("had lost its .git file; ralph restored it"));
                 }
                 self.check_whole(branch, path, &marker, admin, notes)
             }
             None if is_free(path) => Ok(None),
             None => {
                 let admin = self.rebuild(branch, path)?;
-                notes.push(said("was forgotten by git and is known again"));
+                notes.push(said("was unknown to git; ralph registered it again"));
                 self.check_whole(branch, path, &marker, &admin, notes)
             }
         }

@@ -40,7 +40,7 @@ impl Worktrees {
                 }
             };
             if let Some(dirty) = dirty {
-                return Ok(Some(format!("its submodule {dirty} has work that is not committed")));
+                return Ok(Some(format!("its submodule {dirty} has uncommitted work")));
             }
         }
         for folder in git_dirs(&modules, DEEPEST) {
