@@ -1,4 +1,4 @@
-//! Reading what a person types. Ctrl-C has to end the wait: once a run has listened to signals, the
+//! Reading what the user types. Ctrl-C has to end the wait: once a run has listened to signals, the
 //! system does not end the process by itself any more.
 
 use std::io;
@@ -6,7 +6,7 @@ use std::io;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-/// What a person did when asked.
+/// What the user did when asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Typed {
     /// A line, without its end.

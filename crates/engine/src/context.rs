@@ -199,7 +199,7 @@ fn signal(evidence: &[Evidence], attempts: &[Attempt], log: &[LogEntry]) -> Opti
     Some(SignalInfo::of(found.verdict == Verdict::Unclaimed, &found.digest))
 }
 
-/// Limits, accounts and people say nothing about the task.
+/// Limits, accounts and users say nothing about the task.
 fn is_about_the_task(outcome: &str) -> bool {
     let class = CLASSES.iter().map(|row| row.class).find(|class| class.as_str() == outcome);
     !class.is_some_and(|class| {

@@ -14,7 +14,7 @@ pub fn forge_answer(bytes: &[u8]) {
     crate::forge::fuzz(bytes);
 }
 
-/// What programs in a box, and servers, send to the proxy.
+/// What programs in a sandbox, and servers, send to the proxy.
 pub fn proxy_bytes(bytes: &[u8]) {
     crate::sandbox::net::fuzz(bytes);
 }

@@ -17,11 +17,11 @@
 //! | [`agents`] | profiles of agent CLIs: how one is called, what its output means |
 //! | [`run`] | a run: the loop of the core with hands and feet |
 //! | [`feed`] | the journal of a run, appended and followed |
-//! | [`notify`] | messages to people who are not looking |
-//! | [`socket`] | requests from inside sessions, wishes of people |
+//! | [`notify`] | messages to users who are not looking |
+//! | [`socket`] | requests from inside sessions, wishes of users |
 //! | [`forge`] | pull requests on a server |
 //! | [`publishing`] | a branch goes out: asked about, pushed, given its pull request, kept on record |
-//! | [`sandbox`] | the box that everything runs in which others wrote |
+//! | [`sandbox`] | the sandbox that everything runs in which others wrote |
 //! | [`vcs`] | git, by one constructor |
 //! | [`probe`] | one short run of a program, for `ralph doctor` |
 //! | [`disk`] | how much room there is |

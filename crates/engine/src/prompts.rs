@@ -121,7 +121,7 @@ impl Template {
         Self { path: None, text: text.to_owned(), had_old_rules: false }
     }
 
-    /// Checks a template. `path` is how its file is named to people.
+    /// Checks a template. `path` is how its file is named to users.
     pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Result<Self, TemplateError> {
         let template = Self { path: Some(path.into()), text: text.into(), had_old_rules: false };
         template.compiled(|_| Ok(()))?;

@@ -21,7 +21,7 @@ pub mod script;
 mod text;
 mod unfinished;
 
-/// Every built-in profile, in the order in which people are told of them.
+/// Every built-in profile, in the order in which users are told of them.
 pub const AGENTS: &[&dyn Agent] = &[&claude::Claude, &script::Script];
 
 /// The profile with this name.
@@ -41,7 +41,7 @@ pub trait Agent: Send + Sync {
     fn decoder(&self) -> Box<dyn Decoder>;
     /// The version in what `--version` printed.
     fn version(&self, printed: &str) -> Option<String>;
-    /// What it keeps in the person's home.
+    /// What it keeps in the user's home.
     fn state(&self) -> AgentState {
         AgentState::default()
     }

@@ -1,5 +1,5 @@
 //! The built-in agent: ralph itself, playing a cassette. It makes demos and tests of the whole loop
-//! possible without a key or a network. `docs/cassette.md` tells people how to write a cassette.
+//! possible without a key or a network. `docs/cassette.md` tells users how to write a cassette.
 //!
 //! | module | owns |
 //! |---|---|

@@ -45,7 +45,7 @@ fn is_one_line(text: &str) -> bool {
         && bytes.last() != Some(&b' ')
 }
 
-/// The last lines of what a program said to people, as one.
+/// The last lines of what a program said to users, as one.
 pub(super) fn last_words(stderr_tail: &str) -> String {
     const LINES: usize = 3;
     const CHARS: usize = 600;

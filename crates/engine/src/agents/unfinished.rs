@@ -4,7 +4,7 @@ use ralph_core::agent::{EndClass, ProcessEnd};
 
 use super::text::{last_words, one_line};
 
-/// The class, and a sentence for people with the last words of stderr.
+/// The class, and a sentence for users with the last words of stderr.
 pub(super) fn unfinished(end: &ProcessEnd, stderr_tail: &str) -> (EndClass, String) {
     let with_words = |sentence: String| match last_words(stderr_tail).as_str() {
         "" => sentence,

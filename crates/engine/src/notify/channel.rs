@@ -48,7 +48,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// What people know it by. The address of a webhook is a secret and no part of it.
+    /// What users know it by. The address of a webhook is a secret and no part of it.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::NotifySend(_) => "notify-send",

@@ -20,7 +20,7 @@ const AFTER: Duration = Duration::from_secs(4);
 /// How long ending what still runs then may take.
 const ENDING: Duration = Duration::from_secs(1);
 
-/// Tells a person that messages do not arrive.
+/// Tells the user that messages do not arrive.
 pub type Warn = Box<dyn FnMut(&str) + Send>;
 
 /// Delivers messages about a run. It should be the last display: its end takes a few seconds where

@@ -54,7 +54,7 @@ impl Snapshot {
     }
 }
 
-/// Whether a task that left the plan still is a person's to decide.
+/// Whether a task that left the plan still is the user's to decide.
 pub(super) fn is_undecided(left: &Left, tasks: &HashMap<TaskId, Task>) -> bool {
     let status = tasks.get(&left.id).map(|task| task.status);
     matches!(status, Some(Status::Waiting | Status::Pending | Status::InProgress))

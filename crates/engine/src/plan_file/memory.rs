@@ -1,6 +1,6 @@
 //! What a plan file said when ralph last looked, and which task each of its items is.
 //!
-//! A small file per plan in `.ralph/plans/`. It tells a tick that a person set from one that was there,
+//! A small file per plan in `.ralph/plans/`. It tells a tick that the user set from one that was there,
 //! and an edit from a new task. Lost, it is made anew from the store.
 
 use std::io;
@@ -24,7 +24,7 @@ pub struct Snapshot {
     pub doc: PlanDoc,
     /// The task that each item is, in their order.
     pub ids: Vec<TaskId>,
-    /// Tasks that left the plan during a session and wait for a person.
+    /// Tasks that left the plan during a session and wait for the user.
     pub left: Vec<Left>,
     /// Tasks that wait because of their marks.
     pub held: Vec<TaskId>,

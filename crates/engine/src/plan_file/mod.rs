@@ -1,9 +1,9 @@
-//! A plan that people keep as a markdown file, and how it and the store stay one.
+//! A plan that users keep as a markdown file, and how it and the store stay one.
 //!
 //! The file belongs to its owner. It is read anew before each iteration; what is written are single
 //! [`Edit`](ralph_core::plan::markdown::Edit)s to the text as it is at that moment, so that an edit made
 //! meanwhile is never lost. A tick says what its task is only where the loop has judged it: one that a
-//! session sets is a request, one that a person sets between sessions counts.
+//! session sets is a request, one that the user sets between sessions counts.
 //!
 //! | file | owns |
 //! |---|---|
@@ -122,7 +122,7 @@ pub struct Read {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanFile {
     path: PathBuf,
-    /// How people and the store name it: relative to the worktree.
+    /// How users and the store name it: relative to the worktree.
     name: String,
     /// Where ralph keeps what it remembers of it.
     state: PathBuf,
@@ -158,7 +158,7 @@ impl PlanFile {
         &self.path
     }
 
-    /// How people and the store name it.
+    /// How users and the store name it.
     pub fn name(&self) -> &str {
         &self.name
     }

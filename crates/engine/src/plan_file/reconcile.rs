@@ -281,7 +281,7 @@ struct Meeting<'a> {
     items: Vec<Item>,
     /// Tasks that the file has no longer.
     gone: Vec<TaskId>,
-    /// Those of them that a person has to decide about.
+    /// Those of them that the user has to decide about.
     left: Vec<Left>,
     /// What the file said before a session that was cut off.
     cut_off: Option<Snapshot>,
@@ -375,7 +375,7 @@ impl<'a> Meeting<'a> {
         Ok(meeting)
     }
 
-    /// Tasks that had left the plan and that a person took up again by command.
+    /// Tasks that had left the plan and that the user took up again by command.
     fn wanted_back(&self) -> Option<Vec<&Left>> {
         let is_open = |left: &&Left| {
             self.tasks.get(&left.id).is_some_and(|task| task.status == Status::Pending)

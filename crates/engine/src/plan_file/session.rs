@@ -114,7 +114,7 @@ impl PlanFile {
     }
 
     /// Writes down what was decided: ticks for what is done and for nothing else that was ticked since
-    /// the session began. Says what a person should know.
+    /// the session began. Says what the user should know.
     pub fn settle(
         &self,
         start: &Snapshot,

@@ -250,10 +250,10 @@ pub trait Forge: Send + Sync {
     fn survey(&self, branch: &str) -> Result<Survey, ForgeError>;
 
     /// Sees to it that the branch, which is pushed already, has one open pull request with these words.
-    /// Opens one, or brings one of ours up to date; what people wrote stays. Asking twice changes nothing.
+    /// Opens one, or brings one of ours up to date; what users wrote stays. Asking twice changes nothing.
     fn publish(&self, wanted: &PullRequest<'_>) -> Result<Published, ForgeError>;
 
-    /// How a pull request stands, how the checks of a commit do, and what people said. Changes nothing.
+    /// How a pull request stands, how the checks of a commit do, and what reviewers said. Changes nothing.
     fn feedback(
         &self,
         number: u64,

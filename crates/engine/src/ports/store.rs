@@ -27,7 +27,7 @@ use ralph_core::{AgentId, FeatureId, FeatureName, Lease, TaskId, Timestamp};
 /// - Another process that is writing is waited for, not reported.
 ///
 /// # What an implementation must not do
-/// Read a clock (`now` is an argument), make up ids, or know who a person is.
+/// Read a clock (`now` is an argument), make up ids, or know who the user is.
 ///
 /// The port is synchronous: a call takes microseconds, and the task commands need no runtime.
 pub trait Store: Send {
@@ -153,7 +153,7 @@ pub trait Store: Send {
     /// stays pending.
     fn reset(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
 
-    /// The task waits for a person, who has not been asked anything in particular.
+    /// The task waits for the user, who has not been asked anything in particular.
     fn hold(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
 
     // --- log, attempts, evidence, questions ---------------------------------------------------
@@ -183,7 +183,7 @@ pub trait Store: Send {
     /// The evidence for a task, oldest first.
     fn evidence(&mut self, id: &TaskId) -> Result<Vec<Evidence>>;
 
-    /// A claimed or pending task asks a person and waits.
+    /// A claimed or pending task asks the user and waits.
     fn ask(
         &mut self,
         question: QuestionId,
@@ -193,7 +193,7 @@ pub trait Store: Send {
         now: Timestamp,
     ) -> Result<()>;
 
-    /// A person answers; the task is pending again once nothing else is open.
+    /// The user answers; the task is pending again once nothing else is open.
     fn answer(
         &mut self,
         question: &QuestionId,

@@ -17,7 +17,7 @@ use crate::project::ProjectError;
 use crate::vcs::Operation;
 use crate::vcs::worktree::WorktreeRefusal;
 
-/// Why version control did not do what it was asked. Nothing that belongs to a person was changed,
+/// Why version control did not do what it was asked. Nothing that belongs to the user was changed,
 /// unless the variant says so.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
@@ -90,7 +90,7 @@ pub enum GitError {
         /// The lock.
         path: PathBuf,
     },
-    /// A hook of the person said no.
+    /// A hook of the user said no.
     #[error("the {hook} hook failed: {message}")]
     Hook {
         /// Its name.
@@ -98,13 +98,13 @@ pub enum GitError {
         /// How it ended and what it said.
         message: String,
     },
-    /// A hook of the person changed what was to be committed: that was never judged.
+    /// A hook of the user changed what was to be committed: that was never judged.
     #[error("the {hook} hook changed the files to commit")]
     HookChanged {
         /// Its name.
         hook: String,
     },
-    /// Something of ours that runs in a box failed.
+    /// Something of ours that runs in a sandbox failed.
     #[error("{what} failed: {message}")]
     Boxed {
         /// What it was.
@@ -244,12 +244,12 @@ pub struct Saved {
     pub commit: String,
 }
 
-/// What a box has to show so that git works in it.
+/// What a sandbox has to show so that git works in it.
 #[derive(Debug, Clone, Default)]
 pub struct Shown {
     /// Places, in this order.
     pub binds: Vec<Bind>,
-    /// Files of the worktree that have programs run outside of the box: only to be read.
+    /// Files of the worktree that have programs run outside of the sandbox: only to be read.
     pub read_only: Vec<PathBuf>,
     /// Variables.
     pub environment: Vec<(OsString, OsString)>,
@@ -323,12 +323,12 @@ pub enum Ending {
 /// Version control as the loop sees it.
 ///
 /// Calls are synchronous: the loop makes them on threads where waiting is allowed. An implementation
-/// must not touch a person's files or staged work except in [`Vcs::put_back`], never drops work that
+/// must not touch the user's files or staged work except in [`Vcs::put_back`], never drops work that
 /// is not saved elsewhere, and reads no prose to decide anything but which error to return.
 pub trait Vcs: Send + Sync {
     /// Looks at the worktree before the first session and saves what is uncommitted. A run that
     /// continues another takes over what *that* run found at its start, so that the agent's
-    /// unfinished work is not mistaken for the person's. `resumes` is that run and the last commit
+    /// unfinished work is not mistaken for the user's. `resumes` is that run and the last commit
     /// that it settled.
     fn begin(
         &self,
@@ -542,7 +542,7 @@ pub trait Vcs: Send + Sync {
         Ok(0)
     }
 
-    /// What a box has to show so that git works in it: nothing where sessions work on the real directory.
+    /// What a sandbox has to show so that git works in it: nothing where sessions work on the real directory.
     /// Otherwise a git directory of their own: the same one for all until the work in it is settled.
     fn shown(&self) -> Result<Shown, GitError> {
         Ok(Shown::default())

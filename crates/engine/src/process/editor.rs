@@ -1,4 +1,4 @@
-//! The person's own editor. It gets the terminal, and nobody watches or ends it.
+//! The user's own editor. It gets the terminal, and nobody watches or ends it.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;

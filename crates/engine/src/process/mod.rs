@@ -9,7 +9,7 @@
 //! | `spec` | what is run, how it is watched, what comes back |
 //! | `supervisor` | the states of a session and the ladder that ends it |
 //! | `capture` | a program for its answer |
-//! | `editor` | the one program that is not supervised: the person's editor |
+//! | `editor` | the one program that is not supervised: the user's editor |
 //! | `family` | the processes of a session: their start, their ends, signals to all of them |
 //! | `family::keeper` | the process between ralph and a program that adopts orphans (Linux) |
 //! | `family::words` | arguments and environment as the system takes them (Linux) |

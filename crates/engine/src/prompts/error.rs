@@ -39,7 +39,7 @@ pub enum TemplateError {
 /// Something wrong in a template. Displays as a sentence and the line with a caret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateFault {
-    /// The file, as it is named to people.
+    /// The file, as it is named to users.
     pub path: PathBuf,
     /// The line, from 1.
     pub line: usize,

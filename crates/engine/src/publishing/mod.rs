@@ -4,7 +4,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `outlet` | asking the remote and the server, pushing, and the pull request |
-//! | `watch` | what people and checks say about the pull request, until there is work or nothing to wait for |
+//! | `watch` | what reviewers and checks say about the pull request, until there is work or nothing to wait for |
 //! | `record` | what is known of a branch between runs |
 
 mod outlet;

@@ -1,4 +1,4 @@
-//! What the boxes of a run show: the guest for each session and gate.
+//! What the sandboxes of a run show: the guest for each session and gate.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use crate::process::{CommandSpec, Ended, Listener, Mark, Stop, Watch, supervise}
 use crate::sandbox::{Guest, Kind, Sandbox, Wrapped, is_fleeting};
 use crate::socket::SessionSocket;
 
-/// How often a box is tried to be made.
+/// How often a sandbox is tried to be made.
 const TRIES: u32 = 3;
 /// How many refused connections of a program are told one by one.
 const TOLD: usize = 5;
@@ -49,7 +49,7 @@ impl Crew {
         is_there.then(|| bind(plan.path()))
     }
 
-    /// Runs a program of a session or a judge to its end, in the box.
+    /// Runs a program of a session or a judge to its end, in the sandbox.
     pub(super) async fn run_boxed(
         &self,
         program: (&CommandSpec, &Guest),
@@ -138,7 +138,7 @@ pub(super) async fn run_sandboxed(
     }
 }
 
-/// The files of a session that its box has to show.
+/// The files of a session that its sandbox has to show.
 pub(super) fn session_binds(
     spec: &SessionSpec,
     socket: &SessionSocket,

@@ -90,7 +90,7 @@ pub(super) struct Failure {
 
 /// What is known about a slot's iteration beside what the loop decides by.
 pub(super) struct SlotKit {
-    /// The worktree of its task; `None` is the person's.
+    /// The worktree of its task; `None` is the user's.
     pub(super) site: Option<Arc<Site>>,
     /// Ends what runs in the slot.
     pub(super) stop: watch::Sender<Stop>,
@@ -153,7 +153,7 @@ pub(super) struct SlotKit {
 /// Shared by all effects.
 pub(super) struct Crew {
     pub(super) setup: Setup,
-    /// The person's worktree, as a place to work in.
+    /// The user's worktree, as a place to work in.
     pub(super) home: Arc<Site>,
     pub(super) display: Display,
     pub(super) inputs: mpsc::UnboundedSender<Input>,
@@ -363,7 +363,7 @@ impl Crew {
         let _ = self.inputs.send(input);
     }
 
-    /// Tells people something. Nothing else comes of it.
+    /// Tells users something. Nothing else comes of it.
     pub(super) fn notice(&self, text: impl Into<String>) {
         self.step(&Input::Notice(Notice::Other { text: text.into() }));
     }

@@ -1,4 +1,4 @@
-//! What a run is to make when it is not work on tasks: a text for people, or tasks that a session
+//! What a run is to make when it is not work on tasks: a text for users, or tasks that a session
 //! proposes. Each is judged by looking at it.
 
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub enum Deliverable {
     Tasks {
         /// The feature.
         feature: FeatureName,
-        /// Where they are kept until a person has said yes.
+        /// Where they are kept until the user has said yes.
         kept: PathBuf,
     },
 }
@@ -58,7 +58,7 @@ impl Crew {
                 let proposals = proposals.unwrap_or_else(|| Proposals::new(feature.clone()));
                 let fault = self.fault_of(slot, &proposals)?;
                 if fault.is_none() {
-                    // On disk before the run calls it good: a person may say yes another day.
+                    // On disk before the run calls it good: the user may say yes another day.
                     write_atomically(kept, proposals.to_lines()).map_err(|error| {
                         Failed::new(Port::Prompt, format!("{}: {error}", kept.display()), false)
                     })?;

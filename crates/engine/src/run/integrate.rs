@@ -51,7 +51,7 @@ pub struct Grounds {
     pub include: String,
     /// The command that prepares a new worktree; may be empty.
     pub set_up: String,
-    /// What the person's hooks find in their environment, and how long they may take.
+    /// What the user's hooks find in their environment, and how long they may take.
     pub hooks: (Vec<(OsString, OsString)>, Duration),
     /// Worktrees stay when the work in them has landed.
     pub keep: bool,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Whether a person, or the system, told us to stop.
+/// Whether the user, or the system, told us to stop.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupts(Arc<AtomicBool>);
 

@@ -183,7 +183,7 @@ impl Crew {
         touching[slot as usize] = files;
     }
 
-    /// A task whose earlier attempts used up its budget is left to a person, and nothing is started.
+    /// A task whose earlier attempts used up its budget is left to the user, and nothing is started.
     pub(super) fn is_too_dear(&self, slot: SlotId, task: &TaskBrief) -> Result<bool, Failed> {
         let Some(reason) = self.setup.policy.budget.holds_task(task.spent_micro_usd) else {
             return Ok(false);
@@ -360,7 +360,7 @@ fn since(from: Option<Timestamp>, attempts: &[Attempt]) -> &[Attempt] {
     &attempts[attempts.iter().take_while(before).count()..]
 }
 
-/// How often in a row the task came back without progress, since a person last had a hand in it.
+/// How often in a row the task came back without progress, since the user last had a hand in it.
 fn returns(by_hand: Option<Timestamp>, attempts: &[Attempt]) -> u32 {
     let row = |word: &str| CLASSES.iter().find(|row| row.class.as_str() == word);
     let mut count = 0;

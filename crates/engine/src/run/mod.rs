@@ -15,7 +15,7 @@
 //! | `display` | the displays, on a thread of their own |
 //! | `status` | what a running loop tells those who ask |
 //! | `judge` | the candidate tree, and where it is judged |
-//! | `site` | where a slot works: the person's worktree, or one of its task's own |
+//! | `site` | where a slot works: the user's worktree, or one of its task's own |
 //! | `owning` | whose work lies in the worktree, before and after a session |
 //! | `integrate` | work from a worktree of its own onto the branch of the run |
 //! | `set_up` | what prepares a new worktree, once |

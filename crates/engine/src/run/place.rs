@@ -129,7 +129,7 @@ fn pause() {
 pub struct RunLogs {
     /// `session-YYYYMMDD-HHMMSS/`.
     pub folder: PathBuf,
-    /// `session-YYYYMMDD-HHMMSS.log`, for people.
+    /// `session-YYYYMMDD-HHMMSS.log`, for users.
     pub readable: PathBuf,
 }
 

@@ -343,7 +343,7 @@ impl Crew {
     }
 
     /// The iteration is settled: what the file says now is no request any more, and a tick of what was
-    /// done that is missing from now on was taken away by a person.
+    /// done that is missing from now on was taken away by the user.
     pub(super) fn plan_settled(&self, slot: SlotId, settlement: &Settlement) {
         let look = self.kit(slot).plan.clone();
         let (Some(plan), Some(look)) = (&self.setup.work.plan, look) else { return };

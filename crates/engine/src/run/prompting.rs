@@ -211,7 +211,7 @@ impl Prompting {
     }
 }
 
-/// The task of a progress file: the file as it is, and which of its boxes is next.
+/// The task of a progress file: the file as it is, and which of its checkboxes is next.
 fn progress_words(plan: &str, task: &AssignedTask, rest: &str) -> String {
     let plan = plan.trim_start_matches('\u{feff}').trim_end();
     format!(

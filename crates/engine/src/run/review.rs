@@ -1,4 +1,4 @@
-//! What people and checks say about the pull request of a run becomes tasks of the same run: boxes of its plan, or
+//! What reviewers and checks say about the pull request of a run becomes tasks of the same run: boxes of its plan, or
 //! tasks of the task database. They are worked on and judged as any other.
 
 use ralph_core::AgentId;

@@ -1,4 +1,4 @@
-//! What prepares a new worktree, once: a command of the person's.
+//! What prepares a new worktree, once: a command of the user's.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

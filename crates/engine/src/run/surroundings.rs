@@ -103,7 +103,7 @@ fn wants_included(setup: &Setup) -> bool {
     setup.gates.rules.clean && !setup.gates.rules.include.trim().is_empty()
 }
 
-/// The person's own settings of git.
+/// The user's own settings of git.
 fn of_person(setup: &Setup) -> Vec<(String, PathBuf)> {
     let variable = |name: &str| {
         let found = setup.agent.environment.iter().find(|(known, _)| known == OsStr::new(name));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::room::{Mount, Room};
 
-/// The uid and gid that boxed programs of root have: some agents refuse to do anything as root.
+/// The uid and gid that sandboxed programs of root have: some agents refuse to do anything as root.
 const NOBODY_SPECIAL: &str = "1000";
 
 /// The arguments before the program. `nothing` is an empty file: a device in its place could not even be

@@ -12,11 +12,11 @@ use super::registries::without_logins;
 use crate::process::{project_key, runs};
 use crate::project::write_privately;
 
-/// How much of one cache of the person's is taken over at most.
+/// How much of one cache of the user's is taken over at most.
 const MOST: u64 = 512 << 20;
 /// The name of the file with nothing in it.
 pub(super) const NOTHING: &str = ".nothing";
-/// The folder for temporary files, where a box has no `/tmp` of its own.
+/// The folder for temporary files, where a sandbox has no `/tmp` of its own.
 pub(super) const TEMPORARY: &str = "tmp";
 /// Says that a folder was seeded.
 const SEEDED: &str = ".seeded";
@@ -44,7 +44,7 @@ const VARIABLES: [(&str, &str); 9] = [
     ("UV_CACHE_DIR", "xdg/uv"),
 ];
 
-/// What is taken over: the variable that names the person's folder, where it is otherwise below the home,
+/// What is taken over: the variable that names the user's folder, where it is otherwise below the home,
 /// what of it, and the folder that it goes to.
 const SEEDS: [(&str, &str, &str, &str); 8] = [
     ("CARGO_HOME", ".cargo", "registry/index", "cargo"),
@@ -81,7 +81,7 @@ pub struct Caches {
 }
 
 impl Caches {
-    /// Those of the project at `root`, below the person's folder for caches.
+    /// Those of the project at `root`, below the user's folder for caches.
     pub fn of(cache_home: &Path, root: &Path) -> Self {
         let name = root.file_name().unwrap_or_default().to_string_lossy();
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
@@ -162,7 +162,7 @@ impl Caches {
         }
     }
 
-    /// Makes the folders, and takes over what the person has, once. What is too large, or cannot be read,
+    /// Makes the folders, and takes over what the user has, once. What is too large, or cannot be read,
     /// is left out and named.
     pub fn prepare(
         &self,
@@ -276,7 +276,7 @@ fn size(folder: &Path, most: u64) -> Option<u64> {
     Some(all)
 }
 
-/// Copies files and folders, not links: a link into the person's cache would lead out of the box.
+/// Copies files and folders, not links: a link into the user's cache would lead out of the sandbox.
 fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::create_dir_all(to)?;
     for entry in std::fs::read_dir(from)? {

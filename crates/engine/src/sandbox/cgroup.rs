@@ -1,4 +1,4 @@
-//! Limits on everything in a box together, where the system lets us set them: as root, or where a control
+//! Limits on everything in a sandbox together, where the system lets us set them: as root, or where a control
 //! group was handed over to us. Elsewhere the limits are those of single processes.
 
 use std::io;
@@ -13,10 +13,10 @@ const MOUNTED: &str = "/sys/fs/cgroup";
 /// How they are named, before the pid.
 const PREFIX: &str = "ralph-";
 
-/// No two boxes of a process have the same.
+/// No two sandboxes of a process have the same.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// The groups of one box. Removed when this is dropped; that needs everybody in them to be gone.
+/// The groups of one sandbox. Removed when this is dropped; that needs everybody in them to be gone.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     folders: Vec<PathBuf>,

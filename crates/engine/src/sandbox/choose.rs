@@ -6,10 +6,10 @@ use super::house::{House, Sandbox};
 use super::level::{Level, Wanted};
 use crate::host::{host, may_run};
 
-/// The box of a run, and what people are told of it.
+/// The sandbox of a run, and what users are told of it.
 #[derive(Debug)]
 pub struct Choice {
-    /// The box.
+    /// The sandbox.
     pub sandbox: Sandbox,
     /// What it holds, in a sentence.
     pub text: String,
@@ -48,7 +48,7 @@ fn words(level: Level) -> &'static str {
     }
 }
 
-/// The box that was asked for, or why there is none.
+/// The sandbox that was asked for, or why there is none.
 pub fn choose(wanted: Wanted, house: House) -> Result<Choice, Unavailable> {
     let levels: Vec<Level> = match wanted {
         Wanted::Exactly(Level::None) => return Ok(none(None, house)),

@@ -2,7 +2,7 @@
 //!
 //! Landlock allows folders and cannot except a file in them: a session that may commit can also write
 //! `.git/config` and hooks. So they are remembered before and compared after, and what is different is put
-//! back before any git runs outside. What was found is kept, for it may be a person's.
+//! back before any git runs outside. What was found is kept, for it may be the user's.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::ports::{Bind, Shown};
 
-/// What a boxed program is.
+/// What a sandboxed program is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// An agent at work.
@@ -26,7 +26,7 @@ impl Kind {
     }
 }
 
-/// A program that is to be boxed.
+/// A program that is to be sandboxed.
 #[derive(Debug, Clone)]
 pub struct Guest {
     /// What it is.

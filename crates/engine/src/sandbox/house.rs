@@ -19,14 +19,14 @@ use crate::ports::Bind;
 use crate::process::CommandSpec;
 use crate::project::Project;
 
-/// Where a box has ralph, first on the `PATH`.
+/// Where a sandbox has ralph, first on the `PATH`.
 pub(super) const BIN: &str = "/run/ralph/bin";
-/// Folders that are empty in a box.
+/// Folders that are empty in a sandbox.
 pub(super) const EMPTY: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/dev/shm"];
 /// What of `/run` programs need that are installed elsewhere than usual.
 const OF_RUN: [&str; 4] =
     ["/run/current-system", "/run/opengl-driver", "/run/wrappers", "/run/systemd/resolve"];
-/// Variables that lead to what a box does not show.
+/// Variables that lead to what a sandbox does not show.
 const LEADS_OUT: [&str; 8] = [
     "SSH_AUTH_SOCK",
     "SSH_AGENT_PID",
@@ -38,12 +38,12 @@ const LEADS_OUT: [&str; 8] = [
     "WAYLAND_DISPLAY",
 ];
 
-/// What is the same for all boxes of a run.
+/// What is the same for all sandboxes of a run.
 #[derive(Debug, Clone)]
 pub struct House {
     /// The repository.
     pub project: Project,
-    /// The person's home, and the one that the system knows of where that is another.
+    /// The user's home, and the one that the system knows of where that is another.
     pub homes: Vec<PathBuf>,
     /// The environment that the run was started with.
     pub environment: Vec<(OsString, OsString)>,
@@ -55,15 +55,15 @@ pub struct House {
     pub programs: Vec<PathBuf>,
     /// Ralph's own files outside of `.ralph`.
     pub hidden: Vec<PathBuf>,
-    /// What the person lets sessions change.
+    /// What the user lets sessions change.
     pub writable: Vec<PathBuf>,
-    /// What the person lets sessions read although it is hidden otherwise.
+    /// What the user lets sessions read although it is hidden otherwise.
     pub readable: Vec<PathBuf>,
     /// What is shown of the homes.
     pub home: Home,
     /// Sockets of other programs that the user lets sessions and gates talk to.
     pub sockets: Vec<Bind>,
-    /// What everything in a box may use.
+    /// What everything in a sandbox may use.
     pub limits: Limits,
     /// What it may reach.
     pub network: Network,
@@ -104,7 +104,7 @@ impl House {
         // Those of other projects, and the logins of their agents, too.
         room.close(self.caches.folder().parent().unwrap_or(self.caches.folder()));
         if guest.kind != Kind::Helper {
-            // Each by itself: what lies around them, nobody in a box may turn into something else.
+            // Each by itself: what lies around them, nobody in a sandbox may turn into something else.
             let caches = self.caches_of(guest);
             let there = caches.folders().filter(|folder| folder.is_dir());
             there.for_each(|folder| room.show(Bind::writable(folder)));
@@ -159,7 +159,7 @@ impl House {
                 room.show(Bind::readable(path));
             }
         }
-        // What the person calls programs by, wherever that is.
+        // What the user calls programs by, wherever that is.
         let path = self.environment.iter().find(|(name, _)| name == "PATH");
         for folder in path.iter().flat_map(|(_, path)| std::env::split_paths(path)) {
             let shared = EMPTY.iter().any(|shared| folder == Path::new(shared));
@@ -284,7 +284,7 @@ pub(super) const OF_PROJECT: [&str; 3] = ["skills", "features", "prompts"];
 /// Where settings of git are kept that were found instead of the right ones.
 const FOUND: &str = "box/found";
 
-/// The box of a run.
+/// The sandbox of a run.
 #[derive(Debug)]
 pub struct Sandbox {
     pub(super) level: Level,
@@ -319,7 +319,7 @@ impl Sandbox {
         self.level == Level::Full
     }
 
-    /// Where ralph is found in a box.
+    /// Where ralph is found in a sandbox.
     pub fn ralph(&self) -> PathBuf {
         match self.level {
             Level::Full => Path::new(BIN).join("ralph"),
@@ -332,7 +332,7 @@ impl Sandbox {
         self.holds().then(|| self.house.caches.fresh()).transpose()
     }
 
-    /// The command that runs this one in a box.
+    /// The command that runs this one in a sandbox.
     pub fn wrap(&self, command: CommandSpec, guest: &Guest) -> io::Result<Wrapped> {
         let mut wrapped = Wrapped {
             command,
@@ -468,7 +468,7 @@ impl Sandbox {
         }
     }
 
-    /// Where a boxed program has its temporary files.
+    /// Where a sandboxed program has its temporary files.
     pub(super) fn temp(&self, house: &House, guest: &Guest) -> PathBuf {
         match self.level {
             Level::Full => PathBuf::from("/tmp"),

@@ -1,4 +1,4 @@
-//! The stages of ralph around a boxed program.
+//! The stages of ralph around a sandboxed program.
 
 #![expect(unsafe_code, reason = "calls of the C library that nobody wraps")]
 
@@ -47,7 +47,7 @@ pub(super) fn landlock_version() -> i64 {
 }
 
 /// Files that whoever started ralph had left open stay outside: a program could read and write them
-/// whatever its box shows.
+/// whatever its sandbox shows.
 fn leave_files() {
     let (first, last): (c_long, c_long) = (3, c_long::from(u32::MAX));
     // SAFETY: it marks files of this process, which nothing here uses, to be closed at the next program.
@@ -80,7 +80,7 @@ fn become_program(command: &[OsString]) -> io::Result<Infallible> {
     Err(io::Error::new(error.kind(), format!("{}: {error}", program.to_string_lossy())))
 }
 
-/// Joins its groups and becomes what makes the box. Returns only when that failed. To be called while this process
+/// Joins its groups and becomes what makes the sandbox. Returns only when that failed. To be called while this process
 /// has one thread: only that one joins.
 pub fn outer(outer: &Outer) -> io::Result<Infallible> {
     for group in &outer.groups {
@@ -93,7 +93,7 @@ pub fn outer(outer: &Outer) -> io::Result<Infallible> {
 }
 
 /// Leaves out what hides something that has gone meanwhile, such as the socket of a program that ended:
-/// the box could not be made.
+/// the sandbox could not be made.
 fn without_gone(command: &[OsString]) -> Vec<OsString> {
     let mut left = Vec::with_capacity(command.len());
     let mut rest = command;
@@ -142,7 +142,7 @@ fn give_up_capabilities() {
     let _ = set_capabilities(None, sets);
 }
 
-/// Starts the program by a stage of its own, and serves it until it ends; then everything in the box ends.
+/// Starts the program by a stage of its own, and serves it until it ends; then everything in the sandbox ends.
 #[expect(clippy::disallowed_methods, reason = "the one program of the box, which ends with it")]
 fn carry(inner: &Inner, socket: &Path) -> io::Result<Infallible> {
     let bridge = bridge::listen(&inner.ports)?;

@@ -1,4 +1,4 @@
-//! The levels of the box by name.
+//! The levels of the sandbox by name.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The system calls that no boxed program needs: those by which one looks into other processes, changes
+//! The system calls that no sandboxed program needs: those by which one looks into other processes, changes
 //! the machine, or makes rooms of its own in which it may do more.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use seccompiler::{
     SeccompRule, TargetArch, sock_filter,
 };
 
-/// `EPERM`, as a box of any kind answers.
+/// `EPERM`, as a sandbox of any kind answers.
 const REFUSED: u32 = 1;
 /// `ENOSYS`: whoever asks goes on with an older way.
 const UNKNOWN: u32 = 38;

@@ -111,16 +111,16 @@ fn host_keys() -> impl Iterator<Item = PathBuf> {
     entries.map(|entry| entry.path()).filter(secret)
 }
 
-/// The sockets that other programs listen on and that have a name, as the system lists them. A box that
-/// shares the network could otherwise talk to whoever listens there with the person's rights.
+/// The sockets that other programs listen on and that have a name, as the system lists them. A sandbox that
+/// shares the network could otherwise talk to whoever listens there with the user's rights.
 pub(super) fn sockets() -> Vec<PathBuf> {
     let listed = std::fs::read("/proc/net/unix").unwrap_or_default();
     let found: BTreeSet<PathBuf> = named_sockets(&String::from_utf8_lossy(&listed)).collect();
     found.into_iter().filter(|path| path.symlink_metadata().is_ok()).collect()
 }
 
-/// Whether a box gets as far as this at all. It has no rights beyond those of a user: so of folders that
-/// are closed to others root's own boxes see nothing either, and could mount nothing in them.
+/// Whether a sandbox gets as far as this at all. It has no rights beyond those of a user: so of folders that
+/// are closed to others root's own sandboxes see nothing either, and could mount nothing in them.
 pub(super) fn is_in_reach(path: &Path) -> bool {
     let user = rustix::process::getuid().as_raw();
     let groups = rustix::process::getgroups().unwrap_or_default();

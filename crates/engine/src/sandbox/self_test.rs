@@ -1,4 +1,4 @@
-//! Forbidden acts, really tried: that a box could be made says nothing about what it holds.
+//! Forbidden acts, really tried: that a sandbox could be made says nothing about what it holds.
 
 use std::ffi::OsString;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::ports::Bind;
 use crate::probe::{Ended, Probe};
 use crate::process::CommandSpec;
 
-/// How long it may take: a slow machine is no reason to go without a box.
+/// How long it may take: a slow machine is no reason to go without a sandbox.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How often the test is run where the sandbox could not be made, and how bubblewrap says so.
@@ -87,7 +87,7 @@ impl Tries {
     }
 }
 
-/// Why a box is not to be trusted, or cannot be made.
+/// Why a sandbox is not to be trusted, or cannot be made.
 pub(super) fn run(sandbox: &Sandbox, house: &House) -> Result<(), String> {
     let text = |error: io::Error| format!("the self-test cannot be prepared: {error}");
     house.caches.make().map_err(text)?;
@@ -97,7 +97,7 @@ pub(super) fn run(sandbox: &Sandbox, house: &House) -> Result<(), String> {
     let (outside, hidden) = (folder.path().join("outside"), folder.path().join("hidden"));
     fs::create_dir(&outside).map_err(text)?;
     fs::create_dir(&hidden).map_err(text)?;
-    // Not where sessions write: what one left there must not make the next run do without a box.
+    // Not where sessions write: what one left there must not make the next run do without a sandbox.
     let allowed = folder.path().join("allowed");
     fs::create_dir(&allowed).map_err(text)?;
     let secret = hidden.join("secret");

@@ -1,4 +1,4 @@
-//! The two stages of ralph around a boxed program, as arguments of hidden commands.
+//! The two stages of ralph around a sandboxed program, as arguments of hidden commands.
 //!
 //! ```text
 //!   keeper ── ralph __box ⇒ bwrap ── bwrap (pid 1) ── ralph __inside ⇒ program
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The first stage becomes `bwrap`, which must survive the signals that are meant for the program: it dies
-//! only by KILL, and with it everything in the box. The second becomes the program, unless the box has a
+//! only by KILL, and with it everything in the sandbox. The second becomes the program, unless the sandbox has a
 //! network of its own: then it stays beside the program and carries its connections to the proxy.
 
 use std::ffi::{OsStr, OsString};
@@ -24,7 +24,7 @@ pub const FAILED: i32 = 125;
 /// How a stage begins its last words.
 pub const SAYS: &str = "ralph: sandbox: ";
 
-/// What everything in a box may use.
+/// What everything in a sandbox may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     /// Processes and threads; 0 is no limit.
@@ -55,7 +55,7 @@ pub struct Inner {
     pub readable: Vec<PathBuf>,
     /// What it may not even read. Only where nothing can be mounted.
     pub hidden: Vec<PathBuf>,
-    /// The socket of the proxy, where the box has a network of its own.
+    /// The socket of the proxy, where the sandbox has a network of its own.
     pub proxy: Option<PathBuf>,
     /// Ports of the loopback that lead to the same ports outside, by the proxy.
     pub ports: Vec<u16>,

@@ -1,6 +1,6 @@
-//! The files of an agent. A session works with a folder of its own: the person's settings lie in it to be
+//! The files of an agent. A session works with a folder of its own: the user's settings lie in it to be
 //! read, its login is copied in and, when the agent has renewed it, taken back. So nothing that a session
-//! leaves there (a hook, a command, a setting) is ever run outside of a box.
+//! leaves there (a hook, a command, a setting) is ever run outside of a sandbox.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -14,14 +14,14 @@ use crate::project::write_privately;
 /// A login is at most so long.
 const LONGEST: u64 = 256 << 10;
 
-/// What an agent keeps in the person's home.
+/// What an agent keeps in the user's home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AgentState {
     /// The folder below the home.
     pub folder: &'static str,
     /// The variable that names another one.
     pub variable: &'static str,
-    /// What the person has set: shown, to be read.
+    /// What the user has set: shown, to be read.
     pub settings: &'static [&'static str],
     /// Logins in that folder: copied in, and taken back when they are newer.
     pub logins: &'static [&'static str],
@@ -35,7 +35,7 @@ pub struct AgentState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OwnState {
     what: AgentState,
-    /// The person's folder.
+    /// The user's folder.
     real: PathBuf,
     /// The sessions' folder.
     own: PathBuf,
@@ -100,7 +100,7 @@ impl OwnState {
         logins.chain(beside)
     }
 
-    /// What a box shows.
+    /// What a sandbox shows.
     pub(super) fn binds(&self) -> Vec<Bind> {
         let mut all = vec![Bind::writable(&self.own)];
         let settings = self.what.settings.iter().map(|name| (self.real.join(name), name));

@@ -1,4 +1,4 @@
-//! The network of a guest: its own, with a proxy at its only end, unless the person lets it have the
+//! The network of a guest: its own, with a proxy at its only end, unless the user lets it have the
 //! machine's.
 
 use std::ffi::{OsStr, OsString};
@@ -15,7 +15,7 @@ use super::state::AgentState;
 
 /// What the folders of proxies are named, before the pid.
 const PREFIX: &str = "ralph-net-";
-/// Paths of sockets are short: not below a `TMPDIR` of the person's.
+/// Paths of sockets are short: not below a `TMPDIR` of the user's.
 const PLACE: &str = "/tmp";
 
 /// What the settings say of the network.
@@ -93,7 +93,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Starts it on the runtime of the box.
+    /// Starts it on the runtime of the sandbox.
     pub(super) fn lay(rules: Rules, environment: &[(OsString, OsString)]) -> io::Result<Self> {
         let runtime = runtime()?;
         let prefix = format!("{PREFIX}{}-", std::process::id());
@@ -105,7 +105,7 @@ impl Line {
         Ok(Self { proxy, folder, ports })
     }
 
-    /// The folder that a box shows.
+    /// The folder that a sandbox shows.
     pub(super) fn folder(&self) -> &Path {
         self.folder.path()
     }

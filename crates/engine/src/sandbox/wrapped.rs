@@ -1,4 +1,4 @@
-//! A boxed command while it runs, and what is made of its end.
+//! A sandboxed command while it runs, and what is made of its end.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use super::wire::Line;
 use super::{seatbelt, set_id};
 use crate::process::{CommandSpec, Ended};
 
-/// A command that runs in a box, and what has to be there as long.
+/// A command that runs in a sandbox, and what has to be there as long.
 #[derive(Debug)]
 pub struct Wrapped {
     /// The command.
@@ -30,7 +30,7 @@ pub struct Wrapped {
     pub(super) _profile: Option<seatbelt::ProfileFile>,
 }
 
-/// Whether a box that could not be made can be, in a moment.
+/// Whether a sandbox that could not be made can be, in a moment.
 pub fn is_fleeting(error: &str) -> bool {
     error.starts_with("the sandbox could not be created: Can't ")
 }

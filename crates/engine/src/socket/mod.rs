@@ -1,8 +1,8 @@
 //! The two unix sockets of a run.
 //!
 //! Each session has its own, which takes what an agent may ask for: reads, notes and requests. Who asks
-//! is known by the socket, whatever the caller says of itself. The other one takes the wishes of people
-//! and is never in a box.
+//! is known by the socket, whatever the caller says of itself. The other one takes the wishes of users
+//! and is never in a sandbox.
 //!
 //! One connection is one request: a line of JSON each way. Only the feed of events goes on until
 //! somebody closes it.
@@ -13,7 +13,7 @@
 //! | `place` | the private folder that holds the sockets |
 //! | `server` | accepting, reading and answering, whatever the other side does |
 //! | `session` | the socket of a session, and what is recorded there |
-//! | `control` | the socket for people |
+//! | `control` | the socket for users |
 //! | [`client`] | the calling side; needs no runtime |
 
 pub mod client;

@@ -86,7 +86,7 @@ impl Place {
         &self.folder
     }
 
-    /// The socket for people.
+    /// The socket for users.
     pub fn control(&self) -> PathBuf {
         self.folder.join("control")
     }

@@ -211,7 +211,7 @@ impl Requests {
 
 /// An open socket of a session. It is closed, and its folder removed, when this is dropped.
 ///
-/// The folder holds the socket and the task script and nothing else, so that a box can show it. It may
+/// The folder holds the socket and the task script and nothing else, so that a sandbox can show it. It may
 /// be shown read-only.
 #[derive(Debug)]
 pub struct SessionSocket {
@@ -256,7 +256,7 @@ impl SessionSocket {
         &self.path
     }
 
-    /// The folder that a box must show, and that nothing else lies in.
+    /// The folder that a sandbox must show, and that nothing else lies in.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

@@ -1,7 +1,7 @@
-//! Version control where sessions are in a box: programs of ours that look at their files run in one too,
+//! Version control where sessions are in a sandbox: programs of ours that look at their files run in one too,
 //! and what sessions committed comes out as a pack that git has checked.
 //!
-//! Outside, git only receives that pack, and works on objects, refs and the person's index. No file of a
+//! Outside, git only receives that pack, and works on objects, refs and the user's index. No file of a
 //! session's git directory is read outside, and no file of a worktree by git.
 
 use std::ffi::{OsStr, OsString};
@@ -29,24 +29,24 @@ use crate::process::{CommandSpec, Stop, capture};
 use crate::project::Project;
 use crate::run::crash;
 
-/// This program, in every box.
+/// This program, in every sandbox.
 const RALPH: &str = "/run/ralph/bin/ralph";
 /// Where programs are found when nobody says.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Refs that hold what was taken last from a worktree's sessions.
 pub(super) const TAKEN: &str = "refs/ralph/taken/";
-/// How often a box is tried to be made, and how it says that it cannot.
+/// How often a sandbox is tried to be made, and how it says that it cannot.
 const TRIES: u32 = 3;
 const NO_BOX: &str = "bwrap: Can't ";
 /// How long a look, or a fetch, may take.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// How programs of the loop are boxed.
+/// How programs of the loop are sandboxed.
 #[derive(Debug, Clone)]
 pub struct Boxes {
-    /// The box.
+    /// The sandbox.
     pub jail: Arc<dyn Jail>,
-    /// What programs outside of it find in their environment: that of the person.
+    /// What programs outside of it find in their environment: that of the user.
     pub environment: Vec<(OsString, OsString)>,
     /// How long one may take.
     pub patience: Duration,
@@ -59,7 +59,7 @@ impl Boxes {
     }
 }
 
-/// The boxes of a worktree.
+/// The sandboxes of a worktree.
 #[derive(Debug)]
 pub(super) struct Boxed {
     pub(super) boxes: Boxes,
@@ -67,8 +67,8 @@ pub(super) struct Boxed {
 }
 
 impl GitVcs {
-    /// Sessions of this worktree are in a box: each gets a git directory of its own, and everything that
-    /// looks at their files runs boxed.
+    /// Sessions of this worktree are in a sandbox: each gets a git directory of its own, and everything that
+    /// looks at their files runs sandboxed.
     pub fn boxed(mut self, boxes: &Boxes) -> Result<Self, GitError> {
         let private = Private::of(&self.project)?;
         self.boxed = Some(Boxed { boxes: boxes.clone(), private });
@@ -101,7 +101,7 @@ impl GitVcs {
     pub(super) fn lend_private(&self) -> Result<Option<Shown>, GitError> {
         let Some(boxed) = &self.boxed else { return Ok(None) };
         let at = self.position()?;
-        // One that no session had yet may be older than what a person has done since.
+        // One that no session had yet may be older than what the user has done since.
         if !(boxed.private.was_lent() && boxed.private.fits(&at)) {
             self.let_go(boxed)?;
             boxed.private.ensure(&at)?;
@@ -201,7 +201,7 @@ impl GitVcs {
         Ok(!String::from_utf8_lossy(&told).lines().any(|line| line.ends_with(" missing")))
     }
 
-    /// Brings what a look has found into the repository. The other end runs in a box; what comes out of it
+    /// Brings what a look has found into the repository. The other end runs in a sandbox; what comes out of it
     /// is checked object by object.
     fn fetch(&self, boxed: &Boxed, seeing: bool) -> Result<(), GitError> {
         let binds = boxed.private.look_binds(seeing)?;
@@ -244,7 +244,7 @@ impl GitVcs {
         finish("fetching the session's commits", boxed.boxes.patience, &spec).map(drop)
     }
 
-    /// Runs git in a box. `binds` come first, our own directory behind them.
+    /// Runs git in a sandbox. `binds` come first, our own directory behind them.
     pub(super) fn boxed_git(
         &self,
         boxed: &Boxed,
@@ -313,7 +313,7 @@ impl GitVcs {
         forget_sandbox(&self.project, &boxed.private, true).map(drop)
     }
 
-    /// Saves commits that nothing of the person's and no save leads to.
+    /// Saves commits that nothing of the user's and no save leads to.
     fn save_commits(&self, head: &str) -> Result<(), GitError> {
         let at = self.position()?;
         // Signed, it is another commit.
@@ -412,7 +412,7 @@ fn odd(answer: &dyn std::fmt::Display) -> GitError {
     GitError::Odd { verb: "look".to_owned(), answer: answer.to_string() }
 }
 
-/// The environment of programs in a box.
+/// The environment of programs in a sandbox.
 fn inside(boxes: &Boxes) -> Vec<(OsString, OsString)> {
     // What looks at a session's work must not be a program that the session wrote.
     let path = host().environment(&boxes.environment).into_iter().find(|(name, _)| name == "PATH");
@@ -433,7 +433,7 @@ pub(super) fn is_no(error: &GitError) -> bool {
     matches!(error, GitError::Boxed { message, .. } if *message == exit_words(1))
 }
 
-/// Runs a program in a box and returns what it printed.
+/// Runs a program in a sandbox and returns what it printed.
 fn run(
     what: &'static str,
     boxed: &Boxed,

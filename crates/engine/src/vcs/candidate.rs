@@ -36,8 +36,8 @@ impl GitVcs {
         Ok(Candidate { tree, head, head_tree, leftovers, taken: None })
     }
 
-    /// The same by a look from inside a box. What sessions committed is below the work, and `head` is what
-    /// the person has all the same.
+    /// The same by a look from inside a sandbox. What sessions committed is below the work, and `head` is what
+    /// the user has all the same.
     fn seen_candidate(&self, boxed: &Boxed, base: &RunBase) -> Result<Candidate, GitError> {
         self.mirror()?;
         let at = self.position()?;
@@ -110,7 +110,7 @@ impl GitVcs {
     }
 }
 
-/// Of the differences between HEAD and the worktree those that the person made before the run and
+/// Of the differences between HEAD and the worktree those that the user made before the run and
 /// that no session touched: they go back to what HEAD has.
 pub(super) fn untouched<'a>(start: &Start, changes: &'a [Change]) -> Vec<&'a Change> {
     let is_untouched = |change: &&Change| {
@@ -118,7 +118,7 @@ pub(super) fn untouched<'a>(start: &Start, changes: &'a [Change]) -> Vec<&'a Cha
         personal.is_some_and(|dirty| dirty.saved == change.to)
     };
     let (untouched, touched): (Vec<_>, Vec<_>) = changes.iter().partition(is_untouched);
-    // Where a session built on a folder that the person put in place of a file, or the other way
+    // Where a session built on a folder that the user put in place of a file, or the other way
     // round, the committed one cannot be there as well.
     let present = || touched.iter().filter(|change| change.to.is_some());
     let files: BTreeSet<&[u8]> = present().map(|change| change.path.as_slice()).collect();

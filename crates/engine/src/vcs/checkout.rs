@@ -91,7 +91,7 @@ impl GitVcs {
         let call = self.git(&["ls-files", "--others", "--ignored", "-z", &from]);
         let shown = || vec![Bind::readable(self.worktree()), Bind::readable(file.path())];
         let mut fitting = self.run_on(call, shown())?;
-        // What comes out of a box ends with its line.
+        // What comes out of a sandbox ends with its line.
         fitting.truncate(fitting.iter().rposition(|byte| *byte == 0).map_or(0, |end| end + 1));
         if fitting.is_empty() {
             return Ok(vec![]);
@@ -113,7 +113,7 @@ impl GitVcs {
         Ok(wanted.filter(|path| !is_ours(path)).map(os_path).collect())
     }
 
-    /// Runs a git that reads or writes files of sessions: in a box with these places, where there is one.
+    /// Runs a git that reads or writes files of sessions: in a sandbox with these places, where there is one.
     pub(super) fn run_on(&self, call: Git<'_>, places: Vec<Bind>) -> Result<Vec<u8>, GitError> {
         match &self.boxed {
             None => call.run(),

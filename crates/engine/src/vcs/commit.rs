@@ -1,5 +1,5 @@
 //! The commit of what a session left: the branch moves only from where the candidate found it, and in
-//! the person's index only the committed paths change.
+//! the user's index only the committed paths change.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::in_place::{Author, GitVcs, lock};
 use super::position::Position;
 use crate::ports::{Candidate, RunBase};
 
-/// Paths that are committed and still have to be brought into the person's index, because another git
+/// Paths that are committed and still have to be brought into the user's index, because another git
 /// held it.
 #[derive(Debug)]
 pub(super) struct Unrefreshed {
@@ -60,7 +60,7 @@ impl GitVcs {
         Ok(Some(id))
     }
 
-    /// Brings what was committed into the person's index, now or as soon as nobody else holds it.
+    /// Brings what was committed into the user's index, now or as soon as nobody else holds it.
     pub(super) fn bring_into_index(&self, id: &str, changes: Vec<Change>) {
         if let Err(error) = self.refresh_index(id, &changes) {
             self.warn(format!("{id} is committed, but the index is not updated yet: {error}"));
@@ -89,7 +89,7 @@ impl GitVcs {
         self.set_index(&lines)
     }
 
-    /// Makes paths of the person's index hold these entries.
+    /// Makes paths of the user's index hold these entries.
     pub(super) fn set_index(&self, lines: &[u8]) -> Result<(), GitError> {
         if lines.is_empty() {
             return Ok(());
@@ -104,7 +104,7 @@ impl GitVcs {
         Ok(())
     }
 
-    /// How the person's index differs from a tree.
+    /// How the user's index differs from a tree.
     pub(super) fn staged_beyond(&self, tree: &str) -> Result<Vec<Change>, GitError> {
         let mut arguments = vec!["diff-index", "--cached"];
         arguments.extend(RAW);

@@ -31,7 +31,7 @@ pub(super) const ELSEWHERE: [&str; 10] = [
 ];
 
 /// Settings of every call that the loop makes for itself: no program of the repository is started,
-/// and no setting for people makes a call fail.
+/// and no setting for users makes a call fail.
 const PLUMBING: [&str; 5] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -77,7 +77,7 @@ pub struct Git<'a> {
 }
 
 impl<'a> Git<'a> {
-    /// Git in `folder`, as a person would call it.
+    /// Git in `folder`, as the user would call it.
     pub fn new(folder: &Path, arguments: &[&'a str]) -> Self {
         Self::with(folder, &[], arguments)
     }
@@ -89,12 +89,12 @@ impl<'a> Git<'a> {
 
     /// Plumbing on an index of our own.
     pub fn scratch(folder: &Path, index: &Path, arguments: &[&'a str]) -> Self {
-        // A split index would leave its other half in the person's git directory.
+        // A split index would leave its other half in the user's git directory.
         let call = Self::plumbing(folder, arguments).set(&["core.splitIndex=false"]);
         call.env("GIT_INDEX_FILE", index)
     }
 
-    /// Plumbing in a checkout of our own: all files of a tree, wherever the person leaves some out.
+    /// Plumbing in a checkout of our own: all files of a tree, wherever the user leaves some out.
     pub fn checkout(folder: &Path, arguments: &[&'a str]) -> Self {
         Self::plumbing(folder, arguments)
             .set(&["core.sparseCheckout=false", "core.splitIndex=false"])
@@ -181,7 +181,7 @@ impl<'a> Git<'a> {
         Ok(command)
     }
 
-    /// Commits in the name of ralph: saving work must not depend on who the person is.
+    /// Commits in the name of ralph: saving work must not depend on who the user is.
     #[must_use]
     pub fn as_ralph(mut self) -> Self {
         for (name, value) in [("NAME", "ralph"), ("EMAIL", "ralph@localhost")] {

@@ -1,4 +1,4 @@
-//! The person's hooks, on the loop's own commits: as `git commit` would run them.
+//! The user's hooks, on the loop's own commits: as `git commit` would run them.
 //!
 //! They are started by the supervisor and not by git, because `git hook run` is younger than the oldest
 //! git that will do, and because one that hangs must not hang the loop.
@@ -27,7 +27,7 @@ const SHOWN: usize = 2_000;
 
 /// The longest message that a hook may leave.
 const MOST_WORDS: u64 = 1 << 20;
-/// Where the person's hooks are in a box.
+/// Where the user's hooks are in a sandbox.
 const HOOKS: &str = "/run/ralph/hooks";
 
 /// What hooks are run with.
@@ -42,7 +42,7 @@ pub(super) struct Hooks {
 }
 
 impl GitVcs {
-    /// Runs the person's hooks on the commits of the loop, in this environment and each for at most so
+    /// Runs the user's hooks on the commits of the loop, in this environment and each for at most so
     /// long. Without this none is run.
     #[must_use]
     pub fn with_hooks(mut self, environment: &[(OsString, OsString)], timeout: Duration) -> Self {
@@ -79,7 +79,7 @@ impl GitVcs {
     /// Runs `pre-commit` on the candidate.
     ///
     /// What the hook adds was not judged, so it is not committed: the error says that the tree has to be
-    /// judged again. A formatter changes the files, and either adds them or fails so that a person does;
+    /// judged again. A formatter changes the files, and either adds them or fails so that the user does;
     /// the new candidate has them, and the second time there is nothing left to change.
     pub(super) fn pre_commit(
         &self,
@@ -90,7 +90,7 @@ impl GitVcs {
         let (Some(hooks), Some(hook)) = (&self.hooks, executable(folder, "pre-commit")) else {
             return Ok(());
         };
-        // Not the person's index: what is staged there is not a part of this commit.
+        // Not the user's index: what is staged there is not a part of this commit.
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
         scratch.git(&["read-tree", "--reset", &candidate.tree]).run()?;
         // It says no where a file differs, which is what it was asked to find out.
@@ -139,7 +139,7 @@ impl GitVcs {
         if prepare.is_none() && check.is_none() {
             return Ok(message);
         }
-        // Hooks in a box do not reach git's own folder.
+        // Hooks in a sandbox do not reach git's own folder.
         let scratch = Scratch::empty(self.worktree())?;
         let path = match &self.boxed {
             None => self.project.own_git_dir()?.join("COMMIT_EDITMSG"),
@@ -246,7 +246,7 @@ impl GitVcs {
 }
 
 impl GitVcs {
-    /// A hook in a box: the worktree is its to change, and git's own folder is that of the session.
+    /// A hook in a sandbox: the worktree is its to change, and git's own folder is that of the session.
     fn hook_in_box(
         &self,
         hook: &Path,
@@ -264,7 +264,7 @@ impl GitVcs {
         binds.push(Bind::writable(scratch));
         let mut program = hook.as_os_str().to_owned();
         let folder = hook.parent().and_then(|folder| folder.canonicalize().ok());
-        // What a session could have put in its place is not the person's hook.
+        // What a session could have put in its place is not the user's hook.
         if let (Some(folder), Some(name)) = (folder, hook.file_name())
             && (!folder.starts_with(self.worktree()) || self.is_in_git_dir(&folder))
         {

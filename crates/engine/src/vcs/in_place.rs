@@ -1,4 +1,4 @@
-//! Git in the worktree that the person is in. Without a box the agent's own commits land on the branch at
+//! Git in the worktree that the user is in. Without a sandbox the agent's own commits land on the branch at
 //! once; with one they land when they are green. What it leaves uncommitted is committed, saved or put back.
 
 use std::collections::HashMap;
@@ -45,7 +45,7 @@ pub struct GitVcs {
     pub(super) adds_all: Option<Patterns>,
     /// What ralph keeps in the worktree beside the usual: the beginnings of paths.
     state: Vec<Vec<u8>>,
-    /// What sessions wrote is looked at in a box.
+    /// What sessions wrote is looked at in a sandbox.
     pub(super) boxed: Option<Boxed>,
     /// Commits that were made anew: their old names, and their new ones.
     pub(super) renames: Mutex<Vec<(String, String)>>,

@@ -2,7 +2,7 @@
 //! when it is killed: then nobody can commit until somebody removes them.
 //!
 //! A lock is removed only if it was made while a session ran, has not changed for a second, and no git
-//! works in this worktree. Every other one may be a person's.
+//! works in this worktree. Every other one may be the user's.
 
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! A look at the files of a worktree and at what a session committed, made inside a box: the only place where
+//! A look at the files of a worktree and at what a session committed, made inside a sandbox: the only place where
 //! git reads what a session wrote. Whoever asked is outside and gets ids.
 //!
 //! The session's directory is read by hand as far as that goes, because its settings are not ours: only where
@@ -32,12 +32,12 @@ pub struct Look {
     pub worktree: PathBuf,
     /// Our index of it, which this changes.
     pub index: PathBuf,
-    /// The commit that is checked out for the person.
+    /// The commit that is checked out for the user.
     pub head: Option<String>,
     /// The session's git directory, and that of its worktree alone; `None` when no session had one, or
     /// nothing in it is to be believed.
     pub private: Option<(PathBuf, PathBuf)>,
-    /// A file with what the person's refs lead to, a line each.
+    /// A file with what the user's refs lead to, a line each.
     pub known: PathBuf,
     /// Whether some files of the tree are not in the worktree: only the session's index knows which.
     pub sparse: bool,
@@ -52,7 +52,7 @@ pub struct Seen {
     pub head: Option<String>,
     /// The branch that the session is on.
     pub branch: Option<String>,
-    /// What else the session's refs lead to and the person's do not.
+    /// What else the session's refs lead to and the user's do not.
     pub others: Vec<String>,
     /// A commit of the tree on top of that commit and of the others: it leads to all that was found.
     pub commit: String,
@@ -87,7 +87,7 @@ pub fn look(asked: &Look) -> Result<Seen, GitError> {
             .map_err(|source| GitError::File { path: own.join("index"), source })?;
     }
     let scratch = Scratch::at(&asked.worktree, &asked.index);
-    // To the system in a box all files may belong to somebody else than the index says. This only reads them
+    // To the system in a sandbox all files may belong to somebody else than the index says. This only reads them
     // once more; adding them would write each of them once more, too. It says no where one has changed.
     let _ = scratch.git(&["update-index", "-q", "--refresh"]).run();
     let left_out = scratch.overlay(at.head.as_deref())?;

@@ -7,7 +7,7 @@
 //! | `pinned` | settings of a repository that name programs, made harmless for those commands |
 //! | `position` | which commit and branch are checked out, read from files |
 //! | `entries` | what git says about paths: entries of trees and their changes |
-//! | `scratch` | a temporary index: how trees are written without touching the person's |
+//! | `scratch` | a temporary index: how trees are written without touching the user's |
 //! | `spelling` | paths as text, without loss |
 //! | `signing` | whether commits can be signed |
 //! | `start` | what was uncommitted before the run |
@@ -15,14 +15,14 @@
 //! | `branch` | the one way onto a branch |
 //! | `candidate`, `commit` | the tree to judge, and the commit when it is green |
 //! | `checkout` | a fresh checkout of a candidate, thrown away afterwards |
-//! | `hooks` | the person's hooks, on the loop's own commits |
+//! | `hooks` | the user's hooks, on the loop's own commits |
 //! | [`wip`] | saving unfinished work, and the list of what is saved |
 //! | [`restore`] | taking work out of the worktree, and bringing saved work back |
 //! | [`base`] | which branch pull requests go to, and where a branch begins |
-//! | [`private`] | the git directory that a session gets in a box |
-//! | `boxed` | programs of ours in a box, and how what sessions left comes out of it |
-//! | [`look`] | a look at sessions' files, from inside a box |
-//! | `taken` | what sessions committed, on the person's branch or on the loop's own |
+//! | [`private`] | the git directory that a session gets in a sandbox |
+//! | `boxed` | programs of ours in a sandbox, and how what sessions left comes out of it |
+//! | [`look`] | a look at sessions' files, from inside a sandbox |
+//! | `taken` | what sessions committed, on the user's branch or on the loop's own |
 //! | `push` | pushing a branch, never by force |
 //! | [`upstream`] | what a remote has |
 //! | [`trunk`] | the branch that work from other worktrees lands on |

@@ -1,4 +1,4 @@
-//! How two trees differ, as a patch that people and models read.
+//! How two trees differ, as a patch that users and models read.
 
 use super::git::{Git, GitError};
 use super::in_place::GitVcs;

@@ -1,4 +1,4 @@
-//! Pushing a branch with the person's own credentials: never by force, never to a protected branch, and
+//! Pushing a branch with the user's own credentials: never by force, never to a protected branch, and
 //! never with a question to a terminal.
 
 use std::ffi::{OsStr, OsString};
@@ -25,7 +25,7 @@ const MOMENT: Duration = Duration::from_secs(30);
 pub struct Push<'a> {
     /// The worktree.
     pub folder: &'a Path,
-    /// The environment of git: keys and helpers of the person are found by it.
+    /// The environment of git: keys and helpers of the user are found by it.
     pub environment: &'a [(OsString, OsString)],
     /// The name of the remote.
     pub remote: &'a str,
@@ -268,7 +268,7 @@ impl Push<'_> {
     }
 
     /// The lines of git for programs say what became of a branch. Only where there is none, because git
-    /// did not get so far, are its words for people told.
+    /// did not get so far, are its words for users told.
     fn meaning(&self, code: i32, done: &Captured, full: &str) -> Result<Pushed, PushError> {
         let (remote, branch) = (self.remote.to_owned(), self.branch.to_owned());
         let printed = String::from_utf8_lossy(&done.stdout);

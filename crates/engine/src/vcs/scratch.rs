@@ -1,4 +1,4 @@
-//! A temporary index: how trees are written and files checked out without touching the person's.
+//! A temporary index: how trees are written and files checked out without touching the user's.
 
 use std::fs::{File, FileTimes};
 use std::io;
@@ -31,12 +31,12 @@ impl<'a> Scratch<'a> {
         Self { worktree, index: index.to_owned(), folder: None }
     }
 
-    /// The folder that it lies in, for a box.
+    /// The folder that it lies in, for a sandbox.
     pub(super) fn folder(&self) -> &Path {
         self.folder.as_ref().map_or(self.worktree, tempfile::TempDir::path)
     }
 
-    /// A copy of the person's index: what git knows about unchanged files saves reading them again.
+    /// A copy of the user's index: what git knows about unchanged files saves reading them again.
     pub(super) fn copy_of(worktree: &'a Path, index: &Path) -> Result<Self, GitError> {
         let scratch = Self::empty(worktree)?;
         match copy_with_time(index, &scratch.path()) {

@@ -21,7 +21,7 @@ pub enum Signing {
     Broken(String),
 }
 
-/// Tries to sign, with this key or with what the person's settings name. Asks nobody: a key that wants its
+/// Tries to sign, with this key or with what the user's settings name. Asks nobody: a key that wants its
 /// passphrase typed does not work for a program.
 pub fn signing(
     folder: &Path,

@@ -32,9 +32,9 @@ pub(super) struct Dirty {
 }
 
 impl Start {
-    /// What the person had at a path, while it is still the person's: once a commit took in what a
+    /// What the user had at a path, while it is still the user's: once a commit took in what a
     /// session made of it, it is a path like any other. `committed` is what HEAD has there now. An
-    /// agent that commits without naming paths takes in what the person had staged; that changes
+    /// agent that commits without naming paths takes in what the user had staged; that changes
     /// nothing.
     pub(super) fn personal(&self, path: &[u8], committed: Option<&Entry>) -> Option<&Dirty> {
         let dirty = self.dirty.get(path)?;

@@ -16,7 +16,7 @@ use crate::run::crash;
 const SHORTEST: usize = 7;
 
 impl GitVcs {
-    /// Moves the branch to what sessions committed, and brings the paths into the person's index.
+    /// Moves the branch to what sessions committed, and brings the paths into the user's index.
     pub(super) fn land_taken(
         &self,
         base: &RunBase,
@@ -87,7 +87,7 @@ impl GitVcs {
         Ok(())
     }
 
-    /// The same commits signed, where this worktree has a key: in a box nothing is.
+    /// The same commits signed, where this worktree has a key: in a sandbox nothing is.
     fn signed(&self, from: Option<&str>, head: &str) -> Result<String, GitError> {
         if !self.signs() {
             return Ok(head.to_owned());

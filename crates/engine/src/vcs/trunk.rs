@@ -1,4 +1,4 @@
-//! The branch that work from other worktrees lands on: it is checked out where the person works.
+//! The branch that work from other worktrees lands on: it is checked out where the user works.
 
 use ralph_core::TaskId;
 
@@ -244,7 +244,7 @@ impl GitVcs {
         if self.boxed.is_none() {
             return self.git(&["reset", "--quiet", "--hard", commit]).run().map(drop);
         }
-        // Outside the branch and the index, and in a box the files: those that are known now, and only they.
+        // Outside the branch and the index, and in a sandbox the files: those that are known now, and only they.
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
         let id = self.git(&["rev-parse", "--verify", &format!("{commit}^{{commit}}")]).line()?;
         let call = scratch.git(&["read-tree", "--reset", "-u", &id]);

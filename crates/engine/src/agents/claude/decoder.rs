@@ -309,7 +309,7 @@ impl ClaudeDecoder {
         }
     }
 
-    /// The class, the final text and a sentence for people.
+    /// The class, the final text and a sentence for users.
     fn judged(&self, end: &ProcessEnd, stderr_tail: &str) -> (EndClass, String, String) {
         let none = String::new;
         let is_ours = matches!(end, ProcessEnd::NotStarted { .. } | ProcessEnd::Stopped);

@@ -77,7 +77,7 @@ impl Outcome {
         }
     }
 
-    /// For people: what went wrong.
+    /// For users: what went wrong.
     pub(super) fn sentence(&self) -> String {
         match self.text.trim() {
             "" => format!("the session ended with {}", self.subtype),

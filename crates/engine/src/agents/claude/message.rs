@@ -68,7 +68,7 @@ impl<'a> Words<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// For people: its most telling argument, else the JSON.
+    /// For users: its most telling argument, else the JSON.
     pub(super) fn text(self) -> Cow<'a, str> {
         match self {
             Self::Known(text) => text,
@@ -352,7 +352,7 @@ impl ToolInput<'_> {
     ];
 }
 
-/// What a tool is called with, for people: its most telling argument, else the JSON.
+/// What a tool is called with, for users: its most telling argument, else the JSON.
 fn tool_input<'a>(raw: Raw<'a>) -> Cow<'a, str> {
     let raw = raw.map_or("", RawValue::get);
     telling(raw).unwrap_or(Cow::Borrowed(raw))

@@ -279,7 +279,7 @@ fn begin(ground: &Ground) -> Result<c_int, Errno> {
         let _ = wait(WaitOptions::empty());
         return Err(Errno::from_raw_os_error(failed));
     }
-    // For the eyes of people only.
+    // For the eyes of users only.
     let _ = rustix::thread::set_name(c"ralph-session");
     // Pipes of the session would never end, and locks of ralph outlive it.
     close_all_but(ground.report);
@@ -297,7 +297,7 @@ extern "C" fn become_program(ground: *mut c_void) -> c_int {
 }
 
 fn exec(ground: &Ground) -> Result<Infallible, Errno> {
-    // Without a terminal: what asks a person there fails at once, and would wait for ever.
+    // Without a terminal: what asks the user there fails at once, and would wait for ever.
     setsid()?;
     die_with(Pid::from_raw(ground.keeper.load(Ordering::Acquire)).ok_or(Errno::SRCH)?)?;
     for (stream, number) in ground.streams.iter().zip(0..) {

@@ -1,11 +1,11 @@
-//! The network of a box: a proxy outside that lets through what the rules allow, and a bridge inside that
+//! The network of a sandbox: a proxy outside that lets through what the rules allow, and a bridge inside that
 //! programs find it by.
 //!
-//! A box has a network namespace with nothing but loopback. What leaves it goes through a unix socket
-//! that is bound into the box:
+//! A sandbox has a network namespace with nothing but loopback. What leaves it goes through a unix socket
+//! that is bound into the sandbox:
 //!
 //! ```text
-//!  box                                          │  outside, in ralph's process
+//!  sandbox                                      │  outside, in ralph's process
 //!  program ── TCP on loopback ── bridge ── unix socket ── Proxy ── TCP to the address that was checked
 //! ```
 //!
@@ -31,7 +31,7 @@ mod socks;
 pub use proxy::{Limits, Proxy};
 pub use resolver::{Addresses, Getent, Resolver};
 
-/// Reads what a program in a box sends to the proxy, and what a server answers.
+/// Reads what a program in a sandbox sends to the proxy, and what a server answers.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn fuzz(bytes: &[u8]) {
     match http::read(bytes) {

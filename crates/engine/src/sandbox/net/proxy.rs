@@ -28,7 +28,7 @@ const WAITING: usize = 64;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The connections that all proxies of this process may have at once. Each takes two of its files, and
-/// whoever is in a box must not leave the loop without any.
+/// whoever is in a sandbox must not leave the loop without any.
 static ROOM: LazyLock<Semaphore> =
     LazyLock::new(|| Semaphore::new(room(getrlimit(Resource::Nofile).current)));
 

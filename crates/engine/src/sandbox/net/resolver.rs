@@ -89,7 +89,7 @@ impl Resolver for Getent {
     }
 }
 
-/// The first word of each line, each address once. One with a zone (`fe80::1%eth0`) is nobody's that a box
+/// The first word of each line, each address once. One with a zone (`fe80::1%eth0`) is nobody's that a sandbox
 /// may reach.
 struct Answers(Vec<IpAddr>);
 

@@ -12,7 +12,7 @@ use super::settings::{self, Setting};
 use super::{LOOK, OBJECTS, PRIVATE, Private, private_folder};
 use crate::untrusted::{DOCUMENT, LARGE, SMALL, read_named, read_own};
 
-/// The person's list of ignored files, and of attributes, as they are named in the directories.
+/// The user's list of ignored files, and of attributes, as they are named in the directories.
 const LISTS: [(&str, &str, &str); 2] = [
     ("core.excludesfile", "ralph-ignore", "ignore"),
     ("core.attributesfile", "ralph-attributes", "attributes"),
@@ -73,7 +73,7 @@ impl Private {
         made().map_err(|source| GitError::File { path: to.to_owned(), source })
     }
 
-    /// The person's lists, whatever their home is in a box.
+    /// The user's lists, whatever their home is in a sandbox.
     fn lists(&self, in_force: &[Setting]) -> Vec<(&'static str, &'static str, Vec<u8>)> {
         let read = |(key, name, standard): (&'static str, &'static str, &str)| {
             let path = match settings::value_of(in_force, key) {
@@ -158,7 +158,7 @@ impl Private {
         Ok(())
     }
 
-    /// Refs, without ours and without what the person has put aside.
+    /// Refs, without ours and without what the user has put aside.
     fn copy_refs(&self, to: &Path) -> io::Result<()> {
         if to.join("reftable").is_dir() {
             return Ok(());

@@ -1,8 +1,8 @@
-//! The git directory that a session gets in a box: it lies over the real one, so that nothing that a session
-//! does to refs, settings, hooks and objects reaches the person's repository.
+//! The git directory that a session gets in a sandbox: it lies over the real one, so that nothing that a session
+//! does to refs, settings, hooks and objects reaches the user's repository.
 //!
 //! Two directories are made from the real one. `git` is the session's: once it was lent, nobody but programs
-//! in a box reads what is in it. `look` is ours: no session sees it, and by it the loop's own programs look
+//! in a sandbox reads what is in it. `look` is ours: no session sees it, and by it the loop's own programs look
 //! at the files that sessions wrote. Both find the real objects at `OBJECTS`.
 //!
 //! They are made beside their place and renamed into it, and renamed before they are removed: a kill leaves
@@ -33,11 +33,11 @@ use crate::untrusted::{SMALL, read_own};
 use seen::Seen;
 pub use settings::shared_settings;
 
-/// Where the real objects are in a box.
+/// Where the real objects are in a sandbox.
 pub(super) const OBJECTS: &str = "/run/ralph/objects";
 /// Where the session's git directory is while we look at it.
 pub(super) const PRIVATE: &str = "/run/ralph/private";
-/// Folders of ours within the box folder of a worktree.
+/// Folders of ours within the sandbox folder of a worktree.
 const GIT: &str = "git";
 const LOOK: &str = "look";
 /// How the note of the ref ends that keeps what a directory stands on.
@@ -50,7 +50,7 @@ const JUDGE: &str = "judge-";
 const SEEN: &str = "objects-";
 /// The file that says what both were made from.
 const MADE: &str = "made.json";
-/// The file in ours that says what the person's refs lead to.
+/// The file in ours that says what the user's refs lead to.
 const KNOWN: &str = "ralph-known";
 /// The file that says that a session had it.
 const LENT: &str = "lent";
@@ -154,7 +154,7 @@ impl Private {
         serde_json::from_slice::<Made>(&text).is_ok_and(|made| made == Made::from(at))
     }
 
-    /// Held while it is made, used or removed: runs side by side use that of the person's worktree.
+    /// Held while it is made, used or removed: runs side by side use that of the user's worktree.
     pub(super) fn turn(&self) -> Arc<Mutex<()>> {
         static TURNS: Mutex<BTreeMap<PathBuf, Arc<Mutex<()>>>> = Mutex::new(BTreeMap::new());
         let mut turns = TURNS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -259,7 +259,7 @@ impl Private {
         self.folder.with_file_name(format!("{}.{what}", self.name))
     }
 
-    /// What a box needs in which a session, or anything that it wrote, uses git.
+    /// What a sandbox needs in which a session, or anything that it wrote, uses git.
     fn binds(&self, head: Option<&str>) -> Result<Vec<Bind>, GitError> {
         self.with_seen(Bind::writable(self.folder.join(GIT)).at(&self.common), head)
     }
@@ -292,7 +292,7 @@ impl Private {
         Ok(binds)
     }
 
-    /// What a box needs in which the loop's own git looks at files. `seeing`: also at what a session
+    /// What a sandbox needs in which the loop's own git looks at files. `seeing`: also at what a session
     /// committed.
     pub(super) fn look_binds(&self, seeing: bool) -> Result<Vec<Bind>, GitError> {
         let look = self.folder.join(LOOK);
@@ -325,8 +325,8 @@ impl Private {
         places
     }
 
-    /// What git finds in its environment in a box: no settings but those of the directory, which belongs
-    /// to whoever the box says.
+    /// What git finds in its environment in a sandbox: no settings but those of the directory, which belongs
+    /// to whoever the sandbox says.
     pub fn environment() -> Vec<(OsString, OsString)> {
         let set = |name: &str, value: &str| (name.into(), value.into());
         vec![
@@ -375,18 +375,18 @@ impl Private {
         Bind::readable(self.folder.join(LOOK).join("config")).at(self.common.join("config"))
     }
 
-    /// The index that our own looks write, where it is in a box.
+    /// The index that our own looks write, where it is in a sandbox.
     pub(super) fn look_index(&self) -> PathBuf {
         self.own.join("index")
     }
 
-    /// Writes down for a look what the person's refs lead to.
+    /// Writes down for a look what the user's refs lead to.
     pub(super) fn note_known(&self, ids: &[u8]) -> Result<(), GitError> {
         let path = self.folder.join(LOOK).join(KNOWN);
         std::fs::write(&path, ids).map_err(|source| GitError::File { path, source })
     }
 
-    /// Where that is in a box.
+    /// Where that is in a sandbox.
     pub(super) fn known_in_look(&self) -> PathBuf {
         self.common.join(KNOWN)
     }
@@ -396,7 +396,7 @@ impl Private {
         self.folder.join(LOOK)
     }
 
-    /// The real directory that all worktrees share, which is where ours is in a box.
+    /// The real directory that all worktrees share, which is where ours is in a sandbox.
     pub(super) fn common(&self) -> &Path {
         &self.common
     }

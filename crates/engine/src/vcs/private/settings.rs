@@ -1,5 +1,5 @@
-//! The settings that a session's git directory gets: what is in force for the person, as one file, without
-//! what signs, what knows secrets, and what would start a program of the person's choice beside git.
+//! The settings that a session's git directory gets: what is in force for the user, as one file, without
+//! what signs, what knows secrets, and what would start a program of the user's choice beside git.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -181,7 +181,7 @@ pub(super) fn value_of<'a>(settings: &'a [Setting], key: &str) -> Option<&'a [u8
     Some(found.value.as_deref().unwrap_or(b"true"))
 }
 
-/// The files in a worktree that would decide what the person's git does outside: those that settings are
+/// The files in a worktree that would decide what the user's git does outside: those that settings are
 /// read from, and those that a setting names as a program. Settings may be remembered, files are not: a session
 /// can make one that a setting has named all along.
 pub(super) fn deciding_files(listing: &Listing, worktree: &Path, common: &Path) -> Vec<PathBuf> {

@@ -20,7 +20,7 @@ pub struct Identity {
     pub signing_key: String,
     /// The key that pushes use; `~/` is the home.
     pub ssh_key: String,
-    /// The person's home.
+    /// The user's home.
     pub home: Option<PathBuf>,
 }
 
@@ -113,7 +113,7 @@ pub(super) fn carry(
 }
 
 /// Has git ignore an untracked file in this worktree alone. Git has one list for all worktrees, and one
-/// of the person's; so the worktree gets a list of its own that says what the person's says, and this.
+/// of the user's; so the worktree gets a list of its own that says what the user's says, and this.
 fn ignore_in(
     project: &Project,
     worktree: &Path,

@@ -1,4 +1,4 @@
-//! How the worktrees of ours stand, for people who ask. Changes nothing.
+//! How the worktrees of ours stand, for users who ask. Changes nothing.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub enum Condition {
     HalfRemoved,
     /// Git has forgotten it, or does not know it by that place.
     Forgotten,
-    /// There is a worktree of a person in its place.
+    /// There is a worktree of the user in its place.
     Persons,
     /// A marker speaks of a folder that is not ours.
     Outside,

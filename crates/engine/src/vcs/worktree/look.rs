@@ -35,7 +35,7 @@ impl Admin {
         self.locked.as_deref() == Some(INITIALIZING)
     }
 
-    /// The reason of a lock that a person set.
+    /// The reason of a lock that the user set.
     pub(super) fn locked_by_person(&self) -> Option<&str> {
         self.locked.as_deref().filter(|reason| *reason != INITIALIZING)
     }

@@ -44,7 +44,7 @@ pub(super) struct Marker {
     pub(super) base: String,
     /// Whether the branch was not there before.
     pub(super) new_branch: bool,
-    /// Written into git's folder of the worktree too: what a person makes later in the same place does
+    /// Written into git's folder of the worktree too: what the user makes later in the same place does
     /// not have it.
     pub(super) token: String,
     /// The worktrees that git knew before, by the names of their folders.

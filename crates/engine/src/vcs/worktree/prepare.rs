@@ -82,7 +82,7 @@ impl Worktrees {
         self
     }
 
-    /// The same where sessions are in boxes.
+    /// The same where sessions are in sandboxes.
     #[must_use]
     pub fn boxed(mut self, boxes: Option<Boxes>) -> Self {
         self.boxes = boxes;

@@ -51,12 +51,12 @@ pub enum WorktreeRefusal {
         /// What is checked out.
         found: String,
     },
-    /// A person locked it.
+    /// The user locked it.
     #[error("{} is locked{}", path.display(), reason_text(.reason))]
     Locked {
         /// The worktree.
         path: PathBuf,
-        /// The person's reason; may be empty.
+        /// The user's reason; may be empty.
         reason: String,
     },
     /// Another ralph, or a git that outlived one, is at work on it.

@@ -108,7 +108,7 @@ impl Worktrees {
                 crash::point("worktree-saved");
                 marker.stage = Stage::Removing;
                 self.markers.write(branch, &marker)?;
-                // In one step, so that what a person puts there from now on is not ours to remove.
+                // In one step, so that what the user puts there from now on is not ours to remove.
                 let trash = self.trash(&marker);
                 std::fs::rename(&path, &trash)
                     .map_err(|source| GitError::File { path: path.clone(), source })?;

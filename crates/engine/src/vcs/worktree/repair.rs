@@ -1,4 +1,4 @@
-//! What a crash, or a person, left of a worktree of ours.
+//! What a crash, or the user, left of a worktree of ours.
 //!
 //! Git makes a worktree in this order: the branch, its own folder with a lock, `gitdir` in it, the
 //! `.git` file, HEAD, the files; the lock goes last. So a lock that says `initializing` means that it
@@ -172,7 +172,7 @@ impl Worktrees {
                 begun.push(admin);
             }
         }
-        // A person's git may have begun one this very moment.
+        // The user's git may have begun one this very moment.
         let places = [&self.project.root, &self.project.git_dir];
         if !begun.is_empty() && crate::process::works_in("git", &places) {
             return Ok(false);
