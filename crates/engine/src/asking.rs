@@ -1,5 +1,5 @@
-//! Reading what the user types. Ctrl-C has to end the wait: once a run has listened to signals, the
-//! system does not end the process by itself any more.
+//! Reads what the user types. Ctrl-C has to end the wait: once a run has installed signal handlers, the system no
+//! longer ends the process by itself.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Gathers what an attempt is told from the store and from the project's files.
+//! Gathers the context of an attempt from the store and from the project's files.
 
 mod files;
 

@@ -1,6 +1,6 @@
-//! The files of a feature: `.ralph/features/<name>/spec.md` and `plan.md`. They are the user's text;
-//! ralph makes the first version and never overwrites or removes one. Beside them lie, while they are
-//! needed, the interview about the spec and the tasks that were proposed.
+//! The files of a feature: `.ralph/features/<name>/spec.md` and `plan.md`. They are the user's text: ralph writes
+//! the first version and never overwrites or removes one. While they are needed, the interview about the spec and
+//! the proposed tasks are stored next to them.
 
 use std::io;
 use std::path::{Path, PathBuf};

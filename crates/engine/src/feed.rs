@@ -1,7 +1,6 @@
-//! The journal of a run as others see it: appended here, followed by any number of readers.
+//! The journal of a run, with one writer and any number of readers that follow it.
 //!
-//! A reader that is behind reads the file; nothing is kept for it in memory, so a slow one costs
-//! nothing.
+//! A reader that is behind reads the file; nothing is kept for it in memory, so a slow reader costs nothing.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};

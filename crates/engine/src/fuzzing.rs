@@ -1,5 +1,5 @@
-//! Doors to parsers that are private, for the fuzzers in `fuzz/` and for the test that replays what they
-//! found. Not part of the program.
+//! Gives the fuzzers in `fuzz/`, and the test that replays their findings, access to private parsers. Not part of
+//! the program.
 
 use ralph_core::TaskId;
 

@@ -1,11 +1,11 @@
-//! The programs that ralph starts outside the sandbox: where each one lies, and the `PATH` they find.
+//! Finds the programs that ralph starts outside the sandbox, and the `PATH` that they get.
 //!
-//! A folder of the repository may be on the user's `PATH` (direnv, `./node_modules/.bin`), and a session can
-//! write a `git` into it. So a search path counts here only without the entries that are relative, lie in
-//! the repository or one of its worktrees, or lead there by a link. [`host`] does this once per process,
-//! before the first session, and [`Host::find`] remembers each program it has found.
+//! A folder of the repository may be on the user's `PATH` (direnv, `./node_modules/.bin`), and a session can write
+//! a `git` into it. So ralph drops the entries of `PATH` that are relative, are inside the repository or one of its
+//! worktrees, or link there. [`host`] does this once per process, before the first session, and [`Host::find`]
+//! remembers each program it has found.
 //!
-//! Sessions, gates and hooks keep the user's own `PATH`: what they start is theirs.
+//! Sessions, gates and hooks keep the user's own `PATH`: what they start is their own business.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -1,5 +1,5 @@
-//! What an agent asked before it wrote a spec, and what the user said: a small file in the folder of the
-//! feature, which outlives the sessions, the command and the machine.
+//! The interview before a spec is written: the agent's questions and the user's answers, in a small file in the
+//! folder of the feature. The file survives sessions, commands and reboots.
 
 use std::io;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Which files of a worktree are ralph's own. Nothing here reads one.
+//! Which files of a worktree are ralph's own. Reads none of them.
 
 /// What ralph keeps below `.ralph`; the rest of that folder is the user's. No tree, commit, revert or prompt has any of
 /// it, whatever is tracked.

@@ -1,5 +1,5 @@
-//! Runs a program once, for a limited time, and says what came of it: for `ralph doctor`, and to ask an
-//! agent for its version. The supervisor does the work.
+//! Runs a program once, with a time limit, and reports the result: for `ralph doctor`, and to ask an agent for its
+//! version. The supervisor does the work.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,7 +1,7 @@
-//! Where things lie on the user's disk.
+//! Finds the repository, `.ralph/` and `info/exclude` on the user's disk.
 //!
-//! The repository is found by reading, not by asking git: a task command starts in a millisecond and
-//! git alone takes longer than that.
+//! The repository is found by reading files, not by asking git: a task command starts in a millisecond, and git
+//! alone takes longer than that.
 
 use std::ffi::OsStr;
 use std::io;

@@ -1,8 +1,7 @@
-//! The user's own instructions: a template file in place of the built-in ones.
+//! The user's own instructions: a template file that replaces the built-in one.
 //!
-//! The language is Jinja, without includes: a template reads nothing but its variables. A variable
-//! that does not exist is an error with its place, because a prompt with a hole in it costs a whole
-//! session.
+//! The language is Jinja without includes: a template reads nothing but its variables. An unknown variable is an
+//! error with its line and column, because a prompt with a gap costs a whole session.
 
 mod error;
 mod limits;

@@ -1,9 +1,9 @@
-//! The ledger of trust on disk, and what sessions do to the files that decide.
+//! The trust ledger on disk, and what sessions do to deciding files: the files that decide what ralph runs.
 //!
-//! The ledger of a repository is one file in the user's state folder, beside the records of its runs: sessions in a
-//! sandbox cannot write it. It belongs to the git directory that all worktrees share. Which version counts is
-//! decided in [`ralph_core::trust`]; this module reads the files, keeps the ledger under a lock, and compares the
-//! deciding files before and after each session.
+//! The ledger of a repository is one file in the user's state folder, next to the records of its runs: sandboxed
+//! sessions cannot write it. It belongs to the git directory that all worktrees share. [`ralph_core::trust`] decides
+//! which version counts; this module reads the files, keeps the ledger under a lock, and compares the deciding files
+//! before and after each session.
 //!
 //! | file | owns |
 //! |---|---|

@@ -1,12 +1,12 @@
-//! The one way to files that a session could have written: prompts, settings, `AGENTS.md`, skills, specs and
-//! ralph's own state below `.ralph`.
+//! Reads files that a session could have written: prompts, settings, `AGENTS.md`, skills, specs and ralph's own
+//! state below `.ralph`. Nothing else in ralph may open such a file.
 //!
-//! Such a file can be anything: a link to a file that sessions may not read, a pipe that never ends, a
-//! gigabyte of text. So a file is opened from its worktree's folder without following links and without
-//! waiting, only a regular file is read, and only up to a limit. A link is followed only if it is committed
-//! as it is and leads to a regular file of the same worktree outside `.git` and `.ralph`.
+//! Such a file can be anything: a link to a file that sessions may not read, a pipe that never ends, a gigabyte of
+//! text. So this module opens a file from its worktree's folder without following links and without blocking, reads
+//! only regular files, and only up to a limit. It follows a link only if the link is committed as it is and points
+//! to a regular file of the same worktree outside `.git` and `.ralph`.
 //!
-//! This module knows no file by its purpose: callers say where it lies and how large it may be.
+//! This module knows no file by its purpose: callers say where it is and how large it may be.
 
 mod own;
 mod remembered;

@@ -1,5 +1,5 @@
-//! Agent CLIs, each a profile: how one is called and what its output means. A profile is pure: it
-//! starts nothing, waits for nothing and reads no file. The supervisor ([`crate::process`]) does.
+//! Agent CLIs, each a profile: its command line and the meaning of its output. A profile is pure: it starts
+//! nothing, waits for nothing and reads no file. The supervisor ([`crate::process`]) does.
 //!
 //! | profile | what it is |
 //! |---|---|

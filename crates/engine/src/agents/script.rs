@@ -1,10 +1,10 @@
 //! The built-in agent: ralph itself, playing a cassette. It makes demos and tests of the whole loop
-//! possible without a key or a network. `docs/cassette.md` tells users how to write a cassette.
+//! possible without a key or a network. `docs/cassette.md` explains how to write a cassette.
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`cassette`] | the format, and what is wrong with a file |
-//! | [`player`] | doing the steps of one session; runs in a process of its own |
+//! | [`cassette`] | the format, and errors in a file |
+//! | [`player`] | plays the steps of one session, in its own process |
 //! | `cursor` | which session comes next |
 //! | `protocol` | what the player prints and the profile here reads |
 

@@ -1,4 +1,4 @@
-//! Texts of agents, bounded: what is shown, and the output of programs that print no events.
+//! Bounds texts of agents: excerpts for users, and the output of programs that print no events.
 
 /// The beginning of a text: at most so many bytes, whole characters.
 pub(super) fn head(text: &str, most: usize) -> &str {

@@ -1,4 +1,4 @@
-//! Sessions that ended without a result: what the end of the process alone tells.
+//! Sessions that ended without a result: classifies them by how their process ended.
 
 use ralph_core::agent::{EndClass, ProcessEnd};
 

@@ -1,4 +1,4 @@
-//! What an answer says, and what a refusal means.
+//! Parses answers of a server, and turns its refusals into errors.
 
 use std::time::Duration;
 

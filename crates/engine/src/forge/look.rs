@@ -1,4 +1,5 @@
-//! Which transport to the server of a remote there would be, for users who ask. Makes no request unless told to.
+//! Reports which transport to the server of a remote ralph would use, for users who ask. Makes no request unless
+//! told to.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! The pull requests of a branch on the server of a remote: found, opened, or brought up to date.
+//! The pull requests of a branch on the server of a remote: finds, opens and updates them.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;

@@ -1,5 +1,5 @@
-//! Which kind of server a host is, where its API is, and which variables may hold a token for it. A token goes
-//! to no other server than the one that it is for: hosts that only a remote names get none.
+//! Which kind of server a host is, the address of its API, and which variables may hold its token. A token is sent
+//! only to the server that it is for: a host that only a remote names gets none.
 
 use std::ffi::OsString;
 use std::fmt;

@@ -1,5 +1,5 @@
-//! Which transport to a server there is from here, and a request by it: `gh` where it is logged in, else the API
-//! with a token. Failures that pass by themselves are tried again, a few times and not for long.
+//! Chooses the transport to a server and sends requests by it: `gh` where it is logged in, else the API with a
+//! token. It retries temporary failures a few times.
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -1,5 +1,5 @@
-//! The ways to deliver a message: which program, with which arguments. Texts of agents are never options
-//! and no shell reads them.
+//! The channels that deliver a notification: which program, with which arguments. Text from agents is never an
+//! option, and no shell reads it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The queue of one channel, and its deliveries one after the other.
+//! The queue of one channel. It delivers one message after the other.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;

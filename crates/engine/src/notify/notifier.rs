@@ -1,4 +1,4 @@
-//! The display that listens for what is worth a message, and the thread that delivers.
+//! The display that turns run events into notifications, and the thread that delivers them.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};

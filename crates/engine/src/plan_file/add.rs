@@ -1,5 +1,5 @@
-//! Tasks that ralph itself adds to a plan, such as those of a review: behind the others, in the way in which the
-//! plan writes its own. Whatever the words are, they make one box and change no other.
+//! Adds ralph's own tasks to a plan, such as those of a review: after the others, in the style of the plan. Whatever
+//! its text is, a new task makes one checkbox and changes no other.
 
 use ralph_core::plan::markdown::{Edit, Item, Mark, PlanDoc, apply};
 

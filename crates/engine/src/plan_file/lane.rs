@@ -1,8 +1,8 @@
-//! One branch of a plan, worked on in a worktree of its own.
+//! One branch of a plan, worked on in its own worktree.
 //!
-//! The file of the main worktree is the truth. Each session sees a copy of it in its worktree; what it
-//! ticks there is a request, and new boxes in its own section are taken over. In the file itself the same
-//! holds as for any plan: a tick that came into the section while a session ran was judged by nobody.
+//! The file of the main worktree is the truth. Each session sees a copy of it in its worktree: its ticks there are
+//! requests, and ralph adds its new checkboxes in its own section to the file. In the file itself the same rule
+//! holds as for any plan: nothing has judged a tick that appeared in the section while a session ran.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,8 +1,8 @@
-//! Tasks that left the plan while a session ran.
+//! Tasks that disappeared from the plan while a session ran.
 //!
-//! The agent may have taken them out so that the plan looks done, or you because they are not wanted any
-//! more: the file does not tell. So the file stays as it is, and the task waits in the store:
-//! `ralph task delete` agrees, `ralph task reset` puts its lines back.
+//! The agent may have removed them so that the plan looks done, or you because they are no longer wanted: the file
+//! does not tell. So ralph leaves the file as it is, and the task waits for you in the store: `ralph task delete`
+//! confirms, `ralph task reset` restores its lines.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
-//! Marks other than a tick: tasks that the user has wait, or has dropped, and marks that a session set.
+//! Marks other than a tick: tasks that the user has put on hold or dropped, and marks that a session set.
 //!
 //! Between sessions a mark is the user's word: the task waits in the store until the mark is gone, or until
-//! `ralph retry` takes it up, which clears the mark. During a session it is a request: the file gets back
-//! what it said, and the task waits for the user.
+//! `ralph retry` clears it. During a session it is a request: ralph reverts the mark in the file, and the task waits
+//! for the user.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
-//! What a plan file said when ralph last looked, and which task each of its items is.
+//! What a plan file said when ralph last read it, and which task each of its items is.
 //!
-//! A small file per plan in `.ralph/plans/`. It tells a tick that the user set from one that was there,
-//! and an edit from a new task. Lost, it is made anew from the store.
+//! It is a small file per plan in `.ralph/plans/`. It tells a tick that the user set from one that was there, and an
+//! edit from a new task. If it is lost, ralph recreates it from the store.
 
 use std::io;
 use std::path::{Path, PathBuf};

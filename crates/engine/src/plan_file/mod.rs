@@ -1,22 +1,21 @@
-//! A plan that users keep as a markdown file, and how it and the store stay one.
+//! A plan that users keep as a markdown file, and how it stays in sync with the store.
 //!
-//! The file belongs to its owner. It is read anew before each iteration; what is written are single
-//! [`Edit`](ralph_core::plan::markdown::Edit)s to the text as it is at that moment, so that an edit made
-//! meanwhile is never lost. A tick says what its task is only where the loop has judged it: one that a
-//! session sets is a request, one that the user sets between sessions counts.
+//! The file belongs to the user. ralph rereads it before each iteration, and writes only single
+//! [`Edit`](ralph_core::plan::markdown::Edit)s to its current text, so that no edit made meanwhile is lost. A tick
+//! that a session sets is a request until the loop has judged it; one that the user sets between sessions counts.
 //!
 //! | file | owns |
 //! |---|---|
 //! | `mod.rs` | which file, and reading it |
-//! | `replace.rs` | replacing a file as a whole, unless somebody was faster |
-//! | `memory.rs` | what the file said when ralph last looked, and which task each item is |
+//! | `replace.rs` | replaces a file as a whole, unless it changed meanwhile |
+//! | `memory.rs` | what the file said when ralph last read it, and which task each item is |
 //! | `preview.rs` | what a run would find in the file, without changing anything |
-//! | `reconcile.rs` | the file's tasks into the store, outcomes of the store into the file |
+//! | `reconcile.rs` | brings tasks into the store, and outcomes into the file |
 //! | `marks.rs` | marks other than a tick: the user's, and those that a session set |
-//! | `left.rs` | tasks that left the file while a session ran |
-//! | `session.rs` | what a session asks for by the file, and what becomes of it |
+//! | `left.rs` | tasks that disappeared from the file while a session ran |
+//! | `session.rs` | what a session requests by the file, and what happens to it |
 //! | `add.rs` | tasks that ralph itself adds |
-//! | `lane.rs` | one branch of the file, worked on in a worktree that has a copy of it |
+//! | `lane.rs` | one branch of the file, worked on in a worktree with a copy of it |
 
 mod add;
 mod lane;

@@ -1,10 +1,9 @@
-//! The tasks of a plan file into the store, and outcomes that only the store knows into the file.
+//! Brings the tasks of a plan file into the store, and outcomes that only the store knows into the file.
 //!
-//! What the file says now is compared with what it said at the last look. An item is the task that it
-//! was, reworded or moved; a new one is a new task; one that is gone is taken out of the plan, unless a
-//! session may have done that: then it waits for the user. A tick or another mark that came since is the
-//! user's word, unless a session was cut off in between: then nobody has judged it, and it is taken back.
-//! A task that is done stays so; unticked by the user, its item is a new task.
+//! It compares the file with what it said at the last read. An item stays its task when it is reworded or moved; a
+//! new item is a new task; a removed one leaves the plan, unless a session may have removed it: then it waits for
+//! the user. A new tick or other mark is the user's word, unless a session was interrupted in between: then nothing
+//! has judged it, and ralph reverts it. A done task stays done; if the user unticks it, its item is a new task.
 
 use std::collections::HashMap;
 

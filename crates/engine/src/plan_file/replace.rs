@@ -1,5 +1,5 @@
-//! Replacing a file as a whole: at any moment it is the old one or the new one, and a version that
-//! somebody else wrote meanwhile is never lost.
+//! Replaces a file as a whole: at any moment it is the old one or the new one, and a version that another program
+//! wrote meanwhile is never lost.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write};

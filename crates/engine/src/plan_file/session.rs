@@ -1,4 +1,4 @@
-//! What a session asks for by the plan file, and what becomes of that once it was judged.
+//! What a session requests by the plan file, and what happens to it after the gates.
 
 use ralph_core::TaskId;
 use ralph_core::plan::markdown::{AttemptNote, Edit, Kind, LogRow, printed};

@@ -1,4 +1,4 @@
-//! What is asked of a server for pull requests: which ones a branch has, and that one is up to date.
+//! The interface to a server for pull requests: which ones a branch has, and creating or updating one.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What the loop asks of the sandbox for programs of its own that look at what sessions wrote: git on their
-//! files, and the user's hooks.
+//! The loop's interface to the sandbox for its own programs that read what sessions wrote: git on their files, and
+//! the user's hooks.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

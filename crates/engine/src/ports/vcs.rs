@@ -1,5 +1,5 @@
-//! What the loop asks of version control: the tree to judge, the commit when it is green, and a safe
-//! place for work that is not.
+//! The loop's interface to version control: the tree to judge, the commit when the gates pass, and a safe place for
+//! work that fails them.
 
 use std::ffi::OsString;
 use std::io;

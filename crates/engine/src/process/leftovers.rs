@@ -1,5 +1,5 @@
-//! Ends what a dead ralph left behind: a killed ralph takes the programs it started with it, but not
-//! what those have put into the background.
+//! Ends processes that a dead ralph left behind: a killed ralph takes the programs it started with it, but not the
+//! background processes that those started.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Whether a process is still the one that it was. A pid alone does not say: pids come again.
+//! Whether a process is still the one that was started. A pid alone does not say: the system reuses pids.
 
 use std::sync::LazyLock;
 

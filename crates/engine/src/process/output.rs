@@ -1,5 +1,5 @@
-//! Bytes to lines. Memory is bounded whatever comes: a line over the cap is delivered once, cut, and
-//! skipped to its end.
+//! Splits bytes into lines. Memory is bounded whatever arrives: a line over the limit is delivered once, truncated,
+//! and the rest of it is skipped.
 
 use std::io::BufRead;
 

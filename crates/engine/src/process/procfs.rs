@@ -1,4 +1,4 @@
-//! What `/proc` knows of processes, and signals that reach the process that was meant or none.
+//! Reads processes from `/proc`, and sends signals that reach the intended process or none.
 
 use std::collections::HashSet;
 use std::os::fd::OwnedFd;

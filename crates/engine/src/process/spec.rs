@@ -1,4 +1,4 @@
-//! What is run, how it is watched, and what comes back. Data only.
+//! Describes a program to run, how to supervise it, and its result. Data only.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! One session from start to end: hears the program, watches it, ends it and all that it started.
+//! One session from start to end: reads the program's output, enforces time limits, and ends the program and all its
+//! child processes.
 //!
 //! ```text
 //!                        Interrupt
@@ -12,10 +13,10 @@
 //!              timeout, silence, stays after its result         └── Kill                 or `drain`
 //! ```
 //!
-//! - A Kill terminates with a grace of 200 ms; who was terminated already is killed at once.
-//! - Whenever everybody of the family is gone, only the pipes are left to be read: `Draining`.
-//! - *Why* a session ended is what was first: the end of the program, a watchdog, or a stop.
-//! - Output is read in every state: a program that is asked to leave may have something to say.
+//! - A Kill terminates with a grace of 200 ms; a program that was already terminated is killed at once.
+//! - When all processes of the family are gone, only the pipes are left to read: `Draining`.
+//! - The first cause is *why* a session ended: the end of the program, a watchdog, or a stop.
+//! - Output is read in every state: a program that is asked to exit may still print something.
 //! - All waits are for events and timers. Only `Killing` looks again after a pause, because a process
 //!   can start another while it is being killed.
 

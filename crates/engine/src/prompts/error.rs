@@ -1,4 +1,4 @@
-//! Why a template cannot be used, with the place in its file.
+//! Why a template cannot be used, with the line and column in its file.
 
 use std::fmt;
 use std::io;

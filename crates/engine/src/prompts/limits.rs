@@ -1,5 +1,5 @@
-//! How much a template may do. A session can write a template, and a few lines of Jinja could take all memory
-//! or never end: so its steps are counted, its output has a limit, and no value can grow out of another.
+//! Limits what a template may do. A session can write a template, and a few lines of Jinja could use all memory or
+//! never end: so its steps are counted, its output is limited, and no value can grow out of another.
 
 use std::fmt;
 use std::io::{self, Write};

@@ -1,9 +1,9 @@
-//! Templates of ralph 0.1. Its `ralph init` wrote the rules themselves into `PROMPT_build.md` and
-//! `PROMPT_plan.md`, in the words of one preset. This file finds those rules in a template, also after the
-//! user has edited it, so that `{{ rules }}` can take their place.
+//! Templates of ralph 0.1, whose `ralph init` wrote the rules themselves into `PROMPT_build.md` and
+//! `PROMPT_plan.md`, in the words of one preset. This file finds those rules in a template, even if the user has
+//! edited it, so that `{{ rules }}` can replace them.
 //!
-//! It compares block by block (a heading, a list item, a paragraph). A block whose lines are all there is
-//! ralph's; every other line is the user's and stays, on the line where it stood.
+//! It compares block by block (a heading, a list item, a paragraph). A block whose lines are all present is ralph's;
+//! every other line is the user's and stays on its line.
 
 use std::ops::Range;
 

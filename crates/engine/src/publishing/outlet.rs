@@ -1,5 +1,5 @@
-//! Asking the remote and its server about a branch, pushing it, and its pull request. Nothing is pushed before
-//! both were asked; a server that cannot be asked for now keeps the branch here until the next run.
+//! Publishes a branch: asks the remote and its server about it, pushes it, and opens or updates its pull request.
+//! It pushes nothing before it has asked both; if the server cannot be reached, the branch waits for the next run.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! What is known of published branches between runs: how far each was pushed, and what could not be published.
-//! The files lie in the user's state folder, out of reach of sessions at level full.
+//! What ralph remembers of published branches between runs: how far each was pushed, and what it could not publish.
+//! The files are in the user's state folder, out of reach of sessions at level full.
 
 use std::io;
 use std::path::{Path, PathBuf};

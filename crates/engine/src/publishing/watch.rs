@@ -1,4 +1,4 @@
-//! Watching a pull request: asks the server again and again until there is work, or nothing to wait for.
+//! Watches a pull request: polls the server until there is work to do, or nothing left to wait for.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! What the gates said before the first session, so that old failures can be told from new ones.
+//! The results of the gates before the first session, to tell old failures from new ones.
 //!
-//! A run that goes on with an interrupted one takes over what that one found: by now the worktree may
-//! hold unfinished work, whose failures are not old.
+//! A run that continues an interrupted one reuses its baseline: by now the worktree may contain unfinished work,
+//! whose failures are not old.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

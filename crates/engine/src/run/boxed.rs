@@ -1,4 +1,4 @@
-//! What the sandboxes of a run show: the guest for each session and gate.
+//! What the sandboxes of a run show: describes each session and gate to the sandbox.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! Files without secrets: what programs print is cleaned on its way to the disk.
+//! Writes files without secrets: cleans the output of programs on its way to the disk.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -1,5 +1,4 @@
-//! Points at which a test kills the process, as a power cut would. Armed by the caller; otherwise each
-//! costs one atomic load.
+//! Points at which a test kills the process, like a power cut. Tests arm them; otherwise each costs one atomic load.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};

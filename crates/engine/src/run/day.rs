@@ -1,5 +1,5 @@
-//! What was spent today: attempts in the store, and what sessions cost that no attempt tells of. Those are
-//! the sessions of plans, prompts and checklists, and one whose run was killed before it was settled.
+//! The cost of today: attempts in the store, and sessions without an attempt. The latter are sessions of plans,
+//! prompts and checklists, and sessions whose run was killed before their outcome was recorded.
 
 use std::collections::HashSet;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What sessions do to the files that decide what ralph runs, and to protected files. Both are recorded in the ledger of
-//! trust before anybody hears that the session ended, so that no later run takes them as the user's.
+//! Records in the trust ledger what sessions do to deciding and to protected files. It does so before the end of a
+//! session is reported, so that no later run takes a session's changes for the user's.
 
 use ralph_core::digest::sha256;
 use ralph_core::ids::RunId;

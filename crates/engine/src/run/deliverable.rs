@@ -1,5 +1,5 @@
-//! What a run is to make when it is not work on tasks: a text for users, or tasks that a session
-//! proposes. Each is judged by looking at it.
+//! Runs that produce something other than work on tasks: a text for users, or proposed tasks. ralph judges each by
+//! inspecting it.
 
 use std::path::PathBuf;
 

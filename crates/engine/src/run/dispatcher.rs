@@ -14,11 +14,10 @@
 //!   └──────────┘
 //! ```
 //!
-//! One input at a time: a [`Dispatcher`] is behind a lock, and whoever has an input takes the step
-//! itself. So the thread that answers one effect goes on with the next; with a thread for the loop alone
-//! every effect would take two changes of threads. A step waits for nothing. Facts are written before
-//! their effects run: a crash in between leaves "we meant to", and the next run finds out from the store
-//! and from git what really happened.
+//! One input at a time: a [`Dispatcher`] is behind a lock, and the thread that has an input takes the step itself.
+//! So the thread that finished one effect continues with the next; with a separate thread for the loop every effect
+//! would cost two thread switches. A step never blocks. Facts are written before their effects run: a crash in
+//! between leaves a record of the intent, and the next run finds out from the store and from git what happened.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};

@@ -1,6 +1,6 @@
-//! The displays of a run, on a thread of their own: a slow terminal does not slow the loop. Facts are
-//! always delivered; what an agent says meanwhile is dropped when the displays do not keep up, and then
-//! for a while: nobody reads so fast, and showing it takes time from whoever produces it.
+//! Runs the displays on their own thread, so that a slow terminal does not slow the loop. Facts are always
+//! delivered; agent output is dropped for a while when the displays do not keep up, because nobody reads that fast
+//! and showing it would take time from the agent.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};

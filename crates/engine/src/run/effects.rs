@@ -1,6 +1,6 @@
-//! Effects, carried out. Whatever may wait is done by a thread that may; such a thread takes the next
-//! step of the loop itself and goes on with what that leads to. Every change of threads is felt when the
-//! sessions are short.
+//! Carries out effects. Anything that may block runs on a thread that may; that thread takes the next step of the
+//! loop itself and continues with its effects, because every switch between threads is noticeable when sessions are
+//! short.
 
 use std::sync::Arc;
 

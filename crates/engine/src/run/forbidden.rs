@@ -1,4 +1,4 @@
-//! Work that holds what no commit may hold is returned to its task with the reason.
+//! Returns work that contains what no commit may contain, with the reason.
 
 use ralph_core::records::Verdict;
 use ralph_core::run::{FORBIDDEN, GateReport, SlotId};

@@ -1,4 +1,4 @@
-//! One gate: its process, what it prints, and the report about it.
+//! One gate: its process, its output, and its report.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;

@@ -1,6 +1,6 @@
-//! Protected files while gates run. What a gate runs is the work of a session, and it could rewrite what the
-//! next gate judges by. So these files are read-only where the sandbox can do that, and compared after each
-//! gate everywhere: a gate that changed one is red, and the file is put back.
+//! Protects files while gates run. A gate runs the work of a session, which could rewrite the files that the next
+//! gate depends on. So protected files are read-only where the sandbox can enforce it, and compared after each gate
+//! everywhere: a gate that changed one fails, and ralph restores the file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Fair landing: a conflict is seen before a verifier is paid, and a branch that moves all the time is held
-//! while work for it is judged.
+//! Fair landing: detects a conflict before ralph pays for a verifier, and locks a branch that keeps moving while
+//! ralph judges work for it.
 
 use ralph_core::records::Verdict;
 use ralph_core::run::{Input, SlotId};

@@ -1,5 +1,5 @@
-//! Commit hooks where sessions work on the real git directory: they run as gates do, for a session can have written
-//! them.
+//! Commit hooks where sessions work on the real git directory: they run like gates, because a session can have
+//! written them.
 
 use std::fmt;
 use std::path::Path;

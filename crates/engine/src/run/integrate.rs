@@ -1,8 +1,7 @@
-//! Work in worktrees of its own, one per task, and how it lands on the branch of the run.
+//! Work in separate worktrees, one per task, and how it lands on the branch of the run.
 //!
-//! A task's worktree lives until its work has landed or was given up: what a red or a silent session left
-//! is where the next one starts. After a conflict the next one starts from what has landed, and the work
-//! is saved.
+//! The worktree of a task lives until its work has landed or was given up: the next session starts from what a
+//! failed or silent one left. After a conflict the next one starts from the landed commits, and the work is saved.
 
 use std::ffi::OsString;
 use std::sync::Arc;

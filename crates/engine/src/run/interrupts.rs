@@ -1,4 +1,4 @@
-//! Signals for whoever starts several runs: a run hears them by itself, but between two of them nobody does.
+//! Signals between several runs of one command: a run handles signals itself, but nothing does between two of them.
 
 use std::io;
 use std::sync::Arc;

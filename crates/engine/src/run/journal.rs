@@ -1,4 +1,4 @@
-//! Reading the journal of a run that has ended, or of one that is at work.
+//! Reads the journal of a run, finished or not.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader};

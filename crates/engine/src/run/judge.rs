@@ -1,4 +1,4 @@
-//! The tree to be judged, and where the gates judge it.
+//! The tree to judge, and where the gates judge it.
 
 use std::collections::HashSet;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Tasks that the loop will not take up by itself: they failed or wait for the user, in this run or in an
-//! earlier one. The outcome names them, so that no run calls a plan done that is not.
+//! Tasks that the loop will not retry by itself: they failed or wait for the user, in this run or in an earlier one.
+//! The outcome names them, so that no run reports an unfinished plan as done.
 
 use ralph_core::records::LogKind;
 use ralph_core::run::{LeftTask, Survey};

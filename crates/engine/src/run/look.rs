@@ -1,4 +1,4 @@
-//! Looking at the plan: dead claims, counts, claims, and the look that an agent is shown.
+//! Surveys the plan: releases dead claims, counts tasks, claims the next one, and takes the snapshot for the agent.
 
 use std::sync::PoisonError;
 

@@ -1,5 +1,5 @@
-//! Whose work lies in the worktree. Before a session it is made ready for the task of that session, and after
-//! it what the session did belongs to that task. The rules are version control's: [`Vcs::open`].
+//! Prepares the worktree for the task of a session, and assigns the changes of a session to its task. The rules are
+//! in version control: [`Vcs::open`].
 //!
 //! [`Vcs::open`]: crate::ports::Vcs::open
 

@@ -1,5 +1,4 @@
-//! Where a run lives on disk: its log folder, and the lock that keeps a second run out of the same
-//! worktree.
+//! The files of a run on disk: its log folder, and the lock that keeps a second run out of the same worktree.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};

@@ -1,5 +1,5 @@
-//! A run whose tasks stand in a plan file: what the loop sees of it, what a session asks for by it, and
-//! what is written into it.
+//! A run whose tasks are in a plan file: what the loop reads from it, what a session requests by it, and what ralph
+//! writes into it.
 
 use std::sync::Arc;
 

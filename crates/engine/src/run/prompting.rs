@@ -1,4 +1,4 @@
-//! The prompt of an attempt: what is known about the task, in the words of the template.
+//! Builds the prompt of an attempt: the context of the task, rendered by the template.
 
 use std::path::PathBuf;
 

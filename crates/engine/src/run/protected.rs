@@ -1,5 +1,5 @@
-//! Files that sessions should leave alone, and the definitions of the gates. Both count as they were at
-//! the base of the run; what a session makes of them is reported or refused.
+//! Files that sessions should not change, and the definitions of the gates. Both count as they were at the base of
+//! the run; a change by a session is reported or refused.
 
 use ralph_core::agents_md;
 use ralph_core::records::Verdict;

@@ -1,6 +1,6 @@
-//! The branch of a run goes out: pushed after green iterations where that is wanted, and at the end pushed
-//! and given its pull request. Asking twice changes nothing, so a run that was killed on the way is made
-//! up for by the next one. Whatever fails here is reported and kept on record, and fails nothing else.
+//! Publishes the branch of a run: pushes it after iterations that pass, if configured, and at the end pushes it and
+//! opens its pull request. Doing it twice changes nothing, so the next run makes up for a killed one. A failure here
+//! is reported and recorded, and fails nothing else.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Taking up what an interrupted run left: its claims, its unfinished work, its start.
+//! Recovers from an interrupted run: its claims, its unfinished work, and the work that was uncommitted before it.
 
 use ralph_core::TaskId;
 use ralph_core::records::Attempt;

@@ -1,5 +1,5 @@
-//! What reviewers and checks say about the pull request of a run becomes tasks of the same run: boxes of its plan, or
-//! tasks of the task database. They are worked on and judged as any other.
+//! Turns comments and failed checks on the pull request of a run into tasks of the same run: checkboxes of its plan,
+//! or tasks of the task database. They are worked on and judged like any other.
 
 use ralph_core::AgentId;
 use ralph_core::run::{Effect, Input, Review, ReviewEnd};

@@ -1,4 +1,4 @@
-//! One session: the prompt, the process, what it asked for, how it ended.
+//! One session: the prompt, the process, its requests, and how it ended.
 
 use std::convert::Infallible;
 use std::ffi::OsString;

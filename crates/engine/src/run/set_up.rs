@@ -1,4 +1,4 @@
-//! What prepares a new worktree, once: a command of the user's.
+//! Runs the user's setup command in a new worktree, once.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

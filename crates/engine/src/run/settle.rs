@@ -1,10 +1,10 @@
-//! Writing down what was decided.
+//! Records outcomes.
 //!
-//! The order survives a crash at any point: evidence, then git, then the store. Git is the commit of
-//! what is done; of anything else the save, and for what is given up the files put back. A commit
-//! without its done is found by the next session, whose candidate equals what is settled. A done without
-//! its commit cannot be, nor a task given up whose files the next one would commit. Every step can be
-//! done twice.
+//! The order survives a crash at any point: evidence, then git, then the store. Git is the commit of finished work;
+//! for any other outcome it is the save, and for work that is given up also the reverted files. A commit whose task
+//! is not yet done in the store is found by the next session, whose candidate equals the committed tree. A done task
+//! without its commit cannot happen, nor a given-up task whose files the next one would commit. Every step can be
+//! repeated.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Everything that a run needs, put together by whoever starts it.
+//! Everything that a run needs, assembled by its caller.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

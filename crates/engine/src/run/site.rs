@@ -1,4 +1,4 @@
-//! Where a slot works: in the user's worktree, or in one of its task's own.
+//! Where a slot works: in the user's worktree, or in a worktree of its task.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,8 +1,8 @@
-//! The record of a run: what it was asked for and how far it is, for the next one in the same worktree.
+//! The record of a run: its settings and its progress, for the next run in the same worktree.
 //!
-//! It is written twice, whole and atomically, before each session and after each iteration: in the user's
-//! state folder, where no session in a sandbox can write, and as a readable copy in `.ralph/state.toml`.
-//! The first one counts.
+//! It is written twice, whole and atomically, before each session and after each iteration: in the user's state
+//! folder, where no sandboxed session can write, and as a readable copy in `.ralph/state.toml`. The first one
+//! counts.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,6 +1,6 @@
-//! What decides beside the tree how its files look where gates judge: settings of git that change files on
-//! their way, and the ignored files that a clean checkout is given. Both count as they were when the run
-//! began; what a session makes of them is reported or refused like a protected file.
+//! What else decides how the files of a tree look to the gates: git settings that change files on checkout, and the
+//! ignored files that are copied into a clean checkout. Both count as they were when the run began; a change by a
+//! session is reported or refused like a change to a protected file.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;

@@ -1,5 +1,5 @@
-//! Cleaning up at the end of a run: worktrees and branches of finished tasks, refs and sandbox folders that nothing
-//! needs any more, and saved work beyond its limits. Nothing here changes how the run ended.
+//! Cleans up at the end of a run: worktrees and branches of finished tasks, refs and sandbox folders that nothing
+//! needs any more, and saved work beyond its limits. It does not change how the run ended.
 
 use ralph_core::TaskId;
 use ralph_core::task::Status;

@@ -1,5 +1,5 @@
-//! Gates outside a run: `ralph doctor` runs them once, by the code, in the sandbox and in the environment of
-//! the loop. What it says of them is then true for the next run.
+//! Runs gates outside a run: `ralph doctor` runs each once, with the code, the sandbox and the environment of the
+//! loop, so that its result also holds for the next run.
 
 use std::ffi::OsString;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! What happens without being asked for: leases that must be renewed, changes of the plan by others,
-//! waits that come to an end.
+//! Background work of a run: renews leases, notices changes of the plan by others, and ends waits.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Tests that a session left weaker than they were. They are told and put into the evidence; nothing is
-//! refused for them.
+//! Finds tests that a session made weaker. They are reported and added to the evidence; nothing is refused because
+//! of them.
 
 use ralph_core::attempt::weakened::{ChangedFile, Weakening, find, may_hold_tests};
 use ralph_core::records::{Changes, FileChange};

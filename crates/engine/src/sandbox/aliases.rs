@@ -1,5 +1,5 @@
-//! Other paths by which a folder can be reached: the file system that it lies on may be mounted in several
-//! places, as where all volumes of a disk are at `/mnt`. An empty home must not be full there.
+//! Other paths to a folder: the file system that contains it may be mounted in several places, for example when all
+//! volumes of a disk are below `/mnt`. A home that is hidden at one path must not be visible at another.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! A room as arguments of `bwrap`.
+//! The mounts of a [`Room`] as arguments of `bwrap`.
 
 use std::ffi::OsString;
 use std::path::Path;

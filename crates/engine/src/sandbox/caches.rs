@@ -1,6 +1,6 @@
-//! The folders that tools write in, below the user's folder for caches: one set for the sessions of a project
-//! and one for its gates and verifiers, which no session sees. Nothing that a session puts into its own is
-//! used outside of a session.
+//! The cache folders that tools write to, below the user's cache folder: one set for the sessions of a project, and
+//! one for its gates and verifiers, which no session sees. Nothing that a session writes to its caches is used
+//! outside of a session.
 
 use std::ffi::OsString;
 use std::io;

@@ -1,5 +1,5 @@
-//! Limits on everything in a sandbox together, where the system lets us set them: as root, or where a control
-//! group was handed over to us. Elsewhere the limits are those of single processes.
+//! Limits for everything in a sandbox together, where ralph can set them: as root, or in a control group that was
+//! delegated to the user. Elsewhere limits apply to single processes only.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Which level works here, and how to get the next one.
+//! Chooses the sandbox level that works on this machine, and says how to get the next better one.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Landlock: what a process and all that come of it may still do to files, whatever else lets them.
+//! Landlock: limits which files a process and its children can use, whatever their other rights allow.
 
 use std::collections::BTreeSet;
 use std::io;

@@ -1,8 +1,9 @@
-//! Settings of git that have programs run, put back after whoever worked on the real directory.
+//! Git settings that make git run programs, restored after a session that could write to the real git directory.
 //!
-//! Landlock allows folders and cannot except a file in them: a session that may commit can also write
-//! `.git/config` and hooks. So they are remembered before and compared after, and what is different is put
-//! back before any git runs outside. What was found is kept, for it may be the user's.
+//! Landlock allows whole folders and cannot exclude a file in them: a session that may commit can also write
+//! `.git/config` and hooks. So ralph remembers these files before a session, compares them after it, and restores
+//! the ones that changed before any git runs outside the sandbox. It keeps the changed version, because the user
+//! may have made the change.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};

@@ -1,4 +1,4 @@
-//! A program that is to run in a sandbox: what it is, and what of a run it is shown.
+//! A program that is to run in a sandbox: its kind, and which parts of a run it sees.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

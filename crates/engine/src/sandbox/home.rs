@@ -1,9 +1,9 @@
-//! The user's home as a sandbox shows it at level full: an empty folder to write in, with what is listed here; and
-//! the other folders of users, which are empty too.
+//! The user's home as a sandbox shows it at level full: an empty writable folder that contains only what is listed
+//! here. The other folders of users are empty too.
 //!
-//! The list is made once, before the first session, from what the user has: toolchains behind `PATH`, the
-//! settings of registries without logins, who commits, and packages that the repository names by path. Agent
-//! state, caches and the repository come on top, as they do where the home is masked.
+//! ralph makes the list once, before the first session: toolchains behind `PATH`, registry settings without logins,
+//! the git identity, and packages that the repository names by path. Agent state, caches and the repository come on
+//! top, as they do where the home is masked.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What is the same for all sandboxes of a run, and the room that each guest gets.
+//! The settings that all sandboxes of a run share ([`House`]), and the mounts that each sandboxed command gets.
 
 use std::ffi::{OsStr, OsString};
 use std::io;

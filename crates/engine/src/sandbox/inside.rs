@@ -1,4 +1,4 @@
-//! The stages of ralph around a sandboxed program.
+//! Runs the two ralph processes around a sandboxed program; [`super::stages`] defines their arguments.
 
 #![expect(unsafe_code, reason = "calls of the C library that nobody wraps")]
 

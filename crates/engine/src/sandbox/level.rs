@@ -1,4 +1,4 @@
-//! The levels of the sandbox by name.
+//! The sandbox levels by name.
 
 use std::fmt;
 

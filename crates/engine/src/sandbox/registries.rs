@@ -1,8 +1,8 @@
-//! Where packages come from, without the logins: copies of the user's settings of package managers.
+//! Package registries without logins: copies of the user's package manager settings.
 //!
-//! A line is left out where a key in it, or in its comment, is that of a login, with everything that belongs to
-//! it; addresses lose names and passwords. What is left and still looks like a secret goes too. Maven's settings
-//! are XML and lose whole elements.
+//! A line is dropped if a key in it, or in its comment, belongs to a login, with everything that belongs to that
+//! line; addresses lose user names and passwords. Remaining values that look like secrets are dropped too. Maven
+//! settings are XML and lose whole elements.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

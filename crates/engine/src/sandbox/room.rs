@@ -1,8 +1,8 @@
-//! What a sandbox shows, as plain data: each level makes of it what it can.
+//! The mounts of a sandbox, as plain data: each level enforces as much of them as it can.
 //!
-//! Mounts are made in order, and a later one lies over an earlier one. A folder that leads to a mount within
-//! a writable place is pinned ([`Room::pinned`]): whoever could rename it could put another folder with other
-//! files in its place, and the mount would guard nothing.
+//! Mounts are made in order, and a later one covers an earlier one. A folder that leads to a mount inside a
+//! writable place is pinned ([`Room::pinned`]): a program that could rename it could put another folder in its
+//! place, and the mount would protect nothing.
 
 use std::path::{Path, PathBuf};
 

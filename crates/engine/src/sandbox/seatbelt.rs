@@ -1,7 +1,7 @@
-//! The profile for `sandbox-exec`: a room in the words of macOS.
+//! The profile for `sandbox-exec`: the mounts of a [`Room`] as macOS rules.
 //!
-//! Nothing can be mounted there: what is hidden is denied by name, and the git directory is the real one,
-//! in which settings, hooks and the refs of others are read-only. Later rules win over earlier ones.
+//! macOS cannot mount anything in a sandbox: hidden files are denied by name, and the git directory is the real
+//! one, in which settings, hooks and the refs of others are read-only. Later rules win over earlier ones.
 
 use std::ffi::OsString;
 use std::io::{self, Write};

@@ -1,5 +1,5 @@
-//! The system calls that no sandboxed program needs: those by which one looks into other processes, changes
-//! the machine, or makes rooms of its own in which it may do more.
+//! The system calls that no sandboxed program needs: those that inspect other processes, change the machine, or
+//! create namespaces in which a program has more rights.
 
 use std::collections::BTreeMap;
 use std::io;

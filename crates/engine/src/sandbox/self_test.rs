@@ -1,4 +1,4 @@
-//! Forbidden acts, really tried: that a sandbox could be made says nothing about what it holds.
+//! Tries forbidden acts inside a sandbox: that a sandbox could be created does not prove that it holds.
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,6 +1,7 @@
-//! Set-user-ID and set-group-ID bits on files that a sandboxed program left: whoever runs such a file gets the
-//! rights of the user whose ralph this is. The filter of system calls refuses to set them; what came to be all
-//! the same is put right here, before the next program runs. Folders keep theirs: they only pass on a group.
+//! Removes set-user-ID and set-group-ID bits from files that a sandboxed program left: whoever runs such a file
+//! gets the rights of the user who runs ralph. The system call filter refuses to set these bits; this module
+//! removes those that were set anyway, before the next program runs. Folders keep theirs: there the bits only pass
+//! on a group.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -1,4 +1,4 @@
-//! The two stages of ralph around a sandboxed program, as arguments of hidden commands.
+//! The two ralph processes around a sandboxed program, as arguments of hidden commands.
 //!
 //! ```text
 //!   keeper ── ralph __box ⇒ bwrap ── bwrap (pid 1) ── ralph __inside ⇒ program
@@ -6,9 +6,9 @@
 //!             ignores INT, TERM, HUP                  seccomp, signals as ever
 //! ```
 //!
-//! The first stage becomes `bwrap`, which must survive the signals that are meant for the program: it dies
-//! only by KILL, and with it everything in the sandbox. The second becomes the program, unless the sandbox has a
-//! network of its own: then it stays beside the program and carries its connections to the proxy.
+//! The first becomes `bwrap`, which must survive the signals that are meant for the program: only KILL ends it, and
+//! with it everything in the sandbox. The second becomes the program, unless the sandbox has its own network: then
+//! it stays next to the program and carries its connections to the proxy.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
-//! The files of an agent. A session works with a folder of its own: the user's settings lie in it to be
-//! read, its login is copied in and, when the agent has renewed it, taken back. So nothing that a session
-//! leaves there (a hook, a command, a setting) is ever run outside of a sandbox.
+//! The files that an agent keeps in the user's home. Each session gets its own folder: it sees the user's settings
+//! read-only, and a copy of the login, which ralph copies back when the agent has renewed it. So nothing that a
+//! session leaves there (a hook, a command, a setting) ever runs outside a sandbox.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};

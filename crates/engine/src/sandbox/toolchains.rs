@@ -1,9 +1,9 @@
-//! The folders of the user's home that compilers, interpreters and their tools lie in: the roots behind the
-//! entries of `PATH`, what the variables of toolchains name, and the usual places.
+//! The folders of the user's home that contain compilers, interpreters and their tools: the roots behind the
+//! entries of `PATH`, the folders that toolchain variables name, and the usual places.
 //!
-//! A root is shown as a whole only where it looks like an installation. Beside the programs of many other
-//! tools lie their logins (`~/.fly/bin` and `~/.fly/config.yml`): of those only the folders for programs and
-//! libraries are shown. Nothing that holds a known place of logins is shown, and never a whole home.
+//! A sandbox shows a root as a whole only if it looks like an installation. Many other tools keep logins next to
+//! their programs (`~/.fly/bin` and `~/.fly/config.yml`): of those it shows only the folders for programs and
+//! libraries. It never shows a folder that contains a known place of logins, and never a whole home.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

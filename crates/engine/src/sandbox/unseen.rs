@@ -1,7 +1,8 @@
-//! What a program named in its output, that is there in a folder of users, and that its sandbox did not show. So
-//! that you need not guess why a gate is red inside and green outside.
+//! Finds paths in a gate's output that exist in a folder of users and that the sandbox hid, so that you need not
+//! guess why a gate fails inside the sandbox and passes outside.
 //!
-//! It is a hint: a program that does not say what it misses is not helped. Places of logins are never proposed.
+//! It is a hint only: it cannot help with a program that does not print what it misses. It never suggests places of
+//! logins.
 
 use std::path::{Path, PathBuf};
 

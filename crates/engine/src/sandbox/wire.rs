@@ -1,5 +1,5 @@
-//! The network of a guest: its own, with a proxy at its only end, unless the user lets it have the
-//! machine's.
+//! The network of a sandboxed command: a network of its own that ends in the proxy, unless the user allows the
+//! machine's network.
 
 use std::ffi::{OsStr, OsString};
 use std::io;

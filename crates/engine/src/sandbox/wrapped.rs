@@ -1,4 +1,4 @@
-//! A sandboxed command while it runs, and what is made of its end.
+//! A sandboxed command while it runs, and what its end means.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The calling side. It blocks and needs no runtime: a task command makes one call and ends.
+//! The client side. It blocks and needs no runtime: a task command makes one call and ends.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;

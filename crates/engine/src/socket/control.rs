@@ -1,4 +1,4 @@
-//! The socket for users: controls, questions about the run, and the feed of its events.
+//! The control socket, for users: controls, questions about the run, and the feed of its events.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

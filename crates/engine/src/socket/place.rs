@@ -1,4 +1,4 @@
-//! The folder of a run's sockets: private, short, and gone when the run is.
+//! The folder of a run's sockets: private, with a short path, and removed at the end of the run.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;

@@ -1,4 +1,4 @@
-//! What goes over the sockets, and how much of it.
+//! The messages on the sockets, and their size limits.
 
 use std::time::Duration;
 

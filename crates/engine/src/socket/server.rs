@@ -1,5 +1,4 @@
-//! Accepting, reading one line, answering. Nothing that the other side does or leaves out holds up
-//! anybody else.
+//! Accepts connections, reads one line each and answers. No client can delay another one, whatever it does.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

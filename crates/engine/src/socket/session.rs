@@ -1,4 +1,4 @@
-//! The socket of one session: who sits there, and what was asked for.
+//! The socket of one session: which session it belongs to, and what the agent asked for.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, OpenOptions};

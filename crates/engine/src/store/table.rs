@@ -1,4 +1,4 @@
-//! What the rules need of a database: look-ups and writes that decide nothing.
+//! The database interface that the rules need: look-ups and writes that decide nothing.
 
 use std::collections::BTreeSet;
 use std::hash::Hash;

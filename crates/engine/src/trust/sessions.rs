@@ -1,6 +1,6 @@
-//! What sessions do to the files that decide. Before a session the digests of these files go into the ledger, and
-//! when it has ended, or its gates have, what differs is recorded as written by a session. A run that is killed in
-//! between leaves its entry: the next start compares for it.
+//! Records what sessions do to deciding files. Before a session ralph writes the digests of these files to the
+//! ledger, and after the session and its gates it records each difference as written by a session. A run that is
+//! killed in between leaves its entry: the next start compares for it.
 
 use std::collections::BTreeMap;
 use std::fmt;

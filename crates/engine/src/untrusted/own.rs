@@ -1,5 +1,5 @@
-//! ralph's own files below `.ralph`: locks, the record of a run, logs. A repository that came from elsewhere
-//! can bring them along, and a session can put links in their place, so none is opened through a link.
+//! ralph's own files below `.ralph`: locks, the record of a run, logs. A repository that came from elsewhere can
+//! contain them, and a session can replace them with links, so ralph opens none of them through a link.
 
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -1,5 +1,5 @@
-//! A file of a worktree that has to stay as it is while programs of a session run: remembered before, compared
-//! after and put back. No link is followed on the way to it, for those programs could have made one.
+//! A file of a worktree that must not change while programs of a session run: ralph remembers it before, compares it
+//! after, and restores it. It follows no link on the way to it, because those programs could have made one.
 
 use std::ffi::OsString;
 use std::fs::{File, Permissions};

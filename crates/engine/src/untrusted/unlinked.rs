@@ -1,5 +1,5 @@
-//! Files that ralph writes in a worktree, such as the plan: no link is followed on the way to them, neither
-//! when they are read nor when they are written, and a link is named so that the user finds it.
+//! Files that ralph writes in a worktree, such as the plan: ralph follows no link on the way to them, neither when
+//! it reads nor when it writes them, and it names the link so that the user finds it.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};

@@ -1,8 +1,8 @@
-//! Version control where sessions are in a sandbox: programs of ours that look at their files run in one too,
-//! and what sessions committed comes out as a pack that git has checked.
+//! Version control for sandboxed sessions: ralph's own programs that read the sessions' files are sandboxed too,
+//! and the commits of a session come out as a pack that git has checked.
 //!
-//! Outside, git only receives that pack, and works on objects, refs and the user's index. No file of a
-//! session's git directory is read outside, and no file of a worktree by git.
+//! Outside the sandbox, git only receives that pack, and works on objects, refs and the user's index. Outside,
+//! ralph reads no file of a session's git directory, and git reads no file of a worktree.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};

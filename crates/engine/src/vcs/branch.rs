@@ -1,8 +1,8 @@
-//! The one way onto a branch: a note of what is about to happen, then the files, the ref and the index.
+//! The only code that moves a branch: it writes a note of the planned move, then the files, the ref and the index.
 //!
-//! A branch moves only from where it is expected, in one step that git compares and carries out by itself.
-//! Killed in between, the next run finishes the move by the note, or takes the files back. A file that the
-//! user has changed is never written: the move does not happen.
+//! A branch moves only from where it is expected, in one compare-and-swap by git. If ralph is killed in between, the
+//! next run finishes the move from the note, or reverts the files. ralph never overwrites a file that the user has
+//! changed: then the move does not happen.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,9 @@
-//! A fresh checkout of a candidate: the files of its tree and nothing else, in a folder that is thrown
-//! away.
+//! A fresh checkout of a candidate: the files of its tree and nothing else, in a temporary folder.
 //!
-//! It lies in the system's folder for temporary files and not beneath the project, because most tools
-//! look upwards: a missing `node_modules` would be found in the project itself. Its `.git` is that of a
-//! linked worktree which no list names: history, refs and settings are those of the repository, HEAD and
-//! index are its own. So tests that ask git find what they would find after the commit.
+//! The folder is in the system's temporary folder and not inside the project, because most tools search upwards: a
+//! missing `node_modules` would be found in the project itself. Its `.git` is that of a linked worktree that no list
+//! names: history, refs and settings are those of the repository, HEAD and index are its own. So tests that ask git
+//! find what they would find after the commit.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;

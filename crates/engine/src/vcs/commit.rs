@@ -1,5 +1,5 @@
-//! The commit of what a session left: the branch moves only from where the candidate found it, and in
-//! the user's index only the committed paths change.
+//! Commits the work of a session: the branch moves only from where the candidate found it, and only the committed
+//! paths change in the user's index.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What git says about paths: the entries of trees, and how they differ. Paths are bytes.
+//! Parses git's output about paths: the entries of trees, and how they differ. Paths are bytes.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -1,9 +1,7 @@
-//! A branch that is held still while work for it is judged: git's own lock on it, kept by a transaction of
-//! git that stays open. Every other git that wants to move the branch meanwhile is refused, and nothing else
-//! in the repository is.
+//! Locks a branch while ralph judges work for it: with git's own lock, held by an open git transaction. Git refuses
+//! every other update of that branch meanwhile, and nothing else in the repository.
 //!
-//! Git ends the transaction and removes the lock when its input ends, so a ralph that is killed leaves no
-//! lock behind.
+//! Git ends the transaction and removes the lock when its input ends, so a killed ralph leaves no lock behind.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};

@@ -1,7 +1,7 @@
-//! The user's hooks, on the loop's own commits: as `git commit` would run them.
+//! Runs the user's hooks on ralph's own commits, as `git commit` would.
 //!
-//! They are started by the supervisor and not by git, because `git hook run` is younger than the oldest
-//! git that will do, and because one that hangs must not hang the loop.
+//! The supervisor starts them and not git, because `git hook run` is newer than the oldest git that ralph supports,
+//! and because a hook that hangs must not hang the loop.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;

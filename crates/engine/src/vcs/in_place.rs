@@ -1,5 +1,5 @@
-//! Git in the worktree that the user is in. Without a sandbox the agent's own commits land on the branch at
-//! once; with one they land when they are green. What it leaves uncommitted is committed, saved or put back.
+//! Git in the worktree that the user works in. Without a sandbox the agent's own commits land on the branch at
+//! once; with one they land when the gates pass. Uncommitted work is committed, saved or reverted.
 
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStringExt;

@@ -1,4 +1,4 @@
-//! A file that no commit of a branch takes up, whatever an agent commits: its copy of the plan.
+//! Keeps one file out of all commits of a branch, whatever an agent commits: its copy of the plan.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Commits made anew: another tree or other parents, the same author.
+//! Recreates commits with another tree or other parents and the same author.
 
 use super::git::GitError;
 use super::in_place::GitVcs;

@@ -1,10 +1,10 @@
-//! Every setting that counts in a worktree, as git lists them: so includes, conditions and odd spellings are read as
-//! git reads them.
+//! Every effective git setting of a worktree, as git lists them, so that includes, conditions and odd spellings are
+//! read as git reads them.
 //!
-//! Settings are needed before each session and each call of git, and asking for them starts a process. So the answer
-//! is remembered for as long as no file has changed that it came from or could come from: those of the repository, of
-//! the user and of the system, whether they are there or not, and those that they include. Sessions can write some of
-//! them, so the files are compared each time, by what no program can set back: inode and time of change.
+//! ralph needs settings before each session and each git call, and asking git starts a process. So it remembers the
+//! answer until a file changes that it came from or could come from: files of the repository, the user and the
+//! system, whether they exist or not, and included files. Sessions can write some of them, so ralph compares the
+//! files each time, by what no program can fake: inode and change time.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

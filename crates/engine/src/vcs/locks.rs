@@ -1,8 +1,8 @@
-//! Locks that a killed git left. Git takes its locks away when it is told to end, but not always, and not
-//! when it is killed: then nobody can commit until somebody removes them.
+//! Removes locks that a killed git left. Git usually removes its locks when it is terminated, but not when it is
+//! killed: then nobody can commit until the locks are removed.
 //!
-//! A lock is removed only if it was made while a session ran, has not changed for a second, and no git
-//! works in this worktree. Every other one may be the user's.
+//! A lock is removed only if it was made while a session ran, has not changed for a second, and no git runs in this
+//! worktree. Any other lock may belong to the user.
 
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;

@@ -1,8 +1,9 @@
-//! A look at the files of a worktree and at what a session committed, made inside a sandbox: the only place where
-//! git reads what a session wrote. Whoever asked is outside and gets ids.
+//! Reads the files of a worktree and the commits of a session from inside a sandbox: the only place where git reads
+//! what a session wrote. The caller is outside and gets object ids.
 //!
-//! The session's directory is read by hand as far as that goes, because its settings are not ours: only where
-//! refs are not files is git asked. The files are looked at by our own directory, which no session sees.
+//! It reads the session's git directory directly as far as possible, because its settings are not ralph's: it asks
+//! git only where refs are not files. It reads the worktree files through ralph's own git directory, which no
+//! session sees.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;

@@ -1,4 +1,4 @@
-//! How two trees differ, as a patch that users and models read.
+//! The difference between two trees, as a patch for users and models.
 
 use super::git::{Git, GitError};
 use super::in_place::GitVcs;

@@ -1,11 +1,11 @@
-//! Settings of a repository that would have git start a program, made harmless for ralph's own calls.
+//! Neutralizes settings of a repository that would make ralph's own git start a program.
 //!
-//! Git reads `.git/config`, which a session can write where the sandbox has no mounts and which a copied folder
-//! brings along. What names a program there does not count outside the sandbox: ralph's git gets the value of
-//! the user's or the system's settings instead, or one that starts nothing. What only says who commits or where
-//! a remote lies counts as ever.
+//! Git reads `.git/config`, which a session can write where the sandbox has no mounts, and which comes along with a
+//! copied folder. A program named there does not count outside the sandbox: ralph's git gets the value from the
+//! user's or the system's settings instead, or one that starts nothing. Settings that only say who commits or where
+//! a remote is still count.
 //!
-//! [`PROGRAMS`] is the one list. What the settings are, [`listing`] knows.
+//! [`PROGRAMS`] is the one list of these settings; [`listing`] reads their values.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};

@@ -1,8 +1,8 @@
-//! The `pre-push` hook, asked before ralph pushes.
+//! Runs the `pre-push` hook before ralph pushes.
 //!
-//! `core.hooksPath` may lead into the worktree (husky, `.githooks`), where a session can write a hook that git
-//! would run outside the sandbox, with the user's keys. So git pushes with hooks off, and ralph asks the hook
-//! itself: one that no session can have written as git would, any other in the sandbox.
+//! `core.hooksPath` may point into the worktree (husky, `.githooks`), where a session can write a hook that git
+//! would run outside the sandbox, with the user's keys. So git pushes with hooks off, and ralph runs the hook
+//! itself: as git would if no session can have written it, and in the sandbox otherwise.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

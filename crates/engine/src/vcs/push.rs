@@ -1,5 +1,5 @@
-//! Pushing a branch with the user's own credentials: never by force, never to a protected branch, and
-//! never with a question to a terminal.
+//! Pushes a branch with the user's own credentials: never by force, never to a protected branch, and never with a
+//! prompt on the terminal.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;

@@ -1,5 +1,5 @@
-//! Work leaves the worktree and comes back to it. Nothing that is not saved elsewhere is ever
-//! overwritten or removed.
+//! Removes work from the worktree and restores it. Never overwrites or removes anything that is not saved
+//! elsewhere.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::Metadata;

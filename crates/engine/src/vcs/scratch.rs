@@ -1,4 +1,4 @@
-//! A temporary index: how trees are written and files checked out without touching the user's.
+//! A temporary index, to write trees and check out files without touching the user's index.
 
 use std::fs::{File, FileTimes};
 use std::io;

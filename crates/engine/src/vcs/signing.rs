@@ -1,4 +1,4 @@
-//! Whether commits can be signed, tried without leaving anything behind.
+//! Tests whether commits can be signed, without leaving anything behind.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! When a session last lived in the worktree. A run that is killed cannot say what its session left: what changed
-//! after that moment is the user's. The stamp is a file beside the record of the workspace; its time is the moment,
-//! and its text says whether a session was alive then.
+//! The time when a session was last alive in the worktree. A killed run cannot say what its session left: changes
+//! after that time are the user's. The stamp is a file next to the record of the workspace; its modification time is
+//! the moment, and its text says whether a session was alive then.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! What was uncommitted before the run: saved once, and known at every candidate.
+//! The work that was uncommitted before the run: saved once, and kept out of every candidate.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

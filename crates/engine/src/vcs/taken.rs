@@ -1,5 +1,5 @@
-//! What sessions committed in a git directory of their own becomes part of the repository: in place when it
-//! is green, in a worktree whose branch is the loop's own at once.
+//! Imports the commits of sessions from their own git directory: in the user's worktree when the gates pass, and at
+//! once in a worktree whose branch belongs to ralph.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
-//! What runs leave in a repository beside the work itself: refs that hold what sandboxes and sessions stand on,
-//! and sandbox folders. Here all of it goes that no worktree needs any more.
+//! Removes what runs leave in a repository besides the work itself: refs that keep the objects of sandboxes and
+//! sessions, and sandbox folders that no worktree needs any more.
 //!
-//! Saved work is not part of it; see [`super::keep`].
+//! It does not touch saved work; see [`super::keep`].
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The branch that work from other worktrees lands on: it is checked out where the user works.
+//! The branch that work from other worktrees lands on: the one that is checked out where the user works.
 
 use ralph_core::TaskId;
 

@@ -1,5 +1,5 @@
-//! What a remote has: the commit of a branch there, and commits from there. Git reaches it as for a push, with the
-//! user's own credentials and with nobody to ask.
+//! Reads from a remote: the commit of a branch there, and the objects of commits. Git connects as for a push, with
+//! the user's own credentials and without prompts.
 
 use std::path::Path;
 

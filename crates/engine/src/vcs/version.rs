@@ -1,4 +1,4 @@
-//! Which git there is, and the oldest that will do.
+//! The installed git version, and the oldest one that ralph supports.
 
 use std::fmt;
 use std::path::Path;

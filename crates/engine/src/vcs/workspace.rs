@@ -1,9 +1,9 @@
-//! Whose work lies in the worktree: the task that owns it, what the user had there before its session, and
-//! the work that was set aside for tasks that may come back.
+//! Who owns the work in the worktree: a task, or the user. It knows the owning task, what the user had there before
+//! its session, and the work that was set aside for tasks that may be retried.
 //!
-//! A path that changes while no session is at work is the user's. The record of this lies in the worktree's
-//! own git directory: no tree can hold it, `git clean` leaves it alone, and a sandboxed session does not see
-//! it. The work itself is under `refs/ralph/wip/`; a record that leads nowhere counts as none.
+//! A path that changes while no session runs is the user's. The record of this is in the worktree's own git
+//! directory: no tree can contain it, `git clean` leaves it alone, and a sandboxed session does not see it. The work
+//! itself is under `refs/ralph/wip/`; a record that points to nothing counts as none.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

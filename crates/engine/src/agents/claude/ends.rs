@@ -1,4 +1,4 @@
-//! How a session ended, from structural fields alone. Prose is only ever shown.
+//! Classifies the end of a session from structural fields alone. Prose is only ever shown, never interpreted.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,6 @@
-//! Messages in the lines of assistants and users. They are nearly all that a session prints, so a line
-//! as we know it is read in one pass. Anything else about it, and it is read again as patiently as every
-//! other line; both ways lead to the same [`Message`].
+//! Parses messages in the lines of assistants and users. They are nearly all that a session prints, so a line in
+//! the expected form is parsed in one pass. Any other line goes through the slower general parser; both produce the
+//! same [`Message`].
 
 use std::borrow::Cow;
 

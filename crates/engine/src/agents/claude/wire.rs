@@ -1,8 +1,7 @@
-//! The lines that Claude Code prints, as far as we read them; messages in them are in `message`.
+//! The lines that Claude Code prints, as far as ralph reads them; messages in them are in `message`.
 //!
-//! One struct for the fields of every kind of line, each still raw: one pass finds them whatever
-//! their order, what nobody asks for is only skipped, and a field of an unexpected type spoils
-//! itself alone.
+//! One struct has the fields of every kind of line, each still raw: one pass finds them in any order, skips unknown
+//! fields, and a field of an unexpected type affects only itself.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! Which session of a cassette comes next: a number in a file beside it, `CASSETTE.cursor`. It
-//! survives restarts, and two players that start at once take two sessions.
+//! Which session of a cassette comes next: a number in the file `CASSETTE.cursor` next to it. It survives restarts,
+//! and two players that start at once take two sessions.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};

@@ -1,7 +1,7 @@
-//! Plays one session of a cassette: does its steps in the folder it is given and tells of each.
+//! Plays one session of a cassette: does its steps in the given folder and reports each.
 //!
-//! A step that goes wrong, such as a program that fails, is told as the result of a tool, and the
-//! session goes on; so do real agents. Only a cassette that cannot be played is an error.
+//! A step that fails, such as a program with a non-zero exit code, is reported as a tool result, and the session
+//! continues; real agents do the same. Only a cassette that cannot be played is an error.
 
 use std::fs;
 use std::io::{self, Write};

@@ -1,7 +1,7 @@
-//! The processes of one session: how they start, when they end, and signals to all of them.
+//! The processes of one session: starts them, notices their end, and signals all of them.
 //!
-//! Two implementations with the same face. On Linux a [keeper](linux) makes the family exact; elsewhere
-//! it is the process group, which a process can leave.
+//! Two implementations with the same interface. On Linux a [keeper](linux) makes the family exact; elsewhere it is
+//! the process group, which a process can leave.
 
 #[cfg(target_os = "linux")]
 mod keeper;

@@ -1,5 +1,5 @@
-//! The words of a program as the system takes them: made beforehand, because nothing can be made between
-//! the start of a process and that of its program.
+//! The arguments and environment of a program in the form that the system takes. They are built beforehand, because
+//! nothing may allocate between the start of a process and that of its program.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, OsStr, c_char};

@@ -1,5 +1,5 @@
-//! The inside: a small process in the sandbox that programs find the proxy by. It listens on loopback, where
-//! there is nobody else, and copies to the socket.
+//! The sandbox side of the network: a small process that listens on loopback, where programs expect the proxy, and
+//! copies their connections to the proxy's unix socket.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};

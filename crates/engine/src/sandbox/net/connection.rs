@@ -1,4 +1,4 @@
-//! One connection, from its first byte to its last. Its first byte tells the language.
+//! One connection to the proxy, from its first byte to its last. The first byte tells HTTP from SOCKS.
 
 use std::io;
 use std::time::Duration;

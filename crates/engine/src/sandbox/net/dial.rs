@@ -1,4 +1,4 @@
-//! A host to a connection: looked up once, every address checked, and the checked address dialled.
+//! Connects to a host: resolves its name once, checks every address, and dials the address that was checked.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};

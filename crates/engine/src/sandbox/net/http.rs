@@ -1,4 +1,4 @@
-//! HTTP as proxies are spoken to: a head to what is wanted, and answers. No I/O.
+//! HTTP between a client and a proxy: parses request headers and writes answers. No I/O.
 
 use ralph_core::net::{Host, HostError};
 use thiserror::Error;

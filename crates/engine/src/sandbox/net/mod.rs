@@ -1,5 +1,5 @@
-//! The network of a sandbox: a proxy outside that lets through what the rules allow, and a bridge inside that
-//! programs find it by.
+//! The network of a sandbox: a proxy outside that forwards what the rules allow, and a bridge inside that
+//! programs use to reach it.
 //!
 //! A sandbox has a network namespace with nothing but loopback. What leaves it goes through a unix socket
 //! that is bound into the sandbox:
@@ -11,13 +11,13 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `proxy` | accepting, limits, the end, what was refused |
+//! | `proxy` | accepts connections, limits, shutdown, refused connections |
 //! | `connection` | one connection, from its first byte to its last |
-//! | `http`, `socks` | the two languages, without I/O |
-//! | `chunks` | where a body in chunks ends, without I/O |
-//! | `dial` | a host to a connection: looked up once, checked, dialled |
-//! | `resolver` | names to addresses, by a program of the system |
-//! | `bridge` | the inside |
+//! | `http`, `socks` | the two protocols, without I/O |
+//! | `chunks` | finds the end of a chunked body, without I/O |
+//! | `dial` | connects to a host: resolved once, checked, dialed |
+//! | `resolver` | resolves names, by a program of the system |
+//! | `bridge` | the sandbox side |
 
 pub mod bridge;
 mod chunks;

@@ -1,4 +1,4 @@
-//! The proxy: accepting, limits, the end, and what was refused.
+//! The proxy: accepts connections, enforces limits, shuts down, and records refused connections.
 
 use std::fs::{self, Permissions};
 use std::io;

@@ -1,5 +1,5 @@
-//! Names to addresses. ralph is linked so that it cannot ask the C library itself, so a program of the
-//! system does: it knows the hosts file, the name servers and what a VPN changed.
+//! Resolves names to addresses. ralph is linked so that it cannot use the C library's resolver, so it
+//! asks a program of the system, which knows the hosts file, the name servers and what a VPN changed.
 
 use std::ffi::OsString;
 use std::io;

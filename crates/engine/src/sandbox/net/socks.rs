@@ -1,4 +1,4 @@
-//! SOCKS 5 as far as it is spoken: no password, and connections only. No I/O.
+//! The part of SOCKS 5 that the proxy speaks: no password, CONNECT only. No I/O.
 
 use std::net::IpAddr;
 

@@ -1,5 +1,5 @@
-//! The rules over any table: this is what makes a table a [`Store`]. Each change is one transaction
-//! that first looks, then asks `ralph_core::task`, then writes.
+//! The rules over any table: they make a table a [`Store`]. Each change is one transaction that first reads, then
+//! asks `ralph_core::task`, then writes.
 
 mod claims;
 mod editing;

@@ -1,9 +1,9 @@
-//! Bringing a whole plan in. Everything is looked up and checked on the way; any refusal rolls the
-//! whole transaction back, so a plan is applied as a whole or not at all.
+//! Imports a whole plan. Everything is looked up and checked on the way; any refusal rolls back the whole
+//! transaction, so a plan is applied as a whole or not at all.
 //!
-//! Order: rows first (new, revived, changed), then the edges between them, then one check for cycles
-//! over the finished graph, then what follows from it (deleted, done, parents), then a look at what
-//! was put below a closed parent: it must be done by now.
+//! Order: rows first (new, revived, changed), then the edges between them, then one check for cycles over the
+//! finished graph, then the consequences (deleted, done, parents), then a check that everything below a closed
+//! parent is done.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -1,8 +1,8 @@
-//! Whether a task database was made by ralph alone. A repository that came from elsewhere can bring one along, and
-//! what its schema says runs inside of every change that ralph makes: a trigger can turn a failure into a success.
+//! Checks that ralph alone created a task database. A repository that came from elsewhere can contain one, and its
+//! schema would run inside every change that ralph makes: a trigger can turn a failure into a success.
 //!
-//! So each file is a regular one, no rollback journal names another file, and the schema is word for word what the
-//! migrations make.
+//! So each file must be a regular one, no rollback journal may name another file, and the schema must be exactly
+//! what the migrations make.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;

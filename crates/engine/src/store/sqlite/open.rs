@@ -1,4 +1,4 @@
-//! Opening the database: is it ours, is it whole, is it of our schema, and who else is writing.
+//! Opens the database: checks that it is ralph's, undamaged and of a known schema, and handles other writers.
 
 use std::cell::Cell;
 use std::fs::{File, OpenOptions, TryLockError};

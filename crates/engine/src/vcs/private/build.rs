@@ -1,4 +1,4 @@
-//! Making the two directories from the real one.
+//! Builds the two git directories from the real one.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;

@@ -1,12 +1,12 @@
-//! The git directory that a session gets in a sandbox: it lies over the real one, so that nothing that a session
+//! The git directory that a sandboxed session gets: it is mounted over the real one, so that nothing that a session
 //! does to refs, settings, hooks and objects reaches the user's repository.
 //!
-//! Two directories are made from the real one. `git` is the session's: once it was lent, nobody but programs
-//! in a sandbox reads what is in it. `look` is ours: no session sees it, and by it the loop's own programs look
-//! at the files that sessions wrote. Both find the real objects at `OBJECTS`.
+//! Two directories are made from the real one. `git` is the session's: once a session had it, only sandboxed
+//! programs read it. `look` is ralph's: no session sees it, and ralph's own programs use it to read the files that
+//! sessions wrote. Both find the real objects at `OBJECTS`.
 //!
-//! They are made beside their place and renamed into it, and renamed before they are removed: a kill leaves
-//! a whole one or none.
+//! They are built under another name and renamed into place, and renamed before they are removed: a kill leaves a
+//! complete one or none.
 
 mod build;
 mod seen;

@@ -1,5 +1,5 @@
-//! The settings that a session's git directory gets: what is in force for the user, as one file, without
-//! what signs, what knows secrets, and what would start a program of the user's choice beside git.
+//! The settings of a session's git directory: the user's effective settings as one file, without settings that sign
+//! commits, hold secrets, or start programs other than git.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

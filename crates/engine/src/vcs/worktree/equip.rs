@@ -1,4 +1,5 @@
-//! What a worktree of a branch has of its own: who commits, and a plan that no commit takes up.
+//! Sets up the worktree of a branch: the git identity, ignored files, and a copy of the plan that is never
+//! committed.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! How the worktrees of ours stand, for users who ask. Changes nothing.
+//! Reports the state of ralph's worktrees, for users who ask. Changes nothing.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,5 +1,4 @@
-//! What git's own folder says of its worktrees, read from files: half of what is found there after a
-//! crash no git command tells.
+//! Reads git's own worktree folder from files: no git command reports half of what is there after a crash.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! What ralph writes down before it asks git for a worktree, and the lock of a branch.
+//! The markers that ralph writes before it asks git for a worktree, and the lock of a branch.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};

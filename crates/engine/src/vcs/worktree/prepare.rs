@@ -1,4 +1,4 @@
-//! Making the worktree of a branch, or taking up the one that is there.
+//! Creates the worktree of a branch, or reuses the existing one.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Why a worktree is not made or not removed, and what to type.
+//! Why ralph does not create or remove a worktree, and what to type.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Taking worktrees away: what is unsaved in them is saved first.
+//! Removes worktrees, after saving unsaved work in them.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -1,11 +1,11 @@
-//! What a crash, or the user, left of a worktree of ours.
+//! Repairs a worktree of ralph's after a crash or a change by the user.
 //!
-//! Git makes a worktree in this order: the branch, its own folder with a lock, `gitdir` in it, the
-//! `.git` file, HEAD, the files; the lock goes last. So a lock that says `initializing` means that it
-//! was killed on the way, and no session has been there. Then all of it goes, and it is made anew. Where
-//! it had once been whole, a session may have worked in it: then only git's own files are mended.
+//! Git creates a worktree in this order: the branch, its own folder with a lock, `gitdir` in it, the `.git` file,
+//! HEAD, the files; it removes the lock last. So a lock that says `initializing` means that git was killed on the
+//! way, and no session has been there: ralph removes everything and starts again. If the worktree had been complete
+//! before, a session may have worked in it: then ralph repairs only git's own files.
 //!
-//! Git's folder is renamed before it is removed: one that is half gone would not say whose it is.
+//! Git's folder is renamed before it is removed: a half-removed one would not say which worktree it belongs to.
 
 use std::collections::HashSet;
 use std::io;
