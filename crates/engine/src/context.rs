@@ -19,13 +19,13 @@ use crate::ports::{Result, Store};
 
 pub use files::{ContextError, FeatureTexts, SkillWarning, Skills};
 
-/// How many finished blockers are told at most: the last ones.
+/// How many finished blockers are included at most: the last ones.
 const MAX_BLOCKERS: usize = 100;
-/// How many answers are told at most: the last ones.
+/// How many answers are included at most: the last ones.
 const MAX_ANSWERS: usize = 20;
-/// How many earlier attempts are told at most: the last ones.
+/// How many earlier attempts are included at most: the last ones.
 const MAX_EARLIER: usize = 5;
-/// How many notes are told at most: the last ones.
+/// How many notes are included at most: the last ones.
 const MAX_NOTES: usize = 20;
 
 /// What is asked for.
@@ -37,7 +37,7 @@ pub struct Gather<'a> {
     pub limit: RetryLimit,
     /// The spec and the plan, as read at the start of the run.
     pub texts: &'a FeatureTexts,
-    /// The markdown plan that the task stands in, where it stands in one.
+    /// The markdown plan that contains the task, if there is one.
     pub plan_file: Option<&'a str>,
     /// The branch that is worked on, where the plan has branches.
     pub branch: Option<&'a BranchWork>,

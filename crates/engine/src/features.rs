@@ -35,14 +35,14 @@ fn same_words(one: &str, other: &str) -> bool {
     one.split_whitespace().eq(other.split_whitespace())
 }
 
-/// The worktree that has this file of a feature: `.ralph/features/NAME/FILE` lies below it.
+/// The worktree that has this file of a feature: `.ralph/features/NAME/FILE` is below it.
 pub(crate) fn root_of(path: &Path) -> &Path {
     let folder = path.parent().unwrap_or(path);
     let root = folder.ancestors().nth(3);
     root.filter(|root| folder.starts_with(root.join(".ralph/features"))).unwrap_or(folder)
 }
 
-/// Where the files of a feature lie.
+/// Where the files of a feature are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeatureFiles {
     /// The folder.
@@ -55,12 +55,12 @@ impl FeatureFiles {
         Self { folder: project.ralph_dir().join("features").join(name.as_str()) }
     }
 
-    /// What is to be built.
+    /// The spec: what to build.
     pub fn spec(&self) -> PathBuf {
         self.folder.join("spec.md")
     }
 
-    /// How it is to be built.
+    /// The plan: how to build it.
     pub fn plan(&self) -> PathBuf {
         self.folder.join("plan.md")
     }
@@ -105,7 +105,7 @@ impl FeatureFiles {
         Ok(kept)
     }
 
-    /// Why a text is not one that somebody wrote; `None` when it is.
+    /// Why a text does not count as written by a user; `None` when it does.
     pub fn fault(path: &Path, template: &str) -> Option<TextFault> {
         let is_odd = |found: &std::fs::Metadata| !found.is_file() && !found.is_symlink();
         if path.symlink_metadata().is_ok_and(|found| is_odd(&found)) {

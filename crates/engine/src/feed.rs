@@ -75,7 +75,7 @@ impl Feed {
         })))
     }
 
-    /// Writes events, in their order, and tells everybody who follows.
+    /// Writes events, in their order, and notifies all readers.
     pub fn append(&self, events: &[RunEvent]) -> io::Result<()> {
         let Some(last) = events.last() else { return Ok(()) };
         let mut lines = Vec::with_capacity(1024);
@@ -116,7 +116,7 @@ impl Feed {
         tail.file.sync_data()
     }
 
-    /// Nothing more will come: whoever follows gets the rest, and then the end.
+    /// Nothing more will come: readers get the rest, and then the end.
     pub fn close(&self) {
         self.0.head.send_modify(|head| head.closed = true);
     }
@@ -126,7 +126,7 @@ impl Feed {
         self.0.head.borrow().seq
     }
 
-    /// Where the journal lies.
+    /// Where the journal is.
     pub fn path(&self) -> &Path {
         &self.0.path
     }

@@ -5,7 +5,7 @@
 pub(crate) const STATE: [&str; 7] =
     ["progress.db", "state.toml", "run.lock", "logs", "plans", "worktrees", "box"];
 
-/// Whether a path, relative to the top of a worktree, is part of what ralph keeps there, with the files that lie
+/// Whether a path, relative to the top of a worktree, is part of what ralph keeps there, with the files that are
 /// beside one of its files. Some file systems do not tell upper from lower case.
 pub(crate) fn is_state(path: &[u8]) -> bool {
     let mut parts = path.split(|byte| *byte == b'/');

@@ -55,7 +55,7 @@ pub enum ProjectError {
 pub struct Project {
     /// The working tree that we are in.
     pub worktree: PathBuf,
-    /// The main working tree: here `.ralph/` lies, whatever worktree we are in.
+    /// The main working tree, which contains `.ralph/`, whichever worktree ralph runs in.
     pub root: PathBuf,
     /// The git directory that all worktrees share.
     pub git_dir: PathBuf,

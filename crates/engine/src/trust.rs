@@ -36,12 +36,12 @@ const LARGEST: u64 = 64 << 20;
 /// How much of a reflog is read for its first line.
 const FIRST_LINE: u64 = 4 << 10;
 
-/// Where the ledger of a repository lies.
+/// Where the ledger of a repository is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trust {
     /// Its folder; `None` for a user without a state folder, for whom nothing is kept.
     folder: Option<PathBuf>,
-    /// The git directory, told from another one at the same path.
+    /// Identifies the git directory, to tell it from another one at the same path.
     repository: String,
 }
 
@@ -64,7 +64,7 @@ impl Trust {
         self.folder.is_some()
     }
 
-    /// The ledger as it stands. An approval of another repository at the same path does not count; what sessions
+    /// The ledger as it is. An approval of another repository at the same path does not count; what sessions
     /// wrote does.
     pub fn read(&self) -> io::Result<Ledger> {
         let Some(path) = self.path() else { return Ok(self.empty()) };

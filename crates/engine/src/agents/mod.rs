@@ -21,7 +21,7 @@ pub mod script;
 mod text;
 mod unfinished;
 
-/// Every built-in profile, in the order in which users are told of them.
+/// Every built-in profile, in the order in which users see them.
 pub const AGENTS: &[&dyn Agent] = &[&claude::Claude, &script::Script];
 
 /// The profile with this name.
@@ -55,10 +55,10 @@ pub trait Agent: Send + Sync {
 
 /// Reads the output of one session, line by line.
 pub trait Decoder: Send {
-    /// Takes one line of stdout, without its line break, and adds what it tells to `events`. `cut`:
+    /// Takes one line of stdout, without its line break, and adds its events to `events`. `cut`:
     /// the line was longer than we take, and this is its beginning.
     fn line(&mut self, line: &[u8], cut: bool, events: &mut Vec<AgentEvent>) -> Heard;
-    /// Whether anybody hears what messages say from now on. If not, their events may be left out: how
+    /// Whether the text of messages is needed from now on. If not, their events may be left out: how
     /// the session ends does not depend on them.
     fn hears(&mut self, anybody: bool) {
         let _ = anybody;

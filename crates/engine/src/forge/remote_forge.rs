@@ -39,7 +39,7 @@ pub struct Place {
     pub patience: Duration,
     /// How failures are tried again that pass by themselves.
     pub retry: Retry,
-    /// Tells when to give up.
+    /// Signals when to give up.
     pub stop: watch::Receiver<Stop>,
 }
 
@@ -242,7 +242,7 @@ impl Forge for RemoteForge {
             return errand.update(wanted, &pull);
         }
         match errand.create(wanted) {
-            // Somebody was faster, or it is our own, whose answer got lost.
+            // Someone else was faster, or it is ralph's own, whose answer got lost.
             Err(error @ ForgeError::Refused { .. }) if error.is_duplicate() => {
                 match errand.find()? {
                     Some(pull) => errand.update(wanted, &pull),

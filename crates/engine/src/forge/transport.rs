@@ -192,7 +192,7 @@ fn again<T>(
     }
 }
 
-/// Waits. Whether nobody said stop.
+/// Waits. `true` unless it was asked to stop.
 pub(crate) fn paused(pause: Duration, mut stop: watch::Receiver<Stop>) -> bool {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return false;
@@ -218,7 +218,7 @@ fn meaning<T>(
     match (&done.end, Answer::read(&done.stdout)) {
         (ProcessEnd::Stopped, _) => Err(ForgeError::Interrupted),
         (ProcessEnd::NotStarted { error }, _) => Err(network(host, error)),
-        // Gh ends with an error where the answer is a refusal, curl where it was cut off.
+        // Gh ends with an error where the answer is a refusal, curl where it was interrupted.
         (ProcessEnd::Exited { code: 0 | 1 }, Some(answer)) => read(answer),
         (ProcessEnd::Exited { code: 0 }, None) => {
             let said = short(&String::from_utf8_lossy(&done.stdout));
@@ -356,7 +356,7 @@ fn curl_run(curl: &PathBuf, config: String, place: &Place) -> Captured {
     capture(&spec, place.patience, place.stop.clone())
 }
 
-/// What curl is told of any request, without a login.
+/// The curl settings of any request, without a login.
 fn plain_config(is_local: bool, method: &str, url: &str) -> String {
     let schemes = if is_local { "=http,https" } else { "=https" };
     format!(
@@ -390,7 +390,7 @@ fn without(environment: &[(OsString, OsString)], names: &[String]) -> Vec<(OsStr
     environment.iter().filter(kept).cloned().collect()
 }
 
-/// A program on the `PATH`. What lies in the repository is not the user's.
+/// A program on the `PATH`. What is in the repository is not the user's.
 pub(super) fn program(environment: &[(OsString, OsString)], name: &str) -> Option<PathBuf> {
     host().find_by(environment, name)
 }

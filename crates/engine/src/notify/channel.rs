@@ -48,7 +48,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// What users know it by. The address of a webhook is a secret and no part of it.
+    /// Its name in messages. The address of a webhook is a secret and not part of it.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::NotifySend(_) => "notify-send",
@@ -74,7 +74,7 @@ impl Channel {
                 (program.into(), args, vec![])
             }
             Self::Osascript(program) => {
-                // The title begins with a word of ours, and nothing behind it is an option.
+                // The title starts with a word of ralph's, and nothing after it is an option.
                 let texts = [&message.title, &message.text];
                 let args = OSASCRIPT.iter().map(Into::into).chain(texts.map(Into::into));
                 (program.into(), args.collect(), vec![])

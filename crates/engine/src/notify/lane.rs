@@ -156,7 +156,7 @@ async fn run(
     }
 }
 
-/// What notifiers print is nobody's business.
+/// Ignores the output of notifiers.
 struct Deaf;
 
 impl Listener for Deaf {

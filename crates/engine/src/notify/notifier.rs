@@ -15,12 +15,12 @@ use super::lane::Lane;
 use super::{Channel, Place};
 use crate::process::Stop;
 
-/// How long deliveries may go on after the run.
+/// How long deliveries may continue after the run.
 const AFTER: Duration = Duration::from_secs(4);
 /// How long ending what still runs then may take.
 const ENDING: Duration = Duration::from_secs(1);
 
-/// Tells the user that messages do not arrive.
+/// Warns the user that notifications fail.
 pub type Warn = Box<dyn FnMut(&str) + Send>;
 
 /// Delivers messages about a run. It should be the last display: its end takes a few seconds where
@@ -35,7 +35,7 @@ pub struct Notifier {
 }
 
 impl Notifier {
-    /// One that delivers by all of these channels. A channel that fails is told once, at the end.
+    /// One that delivers by all of these channels. A channel that fails is reported once, at the end.
     pub fn start(herald: Herald, channels: Vec<Channel>, place: Place, warn: Warn) -> Self {
         let lanes: Vec<_> = channels.into_iter().map(|one| Arc::new(Lane::new(one))).collect();
         let (stop, stopped) = watch::channel(Stop::Go);

@@ -65,7 +65,7 @@ impl PlanFile {
     pub fn show_copy(&self, text: &str) -> Result<(), PlanFileError> {
         let Some(lane) = &self.lane else { return Ok(()) };
         let copy = Self { path: lane.copy.clone(), ..self.clone() };
-        // The copy is ralph's own: a link that a session made of it goes.
+        // The copy is ralph's own: a link that a session put in its place is removed.
         if let Err(PlanFileError::Linked { .. }) = copy.refuse_links() {
             let gone = std::fs::remove_file(&lane.copy);
             gone.map_err(|source| PlanFileError::Unwritable { path: lane.copy.clone(), source })?;

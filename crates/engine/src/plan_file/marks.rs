@@ -25,7 +25,7 @@ fn former(then: Mark) -> Mark {
     if then.is_open() { Mark::Open } else { then }
 }
 
-/// The marks of a file that a session changed and that nobody judged.
+/// The marks of a file that a session changed and that nothing has judged.
 #[derive(Debug, Default)]
 pub(super) struct Undone {
     /// What brings the former marks back.

@@ -100,7 +100,7 @@ pub enum PlanFileError {
         /// The line itself.
         excerpt: String,
     },
-    /// Somebody changed it again and again while it was to be written.
+    /// It changed again and again while ralph tried to write it.
     #[error("{} keeps changing while ralph tries to write it", path.display())]
     Restless {
         /// Which.
@@ -170,7 +170,7 @@ impl PlanFile {
         }
     }
 
-    /// The folder that it lies in.
+    /// The folder that it is in.
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("."))
     }
@@ -182,7 +182,7 @@ impl PlanFile {
     }
 
     /// Reads it, and again for a moment if it is not there or says nothing: editors take a file away,
-    /// or empty it, before they write it anew.
+    /// or empty it, before they write it again.
     fn read_in_peace(&self) -> Result<Option<Read>, PlanFileError> {
         for _ in 0..LOOKS {
             match self.read() {

@@ -16,7 +16,7 @@ use crate::ports::Store;
 pub struct Preview {
     /// The file.
     pub read: Read,
-    /// What the loop would be told.
+    /// What the loop would see.
     pub survey: Survey,
     /// The item that would be worked on first.
     pub next: Option<usize>,

@@ -26,7 +26,7 @@ use crate::ports::{DeleteWhich, Filter, Store, StoreError, SyncMode};
 /// How often a file that changes under us is read again.
 const TRIES: u32 = 20;
 
-/// Why the two could not be brought together.
+/// Why file and store could not be synchronized.
 #[derive(Debug, thiserror::Error)]
 pub enum ReconcileError {
     /// The file.
@@ -47,7 +47,7 @@ pub struct Look {
     pub plan: Snapshot,
     /// The tasks as the store has them.
     pub tasks: HashMap<TaskId, Task>,
-    /// The titles of items whose ticks or other marks were taken back, because nobody judged them.
+    /// The titles of items whose ticks or other marks ralph reverted, because nothing has judged them.
     pub taken_back: Vec<String>,
 }
 
@@ -111,7 +111,7 @@ pub fn has_no_tasks(text: &str, doc: &PlanDoc) -> bool {
 }
 
 impl PlanFile {
-    /// Brings file and store together; `None` when there is no file. What a session that was cut off made of
+    /// Synchronizes file and store; `None` when there is no file. What a session that was interrupted made of
     /// the file is not believed.
     pub fn reconcile(
         &self,
@@ -150,7 +150,7 @@ impl PlanFile {
             }
             let mut meeting = Meeting::new(self, read, before, store, ids)?;
             if let Some(wanted) = meeting.wanted_back() {
-                // Read anew, the lines are items like any other.
+                // After rereading, the lines are items like any other.
                 self.put_lines_back(&meeting.read, &wanted)?;
                 continue;
             }
@@ -195,7 +195,7 @@ impl PlanFile {
         }
     }
 
-    /// Makes the file again that was removed, unless somebody else has done so.
+    /// Recreates the removed file, unless another process has done so.
     pub(super) fn put_back(&self, text: &str) -> Result<(), PlanFileError> {
         let failed = |source| PlanFileError::Unwritable { path: self.path.clone(), source };
         self.refuse_links()?;
@@ -207,7 +207,7 @@ impl PlanFile {
     pub fn sweep(&self) {
         let entries = std::fs::read_dir(&self.state).into_iter().flatten().flatten();
         for entry in entries.filter(|e| !e.file_name().as_encoded_bytes().ends_with(b".json")) {
-            // It is in nobody's way.
+            // It is in no one's way.
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -222,7 +222,7 @@ pub(super) fn tasks_of(
     Ok(all.into_iter().map(|task| (task.id.clone(), task)).collect())
 }
 
-/// The marks that a session set which was cut off: nobody has judged them. What it added is open.
+/// The marks that an interrupted session set: nothing has judged them. Items that it added are open.
 fn unjudged(last: &Snapshot, read: &Read, tasks: &HashMap<TaskId, Task>) -> Undone {
     let ids = last.ids_in(&read.doc);
     let is_done = |id: &TaskId| tasks.get(id).is_some_and(|task| task.status == Status::Done);
@@ -258,7 +258,7 @@ pub fn why_no_tasks(file: &str, text: &str, doc: &PlanDoc) -> String {
     }
 }
 
-/// What is to be done about one item.
+/// What to do about one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Item {
     Open,
@@ -282,7 +282,7 @@ struct Meeting<'a> {
     gone: Vec<TaskId>,
     /// Those of them that the user has to decide about.
     left: Vec<Left>,
-    /// What the file said before a session that was cut off.
+    /// What the file said before a session that was interrupted.
     cut_off: Option<Snapshot>,
     /// Tasks that had left and stand in the file again.
     back: Vec<TaskId>,
@@ -290,7 +290,7 @@ struct Meeting<'a> {
     held: Vec<TaskId>,
     /// Neither the file nor the tasks are different from the last look.
     same: bool,
-    /// What Status said before a session that was cut off.
+    /// What Status said before a session that was interrupted.
     status: Option<String>,
     tasks: HashMap<TaskId, Task>,
 }
@@ -383,7 +383,7 @@ impl<'a> Meeting<'a> {
         (!wanted.is_empty()).then_some(wanted)
     }
 
-    /// What left the plan during a session that was cut off waits from now on.
+    /// What left the plan during a session that was interrupted waits from now on.
     fn hold_what_left(
         &mut self,
         store: &mut dyn Store,
@@ -466,7 +466,7 @@ impl<'a> Meeting<'a> {
         Ok(())
     }
 
-    /// Has tasks wait whose marks say so, and lets those go on whose marks do not any more.
+    /// Makes tasks wait whose marks say so, and releases those whose marks no longer do.
     fn follow_marks(
         &mut self,
         store: &mut dyn Store,

@@ -13,7 +13,7 @@ use crate::untrusted;
 /// what another has just written.
 static WRITING: Mutex<()> = Mutex::new(());
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Replaced {
     /// It is the new one now.
@@ -23,7 +23,7 @@ pub(super) enum Replaced {
 }
 
 /// Makes `target` hold `new` if it holds `expected`; the file keeps its permissions. A link is an error.
-/// `scratch` is a folder of ours for the file in the making, where that can be renamed from.
+/// `scratch` is a folder of ralph's for the file in the making, where that can be renamed from.
 pub(super) fn replace(
     target: &Path,
     expected: &[u8],

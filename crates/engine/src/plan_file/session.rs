@@ -45,7 +45,7 @@ pub struct Verdicts {
 pub struct Book {
     /// The row of the log.
     pub row: LogRow,
-    /// What was tried and what came of it.
+    /// The approach and its result.
     pub attempt: AttemptNote,
     /// How many attempts are kept.
     pub keep: usize,

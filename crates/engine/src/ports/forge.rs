@@ -8,7 +8,7 @@ use ralph_core::forge::{Feedback, ForgeKind, Pull, Words};
 /// A pull request as it should be.
 #[derive(Debug, Clone, Copy)]
 pub struct PullRequest<'a> {
-    /// What it tells, and of which branch.
+    /// Its text, and its branch.
     pub words: &'a Words,
     /// The branch that it goes to.
     pub base: &'a str,
@@ -35,7 +35,7 @@ pub enum Survey {
     },
 }
 
-/// What became of a pull request.
+/// The outcome of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Published {
     /// It was opened.
@@ -44,7 +44,7 @@ pub enum Published {
     Updated(Link),
     /// It was there and said all of it.
     Unchanged(Link),
-    /// It was there, somebody else wrote it, and it stays as it is.
+    /// It exists, someone else wrote it, and ralph leaves it as it is.
     Theirs(Link),
     /// There is no transport to the server from here: you have to do it.
     ByHand(ByHand),
@@ -215,7 +215,7 @@ pub enum ForgeError {
         /// The beginning of it.
         said: String,
     },
-    /// We were told to stop.
+    /// ralph was asked to stop.
     #[error("it was interrupted")]
     Interrupted,
     /// A program or a file that is needed does not work.
@@ -249,8 +249,8 @@ pub trait Forge: Send + Sync {
     /// The pull requests of a branch in any state. Changes nothing.
     fn survey(&self, branch: &str) -> Result<Survey, ForgeError>;
 
-    /// Sees to it that the branch, which is pushed already, has one open pull request with these words.
-    /// Opens one, or brings one of ours up to date; what users wrote stays. Asking twice changes nothing.
+    /// Ensures that the branch, which is already pushed, has one open pull request with this text.
+    /// Opens one, or updates one that ralph opened; text from users stays. Calling it twice changes nothing.
     fn publish(&self, wanted: &PullRequest<'_>) -> Result<Published, ForgeError>;
 
     /// How a pull request stands, how the checks of a commit do, and what reviewers said. Changes nothing.

@@ -42,7 +42,7 @@ impl Bind {
 /// # Contract
 /// - The program has no network, sees the system read-only, an empty `/tmp` and `/run`, and nothing of the
 ///   store, the secrets of the user, or other worktrees; it dies with whoever started it.
-/// - `binds` come on top, in this order: a later one lies over an earlier one. Those that are not there
+/// - `binds` come on top, in this order: a later one covers an earlier one. Those that are not there
 ///   are an error of the program's start.
 /// - This program is there as `/run/ralph/bin/ralph`, and `/usr/bin/git` as ever.
 /// - The environment is what the command says.
@@ -57,7 +57,7 @@ pub trait HookSandbox: Send + Sync + fmt::Debug {
     fn run(&self, hook: CommandSpec, worktree: &Path, scratch: &Path, limit: Duration) -> HookEnd;
 }
 
-/// What came of a hook.
+/// The result of a hook.
 #[derive(Debug)]
 pub struct HookEnd {
     /// How it ended, and what it printed.

@@ -153,7 +153,7 @@ pub trait Store: Send {
     /// stays pending.
     fn reset(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
 
-    /// The task waits for the user, who has not been asked anything in particular.
+    /// The task waits for the user, without a question.
     fn hold(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
 
     // --- log, attempts, evidence, questions ---------------------------------------------------
@@ -287,7 +287,7 @@ pub enum DeleteWhich {
     All,
 }
 
-/// What is to be claimed, by whom, for how long.
+/// A claim request: scope, agent and lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimRequest {
     /// Whose claim it becomes.
@@ -314,7 +314,7 @@ pub struct Claimed {
 pub struct Peek {
     /// The first claimable tasks; one with an expired lease still has its old claim.
     pub claimable: Vec<Task>,
-    /// Every task that somebody validly holds.
+    /// Every task with a valid claim.
     pub claimed: Vec<Task>,
 }
 
@@ -391,7 +391,7 @@ pub enum StoreError {
         /// How long we waited.
         waited: Duration,
     },
-    /// No room left on the disk.
+    /// The disk is full.
     #[error("the disk is full: {} could not be written", path.display())]
     DiskFull {
         /// The file.

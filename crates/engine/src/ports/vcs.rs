@@ -17,7 +17,7 @@ use crate::project::ProjectError;
 use crate::vcs::Operation;
 use crate::vcs::worktree::WorktreeRefusal;
 
-/// Why version control did not do what it was asked. Nothing that belongs to the user was changed,
+/// Why a version control operation failed. Nothing that belongs to the user was changed,
 /// unless the variant says so.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
@@ -54,7 +54,7 @@ pub enum GitError {
         /// What it said.
         message: String,
     },
-    /// Somebody committed since the candidate was written.
+    /// The branch got a commit since the candidate was written.
     #[error("the branch moved from {} to {} in the meantime", named(.expected), named(.found))]
     HeadMoved {
         /// Where it was.
@@ -62,7 +62,7 @@ pub enum GitError {
         /// Where it is.
         found: Option<String>,
     },
-    /// Somebody switched to another branch since the run began.
+    /// The worktree was switched to another branch since the run began.
     #[error("the worktree is on {} now, not on {}", branch(.found), branch(.expected))]
     OtherBranch {
         /// The branch that the run works on; `None` for a detached HEAD.
@@ -90,7 +90,7 @@ pub enum GitError {
         /// The lock.
         path: PathBuf,
     },
-    /// A hook of the user said no.
+    /// One of the user's hooks failed.
     #[error("the {hook} hook failed: {message}")]
     Hook {
         /// Its name.
@@ -98,13 +98,13 @@ pub enum GitError {
         /// How it ended and what it said.
         message: String,
     },
-    /// A hook of the user changed what was to be committed: that was never judged.
+    /// One of the user's hooks changed the files to commit: the result was never judged.
     #[error("the {hook} hook changed the files to commit")]
     HookChanged {
         /// Its name.
         hook: String,
     },
-    /// Something of ours that runs in a sandbox failed.
+    /// A sandboxed program of ralph's failed.
     #[error("{what} failed: {message}")]
     Boxed {
         /// What it was.
@@ -178,9 +178,9 @@ pub struct Opened {
     pub left: Option<Left>,
     /// Earlier work of the task that is in the worktree again.
     pub restored: Option<Restored>,
-    /// Earlier work of the task that files stand in the way of.
+    /// Earlier work of the task that files are in the way of.
     pub blocked: Option<Blocked>,
-    /// The branch went from the first commit to the second while no session was at work.
+    /// The branch went from the first commit to the second while no session was running.
     pub moved: Option<(Option<String>, Option<String>)>,
 }
 
@@ -266,7 +266,7 @@ pub struct Checkout {
 }
 
 impl Checkout {
-    /// The checkout in `folder`, which lies in `held`.
+    /// The checkout in `folder`, which is in `held`.
     pub fn new(held: tempfile::TempDir, folder: PathBuf) -> Self {
         Self { _held: held, folder, caches: None }
     }
@@ -277,7 +277,7 @@ impl Checkout {
         Self { caches, ..self }
     }
 
-    /// Where it lies.
+    /// Where it is.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -297,7 +297,7 @@ pub enum Forbidden {
     Repository(String),
 }
 
-/// How often version control hears that a session still lives.
+/// How often the loop signals version control that a session is alive.
 pub const HEARTBEAT: Duration = Duration::from_millis(500);
 
 /// How long saved work of finished tasks is kept.
@@ -309,7 +309,7 @@ pub struct KeepSaves {
     pub size: Option<u64>,
 }
 
-/// How a task stands whose work is saved.
+/// The state of a task whose work is saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
     /// Done, or dropped.
@@ -376,7 +376,7 @@ pub trait Vcs: Send + Sync {
         Ok(WorkPlace::Here)
     }
 
-    /// Keeps the branch from moving until the next commit of ours, or until it is released. `false` where it
+    /// Keeps the branch from moving until the next commit of ralph's, or until it is released. `false` where it
     /// moved this very moment.
     fn hold(&self) -> Result<bool, GitError> {
         Ok(true)
@@ -429,7 +429,7 @@ pub trait Vcs: Send + Sync {
     /// A session lives in the worktree, or no longer does. Called every [`HEARTBEAT`] while one does.
     fn session_lives(&self, _alive: bool) {}
 
-    /// The task whose session was at work when the last run in this worktree was killed.
+    /// The task whose session was running when the last run in this worktree was killed.
     fn interrupted(&self) -> Result<Option<TaskId>, GitError> {
         Ok(None)
     }
@@ -515,7 +515,7 @@ pub trait Vcs: Send + Sync {
     fn commits(&self, from: Option<&str>, to: &str) -> Result<Vec<String>, GitError>;
 
     /// Takes a path out of what was committed on `branch` since the commit `began`, and out of what is
-    /// staged: it is as it was before. Commits that others have stay. Where commits had to be made anew,
+    /// staged: it is as it was before. Commits that others have stay. Where commits had to be recreated,
     /// the old ones are saved, and it is said where.
     fn keep_out(
         &self,
@@ -527,7 +527,7 @@ pub trait Vcs: Send + Sync {
     }
 
     /// Removes the locks that programs which are gone left since then. What may be anybody else's stays,
-    /// and is named when it stands in the way.
+    /// and is named when it is in the way.
     fn remove_dead_locks(&self, _since: Timestamp) -> Result<(), GitError> {
         Ok(())
     }

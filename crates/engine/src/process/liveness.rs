@@ -57,7 +57,7 @@ pub(super) fn lives(number: u32, start: u64) -> bool {
         .is_some_and(|process| process.start == start && process.is_running())
 }
 
-/// Whether a program of this name, or one whose name begins with it and a `-`, may be at work in one of
+/// Whether a program of this name, or one whose name begins with it and a `-`, may be working in one of
 /// the folders.
 #[cfg(target_os = "linux")]
 pub(crate) fn works_in(program: &str, folders: &[&std::path::PathBuf]) -> bool {
@@ -77,7 +77,7 @@ pub(crate) fn works_in(program: &str, folders: &[&std::path::PathBuf]) -> bool {
     })
 }
 
-/// Whether such a program may be at work there: nobody here can tell.
+/// Whether such a program may be working there: nobody here can tell.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn works_in(_program: &str, _folders: &[&std::path::PathBuf]) -> bool {
     true

@@ -30,7 +30,7 @@ impl Lines {
         self.cut
     }
 
-    /// Takes the next bytes and tells the lines that end in them.
+    /// Takes the next bytes and delivers the lines that end in them.
     pub(super) fn feed(&mut self, mut bytes: &[u8], mut tell: impl FnMut(&[u8], bool)) {
         while !bytes.is_empty() {
             let (part, ends) = first_line(&mut bytes);
@@ -63,7 +63,7 @@ impl Lines {
         }
     }
 
-    /// The stream is at its end: tells a last line without newline.
+    /// The stream is at its end: delivers a last line without newline.
     pub(super) fn finish(&mut self, mut tell: impl FnMut(&[u8], bool)) {
         let last = std::mem::take(&mut self.held);
         if !last.is_empty() {

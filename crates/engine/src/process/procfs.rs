@@ -50,7 +50,7 @@ impl Process {
         !matches!(self.state, b'Z' | b'X' | b'x')
     }
 
-    /// It is one of ours: same user.
+    /// It is one of ralph's: same user.
     pub(super) fn is_of_user(&self, user: u32) -> bool {
         std::fs::metadata(format!("/proc/{}", self.pid)).is_ok_and(|meta| meta.uid() == user)
     }

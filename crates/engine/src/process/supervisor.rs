@@ -40,10 +40,10 @@ use super::output::{Lines, Tail};
 use super::spec::{CommandSpec, Ended, Heard, Listener, Stop, Watch};
 use crate::clock::Stopwatch;
 
-/// How much is read at once, at most: what a pipe of ours holds.
+/// The most bytes that one read takes: the size of ralph's pipes.
 const CHUNK: usize = family::PIPE;
 
-/// The longest line of standard error that is told whole.
+/// The longest line of standard error that is delivered whole.
 const STDERR_LINE_CAP: usize = 64 * 1024;
 
 /// What others have to end by themselves once the program has, and everybody who is to end now.
@@ -124,11 +124,11 @@ enum Phase {
     Interrupted(Instant),
     /// It has ended; others have until then.
     Settling(Instant),
-    /// Everybody was told to end, and has until then.
+    /// All processes were asked to end, and have until then.
     Terminating(Instant),
-    /// Everybody is being killed.
+    /// All processes are being killed.
     Killing { next: Instant, until: Instant },
-    /// Nobody is left, or nothing helps; the pipes are read until then.
+    /// No process is left, or nothing helps; the pipes are read until then.
     Draining(Instant),
 }
 
@@ -237,7 +237,7 @@ impl Session<'_, '_> {
         [timeout, silence, lingering].into_iter().flatten()
     }
 
-    /// The alarm of the current phase: goes on to the next. Breaks when there is none.
+    /// The alarm of the current phase: moves on to the next. Breaks when there is none.
     fn step(&mut self) -> std::ops::ControlFlow<()> {
         let now = Instant::now();
         match self.phase {

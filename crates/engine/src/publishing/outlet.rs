@@ -57,7 +57,7 @@ pub struct Outlet<'a> {
     pub setup: &'a PublishSetup,
     /// How a `pre-push` hook is run that a session could have written.
     pub sandboxed: &'a RunHook<'a>,
-    /// Tells when to give up.
+    /// Signals when to give up.
     pub stop: watch::Receiver<Stop>,
 }
 
@@ -78,7 +78,7 @@ pub enum Trouble {
     Store(#[from] StoreError),
 }
 
-/// Stands for the sandbox where nothing is pushed, and so no hook is run.
+/// Replaces the sandbox where nothing is pushed, and so no hook runs.
 pub fn no_hook(_: CommandSpec, _: Duration, _: watch::Receiver<Stop>) -> (ProcessEnd, String) {
     (ProcessEnd::NotStarted { error: "hooks run only during a run".to_owned() }, String::new())
 }
@@ -108,7 +108,7 @@ impl Outlet<'_> {
         RemoteForge::new(place, self.setup.remote.clone(), self.setup.pr_remote.clone())
     }
 
-    /// What is to be done with a branch, by what the remote and its server know of it. Pushes nothing.
+    /// What to do with a branch, by its state on the remote and its server. Pushes nothing.
     pub fn course(&self, branch: &str) -> Result<Course, Trouble> {
         let remote = self.setup.remote.clone();
         if is_protected(branch, &self.setup.protected) {
@@ -162,7 +162,7 @@ impl Outlet<'_> {
         Ok(facts)
     }
 
-    /// How the branch lies to the last commit of a pull request, which is fetched where it is not here.
+    /// How the branch relates to the last commit of a pull request, which is fetched if it is missing.
     fn lies(&self, tip: &str, pull: &Pull, head_ref: &str) -> Result<Relation, Trouble> {
         let lies = relation(self.folder, tip, &pull.head)?;
         if lies != Relation::Unknown || pull.state == PullState::Open {
@@ -220,7 +220,7 @@ impl Outlet<'_> {
         Ok(done)
     }
 
-    /// Keeps on record what is left to do for a branch. Whether something is left that the next run can do.
+    /// Records what is left to do for a branch. Returns whether the next run can do something.
     pub fn keep(&self, publication: &Publication, plan: &str) -> std::io::Result<bool> {
         let (records, branch) = (&self.setup.records, &publication.branch);
         if branch.is_empty() || is_protected(branch, &self.setup.protected) {
@@ -284,7 +284,7 @@ pub(crate) fn decided(course: &Course, setup: &PublishSetup, branch: &str) -> Op
     })
 }
 
-/// What became of a pull request, for the journal.
+/// The outcome of a pull request, for the journal.
 pub(crate) fn published(published: Published, branch: &str) -> Publication {
     let (end, link) = match published {
         Published::Created(link) => (PublishEnd::Opened, link),

@@ -38,10 +38,10 @@ impl Watched {
     }
 }
 
-/// What is to be done about a pull request.
+/// What to do about a pull request.
 #[derive(Debug)]
 pub struct Work {
-    /// Each finding, with all that a session is told.
+    /// Each finding, with its full text for a session.
     pub findings: Vec<(Finding, String)>,
     /// What the record says once they are tasks.
     pub record: ReviewRecord,
@@ -84,7 +84,7 @@ impl Outlet<'_> {
         Watched::Over(Review::blank(ReviewEnd::Interrupted, page))
     }
 
-    /// Asks once; `None` is to be asked again.
+    /// Asks once; `None` means ask again.
     fn look(
         &self,
         branch: &str,
@@ -139,7 +139,7 @@ impl Outlet<'_> {
         Ok(Some(Watched::Over(over)))
     }
 
-    /// All that a session is told about a finding. A log that cannot be had is no reason not to begin.
+    /// The full text of a finding for a session. A missing log is no reason not to start.
     fn told(&self, forge: &dyn Forge, finding: &Finding) -> Result<String, ForgeError> {
         let log = match finding.log.as_deref().map(|resource| forge.log(resource)) {
             None => None,

@@ -67,7 +67,7 @@ impl Crew {
         Ok(found)
     }
 
-    /// What the interrupted run found that this one goes on with.
+    /// What the interrupted run found that this one continues with.
     fn left_baseline(&self) -> Option<Baseline> {
         let before = &self.setup.resume.as_ref()?.run;
         let runs = RunLogs::all(self.setup.files.logs.folder.parent()?).ok()?;
@@ -89,7 +89,7 @@ impl Crew {
         }
     }
 
-    /// Runs every gate; `None` when somebody stopped it.
+    /// Runs every gate; `None` when it was stopped.
     async fn run_baseline(self: &Arc<Self>, slot: SlotId) -> Result<Option<Baseline>, Failed> {
         let resumed = self.setup.resume.is_some();
         let candidate =

@@ -18,7 +18,7 @@ use crate::socket::SessionSocket;
 
 /// How often a sandbox is tried to be made.
 const TRIES: u32 = 3;
-/// How many refused connections of a program are told one by one.
+/// How many refused connections of a program are reported one by one.
 const TOLD: usize = 5;
 
 impl Crew {
@@ -93,7 +93,7 @@ impl Crew {
     }
 }
 
-/// What the network refused, so that nobody has to guess why something fails. Before that it puts right what
+/// What the network refused, so that nobody has to guess why something fails. Before that it repairs what
 /// the program did to the settings of git.
 fn findings(boxed: &Wrapped) -> Vec<String> {
     let mut found = boxed.put_right();

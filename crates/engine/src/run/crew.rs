@@ -98,7 +98,7 @@ pub(super) struct SlotKit {
     pub(super) subject: Option<String>,
     /// What its session left is not on its branch, and where it is saved.
     pub(super) astray: Option<String>,
-    /// It was brought onto what has landed since.
+    /// It was rebased onto what has landed since.
     pub(super) rebased: bool,
     /// The branch that its work goes to is held for it.
     pub(super) holds: bool,
@@ -363,7 +363,7 @@ impl Crew {
         let _ = self.inputs.send(input);
     }
 
-    /// Tells users something. Nothing else comes of it.
+    /// Shows users a notice. It has no other effect.
     pub(super) fn notice(&self, text: impl Into<String>) {
         self.step(&Input::Notice(Notice::Other { text: text.into() }));
     }
@@ -387,13 +387,13 @@ impl Crew {
         next.effects
     }
 
-    /// Tells the loop what an effect came to.
+    /// Sends the result of an effect to the loop.
     pub(super) fn answer(self: &Arc<Self>, slot: SlotId, answer: Answer) {
         self.take(&input(slot, answer));
     }
 }
 
-/// What an effect came to, as the loop is told.
+/// The result of an effect, as an input of the loop.
 pub(super) fn input(slot: SlotId, answer: Answer) -> Input {
     answer.unwrap_or_else(|Failed { port, error, for_good }| Input::PortFailed {
         slot,

@@ -40,14 +40,14 @@ impl Crew {
         Ok(Survey { day_micro_usd, ..survey })
     }
 
-    /// Tells runs that share the budget what this one has spent; what they have.
+    /// Reports this run's spending to runs that share the budget; returns theirs.
     pub(super) fn tell_spent(&self) -> (u64, u64) {
         let purse = self.setup.purse.as_ref();
         purse.map_or((0, 0), |purse| purse.exchange(self.dispatcher().spent()))
     }
 }
 
-/// What they cost, as far as their agents told.
+/// Their cost, as far as their agents reported it.
 pub(super) fn cost(attempts: &[Attempt]) -> u64 {
     let ends = attempts.iter().filter_map(|attempt| attempt.end.as_ref());
     ends.filter_map(|end| end.cost_micro_usd).fold(0, u64::saturating_add)

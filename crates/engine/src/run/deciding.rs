@@ -91,7 +91,7 @@ impl Crew {
         noted.map_err(|error| Failed::new(Port::Git, error, false))
     }
 
-    /// Work was brought onto what has landed meanwhile, up to the commit `tip`: where that merged a deciding file, the
+    /// Work was rebased onto what has landed meanwhile, up to the commit `tip`: where that merged a deciding file, the
     /// result is the session's as well.
     pub(super) fn note_merged(&self, site: &Site, tip_tree: &str) {
         let before = |name: &str| {
@@ -105,8 +105,8 @@ impl Crew {
         }
     }
 
-    /// Records deciding and protected files among those that a session changed: until the change is accepted, no run takes them as
-    /// the user's.
+    /// Records the deciding and protected files that a session changed: until the change is accepted, no run
+    /// takes them for the user's.
     pub(super) fn note_touched(
         &self,
         site: &Site,
@@ -182,7 +182,7 @@ fn ids(run: &RunId) -> String {
     format!("{run}-")
 }
 
-/// What a deciding file is called where the user is told of it.
+/// The name of a deciding file in messages.
 fn decides(name: &str) -> String {
     if name == AGENTS { format!("the test command in {name}") } else { name.to_owned() }
 }

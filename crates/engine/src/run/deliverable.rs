@@ -23,9 +23,9 @@ pub enum Deliverable {
     Text {
         /// As the agent finds it.
         name: String,
-        /// Where it lies.
+        /// Where it is.
         path: PathBuf,
-        /// What it was before anybody wrote it.
+        /// Its text before it was written.
         template: String,
     },
     /// Tasks for a feature, proposed through the socket of the session.

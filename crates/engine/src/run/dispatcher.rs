@@ -50,7 +50,7 @@ use crate::ports::{GitError, Store, StoreError};
 use crate::process;
 use crate::socket::{ControlSocket, Place, PlaceError, SocketError};
 
-/// How far back earlier runs tell what tasks cost: 90 days.
+/// How far back earlier runs count for the cost of tasks: 90 days.
 const LATELY_MS: i64 = 90 * 24 * 3_600_000;
 
 /// Why a run could not begin.
@@ -207,7 +207,7 @@ pub struct Ended {
     pub notes: Vec<String>,
 }
 
-/// What runs spent of late, to tell what this one will take.
+/// What recent runs spent, to forecast this one.
 fn spent_before(store: &mut dyn Store) -> Result<Spent, StoreError> {
     let since = Timestamp::from_millis(now().as_millis().saturating_sub(LATELY_MS));
     Ok(Total::of(&store.history(since)?).spent())
@@ -235,7 +235,7 @@ fn begin(setup: &Setup, base: &crate::ports::RunBase, earlier: Spent) -> Input {
     Input::Begin { started: Box::new(started), notices: setup.notices.clone() }
 }
 
-/// Makes the run known, so that others can tell whether it lives.
+/// Registers the run, so that others can see whether it is alive.
 fn register(setup: &Setup, store: &mut dyn Store) -> Result<(), StoreError> {
     let me = process::liveness();
     for agent in &setup.agent_ids {
@@ -261,7 +261,7 @@ fn save(crew: &Crew) {
     }
 }
 
-/// Writes the record of the run as it stands now. One at a time, so that a later state is never replaced by
+/// Writes the record of the run as it is now. One at a time, so that a later state is never replaced by
 /// an earlier one.
 pub(super) fn record(crew: &Crew) {
     let writer = Arc::clone(&crew.dispatcher().writer);
@@ -294,9 +294,9 @@ pub(super) struct Dispatcher {
 /// What a step leads to.
 pub(super) struct Next {
     pub(super) effects: Vec<Effect>,
-    /// Whoever writes `state.toml`, or waits for the end, has to look.
+    /// The writer of `state.toml`, or a waiter for the end, has to check.
     pub(super) news: bool,
-    /// Why the journal is not whole; told once.
+    /// Why the journal is not whole; reported once.
     pub(super) journal_error: Option<String>,
 }
 

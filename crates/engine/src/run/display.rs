@@ -50,7 +50,7 @@ impl Display {
         let _ = self.items.send(Item::Events(events));
     }
 
-    /// Whether it makes sense to tell what an agent says.
+    /// Whether the displays can take more agent output.
     pub(super) fn has_room(&mut self) -> bool {
         if self.rests.is_some_and(|since| since.elapsed() >= REST) {
             self.rests = None;
@@ -58,7 +58,7 @@ impl Display {
         self.rests.is_none()
     }
 
-    /// Shows what an agent says, if there is room.
+    /// Shows agent output, if the displays keep up.
     pub(super) fn agent(&mut self, slot: SlotId, event: AgentEvent) {
         if let Err(TrySendError::Full(_)) = self.items.try_send(Item::Agent(slot, event)) {
             self.rests = Some(Stopwatch::start());

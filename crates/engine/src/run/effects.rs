@@ -113,7 +113,7 @@ impl Crew {
         None
     }
 
-    /// Runs where waiting is allowed. Nothing waits for it; a failure is told.
+    /// Runs on a thread that may block. Nothing waits for it; a failure is reported.
     fn aside(
         self: &Arc<Self>,
         act: impl FnOnce(&Arc<Self>) -> Result<(), StoreError> + Send + 'static,
@@ -131,7 +131,7 @@ impl Crew {
         let held = self.store().get(task)?;
         self.let_go(task, held.generation);
         match self.store().release(task, &by, now()) {
-            // Somebody else has it, or it was settled: there is nothing to give back.
+            // Another process has it, or it was settled: there is nothing to give back.
             Err(StoreError::Refused(_)) => Ok(()),
             other => other,
         }
@@ -147,7 +147,7 @@ fn work(slot: SlotId, act: impl FnOnce(&Arc<Crew>) -> Answer + Send + 'static) -
     }))
 }
 
-/// A panic in an effect is a failure of its port: the loop must hear of it, or it would wait for ever.
+/// A panic in an effect is a failure of its port: the loop must learn of it, or it would wait for ever.
 pub(super) fn unbroken<T>(
     port: Port,
     act: impl FnOnce() -> Result<T, Failed>,

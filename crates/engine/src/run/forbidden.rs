@@ -8,7 +8,7 @@ use crate::ports::{Candidate, Forbidden};
 
 /// How many paths are named.
 const NAMED: usize = 20;
-/// What is said where objects of the work may lie outside the repository.
+/// The message for work whose git objects may be outside the repository.
 const BORROWED: &str = "The session changed .git/objects/info/alternates, so git objects of the \
                         work may be outside the repository and missing in every other clone. \
                         Restore the file";

@@ -36,7 +36,7 @@ pub(super) struct Ran {
     pub(super) note: Option<String>,
     /// All of the output was looked at.
     pub(super) whole: bool,
-    /// Somebody stopped it: it says nothing.
+    /// It was stopped: it has no result.
     pub(super) stopped: bool,
     /// It changed a protected file: whatever else it says does not count.
     pub(super) tampered: bool,

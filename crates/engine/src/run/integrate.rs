@@ -102,7 +102,7 @@ impl Grounds {
             let environment = setup.judge_environment();
             set_up(worktrees, &branch, &self.set_up, place, environment, boxed, &log).map_err(
                 |error| {
-                    // Told to stop, the run stops anyway.
+                    // Asked to stop, the run stops anyway.
                     let for_good = matches!(error, SetUpError::Failed { .. });
                     Failed::new(Port::Prompt, error, for_good)
                 },
@@ -298,7 +298,7 @@ impl Crew {
         });
     }
 
-    /// What evidence and the next session are told of a conflict.
+    /// The report of a conflict, for the evidence and the next session.
     pub(super) fn conflict(
         &self,
         grounds: &Grounds,
@@ -323,7 +323,7 @@ impl Crew {
         })
     }
 
-    /// Saves what lies in a worktree and was not judged.
+    /// Saves what is in a worktree and was not judged.
     fn save_left(&self, slot: SlotId, site: &Site) -> Result<Option<Saved>, Failed> {
         let Some((task, attempt)) = self.task_of(slot) else { return Ok(None) };
         let base = site.base();
@@ -348,7 +348,7 @@ impl Crew {
         }
     }
 
-    /// The work cannot land as it is, or was given up. It is saved, and the next attempt starts anew.
+    /// The work cannot land as it is, or was given up. It is saved, and the next attempt starts again.
     pub(super) fn start_over(
         &self,
         slot: SlotId,
@@ -414,7 +414,7 @@ fn in_the_way(grounds: &Grounds, tip: &str, head: &str) -> Result<Option<Landing
     Ok((!files.is_empty()).then_some(Landing::InTheWay { files }))
 }
 
-/// Puts right what a killed run left: work that had landed, unfinished work, and worktrees that nobody
+/// Repairs what a killed run left: work that had landed, unfinished work, and worktrees that nobody
 /// needs any more.
 pub(super) fn recover(
     setup: &mut Setup,

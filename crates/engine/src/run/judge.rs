@@ -377,7 +377,7 @@ impl Crew {
 
 /// What changed in the worktree while gates ran.
 struct DuringGates {
-    /// The work, with what became of it.
+    /// The work, with its outcome.
     work: String,
     /// Everything that is in the worktree.
     worktree: String,

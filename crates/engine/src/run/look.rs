@@ -18,7 +18,7 @@ use crate::clock::now;
 use crate::ports::{ClaimRequest, Filter, Store, StoreError};
 use crate::process::is_alive;
 
-/// How many ready tasks are looked at for one that is in nobody's way.
+/// How many ready tasks are searched for one that overlaps with no other.
 const LOOKED_AT: usize = 64;
 /// How many tasks an agent that picks for itself is shown.
 pub(super) const OFFERED: usize = 10;
@@ -260,7 +260,7 @@ pub(super) fn take_back_dead_claims(
     Ok(taken)
 }
 
-/// Whether what an interrupted run did about a task lies in this worktree. A task of a branch plan is worked
+/// Whether what an interrupted run did about a task is in this worktree. A task of a branch plan is worked
 /// on in the worktree of its branch, and the store names it by the plan and the branch.
 pub(super) fn is_here(task: &Task, branch: Option<&str>) -> bool {
     let own = task.branch.as_ref().zip(task.reference.as_ref());

@@ -67,7 +67,7 @@ impl Crew {
         Ok(Some(TaskBrief { attempt: last.id.clone(), attempt_number: number, ..task.clone() }))
     }
 
-    /// After a session that chose its tasks itself: what lies in the worktree for any other task is not part
+    /// After a session that chose its tasks itself: what is in the worktree for any other task is not part
     /// of its work.
     pub(super) fn keep_own_work(&self, slot: SlotId, site: &Site) -> Result<(), Failed> {
         if self.setup.policy.picker != Picker::Agent || self.setup.policy.by_iteration() {

@@ -41,7 +41,7 @@ impl Drop for WorktreeLock {
 /// Why the worktree cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Another run is at work in it.
+    /// Another run uses it.
     #[error("another run is active in this worktree (pid {pid})")]
     Held {
         /// Its process, as far as it told.
@@ -88,7 +88,7 @@ impl WorktreeLock {
         Ok(Self { file })
     }
 
-    /// Whether a run is at work there: its process. A lock that outlives its run is waited for, a moment.
+    /// The process of the run that uses it, if there is one. Waits a moment for a lock that outlives its run.
     pub fn holder(folder: &Path) -> Option<String> {
         let path = folder.join("run.lock");
         let waited = Stopwatch::start();
@@ -244,7 +244,7 @@ pub fn private_file(path: &Path) -> io::Result<File> {
 mod tests {
     use super::*;
 
-    /// A file that somebody else has locked, and what it says.
+    /// A file that another process has locked, and what it says.
     fn held(folder: &Path, pid: u32) -> File {
         let path = folder.join("run.lock");
         std::fs::write(&path, format!("{pid}\n")).unwrap();

@@ -62,7 +62,7 @@ impl Crew {
     fn look_at_plan(&self, slot: SlotId, plan: &PlanFile) -> Result<Option<Look>, PlanLook> {
         let look = {
             let (mut store, mut ids) = (self.store(), self.ids());
-            // A huge plan takes long to take in, and a run that is told to stop has no use for it.
+            // A huge plan takes long to take in, and a run that is asked to stop has no use for it.
             store.heed(Some(Arc::clone(&self.stops_looking)));
             let look = plan.reconcile(store.as_mut(), &mut ids, &by_file(), now());
             store.heed(None);
@@ -157,7 +157,7 @@ impl Crew {
         Ok(Input::NothingToClaim { slot })
     }
 
-    /// Claims this task; `None` when somebody else has it or it cannot be had.
+    /// Claims this task; `None` when another process has it or it cannot be had.
     pub(super) fn claim_task(
         &self,
         slot: SlotId,

@@ -25,7 +25,7 @@ pub struct Prompting {
     pub rules: Template,
     /// The feature's spec and plan, read once.
     pub feature: FeatureTexts,
-    /// Where skills lie; read anew for every session, because sessions write some.
+    /// Where skills are; reread for every session, because sessions write some.
     pub skill_folders: Vec<PathBuf>,
     /// Whether sessions are asked to leave what they learned.
     pub learn: bool,

@@ -15,7 +15,7 @@ const NAMED: usize = 20;
 const EARLIER: &str = "by an earlier session; revert it, or approve it: ralph trust";
 
 impl Crew {
-    /// Looks for protected files among what the candidate changes, and tells of them. The report of the
+    /// Finds protected files that the candidate changes, and reports them. Returns the report of the
     /// judge that refuses them, if they are refused.
     pub(super) fn check_protected(
         &self,

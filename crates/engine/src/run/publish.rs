@@ -29,7 +29,7 @@ use crate::vcs::upstream::commit_of;
 pub(super) struct Publisher {
     /// Ends what is under way.
     pub(super) stop: watch::Sender<Stop>,
-    /// What went wrong, each told once.
+    /// What went wrong, each reported once.
     told: Mutex<HashSet<String>>,
     /// One push at a time: two of the same branch would be in each other's way.
     turn: Mutex<()>,
@@ -49,7 +49,7 @@ impl Default for Publisher {
 }
 
 impl Crew {
-    /// Publishes at the end of the run, and tells the loop what came of it.
+    /// Publishes at the end of the run, and tells the loop the result.
     pub(super) fn publish(&self) -> Vec<Effect> {
         let branch = self.home.base().branch.unwrap_or_default();
         let act = || {
@@ -138,7 +138,7 @@ impl Crew {
         self.publish_branch(setup, branch, &scope)
     }
 
-    /// Publishes a branch, and keeps on record what is left to do.
+    /// Publishes a branch, and records what is left to do.
     fn publish_branch(&self, setup: &PublishSetup, branch: &str, scope: &Scope) -> Publication {
         let made = self.published(setup, branch, scope);
         let mut made = made.unwrap_or_else(|trouble| trouble.publication(setup, branch));
@@ -257,7 +257,7 @@ impl Crew {
         Ok(None)
     }
 
-    /// What the store tells about the tasks of the branch.
+    /// The pull request text about the tasks of the branch, from the store.
     fn words(
         &self,
         setup: &PublishSetup,

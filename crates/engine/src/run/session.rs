@@ -53,7 +53,7 @@ pub(super) struct Job {
     pub(super) raised: Option<u32>,
 }
 
-/// Tells version control again and again that a session lives, for as long as it is polled.
+/// Signals version control repeatedly that a session is alive, for as long as it is polled.
 async fn heartbeats(vcs: &dyn Vcs) -> Infallible {
     let mut beat = tokio::time::interval(HEARTBEAT);
     loop {
@@ -63,7 +63,7 @@ async fn heartbeats(vcs: &dyn Vcs) -> Infallible {
 }
 
 impl Crew {
-    /// Prepares a session and starts it; the loop is told.
+    /// Prepares a session, starts it, and notifies the loop.
     pub(super) fn begin_session(self: &Arc<Self>, job: Job) -> Vec<Effect> {
         let slot = job.slot;
         let stop = {
@@ -102,7 +102,7 @@ impl Crew {
         effects
     }
 
-    /// Runs a session to its end and tells the loop.
+    /// Runs a session to its end and notifies the loop.
     async fn session(self: Arc<Self>, prepared: Prepared, stop: watch::Receiver<Stop>) {
         let Prepared { job, spec, guest, log, raw, socket } = prepared;
         let slot = job.slot;
@@ -479,7 +479,7 @@ impl Crew {
         let mut options = OpenOptions::new();
         options.create_new(true).write(true).mode(0o600);
         let opened = options.open(&file).or_else(|error| {
-            // A second try of the same iteration writes it anew.
+            // A second try of the same iteration writes it again.
             if error.kind() != std::io::ErrorKind::AlreadyExists {
                 return Err(error);
             }

@@ -19,7 +19,7 @@ const TIMEOUT: Duration = Duration::from_secs(3600);
 /// Why a worktree is not prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum SetUpError {
-    /// We were told to stop.
+    /// ralph was asked to stop.
     #[error("it was interrupted")]
     Interrupted,
     /// The command failed.
@@ -27,7 +27,7 @@ pub enum SetUpError {
     Failed {
         /// How it ended.
         how: String,
-        /// Where what it printed lies.
+        /// The file with its output.
         log: PathBuf,
     },
     /// It went well, and that could not be written down.

@@ -193,7 +193,7 @@ impl Crew {
         Input::HookRefused { slot, gate }
     }
 
-    /// How the plan stands; `None` when that cannot be read.
+    /// The state of the plan; `None` when that cannot be read.
     fn counts(&self) -> Option<Counts> {
         if self.setup.policy.mode != "build" {
             return Some(Counts::default());
@@ -354,7 +354,7 @@ impl Crew {
         };
         let status = match written {
             Ok(status) => status,
-            // Written by the try before this one, or taken over by somebody else: `get` tells.
+            // Written by the try before this one, or taken over by another process: `get` tells.
             Err(StoreError::Refused(
                 Refusal::ClaimLost { .. } | Refusal::Transition { .. } | Refusal::NotClaimed { .. },
             )) => None,

@@ -19,7 +19,7 @@ pub(super) struct Site {
     settled: Mutex<String>,
     /// What the files that are judged look like beside their tree, before the first session.
     pub(super) surroundings: Surroundings,
-    /// Nobody else is at work there meanwhile.
+    /// Nobody else is working there meanwhile.
     lock: Mutex<Option<WorktreeLock>>,
 }
 

@@ -22,7 +22,7 @@ use crate::untrusted;
 /// The contents, in the order in which they are written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateFile {
-    /// A run is at work, or was when it was cut off.
+    /// A run is active, or was when it was interrupted.
     pub active: bool,
     /// Iterations that it counted.
     pub iteration: u32,
@@ -60,7 +60,7 @@ pub struct StateFile {
     /// Where it listens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_socket: Option<PathBuf>,
-    /// It ended as a run does; `false` for one that goes on at the next start.
+    /// It ended as a run does; `false` for one that continues at the next start.
     #[serde(default)]
     pub finished: bool,
     /// The level of its sandbox.
@@ -99,7 +99,7 @@ pub struct Request {
     /// It is about branches.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub branches: bool,
-    /// The repository, told from another one at the same path.
+    /// Identifies the repository, to tell it from another one at the same path.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub repository: String,
     /// The call over several branches that the run belongs to.
@@ -122,7 +122,7 @@ pub struct Spending {
     pub time_ms: u64,
 }
 
-/// Where the record of the runs of one mode in a worktree lies.
+/// Where the record of the runs of one mode in a worktree is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// The file in the user's state folder; `None` for a user without one.
@@ -170,7 +170,7 @@ impl Record {
         }
     }
 
-    /// The run that the next one of `mode` goes on with; `None` after a run that ended as runs do.
+    /// The run that the next one of `mode` continues with; `None` after a run that ended as runs do.
     pub fn interrupted(&self, project: &Project, mode: &str) -> io::Result<Option<Found>> {
         let found = self.read(project)?;
         Ok(found.filter(|found| !found.state.finished && found.state.mode == mode))
@@ -250,7 +250,7 @@ impl Writer {
         self.record.write(&self.text(&state, now())?)
     }
 
-    /// The state as it stands in the file.
+    /// The state as it is in the file.
     pub fn text(&self, state: &RunState, now: Timestamp) -> io::Result<String> {
         let ended = state.ended;
         let finished = ended && !state.stop.as_ref().is_some_and(StopReason::is_interruption);

@@ -18,7 +18,7 @@ pub(super) struct Surroundings {
     said: Vec<(String, String)>,
     /// The ignored files that a checkout gets, and their content as a number.
     included: Vec<(String, u64)>,
-    /// Where each file lies, and how it looked from outside; `None` when it was not there.
+    /// Where each file is, and how it looked from outside; `None` when it was not there.
     files: Vec<(PathBuf, Option<Outside>)>,
     /// The other folders that git looks for objects in.
     borrowed: Vec<u8>,

@@ -34,7 +34,7 @@ pub struct GateTrial {
     pub secrets: Secrets,
 }
 
-/// What came of a gate.
+/// The result of a gate.
 #[derive(Debug)]
 pub struct GateTried {
     /// Its name, or that of the setup command if that failed.
@@ -56,7 +56,7 @@ pub struct GateTried {
 }
 
 impl GateTrial {
-    /// Runs a gate where a run would. Nobody else must be at work in the worktree meanwhile.
+    /// Runs a gate where a run would. Nobody else must be working in the worktree meanwhile.
     pub fn run(&self, gate: &GateSpec) -> Result<GateTried, GitError> {
         let checkout = self.checkout()?;
         let worktree = Place::of(&self.project.worktree);

@@ -27,7 +27,7 @@ const TOOLS: [&str; 4] = ["Bash", "Read", "Glob", "Grep"];
 const DIFF: usize = 256 << 10;
 
 impl Crew {
-    /// Lets the verifier look at the candidate and tells the loop.
+    /// Runs the verifier on the candidate and notifies the loop.
     pub(super) async fn verify(
         self: Arc<Self>,
         slot: SlotId,

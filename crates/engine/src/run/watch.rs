@@ -25,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 #[cfg(target_os = "linux")]
 const ECHOES: u32 = 3;
 
-/// A claim of ours.
+/// A claim of this run.
 type Held = (TaskId, Generation);
 
 impl Crew {

@@ -24,7 +24,7 @@ pub(super) fn of(folder: &Path) -> Vec<PathBuf> {
 fn in_list(listed: &[u8], folder: &Path) -> Vec<PathBuf> {
     let mounts: Vec<Mounted> = listed.split(|byte| *byte == b'\n').filter_map(read).collect();
     let holds = |mount: &&Mounted| folder.starts_with(&mount.place);
-    // Of those at one place, the last lies on top.
+    // Of those at one place, the last is on top.
     let own = mounts.iter().filter(holds).max_by_key(|mount| mount.place.as_os_str().len());
     let Some((own, below)) = own.and_then(|own| Some((own, folder.strip_prefix(&own.place).ok()?)))
     else {

@@ -62,7 +62,7 @@ pub(super) fn arguments(
     // mounts are made in it.
     for (at, mount) in mounts.iter().enumerate() {
         let Mount::Empty(path) = mount else { continue };
-        // What a later mount lies over is not there any more.
+        // What a later mount covers is not there any more.
         let covered = mounts[at + 1..].iter().any(|later| path.starts_with(later.place()));
         if !covered {
             all.extend(["--remount-ro".into(), path.into()]);

@@ -25,13 +25,13 @@ const JUDGES: &str = "judges";
 /// Folders for one checkout, or for one verifier.
 const FRESH: &str = "fresh";
 
-/// The folders that a sandbox shows, each by itself: what lies around them, nobody in one may turn into something else.
+/// The folders that a sandbox shows, each by itself: what is around them, nobody in one may turn into something else.
 /// Each costs a start 0.4 ms, so a tool has one of its own only where ralph itself writes or removes files in it.
 const FOLDERS: [&str; 4] = [SHARED, "cargo", "gradle", TEMPORARY];
 /// The folder of all other tools.
 const SHARED: &str = "xdg";
 
-/// Variables by which tools are told where their cache is, and the folder of each.
+/// Variables that name the cache of a tool, and its folder.
 const VARIABLES: [(&str, &str); 9] = [
     ("XDG_CACHE_HOME", SHARED),
     ("CARGO_HOME", "cargo"),
@@ -57,7 +57,7 @@ const SEEDS: [(&str, &str, &str, &str); 8] = [
     ("YARN_CACHE_FOLDER", ".cache/yarn", "", "xdg/yarn"),
 ];
 
-/// Settings that are taken over anew each time: where packages come from.
+/// Settings that are copied each time: where packages come from.
 const SETTINGS: [(&str, &str, &str, &str); 2] =
     [("CARGO_HOME", ".cargo", "config.toml", "cargo"), ("CARGO_HOME", ".cargo", "config", "cargo")];
 
@@ -90,7 +90,7 @@ impl Caches {
         Self { folder }
     }
 
-    /// Where they lie.
+    /// Where they are.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -235,7 +235,7 @@ impl Caches {
         self.prepare(home, environment).map(drop)
     }
 
-    /// What tools are told.
+    /// The environment variables for tools.
     pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
         let one = |(variable, name): &(&str, &str)| {
             (OsString::from(*variable), self.folder.join(name).into_os_string())

@@ -6,7 +6,7 @@ use super::house::{House, Sandbox};
 use super::level::{Level, Wanted};
 use crate::host::{host, may_run};
 
-/// The sandbox of a run, and what users are told of it.
+/// The sandbox of a run, and its description for users.
 #[derive(Debug)]
 pub struct Choice {
     /// The sandbox.
@@ -31,7 +31,7 @@ pub struct Unavailable {
     pub package: Option<&'static str>,
 }
 
-/// What is said of a level.
+/// The description of a level.
 fn words(level: Level) -> &'static str {
     match level {
         Level::Full => {
@@ -163,7 +163,7 @@ fn install() -> String {
     here.map_or("install your system's bubblewrap package", |(_, command)| command).to_owned()
 }
 
-/// What keeps an ordinary user from making namespaces, as far as the system tells.
+/// What keeps an ordinary user from creating namespaces, as far as the system shows.
 fn namespaces() -> Vec<String> {
     let set = |name: &str| {
         let path = Path::new("/proc/sys").join(name.replace('.', "/"));

@@ -53,13 +53,13 @@ fn allow(
         .map_err(|error| io::Error::other(format!("Landlock: {}: {error}", path.display())))
 }
 
-/// Everything but what is hidden. Rules only ever add: so instead of the root, all that lies beside the
+/// Everything but what is hidden. Rules only ever add: so instead of the root, all that is beside the
 /// way to what is hidden.
 fn readable(hidden: &[PathBuf], shown: &[PathBuf]) -> BTreeSet<PathBuf> {
     let mut all = BTreeSet::new();
     let hidden: Vec<PathBuf> = hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
     beside(Path::new("/"), &hidden, &mut all);
-    // What is shown may lie in what is hidden, and hold something that is hidden itself.
+    // What is shown may be in what is hidden, and hold something that is hidden itself.
     for path in shown.iter().filter_map(|path| path.canonicalize().ok()) {
         let within: Vec<PathBuf> =
             hidden.iter().filter(|hidden| **hidden != path).cloned().collect();

@@ -30,7 +30,7 @@ type Kept = (u32, Vec<u8>);
 #[derive(Debug)]
 pub struct Guard {
     folder: PathBuf,
-    /// What the files lie in.
+    /// The folders that contain the files.
     roots: Vec<PathBuf>,
     hooks: PathBuf,
     files: BTreeMap<PathBuf, Option<Kept>>,

@@ -9,7 +9,7 @@ use crate::ports::{Bind, Shown};
 /// What a sandboxed program is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// An agent at work.
+    /// An agent session.
     Session,
     /// A gate or a setup command.
     Judge,

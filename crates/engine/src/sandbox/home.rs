@@ -39,7 +39,7 @@ pub struct HomeNeeds<'a> {
     pub environment: &'a [(OsString, OsString)],
     /// Where copies are kept.
     pub caches: &'a Caches,
-    /// Programs that must be found wherever they lie.
+    /// Programs that must be found wherever they are.
     pub programs: &'a [PathBuf],
     /// Packages beside the repository that sessions may read.
     pub dependencies: &'a [PathBuf],
@@ -133,7 +133,7 @@ impl Home {
         self.aliases.iter().for_each(|path| room.hide(path));
     }
 
-    /// The file with the user's settings of git: in the home, or where the copy lies if nothing can be mounted.
+    /// The file with the user's settings of git: in the home, or where the copy is if nothing can be mounted.
     pub(super) fn git(&self, mounts: bool) -> Option<Bind> {
         let bind = self.git.clone()?;
         Some(if mounts { bind } else { Bind::readable(bind.from) })

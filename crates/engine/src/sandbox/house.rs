@@ -51,7 +51,7 @@ pub struct House {
     pub caches: Caches,
     /// This program.
     pub ralph: PathBuf,
-    /// Programs that must be found wherever they lie.
+    /// Programs that must be found wherever they are.
     pub programs: Vec<PathBuf>,
     /// Ralph's own files outside of `.ralph`.
     pub hidden: Vec<PathBuf>,
@@ -104,7 +104,7 @@ impl House {
         // Those of other projects, and the logins of their agents, too.
         room.close(self.caches.folder().parent().unwrap_or(self.caches.folder()));
         if guest.kind != Kind::Helper {
-            // Each by itself: what lies around them, nobody in a sandbox may turn into something else.
+            // Each by itself: what is around them, nobody in a sandbox may turn into something else.
             let caches = self.caches_of(guest);
             let there = caches.folders().filter(|folder| folder.is_dir());
             there.for_each(|folder| room.show(Bind::writable(folder)));
@@ -140,7 +140,7 @@ impl House {
         room
     }
 
-    /// Where logins lie. What lies in the repository belongs to it, whatever a variable calls it.
+    /// Where logins are. What is in the repository belongs to it, whatever a variable calls it.
     pub(super) fn secrets(&self) -> Vec<PathBuf> {
         let mut all = secrets::present(&self.homes, &self.environment, &self.readable);
         let holds_home = self.homes.iter().any(|home| home.starts_with(&self.project.root));
@@ -148,7 +148,7 @@ impl House {
         all
     }
 
-    /// What programs need that lies where a sandbox has nothing. `emptied` are homes of which only what is
+    /// What programs need from places that are empty in a sandbox. `emptied` are homes of which only what is
     /// listed is shown.
     fn show_system(&self, emptied: &[PathBuf], room: &mut Room) {
         let resolver = Path::new("/etc/resolv.conf").canonicalize().ok();
@@ -176,7 +176,7 @@ impl House {
                 let Some(folder) = file.parent().filter(|folder| room.is_hidden(folder)) else {
                     continue;
                 };
-                // What lies beside a program belongs to it, but not in a folder that everybody uses, nor in
+                // What is beside a program belongs to it, but not in a folder that everybody uses, nor in
                 // a home.
                 let shared = EMPTY.iter().any(|shared| folder == Path::new(shared));
                 let broad = emptied.iter().any(|home| folder.starts_with(home));
@@ -214,7 +214,7 @@ impl House {
         }
     }
 
-    /// The other checkouts of the repository, wherever they lie.
+    /// The other checkouts of the repository, wherever they are.
     fn other_worktrees(&self, guest: &Guest) -> Vec<PathBuf> {
         let list = std::fs::read_dir(self.project.git_dir.join("worktrees"));
         let named = list.into_iter().flatten().flatten().filter_map(|entry| {
@@ -472,7 +472,7 @@ impl Sandbox {
     pub(super) fn temp(&self, house: &House, guest: &Guest) -> PathBuf {
         match self.level {
             Level::Full => PathBuf::from("/tmp"),
-            // Sockets of runs lie in the one that all share.
+            // Sockets of runs are in the one that all share.
             _ => house.caches_of(guest).of_name(TEMPORARY),
         }
     }

@@ -60,7 +60,7 @@ impl Room {
         self.decides(path).is_some_and(Mount::covers)
     }
 
-    /// What is shown to be read where it lies.
+    /// Read-only places, at their own paths.
     #[cfg(target_os = "linux")]
     pub(super) fn shown(&self) -> Vec<PathBuf> {
         let path = |mount: &Mount| match mount {

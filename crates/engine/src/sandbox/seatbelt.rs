@@ -63,7 +63,7 @@ pub fn profile(house: &House, guest: &Guest, room: &Room) -> String {
     for path in ["/private/tmp", "/private/var/folders", "/private/var/tmp"] {
         say("allow", "file-write*", "subpath", Path::new(path));
     }
-    // In the order of the mounts that there cannot be: a later one lies over an earlier one.
+    // In the order of the mounts that there cannot be: a later one covers an earlier one.
     for mount in &room.mounts {
         match mount {
             Mount::Empty(path) | Mount::Nothing(path) => {
@@ -74,7 +74,7 @@ pub fn profile(house: &House, guest: &Guest, room: &Room) -> String {
                 let verdict = if bind.writable { "allow" } else { "deny" };
                 say(verdict, "file-write*", "subpath", &bind.to);
             }
-            // What is only to be written in lies where it does, and nothing can be put elsewhere.
+            // A writable place stays where it is, and nothing can be mounted elsewhere.
             Mount::Scratch(_) | Mount::Link(..) | Mount::Show(_) => {}
         }
     }
@@ -191,7 +191,7 @@ mod tests {
         (folder, house, guest)
     }
 
-    /// The last rule that a path lies under decides: its verdict on writing.
+    /// The last rule that covers a path decides: its verdict on writing.
     fn may_write(profile: &str, path: &Path) -> bool {
         let covers = |line: &&str| {
             path.ancestors().enumerate().any(|(above, place)| {

@@ -11,7 +11,7 @@ use seccompiler::{
 
 /// `EPERM`, as a sandbox of any kind answers.
 const REFUSED: u32 = 1;
-/// `ENOSYS`: whoever asks goes on with an older way.
+/// `ENOSYS`: callers fall back to an older call.
 const UNKNOWN: u32 = 38;
 
 /// Numbers of `x86_64`, then of `aarch64`; `None` where there is no such call.

@@ -72,7 +72,7 @@ fn is_of_machine(path: &Path) -> bool {
     OF_MACHINE.iter().any(|known| path == Path::new(known))
 }
 
-/// Where variables say that logins lie.
+/// Where variables say that logins are.
 fn moved(environment: &[(OsString, OsString)]) -> Vec<PathBuf> {
     let mut all = Vec::new();
     let value = |wanted: &str| environment.iter().find(|(name, _)| name == wanted);

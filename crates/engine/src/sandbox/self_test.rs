@@ -87,7 +87,7 @@ impl Tries {
     }
 }
 
-/// Why a sandbox is not to be trusted, or cannot be made.
+/// Why a sandbox cannot be trusted or created.
 pub(super) fn run(sandbox: &Sandbox, house: &House) -> Result<(), String> {
     let text = |error: io::Error| format!("the self-test cannot be prepared: {error}");
     house.caches.make().map_err(text)?;

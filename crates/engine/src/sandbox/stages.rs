@@ -19,7 +19,7 @@ pub const OUTER: &str = "__box";
 pub const INNER: &str = "__inside";
 /// The hidden command that tries what is forbidden.
 pub const TRIES: &str = "__box-test";
-/// The exit code of a stage that could not go on, as `env` and `nohup` have it.
+/// The exit code of a stage that could not continue, as `env` and `nohup` have it.
 pub const FAILED: i32 = 125;
 /// How a stage begins its last words.
 pub const SAYS: &str = "ralph: sandbox: ";
@@ -35,7 +35,7 @@ pub struct Limits {
     pub file_size: Option<u64>,
 }
 
-/// What the first stage is told.
+/// The arguments of the first process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outer {
     /// Files of control groups that it writes its pid into.
@@ -44,14 +44,14 @@ pub struct Outer {
     pub command: Vec<OsString>,
 }
 
-/// What the second stage is told.
+/// The arguments of the second process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inner {
     /// Limits of a process.
     pub limits: Limits,
     /// Where the program may write; nothing at all is no Landlock.
     pub writable: Vec<PathBuf>,
-    /// What it may read although it lies in what follows.
+    /// What it may read although it is in what follows.
     pub readable: Vec<PathBuf>,
     /// What it may not even read. Only where nothing can be mounted.
     pub hidden: Vec<PathBuf>,

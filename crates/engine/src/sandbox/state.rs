@@ -109,7 +109,7 @@ impl OwnState {
         all
     }
 
-    /// What the agent is told.
+    /// The environment variable for the agent.
     pub(super) fn environment(&self) -> (OsString, OsString) {
         (self.what.variable.into(), self.own.clone().into_os_string())
     }

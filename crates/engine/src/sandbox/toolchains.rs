@@ -94,7 +94,7 @@ const CERTIFICATES: [&str; 13] = [
     "npm_config_cafile",
 ];
 
-/// Folders of programs: what they belong to lies beside them.
+/// Folders of programs: what they belong to is beside them.
 const OF_PROGRAMS: [&str; 5] = ["bin", "sbin", "shims", "condabin", ".bin"];
 /// What is shown beside programs of an installation that nobody knows.
 const BESIDE: [&str; 5] = ["lib", "lib64", "libexec", "include", "share"];
@@ -131,7 +131,7 @@ const NAMES: [&str; 8] = [
 const MOST: usize = 160;
 /// How many steps from one program to the next are gone.
 const DEEPEST: usize = 4;
-/// Where so many places lie side by side, the folder around them is shown.
+/// Where so many places are side by side, the folder around them is shown.
 const SIDE_BY_SIDE: usize = 4;
 
 /// What of the homes toolchains need.
@@ -140,7 +140,7 @@ pub(super) struct Toolchains<'a> {
     homes: &'a [PathBuf],
     /// The repository: shown by itself.
     root: &'a Path,
-    /// Where logins lie.
+    /// Where logins are.
     secrets: &'a [PathBuf],
     /// Folders and files to show.
     pub(super) places: Vec<PathBuf>,
@@ -266,7 +266,7 @@ impl<'a> Toolchains<'a> {
     }
 
     /// Whether a place below a home may be shown: not the repository or what is around it, nothing that holds
-    /// logins or lies among them, and nothing broad.
+    /// logins or is among them, and nothing broad.
     fn is_ours(&self, path: &Path) -> bool {
         let around = self.homes.iter().any(|home| home.starts_with(path));
         let of_repository = path.starts_with(self.root) || self.root.starts_with(path);

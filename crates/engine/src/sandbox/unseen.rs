@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use super::guest::{Guest, Kind};
 use super::house::{House, Sandbox};
 
-/// How many are told.
+/// How many are suggested.
 const MOST: usize = 3;
-/// Folders of a home that hold those of many programs, by how many of them lie one below the other.
+/// Folders of a home that hold those of many programs, by how many of them are one below the other.
 const BROAD: [(&str, usize); 5] =
     [(".config", 2), (".cache", 2), (".local/share", 3), (".local/state", 3), (".local", 2)];
 

@@ -54,7 +54,7 @@ impl Wrapped {
         self.line.as_ref().map(Line::refusals).unwrap_or_default()
     }
 
-    /// How the program itself ended: what is around it tells it in its own way.
+    /// How the program itself ended, translated from how the processes around it ended.
     pub fn told(&self, mut ended: Ended) -> Ended {
         if !self.boxed {
             return ended;

@@ -47,7 +47,7 @@ pub fn call(socket: &Path, call: &Call) -> Result<Reply, ClientError> {
     answer(send(socket, call)?, socket)
 }
 
-/// Tells a running loop something.
+/// Sends a control to a running loop.
 pub fn control(socket: &Path, control: &Control) -> Result<(), ClientError> {
     let line = ControlLine { control: Some(control.clone()), ..line() };
     accepted(answer(send(socket, &line)?, socket)?).map(|_| ())

@@ -17,7 +17,7 @@ use crate::feed::Feed;
 /// A follower that is stopped at its terminal for this long is let go; it can come back by number.
 const FOLLOWER_PATIENCE: Duration = Duration::from_secs(300);
 
-/// Tells about the run what is asked by name; `None` for a name that it does not know.
+/// Answers a question about the run by its name; `None` for an unknown name.
 pub type Inquiry = dyn Fn(&str) -> Option<Value> + Send + Sync;
 
 /// The open control socket. It is closed and removed when this is dropped.

@@ -43,7 +43,7 @@ impl Call {
     }
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Reply {
     /// The exit code.
@@ -69,10 +69,10 @@ pub struct ControlLine {
     /// A wish.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
-    /// A thing to be told, such as `status`.
+    /// A question, such as `status`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<String>,
-    /// Every event from this number on, until somebody closes.
+    /// Every event from this number on, until one side closes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feed: Option<u64>,
 }

@@ -28,7 +28,7 @@ pub(super) enum NoLine {
     TooLong,
     #[error("the request did not arrive within {} seconds", PATIENCE.as_secs())]
     TooLate,
-    /// Nobody is there to be told.
+    /// The caller has disconnected.
     #[error("the caller is gone")]
     Gone,
 }
@@ -52,7 +52,7 @@ impl Connection {
     }
 }
 
-/// A socket that is being served. When this is dropped, nothing of it goes on.
+/// A socket that is being served. Dropping this ends it.
 #[derive(Debug)]
 pub(super) struct Server {
     task: JoinHandle<()>,
@@ -131,7 +131,7 @@ where
     }
 }
 
-/// Reads up to the first line break. What comes behind it is nobody's business.
+/// Reads up to the first line break. Everything after it is ignored.
 async fn read_line(from: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, NoLine> {
     let mut line = Vec::with_capacity(1024);
     loop {

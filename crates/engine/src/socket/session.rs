@@ -170,7 +170,7 @@ impl Requests {
         Ok(none)
     }
 
-    /// The session cannot go on in a useful way: it is to be ended.
+    /// The session cannot do anything useful any more: end it.
     pub fn end_session(&self) {
         self.1.notify_one();
     }
@@ -256,7 +256,7 @@ impl SessionSocket {
         &self.path
     }
 
-    /// The folder that a sandbox must show, and that nothing else lies in.
+    /// The folder that a sandbox must show; it contains nothing else.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

@@ -89,7 +89,7 @@ impl Remembered {
     }
 }
 
-/// The folder that a path lies in, and its name there. `make`: what stands in the way of a folder goes.
+/// The folder that a path is in, and its name there. `make`: what is in the way of a folder goes.
 fn folder_of(root: &Path, path: &Path, make: bool) -> io::Result<(OwnedFd, OsString)> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut at = rustix::fs::open(root, flags, Mode::empty())?;

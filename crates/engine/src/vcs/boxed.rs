@@ -31,7 +31,7 @@ use crate::run::crash;
 
 /// This program, in every sandbox.
 const RALPH: &str = "/run/ralph/bin/ralph";
-/// Where programs are found when nobody says.
+/// The default search path for programs.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Refs that hold what was taken last from a worktree's sessions.
 pub(super) const TAKEN: &str = "refs/ralph/taken/";
@@ -75,7 +75,7 @@ impl GitVcs {
         Ok(self)
     }
 
-    /// A run begins. What another left in a git directory of its own is taken up if the run goes on with it,
+    /// A run begins. What another left in a git directory of its own is taken up if the run continues with it,
     /// and saved otherwise. A ref keeps what the new one will stand on from being collected.
     pub(super) fn begin_boxed(&self, run: &RunId, resumes: bool) -> Result<(), GitError> {
         let Some(boxed) = &self.boxed else { return Ok(()) };
@@ -96,7 +96,7 @@ impl GitVcs {
         Ok(())
     }
 
-    /// What the next session gets. Made anew where somebody has moved the branch since: what was committed
+    /// What the next session gets. Recreated where somebody has moved the branch since: what was committed
     /// in the old one is saved.
     pub(super) fn lend_private(&self) -> Result<Option<Shown>, GitError> {
         let Some(boxed) = &self.boxed else { return Ok(None) };
@@ -423,7 +423,7 @@ fn inside(boxes: &Boxes) -> Vec<(OsString, OsString)> {
     environment
 }
 
-/// How the end of a program that said nothing is told.
+/// The message for a program that ended without output.
 fn exit_words(code: i32) -> String {
     format!("exit code {code}")
 }
@@ -454,7 +454,7 @@ fn run(
 
 /// Runs a program to its end and returns what it printed.
 fn finish(what: &'static str, limit: Duration, spec: &CommandSpec) -> Result<Vec<u8>, GitError> {
-    // A thread of its own: this may be asked where a runtime is at work.
+    // A thread of its own: the caller may be inside a runtime.
     let ran =
         std::thread::scope(|scope| scope.spawn(|| capture(spec, limit, Stop::never())).join().ok());
     let Some(ran) = ran else {

@@ -25,7 +25,7 @@ pub(super) enum Files {
     Follow,
 }
 
-/// What came of moving a branch.
+/// The result of moving a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Advanced {
     /// It is where it was to go.
@@ -43,7 +43,7 @@ pub(super) enum Advanced {
 }
 
 impl Advanced {
-    /// The same as a result, where files in the way mean that somebody is at work.
+    /// The same as a result, where files in the way mean that another process is working there.
     pub(super) fn or_moved(self, expected: Option<&str>) -> Result<(), GitError> {
         let expected = expected.map(str::to_owned);
         match self {

@@ -2,7 +2,7 @@
 //!
 //! Git processes: 3 where nothing was dirty before the run (`diff-index`, `add`, `write-tree`), 5
 //! otherwise (`diff-index` again, `update-index`); one more (`read-tree`) while something is staged, and
-//! one more when somebody else has moved HEAD.
+//! one more when another process has moved HEAD.
 
 use std::collections::BTreeSet;
 

@@ -78,7 +78,7 @@ impl GitVcs {
         }
     }
 
-    /// The same for what another run had committed, as far as nobody has changed it since.
+    /// The same for what another run had committed, if nothing has changed it since.
     pub(super) fn bring_in_missed(&self, commit: String, changes: Vec<Change>) {
         *lock(&self.unrefreshed) = Some(Unrefreshed { commit, changes });
         self.catch_up();
@@ -112,7 +112,7 @@ impl GitVcs {
         parse_changes("diff-index", &self.git(&arguments).run()?)
     }
 
-    /// Brings into the index what it missed, as far as nobody has changed it since.
+    /// Brings into the index what it missed, if nothing has changed it since.
     pub(super) fn catch_up(&self) {
         let Some(missed) = lock(&self.unrefreshed).take() else {
             return;

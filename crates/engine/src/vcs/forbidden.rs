@@ -41,7 +41,7 @@ impl GitVcs {
     }
 
     /// The links that one tree has and another has not, and that lead out of the worktree. What the trees say
-    /// counts, not what lies in the worktree: a checkout has what is committed.
+    /// counts, not what is in the worktree: a checkout has what is committed.
     pub(super) fn new_links_out(
         &self,
         from_tree: &str,

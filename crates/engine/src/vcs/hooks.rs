@@ -109,7 +109,7 @@ impl GitVcs {
             Err(error) if self.write_candidate(base)?.tree == candidate.tree => return Err(error),
             Err(error) => error,
         };
-        // Once it is too often it stays so: trying again must not begin to count anew.
+        // Once the limit is reached it stays reached: a retry must not reset the count.
         match hooks.changes.fetch_add(1, Ordering::Relaxed) < MAX_CHANGES {
             true => Err(GitError::HookChanged { hook: "pre-commit".to_owned() }),
             false => Err(refused),

@@ -32,7 +32,7 @@ use crate::untrusted::settle_base;
 #[derive(Debug)]
 pub struct GitVcs {
     pub(super) project: Project,
-    /// Where the index of this worktree lies.
+    /// Where the index of this worktree is.
     pub(super) index: PathBuf,
     /// Trees of commits, and the id of the empty one under an empty name. Commits do not change.
     trees: Mutex<HashMap<String, String>>,
@@ -47,13 +47,13 @@ pub struct GitVcs {
     state: Vec<Vec<u8>>,
     /// What sessions wrote is looked at in a sandbox.
     pub(super) boxed: Option<Boxed>,
-    /// Commits that were made anew: their old names, and their new ones.
+    /// Commits that were recreated: their old names, and their new ones.
     pub(super) renames: Mutex<Vec<(String, String)>>,
     /// The branch is kept from moving.
     pub(super) held: Mutex<Option<BranchHold>>,
 }
 
-/// So many commits of one session are told.
+/// The most commits of one session that are reported.
 const COUNTED_COMMITS: &str = "--max-count=1000";
 
 /// What a commit is made of.
@@ -99,7 +99,7 @@ impl GitVcs {
         self
     }
 
-    /// The task database and the logs lie here. Where that is in the worktree, no commit or revert has them.
+    /// The task database and the logs are here. Where that is in the worktree, no commit or revert has them.
     #[must_use]
     pub fn keeping(mut self, places: &[&Path]) -> Self {
         let inside =

@@ -22,9 +22,9 @@ use crate::project::Project;
 
 /// A file that changed so few milliseconds before it was read may change again without a later time.
 const RACY: i64 = 20;
-/// Where settings of the system lie, unless git was built to look elsewhere.
+/// Where settings of the system are, unless git was built to look elsewhere.
 const OF_SYSTEM: &str = "/etc/gitconfig";
-/// Conditions of includes that hang on settings, or on where the repository lies. Another may hang on anything.
+/// Conditions of includes that depend on settings, or on the path of the repository. Others may depend on anything.
 const CONDITIONS: [&[u8]; 3] = [b"gitdir:", b"gitdir/i:", b"hasconfig:"];
 
 /// A setting as git lists it.
@@ -147,11 +147,11 @@ impl Surroundings {
         Some(folder.join("git").join(name))
     }
 
-    /// Where the settings of the user and of the system lie, or would.
+    /// The paths of the user's and the system's settings, whether they exist or not.
     fn files(&self) -> Vec<PathBuf> {
         let mut all = vec![PathBuf::from(OF_SYSTEM)];
         all.extend(self.system.as_ref().map(PathBuf::from));
-        // Git that lies elsewhere than usual has its settings beside it.
+        // Git in an unusual place has its settings next to it.
         let git = PathBuf::from(host().git().get_program());
         let beside = |git: &Path| Some(git.parent()?.parent()?.join("etc/gitconfig"));
         all.extend(

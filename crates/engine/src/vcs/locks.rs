@@ -35,7 +35,7 @@ impl GitVcs {
         self.sweep_dead(&self.lock_paths()?, since)
     }
 
-    /// Removes those locks of a worktree of ours that nobody has, whenever they were made. What all
+    /// Removes those locks of a worktree of ralph's that nobody has, whenever they were made. What all
     /// worktrees share stays.
     pub(crate) fn sweep_own_locks(&self) -> Result<(), GitError> {
         let own = self.project.own_git_dir()?;
@@ -64,7 +64,7 @@ impl GitVcs {
         Ok(())
     }
 
-    /// Where the locks of this worktree and its branch lie.
+    /// Where the locks of this worktree and its branch are.
     fn lock_paths(&self) -> Result<Vec<PathBuf>, GitError> {
         let own = self.project.own_git_dir()?;
         let mut paths = vec![own.join("HEAD.lock"), own.join("index.lock")];

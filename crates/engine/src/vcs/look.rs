@@ -88,7 +88,7 @@ pub fn look(asked: &Look) -> Result<Seen, GitError> {
             .map_err(|source| GitError::File { path: own.join("index"), source })?;
     }
     let scratch = Scratch::at(&asked.worktree, &asked.index);
-    // To the system in a sandbox all files may belong to somebody else than the index says. This only reads them
+    // In a sandbox all files may seem to belong to another user than the index says. This only reads them
     // once more; adding them would write each of them once more, too. It says no where one has changed.
     let _ = scratch.git(&["update-index", "-q", "--refresh"]).run();
     let left_out = scratch.overlay(at.head.as_deref())?;

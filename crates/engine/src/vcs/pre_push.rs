@@ -67,7 +67,7 @@ impl PrePush {
     }
 }
 
-/// Whether the file and every link on the way to it lie where sessions cannot write: outside the repository
+/// Whether the file and every link on the way to it are where sessions cannot write: outside the repository
 /// and its worktrees, or in the `hooks` folder of git's own directory.
 fn is_users(project: &Project, path: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());

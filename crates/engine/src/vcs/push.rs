@@ -120,7 +120,7 @@ pub enum PushError {
         /// How long it could have taken.
         patience: Duration,
     },
-    /// We were told to stop.
+    /// ralph was asked to stop.
     #[error("pushing to {remote} was interrupted")]
     Interrupted {
         /// The remote.
@@ -267,8 +267,8 @@ impl Push<'_> {
         Ok(capture(&git.spec(self.environment)?, limit, stop.clone()))
     }
 
-    /// The lines of git for programs say what became of a branch. Only where there is none, because git
-    /// did not get so far, are its words for users told.
+    /// Git's machine-readable lines give the outcome of a branch. Only where there is none, because git
+    /// did not get that far, its text for users is reported.
     fn meaning(&self, code: i32, done: &Captured, full: &str) -> Result<Pushed, PushError> {
         let (remote, branch) = (self.remote.to_owned(), self.branch.to_owned());
         let printed = String::from_utf8_lossy(&done.stdout);

@@ -49,7 +49,7 @@ pub enum RecoverError {
         /// The attempt that was asked for.
         attempt: Option<u32>,
     },
-    /// Files stand in the way.
+    /// Files are in the way.
     #[error("{} in the way of {}", files_stand(.obstacles.len()), .wip.saved.name)]
     InTheWay {
         /// What was to be brought back.
@@ -235,7 +235,7 @@ impl GitVcs {
     }
 
     /// Makes files of the worktree what `to` says and returns those that it did. What turns out to
-    /// stand in the way stays.
+    /// are in the way stays.
     fn carry_out(&self, mut moves: Vec<Change>) -> Result<Vec<RepoPath>, GitError> {
         // A session can make it part of its work: it is ralph's own all the same.
         moves.retain(|change| !self.is_state(&change.path));
@@ -308,7 +308,7 @@ impl GitVcs {
         })
     }
 
-    /// No symbolic link and no file lies on the way: what we write or remove is in the worktree.
+    /// No symbolic link and no file is on the way: what we write or remove is in the worktree.
     fn is_reached_by_folders(&self, path: &[u8]) -> Result<bool, GitError> {
         for folder in folders_above(path) {
             if self.look(folder)?.is_some_and(|found| !found.is_dir()) {

@@ -31,7 +31,7 @@ impl<'a> Scratch<'a> {
         Self { worktree, index: index.to_owned(), folder: None }
     }
 
-    /// The folder that it lies in, for a sandbox.
+    /// The folder that it is in, for a sandbox.
     pub(super) fn folder(&self) -> &Path {
         self.folder.as_ref().map_or(self.worktree, tempfile::TempDir::path)
     }
@@ -48,7 +48,7 @@ impl<'a> Scratch<'a> {
         }
     }
 
-    /// Where it lies.
+    /// Where it is.
     pub(super) fn path(&self) -> PathBuf {
         self.index.clone()
     }

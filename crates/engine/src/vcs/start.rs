@@ -84,7 +84,7 @@ impl GitVcs {
             (Some(settled), Some(head)) if self.is_ancestor(settled, head)? => {
                 let tree = self.tree_of(Some(settled))?;
                 match &record.head {
-                    // No session was at work: the user committed.
+                    // No session was running: the user committed.
                     Some(closed_at) if !record.open && closed_at != head => {
                         self.carry_over(&tree, Some(closed_at), Some(head))?
                     }

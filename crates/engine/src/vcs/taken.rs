@@ -110,7 +110,7 @@ impl GitVcs {
         Ok(new.get(head).cloned().unwrap_or_else(|| head.to_owned()))
     }
 
-    /// A text in which commits that were made anew go by their new names.
+    /// A text in which commits that were recreated go by their new names.
     pub(super) fn with_new_names(&self, text: &str) -> String {
         let renames = lock(&self.renames);
         if renames.is_empty() {

@@ -16,7 +16,7 @@ use super::worktree::remove_folder;
 use crate::project::Project;
 use crate::untrusted::{LARGE, read_own};
 
-/// Refs that keep what a sandbox stands on.
+/// Refs that keep the base commit of a sandbox.
 const BASES: &str = "refs/ralph/base/";
 /// Refs that hold your uncommitted work while a session runs.
 const SESSIONS: &str = "refs/ralph/session/";

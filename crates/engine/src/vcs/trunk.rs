@@ -10,7 +10,7 @@ use super::spelling::spelled;
 use crate::ports::{Bind, Vcs};
 use crate::project::Project;
 
-/// What came of bringing commits onto another one.
+/// The result of bringing commits onto another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Replayed {
     /// They are there, and this is the newest.
@@ -81,7 +81,7 @@ impl Trunk {
         }
     }
 
-    /// The first lines of what lies between two commits, the newest first.
+    /// The subjects of the commits between two commits, the newest first.
     pub fn subjects(&self, from: &str, to: &str, most: usize) -> Result<Vec<String>, GitError> {
         let (range, most) = (format!("{from}..{to}"), format!("--max-count={most}"));
         let printed = self.vcs.git(&["log", "--format=%h %s", &most, &range, "--"]).run()?;
@@ -118,7 +118,7 @@ impl Trunk {
         Ok(false)
     }
 
-    /// Makes what lies between `from` and `head` one commit on top of `onto`: only its last tree was
+    /// Makes what is between `from` and `head` one commit on top of `onto`: only its last tree was
     /// judged, and every commit of the branch is to be one that was. A commit that is alone keeps its
     /// words, several are told in `words`. Signed as `by` does it. No ref and no file changes.
     pub fn replay(

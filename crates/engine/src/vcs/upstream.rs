@@ -86,7 +86,7 @@ pub fn commit_of(folder: &Path, name: &str) -> Result<Option<String>, GitError> 
     }
 }
 
-/// How a commit of ours lies to another one.
+/// How one of your commits relates to another one.
 pub fn relation(folder: &Path, ours: &str, other: &str) -> Result<Relation, GitError> {
     if !is_commit(other) || commit_of(folder, other)?.is_none() {
         return Ok(Relation::Unknown);

@@ -186,7 +186,7 @@ fn parse_save(line: &str) -> Option<Wip> {
 }
 
 /// Everything that is saved in this repository, the newest first. Refs that ralph did not name are
-/// passed over.
+/// skipped.
 pub fn list_wip(project: &Project) -> Result<Vec<Wip>, GitError> {
     GitVcs::new(project.clone())?.saves()
 }

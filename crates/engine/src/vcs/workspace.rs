@@ -34,10 +34,10 @@ pub(super) const RECORD: &str = "ralph-workspace.json";
 /// What is known about the worktree, from one session to the next and from one run to the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
-    /// Whose work lies in the worktree.
+    /// The owner of the work in the worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) owner: Option<Owner>,
-    /// A session is at work, or was when the run was killed.
+    /// A session is running, or was when the run was killed.
     #[serde(default)]
     pub(super) open: bool,
     /// The user's uncommitted work when that session began, as a commit.
@@ -323,14 +323,14 @@ impl GitVcs {
         Ok(Some(self.commit_tree(&tree, &parents, message, Author::Ralph)?))
     }
 
-    /// The task whose session was at work when the last run was killed.
+    /// The task whose session was running when the last run was killed.
     pub(super) fn interrupted_owner(&self) -> Result<Option<TaskId>, GitError> {
         let record = self.record()?;
         let owner = record.owner.filter(|_| record.open);
         Ok(owner.and_then(|owner| TaskId::new(owner.task).ok()))
     }
 
-    /// Saves the work of a task, and remembers that it lies in the worktree. `None` when there is none.
+    /// Saves the work of a task, and remembers that it is in the worktree. `None` when there is none.
     pub(super) fn save_candidate(
         &self,
         base: &RunBase,
@@ -349,7 +349,7 @@ impl GitVcs {
         Ok(saved)
     }
 
-    /// Nothing of these tasks lies in the worktree any more: it was accepted, or reverted.
+    /// Nothing of these tasks is in the worktree any more: it was accepted, or reverted.
     pub(super) fn close_workspace(&self, tasks: &[TaskId]) -> Result<(), GitError> {
         let mut record = self.record()?;
         record.owner = None;

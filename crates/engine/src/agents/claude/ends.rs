@@ -14,13 +14,13 @@ const MAX_DETAIL: usize = 600;
 /// Names and numbers that the CLI gives an error of the model's API.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ApiError {
-    /// `error`, `api_error` and `api_error_type`, as far as told.
+    /// `error`, `api_error` and `api_error_type`, where present.
     names: Vec<String>,
     status: Option<u16>,
 }
 
 impl ApiError {
-    /// The error that a line tells of.
+    /// The error that a line reports.
     pub(super) fn of(line: &Line<'_>) -> Self {
         let names = [line.error, line.api_error, line.api_error_type];
         let names = names.into_iter().filter_map(|name| text(name).map(Cow::into_owned));
@@ -47,7 +47,7 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// Reads a result line; `error` is the one that the last message told of.
+    /// Reads a result line; `error` is the one that the last message reported.
     pub(super) fn of(line: &Line<'_>, error: &ApiError) -> Self {
         let word = |raw| text(raw).unwrap_or_default().into_owned();
         let subtype = word(line.subtype);
@@ -64,7 +64,7 @@ impl Outcome {
         }
     }
 
-    /// The end of a session whose login is refused again and again; the line tells of one such time.
+    /// The end of a session whose login is refused again and again; the line reports one refusal.
     pub(super) fn not_logged_in(line: &Line<'_>) -> Self {
         let names = text(line.error).map(Cow::into_owned).into_iter().collect();
         Self {
@@ -134,7 +134,7 @@ const CLASSES: &[(Mark, EndClass)] = &[
     (Mark::Name("server_error"), EndClass::Overload),
 ];
 
-/// What else the session told about limits.
+/// What else the session reported about limits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Limits {
     /// Since the last answer of the model the CLI tried again by itself.

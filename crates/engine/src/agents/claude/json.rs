@@ -16,7 +16,7 @@ pub(super) struct Cursor<'a> {
     depth: u32,
 }
 
-/// A string as it stands in the text, between its quotes. Known to be well-formed, but for surrogates
+/// A string as it is in the text, between its quotes. Known to be well-formed, but for surrogates
 /// without a partner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Quoted<'a> {
@@ -104,7 +104,7 @@ impl<'a> Cursor<'a> {
         (self.depth <= DEEPEST).then_some(())
     }
 
-    /// Takes a value of any kind, and gives it as it stands.
+    /// Takes a value of any kind, and gives it as it is.
     pub(super) fn value(&mut self) -> Option<&'a str> {
         let first = self.peek()?;
         let from = self.at;

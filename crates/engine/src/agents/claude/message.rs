@@ -33,7 +33,7 @@ pub(super) enum Part<'a> {
     Other,
 }
 
-/// A text, which is made only when somebody wants it.
+/// A text that is built only on demand.
 #[derive(Debug)]
 pub(super) enum Words<'a> {
     Known(Cow<'a, str>),

@@ -38,7 +38,7 @@ pub enum Step {
         /// The message.
         message: String,
     },
-    /// Tells what was used.
+    /// Reports usage.
     Usage {
         /// Tokens read.
         #[serde(default)]
@@ -121,7 +121,7 @@ fn check(step: &Step) -> Result<(), &'static str> {
     }
 }
 
-/// Whether a path leads downwards, as far as its words tell.
+/// Whether a path leads downwards, by its text alone.
 pub(super) fn lies_beneath(path: &str) -> bool {
     let mut parts = Path::new(path).components().peekable();
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))

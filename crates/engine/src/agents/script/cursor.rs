@@ -49,7 +49,7 @@ mod tests {
         assert!(path.ends_with("demo.jsonl.cursor"));
         let taken: Vec<_> = (0..5).map(|_| take(&path, 3).unwrap()).collect();
         assert_eq!(taken, [Some(0), Some(1), Some(2), None, None]);
-        // A longer cassette goes on where the shorter one ended.
+        // A longer cassette continues where the shorter one ended.
         assert_eq!(take(&path, 4).unwrap(), Some(3));
         std::fs::write(&path, "many").unwrap();
         assert!(take(&path, 4).unwrap_err().to_string().contains("number"));

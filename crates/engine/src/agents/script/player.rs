@@ -22,9 +22,9 @@ use crate::agents::text::one_line;
 use crate::clock::{Stopwatch, now};
 use crate::vcs::git::git;
 
-/// How much of what a program printed is told, in bytes.
+/// How much of a program's output is reported, in bytes.
 const MAX_RESULT: usize = 4 << 10;
-/// How much of a call is told, in characters.
+/// How much of a call is reported, in characters.
 const MAX_INPUT: usize = 500;
 
 /// Why nothing can be played.

@@ -279,7 +279,7 @@ fn begin(ground: &Ground) -> Result<c_int, Errno> {
         let _ = wait(WaitOptions::empty());
         return Err(Errno::from_raw_os_error(failed));
     }
-    // For the eyes of users only.
+    // Only shown to users.
     let _ = rustix::thread::set_name(c"ralph-session");
     // Pipes of the session would never end, and locks of ralph outlive it.
     close_all_but(ground.report);

@@ -28,9 +28,9 @@ pub(in crate::process) struct Family {
     keeper: Option<Keeper>,
     report: Report,
     mark: Mark,
-    /// The end of the program was told.
+    /// The end of the program was reported.
     program_ended: bool,
-    /// The keeper was killed by somebody.
+    /// The keeper was killed.
     keeper_lost: bool,
     gone: bool,
 }
@@ -98,7 +98,7 @@ impl Family {
         News::KeeperLost
     }
 
-    /// Nobody is left.
+    /// No process is left.
     pub(in crate::process) fn is_gone(&self) -> bool {
         self.gone
     }
@@ -112,7 +112,7 @@ impl Family {
         }
     }
 
-    /// Sends a signal to everybody; says who got it.
+    /// Sends a signal to all processes; returns those that got it.
     pub(in crate::process) fn signal(&mut self, signal: Signal) -> Vec<ProcessId> {
         if self.gone {
             return vec![];

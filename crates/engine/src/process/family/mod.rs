@@ -37,7 +37,7 @@ pub(super) type ProcessId = (Pid, u64);
 pub(super) enum News {
     /// The program itself has ended; others of the family may live.
     ProgramEnded(ExitStatus),
-    /// Nobody is left.
+    /// No process is left.
     AllGone,
     /// The keeper was killed: from now on the family has to be searched for.
     #[cfg(target_os = "linux")]
@@ -67,7 +67,7 @@ fn aside(job: impl FnOnce() + Send + 'static) -> bool {
     jobs.as_ref().is_some_and(|jobs| jobs.send(Box::new(job)).is_ok())
 }
 
-/// The same, and what came of it.
+/// The same, with the result.
 async fn on_lasting_thread<T: Send + 'static>(
     job: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {

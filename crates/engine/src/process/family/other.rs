@@ -76,7 +76,7 @@ impl Family {
         News::AllGone
     }
 
-    /// Nobody is left.
+    /// No process is left.
     pub(in crate::process) fn is_gone(&self) -> bool {
         self.gone
     }

@@ -16,7 +16,7 @@ const DEFAULT_PATH: &str = "/bin:/usr/bin";
 /// A program, its arguments and its environment.
 pub(super) struct Words {
     pub(super) folder: CString,
-    /// Where the program may lie, in the order in which it is searched.
+    /// Candidate paths of the program, in search order.
     pub(super) files: Vec<File>,
     pub(super) arguments: List,
     pub(super) environment: List,
@@ -93,7 +93,7 @@ fn word(text: &OsStr) -> io::Result<CString> {
     CString::new(text.as_bytes()).map_err(io::Error::from)
 }
 
-/// Where a program may lie: a path is what it is, a name is searched.
+/// Candidate paths of a program: a path stays as it is, a name is searched.
 fn places(program: &OsStr, path: &OsStr) -> Vec<std::ffi::OsString> {
     if program.is_empty() || program.as_bytes().contains(&b'/') {
         return vec![program.to_owned()];

@@ -125,7 +125,7 @@ impl Bridge {
     }
 }
 
-/// Takes everybody in who comes to a door.
+/// Accepts all connections on a port.
 async fn attend(
     listener: tokio::net::TcpListener,
     leads_to: Option<u16>,

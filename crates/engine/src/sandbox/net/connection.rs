@@ -71,7 +71,7 @@ pub(super) async fn serve(stream: UnixStream, shared: &Shared) {
     let _ = travel(incoming, server, language).await;
 }
 
-/// Hears what a client wants. `Err(None)`: it went away, or speaks nothing that we know.
+/// Reads the request of a client. `Err(None)`: it disconnected, or speaks an unknown protocol.
 async fn hear<S: AsyncRead + AsyncWrite + Unpin>(
     incoming: &mut Incoming<S>,
     shared: &Shared,
@@ -156,7 +156,7 @@ fn sorry(language: &Language, error: &DialError) -> Refusal {
     http::answer(status, &error.to_string())
 }
 
-/// Tells the client that it is connected, and copies from then on.
+/// Confirms the connection to the client, and copies from then on.
 async fn travel<S: AsyncRead + AsyncWrite + Unpin>(
     mut incoming: Incoming<S>,
     mut server: TcpStream,
@@ -324,7 +324,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Incoming<S> {
         let _ = timeout(LINGER, said).await;
     }
 
-    /// Copies both ways until both have ended. The end of one side is passed on, and the other goes on.
+    /// Copies both ways until both have ended. The end of one side is passed on, and the other continues.
     pub(super) async fn join<T>(&mut self, other: &mut T) -> io::Result<()>
     where
         T: AsyncRead + AsyncWrite + Unpin,

@@ -6,7 +6,7 @@ use thiserror::Error;
 /// Where a head ends.
 pub(super) const END: &[u8] = b"\r\n\r\n";
 
-/// Headers that are between a client and its proxy, and `Host`, which is made anew: it has to name who is
+/// Headers that are between a client and its proxy, and `Host`, which is rewritten: it has to name who is
 /// really asked.
 const OURS: [&str; 9] = [
     "host",
@@ -178,7 +178,7 @@ fn split_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The name of a header; `None` for a line that is none. A line that goes on with the one before is none:
+/// The name of a header; `None` for a line that is none. A line that continues the one before is none:
 /// nobody sends them, and servers do not agree about them.
 pub(super) fn name_of(line: &[u8]) -> Option<&[u8]> {
     let at = line.iter().position(|byte| *byte == b':')?;
@@ -436,7 +436,7 @@ mod tests {
             let _ = read(format!("{method}{tail}\r\n\r\n").as_bytes());
         }
 
-        /// Whatever goes on to a server is one head: nobody can put a second request into the first.
+        /// Exactly one header goes to a server: nobody can hide a second request in the first.
         #[test]
         fn what_is_forwarded_is_one_head(path in "[!-~]{0,40}", headers in "([A-Za-z: \r\n\t]{0,30}\r\n){0,4}") {
             let head = format!("GET http://a.example/{path} HTTP/1.1\r\n{headers}\r\n");

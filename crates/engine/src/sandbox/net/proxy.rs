@@ -132,7 +132,7 @@ impl Proxy {
         Ok(proxy)
     }
 
-    /// What was refused, in the order in which it came: host, port, and one sentence why. Each is told once,
+    /// What was refused, in the order in which it came: host, port, and one sentence why. Each is reported once,
     /// and no more than a hundred are kept.
     pub fn refusals(&self) -> Vec<(String, u16, String)> {
         self.shared.refusals.lock().unwrap_or_else(PoisonError::into_inner).kept.clone()

@@ -10,7 +10,7 @@ pub(super) const VERSION: u8 = 5;
 pub(super) const NO_LOGIN: u8 = 0;
 /// The answer where a client offers only others.
 pub(super) const NO_WAY_IN: [u8; 2] = [VERSION, 0xff];
-/// The answer where it may go on.
+/// The answer where it may continue.
 pub(super) const COME_IN: [u8; 2] = [VERSION, NO_LOGIN];
 /// The wish for a connection.
 pub(super) const CONNECT: u8 = 1;

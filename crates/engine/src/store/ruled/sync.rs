@@ -49,14 +49,14 @@ impl<K> Line<'_, K> {
     }
 }
 
-/// What became of a line.
+/// What happened to a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// Done before: untouched.
     Skipped,
     /// New; its unfinished blockers are counted already.
     New,
-    /// Deleted before, and made anew.
+    /// Deleted before, and recreated.
     Revived,
     /// Here before, and whether a field changed.
     Kept { changed: bool },

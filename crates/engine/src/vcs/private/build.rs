@@ -47,7 +47,7 @@ impl Private {
     }
 
     /// Fills the directory of a gate or a verifier: the settings that ours was made with, the user's refs and
-    /// hooks, and the index of the last look, or the user's where no session was at work.
+    /// hooks, and the index of the last look, or the user's where no session was running.
     pub(super) fn build_for_judges(&self, to: &Path, head: Option<&str>) -> Result<(), GitError> {
         let look = self.folder.join(LOOK);
         let inside = self.own.strip_prefix(&self.common).unwrap_or(Path::new(""));
@@ -93,7 +93,7 @@ impl Private {
         Git::new(&self.project.worktree, &call).line().ok().map(PathBuf::from)
     }
 
-    /// What the directories say beyond what is in force: who commits, and nothing in the background.
+    /// Settings of the directories besides the effective ones: the identity, and nothing in the background.
     fn own_settings(
         &self,
         listing: &Listing,

@@ -37,10 +37,10 @@ pub use settings::shared_settings;
 pub(super) const OBJECTS: &str = "/run/ralph/objects";
 /// Where the session's git directory is while we look at it.
 pub(super) const PRIVATE: &str = "/run/ralph/private";
-/// Folders of ours within the sandbox folder of a worktree.
+/// Folders of ralph's within the sandbox folder of a worktree.
 const GIT: &str = "git";
 const LOOK: &str = "look";
-/// How the note of the ref ends that keeps what a directory stands on.
+/// The suffix of the note about the ref that keeps a directory's base commit.
 pub(super) const BASE: &str = "base";
 /// How directories end whose commits git refused.
 pub(super) const REFUSED: &str = "refused-";
@@ -123,7 +123,8 @@ impl Private {
         self.folder.join(MADE).is_file()
     }
 
-    /// Removes the locks and the directories of gates that a run which was killed left in here. Called when no git of ours is at work.
+    /// Removes the locks and the gate directories that a killed run left in here. Called when no git of ralph's is
+    /// running.
     pub(super) fn unlock(&self) {
         remove_locks(&self.folder, 12);
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
@@ -206,7 +207,7 @@ impl Private {
         Ok(aside)
     }
 
-    /// Remembers the ref that keeps what the directory stands on, and returns the one of the run before.
+    /// Remembers the ref that keeps the directory's base commit, and returns the one of the run before.
     pub(super) fn note_base(&self, name: &str) -> Result<Option<String>, GitError> {
         let path = self.beside_as(BASE);
         let before = noted_base(&path);
@@ -217,7 +218,7 @@ impl Private {
         Ok(before.filter(|before| before != name))
     }
 
-    /// The ref that keeps what the directory stands on.
+    /// The ref that keeps the directory's base commit.
     pub(super) fn base(&self) -> Option<String> {
         noted_base(&self.beside_as(BASE))
     }
@@ -391,7 +392,7 @@ impl Private {
         self.common.join(KNOWN)
     }
 
-    /// Where our own directory lies, for a fetch.
+    /// The path of ralph's own directory, for a fetch.
     pub(super) fn look_folder(&self) -> PathBuf {
         self.folder.join(LOOK)
     }

@@ -24,7 +24,7 @@ struct Parts<'a> {
     name: &'a [u8],
 }
 
-/// Everything that is in force, in the order in which git reads it.
+/// All effective settings, in the order in which git reads them.
 pub(super) fn in_force(listing: &Listing) -> Vec<Setting> {
     listing.all.iter().map(Setting::from).collect()
 }
@@ -175,7 +175,7 @@ pub(super) fn text_of(settings: &[Setting], more: &[Setting]) -> Vec<u8> {
     text
 }
 
-/// The value that is in force for a key.
+/// The effective value of a key.
 pub(super) fn value_of<'a>(settings: &'a [Setting], key: &str) -> Option<&'a [u8]> {
     let found = settings.iter().rev().find(|setting| setting.key == key.as_bytes())?;
     Some(found.value.as_deref().unwrap_or(b"true"))

@@ -11,7 +11,7 @@ use crate::untrusted::read_own;
 /// The longest of these files that is read: each is a path, a reason or a token.
 const LONGEST: u64 = 64 << 10;
 
-/// The file with which a worktree of ours is told from others.
+/// The file that marks a worktree as ralph's.
 pub(super) const TOKEN: &str = "ralph";
 
 /// What git writes into the lock of a worktree that it is still making.
@@ -22,7 +22,7 @@ const INITIALIZING: &str = "initializing";
 pub(super) struct Admin {
     pub(super) folder: PathBuf,
     pub(super) name: OsString,
-    /// Where the worktree lies; `None` when git was killed before it wrote that.
+    /// Where the worktree is; `None` when git was killed before it wrote that.
     pub(super) worktree: Option<PathBuf>,
     /// The reason of its lock.
     pub(super) locked: Option<String>,

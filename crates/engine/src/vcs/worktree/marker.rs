@@ -34,7 +34,7 @@ pub(super) enum Stage {
     Removing,
 }
 
-/// A worktree of ours.
+/// A worktree of ralph's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Marker {
     pub(super) branch: String,

@@ -15,7 +15,7 @@ use super::refusal::WorktreeRefusal;
 use crate::project::{Project, write_privately};
 use crate::run::crash;
 
-/// How long somebody else may be at work on the same branch.
+/// How long another process may be working on the same branch.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The worktrees of a repository that are ralph's.
@@ -28,7 +28,7 @@ pub struct Worktrees {
     boxes: Option<Boxes>,
 }
 
-/// What is to be there.
+/// The wanted worktree.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     /// The branch.
@@ -46,7 +46,7 @@ pub struct Wanted<'a> {
 /// A worktree that is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
-    /// Where it lies.
+    /// Where it is.
     pub path: PathBuf,
     /// Whether it was not there before.
     pub made: bool,
@@ -63,7 +63,7 @@ pub struct Prepared {
 }
 
 impl Worktrees {
-    /// Those of the repository, in `folder`, which may lie anywhere.
+    /// Those of the repository, in `folder`, which may be anywhere.
     pub fn new(project: &Project, folder: &Path) -> Self {
         // Within the repository a link on the way is refused; elsewhere the user put it there, and git names the
         // place that it leads to.
@@ -75,7 +75,7 @@ impl Worktrees {
         Self { markers: Markers::of(&project), project, folder, patience: PATIENCE, boxes: None }
     }
 
-    /// The same, with less patience for others at work on the same branch.
+    /// The same, with less patience for others working on the same branch.
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
@@ -102,8 +102,8 @@ impl Worktrees {
         }
     }
 
-    /// Makes the worktree of a branch, or takes up what is there of it. Killed at any moment, the next
-    /// call puts it right. What is not ours is never touched.
+    /// Creates the worktree of a branch, or reuses an existing one. If it is killed at any moment, the next
+    /// call repairs it. What is not ours is never touched.
     pub fn prepare(&self, wanted: &Wanted<'_>) -> Result<Prepared, GitError> {
         self.check_home()?;
         self.project.exclude_state()?;
@@ -154,7 +154,7 @@ impl Worktrees {
         }
     }
 
-    /// Where the worktree of a branch lies.
+    /// Where the worktree of a branch is.
     pub fn path_of(&self, branch: &BranchName) -> Result<PathBuf, GitError> {
         let path = branch.folder().fold(self.folder.clone(), |path, part| path.join(part));
         let Ok(inside) = path.strip_prefix(&self.project.root) else { return Ok(path) };
@@ -245,7 +245,7 @@ impl Worktrees {
         if self.config_of_worktrees()? != Some(true) {
             self.git(&["config", "extensions.worktreeConfig", "true"]).run()?;
         }
-        // One that does not say where its worktree lies is left of a git that was killed, maybe of ours.
+        // One that does not name its worktree was left by a killed git, maybe ralph's own.
         let names = admins(&self.project).into_iter().filter(|admin| admin.worktree.is_some());
         let names = names.filter_map(|admin| admin.name.into_string().ok()).collect();
         let begin = tip.as_deref().unwrap_or(base);
@@ -287,7 +287,7 @@ impl Worktrees {
         if admin.token.as_ref() == Some(&marker.token) {
             return Ok(());
         }
-        // Whole or not at all: half a token would be somebody else's.
+        // Atomic: half a token would look like another process's.
         let path = admin.folder.join(TOKEN);
         write_privately(&path, &format!("{}\n", marker.token))
             .map_err(|source| GitError::File { path, source })
@@ -297,7 +297,7 @@ impl Worktrees {
         admins(&self.project).into_iter().find(|admin| admin.worktree.as_deref() == Some(path))
     }
 
-    /// Nothing of anybody's is in the way of a new worktree.
+    /// Checks that nothing is in the way of a new worktree.
     fn check_free(&self, branch: &BranchName, path: &Path) -> Result<(), GitError> {
         if let Some(place) = look::checked_out(&self.project, branch.as_str())? {
             return Err(

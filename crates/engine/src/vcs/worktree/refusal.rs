@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-/// What stands in the way. Nothing was changed.
+/// What is in the way. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorktreeRefusal {
-    /// A worktree lies there that ralph did not make.
+    /// A worktree is there that ralph did not make.
     #[error("{} is a worktree that ralph did not create", path.display())]
     Persons {
         /// The worktree.
         path: PathBuf,
     },
-    /// Files lie there that ralph did not put there.
+    /// Files are there that ralph did not put there.
     #[error("{} has files that ralph did not put there, such as {}", path.display(), file.display())]
     FolderTaken {
         /// The folder.
@@ -19,7 +19,7 @@ pub enum WorktreeRefusal {
         /// One of the files.
         file: PathBuf,
     },
-    /// The folder would lie in another worktree.
+    /// The folder would be in another worktree.
     #[error("{} would be inside the worktree {}", path.display(), outer.display())]
     Inside {
         /// The folder.
@@ -41,7 +41,7 @@ pub enum WorktreeRefusal {
         /// Where.
         path: PathBuf,
     },
-    /// Somebody switched our worktree to another branch.
+    /// The worktree was switched to another branch.
     #[error("{} was created for branch {branch}, but is on {found} now", path.display())]
     Switched {
         /// The worktree.
@@ -59,15 +59,15 @@ pub enum WorktreeRefusal {
         /// The user's reason; may be empty.
         reason: String,
     },
-    /// Another ralph, or a git that outlived one, is at work on it.
+    /// Another ralph, or a git that outlived one, is working on it.
     #[error("another process is using the worktree of branch {branch} (pid {pid})")]
     AtWork {
         /// The branch.
         branch: String,
-        /// Whoever took it.
+        /// The process that uses it.
         pid: String,
     },
-    /// Its place is known and is another.
+    /// It already exists in another place.
     #[error("the worktree of branch {branch} is in {}", path.display())]
     OtherPlace {
         /// The branch.
@@ -75,7 +75,7 @@ pub enum WorktreeRefusal {
         /// Where.
         path: PathBuf,
     },
-    /// There is nothing to begin from.
+    /// The start commit does not exist.
     #[error("there is no commit {base:?} to start branch {branch} from")]
     NoBase {
         /// The branch.

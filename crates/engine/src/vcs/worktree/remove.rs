@@ -26,13 +26,13 @@ use crate::run::place::WorktreeLock;
 pub struct Ours {
     /// Its branch.
     pub branch: BranchName,
-    /// Where it lies.
+    /// Where it is.
     pub path: PathBuf,
     /// Whether something in it is not committed.
     pub unsaved: bool,
 }
 
-/// What became of a worktree.
+/// What happened to a worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removed {
     /// Where it lay.
@@ -44,7 +44,7 @@ pub struct Removed {
 }
 
 impl Worktrees {
-    /// Every worktree that ralph made, wherever it lies.
+    /// Every worktree that ralph made, wherever it is.
     pub fn ours(&self) -> Result<Vec<Ours>, GitError> {
         let all = self.markers.all()?;
         Ok(all
@@ -56,7 +56,7 @@ impl Worktrees {
             .collect())
     }
 
-    /// Where each of them lies, without a look at what is in it.
+    /// The path of each of them, without inspecting it.
     pub fn places(&self) -> Result<Vec<(BranchName, PathBuf)>, GitError> {
         Ok(self.markers.all()?.into_iter().map(|(branch, marker)| (branch, marker.path)).collect())
     }
@@ -188,7 +188,7 @@ impl Worktrees {
         self.admin_at(path).is_some_and(|admin| is_named_by(path, &admin))
     }
 
-    /// Whether a folder lies where ralph makes worktrees, with no link on the way.
+    /// Whether a folder is in the place for ralph's worktrees, with no link in its path.
     fn is_in_place(&self, path: &Path) -> bool {
         let Ok(inside) = path.strip_prefix(&self.folder) else { return false };
         let mut at = self.folder.clone();
@@ -257,7 +257,7 @@ impl Worktrees {
         Ok(saves.into_iter().find(|save| save.saved == saved))
     }
 
-    /// Where a worktree lies while it is removed: beside it, on the same disk.
+    /// Where a worktree is while it is removed: beside it, on the same disk.
     pub(super) fn trash(&self, marker: &Marker) -> PathBuf {
         let folder = marker.path.parent().unwrap_or(&self.folder);
         folder.join(format!(".ralph-removed-{}", marker.token))

@@ -29,7 +29,7 @@ use crate::run::crash;
 pub(in crate::vcs) const FORGOTTEN: &str = "ralph-removed-";
 
 impl Worktrees {
-    /// Puts right what is there of a branch. The marker when its worktree is whole, `None` when there is
+    /// Repairs the worktree of a branch. The marker when its worktree is complete, `None` when there is
     /// none and its place is free.
     pub(super) fn mend(
         &self,
@@ -144,9 +144,9 @@ impl Worktrees {
         Ok(())
     }
 
-    /// Takes away folders of git's that do not say where their worktree lies: git, or who removed them, was killed.
+    /// Takes away folders of git's that do not say where their worktree is: git, or who removed them, was killed.
     /// Ours have our token, or came after the marker and have the name that git gives to our worktree. `false` when
-    /// some had to stay, because a git that is at work may be making them.
+    /// some had to stay, because a git that is running may be making them.
     pub(super) fn clear_nameless(
         &self,
         branch: &BranchName,
@@ -214,12 +214,12 @@ impl Worktrees {
         Ok(())
     }
 
-    /// Where git's folder of a worktree lies while it is removed.
+    /// Where git's folder of a worktree is while it is removed.
     pub(super) fn forgotten(&self, marker: &Marker) -> PathBuf {
         self.project.git_dir.join(format!("{FORGOTTEN}{}", marker.token))
     }
 
-    /// Writes git's folder anew for a worktree that git has forgotten. Its files stay as they are; what
+    /// Writes git's folder again for a worktree that git has forgotten. Its files stay as they are; what
     /// differs from the branch shows as uncommitted.
     fn rebuild(&self, branch: &BranchName, path: &Path) -> Result<Admin, GitError> {
         let worktrees = self.project.git_dir.join("worktrees");
