@@ -103,7 +103,7 @@ fn last_reason(task: &Task, log: &[LogEntry]) -> Option<String> {
     task.reason.clone().or_else(logged).filter(|reason| !reason.trim().is_empty())
 }
 
-/// The blockers that are done, and how many of them are too many to tell.
+/// The finished blockers, and how many of them were left out.
 fn blockers(store: &mut dyn Store, task: &Task) -> Result<(Vec<FinishedBlocker>, usize)> {
     let mut done = Vec::new();
     for id in &task.deps {

@@ -48,8 +48,8 @@ struct Numbered {
 }
 
 impl Feed {
-    /// Opens the journal, and makes it when there is none. Only its owner may read it. What is there
-    /// stays; a line that broke off is closed.
+    /// Opens the journal, or creates it. Only its owner may read it. Existing content stays; an incomplete line
+    /// is closed.
     pub fn open(path: &Path) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             crate::project::private_folder(folder)?;
@@ -101,7 +101,7 @@ impl Feed {
             return Err(error);
         }
         tail.torn = false;
-        // Asked, not counted: a write that broke off left bytes that nobody counted.
+        // Asked, not counted: an interrupted write left bytes that are not counted.
         let bytes = tail.file.metadata()?.len();
         self.0.head.send_modify(|head| {
             head.seq = seq;

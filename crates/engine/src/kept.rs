@@ -5,8 +5,8 @@
 pub(crate) const STATE: [&str; 7] =
     ["progress.db", "state.toml", "run.lock", "logs", "plans", "worktrees", "box"];
 
-/// Whether a path, relative to the top of a worktree, is part of what ralph keeps there, with the files that are
-/// beside one of its files. Some file systems do not tell upper from lower case.
+/// Whether a path, relative to the top of a worktree, is one of ralph's own files there, or derived from one.
+/// Some file systems ignore case.
 pub(crate) fn is_state(path: &[u8]) -> bool {
     let mut parts = path.split(|byte| *byte == b'/');
     let (first, name) = (parts.next().unwrap_or_default(), parts.next());

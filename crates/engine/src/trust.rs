@@ -29,7 +29,7 @@ use crate::untrusted;
 
 /// The file of the ledger, in the folder of the repository's records.
 const FILE: &str = "trust.json";
-/// Whoever changes the ledger holds a lock on this file.
+/// A process that changes the ledger holds a lock on this file.
 const LOCK: &str = "trust.lock";
 /// The largest ledger.
 const LARGEST: u64 = 64 << 20;
@@ -84,7 +84,7 @@ impl Trust {
         Ledger { repository: self.repository.clone(), ..Ledger::default() }
     }
 
-    /// Changes the ledger. Nobody else changes it meanwhile, and a ledger that stays the same is not written.
+    /// Changes the ledger. No other process changes it meanwhile, and an unchanged ledger is not written.
     pub fn update<T>(&self, act: impl FnOnce(&mut Ledger) -> T) -> io::Result<T> {
         let Some(folder) = &self.folder else { return Ok(act(&mut self.empty())) };
         private_folder(folder)?;
@@ -111,8 +111,8 @@ impl Trust {
     }
 }
 
-/// Tells a git directory from another one that is made at the same path. Devices change their numbers when a machine
-/// starts, so they do not count.
+/// Identifies a git directory, to tell it from another one at the same path. Device numbers change at a reboot,
+/// so they do not count.
 fn identity(git_dir: &Path) -> String {
     let Ok(found) = std::fs::metadata(git_dir) else { return String::new() };
     let made = found.created().ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());

@@ -67,8 +67,7 @@ pub trait Decoder: Send {
     fn end(self: Box<Self>, end: &ProcessEnd, stderr_tail: &str) -> SessionEnd;
 }
 
-/// A text, and the file that whoever starts the session has written it to. A profile passes the one
-/// or the other.
+/// A text, and the file that contains it. A profile passes the one or the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// The text.

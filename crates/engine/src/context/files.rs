@@ -104,7 +104,7 @@ pub struct Skills {
 pub struct SkillWarning {
     /// Its file.
     pub path: PathBuf,
-    /// Why.
+    /// Why ralph skips it.
     pub reason: String,
 }
 

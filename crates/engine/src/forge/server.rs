@@ -55,8 +55,8 @@ const NAMES: [(&str, ForgeKind); 6] = [
     ("FORGEJO_HOST", ForgeKind::Gitea),
 ];
 
-/// Servers that are known without being named, and the beginnings of names that tell a kind. A beginning is good
-/// for a link, and gets no token.
+/// Servers that ralph knows without settings, and name prefixes that suggest a kind. A prefix is enough for a
+/// link, but gets no token.
 const KNOWN: [(&str, ForgeKind); 4] = [
     ("github.com", ForgeKind::GitHub),
     ("gitlab.com", ForgeKind::GitLab),
@@ -71,7 +71,7 @@ const BEGINNINGS: [(&str, ForgeKind); 4] = [
 ];
 
 impl Server {
-    /// The server of this name; `None` where nobody says what it is.
+    /// The server of this name; `None` if its kind is unknown.
     pub(super) fn of(
         host: &str,
         hosts: &[HostEntry],

@@ -54,8 +54,8 @@ impl Request {
 }
 
 impl Transport {
-    /// The first transport that works to the server of an address, and what the server is; `None` where nobody
-    /// says what it is.
+    /// The first transport that works for the server of an address, and the kind of the server; `None` if that
+    /// is unknown.
     pub(super) fn to(
         address: &Address,
         place: &Place,
@@ -199,7 +199,7 @@ pub(crate) fn paused(pause: Duration, mut stop: watch::Receiver<Stop>) -> bool {
     };
     runtime.block_on(async {
         let told = async {
-            // Nobody is there who could say stop.
+            // Nothing can signal stop any more.
             if stop.wait_for(|stop| *stop != Stop::Go).await.is_err() {
                 std::future::pending::<()>().await;
             }

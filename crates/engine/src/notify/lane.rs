@@ -79,7 +79,7 @@ impl Lane {
         Some(format!("notifications through {} failed: {why}", self.channel.name()))
     }
 
-    /// Delivers until the queue is closed and empty, or somebody says stop.
+    /// Delivers until the queue is closed and empty, or it is asked to stop.
     pub(super) async fn work(&self, place: &Place, stop: watch::Receiver<Stop>) {
         loop {
             let (next, closed) = {

@@ -17,7 +17,7 @@ pub struct NewBox {
     pub title: String,
     /// All about it. It is quoted: the words are those of others.
     pub text: String,
-    /// The page that it is from, which tells it from others of the same title; may be empty.
+    /// The web page that it comes from, which tells it from others of the same title; may be empty.
     pub page: String,
 }
 
@@ -86,7 +86,7 @@ fn is_one_more(before: &PlanDoc, after: &PlanDoc, title: &str) -> bool {
         return false;
     };
     let others = after.items.iter().enumerate().filter(|(place, _)| *place != at);
-    // Nothing stands behind it that another is a part of.
+    // Nothing follows it that belongs to another item.
     at + 1 == after.items.len()
         && others.map(|(_, item)| told(item)).eq(before.items.iter().map(told))
 }

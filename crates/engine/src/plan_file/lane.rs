@@ -97,8 +97,8 @@ impl PlanFile {
         others(&start.text) != others(&copy.text)
     }
 
-    /// The plan with the boxes that a session added to its section of the copy. They are open whatever the
-    /// session made of them.
+    /// The plan with the checkboxes that a session added to its section of the copy. They are open, whatever
+    /// mark the session set.
     pub(super) fn with_new_boxes(
         &self,
         lane: &PlanLane,

@@ -60,8 +60,7 @@ pub(super) fn is_undecided(left: &Left, tasks: &HashMap<TaskId, Task>) -> bool {
     matches!(status, Some(Status::Waiting | Status::Pending | Status::InProgress))
 }
 
-/// Has these tasks wait, with the reason. Those that cannot wait are done or claimed by somebody: they are
-/// left out.
+/// Makes these tasks wait, with the reason. Tasks that cannot wait are done or claimed: they are left out.
 pub(super) fn hold(
     store: &mut dyn Store,
     left: Vec<Left>,
@@ -132,8 +131,8 @@ impl PlanFile {
         Ok(told)
     }
 
-    /// Writes the lines of these tasks back: behind the last item, or at the end. `None` when somebody
-    /// changed the file meanwhile.
+    /// Restores the lines of these tasks: after the last item, or at the end. `None` when the file changed
+    /// meanwhile.
     pub(super) fn put_lines_back(
         &self,
         read: &Read,

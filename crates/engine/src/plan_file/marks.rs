@@ -99,7 +99,7 @@ pub(super) fn cleared(read: &Read, before: &Snapshot, tasks: &HashMap<TaskId, Ta
         .collect()
 }
 
-/// Has a task wait, with the reason; `false` when it cannot: it is done, or somebody has it.
+/// Makes a task wait, with the reason; `false` when it cannot: it is done or claimed.
 pub(super) fn hold_one(
     store: &mut dyn Store,
     id: &TaskId,

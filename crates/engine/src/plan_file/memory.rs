@@ -71,7 +71,7 @@ struct Stored {
     /// How the store names it.
     #[serde(default)]
     name: Option<String>,
-    /// A session may have changed it since, and nobody has judged that.
+    /// A session may have changed it since, and nothing has judged that.
     session: bool,
     /// Tasks that left it during a session.
     #[serde(default)]

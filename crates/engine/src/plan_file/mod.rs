@@ -69,13 +69,13 @@ pub enum PlanFileError {
     /// It is a folder, a device or something else that holds no text.
     #[error("{} is not a file", path.display())]
     NotAFile {
-        /// Which.
+        /// The plan file.
         path: PathBuf,
     },
     /// It cannot be read.
     #[error("{} cannot be read: {source}", path.display())]
     Unreadable {
-        /// Which.
+        /// The plan file.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -84,7 +84,7 @@ pub enum PlanFileError {
     /// It cannot be written.
     #[error("{} cannot be written: {source}", path.display())]
     Unwritable {
-        /// Which.
+        /// The plan file.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -93,7 +93,7 @@ pub enum PlanFileError {
     /// It is there and is no plan.
     #[error("{}:{}: {}", path.display(), error.line, error.problem)]
     Broken {
-        /// Which.
+        /// The plan file.
         path: PathBuf,
         /// What is wrong, and where.
         error: PlanError,
@@ -103,7 +103,7 @@ pub enum PlanFileError {
     /// It changed again and again while ralph tried to write it.
     #[error("{} keeps changing while ralph tries to write it", path.display())]
     Restless {
-        /// Which.
+        /// The plan file.
         path: PathBuf,
     },
 }

@@ -68,7 +68,7 @@ impl Look {
         (0..parents.len()).find(|index| standings[*index] == Standing::Open && !parents[*index])
     }
 
-    /// The tasks that wait for the user, each with where it stands in the file.
+    /// The tasks that wait for the user, each with its place in the file.
     pub fn waiting(&self, file: &str) -> Vec<String> {
         let parents = self.plan.doc.parents();
         let is_waiting =
@@ -111,8 +111,8 @@ pub fn has_no_tasks(text: &str, doc: &PlanDoc) -> bool {
 }
 
 impl PlanFile {
-    /// Synchronizes file and store; `None` when there is no file. What a session that was interrupted made of
-    /// the file is not believed.
+    /// Synchronizes file and store; `None` when there is no file. Changes to the file by an interrupted session
+    /// are not trusted.
     pub fn reconcile(
         &self,
         store: &mut dyn Store,
@@ -178,7 +178,7 @@ impl PlanFile {
         replace(&self.path, old.as_bytes(), new.as_bytes(), &self.state).map_err(failed)
     }
 
-    /// Takes back what was written last, unless somebody has changed the file since.
+    /// Reverts the last write, unless the file has changed since.
     pub fn take_back(&self, written: &str, before: &str) -> Result<(), PlanFileError> {
         self.replace(written, before).map(drop)
     }
@@ -203,7 +203,7 @@ impl PlanFile {
         create(&self.path, text.as_bytes(), &self.state).map_err(failed)
     }
 
-    /// Removes what a run left that was killed while it wrote. Only for whoever has the worktree.
+    /// Removes half-written files of a killed run. Only for the run that holds the worktree.
     pub fn sweep(&self) {
         let entries = std::fs::read_dir(&self.state).into_iter().flatten().flatten();
         for entry in entries.filter(|e| !e.file_name().as_encoded_bytes().ends_with(b".json")) {
@@ -458,7 +458,7 @@ impl<'a> Meeting<'a> {
             .collect();
         if !gone.is_empty() {
             match store.delete(DeleteWhich::Ids(gone), by, now) {
-                // Somebody has added parts of their own: they stay.
+                // The user has added parts: they stay.
                 Ok(_) | Err(StoreError::Refused(_)) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -529,7 +529,7 @@ impl<'a> Meeting<'a> {
         }
     }
 
-    /// Writes what the file lacks; `None` when somebody changed it meanwhile.
+    /// Writes what the file lacks; `None` when it changed meanwhile.
     fn write_back(self) -> Result<Option<Look>, ReconcileError> {
         let Self { plan, read: Read { text, doc }, ids, items, left, held, status, .. } = self;
         let ticks = items.iter().enumerate().filter(|(_, item)| **item == Item::Tick);

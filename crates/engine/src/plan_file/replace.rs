@@ -33,7 +33,7 @@ pub(super) fn replace(
     let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
     let like = std::fs::symlink_metadata(target)?;
     let folder = target.parent().unwrap_or(Path::new("/"));
-    // Our own folder is no part of anybody's work; only another file system makes us leave it.
+    // ralph's own folder is not part of the work; only another file system rules it out.
     let same_disk = std::fs::metadata(scratch).is_ok_and(|found| found.dev() == like.dev());
     let name = format!(".ralph-{}-{}", std::process::id(), file_name(target));
     let half = if same_disk { scratch } else { folder }.join(name);
@@ -82,14 +82,14 @@ fn write_like(path: &PathBuf, bytes: &[u8], like: &std::fs::Metadata) -> io::Res
     let mut file =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.write_all(bytes)?;
-    // Only root may give files away; anybody else keeps what is theirs.
+    // Only root may change the owner of a file; for others the file stays theirs.
     let _ = fchown(&file, Some(like.uid()), Some(like.gid()));
     file.set_permissions(Permissions::from_mode(like.permissions().mode()))?;
     file.sync_all()
 }
 
-/// Puts the two files in each other's place, looks at what came out, and takes it back if that is not
-/// what was expected: no version of anybody is ever without a name.
+/// Swaps the two files, checks the old one, and swaps back if it is not what was expected: no version is ever
+/// without a name.
 #[cfg(target_os = "linux")]
 fn exchange(half: &Path, target: &Path, expected: &[u8], new: &[u8]) -> io::Result<Replaced> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -111,7 +111,7 @@ fn exchange(half: &Path, target: &Path, expected: &[u8], new: &[u8]) -> io::Resu
     }
     swap()?;
     if untrusted::read_own(half, untrusted::DOCUMENT)? != new {
-        // Somebody wrote into ours as well, in that moment: both versions are kept.
+        // Another program wrote to the new file in that moment: both versions are kept.
         std::fs::rename(half, free_name_beside(target))?;
     }
     Ok(Replaced::Changed)

@@ -162,7 +162,7 @@ impl PlanFile {
             edits.extend(read.doc.set_done(index, true));
         }
         for edit in undone.edits {
-            // What is done is ticked, whatever the session made of its mark.
+            // A done task is ticked, whatever mark the session set.
             if !edits.iter().any(|tick| tick.range == edit.range) {
                 edits.push(edit);
             }
@@ -199,7 +199,7 @@ impl PlanFile {
 }
 
 impl PlanFile {
-    /// Removes the link that a session made of the plan; one further up is refused.
+    /// Removes a link that a session put in place of the plan; a link further up is refused.
     fn remove_link(&self) -> Result<(), PlanFileError> {
         if std::fs::symlink_metadata(&self.path).is_ok_and(|found| found.is_symlink()) {
             std::fs::remove_file(&self.path)

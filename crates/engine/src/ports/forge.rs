@@ -221,7 +221,7 @@ pub enum ForgeError {
     /// A program or a file that is needed does not work.
     #[error("{what}: {said}")]
     Local {
-        /// Which.
+        /// The file or program.
         what: String,
         /// What the system said.
         said: String,
@@ -253,7 +253,7 @@ pub trait Forge: Send + Sync {
     /// Opens one, or updates one that ralph opened; text from users stays. Calling it twice changes nothing.
     fn publish(&self, wanted: &PullRequest<'_>) -> Result<Published, ForgeError>;
 
-    /// How a pull request stands, how the checks of a commit do, and what reviewers said. Changes nothing.
+    /// The state of a pull request, the checks of a commit, and what reviewers said. Changes nothing.
     fn feedback(
         &self,
         number: u64,

@@ -13,7 +13,7 @@ use crate::process::CommandSpec;
 pub struct Bind {
     /// What is shown.
     pub from: PathBuf,
-    /// Where.
+    /// The path in the sandbox.
     pub to: PathBuf,
     /// Whether it may be changed there.
     pub writable: bool,

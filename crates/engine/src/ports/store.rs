@@ -31,8 +31,8 @@ use ralph_core::{AgentId, FeatureId, FeatureName, Lease, TaskId, Timestamp};
 ///
 /// The port is synchronous: a call takes microseconds, and the task commands need no runtime.
 pub trait Store: Send {
-    /// From now on calls fail once this is set, and what they had begun is undone: whoever made them wants no answer
-    /// any more. `None` ends that. A store whose calls are short whatever the plan need not do so.
+    /// From now on calls fail once this is set, and their changes are rolled back: the caller no longer needs
+    /// an answer. `None` ends that. A store whose calls are always short need not do so.
     fn heed(&mut self, _stop: Option<Arc<AtomicBool>>) {}
 
     /// Fails where calls would fail by that: for work between two of them.
@@ -351,7 +351,7 @@ pub enum StoreError {
     Plan {
         /// The line, from 1.
         line: usize,
-        /// Why not.
+        /// The rule that refused it.
         refusal: Refusal,
     },
     /// The file belongs to another program.

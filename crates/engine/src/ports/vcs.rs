@@ -115,7 +115,7 @@ pub enum GitError {
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -165,7 +165,7 @@ pub struct RunBase {
     /// The last tree that was judged and kept. A candidate equal to it means that nothing moved.
     pub settled_tree: String,
     /// The path of a plan in the worktree, from its top: ralph keeps it, so it is neither saved nor reverted
-    /// with anybody's work.
+    /// with the work of a task.
     pub plan: Option<String>,
 }
 
@@ -253,7 +253,7 @@ pub struct Shown {
     pub read_only: Vec<PathBuf>,
     /// Variables.
     pub environment: Vec<(OsString, OsString)>,
-    /// Folders of it that go away when nobody needs them any more.
+    /// Temporary folders that are removed with the last reference.
     pub held: Vec<Arc<tempfile::TempDir>>,
 }
 
@@ -326,10 +326,9 @@ pub enum Ending {
 /// must not touch the user's files or staged work except in [`Vcs::put_back`], never drops work that
 /// is not saved elsewhere, and reads no prose to decide anything but which error to return.
 pub trait Vcs: Send + Sync {
-    /// Looks at the worktree before the first session and saves what is uncommitted. A run that
-    /// continues another takes over what *that* run found at its start, so that the agent's
-    /// unfinished work is not mistaken for the user's. `resumes` is that run and the last commit
-    /// that it settled.
+    /// Inspects the worktree before the first session and saves uncommitted work. A run that continues another
+    /// one reuses what *that* run found at its start, so that the agent's unfinished work is not mistaken for
+    /// the user's. `resumes` is that run and the last commit that it accepted.
     fn begin(
         &self,
         run: &RunId,
@@ -459,7 +458,7 @@ pub trait Vcs: Send + Sync {
         Ok(base.clone())
     }
 
-    /// A tree after what changed between two commits: what counts as settled follows the user's commits.
+    /// A tree with the changes between two commits applied: the accepted tree follows the user's commits.
     fn carried(
         &self,
         tree: &str,
@@ -469,9 +468,9 @@ pub trait Vcs: Send + Sync {
         Ok(tree.to_owned())
     }
 
-    /// Takes what the candidate has beyond its head out of the worktree again and returns the paths;
-    /// a path that was dirty before the run gets back what it had then. A path whose content is no
-    /// longer the candidate's stays: somebody is working on it. Save the work first.
+    /// Removes the changes of the candidate from the worktree and returns the paths; a path that was dirty
+    /// before the run gets back its content of then. A path whose content is no longer the candidate's stays:
+    /// someone is working on it. Save the work first.
     fn put_back(&self, base: &RunBase, candidate: &Candidate) -> Result<Vec<PathBuf>, GitError>;
 
     /// The names of what differs between two trees.
@@ -526,14 +525,14 @@ pub trait Vcs: Send + Sync {
         Ok(None)
     }
 
-    /// Removes the locks that programs which are gone left since then. What may be anybody else's stays,
-    /// and is named when it is in the way.
+    /// Removes the locks that dead programs left since then. A lock that may belong to someone else stays, and
+    /// is named when it is in the way.
     fn remove_dead_locks(&self, _since: Timestamp) -> Result<(), GitError> {
         Ok(())
     }
 
     /// The run is over: removes what no worktree needs any more, and saved work of finished tasks beyond the
-    /// limits. `ending` says how a task stands. Returns how many saves went.
+    /// limits. `ending` gives the state of a task. Returns how many saves were removed.
     fn tidy(
         &self,
         _keep: &KeepSaves,
@@ -543,7 +542,7 @@ pub trait Vcs: Send + Sync {
     }
 
     /// What a sandbox has to show so that git works in it: nothing where sessions work on the real directory.
-    /// Otherwise a git directory of their own: the same one for all until the work in it is settled.
+    /// Otherwise a git directory of their own: the same one for all until its work is accepted or given up.
     fn shown(&self) -> Result<Shown, GitError> {
         Ok(Shown::default())
     }

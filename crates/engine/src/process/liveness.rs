@@ -71,13 +71,13 @@ pub(crate) fn works_in(program: &str, folders: &[&std::path::PathBuf]) -> bool {
     all.filter(named).any(|process| {
         match process.folder() {
             Ok(place) => folders.iter().any(|folder| place.starts_with(folder)),
-            // One that is gone works nowhere; of anybody else's we know nothing.
+            // A process that is gone works nowhere; those of other users are unknown.
             Err(error) => error.kind() != std::io::ErrorKind::NotFound,
         }
     })
 }
 
-/// Whether such a program may be working there: nobody here can tell.
+/// Whether such a program may be working there: unknown on this system.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn works_in(_program: &str, _folders: &[&std::path::PathBuf]) -> bool {
     true

@@ -100,7 +100,7 @@ impl Tail {
             // The cut may go through a character; its rest would be shown as damage.
             let rest = bytes.iter().take(3).take_while(|byte| *byte & 0xC0 == 0x80).count();
             bytes = &bytes[rest..];
-            // It may go through a secret, too, which nobody would know by its end.
+            // The cut may split a secret, which could not be recognized by its end.
             let line = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             bytes = &bytes[line..];
         }

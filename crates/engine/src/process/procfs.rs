@@ -22,7 +22,7 @@ impl Process {
     /// Looks at one.
     pub(super) fn read(pid: Pid) -> Option<Self> {
         let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-        // The name stands in parentheses and may hold anything, parentheses too.
+        // The name is in parentheses and may contain anything, parentheses too.
         let end = stat.iter().rposition(|byte| *byte == b')')?;
         let rest = std::str::from_utf8(stat.get(end + 1..)?).ok()?;
         let mut fields = rest.split_ascii_whitespace();
@@ -79,7 +79,7 @@ impl Process {
     /// A handle that stays with this process even when its pid comes again.
     pub(super) fn open(&self) -> Option<OwnedFd> {
         let handle = pidfd_open(self.pid, PidfdFlags::empty()).ok()?;
-        // Whoever has the pid now is whoever the handle is of.
+        // The process that has the pid now is the one behind the handle.
         (Self::read(self.pid)?.start == self.start).then_some(handle)
     }
 

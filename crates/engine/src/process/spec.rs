@@ -33,7 +33,7 @@ pub struct Watch {
     pub after_result: Option<Duration>,
     /// Between the polite signal and the next harder one.
     pub grace: Duration,
-    /// Reading what is left in the pipes once every process is gone.
+    /// How long to read the pipes once every process is gone.
     pub drain: Duration,
     /// The longest line that is delivered whole.
     pub line_cap: usize,

@@ -46,7 +46,7 @@ const CHUNK: usize = family::PIPE;
 /// The longest line of standard error that is delivered whole.
 const STDERR_LINE_CAP: usize = 64 * 1024;
 
-/// What others have to end by themselves once the program has, and everybody who is to end now.
+/// How long background processes have after the program has ended, and how long all have on a kill.
 const MOMENT: Duration = Duration::from_millis(200);
 
 /// Between two looks for survivors.
@@ -305,8 +305,8 @@ impl Session<'_, '_> {
             (Stop::Kill, Phase::Terminating(_)) => self.kill(now, now + KILL_LIMIT),
             (Stop::Kill, _) => {
                 self.end.get_or_insert(ProcessEnd::Stopped);
-                // A git that is killed in the middle leaves its locks, and then nobody can commit; one
-                // that is told takes them away.
+                // A git that is killed leaves its locks, and then nobody can commit; one that is terminated
+                // removes them.
                 self.terminate(now, MOMENT);
             }
             // It is ending anyway.
@@ -414,7 +414,7 @@ async fn raised(stop: &mut Option<watch::Receiver<Stop>>) -> Stop {
         if receiver.changed().await.is_ok() {
             return *receiver.borrow_and_update();
         }
-        // Nobody is there any more who could want something.
+        // Nothing can request a stop any more.
         *stop = None;
     }
     pending().await

@@ -153,8 +153,8 @@ impl fmt::Display for TemplateFault {
     }
 }
 
-/// What is printed for a character: a tab is one blank, so that its width does not depend on where
-/// it stands; what would act on the terminal is replaced.
+/// The printed form of a character: a tab is one blank, so that its width does not depend on its column;
+/// control characters are replaced.
 fn printed(c: char) -> char {
     match c {
         '\t' => ' ',

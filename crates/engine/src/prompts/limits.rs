@@ -34,7 +34,7 @@ pub(super) fn set(environment: &mut Environment<'_>) {
 pub(super) struct Forbidden {
     /// One sentence.
     pub(super) message: String,
-    /// Where.
+    /// Its place in the template.
     pub(super) span: Span,
 }
 

@@ -57,7 +57,7 @@ impl InitFile {
     }
 }
 
-/// What is left in a template of the rules that ralph 0.1 wrote into it.
+/// How much of the rules that ralph 0.1 wrote a template still contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OldRules {
     /// Less than half: the template is the user's own.
@@ -165,7 +165,7 @@ fn is_item(line: &str) -> bool {
     line.starts_with("- ") || without_number(line).len() < line.len()
 }
 
-/// A list item without its number: whoever adds one renumbers those behind it.
+/// A list item without its number: adding one renumbers those after it.
 fn without_number(line: &str) -> &str {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     match rest.strip_prefix(". ") {

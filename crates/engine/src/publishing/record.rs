@@ -27,7 +27,7 @@ pub struct PublishRecord {
     /// What it is for; may be empty.
     #[serde(default)]
     pub goal: String,
-    /// What is left to do.
+    /// The work left for the next run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
     /// What its pull request came to so far.

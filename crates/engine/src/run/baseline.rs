@@ -40,13 +40,13 @@ impl Baseline {
 }
 
 impl Crew {
-    /// Runs the gates once, before the first session. Only what cannot be done is told: a session without
-    /// a baseline is judged as strictly as can be.
+    /// Runs the gates once, before the first session. Only failures to run them are reported: without a
+    /// baseline a session is judged as strictly as possible.
     pub(super) fn make_baseline(self: &Arc<Self>, slot: SlotId) {
         if !self.setup.gates.rules.baseline || self.setup.gates.specs.is_empty() {
             return;
         }
-        // The error is that somebody stopped it, and then nothing else is started either.
+        // The error means that it was stopped, and then nothing else is started either.
         let found = self.baseline.get_or_try_init(|| self.find_baseline(slot));
         let _ = tokio::runtime::Handle::current().block_on(found);
     }

@@ -22,8 +22,8 @@ const TRIES: u32 = 3;
 const TOLD: usize = 5;
 
 impl Crew {
-    /// A guest that works at a site. `head`: what git says that the work of a judge stands on, where that is
-    /// not the user's commit.
+    /// A program that works at a site. `head`: the commit that git shows to a judge, where that is not the
+    /// user's.
     pub(super) fn guest(
         &self,
         site: &Site,
@@ -93,8 +93,8 @@ impl Crew {
     }
 }
 
-/// What the network refused, so that nobody has to guess why something fails. Before that it repairs what
-/// the program did to the settings of git.
+/// The connections that the network refused, so that nobody has to guess why something fails. Before that it
+/// restores git settings that the program changed.
 fn findings(boxed: &Wrapped) -> Vec<String> {
     let mut found = boxed.put_right();
     let refused = boxed.refusals();

@@ -106,9 +106,9 @@ pub(super) struct SlotKit {
     pub(super) candidate: Option<Candidate>,
     /// What the gates said of it.
     pub(super) gates: Vec<GateReport>,
-    /// A tree, and the files in which it differs from the settled one.
+    /// A tree, and the files in which it differs from the accepted one.
     pub(super) changes: Option<(String, Vec<FileChange>)>,
-    /// Two trees, the settled one first, and which tests the second makes weaker, a sentence each.
+    /// Two trees, the accepted one first, and which tests the second makes weaker, a sentence each.
     pub(super) weakened: Option<([String; 2], Vec<String>)>,
     /// Protected files that it changes.
     pub(super) protected: Vec<String>,
@@ -128,7 +128,7 @@ pub(super) struct SlotKit {
     pub(super) asked: Option<Requested>,
     /// The tasks that its session proposed.
     pub(super) proposals: Option<Proposals>,
-    /// What was decided stands in the plan file.
+    /// The outcome is written to the plan file.
     pub(super) plan_written: bool,
     /// Paths that changed while gates ran and may be the gates' own.
     pub(super) unsure: BTreeSet<String>,
@@ -168,7 +168,7 @@ pub(super) struct Crew {
     tasks: Mutex<JoinSet<()>>,
     /// A step has done something that others wait for.
     pub(super) news: Notify,
-    /// Claims that we ended ourselves: nobody took them from us.
+    /// Claims that this run ended itself: no other process took them.
     let_go: Mutex<HashSet<(TaskId, Generation)>>,
     /// The files that the task of each slot is about, where tasks run side by side.
     pub(super) touching: Mutex<Vec<Vec<String>>>,
@@ -178,7 +178,7 @@ pub(super) struct Crew {
     loose: Mutex<Vec<Loose>>,
     /// What the gates said before the first session.
     pub(super) baseline: tokio::sync::OnceCell<Baseline>,
-    /// Rings when the store was changed by anybody.
+    /// Signals that some process changed the store.
     pub(super) changed: watch::Sender<u64>,
     /// What the pushes of the run share.
     pub(super) publisher: Publisher,
@@ -271,12 +271,12 @@ impl Crew {
         })
     }
 
-    /// The store. Calls take microseconds; whoever holds it must not wait for anything else.
+    /// The store. Calls take microseconds; while holding it, do not wait for anything else.
     pub(super) fn store(&self) -> MutexGuard<'_, Box<dyn Store>> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The loop. Whoever holds it must not wait for anything else.
+    /// The loop. While holding it, do not wait for anything else.
     pub(super) fn dispatcher(&self) -> MutexGuard<'_, Dispatcher> {
         self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -359,7 +359,7 @@ impl Crew {
 
     /// Leaves an input for the loop. Answers of effects are not left: [`Crew::answer`].
     pub(super) fn send(&self, input: Input) {
-        // Nobody listens any more only when the run has ended.
+        // The receiver is gone only when the run has ended.
         let _ = self.inputs.send(input);
     }
 

@@ -62,12 +62,12 @@ fn spent(attempts: &[Attempt], loose: &[Loose], today: Timestamp) -> u64 {
     open.fold(cost(attempts), |sum, session| sum.saturating_add(session.micro_usd))
 }
 
-/// One that was ended without a price, for a run that was killed, tells nothing of what its session cost.
+/// An attempt that was ended without a price, after its run was killed, does not give the cost of its session.
 fn tells_cost(attempt: &Attempt) -> bool {
     attempt.end.as_ref().is_some_and(|end| end.cost_micro_usd.is_some())
 }
 
-/// The sessions of today in the journals that earlier runs left. What cannot be read tells nothing.
+/// Today's sessions in the journals of earlier runs. Unreadable journals are skipped.
 pub(super) fn sessions_before(logs: &Path, today: Timestamp) -> Vec<Loose> {
     let mut found = Vec::new();
     for run in RunLogs::all(logs).unwrap_or_default() {

@@ -371,7 +371,7 @@ impl Dispatcher {
             self.unsaved |= matches!(
                 event.fact,
                 Fact::RunStarted { .. }
-                    // What it cost is to be known, whatever happens while it is judged.
+                    // Its cost must be recorded, whatever happens while it is judged.
                     | Fact::SessionEnded { .. }
                     | Fact::IterationEnded { .. }
                     | Fact::RunEnded { .. }

@@ -131,7 +131,7 @@ impl Crew {
         let held = self.store().get(task)?;
         self.let_go(task, held.generation);
         match self.store().release(task, &by, now()) {
-            // Another process has it, or it was settled: there is nothing to give back.
+            // Another process has it, or it is finished: there is nothing to give back.
             Err(StoreError::Refused(_)) => Ok(()),
             other => other,
         }

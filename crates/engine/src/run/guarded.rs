@@ -47,7 +47,7 @@ impl Guarded {
         paths.filter(is_file).take(READ_ONLY)
     }
 
-    /// Puts back what is different. What is to be said of it, if anything is.
+    /// Restores changed files. Returns the message about them, if any changed.
     fn put_back(&self) -> Option<String> {
         let changed: Vec<&(String, Remembered)> = self
             .files

@@ -8,7 +8,7 @@ use super::crew::{Answer, Crew, Failed};
 use super::site::Site;
 use crate::ports::GitError;
 
-/// How often a branch is tried that moves just when it is to be held.
+/// How often ralph retries to lock a branch that moves at that moment.
 pub(super) const TRIES: u32 = 20;
 
 impl Crew {

@@ -60,7 +60,7 @@ pub struct Grounds {
 pub(super) fn branch_of(task: &TaskId) -> Result<BranchName, GitError> {
     let mut name = String::from(PREFIX);
     for byte in task.as_str().bytes() {
-        // A disk may not tell large letters from small ones.
+        // A file system may ignore case.
         if byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' {
             name.push(char::from(byte));
         } else {
@@ -194,8 +194,8 @@ impl Crew {
         })
     }
 
-    /// Commits what is left, and brings the work onto what has landed.
-    /// With `hold` the branch stays there until the work has landed or is refused.
+    /// Commits the remaining work, and rebases it onto what has landed. With `hold` the branch is locked until
+    /// the work has landed or is refused.
     pub(super) fn integrate(
         &self,
         slot: SlotId,
@@ -270,7 +270,7 @@ impl Crew {
             leftovers: false,
             taken: None,
         };
-        // By the tree, and not by where it stands: asked again after a failure, it may stand there already.
+        // Compared by tree, not by position: after a failure and a retry, it may be there already.
         let landing = match tree == judged.tree {
             true => Landing::Straight,
             false => Landing::Rebased,
@@ -370,7 +370,7 @@ impl Crew {
         Ok(saved.map(|saved| (task, saved.name)))
     }
 
-    /// The slot leaves the worktree of its task. When nothing is to be done there any more it goes.
+    /// The slot leaves the worktree of its task. When no work is left there, the worktree is removed.
     pub(super) fn move_out(self: &Arc<Self>, slot: SlotId, over: bool) {
         if self.setup.work.grounds.is_none() {
             return;
@@ -414,8 +414,7 @@ fn in_the_way(grounds: &Grounds, tip: &str, head: &str) -> Result<Option<Landing
     Ok((!files.is_empty()).then_some(Landing::InTheWay { files }))
 }
 
-/// Repairs what a killed run left: work that had landed, unfinished work, and worktrees that nobody
-/// needs any more.
+/// Recovers from a killed run: work that had landed, unfinished work, and worktrees that are no longer needed.
 pub(super) fn recover(
     setup: &mut Setup,
     store: &mut dyn Store,
@@ -423,7 +422,7 @@ pub(super) fn recover(
 ) -> Result<(), RunError> {
     let Some(grounds) = &setup.work.grounds else { return Ok(()) };
     let mut told = Vec::new();
-    // Before any worktree goes: what is left of it is named after its place.
+    // Before any worktree is removed: temporary folders are named after its place.
     grounds.worktrees.sweep_temporary()?;
     for attempt in cut_off {
         let task = &attempt.task;
@@ -542,7 +541,7 @@ fn sweep_branches(grounds: &Grounds, store: &mut dyn Store) -> Result<(), RunErr
         };
         let over = match store.get(&task) {
             Ok(task) => matches!(task.status, Status::Done | Status::Failed | Status::Deleted),
-            // It may be anybody's.
+            // It may belong to any process.
             Err(StoreError::Refused(_)) => false,
             Err(error) => return Err(error.into()),
         };

@@ -59,7 +59,7 @@ fn left(store: &mut dyn Store, scope: &Scope) -> Result<Vec<LeftTask>, StoreErro
         .collect()
 }
 
-/// Why it failed or waits, in the words of whoever decided that.
+/// Why it failed or waits, as recorded with that decision.
 fn reason(store: &mut dyn Store, task: &Task) -> Result<String, StoreError> {
     if let (Status::Failed, Some(reason)) = (task.status, &task.reason) {
         return Ok(reason.clone());

@@ -235,8 +235,8 @@ fn in_nobodys_way(
     Ok(found)
 }
 
-/// Gives back what dead runs of this machine hold. `alive` are those that need not be asked about. What was
-/// worked on in the worktree of another branch is left to whoever works there: see [`is_here`].
+/// Releases the claims of dead runs on this machine. `alive` need not be checked. Tasks in the worktree of
+/// another branch are left to the run there: see [`is_here`].
 pub(super) fn take_back_dead_claims(
     store: &mut dyn Store,
     alive: &[AgentId],

@@ -14,7 +14,7 @@ use crate::ports::{Blocked, Left, Restored};
 const NAMED: usize = 5;
 
 impl Crew {
-    /// Makes the worktree ready for a session. A task with a worktree of its own shares it with nobody.
+    /// Prepares the worktree for a session. A task with its own worktree shares it with no other.
     pub(super) fn open_workspace(
         &self,
         slot: SlotId,

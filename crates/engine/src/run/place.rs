@@ -44,7 +44,7 @@ pub enum LockError {
     /// Another run uses it.
     #[error("another run is active in this worktree (pid {pid})")]
     Held {
-        /// Its process, as far as it told.
+        /// Its process, if known.
         pid: String,
     },
     /// The lock file cannot be made.

@@ -92,7 +92,7 @@ impl Crew {
         Ok(look)
     }
 
-    /// How the plan file stands.
+    /// The state of the plan file.
     pub(super) fn survey_plan(
         &self,
         slot: SlotId,
@@ -182,7 +182,7 @@ impl Crew {
         }
     }
 
-    /// What an iteration in which the agent picks is about, as far as the plan tells.
+    /// The subject of an iteration in which the agent picks the task, as far as the plan says.
     pub(super) fn about(&self, slot: SlotId) -> Option<About> {
         if let Some(about) = &self.setup.work.about {
             return Some(About { title: about.clone(), spec: None, open: None });
@@ -342,8 +342,8 @@ impl Crew {
         Ok(if changed.iter().all(|path| path == plan.name()) { now } else { judged })
     }
 
-    /// The iteration is settled: what the file says now is no request any more, and a tick of what was
-    /// done that is missing from now on was taken away by the user.
+    /// The iteration is finished: the current text of the file is no request any more, and if a tick of a done
+    /// task is missing from now on, the user removed it.
     pub(super) fn plan_settled(&self, slot: SlotId, settlement: &Settlement) {
         let look = self.kit(slot).plan.clone();
         let (Some(plan), Some(look)) = (&self.setup.work.plan, look) else { return };
@@ -382,8 +382,8 @@ impl Crew {
         }
     }
 
-    /// Boxes that came into the section of a branch meanwhile are tasks before it is asked whether all are
-    /// done. What fails here is told at the next look.
+    /// Checkboxes that were added to the section of a branch meanwhile become tasks before ralph checks whether
+    /// all are done. A failure here is reported at the next look.
     pub(super) fn take_in_new_boxes(&self) {
         let plan = self.setup.work.plan.as_ref().filter(|plan| plan.lane().is_some());
         if let Some(plan) = plan {

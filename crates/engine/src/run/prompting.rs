@@ -43,7 +43,7 @@ pub struct Prompting {
     pub branch: Option<BranchWork>,
     /// Nothing is added to what the template says.
     pub bare: bool,
-    /// What every session is told besides, where the run is for a feature's texts or tasks.
+    /// Additional context for every session, where the run is for a feature's texts or tasks.
     pub known: Option<AttemptContext>,
 }
 

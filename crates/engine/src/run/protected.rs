@@ -28,7 +28,7 @@ impl Crew {
             return Ok(None);
         }
         let rejected = self.setup.gates.rules.reject;
-        // The same tree is judged again after somebody committed, or when gates changed it.
+        // The same tree is judged again after another commit, or when gates changed it.
         if files != known {
             self.send(Input::Notice(Notice::Protected { files: files.clone(), rejected }));
         }
@@ -68,7 +68,7 @@ impl Crew {
                     .map(|link| format!("{link} (a link that points outside the repository)")),
             );
         }
-        // What an earlier session left and nobody accepted is no base to compare with.
+        // Unaccepted work of an earlier session is no base to compare with.
         let before = self.touched_before(&site, candidate)?.into_iter();
         let before = before.filter(|path| changes.iter().all(|change| change.path != *path));
         found.extend(before.map(|path| format!("{path} ({EARLIER})")));

@@ -49,7 +49,7 @@ impl Default for Publisher {
 }
 
 impl Crew {
-    /// Publishes at the end of the run, and tells the loop the result.
+    /// Publishes at the end of the run, and sends the result to the loop.
     pub(super) fn publish(&self) -> Vec<Effect> {
         let branch = self.home.base().branch.unwrap_or_default();
         let act = || {
@@ -64,7 +64,7 @@ impl Crew {
         self.step(&Input::Published(made))
     }
 
-    /// Pushes what was just settled, where that is wanted. The next green iteration tries again.
+    /// Pushes the accepted commit, if configured. The next iteration that passes retries a failed push.
     pub(super) fn push_settled(&self, settlement: &Settlement) {
         let wanted = self.setup.policy.publish.is_some_and(|wanted| wanted.auto_push);
         let (Some(setup), true) = (&self.setup.publish, wanted) else { return };

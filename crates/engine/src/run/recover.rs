@@ -90,7 +90,7 @@ fn save_unfinished(
     cut_off: &[Attempt],
 ) -> Result<(), RunError> {
     let mut tasks: Vec<TaskId> = cut_off.iter().map(|attempt| attempt.task.clone()).collect();
-    // Where the iteration is what is tried again, no attempt tells of it.
+    // Where a whole iteration is retried, there is no attempt for it.
     if let Some(owner) = setup.ports.vcs.interrupted()?.filter(|owner| !tasks.contains(owner)) {
         tasks.push(owner);
     }

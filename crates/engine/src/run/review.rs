@@ -20,7 +20,7 @@ fn by_review() -> Actor {
 }
 
 impl Crew {
-    /// Watches the pull request, and tells the loop the result.
+    /// Watches the pull request, and sends the result to the loop.
     pub(super) fn watch_review(&self, number: u64, page: &str, until: Timestamp) -> Vec<Effect> {
         let act = || self.review(number, page, until);
         let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(act));

@@ -179,7 +179,7 @@ impl Crew {
             Input::SessionEnded { slot, report: Box::new(report) }
         });
         self.answer(slot, answer);
-        // Nobody waits for its folder to go.
+        // Nothing waits for the removal of its folder.
         drop(socket);
     }
 

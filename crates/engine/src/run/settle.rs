@@ -213,7 +213,7 @@ impl Crew {
         }
     }
 
-    /// What the next session is told, if the iteration is tried again.
+    /// The failure for the next session, if the iteration is retried.
     fn keep_failure(&self, slot: SlotId, settlement: &Settlement) {
         let mut kit = self.kit(slot);
         if !settlement.class.is_tried_again() {
@@ -354,7 +354,7 @@ impl Crew {
         };
         let status = match written {
             Ok(status) => status,
-            // Written by the try before this one, or taken over by another process: `get` tells.
+            // Written by the previous try, or taken over by another process: `get` shows which.
             Err(StoreError::Refused(
                 Refusal::ClaimLost { .. } | Refusal::Transition { .. } | Refusal::NotClaimed { .. },
             )) => None,

@@ -148,7 +148,7 @@ pub struct WorkSetup {
     pub plan: Option<PlanFile>,
     /// What the sessions are to leave, where the run is not work on tasks.
     pub deliverable: Option<Deliverable>,
-    /// What every iteration is about, where neither plan nor task database tells.
+    /// The subject of every iteration, where neither plan nor task database gives one.
     pub about: Option<String>,
     /// Where sessions work.
     pub folder: PathBuf,

@@ -19,7 +19,7 @@ pub(super) struct Site {
     settled: Mutex<String>,
     /// What the files that are judged look like beside their tree, before the first session.
     pub(super) surroundings: Surroundings,
-    /// Nobody else is working there meanwhile.
+    /// No other process works there meanwhile.
     lock: Mutex<Option<WorktreeLock>>,
 }
 

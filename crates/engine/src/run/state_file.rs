@@ -46,7 +46,7 @@ pub struct StateFile {
     /// The last error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// The last commit that was settled.
+    /// The last accepted commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_commit: Option<String>,
     /// Iterations in a row without a change.
@@ -142,7 +142,7 @@ pub struct Found {
     pub trusted: bool,
 }
 
-/// Tells a repository from another one that is made at the same path.
+/// Identifies a repository, to tell it from another one at the same path.
 pub fn repository_mark(project: &Project) -> String {
     std::fs::metadata(&project.git_dir)
         .map(|found| format!("{}:{}", found.dev(), found.ino()))
@@ -330,7 +330,7 @@ impl StateFile {
         self.sessions_used.max(self.iteration)
     }
 
-    /// What is left of its budgets; where there was one, at least the smallest amount.
+    /// The rest of its budgets; where there was one, at least the smallest amount.
     pub fn budget_left(&self) -> Budget {
         let left =
             |all: u64, spent: u64| if all == 0 { 0 } else { all.saturating_sub(spent).max(1) };

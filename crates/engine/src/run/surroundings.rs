@@ -24,7 +24,7 @@ pub(super) struct Surroundings {
     borrowed: Vec<u8>,
 }
 
-/// Inode, size, and the moments of the last change to content and to anything, which nobody can set.
+/// Inode, size, and the times of the last change to content and to metadata, which no program can set.
 type Outside = (u64, u64, [i64; 4]);
 
 fn outside(path: &Path) -> Option<Outside> {
@@ -66,7 +66,7 @@ impl Surroundings {
         borrowed(project) != self.borrowed
     }
 
-    /// What is different now, in words. What nobody has touched is not read again.
+    /// The differences, in words. Untouched files are not read again.
     pub(super) fn changed_in(
         &self,
         setup: &Setup,

@@ -24,7 +24,7 @@ pub(super) fn tidy(crew: &Crew) -> Vec<String> {
             Status::Failed => Ending::Failed,
             _ => Ending::Open,
         },
-        // Whoever has forgotten it, the work may be all that is left.
+        // Even if the store does not know it, the work may be all that is left.
         Err(_) => Ending::Open,
     };
     let vcs = &crew.setup.ports.vcs;

@@ -56,7 +56,7 @@ pub struct GateTried {
 }
 
 impl GateTrial {
-    /// Runs a gate where a run would. Nobody else must be working in the worktree meanwhile.
+    /// Runs a gate where a run would. No other process may work in the worktree meanwhile.
     pub fn run(&self, gate: &GateSpec) -> Result<GateTried, GitError> {
         let checkout = self.checkout()?;
         let worktree = Place::of(&self.project.worktree);

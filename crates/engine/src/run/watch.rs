@@ -17,11 +17,11 @@ use crate::ports::Filter;
 
 /// Changes that come together are looked at together.
 const SETTLE: Duration = Duration::from_millis(50);
-/// Where changes are not told by the system they are looked for.
+/// How often ralph polls where the system reports no changes.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// How often it is looked again after a change that the system told. A commit can be seen only once it is
-/// on the disk, which may be long after its bytes were written, and of that nobody tells.
+/// How often ralph polls after a change that the system reported. A commit is visible only once it is on the
+/// disk, which may be long after its bytes were written, and no event reports that.
 #[cfg(target_os = "linux")]
 const ECHOES: u32 = 3;
 
@@ -88,7 +88,7 @@ impl Crew {
                     false
                 }
             };
-            // A claim can be lost before anybody has looked at it.
+            // A claim can be lost before it was first checked.
             for (before, taken) in had.iter_mut().zip(self.dispatcher().taken()) {
                 before.extend(taken);
             }
@@ -157,7 +157,7 @@ impl StoreWatch {
     }
 }
 
-/// Changes of the store's files: told by the kernel where that is possible, else looked for.
+/// Changes of the store's files: reported by the kernel where that is possible, else polled.
 struct Notices {
     wal: PathBuf,
     last: Stamp,

@@ -25,8 +25,9 @@ const JUDGES: &str = "judges";
 /// Folders for one checkout, or for one verifier.
 const FRESH: &str = "fresh";
 
-/// The folders that a sandbox shows, each by itself: what is around them, nobody in one may turn into something else.
-/// Each costs a start 0.4 ms, so a tool has one of its own only where ralph itself writes or removes files in it.
+/// The folders that a sandbox shows, each mounted by itself: no sandboxed program can replace the folders
+/// around them. Each costs a start 0.4 ms, so a tool has its own only where ralph itself writes or removes
+/// files in it.
 const FOLDERS: [&str; 4] = [SHARED, "cargo", "gradle", TEMPORARY];
 /// The folder of all other tools.
 const SHARED: &str = "xdg";
@@ -156,7 +157,7 @@ impl Caches {
             };
             let is_folder = before.symlink_metadata().is_ok_and(|found| found.is_dir());
             if is_folder && !shared.is_symlink() {
-                // What is there already is as good.
+                // An existing folder is as good.
                 let _ = std::fs::rename(&before, self.folder.join(name));
             }
         }
@@ -184,7 +185,7 @@ impl Caches {
                 continue;
             };
             let Ok(text) = std::fs::read_to_string(&from) else { continue };
-            // Put in the place of what is there: a session may have left a link, which would lead out.
+            // Replaces the existing file: a session may have left a link, which would lead out.
             let text = without_logins(&text);
             if let Err(error) = write_privately(&self.folder.join(to).join(file), &text) {
                 left_out.push(format!("{} was not copied for sessions: {error}", from.display()));
@@ -285,7 +286,7 @@ fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
         if kind.is_dir() {
             copy_all(&entry.path(), &target)?;
         } else if kind.is_file() && std::fs::copy(entry.path(), target).is_err() {
-            // Whoever needs it fetches it.
+            // Tools that need it fetch it.
         }
     }
     Ok(())

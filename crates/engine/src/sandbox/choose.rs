@@ -23,7 +23,7 @@ pub struct Choice {
 pub struct Unavailable {
     /// The level.
     pub level: Level,
-    /// Why.
+    /// Why this system cannot provide it.
     pub why: String,
     /// What to type, each alone or in this order.
     pub remedies: Vec<String>,

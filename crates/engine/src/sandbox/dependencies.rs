@@ -89,10 +89,10 @@ impl Found<'_> {
         }
     }
 
-    /// What is to be shown so that this can be built: the workspace that it belongs to, or itself.
+    /// The folder to show so that this can be built: its workspace, or itself.
     fn package(&self, real: &Path) -> Option<PathBuf> {
         let home = self.homes.iter().find(|home| real.starts_with(home))?;
-        // A folder straight below the home with a dot is no package but somebody's settings.
+        // A dot folder directly below the home is not a package but settings of a program.
         let first = real.strip_prefix(home).ok()?.components().next()?;
         let is_dotted =
             matches!(first, Component::Normal(name) if name.to_string_lossy().starts_with('.'));

@@ -55,8 +55,8 @@ impl Guard {
         Self { folder: folder.to_owned(), roots, hooks, files }
     }
 
-    /// Leaves the list of borrowed objects as it is: where a session could write them anywhere, they may be the
-    /// work, and whoever judges it looks at the list.
+    /// Leaves the list of borrowed objects as it is: where a session could write objects anywhere, they may be
+    /// the work, and the judge checks the list.
     #[must_use]
     pub fn but_alternates(mut self, project: &Project) -> Self {
         self.files.remove(&project.git_dir.join(ALTERNATES));
@@ -118,7 +118,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     list.map(|entry| entry.path()).collect()
 }
 
-/// A plain file, whatever else somebody may have put in its place.
+/// Reads a regular file; ignores anything else in its place.
 fn read(path: &Path) -> Option<Kept> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).ok()?;

@@ -26,7 +26,7 @@ impl Kind {
     }
 }
 
-/// A program that is to be sandboxed.
+/// A program to run in a sandbox.
 #[derive(Debug, Clone)]
 pub struct Guest {
     /// What it is.
@@ -48,7 +48,7 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// A guest that works in a worktree.
+    /// A program that works in a worktree.
     pub fn in_worktree(kind: Kind, worktree: &Path) -> Self {
         Self {
             kind,

@@ -72,7 +72,7 @@ pub struct House {
 }
 
 impl House {
-    /// The room for a guest with these agents' states, at a level that mounts or at one that does not.
+    /// The mounts for a program with these agents' states, at a level that mounts or at one that does not.
     pub(super) fn room(&self, guest: &Guest, states: &[OwnState], mounts: bool) -> Room {
         let shares_network = guest.kind != Kind::Helper && self.network.is_open();
         let mut room = Room { shares_network, ..Room::default() };
@@ -97,14 +97,14 @@ impl House {
         if mounts {
             self.home.show(&mut room);
         }
-        // A name in a folder leads to whoever listens there, whatever network a sandbox has.
+        // A socket path reaches its listener, whatever network a sandbox has.
         for path in secrets::sockets() {
             room.hide(&path);
         }
         // Those of other projects, and the logins of their agents, too.
         room.close(self.caches.folder().parent().unwrap_or(self.caches.folder()));
         if guest.kind != Kind::Helper {
-            // Each by itself: what is around them, nobody in a sandbox may turn into something else.
+            // Each mounted by itself: no sandboxed program can replace the folders around them.
             let caches = self.caches_of(guest);
             let there = caches.folders().filter(|folder| folder.is_dir());
             there.for_each(|folder| room.show(Bind::writable(folder)));
@@ -125,7 +125,7 @@ impl House {
             }
             self.sockets.iter().for_each(|socket| room.show(socket.clone()));
         }
-        // Whoever shows a folder does not mean the logins in it.
+        // Showing a folder does not include the logins in it.
         let opened = |path: &&PathBuf| {
             let mut opened = self.readable.iter().chain(&self.writable);
             opened.any(|place| path.starts_with(place) && *path != place)
@@ -176,8 +176,7 @@ impl House {
                 let Some(folder) = file.parent().filter(|folder| room.is_hidden(folder)) else {
                     continue;
                 };
-                // What is beside a program belongs to it, but not in a folder that everybody uses, nor in
-                // a home.
+                // Files next to a program belong to it, but not in a shared folder, nor in a home.
                 let shared = EMPTY.iter().any(|shared| folder == Path::new(shared));
                 let broad = emptied.iter().any(|home| folder.starts_with(home));
                 room.show(Bind::readable(if shared || broad { &file } else { folder }));
@@ -254,7 +253,7 @@ impl House {
         self.sockets.iter().any(|socket| socket.to == Path::new(path))
     }
 
-    /// Where tools write that a guest runs.
+    /// The caches for the tools of a program.
     fn caches_of(&self, guest: &Guest) -> Caches {
         match &guest.caches {
             _ if !guest.kind.judges() => self.caches.clone(),

@@ -46,8 +46,8 @@ pub(super) fn landlock_version() -> i64 {
     version.max(0)
 }
 
-/// Files that whoever started ralph had left open stay outside: a program could read and write them
-/// whatever its sandbox shows.
+/// Closes files that the caller of ralph left open: a program could read and write them, whatever its sandbox
+/// shows.
 fn leave_files() {
     let (first, last): (c_long, c_long) = (3, c_long::from(u32::MAX));
     // SAFETY: it marks files of this process, which nothing here uses, to be closed at the next program.
@@ -134,7 +134,7 @@ pub fn inner(inner: &Inner) -> io::Result<Infallible> {
 /// keeps root from devices and from the memory of others.
 fn give_up_capabilities() {
     for capability in CapabilitySet::all().iter() {
-        // Only whoever has the right to may, and nobody else has any to give up.
+        // Only a process with the right may do this, and others have nothing to give up.
         let _ = remove_capability_from_bounding_set(capability);
     }
     let none = CapabilitySet::empty();

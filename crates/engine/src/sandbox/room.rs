@@ -43,9 +43,9 @@ impl Mount {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Room {
     pub(super) mounts: Vec<Mount>,
-    /// Where its guest may write.
+    /// Where its program may write.
     pub(super) writable: Vec<PathBuf>,
-    /// What its guest may not read.
+    /// What its program may not read.
     pub(super) hidden: Vec<PathBuf>,
     pub(super) shares_network: bool,
 }
@@ -83,7 +83,7 @@ impl Room {
         self.mounts.push(Mount::Scratch(path.to_owned()));
     }
 
-    /// Hides what is there, unless it is out of sight already.
+    /// Hides a path, unless it is hidden already.
     pub(super) fn hide(&mut self, path: &Path) {
         self.cover(path, Mount::covers);
     }
@@ -109,8 +109,8 @@ impl Room {
         }
     }
 
-    /// The mounts, and before each within a writable place the folders that lead to it, mounted on themselves:
-    /// nobody can rename or remove a folder that something is mounted on.
+    /// The mounts, and before each one in a writable place the folders that lead to it, mounted on themselves:
+    /// no program can rename or remove a mount point.
     pub(super) fn pinned(&self) -> Vec<Mount> {
         let mut all = Room { shares_network: self.shares_network, ..Self::default() };
         for mount in &self.mounts {

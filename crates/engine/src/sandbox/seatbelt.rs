@@ -47,7 +47,7 @@ const GIT_SETTINGS: [&str; 9] = [
     "objects/info",
 ];
 
-/// The profile of a guest.
+/// The profile of a program.
 pub fn profile(house: &House, guest: &Guest, room: &Room) -> String {
     let mut text = GROUND.to_owned();
     if room.shares_network {
@@ -129,7 +129,7 @@ pub struct ProfileFile {
 }
 
 impl ProfileFile {
-    /// Writes the profile of a guest where only its owner can read it.
+    /// Writes the profile of a program to a file that only its owner can read.
     pub fn write(house: &House, guest: &Guest, room: &Room) -> io::Result<Self> {
         let mut file = tempfile::Builder::new().prefix("ralph-").suffix(".sb").tempfile()?;
         file.write_all(profile(house, guest, room).as_bytes())?;

@@ -81,7 +81,7 @@ const TIOCLINUX: u64 = 0x541c;
 /// network. Others, such as those to the host of a virtual machine, know no namespaces.
 const FAMILIES: [u64; 4] = [1, 2, 10, 16];
 
-/// The bit by which whoever runs a file becomes its owner, and the one for its group.
+/// The bits that make a file run as its owner, and as its group.
 const SET_USER_ID: u64 = 0o4000;
 const SET_GROUP_ID: u64 = 0o2000;
 /// Flags of `open` with which it takes a mode: a file that may be made, and one without a name.

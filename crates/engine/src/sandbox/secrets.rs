@@ -111,8 +111,8 @@ fn host_keys() -> impl Iterator<Item = PathBuf> {
     entries.map(|entry| entry.path()).filter(secret)
 }
 
-/// The sockets that other programs listen on and that have a name, as the system lists them. A sandbox that
-/// shares the network could otherwise talk to whoever listens there with the user's rights.
+/// The named sockets that other programs listen on, as the system lists them. A sandbox that shares the network
+/// could otherwise talk to programs that run with the user's rights.
 pub(super) fn sockets() -> Vec<PathBuf> {
     let listed = std::fs::read("/proc/net/unix").unwrap_or_default();
     let found: BTreeSet<PathBuf> = named_sockets(&String::from_utf8_lossy(&listed)).collect();

@@ -59,9 +59,9 @@ pub struct Inner {
     pub proxy: Option<PathBuf>,
     /// Ports of the loopback that lead to the same ports outside, by the proxy.
     pub ports: Vec<u16>,
-    /// The system calls that nobody needs are refused.
+    /// Refuse the system calls that no program needs.
     pub seccomp: bool,
-    /// The program is root's outside, whoever it is in the sandbox.
+    /// The program belongs to root outside, whatever user it is in the sandbox.
     pub is_root: bool,
     /// What it becomes.
     pub command: Vec<OsString>,

@@ -62,7 +62,7 @@ impl OwnState {
     /// Makes the folder, and copies into it what the agent needs to be logged in.
     pub(super) fn copy_in(&self) -> io::Result<()> {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.own)?;
-        // A session may have locked it, and everybody who comes later out of it.
+        // A session may have changed its mode, which would lock out later ones.
         std::fs::set_permissions(&self.own, std::fs::Permissions::from_mode(0o700))?;
         for (from, to) in self.copied() {
             if is_newer(&from, &to)

@@ -96,7 +96,7 @@ const CERTIFICATES: [&str; 13] = [
 
 /// Folders of programs: what they belong to is beside them.
 const OF_PROGRAMS: [&str; 5] = ["bin", "sbin", "shims", "condabin", ".bin"];
-/// What is shown beside programs of an installation that nobody knows.
+/// Folders that are shown next to the programs of an unknown installation.
 const BESIDE: [&str; 5] = ["lib", "lib64", "libexec", "include", "share"];
 /// What only an installation has.
 const MARKS: [&str; 14] = [
@@ -230,7 +230,7 @@ impl<'a> Toolchains<'a> {
         }
     }
 
-    /// What is to be shown so that the programs of a folder run.
+    /// The folders to show so that the programs of a folder run.
     fn belonging(&self, folder: &Path) -> Vec<PathBuf> {
         let is_known =
             folder.file_name().is_some_and(|name| OF_PROGRAMS.iter().any(|n| name == *n));

@@ -88,7 +88,8 @@ impl House {
     }
 }
 
-/// What is to be shown so that `below` is there: of a program's own folder all, of others no more than needed.
+/// The path to show so that `below` exists: the whole folder of a single program, and no more than needed of
+/// others.
 fn proposal(home: &Path, below: &Path) -> PathBuf {
     let broad = BROAD.iter().find(|(name, _)| below.starts_with(name));
     let is_dotted = below.to_string_lossy().starts_with('.');

@@ -33,12 +33,12 @@ impl Network {
         Self { policy: Policy::AllowAll, allowed: vec![] }
     }
 
-    /// Nothing stands between.
+    /// The machine's network, without a proxy.
     pub(super) fn is_open(&self) -> bool {
         self.policy == Policy::AllowAll
     }
 
-    /// The rules for a guest: an agent reaches its model, whatever else is closed.
+    /// The rules for a program: an agent reaches its model, whatever else is closed.
     pub(super) fn rules(
         &self,
         kind: Kind,
@@ -83,7 +83,7 @@ fn of_url(url: &str) -> Option<Endpoint> {
     Some(Endpoint::new(Host::parse(host).ok()?, port))
 }
 
-/// A proxy for one guest, and the folder with its socket.
+/// A proxy for one program, and the folder with its socket.
 #[derive(Debug)]
 pub(super) struct Line {
     proxy: Proxy,
@@ -121,7 +121,7 @@ impl Line {
     }
 }
 
-/// Proxies must outlive the runtime of whoever asks for one, and a run may have several.
+/// Proxies must outlive the runtime of their caller, and a run may have several.
 fn runtime() -> io::Result<&'static Runtime> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     static MAKING: std::sync::Mutex<()> = std::sync::Mutex::new(());

@@ -14,7 +14,7 @@ use super::server::{Connection, NoLine, Server, serve};
 use super::{Place, SocketError};
 use crate::feed::Feed;
 
-/// A follower that is stopped at its terminal for this long is let go; it can come back by number.
+/// A reader that is stopped at its terminal for this long is disconnected; it can reconnect by event number.
 const FOLLOWER_PATIENCE: Duration = Duration::from_secs(300);
 
 /// Answers a question about the run by its name; `None` for an unknown name.
@@ -48,7 +48,7 @@ impl ControlSocket {
         &self.path
     }
 
-    /// The end of a run whose feed is closed: whoever follows gets the rest of it, if they take it soon.
+    /// The end of a run whose feed is closed: readers get the rest of it, if they read it soon.
     pub async fn finish(mut self) {
         if let Some(server) = self.server.take() {
             server.finish(Duration::from_secs(2)).await;

@@ -62,7 +62,7 @@ impl Place {
     fn make_in(runtime: Option<&Path>, shared: &Path, ids: &mut Ids) -> Result<Self, PlaceError> {
         let root = root(runtime, shared)?;
         let error = |path: &Path, source| PlaceError::Io { path: path.to_owned(), source };
-        // Held until the new folder is locked: nobody takes it for a dead one in between.
+        // Held until the new folder is locked: otherwise another process could take it for a dead one.
         let all = lock_file(&root.join(LOCK)).map_err(|source| error(&root, source))?;
         all.lock().map_err(|source| error(&root, source))?;
         remove_dead(&root);

@@ -82,7 +82,7 @@ pub struct ControlLine {
 pub struct ControlReply {
     /// It was taken.
     pub ok: bool,
-    /// Why not.
+    /// Why the run refused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// What was asked for.

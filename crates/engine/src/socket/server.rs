@@ -81,7 +81,7 @@ where
 {
     let listener =
         UnixListener::bind(path).map_err(|source| SocketError { path: path.to_owned(), source })?;
-    // Nobody else may enter its folder either; but its mode says so, too.
+    // No other user may enter its folder either; but its mode says so, too.
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
         .map_err(|source| SocketError { path: path.to_owned(), source })?;
     let (stop, stopped) = oneshot::channel();
@@ -109,7 +109,7 @@ where
                     drop(permit);
                 });
             }
-            // Out of files: others must close some first, and nothing tells when.
+            // Out of file descriptors: others must close some first, and no event reports when.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
         while served.try_join_next().is_some() {}

@@ -175,7 +175,7 @@ impl Requests {
         self.1.notify_one();
     }
 
-    /// Waits until the session is to be ended.
+    /// Waits until the session should end.
     pub async fn session_to_end(&self) {
         self.1.notified().await;
     }

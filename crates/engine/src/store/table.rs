@@ -35,7 +35,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// As the task stands, in another status and without a claim.
+    /// The task's state with another status and without a claim.
     pub(crate) fn moved(task: &Task, status: Status) -> Self {
         Self {
             status,

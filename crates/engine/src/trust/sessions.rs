@@ -172,8 +172,8 @@ impl Deciding {
         self.trust.update(|ledger| ledger.sessions.retain(|session| !session.id.starts_with(ids)))
     }
 
-    /// Ralph brought work of a session onto a branch that had moved, which may have merged a deciding file. `before`
-    /// says what the branch had.
+    /// ralph rebased the work of a session onto a branch that had moved, which may have merged a deciding file.
+    /// `before` says what the branch had.
     pub fn work_was_merged(
         &self,
         worktree: &Path,

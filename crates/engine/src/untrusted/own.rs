@@ -33,7 +33,7 @@ pub fn read_own(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     bytes(open_own(path, OpenOptions::new().read(true))?, most)
 }
 
-/// Refuses a `.ralph` that is not a folder, that belongs to another user, or in which a link stands for a part
+/// Refuses a `.ralph` that is not a folder, that belongs to another user, or that has a link in place of a part
 /// of ralph's state. Says which path it is.
 pub fn refuse_foreign_state(folder: &Path) -> Result<(), (PathBuf, io::Error)> {
     refuse_foreign_folder(folder).map_err(|error| (folder.to_owned(), error))?;

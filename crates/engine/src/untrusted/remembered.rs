@@ -19,7 +19,7 @@ enum Content {
     Link(OsString),
 }
 
-/// Inode, size, and the moments of the last change to content and to anything, which nobody can set.
+/// Inode, size, and the times of the last change to content and to metadata, which no program can set.
 type Outside = (u64, i64, [i64; 4]);
 
 /// A file as it was at one moment.
@@ -31,8 +31,8 @@ pub struct Remembered {
 }
 
 impl Remembered {
-    /// The file at `path` below `root` as it is now; `None` where there is neither a file nor a link. Of a file
-    /// that is larger than `most` only is known whether somebody has touched it.
+    /// The file at `path` below `root` as it is now; `None` where there is neither a file nor a link. For a
+    /// file larger than `most`, it only knows whether it was touched.
     pub fn of(root: &Path, path: &Path, most: u64) -> Option<Self> {
         let (folder, name) = folder_of(root, path, false).ok()?;
         let outside = outside(&folder, &name)?;
@@ -128,7 +128,7 @@ fn outside(folder: &OwnedFd, name: &OsString) -> Option<Outside> {
     Some((found.st_ino, found.st_size, moments))
 }
 
-/// What is there; `None` for a file that is larger than `most`.
+/// The content; `None` for a file that is larger than `most`.
 fn content(folder: &OwnedFd, name: &OsString, most: u64) -> io::Result<Option<Content>> {
     let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(found.st_mode) {

@@ -75,8 +75,8 @@ impl GitVcs {
         Ok(self)
     }
 
-    /// A run begins. What another left in a git directory of its own is taken up if the run continues with it,
-    /// and saved otherwise. A ref keeps what the new one will stand on from being collected.
+    /// A run begins. Work that another run left in a session's git directory is reused if this run continues
+    /// it, and saved otherwise. A ref keeps the base commit of the new directory from being collected.
     pub(super) fn begin_boxed(&self, run: &RunId, resumes: bool) -> Result<(), GitError> {
         let Some(boxed) = &self.boxed else { return Ok(()) };
         boxed.private.unlock();
@@ -96,8 +96,8 @@ impl GitVcs {
         Ok(())
     }
 
-    /// What the next session gets. Recreated where somebody has moved the branch since: what was committed
-    /// in the old one is saved.
+    /// The git directory for the next session. It is recreated if the branch has moved since: commits in the
+    /// old one are saved.
     pub(super) fn lend_private(&self) -> Result<Option<Shown>, GitError> {
         let Some(boxed) = &self.boxed else { return Ok(None) };
         let at = self.position()?;
@@ -281,7 +281,7 @@ impl GitVcs {
         Ok(())
     }
 
-    /// Removes what is there of a session's directory, and the ref that held what was taken from it.
+    /// Removes the rest of a session's directory, and the ref that kept its imported commits.
     fn forget_box(&self, boxed: &Boxed) -> Result<(), GitError> {
         if boxed.private.is_there() {
             self.git(&["update-ref", "-d", &taken_ref(&boxed.private)]).run()?;
@@ -373,7 +373,7 @@ impl GitVcs {
     }
 }
 
-/// A task that stands for work which belongs to none.
+/// The task id for work that belongs to no task.
 fn nameless() -> TaskId {
     #[expect(clippy::expect_used, reason = "a constant that is an id")]
     TaskId::new("main").expect("main is an id")
@@ -384,8 +384,8 @@ fn taken_ref(private: &Private) -> String {
     format!("{TAKEN}{}", private.name())
 }
 
-/// Removes the directory of a worktree, which may be gone itself, and the refs for it. One that a session had
-/// and nobody looked at since is kept under another name, which is returned.
+/// Removes the directory of a worktree, which may be gone itself, and the refs for it. A directory that a
+/// session used and that was not inspected since is kept under another name, which is returned.
 pub(super) fn forget_sandbox(
     project: &Project,
     private: &Private,

@@ -37,7 +37,7 @@ pub(super) enum Advanced {
     },
     /// Files of the user would be written over.
     InTheWay {
-        /// Which.
+        /// The files in the way.
         files: Vec<String>,
     },
 }
@@ -150,7 +150,7 @@ impl GitVcs {
         arguments.extend([from, "--"]);
         let dirty = parse_changes("diff-index", &self.git(&arguments).run()?)?;
         let stands = |change: &&Change| {
-            // What git does not know of stands where a new file would.
+            // An untracked file is where a new file would be.
             let unknown = change.from.is_none()
                 && self.worktree().join(os_path(&change.path)).symlink_metadata().is_ok();
             unknown || dirty.iter().any(|found| found.path == change.path)

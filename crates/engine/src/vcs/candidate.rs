@@ -85,8 +85,8 @@ impl GitVcs {
         }
     }
 
-    /// Whether the worktree is exactly what is committed. Two git processes; where they cannot tell, the
-    /// answer is no, and a candidate tells.
+    /// Whether the worktree is exactly what is committed. Two git processes; where they do not know, the answer
+    /// is no, and a candidate decides.
     pub(super) fn is_as_committed(&self, head: &str) -> Result<bool, GitError> {
         if let Some(boxed) = &self.boxed {
             return Ok(self.see(boxed)?.tree == self.tree_of(Some(head))?);

@@ -45,8 +45,8 @@ impl GitVcs {
         Ok(Checkout::new(held, folder))
     }
 
-    /// Copies the ignored files that fit these patterns into another worktree, and says which it could
-    /// not. What is there already stays.
+    /// Copies the ignored files that match these patterns into another worktree, and returns those it could not
+    /// copy. Existing files stay.
     pub(super) fn copy_included(
         &self,
         patterns: &str,

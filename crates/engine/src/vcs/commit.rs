@@ -10,8 +10,7 @@ use super::in_place::{Author, GitVcs, lock};
 use super::position::Position;
 use crate::ports::{Candidate, RunBase};
 
-/// Paths that are committed and still have to be brought into the user's index, because another git
-/// held it.
+/// Committed paths that are still missing in the user's index, because another git held it.
 #[derive(Debug)]
 pub(super) struct Unrefreshed {
     commit: String,
@@ -60,7 +59,7 @@ impl GitVcs {
         Ok(Some(id))
     }
 
-    /// Brings what was committed into the user's index, now or as soon as nobody else holds it.
+    /// Updates the user's index with a commit, now or as soon as it is unlocked.
     pub(super) fn bring_into_index(&self, id: &str, changes: Vec<Change>) {
         if let Err(error) = self.refresh_index(id, &changes) {
             self.warn(format!("{id} is committed, but the index is not updated yet: {error}"));

@@ -153,7 +153,7 @@ impl<'a> Git<'a> {
         let mut command = host().git();
         command.current_dir(&self.folder).env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
         command.env("GIT_OPTIONAL_LOCKS", "0");
-        // What is judged is what is committed, not what somebody has git show instead of it.
+        // The judged objects are the committed ones, not replacements that git could show instead.
         command.env("GIT_NO_REPLACE_OBJECTS", "1");
         // Ctrl-C is for ralph, which stops in its own time: it must not cut a commit in half.
         command.process_group(0);
@@ -301,7 +301,7 @@ impl<'a> Git<'a> {
         } else if self.input.is_empty() {
             command.stdin(Stdio::null());
         } else {
-            // A file and not a pipe: nobody has to write while git prints.
+            // A file and not a pipe: no thread has to write while git prints.
             let mut file = tempfile::tempfile().map_err(GitError::NotStarted)?;
             file.write_all(self.input).map_err(GitError::NotStarted)?;
             file.rewind().map_err(GitError::NotStarted)?;

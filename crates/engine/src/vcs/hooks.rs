@@ -170,7 +170,7 @@ impl GitVcs {
         }
     }
 
-    /// Runs `post-commit`. The commit stands, whatever it says.
+    /// Runs `post-commit`. The commit stays, whatever the hook says.
     pub(super) fn post_commit(&self, folder: &Path) {
         let (Some(hooks), Some(hook)) = (&self.hooks, executable(folder, "post-commit")) else {
             return;
@@ -195,7 +195,7 @@ impl GitVcs {
             environment.retain(|(known, _)| known != name);
             environment.push((name.into(), value));
         };
-        // Nobody is there to edit anything.
+        // There is no user to edit anything.
         set("GIT_EDITOR", ":".into());
         set("GIT_TERMINAL_PROMPT", "0".into());
         if let Some(index) = index {

@@ -56,7 +56,7 @@ pub struct GitVcs {
 /// The most commits of one session that are reported.
 const COUNTED_COMMITS: &str = "--max-count=1000";
 
-/// What a commit is made of.
+/// The parts of a commit.
 pub(super) struct CommitParts {
     pub(super) id: String,
     pub(super) tree: String,

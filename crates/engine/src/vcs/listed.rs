@@ -49,7 +49,7 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    /// Name and address of whoever commits by these settings, as git says. `None` where it knows nobody.
+    /// Name and address of the committer by these settings, as git gives them. `None` where there is none.
     pub(super) fn author(&self, worktree: &Path) -> Option<(String, String)> {
         if let Some(known) = self.author.get() {
             return Some(known.clone());

@@ -16,10 +16,10 @@ use super::in_place::GitVcs;
 use crate::clock::now;
 use crate::process::works_in;
 
-/// How long nobody touched a lock that nobody has.
+/// How long a lock must be untouched to count as dead.
 const STILL_MS: u64 = 1_000;
 
-/// How far the times of files are behind the clock: they are told in ticks of the kernel.
+/// How far file times are behind the clock: they are in ticks of the kernel.
 const TICK_MS: u64 = 20;
 
 /// A lock as it was seen.
@@ -35,15 +35,15 @@ impl GitVcs {
         self.sweep_dead(&self.lock_paths()?, since)
     }
 
-    /// Removes those locks of a worktree of ralph's that nobody has, whenever they were made. What all
-    /// worktrees share stays.
+    /// Removes the dead locks of a worktree of ralph's, whenever they were made. Locks that all worktrees share
+    /// stay.
     pub(crate) fn sweep_own_locks(&self) -> Result<(), GitError> {
         let own = self.project.own_git_dir()?;
         let paths = [own.join("HEAD.lock"), own.join("index.lock")];
         self.sweep_dead(&paths, Timestamp::default())
     }
 
-    /// Removes those of these locks that were made since then and that nobody has.
+    /// Removes those of these locks that were made since then and are dead.
     pub(super) fn sweep_dead(&self, paths: &[PathBuf], since: Timestamp) -> Result<(), GitError> {
         let found = locks_since(paths, since);
         let Some(youngest) = found.iter().map(|lock| lock.changed).max() else { return Ok(()) };
@@ -74,7 +74,7 @@ impl GitVcs {
         if let Some(branch) = self.position()?.branch {
             paths.push(self.project.git_dir.join("refs/heads").join(branch + ".lock"));
         }
-        // In the way of nobody, but also of no use to anybody.
+        // Harmless, but useless.
         let names = std::fs::read_dir(&own).into_iter().flatten().flatten();
         let is_next = |name: &OsString| {
             let name = name.to_string_lossy();

@@ -26,7 +26,7 @@ const MOST_OTHERS: usize = 256;
 /// So many files of a session's directory are looked at.
 const MOST_FILES: u32 = 2_000_000;
 
-/// What is to be looked at.
+/// What to read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Look {
     /// The worktree.
@@ -35,8 +35,8 @@ pub struct Look {
     pub index: PathBuf,
     /// The commit that is checked out for the user.
     pub head: Option<String>,
-    /// The session's git directory, and that of its worktree alone; `None` when no session had one, or
-    /// nothing in it is to be believed.
+    /// The session's git directory, and that of its worktree alone; `None` when no session had one, or when
+    /// nothing in it can be trusted.
     pub private: Option<(PathBuf, PathBuf)>,
     /// A file with what the user's refs lead to, a line each.
     pub known: PathBuf,
@@ -47,7 +47,7 @@ pub struct Look {
 /// What was found.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Seen {
-    /// The commit that the session stands on, overlaid by its files.
+    /// The session's base commit, overlaid by its files.
     pub tree: String,
     /// That commit.
     pub head: Option<String>,
@@ -151,7 +151,7 @@ fn others_in(asked: &Look, common: &Path, head: Option<&String>) -> Result<Vec<S
     Ok(commits.map(|(id, _)| id.to_owned()).collect())
 }
 
-/// What a session stands on in its own directory, or why that is not believed.
+/// The HEAD of a session in its own directory, or why it is not trusted.
 fn committed(asked: &Look, common: &Path, own: &Path) -> Result<Position, String> {
     let mut left = MOST_FILES;
     for (folder, name) in [

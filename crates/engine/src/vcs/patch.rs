@@ -19,8 +19,8 @@ impl GitVcs {
         if paths.is_empty() {
             return Ok(String::new());
         }
-        // What is larger is told as binary: one great file must not be all that is seen. No program of
-        // the repository is started for it.
+        // Larger files are shown as binary: one huge file must not hide the rest. No program of the repository
+        // is started for it.
         let mut arguments = vec![
             "-c",
             "core.bigFileThreshold=128k",

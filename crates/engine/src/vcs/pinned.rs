@@ -17,7 +17,7 @@ use super::git::GitError;
 use super::listed::{Listing, listing};
 use crate::project::Project;
 
-/// What stands in for a value of the repository where the user has none.
+/// The replacement for a value of the repository where the user has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Instead {
     /// This one.
@@ -284,7 +284,7 @@ impl Pins {
     }
 }
 
-/// All four settings of a filter together: those of the user, or such that whoever needs the filter fails.
+/// All four settings of a filter together: those of the user, or values that make a required filter fail.
 fn pin_filter(pins: &mut Pins, all: &[Listed], middle: &[u8]) {
     let key = |name: &str| [b"filter.", middle, b".", name.as_bytes()].concat();
     let users = |name: &str| {

@@ -17,7 +17,7 @@ use super::pinned::check_leads;
 use super::pre_push::{PrePush, RunHook, Update};
 use crate::process::{Captured, Stop, capture};
 
-/// How long git may take for a question that it asks nobody else.
+/// How long a git call without a network may take.
 const MOMENT: Duration = Duration::from_secs(30);
 
 /// A branch, and where it goes.
@@ -337,7 +337,7 @@ fn said(stderr: &str) -> String {
         !line.is_empty()
             && !line.starts_with("hint:")
             && !line.starts_with("error: failed to push some refs")
-            // That nobody is asked is our doing; the next line says what for.
+            // ralph disables prompts; the next line says what was asked.
             && !line.starts_with("error: unable to read askpass response")
             && !line.starts_with("Please make sure you have the correct access rights")
             && *line != "and the repository exists."

@@ -19,7 +19,7 @@ use crate::project::Project;
 /// Saved work that is in the worktree again.
 #[derive(Debug)]
 pub struct Recovered {
-    /// What was brought back.
+    /// The restored work.
     pub wip: Wip,
     /// The files that were written or removed.
     pub restored: Vec<PathBuf>,
@@ -29,7 +29,7 @@ pub struct Recovered {
     pub left: Vec<PathBuf>,
 }
 
-/// Why a file cannot be brought back.
+/// Why a file cannot be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
     /// The worktree has something there that is not committed.
@@ -38,7 +38,7 @@ pub enum Obstacle {
     CommittedSince,
 }
 
-/// Why saved work was not brought back. Nothing was written.
+/// Why saved work was not restored. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecoverError {
     /// There is no such save.
@@ -52,7 +52,7 @@ pub enum RecoverError {
     /// Files are in the way.
     #[error("{} in the way of {}", files_stand(.obstacles.len()), .wip.saved.name)]
     InTheWay {
-        /// What was to be brought back.
+        /// The saved work.
         wip: Box<Wip>,
         /// The files, and why.
         obstacles: Vec<(PathBuf, Obstacle)>,
@@ -128,8 +128,8 @@ impl GitVcs {
         Ok(moved.iter().map(|path| os_path(path)).collect())
     }
 
-    /// Makes the index hold for these paths what it held before the sessions, unless somebody has
-    /// staged something of their own there.
+    /// Restores the index entries of these paths to what they were before the sessions, unless the user has
+    /// staged something there.
     fn unstage(
         &self,
         head_tree: &str,
@@ -295,7 +295,7 @@ impl GitVcs {
         Ok(true)
     }
 
-    /// Git, told to write over what is there, would remove whole folders; it must find none.
+    /// When git overwrites, it would remove whole folders; it must find none.
     fn make_room(&self, path: &[u8]) -> Result<bool, GitError> {
         if !self.is_reached_by_folders(path)? {
             return Ok(false);

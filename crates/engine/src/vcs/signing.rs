@@ -21,8 +21,8 @@ pub enum Signing {
     Broken(String),
 }
 
-/// Tries to sign, with this key or with what the user's settings name. Asks nobody: a key that wants its
-/// passphrase typed does not work for a program.
+/// Tries to sign, with this key or with the one in the user's settings. Never prompts: a key that needs a typed
+/// passphrase does not work for a program.
 pub fn signing(
     folder: &Path,
     key: &str,

@@ -30,7 +30,7 @@ impl GitVcs {
         let _ = fs::write(path, text);
     }
 
-    /// The last moment at which a session may have written; `None` where nothing tells.
+    /// The last moment at which a session may have written; `None` where it is unknown.
     pub(super) fn last_lived(&self) -> Result<Option<SystemTime>, GitError> {
         Ok(last_lived(&self.project)?)
     }
@@ -50,8 +50,8 @@ fn last_lived(project: &Project) -> Result<Option<SystemTime>, ProjectError> {
     Ok(Some(if text == ENDED.as_bytes() { stamped } else { stamped + SLACK }))
 }
 
-/// Whether a file was written after the last session in the worktree ended, or was killed. Where nothing tells, and for
-/// a file that is gone, it was not.
+/// Whether a file was written after the last session in the worktree ended or was killed. `false` where that is
+/// unknown, and for a file that is gone.
 pub fn written_since_session(project: &Project, path: &Path) -> bool {
     let Ok(Some(lived)) = last_lived(project) else { return false };
     let is_there = project.worktree.join(path).symlink_metadata().is_ok();

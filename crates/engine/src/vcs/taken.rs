@@ -37,7 +37,7 @@ impl GitVcs {
         Ok(Some(taken.clone()))
     }
 
-    /// The work is settled: the session's directory has nothing more to say. That it is still there stops
+    /// The outcome is recorded: the session's directory is not needed any more. A failure to remove it stops
     /// nothing.
     pub(super) fn let_go_settled(&self, boxed: &Boxed) {
         if let Err(error) = self.let_go(boxed) {
@@ -45,8 +45,8 @@ impl GitVcs {
         }
     }
 
-    /// In a worktree whose branch is the loop's own: HEAD, branch and index become what the session made of
-    /// its own. Where the session is on another branch, HEAD is at its commit and on none.
+    /// In a worktree whose branch belongs to ralph: HEAD, branch and index become those of the session. If the
+    /// session is on another branch, HEAD is detached at its commit.
     pub(super) fn mirror(&self) -> Result<(), GitError> {
         let Some(boxed) = &self.boxed else { return Ok(()) };
         if !boxed.private.is_linked() || !boxed.private.was_lent() {

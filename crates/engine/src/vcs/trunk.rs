@@ -118,9 +118,9 @@ impl Trunk {
         Ok(false)
     }
 
-    /// Makes what is between `from` and `head` one commit on top of `onto`: only its last tree was
-    /// judged, and every commit of the branch is to be one that was. A commit that is alone keeps its
-    /// words, several are told in `words`. Signed as `by` does it. No ref and no file changes.
+    /// Squashes the commits between `from` and `head` into one commit on top of `onto`: only the last tree was
+    /// judged, and every commit of the branch must be a judged one. A single commit keeps its message, several
+    /// get `words`. Signed as `by` signs. No ref and no file changes.
     pub fn replay(
         &self,
         by: &GitVcs,

@@ -408,8 +408,8 @@ impl GitVcs {
         Ok(Some(Saved { name, commit }))
     }
 
-    /// The tree without what is none of the task's: the plan, which ralph keeps whoever has work in the tree,
-    /// and what the user had before, where everything is committed.
+    /// The tree without what does not belong to the task: the plan, which ralph keeps in any case, and the
+    /// user's earlier changes, where everything is committed.
     fn own_part(&self, base: &RunBase, from: &str, tree: &str) -> Result<String, GitError> {
         let changes = self.diff(from, tree)?;
         let is_plan = |change: &&Change| {
@@ -480,7 +480,7 @@ impl GitVcs {
         Ok(RunBase { start: Some(start), ..base.clone() })
     }
 
-    /// What changed between two commits, done to a tree: a settled tree follows the user's commits.
+    /// Applies the changes between two commits to a tree: an accepted tree follows the user's commits.
     pub(super) fn carry_over(
         &self,
         tree: &str,

@@ -313,8 +313,7 @@ impl ClaudeDecoder {
     fn judged(&self, end: &ProcessEnd, stderr_tail: &str) -> (EndClass, String, String) {
         let none = String::new;
         let is_ours = matches!(end, ProcessEnd::NotStarted { .. } | ProcessEnd::Stopped);
-        // The last result counts, however the process ended afterwards, unless we were told to
-        // stop it.
+        // The last result counts, however the process ended afterwards, unless ralph was asked to stop it.
         let told = self.outcome.as_ref().or(self.over.as_ref());
         let Some(outcome) = told.filter(|_| !is_ours) else {
             return self.without_result(end, stderr_tail);

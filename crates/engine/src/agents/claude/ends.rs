@@ -97,8 +97,8 @@ enum Mark {
     Status(u16, u16),
 }
 
-/// What a failed result means. The first row that holds decides, so that what is told exactly comes
-/// before what is told roughly: a low balance is a status 400 too.
+/// What a failed result means. The first matching row decides, so exact signs come before rough ones: a low
+/// balance is a status 400 too.
 const CLASSES: &[(Mark, EndClass)] = &[
     (Mark::Subtype("error_max_turns"), EndClass::MaxTurns),
     (Mark::Subtype("error_max_budget_usd"), EndClass::MaxTurns),
@@ -147,10 +147,10 @@ pub(super) struct Limits {
 
 /// The class of a result.
 ///
-/// Short limits and used-up windows are both a 429. A window is told by a `rate_limit_event`, which
-/// not every version and login prints; without one, the CLI itself knows from the headers: it tries
-/// a short limit again, and gives up at once when trying again is of no use. So a 429 without a
-/// single retry is a window whose end is unknown.
+/// Short limits and used-up windows are both a 429. A `rate_limit_event` reports a window, but not every
+/// version and login prints one; without it, the CLI itself knows from the headers: it retries a short limit,
+/// and gives up at once when a retry is of no use. So a 429 without a single retry is a window whose end is
+/// unknown.
 pub(super) fn class(outcome: &Outcome, limits: Limits) -> EndClass {
     if !outcome.is_error {
         let is_empty = outcome.text.trim().is_empty();

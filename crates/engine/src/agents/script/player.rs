@@ -68,7 +68,7 @@ pub enum PlayError {
         /// How many there are.
         count: usize,
     },
-    /// Nobody listens any more.
+    /// The reader of the output is gone.
     #[error("the output is closed: {0}")]
     Closed(#[from] io::Error),
 }
@@ -87,8 +87,7 @@ pub struct Play<'a> {
 }
 
 impl Play<'_> {
-    /// Plays one session and returns the exit code that it wants. Why nothing could be played is
-    /// also told on `out`.
+    /// Plays one session and returns its exit code. An error is also reported on `out`.
     pub fn run(&self, out: &mut (impl Write + AsFd)) -> Result<u8, PlayError> {
         match self.steps() {
             Ok(steps) => {
@@ -207,8 +206,8 @@ impl<W: Write + AsFd> Player<'_, W> {
         Ok(None)
     }
 
-    /// Waits, or ends with an error as soon as nobody listens any more: a player that hangs must not
-    /// outlive its listener.
+    /// Waits, or ends with an error when the reader of the output is gone: a player that hangs must not outlive
+    /// its reader.
     fn wait(&mut self, longest: Option<Duration>) -> io::Result<()> {
         let longest = longest.and_then(|longest| Timespec::try_from(longest).ok());
         let mut listener = [PollFd::new(&*self.out, PollFlags::empty())];

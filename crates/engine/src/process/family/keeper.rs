@@ -79,7 +79,7 @@ struct SignalSet([u64; 16]);
 const SIG_SETMASK: c_int = 2;
 const SIG_DFL: usize = 0;
 const SIG_IGN: usize = 1;
-/// Those behind are for real-time; nobody here handles them.
+/// Higher numbers are real-time signals, which ralph does not handle.
 const LAST_SIGNAL: c_int = 31;
 const CLONE_VM: c_int = 0x100;
 const CLONE_VFORK: c_int = 0x4000;
@@ -93,10 +93,10 @@ const STACK: usize = 32 * 1024 / size_of::<u128>();
 /// `__WALL`: also children whose end nobody is signalled of.
 const ALL: u32 = 0x4000_0000;
 
-/// The last report: nobody is left. No status of a process is negative.
+/// The last report: no process is left. No process status is negative.
 pub(super) const NOBODY: i32 = -1;
 
-/// What a keeper stands on. Shared with it, so everything in it is atomic or never changes.
+/// The memory of a keeper. Shared with it, so everything in it is atomic or never changes.
 struct Ground {
     ralph: Pid,
     words: Words,
@@ -125,7 +125,7 @@ impl Drop for Ground {
 pub(super) struct Keeper {
     pub(super) pid: Pid,
     pub(super) program: Pid,
-    /// Where it stands until then.
+    /// Its memory until then.
     ground: Option<Box<Ground>>,
 }
 
@@ -171,7 +171,7 @@ impl Keeper {
         }
     }
 
-    /// Ends and awaits it. What it stands on stays when that fails, and when it never told.
+    /// Ends and awaits it. Its memory is leaked if that fails, or if it never reported.
     fn end(&mut self) {
         let Some(ground) = self.ground.take() else { return };
         // It was not awaited, so the pid is still its own.
@@ -368,7 +368,7 @@ fn keep(program: c_int, report: RawFd) {
             Err(_) => break,
         }
     }
-    // Told, because it takes the system a while to take a process apart.
+    // Reported explicitly, because the system takes a while to remove a process.
     let _ = rustix::io::write(report, &NOBODY.to_ne_bytes());
 }
 

@@ -76,7 +76,7 @@ async fn on_lasting_thread<T: Send + 'static>(
     let (answer, answered) = oneshot::channel();
     let job = move || {
         let _inside = runtime.enter();
-        // Nobody may wait any more: then a child is dropped, and that kills it.
+        // The caller may be gone: then the child is dropped, and that kills it.
         let _ = answer.send(job());
     };
     if !aside(job) {

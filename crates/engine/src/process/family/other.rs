@@ -13,7 +13,7 @@ use super::{News, ProcessId, Started, on_lasting_thread};
 use crate::process::mark::{self, Mark};
 use crate::process::spec::CommandSpec;
 
-/// How often a group without its leader is looked at: no event tells of its end.
+/// How often ralph polls a group without its leader: no event reports its end.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The processes of a session. Dropping it kills those that are left.
@@ -89,7 +89,7 @@ impl Family {
         }
     }
 
-    /// Sends a signal to everybody; names the group when there was anybody.
+    /// Sends a signal to all processes; returns the group if there was any.
     pub(in crate::process) fn signal(&mut self, signal: Signal) -> Vec<ProcessId> {
         if self.gone || kill_process_group(self.group, signal).is_err() {
             return vec![];

@@ -22,7 +22,7 @@ const CONNECTIONS: usize = 320;
 /// are well below.
 const ANSWER: Duration = Duration::from_secs(60);
 const ANSWER_BYTES: usize = 16 << 10;
-/// Before the next try to accept where the system has no room for another connection.
+/// Pause before the next accept when the system cannot take another connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Listens in the sandbox and does not serve yet.

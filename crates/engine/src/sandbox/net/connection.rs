@@ -35,7 +35,7 @@ struct Journey {
 enum Language {
     /// A tunnel by HTTP.
     Connect,
-    /// One request by HTTP: what its head is to be, and what follows.
+    /// One HTTP request: its rewritten header, and its body.
     Forward(Vec<u8>, Body),
     Socks,
 }
@@ -204,7 +204,7 @@ async fn forward<S: AsyncRead + AsyncWrite + Unpin>(
         answered = &mut answering => answered,
         asked = asking => match asked {
             Ok(()) => answering.await,
-            // Nobody knows where the request ends, so the server gets no more of it.
+            // The end of the request is unknown, so the server gets no more of it.
             Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(error),
             // A server may answer before it has heard everything, and hang up.
             Err(_) => timeout(LINGER, answering).await?,

@@ -108,8 +108,8 @@ pub(super) fn read(head: &[u8]) -> Result<Wish, Malformed> {
     Ok(Wish::Forward { host, port, head, body: body_of(text, version)? })
 }
 
-/// What follows a head, by its headers. Where a server could read another length, the end of its request
-/// would be the beginning of one that nobody checked: such a request is refused.
+/// The body after a header. Where a server could read another length, the end of its request would be the start
+/// of an unchecked one: such a request is refused.
 fn body_of(text: &[u8], version: &str) -> Result<Body, Malformed> {
     let (mut length, mut chunked) = (None, false);
     for line in split_lines(text).skip(1) {
@@ -138,8 +138,8 @@ fn body_of(text: &[u8], version: &str) -> Result<Body, Malformed> {
     }
 }
 
-/// `host:port`; an address of IPv6 has brackets. No name of a user: nobody needs one here, and programs
-/// do not agree where it ends.
+/// `host:port`; an IPv6 address has brackets. No user name: it is not needed here, and programs do not agree
+/// where it ends.
 fn authority(text: &str, usual: Option<u16>) -> Result<(Host, u16), Malformed> {
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => {
@@ -178,8 +178,8 @@ fn split_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The name of a header; `None` for a line that is none. A line that continues the one before is none:
-/// nobody sends them, and servers do not agree about them.
+/// The name of a header; `None` for any other line. A continuation line is not a header: no client sends them,
+/// and servers do not agree about them.
 pub(super) fn name_of(line: &[u8]) -> Option<&[u8]> {
     let at = line.iter().position(|byte| *byte == b':')?;
     let name = &line[..at];
@@ -235,9 +235,8 @@ fn is_answer(head: &[u8]) -> bool {
     head.starts_with(b"HTTP/1.") && head.get(8) == Some(&b' ')
 }
 
-/// The head of an answer, which says that it is the last on its connection. A client that is told nothing
-/// sends its next request on the same one, and that may be for another host. What is no answer of HTTP
-/// stays as it is.
+/// The header of an answer, which says that it is the last on its connection. Otherwise a client sends its next
+/// request on the same one, and that may be for another host. Anything but HTTP stays as it is.
 pub(super) fn last_answer(head: &[u8]) -> Vec<u8> {
     if !is_answer(head) {
         return head.to_vec();

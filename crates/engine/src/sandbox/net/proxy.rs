@@ -23,12 +23,11 @@ use super::resolver::Resolver;
 const KEPT: usize = 100;
 /// How many connections may wait for one of the others to end. Those beyond wait in the system.
 const WAITING: usize = 64;
-/// Before the next try to accept where the system has no room for another connection: it tells nobody
-/// when it has.
+/// Pause before the next accept when the system cannot take another connection: no event reports when it can.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The connections that all proxies of this process may have at once. Each takes two of its files, and
-/// whoever is in a sandbox must not leave the loop without any.
+/// The most connections of all proxies of this process. Each uses two file descriptors, and sandboxed programs
+/// must not leave the loop without any.
 static ROOM: LazyLock<Semaphore> =
     LazyLock::new(|| Semaphore::new(room(getrlimit(Resource::Nofile).current)));
 

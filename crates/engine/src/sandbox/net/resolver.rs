@@ -89,8 +89,7 @@ impl Resolver for Getent {
     }
 }
 
-/// The first word of each line, each address once. One with a zone (`fe80::1%eth0`) is nobody's that a sandbox
-/// may reach.
+/// The first word of each line, each address once. A sandbox may reach no address with a zone (`fe80::1%eth0`).
 struct Answers(Vec<IpAddr>);
 
 impl Listener for Answers {

@@ -28,7 +28,7 @@ pub(super) enum Code {
     UnknownAddress = 8,
 }
 
-/// An answer. The address that it has room for is of no use to anybody.
+/// An answer. Its address field is unused.
 pub(super) fn answer(code: Code) -> [u8; 10] {
     [VERSION, code as u8, 0, 1, 0, 0, 0, 0, 0, 0]
 }

@@ -60,7 +60,7 @@ impl<T: Table> Ruled<T> {
         done
     }
 
-    /// What the verifier said of a task stands with the task too.
+    /// Stores the verdict of the verifier with the task, too.
     fn note_verdict(&mut self, key: T::Key, evidence: &Evidence) -> Result<()> {
         if evidence.judge != VERIFIER {
             return Ok(());

@@ -21,9 +21,9 @@ use crate::ports::{Result, StoreError};
 const PATIENCE: Duration = Duration::from_secs(90);
 /// After this long, ralph says that it is waiting.
 const SAY_SO_AFTER: Duration = Duration::from_secs(2);
-/// A write-ahead log of more bytes than this is folded into the database by the last writer that
-/// leaves. Whoever comes first after that reads the whole log, so a small one keeps every start fast;
-/// folding costs two syncs, so it is not done each time.
+/// A write-ahead log of more bytes than this is folded into the database by the last writer that closes it. The
+/// next process reads the whole log, so a small one keeps every start fast; folding costs two syncs, so it is
+/// not done each time.
 const LARGE_LOG: u64 = 256 << 10;
 
 /// Called once when a write has waited for a while.
@@ -86,10 +86,10 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
 }
 
-/// Says on disk that somebody writes, so that the next process knows when a writer was interrupted.
+/// Marks on disk that a process writes, so that the next one knows when a writer was interrupted.
 ///
-/// Every writer holds the file's lock, shared. Whoever finds nobody else there and the mark still
-/// set knows that the last writer did not leave by the door.
+/// Every writer holds the file's lock, shared. A process that finds no other writer and the mark still set
+/// knows that the last writer did not close the database.
 pub(super) struct Guard(File);
 
 /// How often the lock is asked for before we sleep.
@@ -138,7 +138,7 @@ impl Guard {
 }
 
 impl Guard {
-    /// Whether nobody else writes; then nobody can begin to before this one is dropped.
+    /// Whether no other process writes; then none can start before this one is dropped.
     pub(super) fn is_alone(&self) -> bool {
         self.0.try_lock().is_ok()
     }

@@ -101,7 +101,7 @@ impl Private {
     ) -> Vec<Setting> {
         let mut more =
             vec![Setting::new("gc.auto", "0"), Setting::new("maintenance.auto", "false")];
-        // Where nobody is known, sessions are told so by git.
+        // Without an identity, git itself says so in sessions.
         if let Some((name, email)) = listing.author(&self.project.worktree) {
             more.push(Setting::new("user.name", name));
             more.push(Setting::new("user.email", email));

@@ -326,8 +326,8 @@ impl Private {
         places
     }
 
-    /// What git finds in its environment in a sandbox: no settings but those of the directory, which belongs
-    /// to whoever the sandbox says.
+    /// The environment of git in a sandbox: no settings but those of the directory, which belongs to the user
+    /// of the sandbox.
     pub fn environment() -> Vec<(OsString, OsString)> {
         let set = |name: &str, value: &str| (name.into(), value.into());
         vec![

@@ -19,7 +19,7 @@ pub(super) struct Setting {
 /// The parts of a key.
 struct Parts<'a> {
     section: &'a [u8],
-    /// What stands between the dots.
+    /// The part between the dots.
     middle: Option<&'a [u8]>,
     name: &'a [u8],
 }

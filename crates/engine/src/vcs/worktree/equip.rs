@@ -60,8 +60,8 @@ fn ssh_command(key: &str, home: Option<&Path>) -> String {
     format!("ssh -i {quoted} -o IdentitiesOnly=yes")
 }
 
-/// Makes the settings of a worktree what they should be and returns which they are. What ralph set there
-/// before and nobody wants any more goes.
+/// Sets the settings of a worktree and returns which they are. Settings that ralph set there before and that
+/// are no longer wanted are removed.
 pub(super) fn set_identity(
     worktree: &Path,
     identity: &Identity,
@@ -90,8 +90,8 @@ pub(super) fn set_identity(
     Ok(wanted.into_iter().map(|(key, _)| key.to_owned()).collect())
 }
 
-/// Copies a file of the project's worktree into another one, where no status and no commit sees it. One
-/// that is there already stays unless the worktree is `fresh`: it may have what nobody has read yet.
+/// Copies a file of the project's worktree into another one, where no status and no commit sees it. An existing
+/// file stays unless the worktree is `fresh`: it may contain changes that ralph has not read yet.
 pub(super) fn carry(
     project: &Project,
     file: &Path,

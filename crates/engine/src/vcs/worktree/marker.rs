@@ -148,15 +148,15 @@ impl Markers {
         Ok(found)
     }
 
-    /// Takes the lock of a branch. Whoever holds it may be a git whose ralph was killed: it inherited the
-    /// lock, and it is waited for.
+    /// Takes the lock of a branch. Its holder may be a git whose ralph was killed: it inherited the lock, and
+    /// ralph waits for it.
     pub(super) fn hold(&self, branch: &BranchName, most: Duration) -> Result<Hold, GitError> {
         let path = self.folder.join(branch.file_name() + ".lock");
         let waited = Stopwatch::start();
         loop {
             match Hold::try_take(&path) {
                 Ok(Some(hold)) => {
-                    // Somebody may have been killed while they wrote the marker.
+                    // A process may have been killed while it wrote the marker.
                     let marker = self.folder.join(branch.file_name() + ".toml");
                     let _ = sweep_halves(&marker);
                     return Ok(hold);
@@ -178,7 +178,8 @@ impl Markers {
         std::fs::read_dir(&self.folder).is_ok_and(|mut entries| entries.next().is_some())
     }
 
-    /// Removes the locks and the half-written markers of branches without a marker, as far as nobody holds them.
+    /// Removes the locks and the half-written markers of branches without a marker, unless a process holds
+    /// them.
     pub(super) fn sweep(&self) {
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -191,7 +192,7 @@ impl Markers {
             let Ok(Some(hold)) = Hold::try_take(&self.folder.join(format!("{of}.lock"))) else {
                 continue;
             };
-            // Somebody may have made a worktree meanwhile.
+            // Another process may have created a worktree meanwhile.
             if !marker.exists() {
                 let _ = sweep_halves(&marker);
                 hold.give_up();
@@ -254,7 +255,7 @@ impl Hold {
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let mut file = match open_own(path, &mut options) {
             Ok(file) => file,
-            // Whoever removed the last worktree removed the folder too, just now.
+            // The process that removed the last worktree has just removed the folder too.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -263,7 +264,7 @@ impl Hold {
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // It may be the lock of somebody who has removed it meanwhile.
+        // Its holder may have removed the lock file meanwhile.
         let same = std::fs::metadata(path).is_ok_and(|now| {
             file.metadata().is_ok_and(|mine| (mine.ino(), mine.dev()) == (now.ino(), now.dev()))
         });

@@ -38,7 +38,7 @@ pub enum WorktreeRefusal {
     Elsewhere {
         /// The branch.
         branch: String,
-        /// Where.
+        /// The path of its worktree.
         path: PathBuf,
     },
     /// The worktree was switched to another branch.
@@ -72,7 +72,7 @@ pub enum WorktreeRefusal {
     OtherPlace {
         /// The branch.
         branch: String,
-        /// Where.
+        /// The path of its worktree.
         path: PathBuf,
     },
     /// The start commit does not exist.
@@ -96,7 +96,7 @@ pub enum WorktreeRefusal {
     NoHome {
         /// The repository.
         path: PathBuf,
-        /// Why.
+        /// What prevents it.
         why: &'static str,
     },
     /// Something in it cannot be saved, so it is not removed.

@@ -39,7 +39,7 @@ pub struct Removed {
     pub path: PathBuf,
     /// The work that was unsaved, and is not any more.
     pub saved: Option<Wip>,
-    /// The git directory of its last session, where nobody could look into it: no sandbox was at hand.
+    /// The git directory of its last session, if ralph could not inspect it because there was no sandbox.
     pub aside: Option<PathBuf>,
 }
 
@@ -75,7 +75,7 @@ impl Worktrees {
         Ok(())
     }
 
-    /// Removes locks and half-written markers of branches that have no worktree: whoever held them was killed.
+    /// Removes locks and half-written markers of branches that have no worktree: their processes were killed.
     pub fn sweep_locks(&self) {
         self.markers.sweep();
     }
@@ -131,7 +131,7 @@ impl Worktrees {
             hold.give_up();
             self.markers.tidy();
         } else {
-            // The next removal finds by the marker what is left.
+            // The marker lets the next removal find the rest.
             self.markers.write(branch, &Marker { stage: Stage::Removing, ..marker })?;
         }
         Ok(Some(Removed { path, saved, aside }))
@@ -172,9 +172,9 @@ impl Worktrees {
         Ok(admin)
     }
 
-    /// Whether a marker may speak of this folder: a repository that came from elsewhere can bring markers along.
-    /// A folder is ours where it and git's own folder name each other, which nobody does from outside of it, and
-    /// else only where ralph makes its worktrees.
+    /// Whether a marker may name this folder: a repository that came from elsewhere can contain markers. A
+    /// folder is ralph's if it and git's own folder name each other, which nothing outside can fake, and
+    /// otherwise only in the place for ralph's worktrees.
     pub(super) fn check_place(&self, branch: &BranchName, path: &Path) -> Result<(), GitError> {
         if self.is_worktree(path) || self.is_in_place(path) {
             return Ok(());

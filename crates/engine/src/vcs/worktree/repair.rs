@@ -117,8 +117,8 @@ impl Worktrees {
         Ok(Some(marker.clone()))
     }
 
-    /// Takes away all that is left of a worktree that git did not finish. Nobody can have worked in it,
-    /// but somebody may have put files there: then it stays.
+    /// Removes a half-created worktree. No session can have worked in it, but the user may have put files
+    /// there: then it stays.
     pub(super) fn clear_half(&self, branch: &BranchName, marker: &Marker) -> Result<(), GitError> {
         let path = &marker.path;
         let found = self.admin_at(path).filter(|admin| is_ours(marker, Some(admin)));
@@ -201,7 +201,7 @@ impl Worktrees {
         remove_tree(&gone_to)?;
         match gone(std::fs::rename(&admin.folder, &gone_to)) {
             Ok(()) => {}
-            // Somebody has put the folder of worktrees on another disk.
+            // The folder of worktrees is on another disk.
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
                 remove_tree(&admin.folder)?;
             }
