@@ -154,7 +154,7 @@ fn answers(store: &mut dyn Store, task: &TaskId) -> Result<Vec<AnsweredQuestion>
 /// What was red when the last tree was judged, once per judge. Nothing after a reset, and nothing
 /// that the reason of the retry says already.
 fn failures(evidence: &[Evidence], log: &[LogEntry], reason: Option<&str>) -> Vec<GateFailure> {
-    // Whether a signal was given is no judgement of the tree.
+    // Whether a signal was given does not judge the tree.
     let evidence: Vec<&Evidence> = evidence.iter().filter(|row| row.judge != SIGNAL).collect();
     let Some(last) = evidence.last() else {
         return vec![];

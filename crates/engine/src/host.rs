@@ -46,7 +46,7 @@ pub fn host() -> &'static Host {
 }
 
 /// For tests of this crate and others that call git without a command line.
-#[expect(clippy::disallowed_methods, reason = "nobody told the search path of this process")]
+#[expect(clippy::disallowed_methods, reason = "the process did not set its search path")]
 fn own_path() -> Option<OsString> {
     std::env::var_os("PATH")
 }

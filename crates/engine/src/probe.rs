@@ -239,7 +239,7 @@ mod tests {
     /// counts as gone.
     #[expect(
         clippy::disallowed_methods,
-        reason = "a process of somebody else tells nobody of its end"
+        reason = "no event reports the end of a process of another parent"
     )]
     fn is_gone(pid: i32) -> bool {
         let gone = || {

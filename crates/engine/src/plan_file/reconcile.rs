@@ -82,7 +82,8 @@ impl Look {
             _ => format!("\"{}\" ({id})", item.title),
         });
         let left = self.plan.left.iter().filter_map(|left| self.tasks.get(&left.id));
-        let left = left.map(|task| format!("\"{}\" ({}, left {file})", task.title, task.id));
+        let left =
+            left.map(|task| format!("\"{}\" ({}, removed from {file})", task.title, task.id));
         marked.chain(left).collect()
     }
 

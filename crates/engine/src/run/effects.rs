@@ -139,7 +139,7 @@ impl Crew {
 }
 
 /// Work whose answer is the next input.
-#[expect(clippy::unnecessary_wraps, reason = "what `begin` gives back")]
+#[expect(clippy::unnecessary_wraps, reason = "the return type of `begin`")]
 fn work(slot: SlotId, act: impl FnOnce(&Arc<Crew>) -> Answer + Send + 'static) -> Option<Work> {
     Some(Box::new(move |crew| {
         let answer = unbroken(Port::Store, || act(crew));

@@ -12,8 +12,8 @@ use crate::ports::GitError;
 pub(super) const TRIES: u32 = 20;
 
 impl Crew {
-    /// Adds to a green judgement in which files the work conflicts with what has landed, where a verifier
-    /// would look at it next.
+    /// Adds the conflicts of the work with landed commits to a passing report, if a verifier would check it
+    /// next.
     pub(super) fn foresee(&self, slot: SlotId, answer: Answer) -> Answer {
         let mut answer = answer?;
         let Input::Judged { gates, restless, conflict, .. } = &mut answer else {

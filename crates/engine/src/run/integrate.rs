@@ -462,7 +462,7 @@ fn has_landed(
     attempt: &Attempt,
 ) -> Result<bool, RunError> {
     let evidence = store.evidence(&attempt.task)?;
-    // What is known about its signals is no judgement of the tree.
+    // Evidence about its signals does not judge the tree.
     let mine: Vec<_> = evidence
         .iter()
         .filter(|row| row.attempt.as_ref() == Some(&attempt.id) && row.judge != SIGNAL)

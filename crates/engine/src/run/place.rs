@@ -118,7 +118,10 @@ fn said_by(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-#[expect(clippy::disallowed_methods, reason = "nobody tells when a dead process lets go of a lock")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "no event reports that a dead process releases its lock"
+)]
 fn pause() {
     std::thread::sleep(Duration::from_millis(2));
 }

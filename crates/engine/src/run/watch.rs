@@ -210,7 +210,7 @@ fn stamp(path: &Path) -> Stamp {
     std::fs::metadata(path).ok().map(|file| (file.len(), file.modified().ok()))
 }
 
-#[expect(clippy::disallowed_methods, reason = "a thread that does nothing but look now and then")]
+#[expect(clippy::disallowed_methods, reason = "a thread that only polls")]
 fn pause(time: Duration) {
     std::thread::sleep(time);
 }

@@ -1,6 +1,6 @@
 //! Runs the two ralph processes around a sandboxed program; [`super::stages`] defines their arguments.
 
-#![expect(unsafe_code, reason = "calls of the C library that nobody wraps")]
+#![expect(unsafe_code, reason = "no crate wraps these calls of the C library")]
 
 use std::convert::Infallible;
 use std::ffi::{OsString, c_int, c_long};
@@ -143,7 +143,7 @@ fn give_up_capabilities() {
 }
 
 /// Starts the program by a stage of its own, and serves it until it ends; then everything in the sandbox ends.
-#[expect(clippy::disallowed_methods, reason = "the one program of the box, which ends with it")]
+#[expect(clippy::disallowed_methods, reason = "the one program of the sandbox, which ends with it")]
 fn carry(inner: &Inner, socket: &Path) -> io::Result<Infallible> {
     let bridge = bridge::listen(&inner.ports)?;
     let variables = bridge::variables(bridge.port());

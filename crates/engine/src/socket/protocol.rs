@@ -24,10 +24,10 @@ pub struct Call {
     /// The width of the caller's terminal; `None` when it is not one.
     #[serde(default)]
     pub width: Option<usize>,
-    /// Whether data may have colours.
+    /// Whether data may have colors.
     #[serde(default)]
     pub color: bool,
-    /// Whether messages may have colours.
+    /// Whether messages may have colors.
     #[serde(default)]
     pub message_color: bool,
     /// What the caller read from its standard input, where the call asks for that.

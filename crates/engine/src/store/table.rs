@@ -57,7 +57,7 @@ pub(crate) enum Attempts<K> {
     Since(Timestamp),
 }
 
-/// Look-ups and writes. Writes happen between `begin` and `commit`; the neighbours of a task (open
+/// Look-ups and writes. Writes happen between `begin` and `commit`; the neighbors of a task (open
 /// blockers, children, failed ancestors) follow each write by themselves.
 pub(crate) trait Table: Send {
     /// As [`crate::ports::Store::heed`].

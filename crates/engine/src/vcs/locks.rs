@@ -98,7 +98,7 @@ fn look(path: &Path) -> Option<Seen> {
     Some(Seen { path: path.to_owned(), inode: found.ino(), changed })
 }
 
-#[expect(clippy::disallowed_methods, reason = "nobody tells that a lock is no longer anybody's")]
+#[expect(clippy::disallowed_methods, reason = "no event reports that a lock is dead")]
 fn pause(time: Duration) {
     std::thread::sleep(time);
 }

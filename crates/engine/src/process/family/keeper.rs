@@ -32,7 +32,7 @@
 //! - When it is killed, its program dies with it. Those below are found by the mark of the session, by
 //!   the family or by the next run.
 
-#![expect(unsafe_code, reason = "a process in our memory, and nothing but system calls in it")]
+#![expect(unsafe_code, reason = "a process in ralph's memory that only makes system calls")]
 
 use std::convert::Infallible;
 use std::ffi::{c_char, c_int, c_long, c_void};
@@ -90,7 +90,7 @@ const SYS_CLOSE_RANGE: c_long = 436;
 /// The stack of the keeper, and that on which the program is started, in pieces of 16 bytes.
 const STACK: usize = 32 * 1024 / size_of::<u128>();
 
-/// `__WALL`: also children whose end nobody is signalled of.
+/// `__WALL`: also children that end without a signal.
 const ALL: u32 = 0x4000_0000;
 
 /// The last report: no process is left. No process status is negative.

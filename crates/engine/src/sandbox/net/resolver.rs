@@ -28,7 +28,7 @@ const MOST: usize = 16;
 /// What a look-up comes to.
 pub type Addresses<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
 
-/// Looks names up. Asked once for each connection; what it says is checked and then dialled, so an answer
+/// Looks names up. Asked once for each connection; what it says is checked and then dialed, so an answer
 /// that changes changes nothing.
 pub trait Resolver: Send + Sync + 'static {
     /// The addresses of a name in the order in which they are to be tried; none where it has none.

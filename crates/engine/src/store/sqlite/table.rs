@@ -1,4 +1,4 @@
-//! Look-ups and writes in SQL. Each write keeps the counters of the neighbours right in the same
+//! Look-ups and writes in SQL. Each write keeps the counters of the neighbors right in the same
 //! transaction; nothing outside this file changes them.
 
 use std::collections::BTreeSet;

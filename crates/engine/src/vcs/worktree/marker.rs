@@ -235,7 +235,7 @@ pub(super) fn gone(removed: io::Result<()>) -> io::Result<()> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "a lock that a dying git holds tells nobody when it goes"
+    reason = "no event reports that a dying git releases its lock"
 )]
 fn pause() {
     std::thread::sleep(Duration::from_millis(10));
