@@ -10,27 +10,27 @@ use ralph_core::FeatureName;
 use crate::project::{Project, write_atomically};
 use crate::untrusted;
 
-/// Why a text of a feature is of no use yet.
+/// Why a text of a feature cannot be used yet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextFault {
     /// There is none.
     #[error("does not exist")]
     Missing,
-    /// A folder, or something stranger.
+    /// A folder or a special file.
     #[error("is not a file")]
     NotAFile,
-    /// The system or the encoding.
+    /// It cannot be read, or is not UTF-8.
     #[error("cannot be read: {0}")]
     Unreadable(String),
     /// There is nothing in it.
     #[error("is empty")]
     Blank,
-    /// It says what ralph wrote.
+    /// It is still unchanged.
     #[error("is still the template that ralph wrote")]
     Template,
 }
 
-/// White space does not make a text.
+/// Compares two texts, ignoring white space.
 fn same_words(one: &str, other: &str) -> bool {
     one.split_whitespace().eq(other.split_whitespace())
 }
@@ -91,7 +91,7 @@ impl FeatureFiles {
         )
     }
 
-    /// Writes the first version of each file that is not there. Says which were.
+    /// Writes the first version of each missing file. Returns the existing ones.
     pub fn create(&self, name: &FeatureName) -> io::Result<Vec<PathBuf>> {
         let mut kept = Vec::new();
         let (spec, plan) = (Self::spec_template(name), Self::plan_template(name));

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::features::FeatureFiles;
 use crate::project::write_atomically;
 
-/// The answer of the user who leaves it to the agent.
+/// The answer of a user who leaves the decision to the agent.
 pub const DECIDE_YOURSELF: &str = "Decide yourself, and write down what you decided.";
 
 /// An idea, and the questions about it in their order.

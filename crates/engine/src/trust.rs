@@ -59,7 +59,7 @@ impl Trust {
         self.folder.as_ref().map(|folder| folder.join(FILE))
     }
 
-    /// Whether what you say is remembered.
+    /// Whether ralph can remember your decision.
     pub fn is_kept(&self) -> bool {
         self.folder.is_some()
     }
@@ -98,14 +98,14 @@ impl Trust {
         if ledger != before {
             let text = serde_json::to_string(&ledger).map_err(io::Error::other)?;
             let path = folder.join(FILE);
-            // Halves that a killed ralph left; nobody else writes now.
+            // Temporary files that a killed ralph left; no other process writes now.
             sweep_halves(&path)?;
             write_privately(&path, &text)?;
         }
         Ok(done)
     }
 
-    /// You approve the repository, or take that back.
+    /// Records that you approve the repository, or withdraws it.
     pub fn set_approval(&self, approval: Approval) -> io::Result<()> {
         self.update(|ledger| ledger.approval = approval)
     }
@@ -140,7 +140,7 @@ pub fn version(worktree: &Path, name: &str) -> Version {
     version_of(name, bytes)
 }
 
-/// What decides of these bytes, in a file of this name.
+/// The deciding part of these bytes, in a file of this name.
 pub(crate) fn version_of(name: &str, bytes: Vec<u8>) -> Version {
     if name == AGENTS {
         return Version::of(agents_md::test_command(&String::from_utf8_lossy(&bytes)));

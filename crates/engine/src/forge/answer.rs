@@ -62,7 +62,7 @@ impl<'a> About<'a> {
         Self { kind: route.kind, address: &route.target, branch, base, remedy }
     }
 
-    /// An answer that makes no sense.
+    /// The error for an unexpected answer.
     pub(super) fn odd(&self, why: &str) -> ForgeError {
         ForgeError::Odd { host: self.address.host.clone(), kind: self.kind, said: short(why) }
     }
@@ -230,7 +230,7 @@ fn head(text: &str) -> Option<(u16, Headers, &str)> {
     Some((status, headers, &text[at..]))
 }
 
-/// A text of others as a part of a sentence.
+/// Text from others, shortened for use in a sentence.
 pub(super) fn short(text: &str) -> String {
     let shown = without_credentials(&printable_line(text.trim()));
     let shown = shown.trim_end_matches('.');

@@ -37,13 +37,13 @@ pub struct Place {
     pub hosts: Vec<HostEntry>,
     /// How long one request may take; see [`Place::PATIENCE`].
     pub patience: Duration,
-    /// How failures are tried again that pass by themselves.
+    /// How temporary failures are retried.
     pub retry: Retry,
     /// Signals when to give up.
     pub stop: watch::Receiver<Stop>,
 }
 
-/// How failures are tried again that pass by themselves: rate limits, broken connections, broken servers.
+/// How temporary failures are retried: rate limits, broken connections, broken servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
     /// How long to wait before each further attempt, unless the server says.
@@ -99,7 +99,7 @@ impl RemoteForge {
         &self.place
     }
 
-    /// The repository that a remote names, after what the user has git put instead of it.
+    /// The repository of a remote, after the user's git URL rewrites.
     fn address_of(&self, remote: &str, is_pushed_to: bool) -> Result<Address, ForgeError> {
         let mut arguments = vec!["remote", "get-url"];
         arguments.extend(is_pushed_to.then_some("--push"));

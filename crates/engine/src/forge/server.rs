@@ -17,7 +17,7 @@ impl Token {
         &self.0
     }
 
-    /// A text in which it is not.
+    /// The text without the token.
     pub(super) fn hidden_in(&self, text: &str) -> String {
         text.replace(&self.0, "***")
     }
@@ -214,7 +214,7 @@ fn scheme_and_host(url: &str) -> Option<(String, String)> {
     (!host.is_empty()).then(|| (scheme.to_ascii_lowercase(), host.to_ascii_lowercase()))
 }
 
-/// A variable that says something.
+/// A variable that is set and not empty.
 pub(super) fn variable(environment: &[(OsString, OsString)], name: &str) -> Option<String> {
     let (_, value) = environment.iter().find(|(known, _)| known == name)?;
     let value = value.to_str()?.trim();

@@ -111,7 +111,7 @@ impl Transport {
         }
     }
 
-    /// Asks, and returns what a good answer says. What passes by itself is tried again.
+    /// Sends a request and returns a good answer. Temporary failures are retried.
     pub(super) fn ask(
         &self,
         request: &Request,
@@ -169,7 +169,7 @@ impl Transport {
     }
 }
 
-/// Does it, and again after what passes by itself.
+/// Runs it, and retries temporary failures.
 fn again<T>(
     place: &Place,
     mut ask: impl FnMut() -> Result<T, ForgeError>,
@@ -333,7 +333,7 @@ fn curl_call(
         said: error.to_string(),
     };
     let mut stdin = curl_config(server, token, request);
-    // It is there until curl has ended.
+    // It exists until curl has ended.
     let mut file = None;
     if let Some(body) = &request.body {
         let file = file.insert(NamedTempFile::new().map_err(failed)?);
@@ -347,7 +347,7 @@ fn curl_call(
 fn curl_run(curl: &PathBuf, config: String, place: &Place) -> Captured {
     let spec = CommandSpec {
         program: curl.into(),
-        // Your own settings could print the token, or follow to where it is not for.
+        // The user's curl settings could print the token, or send it to another server.
         args: ["--disable", "--config", "-"].iter().map(Into::into).collect(),
         folder: place.folder.clone(),
         env: without(&host().environment(&place.environment), &token_variables(&place.hosts)),

@@ -79,11 +79,11 @@ impl Channel {
                 let args = OSASCRIPT.iter().map(Into::into).chain(texts.map(Into::into));
                 (program.into(), args.collect(), vec![])
             }
-            // It reads what it says: two brackets would be a command to the voice.
+            // `say` interprets its text: two brackets would be a command to the voice.
             Self::Say(program) => {
                 (program.into(), vec![], message.spoken.replace("[[", "[").into_bytes())
             }
-            // It starts its server where there is none, and that goes when it returns.
+            // It starts its server if there is none, and that server ends when it returns.
             Self::SpdSay(program) => {
                 let spoken = message.spoken.clone().into();
                 (program.into(), vec!["--wait".into(), "--".into(), spoken], vec![])

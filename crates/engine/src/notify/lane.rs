@@ -14,7 +14,7 @@ use tokio::sync::{Notify, watch};
 use super::Channel;
 use crate::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
 
-/// So many messages may wait.
+/// The most messages that may wait.
 const QUEUE: usize = 16;
 /// How long one delivery may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -36,7 +36,7 @@ pub struct Place {
 struct Waiting {
     messages: VecDeque<Arc<Message>>,
     closed: bool,
-    /// Why the first delivery failed that did.
+    /// Why the first failed delivery failed.
     failure: Option<String>,
 }
 
@@ -122,7 +122,7 @@ impl Lane {
     }
 }
 
-/// Runs a program; `Err` is why that is no delivery.
+/// Runs a program; `Err` is why the delivery failed.
 async fn run(
     command: &CommandSpec,
     place: &Place,

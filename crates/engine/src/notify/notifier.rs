@@ -17,7 +17,7 @@ use crate::process::Stop;
 
 /// How long deliveries may continue after the run.
 const AFTER: Duration = Duration::from_secs(4);
-/// How long ending what still runs then may take.
+/// How long it may take to end programs that still run then.
 const ENDING: Duration = Duration::from_secs(1);
 
 /// Warns the user that notifications fail.
@@ -29,7 +29,7 @@ pub struct Notifier {
     herald: Herald,
     lanes: Vec<Arc<Lane>>,
     stop: watch::Sender<Stop>,
-    /// Says nothing; it is closed when everything was delivered.
+    /// Carries no messages; it is closed when everything is delivered.
     working: Receiver<()>,
     warn: Warn,
 }
@@ -49,7 +49,7 @@ impl Notifier {
     }
 }
 
-/// Works all lanes, side by side: one that hangs delays no other.
+/// Runs all queues in parallel: one that hangs delays no other.
 fn deliver(lanes: Vec<Arc<Lane>>, place: Place, stop: &watch::Receiver<Stop>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let Ok(runtime) = runtime else { return };

@@ -15,14 +15,14 @@ const TRIES: u32 = 5;
 pub struct NewBox {
     /// In a line.
     pub title: String,
-    /// All about it. It is quoted: the words are those of others.
+    /// Its description. It is quoted, because others wrote it.
     pub text: String,
     /// The web page that it comes from, which tells it from others of the same title; may be empty.
     pub page: String,
 }
 
 impl PlanFile {
-    /// Adds tasks, without those that are there already. A plan that says that it is done says so no more.
+    /// Adds tasks, except existing ones. Removes the done marker of the plan.
     pub fn add(&self, boxes: &[NewBox]) -> Result<(), PlanFileError> {
         let _turn = self.turn();
         for _ in 0..TRIES {
@@ -45,7 +45,7 @@ impl PlanFile {
         Err(PlanFileError::Restless { path: self.path.clone() })
     }
 
-    /// The plan with one box more. Its text is left out where it would be read as more than that.
+    /// The plan with one more checkbox. Its text is left out if it would be read as more than that.
     fn with_box(&self, read: &Read, new: &NewBox) -> Result<Read, PlanFileError> {
         let bare = NewBox { text: String::new(), ..new.clone() };
         for new in [new, &bare] {

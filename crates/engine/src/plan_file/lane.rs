@@ -32,7 +32,7 @@ pub struct PlanLane {
 static TURN: Mutex<()> = Mutex::new(());
 
 impl PlanFile {
-    /// Waits for the turn of a branch; a plan that one run alone works off has no others to wait for.
+    /// Waits for the turn of a branch; a plan of a single run has no others to wait for.
     pub(super) fn turn(&self) -> Option<MutexGuard<'static, ()>> {
         self.lane.as_ref().map(|_| TURN.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -61,7 +61,7 @@ impl PlanFile {
         }
     }
 
-    /// Makes the copy say what the plan says.
+    /// Updates the copy from the plan.
     pub fn show_copy(&self, text: &str) -> Result<(), PlanFileError> {
         let Some(lane) = &self.lane else { return Ok(()) };
         let copy = Self { path: lane.copy.clone(), ..self.clone() };
@@ -78,7 +78,7 @@ impl PlanFile {
             .map_err(|source| PlanFileError::Unwritable { path: lane.copy.clone(), source })
     }
 
-    /// What the copy says. One that is gone says nothing.
+    /// The text of the copy; nothing if it is gone.
     pub(super) fn read_copy(&self, lane: &PlanLane) -> Result<Option<Read>, PlanFileError> {
         let copy = Self { path: lane.copy.clone(), ..self.clone() };
         copy.read()

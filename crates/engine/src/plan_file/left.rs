@@ -86,8 +86,8 @@ pub(super) fn reason(id: &TaskId, when: &str) -> String {
 }
 
 impl PlanFile {
-    /// The session is over: tasks that left the plan while it ran wait from now on. What they are, and in
-    /// sentences why.
+    /// The session is over: tasks that disappeared from the plan meanwhile wait from now on. Returns them, and
+    /// a sentence for each.
     pub fn hold_what_left(
         &self,
         start: &Snapshot,
@@ -95,7 +95,7 @@ impl PlanFile {
         store: &mut dyn Store,
         (iteration, by, now): (u32, &Actor, Timestamp),
     ) -> Result<(Vec<Left>, Vec<String>), ReconcileError> {
-        // What cannot be read says nothing about what is in it.
+        // An unreadable file says nothing about its tasks.
         let Ok(Some(read)) = self.read() else { return Ok((vec![], vec![])) };
         let missing = start.missing_from(&read.doc);
         let missing = missing.into_iter().filter(|left| !done.contains(&&left.id)).collect();
@@ -110,8 +110,8 @@ impl PlanFile {
         Ok((held, told))
     }
 
-    /// The session is over: open tasks that it marked as dropped or waiting wait from now on. In sentences
-    /// which.
+    /// The session is over: open tasks that it marked as dropped or waiting wait from now on. Returns a
+    /// sentence for each.
     pub fn hold_marked(
         &self,
         start: &Snapshot,

@@ -14,13 +14,13 @@ use super::Read;
 use super::memory::Snapshot;
 use crate::ports::{Store, StoreError};
 
-/// Whether a session may not change one mark into the other by itself. That work was begun changes nothing,
-/// and what it unticks is open again.
+/// Whether a session may not make this change of a mark by itself. Marking work as started changes nothing, and
+/// an unticked task is open again.
 pub(super) fn is_request(then: Mark, now: Mark) -> bool {
     then != now && !(now.is_open() && (then.is_open() || then == Mark::Done))
 }
 
-/// What the mark of an item goes back to.
+/// The mark that an item is reset to.
 fn former(then: Mark) -> Mark {
     if then.is_open() { Mark::Open } else { then }
 }
@@ -28,11 +28,11 @@ fn former(then: Mark) -> Mark {
 /// The marks of a file that a session changed and that nothing has judged.
 #[derive(Debug, Default)]
 pub(super) struct Undone {
-    /// What brings the former marks back.
+    /// The edits that restore the former marks.
     pub(super) edits: Vec<Edit>,
-    /// The titles of items whose ticks are taken back.
+    /// The titles of items whose ticks are reverted.
     pub(super) ticks: Vec<String>,
-    /// The titles of items whose other marks are taken back, each with its mark.
+    /// The titles of items whose other marks are reverted, each with its mark.
     pub(super) marks: Vec<(String, Mark)>,
 }
 
@@ -86,7 +86,7 @@ impl Snapshot {
     }
 }
 
-/// Marks that waited and whose tasks the user took up by command: what clears them.
+/// Edits that clear the marks of waiting tasks that the user released by command.
 pub(super) fn cleared(read: &Read, before: &Snapshot, tasks: &HashMap<TaskId, Task>) -> Vec<Edit> {
     let ids = before.ids_in(&read.doc);
     let is_wanted = |id: &TaskId| {

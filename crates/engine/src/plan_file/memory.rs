@@ -51,7 +51,7 @@ impl Snapshot {
         let text = markdown::apply(&self.text, &ticks).unwrap_or_else(|_| self.text.clone());
         match self.doc.again(&text) {
             Ok(doc) => Self { text, doc, ..self.clone() },
-            // A tick breaks nothing that could be read before.
+            // A tick cannot break a readable plan.
             Err(_) => self.clone(),
         }
     }
@@ -108,7 +108,7 @@ impl PlanFile {
         Some((Snapshot { text, doc, ids, left, held }, session))
     }
 
-    /// How the store names all plan files that were ever worked off in a worktree.
+    /// The store keys of all plan files that runs in a worktree have used.
     pub fn all_known(worktree: &Path) -> Vec<String> {
         let probe = Self::new(worktree, Path::new("x"), markdown::Kind::Checklist);
         let entries = std::fs::read_dir(&probe.state).into_iter().flatten().flatten();
@@ -126,7 +126,7 @@ impl PlanFile {
         look.ids.get(place).cloned()
     }
 
-    /// Keeps a look in mind. `session` when a session is about to begin.
+    /// Remembers a snapshot. `session` when a session is about to begin.
     pub fn remember(&self, look: &Snapshot, session: bool) -> io::Result<()> {
         std::fs::create_dir_all(&self.state)?;
         let stored = Stored {

@@ -40,7 +40,7 @@ pub enum ReconcileError {
     Id(#[from] ralph_core::ids::IdError),
 }
 
-/// A plan file and the store, of one mind.
+/// A plan file and the store, synchronized.
 #[derive(Debug, Clone)]
 pub struct Look {
     /// The file, and which task each item is.
@@ -184,7 +184,7 @@ impl PlanFile {
         self.replace(written, before).map(drop)
     }
 
-    /// Makes the file say this, whatever it says now: it was taken out of the worktree with other work.
+    /// Writes this text, whatever the file says now: it was removed from the worktree with other work.
     pub fn write_anew(&self, text: &str) -> Result<(), PlanFileError> {
         match self.read()? {
             Some(read) if read.text == text => Ok(()),
@@ -208,7 +208,7 @@ impl PlanFile {
     pub fn sweep(&self) {
         let entries = std::fs::read_dir(&self.state).into_iter().flatten().flatten();
         for entry in entries.filter(|e| !e.file_name().as_encoded_bytes().ends_with(b".json")) {
-            // It is in no one's way.
+            // A leftover file is harmless.
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -272,7 +272,7 @@ enum Item {
     Dropped,
 }
 
-/// File and store face to face.
+/// The file and the store during synchronization.
 struct Meeting<'a> {
     plan: &'a PlanFile,
     read: Read,
@@ -285,7 +285,7 @@ struct Meeting<'a> {
     left: Vec<Left>,
     /// What the file said before a session that was interrupted.
     cut_off: Option<Snapshot>,
-    /// Tasks that had left and stand in the file again.
+    /// Tasks that had left and are in the file again.
     back: Vec<TaskId>,
     /// Tasks that wait because of their marks, as they were at the last look.
     held: Vec<TaskId>,
@@ -581,7 +581,7 @@ fn known_from(tasks: &HashMap<TaskId, Task>) -> Vec<Known> {
             title: task.title.to_string(),
             body: task.description.clone(),
             group: task.category.clone().or_else(|| task.branch.clone()),
-            // Not known: a tick that is missing is put back rather than a done forgotten.
+            // Unknown: ralph rather restores a missing tick than forgets a done task.
             done: false,
         })
         .collect()

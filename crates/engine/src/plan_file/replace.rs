@@ -18,7 +18,7 @@ static WRITING: Mutex<()> = Mutex::new(());
 pub(super) enum Replaced {
     /// It is the new one now.
     Yes,
-    /// It was not the expected one any more, and was left alone.
+    /// It was not the expected one any more, and ralph left it alone.
     Changed,
 }
 

@@ -25,7 +25,7 @@ pub struct Requested {
     pub marker: bool,
     /// What it says that it tried.
     pub attempt: Option<AttemptNote>,
-    /// What is not followed, in sentences.
+    /// Ignored requests, in sentences.
     pub ignored: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ impl PlanFile {
         };
         let read = match read {
             Ok(read) => read,
-            // The file that it leads to is not read; what the plan said is put back.
+            // ralph does not read the link's target, and restores the plan.
             Err(error @ PlanFileError::Linked { .. }) => {
                 asked.ignored.push(format!("the session replaced the plan: {error}"));
                 None
@@ -113,8 +113,8 @@ impl PlanFile {
         Ok(asked)
     }
 
-    /// Writes down what was decided: ticks for what is done and for nothing else that was ticked since
-    /// the session began. Says what the user should know.
+    /// Writes the outcome: ticks for done tasks, and no other tick that was set since the session began.
+    /// Returns what the user should know.
     pub fn settle(
         &self,
         start: &Snapshot,

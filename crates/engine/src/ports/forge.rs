@@ -12,7 +12,7 @@ pub struct PullRequest<'a> {
     pub words: &'a Words,
     /// The branch that it goes to.
     pub base: &'a str,
-    /// Where its text is left for you where you have to open it yourself.
+    /// The file for its text, if you have to open it yourself.
     pub draft: &'a Path,
     /// The page for a new one that the server printed when the branch was pushed.
     pub link: Option<&'a str>,
@@ -28,7 +28,7 @@ pub enum Survey {
         /// For each of them the ref of its last commit, which outlives the branch.
         head_refs: Vec<String>,
     },
-    /// There is no way to ask it.
+    /// ralph cannot ask the server.
     Unasked {
         /// Why, as the middle of a sentence.
         why: String,
@@ -40,9 +40,9 @@ pub enum Survey {
 pub enum Published {
     /// It was opened.
     Created(Link),
-    /// It was there and was changed.
+    /// It existed and was updated.
     Updated(Link),
-    /// It was there and said all of it.
+    /// It existed and was up to date.
     Unchanged(Link),
     /// It exists, someone else wrote it, and ralph leaves it as it is.
     Theirs(Link),
@@ -89,7 +89,7 @@ pub enum ForgeError {
         /// Its address, without credentials.
         url: String,
     },
-    /// The variable for another address of the API is not one.
+    /// The variable with another API address is invalid.
     #[error("GITHUB_API_URL is {url:?}: it must begin with https://")]
     BadApi {
         /// Its value, without credentials.
@@ -113,7 +113,7 @@ pub enum ForgeError {
         /// What to do about it.
         remedy: String,
     },
-    /// The token is right and may not.
+    /// The token is valid but lacks the permission.
     #[error(
         "{host} denied access (403: {said}): give the token write access to pull requests of {repo}"
     )]
@@ -135,7 +135,7 @@ pub enum ForgeError {
         /// How long it asks to wait, where it says so.
         wait: Option<Duration>,
     },
-    /// There is no such repository, or it is not ours to see.
+    /// There is no such repository, or the token has no access to it.
     #[error(
         "{host} has no repository {repo}, or the token has no access to it (404): see git.remote"
     )]
@@ -205,7 +205,7 @@ pub enum ForgeError {
         /// What the program said.
         said: String,
     },
-    /// What came back is no answer.
+    /// The answer is not one of this kind of server.
     #[error("{host} did not answer as {kind} does: {said}")]
     Odd {
         /// The server.
@@ -234,7 +234,7 @@ impl ForgeError {
         matches!(self, Self::Refused { status: 409 | 422, said, .. } if said.contains("already exists"))
     }
 
-    /// `Some` where it may pass by itself, with how long the server asks to wait.
+    /// `Some` if a retry may help, with how long the server asks to wait.
     pub fn passes_after(&self) -> Option<Option<Duration>> {
         match self {
             Self::RateLimited { wait, .. } => Some(*wait),

@@ -24,7 +24,7 @@ pub enum GitError {
     /// There is no git.
     #[error("git cannot be started: {0}")]
     NotStarted(#[source] io::Error),
-    /// Git said no.
+    /// Git failed.
     #[error("git {verb} failed: {message}")]
     Failed {
         /// What it was asked to do.
@@ -40,12 +40,12 @@ pub enum GitError {
         /// What it answered.
         answer: String,
     },
-    /// The repository's settings lead git elsewhere than they did before.
+    /// The repository's settings point git to another place than before.
     #[error("{key} in the repository's git config {why}")]
     Led {
         /// The setting.
         key: String,
-        /// Where it leads.
+        /// What is wrong with it.
         why: &'static str,
     },
     /// Git does not know who commits.
@@ -136,9 +136,9 @@ pub enum GitError {
     /// Git is too old.
     #[error("git {found} is too old; ralph needs {floor} or later")]
     TooOld {
-        /// What there is.
+        /// The installed version.
         found: String,
-        /// What is needed.
+        /// The oldest supported version.
         floor: crate::vcs::Version,
     },
 }
@@ -201,7 +201,7 @@ pub struct Left {
     pub paths: Vec<PathBuf>,
 }
 
-/// Work that came back with its task.
+/// Work that was restored for its task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
     /// The ref that holds it.
@@ -210,7 +210,7 @@ pub struct Restored {
     pub paths: Vec<PathBuf>,
 }
 
-/// Work that could not come back.
+/// Work that could not be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocked {
     /// The ref that holds it.
@@ -235,7 +235,7 @@ pub struct Candidate {
     pub taken: Option<String>,
 }
 
-/// Work that is safe.
+/// Saved work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saved {
     /// The full name of the ref that holds it.
@@ -282,7 +282,7 @@ impl Checkout {
         &self.folder
     }
 
-    /// Where the caches are that what runs in it uses; `None`: those that all gates share.
+    /// The caches of programs that run in it; `None` for those that all gates share.
     pub fn caches(&self) -> Option<&Path> {
         self.caches.as_ref().map(tempfile::TempDir::path)
     }
@@ -303,9 +303,9 @@ pub const HEARTBEAT: Duration = Duration::from_millis(500);
 /// How long saved work of finished tasks is kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KeepSaves {
-    /// So long; `None` is for ever.
+    /// The longest time; `None` is for ever.
     pub age: Option<Duration>,
-    /// So many bytes of all together; `None` is any number.
+    /// The most bytes in total; `None` is unlimited.
     pub size: Option<u64>,
 }
 
@@ -361,7 +361,7 @@ pub trait Vcs: Send + Sync {
         Ok(None)
     }
 
-    /// The commits between two, by first parents and the oldest first: each id and its subject.
+    /// The commits between two commits, by first parents and oldest first: each id and its subject.
     fn told_commits(
         &self,
         _from: Option<&str>,
@@ -384,13 +384,13 @@ pub trait Vcs: Send + Sync {
     /// The branch may move again.
     fn release(&self) {}
 
-    /// A session has ended: where the branch is the loop's own, what it committed in a git directory of its
-    /// own is on that branch from now on.
+    /// A session has ended: if the branch belongs to ralph, the session's commits are on that branch from now
+    /// on.
     fn take_over(&self) -> Result<(), GitError> {
         Ok(())
     }
 
-    /// A text of a session in which commits go by the names that they have now.
+    /// A session's text with recreated commits replaced by their new ids.
     fn renamed(&self, text: &str) -> String {
         text.to_owned()
     }
@@ -425,7 +425,7 @@ pub trait Vcs: Send + Sync {
         Ok(vec![])
     }
 
-    /// A session lives in the worktree, or no longer does. Called every [`HEARTBEAT`] while one does.
+    /// A session is alive in the worktree, or no longer is. Called every [`HEARTBEAT`] while one is.
     fn session_lives(&self, _alive: bool) {}
 
     /// The task whose session was running when the last run in this worktree was killed.
@@ -513,9 +513,9 @@ pub trait Vcs: Send + Sync {
     /// The commits that `to` has and `from` has not, oldest first.
     fn commits(&self, from: Option<&str>, to: &str) -> Result<Vec<String>, GitError>;
 
-    /// Takes a path out of what was committed on `branch` since the commit `began`, and out of what is
-    /// staged: it is as it was before. Commits that others have stay. Where commits had to be recreated,
-    /// the old ones are saved, and it is said where.
+    /// Removes a path from the commits on `branch` since the commit `began`, and from the index: it is as it
+    /// was before. Commits that others have stay. If commits had to be recreated, the old ones are saved, and
+    /// their ref is returned.
     fn keep_out(
         &self,
         _path: &str,
@@ -554,7 +554,7 @@ pub trait Vcs: Send + Sync {
         Ok(Shown::default())
     }
 
-    /// What went wrong without stopping anything, in sentences, since it was last asked.
+    /// Warnings since the last call, in sentences.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }

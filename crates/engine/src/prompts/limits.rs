@@ -14,7 +14,7 @@ const STEPS: u64 = 10_000;
 /// The longest text that a template may write, in bytes.
 pub(super) const OUTPUT: usize = 4 << 20;
 
-/// Filters and functions that make much of little. Two come back with a limit.
+/// Filters and functions that produce much output from little input. Two of them are added back with a limit.
 const REMOVED: [&str; 7] = ["batch", "format", "indent", "join", "pprint", "replace", "slice"];
 
 /// Sets the limits of a template while it is rendered.
@@ -38,7 +38,7 @@ pub(super) struct Forbidden {
     pub(super) span: Span,
 }
 
-/// The first thing in a template that it may not contain. What is no template at all is not looked at.
+/// The first forbidden part of a template. Invalid templates are not checked.
 pub(super) fn forbidden(text: &str) -> Option<Forbidden> {
     let mut block: Option<&str> = None;
     let mut starts = false;
@@ -117,7 +117,7 @@ impl fmt::Display for TooLong {
     }
 }
 
-/// Says in the user's words what a limit was.
+/// Describes a limit for the user.
 pub(super) fn words(error: &Error) -> Option<String> {
     match error.kind() {
         ErrorKind::OutOfFuel => {

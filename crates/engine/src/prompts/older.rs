@@ -42,7 +42,7 @@ impl InitFile {
         text == self.text() || text == old
     }
 
-    /// The rules that stood in the file, each version of them.
+    /// The rules that the file contained, each version of them.
     fn old_rules(self) -> [&'static str; 2] {
         let body = |text: &'static str| text.split_once("-#}").map_or(text, |(_, body)| body);
         match self {
@@ -51,7 +51,7 @@ impl InitFile {
         }
     }
 
-    /// Whether the rules that stood in the file are, but for their version, the ones for this kind of run.
+    /// Whether the rules that the file contained are, apart from their version, the ones for this kind of run.
     pub fn had(self, rules: &str) -> bool {
         self.old_rules().contains(&rules)
     }

@@ -177,7 +177,7 @@ impl Outlet<'_> {
         }
     }
 
-    /// Pushes a branch, and keeps on record how far. The page for a new pull request that the server printed.
+    /// Pushes a branch, and records how far. Returns the page for a new pull request that the server printed.
     pub fn push(&self, branch: &str) -> Result<Option<String>, PushError> {
         let pusher = self.pusher(branch);
         let name = format!("refs/heads/{branch}");
@@ -211,7 +211,7 @@ impl Outlet<'_> {
             && relation(self.folder, tip, &known)? == Relation::Contained)
     }
 
-    /// Opens the pull request of a pushed branch, or brings it up to date.
+    /// Opens or updates the pull request of a pushed branch.
     pub fn open(&self, words: &Words, link: Option<&str>) -> Result<Published, ForgeError> {
         let draft = self.setup.drafts.join("pull-request.md");
         let wanted = PullRequest { words, base: &self.setup.base, draft: &draft, link };
@@ -247,7 +247,7 @@ impl Outlet<'_> {
     }
 }
 
-/// What a decision of the server comes to; `None` where the branch is pushed.
+/// The result of a decision by the server; `None` where the branch is pushed.
 pub(crate) fn decided(course: &Course, setup: &PublishSetup, branch: &str) -> Option<Publication> {
     let remote = &setup.remote;
     let blank = |end| Publication::blank(end, branch);
@@ -300,7 +300,7 @@ pub(crate) fn published(published: Published, branch: &str) -> Publication {
 }
 
 impl Trouble {
-    /// What it comes to, with the command to type.
+    /// The result, with the command to type.
     pub fn publication(self, setup: &PublishSetup, branch: &str) -> Publication {
         let why = self.to_string();
         let (remote, branch_word) = (quoted(&setup.remote), quoted(branch));

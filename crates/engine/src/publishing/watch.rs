@@ -23,7 +23,7 @@ pub struct WatchSetup {
     pub rounds: u32,
 }
 
-/// What watching came to.
+/// The result of watching.
 #[derive(Debug)]
 pub enum Watched {
     /// There is work.
@@ -64,7 +64,7 @@ impl Outlet<'_> {
         for asked in 0.. {
             let is_late = now() >= until;
             match self.look(branch, number, page, (&tip, is_late)) {
-                // A check may not have begun that comes after the others.
+                // A check that runs after the others may not have started.
                 Ok(Some(watched)) if watched.is_green() && !was_green && !is_late => {
                     was_green = true;
                 }

@@ -16,10 +16,10 @@ use super::protocol::{
 /// An answer may take as long as the store is locked by others, and then some.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(90);
 
-/// Why a call came to nothing.
+/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody listens at this path.
+    /// No run listens at this path.
     #[error("no run answers at {}", .0.display())]
     NobodyThere(PathBuf),
     /// The request does not fit.
@@ -28,7 +28,7 @@ pub enum ClientError {
     /// It was understood and refused.
     #[error("{0}")]
     Refused(String),
-    /// The answer is none.
+    /// The answer is invalid.
     #[error("ralph does not understand the answer: {0}")]
     Nonsense(String),
     /// The connection broke, or nothing came.

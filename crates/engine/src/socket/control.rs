@@ -114,7 +114,7 @@ async fn follow(mut connection: Connection, feed: Feed, from: u64) {
     loop {
         let batch = tokio::select! {
             batch = lines.next() => batch,
-            // All that a follower may still say is that it leaves.
+            // The only thing that a reader may still do is disconnect.
             read = connection.read.read(&mut nothing) => match read {
                 Ok(0) | Err(_) => return,
                 Ok(_) => continue,

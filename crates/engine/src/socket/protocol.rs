@@ -66,7 +66,7 @@ impl Reply {
 pub struct ControlLine {
     /// The version of the format.
     pub v: u32,
-    /// A wish.
+    /// A control.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
     /// A question, such as `status`.
@@ -80,7 +80,7 @@ pub struct ControlLine {
 /// The answer on the control socket.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ControlReply {
-    /// It was taken.
+    /// The run accepted it.
     pub ok: bool,
     /// Why the run refused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

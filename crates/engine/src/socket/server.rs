@@ -15,8 +15,8 @@ use tokio::task::{JoinHandle, JoinSet};
 use super::SocketError;
 use super::protocol::{MAX_LINE, PATIENCE};
 
-/// So many connections are served at a time; the others wait in line. Open files are few, and an agent
-/// must not be able to use up those of the loop.
+/// The most connections at a time; the others wait. File descriptors are few, and an agent must not be able to
+/// use up those of the loop.
 const AT_ONCE: usize = 64;
 
 /// Why a request could not be read.
@@ -40,7 +40,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Writes one line and closes. A caller that does not read is left.
+    /// Writes one line and closes. It does not wait for a caller that does not read.
     pub(super) async fn answer(mut self, reply: &impl Serialize) {
         let Ok(mut line) = serde_json::to_vec(reply) else { return };
         line.push(b'\n');
@@ -60,7 +60,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Takes no more requests and lets those that it has go to their end, for so long at most.
+    /// Accepts no more requests and lets the current ones finish, up to this time.
     pub(super) async fn finish(mut self, at_most: Duration) {
         self.stop.take();
         let _ = tokio::time::timeout(at_most, &mut self.task).await;

@@ -19,7 +19,7 @@ use super::server::{Connection, NoLine, Server, serve};
 use super::{Place, SocketError};
 use crate::quota::{NOTES, NOTES_TEXT};
 
-/// So much is kept of each, in bytes.
+/// The most bytes that are kept of each note.
 const MAX_NOTE: usize = 4_000;
 
 /// Answers the calls from inside a session.
@@ -42,8 +42,8 @@ pub struct Seat {
     pub task: Option<(TaskId, Generation)>,
     /// The agent chooses, and claims by itself.
     pub may_claim: bool,
-    /// The plan file that it works off, where the agent ticks what it chose: tasks with this reference
-    /// may be called done without a claim.
+    /// The plan file that it works through, where the agent ticks the tasks it chose: tasks with this reference
+    /// may be reported done without a claim.
     pub plan: Option<String>,
     /// What it asked for so far.
     pub requests: Requests,
@@ -59,7 +59,7 @@ pub struct Adds {
 }
 
 impl Adds {
-    /// So many tasks may a session add.
+    /// The most tasks that a session may add.
     pub const MOST: usize = 10;
 }
 
@@ -180,7 +180,7 @@ impl Requests {
         self.1.notified().await;
     }
 
-    /// Whether the session may write one more note: logs of tasks go into prompts, and have no end by themselves.
+    /// Whether the session may write one more note: task logs go into prompts, and have no limit of their own.
     pub fn may_note(&self) -> bool {
         let ledger = self.ledger();
         ledger.notes.len() < NOTES && ledger.noted < NOTES_TEXT
@@ -201,7 +201,7 @@ impl Requests {
         ledger.requests.iter().find(|known| known.task == *task).map(|known| known.wish.clone())
     }
 
-    /// Ends the recording, and gives the requests and the notes.
+    /// Ends the recording, and returns the requests and the notes.
     pub fn close(&self) -> (Vec<Request>, Vec<String>) {
         let mut ledger = self.ledger();
         ledger.closed = true;
@@ -219,7 +219,7 @@ pub struct SessionSocket {
     path: PathBuf,
     script: PathBuf,
     seat: Arc<Seat>,
-    /// Ends with this.
+    /// Dropped with this, which ends it.
     _server: Server,
 }
 
@@ -266,7 +266,7 @@ impl SessionSocket {
         &self.script
     }
 
-    /// Who sits there.
+    /// The identity of the session.
     pub fn seat(&self) -> &Seat {
         &self.seat
     }

@@ -167,7 +167,7 @@ impl Deciding {
         !self.open && place != self.home && name != FOUND && version(&self.home, name) == *now
     }
 
-    /// No session of a run lives any more, and what they changed is recorded. `ids` is what theirs begin with.
+    /// No session of a run is alive any more, and their changes are recorded. `ids` is the prefix of their ids.
     pub fn run_ends(&self, ids: &str) -> io::Result<()> {
         self.trust.update(|ledger| ledger.sessions.retain(|session| !session.id.starts_with(ids)))
     }
@@ -191,7 +191,7 @@ impl Deciding {
 }
 
 impl Trust {
-    /// The ledger, with what sessions left whose runs were killed.
+    /// The ledger, including the changes of sessions whose runs were killed.
     pub fn settled(&self, found: &FoundCommand) -> io::Result<Ledger> {
         let ledger = self.read()?;
         if !ledger.sessions.iter().any(is_dead) {

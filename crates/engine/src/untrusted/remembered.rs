@@ -58,7 +58,7 @@ impl Remembered {
             && content(&folder, &name, self.size()).is_ok_and(|now| now == self.content)
     }
 
-    /// Makes it as it was. A file or a link in the place of a folder above it goes; a folder in its own place
+    /// Restores it. A file or a link in the place of a folder above it is removed; a folder in its own place
     /// stays, and is an error.
     pub fn put_back(&self, root: &Path, path: &Path) -> io::Result<()> {
         let Some(content) = &self.content else {
