@@ -31,7 +31,7 @@ pub struct Watch {
     pub silence: Option<Duration>,
     /// Staying after its last word, see [`Heard::Result`].
     pub after_result: Option<Duration>,
-    /// Between the polite signal and the next harder one.
+    /// Time between a signal and the next stronger one.
     pub grace: Duration,
     /// How long to read the pipes once every process is gone.
     pub drain: Duration,
@@ -82,7 +82,7 @@ pub trait Listener: Send {
     }
 }
 
-/// What the world wants of a session. It only ever rises.
+/// How urgently a session should stop. It only ever rises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Stop {
     /// Continue.
@@ -90,7 +90,7 @@ pub enum Stop {
     Go,
     /// It is asked to come to an end, then made to.
     Interrupt,
-    /// It ends now: it has a moment to take away its locks.
+    /// It ends now: it has a moment to remove its locks.
     Kill,
 }
 

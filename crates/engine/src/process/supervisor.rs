@@ -52,7 +52,7 @@ const MOMENT: Duration = Duration::from_millis(200);
 /// Between two looks for survivors.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// When survivors of KILL are given up: only a process that hangs in the kernel gets here.
+/// When ralph gives up on survivors of KILL: only a process that hangs in the kernel gets here.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
 
 /// Runs a program to its end. Never fails: what went wrong is in [`Ended::end`]. Once it has returned,

@@ -16,7 +16,7 @@ use crate::process::{CommandSpec, Ended, Listener, Mark, Stop, Watch, supervise}
 use crate::sandbox::{Guest, Kind, Sandbox, Wrapped, is_fleeting};
 use crate::socket::SessionSocket;
 
-/// How often a sandbox is tried to be made.
+/// How often ralph tries to create a sandbox.
 const TRIES: u32 = 3;
 /// How many refused connections of a program are reported one by one.
 const TOLD: usize = 5;
@@ -107,7 +107,7 @@ fn findings(boxed: &Wrapped) -> Vec<String> {
     found
 }
 
-/// Runs a program to its end in a sandbox; what came to light about it beside its output.
+/// Runs a program to its end in a sandbox; returns findings about it besides its output.
 pub(super) async fn run_sandboxed(
     sandbox: &Sandbox,
     (command, guest): (&CommandSpec, &Guest),
@@ -130,7 +130,7 @@ pub(super) async fn run_sandboxed(
         let ended = supervise(&boxed.command, watch, mark, listener, written, stop.clone());
         let ended = boxed.told(ended.await);
         found.extend(findings(&boxed));
-        // Something that was to be hidden may have gone away in the moment when it was.
+        // A path that should be hidden may have been removed at that moment.
         match &ended.end {
             ProcessEnd::NotStarted { error } if again > 0 && is_fleeting(error) => {}
             _ => return (ended, found),

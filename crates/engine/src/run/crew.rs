@@ -29,7 +29,7 @@ use crate::ports::{Candidate, GitError, Peek, RunBase, Store, StoreError};
 use crate::process::Stop;
 use crate::trust::SessionWatch;
 
-/// What an effect came to: an input for the loop, or a port that failed.
+/// The result of an effect: an input for the loop, or a failed port.
 pub(super) type Answer = Result<Input, Failed>;
 
 /// A port that failed.
@@ -80,7 +80,7 @@ impl From<GitError> for Failed {
     }
 }
 
-/// Why an iteration did not come to anything.
+/// Why an iteration failed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Failure {
     pub(super) reason: String,
@@ -88,7 +88,7 @@ pub(super) struct Failure {
     pub(super) gates: Vec<GateReport>,
 }
 
-/// What is known about a slot's iteration beside what the loop decides by.
+/// The state of a slot's iteration besides what the loop decides by.
 pub(super) struct SlotKit {
     /// The worktree of its task; `None` is the user's.
     pub(super) site: Option<Arc<Site>>,
@@ -96,7 +96,7 @@ pub(super) struct SlotKit {
     pub(super) stop: watch::Sender<Stop>,
     /// The first line of the commit that was made for it before it lands.
     pub(super) subject: Option<String>,
-    /// What its session left is not on its branch, and where it is saved.
+    /// The work of its session is not on its branch, and where it is saved.
     pub(super) astray: Option<String>,
     /// It was rebased onto what has landed since.
     pub(super) rebased: bool,
@@ -315,7 +315,7 @@ impl Crew {
         &ids[(slot as usize).min(ids.len() - 1)]
     }
 
-    /// The slot as one who writes to the store.
+    /// The slot as the actor of store calls.
     pub(super) fn actor(&self, slot: SlotId, generation: Generation) -> Actor {
         Actor::Agent(self.agent_id(slot).clone(), Some(generation))
     }
@@ -324,7 +324,7 @@ impl Crew {
         self.ids().attempt().map_err(|error| Failed::new(Port::Store, error, true))
     }
 
-    /// We are about to end this claim.
+    /// This run is about to end this claim.
     pub(super) fn let_go(&self, task: &TaskId, generation: Generation) {
         let mut all = self.let_go.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert((task.clone(), generation));
@@ -340,7 +340,7 @@ impl Crew {
         self.loose.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether we ended this claim ourselves.
+    /// Whether this run ended this claim itself.
     pub(super) fn has_let_go(&self, task: &TaskId, generation: Generation) -> bool {
         let all = self.let_go.lock().unwrap_or_else(PoisonError::into_inner);
         all.contains(&(task.clone(), generation))
@@ -357,7 +357,7 @@ impl Crew {
         self.sessions.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Leaves an input for the loop. Answers of effects are not left: [`Crew::answer`].
+    /// Queues an input for the loop. Results of effects are not queued: [`Crew::answer`].
     pub(super) fn send(&self, input: Input) {
         // The receiver is gone only when the run has ended.
         let _ = self.inputs.send(input);
@@ -368,14 +368,14 @@ impl Crew {
         self.step(&Input::Notice(Notice::Other { text: text.into() }));
     }
 
-    /// Takes a step; what it leads to is started.
+    /// Takes a step, and starts its effects.
     pub(super) fn take(self: &Arc<Self>, input: &Input) {
         for effect in self.step(input) {
             self.start(effect);
         }
     }
 
-    /// Takes a step; what it leads to is up to the caller.
+    /// Takes a step; the caller starts its effects.
     pub(super) fn step(&self, input: &Input) -> Vec<Effect> {
         let next = self.dispatcher().step(input);
         if let Some(error) = next.journal_error {

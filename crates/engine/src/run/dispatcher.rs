@@ -87,7 +87,7 @@ pub fn run(setup: Setup, reporters: Vec<Box<dyn Reporter + Send>>) -> Result<End
         .build()
         .map_err(|source| RunError::Io { what: "the runtime".to_owned(), source })?;
     let outcome = runtime.block_on(run_inside(setup, reporters));
-    // Whatever still waits must not keep the process.
+    // A blocked thread must not keep the process alive.
     runtime.shutdown_background();
     outcome
 }
@@ -244,7 +244,7 @@ fn register(setup: &Setup, store: &mut dyn Store) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The run goes; what it still holds is given back.
+/// The run ends; its remaining claims are released.
 fn leave(crew: &Crew) {
     let mut store = crew.store();
     for agent in &crew.setup.agent_ids {
@@ -301,7 +301,7 @@ pub(super) struct Next {
 }
 
 impl Dispatcher {
-    /// Takes one input. Nothing comes of it once the run has ended.
+    /// Takes one input. It has no effect once the run has ended.
     pub(super) fn step(&mut self, input: &Input) -> Next {
         let input = &input.redacted(&self.secrets);
         let mut next = Next { effects: vec![], news: false, journal_error: None };

@@ -14,9 +14,9 @@ use ralph_core::view::Reporter;
 
 use crate::clock::{self, Stopwatch};
 
-/// So many items may wait to be shown.
+/// The most items that may wait to be shown.
 const QUEUE: usize = 512;
-/// How long an agent is not listened to that said more than that.
+/// How long output of an agent that exceeds that is dropped.
 const REST: Duration = Duration::from_millis(100);
 
 enum Item {

@@ -27,7 +27,7 @@ impl Crew {
         }
     }
 
-    /// Does the work, and then that which it leads to.
+    /// Does the work, and then the effects that follow.
     fn go_on(self: &Arc<Self>, work: Work) {
         let mut mine = Some(work);
         while let Some(work) = mine.take() {
@@ -40,7 +40,7 @@ impl Crew {
         }
     }
 
-    /// Starts an effect, or gives the work that it takes.
+    /// Starts an effect, or returns the work that it takes.
     fn begin(self: &Arc<Self>, effect: Effect) -> Option<Work> {
         match effect {
             Effect::Survey { slot } => return work(slot, move |crew| crew.survey(slot)),

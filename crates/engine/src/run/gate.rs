@@ -30,9 +30,9 @@ const WRITTEN: u64 = 64 << 20;
 /// A gate that has ended.
 pub(super) struct Ran {
     pub(super) report: GateReport,
-    /// What its output comes to.
+    /// The digest of its output.
     pub(super) digest: Digest,
-    /// What there is to say beside its output.
+    /// A note besides its output.
     pub(super) note: Option<String>,
     /// All of the output was looked at.
     pub(super) whole: bool,
@@ -102,7 +102,7 @@ impl<'a> Place<'a> {
         Self { caches: checkout.caches(), ..Self::of(checkout.folder()) }
     }
 
-    /// What a gate that ran there is worth.
+    /// Checks the result of a gate that ran there.
     pub(super) fn checked(&self, ran: Ran) -> Ran {
         match self.guarded {
             Some(guarded) => guarded.checked(ran),

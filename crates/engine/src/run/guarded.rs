@@ -76,7 +76,7 @@ impl Guarded {
         Some(text)
     }
 
-    /// What a gate that ran is worth: nothing where it changed a protected file.
+    /// Checks the result of a gate: it does not count if the gate changed a protected file.
     pub(super) fn checked(&self, mut ran: Ran) -> Ran {
         if let Some(text) = self.put_back() {
             ran.report.verdict = Verdict::Fail;

@@ -40,12 +40,12 @@ impl Crew {
         Ok(answer)
     }
 
-    /// Holds the branch that the work is committed to in place.
+    /// Locks the branch that the work is committed to.
     pub(super) fn hold_in_place(&self, slot: SlotId, site: &Site) -> Result<(), Failed> {
         self.try_to_hold(slot, || site.vcs.hold()).map(drop)
     }
 
-    /// Holds a branch, unless that is impossible: then the work is judged as before, and the user knows why
+    /// Locks a branch, unless that is impossible: then the work is judged as before, and the user knows why
     /// others may overtake it again. `false` when the branch moved.
     pub(super) fn try_to_hold(
         &self,

@@ -72,7 +72,7 @@ pub(super) fn branch_of(task: &TaskId) -> Result<BranchName, GitError> {
 }
 
 impl Grounds {
-    /// Makes the worktree of a task, or takes up the one that is there.
+    /// Creates the worktree of a task, or reuses the existing one.
     fn site_of(&self, setup: &Setup, task: &TaskBrief) -> Result<(Site, Vec<String>), Failed> {
         let branch = branch_of(&task.id)?;
         let tip = self.trunk.tip()?;
@@ -138,7 +138,7 @@ impl Grounds {
         Ok((site, prepared.notes))
     }
 
-    /// Takes a task's worktree and branch away. What no branch has is saved by then.
+    /// Removes a task's worktree and branch. Work that no branch has is already saved.
     fn clear(&self, branch: &BranchName) -> Result<(), GitError> {
         if !self.keep {
             self.worktrees.remove(branch)?;
@@ -183,7 +183,7 @@ impl Crew {
         Ok(())
     }
 
-    /// The report of the judge that refuses work which is not where it belongs.
+    /// The report that refuses work on the wrong branch.
     pub(super) fn judge_place(&self, slot: SlotId) -> Option<GateReport> {
         self.kit(slot).astray.clone().map(|digest| GateReport {
             name: MERGE.to_owned(),
@@ -391,8 +391,8 @@ impl Crew {
     }
 }
 
-/// Goes back to the branch of a task, with the work where it came from there. Any other work is saved, and
-/// the worktree is as the branch is.
+/// Returns to the branch of a task, with the work if it is based on that branch. Any other work is saved, and
+/// the worktree is reset to the branch.
 fn go_home(
     vcs: &GitVcs,
     branch: &str,

@@ -204,7 +204,7 @@ impl Crew {
         let tree = candidate.tree.clone();
         let mut kit = self.kit(slot);
         kit.candidate = Some(candidate);
-        // What the verifier said before others' work came below this one still counts.
+        // The verdict of the verifier from before a rebase still counts.
         let verdict = kit.gates.iter().find(|gate| kit.rebased && gate.name == VERIFIER).cloned();
         kit.gates.clone_from(&gates);
         kit.gates.extend(verdict);
@@ -302,8 +302,8 @@ impl Crew {
         (ran.report.verdict != Verdict::Pass).then_some(ran)
     }
 
-    /// A gate that the shell could not run, before the work as after it, is no verdict about the work: the
-    /// run stops. What cannot be tried on the base is red as any other.
+    /// A gate that the shell could not run, with or without the work, is no verdict about the work: the run
+    /// stops. A gate that cannot be tried on the base fails like any other.
     async fn check_runnable(
         self: &Arc<Self>,
         slot: SlotId,

@@ -8,7 +8,7 @@ use ralph_core::task::{Status, StatusFilter, Task};
 use super::crew::{Crew, Failed};
 use crate::ports::{Filter, Scope, Store, StoreError};
 
-/// So many are named.
+/// The most tasks that are named.
 const MOST: usize = 20;
 
 impl Crew {

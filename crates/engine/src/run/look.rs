@@ -183,7 +183,7 @@ impl Crew {
         touching[slot as usize] = files;
     }
 
-    /// A task whose earlier attempts used up its budget is left to the user, and nothing is started.
+    /// A task whose earlier attempts used up its budget waits for the user, and nothing is started.
     pub(super) fn is_too_dear(&self, slot: SlotId, task: &TaskBrief) -> Result<bool, Failed> {
         let Some(reason) = self.setup.policy.budget.holds_task(task.spent_micro_usd) else {
             return Ok(false);
@@ -210,8 +210,8 @@ impl Crew {
     }
 }
 
-/// Those of the ready tasks that are in the way of no other slot, each with what it is about: what it says
-/// itself, or else what its last attempt changed.
+/// The ready tasks that overlap with no other slot, each with the files it is about: those it names itself, or
+/// else those that its last attempt changed.
 fn in_nobodys_way(
     touching: &[Vec<String>],
     slot: SlotId,
@@ -299,8 +299,8 @@ pub(super) fn brief(
     })
 }
 
-/// What the last attempt left, where everything that judged it let it through and it did not get onto the
-/// branch: the run ended first, or files of the user were in the way.
+/// The work of the last attempt, if every judge accepted it and it did not land: the run ended first, or files
+/// of the user were in the way.
 fn finished(
     store: &mut dyn Store,
     last: Option<&Attempt>,
@@ -360,7 +360,7 @@ fn since(from: Option<Timestamp>, attempts: &[Attempt]) -> &[Attempt] {
     &attempts[attempts.iter().take_while(before).count()..]
 }
 
-/// How often in a row the task came back without progress, since the user last had a hand in it.
+/// How often in a row the task was returned without progress, since the user last intervened.
 fn returns(by_hand: Option<Timestamp>, attempts: &[Attempt]) -> u32 {
     let row = |word: &str| CLASSES.iter().find(|row| row.class.as_str() == word);
     let mut count = 0;

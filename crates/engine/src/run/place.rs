@@ -38,7 +38,7 @@ impl Drop for WorktreeLock {
     }
 }
 
-/// Why the worktree cannot be had.
+/// Why the worktree cannot be locked.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Another run uses it.
@@ -59,7 +59,7 @@ pub enum LockError {
 }
 
 impl WorktreeLock {
-    /// Takes the lock of a `.ralph/` folder, or says who has it.
+    /// Takes the lock of a `.ralph/` folder, or returns its holder.
     pub fn take(folder: &Path) -> Result<Self, LockError> {
         let path = folder.join("run.lock");
         let failed = |source| LockError::Io { path: path.clone(), source };

@@ -50,7 +50,7 @@ fn by_file() -> Actor {
     Actor::Person(AgentId::new("plan").expect("plan is an id"))
 }
 
-/// Why there was nothing to see.
+/// Why the plan could not be read.
 enum PlanLook {
     /// The file is there and is not used, for this reason.
     Refused(String),
@@ -58,7 +58,7 @@ enum PlanLook {
 }
 
 impl Crew {
-    /// Brings file and store together and keeps what was seen.
+    /// Synchronizes file and store, and keeps the snapshot.
     fn look_at_plan(&self, slot: SlotId, plan: &PlanFile) -> Result<Option<Look>, PlanLook> {
         let look = {
             let (mut store, mut ids) = (self.store(), self.ids());
@@ -271,7 +271,7 @@ impl Crew {
         Ok((held, marker))
     }
 
-    /// Writes into the plan file what was decided. Twice is the same as once.
+    /// Writes the outcome into the plan file. Doing it twice changes nothing.
     pub(super) fn settle_plan(&self, slot: SlotId, settlement: &Settlement) -> Result<(), Failed> {
         let (look, asked, iteration, since, written) = {
             let kit = self.kit(slot);

@@ -29,7 +29,7 @@ pub struct Prompting {
     pub skill_folders: Vec<PathBuf>,
     /// Whether sessions are asked to leave what they learned.
     pub learn: bool,
-    /// How often a task may come back.
+    /// How often a task may be retried.
     pub retries: RetryLimit,
     /// What ralph may put into a prompt, in tokens.
     pub budget: usize,
@@ -37,7 +37,7 @@ pub struct Prompting {
     pub test_command: String,
     /// `build`, `plan` or `prompt`.
     pub mode: String,
-    /// The markdown plan that is worked off or written.
+    /// The markdown plan that the run works through or writes.
     pub plan_file: Option<String>,
     /// The branch that is worked on, where the plan has branches.
     pub branch: Option<BranchWork>,
@@ -65,7 +65,7 @@ pub struct IterationRetry {
     pub iteration: u32,
     /// How often it was tried before.
     pub tries: u32,
-    /// Why that came to nothing.
+    /// Why that failed.
     pub reason: String,
     /// What the gates said.
     pub gates: Vec<GateReport>,
