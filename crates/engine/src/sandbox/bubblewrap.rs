@@ -38,8 +38,8 @@ pub(super) fn arguments(
     if mounts.first() != Some(&root) {
         say(&["--ro-bind", "/", "/"]);
     }
-    // Files there change the machine, and whoever is root outside owns them, whatever it is called in the sandbox.
-    // One mount for all of them: each bind costs a start as much as two hundred files that are looked at.
+    // Files there change the machine, and root outside owns them, whatever user it is in the sandbox. One mount
+    // for all of them: each bind costs a start as much as checking two hundred files.
     say(&["--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]);
     for mount in mounts.iter().filter(|mount| **mount != root) {
         match mount {
@@ -58,11 +58,10 @@ pub(super) fn arguments(
             }
         }
     }
-    // What is written into a place that is only hidden would be lost without a word. Last, because other
-    // mounts are made in it.
+    // Writes to a hidden place would be lost silently. Last, because other mounts are made in it.
     for (at, mount) in mounts.iter().enumerate() {
         let Mount::Empty(path) = mount else { continue };
-        // What a later mount covers is not there any more.
+        // A mount that a later one covers is not needed any more.
         let covered = mounts[at + 1..].iter().any(|later| path.starts_with(later.place()));
         if !covered {
             all.extend(["--remount-ro".into(), path.into()]);

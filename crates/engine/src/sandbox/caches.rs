@@ -12,7 +12,7 @@ use super::registries::without_logins;
 use crate::process::{project_key, runs};
 use crate::project::write_privately;
 
-/// How much of one cache of the user's is taken over at most.
+/// The most bytes that are copied from one cache of the user.
 const MOST: u64 = 512 << 20;
 /// The name of the file with nothing in it.
 pub(super) const NOTHING: &str = ".nothing";
@@ -45,8 +45,8 @@ const VARIABLES: [(&str, &str); 9] = [
     ("UV_CACHE_DIR", "xdg/uv"),
 ];
 
-/// What is taken over: the variable that names the user's folder, where it is otherwise below the home,
-/// what of it, and the folder that it goes to.
+/// What is copied: the variable that names the user's folder, its default place below the home, the part of it,
+/// and the target folder.
 const SEEDS: [(&str, &str, &str, &str); 8] = [
     ("CARGO_HOME", ".cargo", "registry/index", "cargo"),
     ("CARGO_HOME", ".cargo", "registry/cache", "cargo"),
@@ -106,7 +106,7 @@ impl Caches {
         Self { folder: folder.to_owned() }
     }
 
-    /// An empty folder out of sight of sessions, which goes away with the value.
+    /// An empty folder that sessions do not see; it is removed when the value is dropped.
     pub(super) fn fresh(&self) -> io::Result<tempfile::TempDir> {
         let place = self.folder.join(FRESH);
         make(&place)?;
@@ -163,8 +163,8 @@ impl Caches {
         }
     }
 
-    /// Makes the folders, and takes over what the user has, once. What is too large, or cannot be read,
-    /// is left out and named.
+    /// Creates the folders, and copies the user's caches into them, once. Caches that are too large or
+    /// unreadable are left out and reported.
     pub fn prepare(
         &self,
         home: Option<&Path>,
@@ -217,8 +217,8 @@ impl Caches {
         Ok(left_out)
     }
 
-    /// The same for gates and verifiers, before each. What decides what tools do is the user's or not there:
-    /// the code that gates run could have left it.
+    /// The same for gates and verifiers, before each. Deciding settings of tools are the user's or absent: the
+    /// code that gates run could have left others.
     pub(super) fn prepare_for_judges(
         &self,
         home: Option<&Path>,

@@ -17,7 +17,7 @@ pub struct Choice {
     pub next: Option<Unavailable>,
 }
 
-/// A level that cannot be given.
+/// A level that is not available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the sandbox level {level} is not available here: {why}")]
 pub struct Unavailable {
@@ -58,7 +58,7 @@ pub fn choose(wanted: Wanted, house: House) -> Result<Choice, Unavailable> {
     };
     let mut first = None;
     for level in levels {
-        // What cannot be closed is not left open in silence.
+        // A network that cannot be closed is never left open silently.
         if level != Level::Full && !house.network.is_open() {
             return Err(first.unwrap_or_else(|| Unavailable {
                 level,
@@ -79,7 +79,7 @@ pub fn choose(wanted: Wanted, house: House) -> Result<Choice, Unavailable> {
     Ok(none(first, house))
 }
 
-/// The level that `auto` most likely comes to here. Nothing is tried.
+/// The level that `auto` most likely chooses here. Nothing is tried.
 pub fn likely() -> Level {
     if cfg!(target_os = "macos") {
         return Level::Seatbelt;

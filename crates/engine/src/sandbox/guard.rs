@@ -37,7 +37,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Remembers them. What was found instead later is kept in `folder`.
+    /// Remembers them. Changed versions are kept in `folder` later.
     pub fn of(project: &Project, folder: &Path) -> Self {
         let common = &project.git_dir;
         let own = project.own_git_dir().unwrap_or_else(|_| common.clone());
@@ -63,7 +63,7 @@ impl Guard {
         self
     }
 
-    /// Puts back what is different, and says so.
+    /// Restores changed files, and reports them.
     pub fn restore(&self) -> io::Result<Vec<String>> {
         let mut told = Vec::new();
         if self.hooks.is_symlink() {
@@ -90,7 +90,7 @@ impl Guard {
         Ok(told)
     }
 
-    /// A folder on the way to a file that has become a link would lead what is put back elsewhere.
+    /// A folder above a file that has become a link would lead the restored file elsewhere.
     fn unlink_above(&self, path: &Path) -> io::Result<()> {
         let Some(root) = self.roots.iter().find(|root| path.starts_with(root)) else {
             return Ok(());
@@ -124,7 +124,7 @@ fn read(path: &Path) -> Option<Kept> {
     let flags = i32::try_from(flags.bits()).ok()?;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
     let about = file.metadata().ok().filter(fs::Metadata::is_file)?;
-    // With room for all of it and for the end: otherwise it is read in ten pieces.
+    // With capacity for all of it and for the end: otherwise it is read in ten pieces.
     let mut bytes = Vec::with_capacity(usize::try_from(about.len().min(MOST)).ok()? + 1);
     file.take(MOST).read_to_end(&mut bytes).ok()?;
     Some((about.permissions().mode() & 0o777, bytes))

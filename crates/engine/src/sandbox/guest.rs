@@ -39,9 +39,9 @@ pub struct Guest {
     pub binds: Vec<Bind>,
     /// What of the above it may only read. What is not there is left out.
     pub read_only: Vec<PathBuf>,
-    /// What else it finds in its environment.
+    /// Additional environment variables.
     pub environment: Vec<(OsString, OsString)>,
-    /// Folders that have to be there as long.
+    /// Temporary folders that must exist while it runs.
     pub held: Vec<Arc<tempfile::TempDir>>,
     /// Where its caches are, instead of those that all gates share.
     pub caches: Option<PathBuf>,
@@ -62,7 +62,7 @@ impl Guest {
         }
     }
 
-    /// Is shown this, too.
+    /// Shows this, too.
     pub(crate) fn show(&mut self, shown: Shown) {
         self.held.extend(shown.held);
         self.binds.extend(shown.binds);

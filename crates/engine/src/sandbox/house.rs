@@ -38,7 +38,7 @@ const LEADS_OUT: [&str; 8] = [
     "WAYLAND_DISPLAY",
 ];
 
-/// What is the same for all sandboxes of a run.
+/// Settings that all sandboxes of a run share.
 #[derive(Debug, Clone)]
 pub struct House {
     /// The repository.
@@ -280,7 +280,7 @@ fn is_folder(path: &Path) -> bool {
 /// Folders in `.ralph` that belong to the project and not to ralph.
 pub(super) const OF_PROJECT: [&str; 3] = ["skills", "features", "prompts"];
 
-/// Where settings of git are kept that were found instead of the right ones.
+/// The folder for changed git settings that ralph replaced.
 const FOUND: &str = "box/found";
 
 /// The sandbox of a run.

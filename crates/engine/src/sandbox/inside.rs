@@ -80,8 +80,8 @@ fn become_program(command: &[OsString]) -> io::Result<Infallible> {
     Err(io::Error::new(error.kind(), format!("{}: {error}", program.to_string_lossy())))
 }
 
-/// Joins its groups and becomes what makes the sandbox. Returns only when that failed. To be called while this process
-/// has one thread: only that one joins.
+/// Joins its groups and becomes the program that creates the sandbox. Returns only on failure. Call it while
+/// this process has one thread: only that one joins.
 pub fn outer(outer: &Outer) -> io::Result<Infallible> {
     for group in &outer.groups {
         let mut file = OpenOptions::new().write(true).open(group)?;
@@ -92,8 +92,8 @@ pub fn outer(outer: &Outer) -> io::Result<Infallible> {
     become_program(&without_gone(&outer.command))
 }
 
-/// Leaves out what hides something that has gone meanwhile, such as the socket of a program that ended:
-/// the sandbox could not be made.
+/// Leaves out hidden paths that are gone meanwhile, such as the socket of a program that ended: otherwise the
+/// sandbox could not be created.
 fn without_gone(command: &[OsString]) -> Vec<OsString> {
     let mut left = Vec::with_capacity(command.len());
     let mut rest = command;
@@ -111,8 +111,8 @@ fn without_gone(command: &[OsString]) -> Vec<OsString> {
     left
 }
 
-/// Limits itself and becomes the program, or stays beside it and carries its connections out. Returns only
-/// when that failed.
+/// Restricts itself and becomes the program, or stays next to it and carries its connections. Returns only on
+/// failure.
 pub fn inner(inner: &Inner) -> io::Result<Infallible> {
     if let Some(socket) = &inner.proxy {
         return carry(inner, socket);

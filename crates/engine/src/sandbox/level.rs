@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How a session is held.
+/// How a session is isolated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Not at all, but by the list of its tools.

@@ -12,9 +12,9 @@ use crate::ports::Bind;
 /// One mount, in the order in which they are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mount {
-    /// A folder with nothing in it that stays so.
+    /// A folder that is empty and stays so.
     Empty(PathBuf),
-    /// A folder with nothing in it to write in; it is in memory and ends with the sandbox.
+    /// An empty writable folder; it is in memory and ends with the sandbox.
     Scratch(PathBuf),
     /// A file with nothing in it.
     Nothing(PathBuf),

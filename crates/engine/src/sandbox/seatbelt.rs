@@ -121,7 +121,7 @@ fn quoted(path: &Path) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A profile on disk. It goes away with this value.
+/// A profile on disk. Dropping this removes it.
 #[derive(Debug)]
 pub struct ProfileFile {
     file: tempfile::NamedTempFile,

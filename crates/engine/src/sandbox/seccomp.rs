@@ -108,10 +108,10 @@ const fn number(call: &(&str, Option<i64>, Option<i64>)) -> Option<i64> {
     if cfg!(target_arch = "x86_64") { call.1 } else { call.2 }
 }
 
-/// Refuses them from now on, to this process and all that come of it.
+/// Refuses them from now on, for this process and all its children.
 ///
-/// `is_root`: outside, the programs are root's. Then no mode may have the bit for a group either. Others may
-/// set it, for whole teams work in folders that pass on their group, and copies of them have it too.
+/// `is_root`: outside, the programs belong to root. Then no mode may have the bit for a group either. Others
+/// may set it, because whole teams work in folders that pass on their group, and copies of those have it too.
 pub(super) fn apply(is_root: bool) -> io::Result<()> {
     let arch = if cfg!(target_arch = "x86_64") {
         TargetArch::x86_64

@@ -14,7 +14,7 @@ const BITS: u32 = 0o6000;
 /// A file may carry a time that is a little older than the clock's.
 const COARSE: i64 = 1000;
 
-/// Takes the bits from files in these folders that were changed since, and says from which.
+/// Removes the bits from files in these folders that changed since then, and reports each file.
 pub(super) fn strip(folders: &[PathBuf], since: Timestamp) -> Vec<String> {
     let mut said = Vec::new();
     let mut open: Vec<PathBuf> = folders.iter().filter(|path| is_folder(path)).cloned().collect();

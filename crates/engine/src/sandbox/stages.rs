@@ -21,7 +21,7 @@ pub const INNER: &str = "__inside";
 pub const TRIES: &str = "__box-test";
 /// The exit code of a stage that could not continue, as `env` and `nohup` have it.
 pub const FAILED: i32 = 125;
-/// How a stage begins its last words.
+/// The prefix of the error message of a stage.
 pub const SAYS: &str = "ralph: sandbox: ";
 
 /// What everything in a sandbox may use.
@@ -51,7 +51,7 @@ pub struct Inner {
     pub limits: Limits,
     /// Where the program may write; nothing at all is no Landlock.
     pub writable: Vec<PathBuf>,
-    /// What it may read although it is in what follows.
+    /// What it may read although it is inside a hidden path.
     pub readable: Vec<PathBuf>,
     /// What it may not even read. Only where nothing can be mounted.
     pub hidden: Vec<PathBuf>,

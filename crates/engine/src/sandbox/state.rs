@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::ports::Bind;
 use crate::project::write_privately;
 
-/// A login is at most so long.
+/// The longest login file.
 const LONGEST: u64 = 256 << 10;
 
 /// What an agent keeps in the user's home.
@@ -21,9 +21,9 @@ pub struct AgentState {
     pub folder: &'static str,
     /// The variable that names another one.
     pub variable: &'static str,
-    /// What the user has set: shown, to be read.
+    /// The user's settings: shown read-only.
     pub settings: &'static [&'static str],
-    /// Logins in that folder: copied in, and taken back when they are newer.
+    /// Logins in that folder: copied in, and copied back when they are newer.
     pub logins: &'static [&'static str],
     /// A file beside the folder, which belongs into it where the variable is set.
     pub beside: &'static str,
@@ -74,7 +74,7 @@ impl OwnState {
         Ok(())
     }
 
-    /// Takes a login back that was renewed.
+    /// Copies a renewed login back.
     pub(super) fn take_back(&self) -> io::Result<()> {
         for name in self.what.logins {
             let (real, own) = (self.real.join(name), self.own.join(name));

@@ -94,7 +94,7 @@ const CERTIFICATES: [&str; 13] = [
     "npm_config_cafile",
 ];
 
-/// Folders of programs: what they belong to is beside them.
+/// Folders of programs: the installation that they belong to is next to them.
 const OF_PROGRAMS: [&str; 5] = ["bin", "sbin", "shims", "condabin", ".bin"];
 /// Folders that are shown next to the programs of an unknown installation.
 const BESIDE: [&str; 5] = ["lib", "lib64", "libexec", "include", "share"];
@@ -129,9 +129,9 @@ const NAMES: [&str; 8] = [
 
 /// How many places are shown at most: each costs a mount.
 const MOST: usize = 160;
-/// How many steps from one program to the next are gone.
+/// How many links from one program to the next are followed.
 const DEEPEST: usize = 4;
-/// Where so many places are side by side, the folder around them is shown.
+/// From this many sibling places on, the folder around them is shown.
 const SIDE_BY_SIDE: usize = 4;
 
 /// What of the homes toolchains need.
@@ -289,7 +289,7 @@ impl<'a> Toolchains<'a> {
         }
     }
 
-    /// The links on the way, which an empty home has not.
+    /// The links in its path, which an empty home lacks.
     fn note_links(&mut self, path: &Path) {
         for stop in stops_on(path).unwrap_or_default() {
             let Ok(leads) = std::fs::read_link(&stop) else { continue };

@@ -105,7 +105,7 @@ fn proposal(home: &Path, below: &Path) -> PathBuf {
     below.components().take(most).collect()
 }
 
-/// Paths below a folder that stand in a text, without the folder.
+/// Paths below a folder that a text contains, without the folder.
 fn paths_below<'a>(text: &'a str, folder: &Path) -> impl Iterator<Item = PathBuf> + use<'a> {
     let start = format!("{}/", folder.display());
     let ends = |c: char| c.is_whitespace() || c.is_control() || "\"'`:;,()[]{}<>|&*?=".contains(c);
@@ -113,7 +113,7 @@ fn paths_below<'a>(text: &'a str, folder: &Path) -> impl Iterator<Item = PathBuf
     std::iter::from_fn(move || {
         loop {
             let at = rest.find(&start)?;
-            // In the midst of another path it is none.
+            // Inside another path it does not count.
             let alone = !rest[..at].ends_with(|c: char| c.is_alphanumeric() || "/.-_".contains(c));
             let after = &rest[at + start.len()..];
             let end = after.find(ends).unwrap_or(after.len());

@@ -115,7 +115,7 @@ impl Line {
         self.folder.path().join("proxy")
     }
 
-    /// What was refused, each in a sentence.
+    /// Refused connections, each in a sentence.
     pub(super) fn refusals(&self) -> Vec<String> {
         self.proxy.refusals().into_iter().map(|(_, _, why)| why).collect()
     }

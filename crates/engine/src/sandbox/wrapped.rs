@@ -12,7 +12,7 @@ use super::wire::Line;
 use super::{seatbelt, set_id};
 use crate::process::{CommandSpec, Ended};
 
-/// A command that runs in a sandbox, and what has to be there as long.
+/// A command that runs in a sandbox, and what must exist as long as it runs.
 #[derive(Debug)]
 pub struct Wrapped {
     /// The command.
@@ -30,14 +30,14 @@ pub struct Wrapped {
     pub(super) _profile: Option<seatbelt::ProfileFile>,
 }
 
-/// Whether a sandbox that could not be made can be, in a moment.
+/// Whether a failure to create a sandbox is temporary.
 pub fn is_fleeting(error: &str) -> bool {
     error.starts_with("the sandbox could not be created: Can't ")
 }
 
 impl Wrapped {
-    /// Puts the settings of git back that the program changed, where it had the real ones, and takes the bits
-    /// from files that would run with its owner's rights. To be called before any git runs outside.
+    /// Restores git settings that the program changed, where it had the real ones, and removes set-ID bits from
+    /// files. Call it before any git runs outside.
     pub fn put_right(&self) -> Vec<String> {
         let put_back = self.guard.as_ref().map(Guard::restore);
         let mut said = match put_back {
@@ -49,7 +49,7 @@ impl Wrapped {
         said
     }
 
-    /// What the network refused the program, each in a sentence.
+    /// The connections that the network refused, each in a sentence.
     pub fn refusals(&self) -> Vec<String> {
         self.line.as_ref().map(Line::refusals).unwrap_or_default()
     }
@@ -85,7 +85,7 @@ impl Wrapped {
 impl Drop for Wrapped {
     fn drop(&mut self) {
         for state in &self.states {
-            // What cannot be taken back is asked for again by the agent itself.
+            // If this fails, the agent itself asks for a login again.
             let _ = state.take_back();
         }
     }

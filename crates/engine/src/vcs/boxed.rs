@@ -35,7 +35,7 @@ const RALPH: &str = "/run/ralph/bin/ralph";
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Refs that hold what was taken last from a worktree's sessions.
 pub(super) const TAKEN: &str = "refs/ralph/taken/";
-/// How often a sandbox is tried to be made, and how it says that it cannot.
+/// How often ralph tries to create a sandbox, and how bubblewrap reports a failure.
 const TRIES: u32 = 3;
 const NO_BOX: &str = "bwrap: Can't ";
 /// How long a look, or a fetch, may take.
@@ -53,7 +53,7 @@ pub struct Boxes {
 }
 
 impl Boxes {
-    /// Boxes of this kind.
+    /// Sandboxes of this kind.
     pub fn new(jail: Arc<dyn Jail>, environment: Vec<(OsString, OsString)>) -> Self {
         Self { jail, environment, patience: PATIENCE }
     }
@@ -121,15 +121,15 @@ impl GitVcs {
         boxed.private.for_judges(head).map(Some)
     }
 
-    /// Looks at the worktree and at what sessions committed, and takes both into the repository. Where the
-    /// commits are not sound the files are taken alone.
+    /// Reads the worktree and the commits of sessions, and imports both into the repository. If the commits are
+    /// invalid, only the files are imported.
     pub(super) fn see(&self, boxed: &Boxed) -> Result<Seen, GitError> {
         let at = self.position()?;
         boxed.private.ensure(&at)?;
         let mut refused = None;
         if boxed.private.was_lent() {
             let look = || self.look_and_take(boxed, &at, true);
-            // A look may fail by itself on a busy machine. What was committed is not dropped for that.
+            // Reading may fail on a busy machine. Commits are not dropped for that.
             match look().or_else(|_| look()) {
                 Ok(seen) if seen.refused.is_none() => return Ok(seen),
                 Ok(seen) => refused = seen.refused,
@@ -201,8 +201,8 @@ impl GitVcs {
         Ok(!String::from_utf8_lossy(&told).lines().any(|line| line.ends_with(" missing")))
     }
 
-    /// Brings what a look has found into the repository. The other end runs in a sandbox; what comes out of it
-    /// is checked object by object.
+    /// Imports what was read into the repository. The other end runs in a sandbox; its output is checked object
+    /// by object.
     fn fetch(&self, boxed: &Boxed, seeing: bool) -> Result<(), GitError> {
         let binds = boxed.private.look_binds(seeing)?;
         let common = boxed.private.common();
@@ -259,7 +259,7 @@ impl GitVcs {
         run("git", boxed, &spec, &binds)
     }
 
-    /// The session's directory goes. What it committed, and nothing leads to, is saved first.
+    /// Removes the session's directory. Unreachable commits in it are saved first.
     pub(super) fn let_go(&self, boxed: &Boxed) -> Result<(), GitError> {
         let was_lent = boxed.private.was_lent();
         if was_lent {
@@ -289,8 +289,8 @@ impl GitVcs {
         boxed.private.remove()
     }
 
-    /// The run is over. A directory that holds nothing which is not on the branch goes; one with commits of an
-    /// unfinished session stays, for the next session begins there.
+    /// The run is over. A directory whose commits are all on the branch is removed; one with commits of an
+    /// unfinished session stays, because the next session starts there.
     pub(super) fn end_boxed(&self) -> Result<(), GitError> {
         let Some(boxed) = &self.boxed else { return Ok(()) };
         boxed.private.forget_seen();
@@ -313,7 +313,7 @@ impl GitVcs {
         forget_sandbox(&self.project, &boxed.private, true).map(drop)
     }
 
-    /// Saves commits that nothing of the user's and no save leads to.
+    /// Saves commits that neither the user's refs nor a save reaches.
     fn save_commits(&self, head: &str) -> Result<(), GitError> {
         let at = self.position()?;
         // Signed, it is another commit.
@@ -445,7 +445,7 @@ fn run(
         again -= 1;
         let wrapped = boxed.boxes.jail.wrap(spec.clone(), binds);
         match finish(what, boxed.boxes.patience, &wrapped) {
-            // Something that was to be hidden went away in this very moment.
+            // A path that should be hidden was removed at this moment.
             Err(GitError::Boxed { message, .. }) if again > 0 && message.starts_with(NO_BOX) => {}
             done => return done,
         }

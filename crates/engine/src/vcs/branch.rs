@@ -30,7 +30,7 @@ pub(super) enum Files {
 pub(super) enum Advanced {
     /// It is where it was to go.
     There,
-    /// It was somewhere else than expected, or went there meanwhile.
+    /// It was not where it was expected, or moved meanwhile.
     Moved {
         /// Where it is.
         found: Option<String>,
@@ -159,7 +159,7 @@ impl GitVcs {
         Ok(found.map(|change| spelled(&change.path)).collect())
     }
 
-    /// Finishes, or takes back, a move that a killed run had begun.
+    /// Finishes or reverts a move that a killed run had started.
     pub(super) fn finish_advance(&self) -> Result<(), GitError> {
         let path = self.note_path()?;
         let _ = crate::project::sweep_halves(&path);
@@ -182,7 +182,7 @@ impl GitVcs {
         self.forget_note()
     }
 
-    /// Takes what a commit would have changed out of the user's files again, as far as it is there.
+    /// Reverts the changes of a commit in the user's files, as far as they are there.
     fn take_files_back(&self, from: Option<&str>, to: &str) -> Result<usize, GitError> {
         let head_tree = self.tree_of(from)?;
         let head = from.map(str::to_owned);

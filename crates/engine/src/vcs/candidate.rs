@@ -57,13 +57,13 @@ impl GitVcs {
         Ok(Candidate { tree, head, head_tree, leftovers, taken })
     }
 
-    /// Whether something in the worktree may be none of the work.
+    /// Whether something in the worktree may not be part of the work.
     fn leaves_out(&self, base: &RunBase) -> bool {
         self.adds_all.is_some() || base.start.is_some()
     }
 
-    /// Of the differences between HEAD and the worktree those that are none of the work: what the user had
-    /// before and no session touched, or where everything is added, new files that look like secrets.
+    /// The differences between HEAD and the worktree that are not part of the work: what the user had before
+    /// and no session touched, or, where everything is added, new files that look like secrets.
     fn left_out<'a>(
         &self,
         base: &RunBase,

@@ -158,7 +158,7 @@ impl GitVcs {
             let file = self.worktree().join(&path);
             let content = match std::fs::read_link(&file) {
                 Ok(target) => Content::Link(target),
-                // What vanishes meanwhile is empty, and differs from what it was.
+                // A file that vanishes meanwhile counts as empty, and differs from before.
                 Err(_) => Content::File {
                     mode: file.metadata().map(|data| data.mode()).unwrap_or_default(),
                     bytes: untrusted::read_own(&file, untrusted::ANY).unwrap_or_default(),

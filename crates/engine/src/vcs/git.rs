@@ -198,8 +198,8 @@ impl<'a> Git<'a> {
         self
     }
 
-    /// Has it hold this file open for as long as it, or a git that it started, runs: also when we are
-    /// killed meanwhile, the lock on the file lasts so long.
+    /// Git keeps this file open for as long as it, or a git that it started, runs: so the lock on the file
+    /// lasts even if ralph is killed.
     #[must_use]
     pub fn holding(mut self, lock: &File) -> Self {
         self.held = lock.try_clone().ok();
@@ -241,8 +241,7 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Runs it and returns what it printed, byte for byte. A lock that another git holds is waited
-    /// for, a moment.
+    /// Runs it and returns its output, byte for byte. Waits a moment for a lock of another git.
     pub fn run(self) -> Result<Vec<u8>, GitError> {
         let mut waits = WAITS.iter();
         loop {
@@ -264,7 +263,7 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Starts it with pipes on all sides, for a talk with it.
+    /// Starts it with pipes on all sides, for a dialog.
     pub(super) fn open(&self) -> Result<Child, GitError> {
         let mut command = self.command(is_inside())?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -316,7 +315,7 @@ fn pause(wait: Duration) {
     std::thread::sleep(wait);
 }
 
-/// What the refusal of git means. Only which error is returned hangs on its words.
+/// What an error of git means. Git's text only decides which error is returned.
 fn refusal(verb: &str, output: &Output) -> GitError {
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.trim();

@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout};
 use super::git::{Git, GitError};
 use super::in_place::{GitVcs, lock};
 
-/// How often a branch is tried that another git has at the moment.
+/// How often ralph retries a branch that another git has locked.
 const TRIES: u32 = 5;
 
 /// An open transaction on a branch.

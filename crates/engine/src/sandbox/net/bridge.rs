@@ -140,7 +140,7 @@ async fn attend(
         let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
         let socket = Arc::clone(&socket);
         tokio::spawn(async move {
-            // A client whose way is cut off sees just that.
+            // A client whose connection breaks sees just that.
             let _ = carry(client, &socket, leads_to).await;
             drop(place);
         });

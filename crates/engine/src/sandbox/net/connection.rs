@@ -40,10 +40,10 @@ enum Language {
     Socks,
 }
 
-/// The last words to a client that goes nowhere.
+/// The answer to a refused client.
 type Refusal = Vec<u8>;
 
-/// Serves a client to its end. What goes wrong is the client's to see.
+/// Serves a client to its end. Errors go to the client.
 pub(super) async fn serve(stream: UnixStream, shared: &Shared) {
     let mut incoming = Incoming::new(stream);
     let journey = match timeout(shared.limits.head, hear(&mut incoming, shared)).await {
@@ -129,7 +129,7 @@ async fn hear_socks<S: AsyncRead + AsyncWrite + Unpin>(
     Ok(Journey { host, port, language: Language::Socks })
 }
 
-/// Why there is no connection, in the words of the client.
+/// Why there is no connection, in the protocol of the client.
 fn sorry(language: &Language, error: &DialError) -> Refusal {
     let is_late = |source: &io::Error| source.kind() == io::ErrorKind::TimedOut;
     if let Language::Socks = language {
@@ -313,7 +313,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Incoming<S> {
         }
     }
 
-    /// Says the last word and goes, without taking it away from a client that still talks.
+    /// Sends the last answer and closes, without losing it for a client that still sends.
     pub(super) async fn part(mut self, word: &[u8]) {
         let said = async {
             self.stream.write_all(word).await?;

@@ -38,7 +38,7 @@ pub(super) enum Body {
     Chunked,
 }
 
-/// Why a head is none.
+/// Why a header is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(super) enum Malformed {
     #[error("this is a proxy, but the request is not a proxy request")]

@@ -25,11 +25,11 @@ const AT_ONCE: usize = 8;
 /// The most addresses that are taken from an answer.
 const MOST: usize = 16;
 
-/// What a look-up comes to.
+/// The result of a look-up.
 pub type Addresses<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
 
-/// Looks names up. Asked once for each connection; what it says is checked and then dialed, so an answer
-/// that changes changes nothing.
+/// Resolves names. Asked once for each connection; the answer is checked and then dialed, so a later answer
+/// makes no difference.
 pub trait Resolver: Send + Sync + 'static {
     /// The addresses of a name in the order in which they are to be tried; none where it has none.
     fn resolve<'a>(&'a self, name: &'a str) -> Addresses<'a>;

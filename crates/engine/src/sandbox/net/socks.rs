@@ -6,13 +6,13 @@ use ralph_core::net::{Host, HostError};
 
 /// The first byte of everything.
 pub(super) const VERSION: u8 = 5;
-/// The one way to log in that we take: none.
+/// The only accepted login method: none.
 pub(super) const NO_LOGIN: u8 = 0;
 /// The answer where a client offers only others.
 pub(super) const NO_WAY_IN: [u8; 2] = [VERSION, 0xff];
 /// The answer where it may continue.
 pub(super) const COME_IN: [u8; 2] = [VERSION, NO_LOGIN];
-/// The wish for a connection.
+/// The command to connect.
 pub(super) const CONNECT: u8 = 1;
 
 /// The codes of the answers.
