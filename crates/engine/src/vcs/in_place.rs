@@ -49,7 +49,7 @@ pub struct GitVcs {
     pub(super) boxed: Option<Boxed>,
     /// Commits that were recreated: their old names, and their new ones.
     pub(super) renames: Mutex<Vec<(String, String)>>,
-    /// The branch is kept from moving.
+    /// The lock on the branch.
     pub(super) held: Mutex<Option<BranchHold>>,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct CommitParts {
     pub(super) parents: Vec<String>,
 }
 
-/// In whose name a commit is made.
+/// The author of a commit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Author {
     Person,

@@ -21,9 +21,9 @@ pub(super) const LOOKED: &str = "refs/ralph/look";
 pub const COMMAND: &str = "__look";
 /// The longest file with the name of a commit in it.
 const NAME_FILE: u64 = 64 << 10;
-/// So many other refs of a session are followed.
+/// The most other refs of a session that are followed.
 const MOST_OTHERS: usize = 256;
-/// So many files of a session's directory are looked at.
+/// The most files of a session's directory that are read.
 const MOST_FILES: u32 = 2_000_000;
 
 /// What to read.

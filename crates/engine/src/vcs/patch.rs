@@ -3,7 +3,7 @@
 use super::git::{Git, GitError};
 use super::in_place::GitVcs;
 
-/// So many files are looked into; a patch of more is of no use to a reader.
+/// The most files in a patch; a longer one is of no use to a reader.
 const FILES: usize = 200;
 
 impl GitVcs {

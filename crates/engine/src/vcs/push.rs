@@ -39,7 +39,7 @@ pub struct Push<'a> {
     pub sandboxed: &'a RunHook<'a>,
 }
 
-/// What a push came to.
+/// The result of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
     /// The remote did not have the branch before.
@@ -84,7 +84,7 @@ pub enum PushError {
         /// The remote.
         remote: String,
     },
-    /// The remote said no: a hook, or a rule for the branch.
+    /// The remote rejected it: a hook, or a rule for the branch.
     #[error("{remote} refused `{branch}`: {reason}")]
     Declined {
         /// The branch.
@@ -94,7 +94,7 @@ pub enum PushError {
         /// Why, as it said.
         reason: String,
     },
-    /// The `pre-push` hook said no.
+    /// The `pre-push` hook rejected it.
     #[error("the pre-push hook rejected `{branch}`: {said}")]
     Hook {
         /// The branch.
@@ -102,7 +102,7 @@ pub enum PushError {
         /// What it said.
         said: String,
     },
-    /// The remote does not know us, or cannot be reached.
+    /// The login failed, or the remote cannot be reached.
     #[error("ralph cannot push to {remote}: {said}; try `git push {remote} {branch}` yourself")]
     Unreachable {
         /// The branch.
@@ -135,8 +135,8 @@ impl Push<'_> {
     /// How long a push of any size should take at most.
     pub const PATIENCE: Duration = Duration::from_secs(600);
 
-    /// Pushes. Blocks until git has ended; not for threads of an async runtime. With what it came to comes the
-    /// page for a new pull request that the server printed.
+    /// Pushes. Blocks until git has ended; not for threads of an async runtime. Also returns the page for a new
+    /// pull request that the server printed.
     pub fn run(&self, stop: watch::Receiver<Stop>) -> Result<(Pushed, Option<String>), PushError> {
         let (remote, branch) = (self.remote.to_owned(), self.branch.to_owned());
         if is_protected(self.branch, self.protected) {
@@ -229,7 +229,7 @@ impl Push<'_> {
         PushError::Unreachable { remote, branch, said: said(&done.stderr) }
     }
 
-    /// What it means that a program did not come to its own end.
+    /// The error for a program that did not end by itself.
     pub(super) fn cut_short(&self, end: &ProcessEnd) -> PushError {
         let remote = self.remote.to_owned();
         match end {

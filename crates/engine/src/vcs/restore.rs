@@ -70,8 +70,8 @@ fn files_stand(count: usize) -> String {
     if count == 1 { "a file is".to_owned() } else { format!("{count} files are") }
 }
 
-/// Brings the newest save of a task, or that of an attempt, back into the worktree: all of it or
-/// nothing. The save stays.
+/// Restores the newest save of a task, or that of an attempt, to the worktree: all of it or nothing. The save
+/// stays.
 pub fn recover(
     project: &Project,
     task: &TaskId,
@@ -234,8 +234,8 @@ impl GitVcs {
         Ok(true)
     }
 
-    /// Makes files of the worktree what `to` says and returns those that it did. What turns out to
-    /// are in the way stays.
+    /// Writes the files of the worktree as in `to` and returns those that it wrote. A path that turns out to be
+    /// in the way stays.
     fn carry_out(&self, mut moves: Vec<Change>) -> Result<Vec<RepoPath>, GitError> {
         // A session can make it part of its work: it is ralph's own all the same.
         moves.retain(|change| !self.is_state(&change.path));
@@ -308,7 +308,7 @@ impl GitVcs {
         })
     }
 
-    /// No symbolic link and no file is on the way: what we write or remove is in the worktree.
+    /// No symbolic link and no file is in its path: what ralph writes or removes is in the worktree.
     fn is_reached_by_folders(&self, path: &[u8]) -> Result<bool, GitError> {
         for folder in folders_above(path) {
             if self.look(folder)?.is_some_and(|found| !found.is_dir()) {

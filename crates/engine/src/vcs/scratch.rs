@@ -8,7 +8,7 @@ use super::entries::{Change, Entry, RAW, RepoPath, index_info, parse_changes};
 use super::git::{Git, GitError};
 use crate::process::{project_key, runs};
 
-/// An index of our own. It goes away with its folder.
+/// An index of ralph's own. It is removed with its folder.
 pub(super) struct Scratch<'a> {
     worktree: &'a Path,
     index: PathBuf,
@@ -58,8 +58,8 @@ impl<'a> Scratch<'a> {
         Git::scratch(self.worktree, &self.path(), arguments)
     }
 
-    /// Makes the index exactly the commit overlaid by the worktree, and returns what could not be
-    /// taken in. Ignored files stay out, unless the commit has them.
+    /// Sets the index to exactly the commit overlaid by the worktree, and returns what could not be added.
+    /// Ignored files stay out, unless the commit has them.
     pub(super) fn overlay(&self, head: Option<&str>) -> Result<Vec<String>, GitError> {
         match head {
             Some(head) => self.reset_to(head)?,
@@ -176,8 +176,8 @@ pub(super) fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
     copy.set_times(FileTimes::new().set_modified(modified))
 }
 
-/// The files that git could not take in although nothing is wrong with git: it may not read them, or
-/// they are a repository without a commit. `None` when it complained about anything else.
+/// The files that git could not add although git itself works: it may not read them, or they are a repository
+/// without a commit. `None` when it complained about anything else.
 fn left_out(said: &str) -> Option<Vec<String>> {
     let mut files = Vec::new();
     for line in said.lines() {

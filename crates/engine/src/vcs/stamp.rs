@@ -22,8 +22,7 @@ const RUNNING: &str = "running\n";
 const ENDED: &str = "ended\n";
 
 impl GitVcs {
-    /// A session lives, or does no longer. Losing this costs nothing but the knowledge, so it fails
-    /// silently.
+    /// A session is alive, or no longer is. Losing this only loses information, so it fails silently.
     pub(super) fn stamp(&self, alive: bool) {
         let Ok(path) = stamp_path(&self.project) else { return };
         let text = if alive { RUNNING } else { ENDED };

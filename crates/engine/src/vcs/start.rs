@@ -27,7 +27,7 @@ pub(super) struct Dirty {
     committed: Option<Entry>,
     /// As it was staged.
     pub(super) staged: Option<Entry>,
-    /// As it lay in the worktree.
+    /// As it was in the worktree.
     pub(super) saved: Option<Entry>,
 }
 

@@ -10,7 +10,7 @@ use super::spelling::spelled;
 use crate::ports::{Bind, Vcs};
 use crate::project::Project;
 
-/// The result of bringing commits onto another one.
+/// The result of replaying commits onto another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Replayed {
     /// They are there, and this is the newest.
@@ -239,7 +239,7 @@ impl Trunk {
 }
 
 impl GitVcs {
-    /// Makes the worktree and its branch this commit. What is not committed there is gone: save it first.
+    /// Moves the worktree and its branch to this commit. Uncommitted files there are lost: save them first.
     pub fn move_to(&self, commit: &str) -> Result<(), GitError> {
         if self.boxed.is_none() {
             return self.git(&["reset", "--quiet", "--hard", commit]).run().map(drop);
@@ -254,13 +254,13 @@ impl GitVcs {
         self.git(&["update-ref", "-m", "ralph: moved", "HEAD", &id]).run().map(drop)
     }
 
-    /// Makes the worktree what a branch is. What is not committed there is gone: save it first.
+    /// Checks out a branch in the worktree. Uncommitted files there are lost: save them first.
     pub(crate) fn switch_to(&self, branch: &str) -> Result<(), GitError> {
         self.git(&["symbolic-ref", "HEAD", &format!("refs/heads/{branch}")]).run()?;
         self.move_to("HEAD")
     }
 
-    /// Goes back to a branch with what is checked out, if that came from it. No file changes.
+    /// Returns to a branch with the current commit, if that is based on it. No file changes.
     pub(crate) fn come_home(&self, branch: &str) -> Result<(), GitError> {
         let at = self.position()?;
         if at.branch.as_deref() == Some(branch) {

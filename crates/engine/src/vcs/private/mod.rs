@@ -129,7 +129,7 @@ impl Private {
         remove_locks(&self.folder, 12);
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(JUDGE) {
-                // It is only in the way.
+                // A leftover is harmless.
                 let _ = remove_folder(&entry.path());
             }
         }
@@ -197,7 +197,7 @@ impl Private {
         }
     }
 
-    /// Puts it out of the way, with all that is in it, and says where it is now.
+    /// Moves it aside, with all its content, and returns its new path.
     pub(super) fn set_aside(&self) -> Result<PathBuf, GitError> {
         let aside = (1..).map(|n| self.beside_as(&format!("{REFUSED}{n}")));
         let aside = aside.into_iter().find(|path| path.symlink_metadata().is_err());
@@ -270,7 +270,7 @@ impl Private {
         format!("{}.{SEEN}{}-", self.name, std::process::id())
     }
 
-    /// No session comes any more: the folder of objects goes.
+    /// No more sessions: removes the folder of objects.
     pub(super) fn forget_seen(&self) {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).take();
     }

@@ -198,7 +198,7 @@ pub(super) fn deciding_files(listing: &Listing, worktree: &Path, common: &Path) 
     if linked.is_file() {
         found.push(linked);
     }
-    // A file says many things, and real names are dear.
+    // A file has many settings, and resolving paths is expensive.
     found.sort();
     found.dedup();
     let inside = |path: &PathBuf| {

@@ -26,11 +26,11 @@ const LONGEST_PID: u64 = 64;
 pub(super) enum Stage {
     /// Git was asked for it, or is about to be.
     Making,
-    /// Git has made it; what it needs is being put there.
+    /// Git has created it; its files and settings are being set up.
     Equipping,
     /// All of it is there.
     Made,
-    /// What was unsaved is saved, and it is being taken away.
+    /// Unsaved work is saved, and it is being removed.
     Removing,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Marker {
     /// The settings that ralph made in it.
     #[serde(default)]
     pub(super) keys: Vec<String>,
-    /// What prepares a new worktree has been run in it, and went well.
+    /// The setup command has succeeded in it.
     #[serde(default)]
     pub(super) set_up: bool,
 }

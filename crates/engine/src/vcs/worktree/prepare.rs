@@ -56,9 +56,9 @@ pub struct Prepared {
     pub behind: Option<String>,
     /// The commit that ralph found the branch at, or began it at.
     pub began: String,
-    /// Whether what prepares a new worktree has been run in it: see [`Worktrees::mark_set_up`].
+    /// Whether the setup command has run in it: see [`Worktrees::mark_set_up`].
     pub set_up: bool,
-    /// What was mended, and what could not be copied, in sentences.
+    /// Repairs, and files that could not be copied, in sentences.
     pub notes: Vec<String>,
 }
 
@@ -144,7 +144,7 @@ impl Worktrees {
         Ok(Prepared { path, made, new_branch, behind, began, set_up, notes })
     }
 
-    /// What prepares a new worktree went well in that of this branch, and is not run again.
+    /// The setup command succeeded in the worktree of this branch, and is not run again.
     pub fn mark_set_up(&self, branch: &BranchName) -> Result<(), GitError> {
         crash::point("worktree-set-up");
         let _hold = self.markers.hold(branch, self.patience)?;
@@ -232,7 +232,8 @@ impl Worktrees {
         }
     }
 
-    /// Has git make the worktree. The marker comes first, so that whatever is left of it is ours.
+    /// Asks git for the worktree. The marker is written first, so that ralph knows whatever is left of it as
+    /// its own.
     fn add(
         &self,
         branch: &BranchName,
@@ -271,7 +272,7 @@ impl Worktrees {
         Ok(marker)
     }
 
-    /// Git said no: nothing of the attempt stays.
+    /// Git failed: nothing of the attempt stays.
     fn take_back(&self, branch: &BranchName, marker: &Marker) -> Result<(), GitError> {
         self.clear_half(branch, marker)?;
         if marker.new_branch && self.tip(branch)?.as_ref() == Some(&marker.base) {
@@ -312,7 +313,7 @@ impl Worktrees {
         Ok(())
     }
 
-    /// A new name must be one on every disk, beside the branches that there are.
+    /// A new name must be valid on every disk, next to the existing branches.
     fn check_name(&self, branch: &BranchName) -> Result<(), GitError> {
         let printed =
             self.git(&["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/"]).run()?;

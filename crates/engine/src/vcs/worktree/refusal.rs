@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 /// What is in the way. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorktreeRefusal {
-    /// A worktree is there that ralph did not make.
+    /// A worktree that ralph did not create is there.
     #[error("{} is a worktree that ralph did not create", path.display())]
     Persons {
         /// The worktree.
         path: PathBuf,
     },
-    /// Files are there that ralph did not put there.
+    /// The folder has files that ralph did not put there.
     #[error("{} has files that ralph did not put there, such as {}", path.display(), file.display())]
     FolderTaken {
         /// The folder.

@@ -37,7 +37,7 @@ pub struct Ours {
 pub struct Removed {
     /// Where it lay.
     pub path: PathBuf,
-    /// The work that was unsaved, and is not any more.
+    /// The work that was unsaved and is now saved.
     pub saved: Option<Wip>,
     /// The git directory of its last session, if ralph could not inspect it because there was no sandbox.
     pub aside: Option<PathBuf>,
@@ -88,8 +88,8 @@ impl Worktrees {
         }
     }
 
-    /// Saves what is unsaved in the worktree of a branch and takes it away. The branch stays. `None` when
-    /// ralph made none.
+    /// Saves unsaved work in the worktree of a branch and removes it. The branch stays. `None` when ralph
+    /// created none.
     pub fn remove(&self, branch: &BranchName) -> Result<Option<Removed>, GitError> {
         let hold = self.markers.hold(branch, self.patience)?;
         let Some(mut marker) = self.markers.read(branch)? else {
@@ -108,7 +108,7 @@ impl Worktrees {
                 crash::point("worktree-saved");
                 marker.stage = Stage::Removing;
                 self.markers.write(branch, &marker)?;
-                // In one step, so that what the user puts there from now on is not ours to remove.
+                // In one step, so that ralph does not remove what the user puts there from now on.
                 let trash = self.trash(&marker);
                 std::fs::rename(&path, &trash)
                     .map_err(|source| GitError::File { path: path.clone(), source })?;

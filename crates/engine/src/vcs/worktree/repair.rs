@@ -91,7 +91,7 @@ impl Worktrees {
         }
     }
 
-    /// A worktree that was once whole must be on its branch; locks of a killed git go.
+    /// A worktree that was once complete must be on its branch; locks of a killed git are removed.
     fn check_whole(
         &self,
         branch: &BranchName,
@@ -144,9 +144,9 @@ impl Worktrees {
         Ok(())
     }
 
-    /// Takes away folders of git's that do not say where their worktree is: git, or who removed them, was killed.
-    /// Ours have our token, or came after the marker and have the name that git gives to our worktree. `false` when
-    /// some had to stay, because a git that is running may be making them.
+    /// Removes git's folders that do not name their worktree: git, or the process that removed them, was
+    /// killed. ralph's have its token, or came after the marker and have the name that git gives to ralph's
+    /// worktree. `false` when some had to stay, because a running git may be creating them.
     pub(super) fn clear_nameless(
         &self,
         branch: &BranchName,
@@ -181,7 +181,7 @@ impl Worktrees {
         Ok(true)
     }
 
-    /// A file in a half-made worktree that git did not write there.
+    /// A file in a half-created worktree that git did not write there.
     fn stranger(&self, path: &Path, base: &str) -> Result<Option<PathBuf>, GitError> {
         let mut files = files_below(path);
         files.retain(|file| file != Path::new(".git"));
@@ -195,7 +195,7 @@ impl Worktrees {
         Ok(files.into_iter().find(|file| !is_known(file)))
     }
 
-    /// Has git forget a worktree, in one step.
+    /// Makes git forget a worktree, in one step.
     pub(super) fn forget_admin(&self, admin: &Admin, marker: &Marker) -> Result<(), GitError> {
         let gone_to = self.forgotten(marker);
         remove_tree(&gone_to)?;
