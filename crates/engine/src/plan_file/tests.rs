@@ -169,7 +169,7 @@ fn a_task_that_leaves_during_a_session_waits() {
     world.session("- [ ] a\n", &[]);
     let look = world.look();
     assert_eq!(look.tasks[&id].status, Status::Waiting);
-    assert_eq!(look.waiting("plan.md"), [format!("\"b\" ({id}, left plan.md)")]);
+    assert_eq!(look.waiting("plan.md"), [format!("\"b\" ({id}, removed from plan.md)")]);
 }
 
 #[test]

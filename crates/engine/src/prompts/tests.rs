@@ -138,7 +138,9 @@ fn a_syntax_error_is_shown_in_its_place() {
     assert!(fault.message.starts_with("syntax error"), "{fault}");
     assert!(fault.hint.clone().unwrap().contains("{% raw %}"));
     assert!(
-        fault.to_string().contains("\n2 |  b {{ task_id + }} c\n  |                 ^^ for braces"),
+        fault
+            .to_string()
+            .contains("\n2 |  b {{ task_id + }} c\n  |                 ^^ for literal"),
         "{fault}"
     );
     assert!(Template::new("x", "{% include 'y' %}").is_err(), "a template reads no files");
