@@ -310,7 +310,7 @@ mod tests {
                 "(403: Resource not accessible by integration): give the token write access to pull \
                  requests of ada/engine",
             ),
-            (refused(403, "Retry-After: 60\r\n", &message("slow down")), "try again in 60 s"),
+            (refused(403, "Retry-After: 60\r\n", &message("slow down")), "try again in 60s"),
             (
                 refused(
                     403,

@@ -228,9 +228,9 @@ fn a_file_without_tasks_says_why() {
     assert_eq!(read(Kind::Checklist, " \n"), "p.md is empty");
     let text = "# Progress: p\n\n## Work\n- [ ] a\n- [ ] b\n";
     let why = read(Kind::Progress, text);
-    assert!(why.contains("below `## Tasks`") && why.contains("2 boxes"), "{why}");
+    assert!(why.contains("below `## Tasks`") && why.contains("2 checkboxes"), "{why}");
     let why = read(Kind::Branches, "## Branch: a\n\n## Setup\n- [ ] x\n");
-    assert!(why.contains("`## Branch:`") && why.contains("one box"), "{why}");
+    assert!(why.contains("`## Branch:`") && why.contains("only checkbox"), "{why}");
 }
 
 #[test]
