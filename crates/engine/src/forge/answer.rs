@@ -320,7 +320,10 @@ mod tests {
                 "try again after 2023-11-14T22:13:20Z",
             ),
             (refused(429, "", &Value::Null), "try again in a few minutes"),
-            (refused(404, "", &message("Not Found")), "no repository ada/engine on github.com"),
+            (
+                refused(404, "", &message("Not Found")),
+                "github.com has no repository ada/engine, or",
+            ),
             (refused(301, "", &message("Moved Permanently")), "`git remote set-url`"),
             (refused(502, "", &Value::Null), "failed (502): try again later"),
             (refused(410, "", &Value::Null), "(410: no reason given)"),
