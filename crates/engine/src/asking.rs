@@ -1,12 +1,12 @@
-//! Reading what a person types. Ctrl-C has to end the wait: once a run has listened to signals, the
-//! system does not end the process by itself any more.
+//! Reads what the user types. Ctrl-C has to end the wait: once a run has installed signal handlers, the system no
+//! longer ends the process by itself.
 
 use std::io;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-/// What a person did when asked.
+/// What the user did when asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Typed {
     /// A line, without its end.

@@ -1,4 +1,4 @@
-//! Gathers what an attempt is told from the store and from the project's files.
+//! Gathers the context of an attempt from the store and from the project's files.
 
 mod files;
 
@@ -19,13 +19,13 @@ use crate::ports::{Result, Store};
 
 pub use files::{ContextError, FeatureTexts, SkillWarning, Skills};
 
-/// How many finished blockers are told at most: the last ones.
+/// How many finished blockers are included at most: the last ones.
 const MAX_BLOCKERS: usize = 100;
-/// How many answers are told at most: the last ones.
+/// How many answers are included at most: the last ones.
 const MAX_ANSWERS: usize = 20;
-/// How many earlier attempts are told at most: the last ones.
+/// How many earlier attempts are included at most: the last ones.
 const MAX_EARLIER: usize = 5;
-/// How many notes are told at most: the last ones.
+/// How many notes are included at most: the last ones.
 const MAX_NOTES: usize = 20;
 
 /// What is asked for.
@@ -37,7 +37,7 @@ pub struct Gather<'a> {
     pub limit: RetryLimit,
     /// The spec and the plan, as read at the start of the run.
     pub texts: &'a FeatureTexts,
-    /// The markdown plan that the task stands in, where it stands in one.
+    /// The markdown plan that contains the task, if there is one.
     pub plan_file: Option<&'a str>,
     /// The branch that is worked on, where the plan has branches.
     pub branch: Option<&'a BranchWork>,
@@ -103,7 +103,7 @@ fn last_reason(task: &Task, log: &[LogEntry]) -> Option<String> {
     task.reason.clone().or_else(logged).filter(|reason| !reason.trim().is_empty())
 }
 
-/// The blockers that are done, and how many of them are too many to tell.
+/// The finished blockers, and how many of them were left out.
 fn blockers(store: &mut dyn Store, task: &Task) -> Result<(Vec<FinishedBlocker>, usize)> {
     let mut done = Vec::new();
     for id in &task.deps {
@@ -154,7 +154,7 @@ fn answers(store: &mut dyn Store, task: &TaskId) -> Result<Vec<AnsweredQuestion>
 /// What was red when the last tree was judged, once per judge. Nothing after a reset, and nothing
 /// that the reason of the retry says already.
 fn failures(evidence: &[Evidence], log: &[LogEntry], reason: Option<&str>) -> Vec<GateFailure> {
-    // Whether a signal was given is no judgement of the tree.
+    // Whether a signal was given does not judge the tree.
     let evidence: Vec<&Evidence> = evidence.iter().filter(|row| row.judge != SIGNAL).collect();
     let Some(last) = evidence.last() else {
         return vec![];
@@ -199,7 +199,7 @@ fn signal(evidence: &[Evidence], attempts: &[Attempt], log: &[LogEntry]) -> Opti
     Some(SignalInfo::of(found.verdict == Verdict::Unclaimed, &found.digest))
 }
 
-/// Limits, accounts and people say nothing about the task.
+/// Limits, accounts and users say nothing about the task.
 fn is_about_the_task(outcome: &str) -> bool {
     let class = CLASSES.iter().map(|row| row.class).find(|class| class.as_str() == outcome);
     !class.is_some_and(|class| {

@@ -1,4 +1,4 @@
-//! How much room a disk has left.
+//! The free space of a disk.
 
 use std::io;
 use std::path::Path;

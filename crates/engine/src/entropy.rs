@@ -1,4 +1,4 @@
-//! The only source of randomness: names of things that must not meet, and the key of content hashes.
+//! The only source of randomness: for unique names, and for the key of content hashes.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;

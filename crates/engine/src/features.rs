@@ -1,6 +1,6 @@
-//! The files of a feature: `.ralph/features/<name>/spec.md` and `plan.md`. They are the user's text;
-//! ralph makes the first version and never overwrites or removes one. Beside them lie, while they are
-//! needed, the interview about the spec and the tasks that were proposed.
+//! The files of a feature: `.ralph/features/<name>/spec.md` and `plan.md`. They are the user's text: ralph writes
+//! the first version and never overwrites or removes one. While they are needed, the interview about the spec and
+//! the proposed tasks are stored next to them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,39 +10,39 @@ use ralph_core::FeatureName;
 use crate::project::{Project, write_atomically};
 use crate::untrusted;
 
-/// Why a text of a feature is of no use yet.
+/// Why a text of a feature cannot be used yet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextFault {
     /// There is none.
     #[error("does not exist")]
     Missing,
-    /// A folder, or something stranger.
+    /// A folder or a special file.
     #[error("is not a file")]
     NotAFile,
-    /// The system or the encoding.
+    /// It cannot be read, or is not UTF-8.
     #[error("cannot be read: {0}")]
     Unreadable(String),
     /// There is nothing in it.
     #[error("is empty")]
     Blank,
-    /// It says what ralph wrote.
+    /// It is still unchanged.
     #[error("is still the template that ralph wrote")]
     Template,
 }
 
-/// White space does not make a text.
+/// Compares two texts, ignoring white space.
 fn same_words(one: &str, other: &str) -> bool {
     one.split_whitespace().eq(other.split_whitespace())
 }
 
-/// The worktree that has this file of a feature: `.ralph/features/NAME/FILE` lies below it.
+/// The worktree that has this file of a feature: `.ralph/features/NAME/FILE` is below it.
 pub(crate) fn root_of(path: &Path) -> &Path {
     let folder = path.parent().unwrap_or(path);
     let root = folder.ancestors().nth(3);
     root.filter(|root| folder.starts_with(root.join(".ralph/features"))).unwrap_or(folder)
 }
 
-/// Where the files of a feature lie.
+/// Where the files of a feature are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeatureFiles {
     /// The folder.
@@ -55,12 +55,12 @@ impl FeatureFiles {
         Self { folder: project.ralph_dir().join("features").join(name.as_str()) }
     }
 
-    /// What is to be built.
+    /// The spec: what to build.
     pub fn spec(&self) -> PathBuf {
         self.folder.join("spec.md")
     }
 
-    /// How it is to be built.
+    /// The plan: how to build it.
     pub fn plan(&self) -> PathBuf {
         self.folder.join("plan.md")
     }
@@ -91,7 +91,7 @@ impl FeatureFiles {
         )
     }
 
-    /// Writes the first version of each file that is not there. Says which were.
+    /// Writes the first version of each missing file. Returns the existing ones.
     pub fn create(&self, name: &FeatureName) -> io::Result<Vec<PathBuf>> {
         let mut kept = Vec::new();
         let (spec, plan) = (Self::spec_template(name), Self::plan_template(name));
@@ -105,7 +105,7 @@ impl FeatureFiles {
         Ok(kept)
     }
 
-    /// Why a text is not one that somebody wrote; `None` when it is.
+    /// Why a text does not count as written by a user; `None` when it does.
     pub fn fault(path: &Path, template: &str) -> Option<TextFault> {
         let is_odd = |found: &std::fs::Metadata| !found.is_file() && !found.is_symlink();
         if path.symlink_metadata().is_ok_and(|found| is_odd(&found)) {

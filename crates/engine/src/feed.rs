@@ -1,7 +1,6 @@
-//! The journal of a run as others see it: appended here, followed by any number of readers.
+//! The journal of a run, with one writer and any number of readers that follow it.
 //!
-//! A reader that is behind reads the file; nothing is kept for it in memory, so a slow one costs
-//! nothing.
+//! A reader that is behind reads the file; nothing is kept for it in memory, so a slow reader costs nothing.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -49,8 +48,8 @@ struct Numbered {
 }
 
 impl Feed {
-    /// Opens the journal, and makes it when there is none. Only its owner may read it. What is there
-    /// stays; a line that broke off is closed.
+    /// Opens the journal, or creates it. Only its owner may read it. Existing content stays; an incomplete line
+    /// is closed.
     pub fn open(path: &Path) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             crate::project::private_folder(folder)?;
@@ -76,7 +75,7 @@ impl Feed {
         })))
     }
 
-    /// Writes events, in their order, and tells everybody who follows.
+    /// Writes events, in their order, and notifies all readers.
     pub fn append(&self, events: &[RunEvent]) -> io::Result<()> {
         let Some(last) = events.last() else { return Ok(()) };
         let mut lines = Vec::with_capacity(1024);
@@ -102,7 +101,7 @@ impl Feed {
             return Err(error);
         }
         tail.torn = false;
-        // Asked, not counted: a write that broke off left bytes that nobody counted.
+        // Asked, not counted: an interrupted write left bytes that are not counted.
         let bytes = tail.file.metadata()?.len();
         self.0.head.send_modify(|head| {
             head.seq = seq;
@@ -117,7 +116,7 @@ impl Feed {
         tail.file.sync_data()
     }
 
-    /// Nothing more will come: whoever follows gets the rest, and then the end.
+    /// Nothing more will come: readers get the rest, and then the end.
     pub fn close(&self) {
         self.0.head.send_modify(|head| head.closed = true);
     }
@@ -127,7 +126,7 @@ impl Feed {
         self.0.head.borrow().seq
     }
 
-    /// Where the journal lies.
+    /// Where the journal is.
     pub fn path(&self) -> &Path {
         &self.0.path
     }

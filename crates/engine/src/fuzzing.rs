@@ -1,5 +1,5 @@
-//! Doors to parsers that are private, for the fuzzers in `fuzz/` and for the test that replays what they
-//! found. Not part of the program.
+//! Gives the fuzzers in `fuzz/`, and the test that replays their findings, access to private parsers. Not part of
+//! the program.
 
 use ralph_core::TaskId;
 
@@ -14,7 +14,7 @@ pub fn forge_answer(bytes: &[u8]) {
     crate::forge::fuzz(bytes);
 }
 
-/// What programs in a box, and servers, send to the proxy.
+/// What programs in a sandbox, and servers, send to the proxy.
 pub fn proxy_bytes(bytes: &[u8]) {
     crate::sandbox::net::fuzz(bytes);
 }

@@ -1,11 +1,11 @@
-//! The programs that ralph starts outside the sandbox: where each one lies, and the `PATH` they find.
+//! Finds the programs that ralph starts outside the sandbox, and the `PATH` that they get.
 //!
-//! A folder of the repository may be on the user's `PATH` (direnv, `./node_modules/.bin`), and a session can
-//! write a `git` into it. So a search path counts here only without the entries that are relative, lie in
-//! the repository or one of its worktrees, or lead there by a link. [`host`] does this once per process,
-//! before the first session, and [`Host::find`] remembers each program it has found.
+//! A folder of the repository may be on the user's `PATH` (direnv, `./node_modules/.bin`), and a session can write
+//! a `git` into it. So ralph drops the entries of `PATH` that are relative, are inside the repository or one of its
+//! worktrees, or link there. [`host`] does this once per process, before the first session, and [`Host::find`]
+//! remembers each program it has found.
 //!
-//! Sessions, gates and hooks keep the user's own `PATH`: what they start is theirs.
+//! Sessions, gates and hooks keep the user's own `PATH`: what they start is their own business.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -20,18 +20,18 @@ use crate::untrusted::{SMALL, read_own};
 
 /// Where programs are searched without a `PATH`.
 const DEFAULT_PATH: &str = "/usr/bin:/bin";
-/// Stands for a search path of which no entry counts: an empty one would mean the current folder.
+/// A search path without any entry: an empty one would mean the current folder.
 const NOWHERE: &str = "/nonexistent";
 /// The shell, at the path at which every system has it.
 const SHELL: &str = "/bin/sh";
 /// The longest chain of links that is followed, as the kernel has it.
 const MOST_LINKS: usize = 40;
 
-/// What [`settle`] was told: the user's search path, and the folder that ralph works in.
+/// The arguments of [`settle`]: the user's search path, and the folder that ralph works in.
 static TOLD: OnceLock<(Option<OsString>, PathBuf)> = OnceLock::new();
 static HOST: OnceLock<Host> = OnceLock::new();
 
-/// Tells once per process what `PATH` the user has and which folder ralph works in. Nothing is looked up
+/// Sets the user's `PATH` and the folder that ralph works in, once per process. Nothing is looked up
 /// until a program is needed.
 pub fn settle(path: Option<OsString>, folder: &Path) {
     let _ = TOLD.set((path, folder.to_owned()));
@@ -46,7 +46,7 @@ pub fn host() -> &'static Host {
 }
 
 /// For tests of this crate and others that call git without a command line.
-#[expect(clippy::disallowed_methods, reason = "nobody told the search path of this process")]
+#[expect(clippy::disallowed_methods, reason = "the process did not set its search path")]
 fn own_path() -> Option<OsString> {
     std::env::var_os("PATH")
 }
@@ -61,7 +61,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Programs on this search path that lie outside the repository.
+    /// Programs on this search path that are outside the repository.
     pub fn new(path: Option<&OsStr>, project: Option<&Project>) -> Self {
         let ground = Ground::of(project);
         let path = ground.clean(path.unwrap_or(OsStr::new(DEFAULT_PATH)));
@@ -79,14 +79,14 @@ impl Host {
         std::env::split_paths(&self.path).collect()
     }
 
-    /// Where a program of this name lies. It is looked for once.
+    /// The path of a program of this name. It is searched once.
     pub fn find(&self, name: &str) -> Option<PathBuf> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let known = found.entry(name.to_owned());
         known.or_insert_with(|| self.ground.find(&self.path, name)).clone()
     }
 
-    /// Where a program of this name lies by the `PATH` of this environment.
+    /// The path of a program of this name, by the `PATH` of this environment.
     pub(crate) fn find_by(
         &self,
         environment: &[(OsString, OsString)],
@@ -108,7 +108,7 @@ impl Host {
         all.iter().map(cleaned).collect()
     }
 
-    /// Whether a file lies in the repository or one of its worktrees, or is reached through them.
+    /// Whether a file is in the repository or one of its worktrees, or is reached through them.
     pub fn is_of_repository(&self, file: &Path) -> bool {
         self.ground.holds(file)
     }

@@ -1,5 +1,5 @@
-//! What an agent asked before it wrote a spec, and what a person said: a small file in the folder of the
-//! feature, which outlives the sessions, the command and the machine.
+//! The interview before a spec is written: the agent's questions and the user's answers, in a small file in the
+//! folder of the feature. The file survives sessions, commands and reboots.
 
 use std::io;
 use std::path::Path;
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use crate::features::FeatureFiles;
 use crate::project::write_atomically;
 
-/// The answer of a person who leaves it to the agent.
+/// The answer of a user who leaves the decision to the agent.
 pub const DECIDE_YOURSELF: &str = "Decide yourself, and write down what you decided.";
 
 /// An idea, and the questions about it in their order.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Interview {
-    /// What the person wants, in their words; may be empty.
+    /// What the user wants, in their words; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub idea: String,
     /// What was asked.
@@ -29,7 +29,7 @@ pub struct Interview {
 pub struct Asked {
     /// The question.
     pub text: String,
-    /// What the person said; `None` while it is open.
+    /// What the user said; `None` while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
 }
@@ -50,7 +50,7 @@ impl Interview {
         let text = toml::to_string(self).map_err(io::Error::other)?;
         write_atomically(
             path,
-            format!("# Questions about the spec. Answers may be changed by hand.\n{text}"),
+            format!("# Questions about the spec. You can edit the answers.\n{text}"),
         )
     }
 

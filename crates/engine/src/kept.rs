@@ -1,12 +1,12 @@
-//! Which files of a worktree are ralph's own. Nothing here reads one.
+//! Which files of a worktree are ralph's own. Reads none of them.
 
 /// What ralph keeps below `.ralph`; the rest of that folder is the user's. No tree, commit, revert or prompt has any of
 /// it, whatever is tracked.
 pub(crate) const STATE: [&str; 7] =
     ["progress.db", "state.toml", "run.lock", "logs", "plans", "worktrees", "box"];
 
-/// Whether a path, relative to the top of a worktree, is part of what ralph keeps there, with the files that lie
-/// beside one of its files. Some file systems do not tell upper from lower case.
+/// Whether a path, relative to the top of a worktree, is one of ralph's own files there, or derived from one.
+/// Some file systems ignore case.
 pub(crate) fn is_state(path: &[u8]) -> bool {
     let mut parts = path.split(|byte| *byte == b'/');
     let (first, name) = (parts.next().unwrap_or_default(), parts.next());

@@ -6,25 +6,25 @@
 //! |---|---|
 //! | [`ports`] | the traits at the seams, with their contracts |
 //! | [`store`] | SQLite and in-memory implementations of [`ports::Store`] |
-//! | [`host`] | where the programs lie that run outside the sandbox |
-//! | [`process`] | starting, hearing, watching and ending other programs |
-//! | [`project`] | where things lie on the user's disk: repository, `.ralph/`, `info/exclude` |
+//! | [`host`] | finds the programs that run outside the sandbox |
+//! | [`process`] | starts, supervises and ends other programs |
+//! | [`project`] | finds files on the user's disk: repository, `.ralph/`, `info/exclude` |
 //! | `kept` | which files of a worktree are ralph's own |
-//! | [`trust`] | the ledger of trust: which version of a deciding file counts |
-//! | [`untrusted`] | the one way to files that a session could have written |
+//! | [`trust`] | the trust ledger: which version of a deciding file counts |
+//! | [`untrusted`] | reads files that a session could have written |
 //! | [`features`] | the files of a feature |
-//! | [`context`], [`prompts`] | what an attempt is told: gathered, and put into the user's words |
-//! | [`agents`] | profiles of agent CLIs: how one is called, what its output means |
-//! | [`run`] | a run: the loop of the core with hands and feet |
+//! | [`context`], [`prompts`] | the context of an attempt, and its prompt |
+//! | [`agents`] | profiles of agent CLIs: command line, meaning of the output |
+//! | [`run`] | a run: carries out the decisions of the core's loop |
 //! | [`feed`] | the journal of a run, appended and followed |
-//! | [`notify`] | messages to people who are not looking |
-//! | [`socket`] | requests from inside sessions, wishes of people |
+//! | [`notify`] | notifications to users |
+//! | [`socket`] | requests from sessions, controls from users |
 //! | [`forge`] | pull requests on a server |
-//! | [`publishing`] | a branch goes out: asked about, pushed, given its pull request, kept on record |
-//! | [`sandbox`] | the box that everything runs in which others wrote |
+//! | [`publishing`] | publishes a branch: pushes it, opens its pull request, records the result |
+//! | [`sandbox`] | the sandbox for everything that others wrote |
 //! | [`vcs`] | git, by one constructor |
 //! | [`probe`] | one short run of a program, for `ralph doctor` |
-//! | [`disk`] | how much room there is |
+//! | [`disk`] | free disk space |
 //! | [`clock`], [`entropy`] | the only readers of time and randomness |
 
 pub mod agents;

@@ -1,5 +1,5 @@
-//! Runs a program once, for a limited time, and says what came of it: for `ralph doctor`, and to ask an
-//! agent for its version. The supervisor does the work.
+//! Runs a program once, with a time limit, and reports the result: for `ralph doctor`, and to ask an agent for its
+//! version. The supervisor does the work.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub enum Ended {
     NotStarted(String),
 }
 
-/// What came of running a program.
+/// The result of running a program.
 #[derive(Debug)]
 pub struct Probe {
     /// How it ended.
@@ -52,7 +52,7 @@ pub fn run(
     run_until(program, arguments, folder, environment, timeout, told_to_stop())
 }
 
-/// The same, but it goes on when we are told to stop.
+/// The same, but it continues when ralph is asked to stop.
 pub fn run_to_end(
     program: &Path,
     arguments: &[&str],
@@ -68,7 +68,7 @@ pub(crate) fn run_spec(spec: &CommandSpec, timeout: Duration) -> Probe {
     run_spec_until(spec, timeout, told_to_stop())
 }
 
-/// The same, but it goes on when we are told to stop.
+/// The same, but it continues when ralph is asked to stop.
 pub(crate) fn finish(spec: &CommandSpec, timeout: Duration) -> Probe {
     run_spec_until(spec, timeout, std::future::pending())
 }
@@ -140,7 +140,7 @@ async fn attend(
     Probe { end, output: String::from_utf8_lossy(&kept.0).into_owned(), took: ended.duration }
 }
 
-/// Ends when somebody wants us to end.
+/// Completes when ralph is asked to stop.
 pub(crate) async fn told_to_stop() {
     let told = |kind| async move {
         match signal(kind) {
@@ -239,7 +239,7 @@ mod tests {
     /// counts as gone.
     #[expect(
         clippy::disallowed_methods,
-        reason = "a process of somebody else tells nobody of its end"
+        reason = "no event reports the end of a process of another parent"
     )]
     fn is_gone(pid: i32) -> bool {
         let gone = || {

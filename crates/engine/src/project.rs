@@ -1,7 +1,7 @@
-//! Where things lie on the user's disk.
+//! Finds the repository, `.ralph/` and `info/exclude` on the user's disk.
 //!
-//! The repository is found by reading, not by asking git: a task command starts in a millisecond and
-//! git alone takes longer than that.
+//! The repository is found by reading files, not by asking git: a task command starts in a millisecond, and git
+//! alone takes longer than that.
 
 use std::ffi::OsStr;
 use std::io;
@@ -21,10 +21,10 @@ pub enum ProjectError {
     #[error("{} is not inside a git repository", .0.display())]
     NoRepository(PathBuf),
     /// A repository without a working tree.
-    #[error("{} is a bare repository; ralph works in a checkout", .0.display())]
+    #[error("{} is a bare repository; ralph needs a checkout", .0.display())]
     Bare(PathBuf),
     /// A `.git` file that points nowhere.
-    #[error("{} does not lead to a repository: {reason}", file.display())]
+    #[error("{} does not point to a repository: {reason}", file.display())]
     BrokenLink {
         /// The `.git` file.
         file: PathBuf,
@@ -32,7 +32,7 @@ pub enum ProjectError {
         reason: String,
     },
     /// A folder that ralph cannot read as its own.
-    #[error("{} was not made by ralph: {reason}", path.display())]
+    #[error("{} was not created by ralph: {reason}", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -55,7 +55,7 @@ pub enum ProjectError {
 pub struct Project {
     /// The working tree that we are in.
     pub worktree: PathBuf,
-    /// The main working tree: here `.ralph/` lies, whatever worktree we are in.
+    /// The main working tree, which contains `.ralph/`, whichever worktree ralph runs in.
     pub root: PathBuf,
     /// The git directory that all worktrees share.
     pub git_dir: PathBuf,
@@ -144,8 +144,8 @@ impl Project {
         }
     }
 
-    /// Keeps ralph's state out of every status, commit and pull request: writes it into the
-    /// repository's own exclude file, once, behind what is there.
+    /// Keeps ralph's state out of every status, commit and pull request: appends it to the repository's own
+    /// exclude file, once.
     pub fn exclude_state(&self) -> Result<(), ProjectError> {
         let Excluded { path, text, missing } = self.excluded()?;
         if missing.is_empty() {
@@ -241,7 +241,7 @@ fn is_newline(byte: &u8) -> bool {
     *byte == b'\n'
 }
 
-/// A path without `.` and `..`, whatever is there. `..` at the top leads nowhere.
+/// A path without `.` and `..`, without looking at the disk. `..` at the top is ignored.
 pub fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -313,7 +313,7 @@ pub fn write_privately(path: &Path, text: &str) -> io::Result<()> {
     replace(path, text.as_bytes(), 0o600)
 }
 
-/// Makes a folder that only its owner may enter, and those above it. What is there stays as it is.
+/// Creates a folder that only its owner may enter, and those above it. Existing folders stay as they are.
 pub fn private_folder(path: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
@@ -331,8 +331,8 @@ fn replace(path: &Path, text: &[u8], mode: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes what was left by programs that were killed while they wrote the file. Only for whoever may
-/// write it, and while nobody else does.
+/// Removes temporary files of programs that were killed while they wrote the file. Call it only while no other
+/// process can write the file.
 pub fn sweep_halves(path: &Path) -> io::Result<()> {
     halves(path).into_iter().try_for_each(std::fs::remove_file)
 }

@@ -1,8 +1,7 @@
-//! The user's own instructions: a template file in place of the built-in ones.
+//! The user's own instructions: a template file that replaces the built-in one.
 //!
-//! The language is Jinja, without includes: a template reads nothing but its variables. A variable
-//! that does not exist is an error with its place, because a prompt with a hole in it costs a whole
-//! session.
+//! The language is Jinja without includes: a template reads nothing but its variables. An unknown variable is an
+//! error with its line and column, because a prompt with a gap costs a whole session.
 
 mod error;
 mod limits;
@@ -64,7 +63,7 @@ pub const VARIABLES: [&str; 14] = [
     "test_command",
 ];
 
-/// What a template is told beside the parts of the prompt. Empty where there is nothing to tell.
+/// The values for a template besides the parts of the prompt. Empty where there is no value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Variables {
     /// The built-in instructions of this kind of run; [`RULES`] when empty.
@@ -121,7 +120,7 @@ impl Template {
         Self { path: None, text: text.to_owned(), had_old_rules: false }
     }
 
-    /// Checks a template. `path` is how its file is named to people.
+    /// Checks a template. `path` is the name of its file in messages.
     pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Result<Self, TemplateError> {
         let template = Self { path: Some(path.into()), text: text.into(), had_old_rules: false };
         template.compiled(|_| Ok(()))?;
@@ -133,7 +132,7 @@ impl Template {
         Self::loaded(path, untrusted::read(root, path, untrusted::SMALL))
     }
 
-    /// Reads a template that the user named, which may lie outside of the worktree.
+    /// Reads a template that the user named, which may be outside of the worktree.
     pub fn load_named(root: &Path, path: &Path) -> Result<Option<Self>, TemplateError> {
         Self::loaded(path, untrusted::read_named(Some(root), path, untrusted::SMALL))
     }
@@ -154,7 +153,7 @@ impl Template {
         }
     }
 
-    /// Whether it says what another one says.
+    /// Whether its text is the same, apart from trailing blanks.
     pub fn says(&self, text: &str) -> bool {
         self.text.trim_end() == text.trim_end()
     }
@@ -166,7 +165,7 @@ impl Template {
         (!words.is_empty()).then(|| words.to_owned())
     }
 
-    /// Whether it says nothing.
+    /// Whether it is blank.
     pub fn is_blank(&self) -> bool {
         self.text.trim().is_empty()
     }
@@ -187,7 +186,7 @@ impl Template {
         self.path.as_deref()
     }
 
-    /// Writes the prompt with nothing but what the template says.
+    /// Writes the prompt from the template alone.
     pub fn render_bare(
         &self,
         variables: &Variables,

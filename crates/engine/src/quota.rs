@@ -1,5 +1,5 @@
-//! How much a session can make ralph store or read. A session can print, write and ask without end; each thing that it
-//! feeds has a limit here, and docs/limits.md says what happens at it.
+//! Limits how much a session can make ralph store or read. A session can print, write and ask without end; each
+//! thing that it feeds has a limit here, and docs/limits.md says what happens at it.
 
 /// What ralph keeps of what an agent prints, per session, in bytes.
 pub(crate) const RAW_LOG: usize = 256 << 20;

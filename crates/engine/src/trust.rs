@@ -1,9 +1,9 @@
-//! The ledger of trust on disk, and what sessions do to the files that decide.
+//! The trust ledger on disk, and what sessions do to deciding files: the files that decide what ralph runs.
 //!
-//! The ledger of a repository is one file in the user's state folder, beside the records of its runs: sessions in a
-//! sandbox cannot write it. It belongs to the git directory that all worktrees share. Which version counts is
-//! decided in [`ralph_core::trust`]; this module reads the files, keeps the ledger under a lock, and compares the
-//! deciding files before and after each session.
+//! The ledger of a repository is one file in the user's state folder, next to the records of its runs: sandboxed
+//! sessions cannot write it. It belongs to the git directory that all worktrees share. [`ralph_core::trust`] decides
+//! which version counts; this module reads the files, keeps the ledger under a lock, and compares the deciding files
+//! before and after each session.
 //!
 //! | file | owns |
 //! |---|---|
@@ -29,19 +29,19 @@ use crate::untrusted;
 
 /// The file of the ledger, in the folder of the repository's records.
 const FILE: &str = "trust.json";
-/// Whoever changes the ledger holds a lock on this file.
+/// A process that changes the ledger holds a lock on this file.
 const LOCK: &str = "trust.lock";
 /// The largest ledger.
 const LARGEST: u64 = 64 << 20;
 /// How much of a reflog is read for its first line.
 const FIRST_LINE: u64 = 4 << 10;
 
-/// Where the ledger of a repository lies.
+/// Where the ledger of a repository is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trust {
     /// Its folder; `None` for a user without a state folder, for whom nothing is kept.
     folder: Option<PathBuf>,
-    /// The git directory, told from another one at the same path.
+    /// Identifies the git directory, to tell it from another one at the same path.
     repository: String,
 }
 
@@ -59,12 +59,12 @@ impl Trust {
         self.folder.as_ref().map(|folder| folder.join(FILE))
     }
 
-    /// Whether what you say is remembered.
+    /// Whether ralph can remember your decision.
     pub fn is_kept(&self) -> bool {
         self.folder.is_some()
     }
 
-    /// The ledger as it stands. An approval of another repository at the same path does not count; what sessions
+    /// The ledger as it is. An approval of another repository at the same path does not count; what sessions
     /// wrote does.
     pub fn read(&self) -> io::Result<Ledger> {
         let Some(path) = self.path() else { return Ok(self.empty()) };
@@ -84,7 +84,7 @@ impl Trust {
         Ledger { repository: self.repository.clone(), ..Ledger::default() }
     }
 
-    /// Changes the ledger. Nobody else changes it meanwhile, and a ledger that stays the same is not written.
+    /// Changes the ledger. No other process changes it meanwhile, and an unchanged ledger is not written.
     pub fn update<T>(&self, act: impl FnOnce(&mut Ledger) -> T) -> io::Result<T> {
         let Some(folder) = &self.folder else { return Ok(act(&mut self.empty())) };
         private_folder(folder)?;
@@ -98,21 +98,21 @@ impl Trust {
         if ledger != before {
             let text = serde_json::to_string(&ledger).map_err(io::Error::other)?;
             let path = folder.join(FILE);
-            // Halves that a killed ralph left; nobody else writes now.
+            // Temporary files that a killed ralph left; no other process writes now.
             sweep_halves(&path)?;
             write_privately(&path, &text)?;
         }
         Ok(done)
     }
 
-    /// You approve the repository, or take that back.
+    /// Records that you approve the repository, or withdraws it.
     pub fn set_approval(&self, approval: Approval) -> io::Result<()> {
         self.update(|ledger| ledger.approval = approval)
     }
 }
 
-/// Tells a git directory from another one that is made at the same path. Devices change their numbers when a machine
-/// starts, so they do not count.
+/// Identifies a git directory, to tell it from another one at the same path. Device numbers change at a reboot,
+/// so they do not count.
 fn identity(git_dir: &Path) -> String {
     let Ok(found) = std::fs::metadata(git_dir) else { return String::new() };
     let made = found.created().ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
@@ -140,7 +140,7 @@ pub fn version(worktree: &Path, name: &str) -> Version {
     version_of(name, bytes)
 }
 
-/// What decides of these bytes, in a file of this name.
+/// The deciding part of these bytes, in a file of this name.
 pub(crate) fn version_of(name: &str, bytes: Vec<u8>) -> Version {
     if name == AGENTS {
         return Version::of(agents_md::test_command(&String::from_utf8_lossy(&bytes)));

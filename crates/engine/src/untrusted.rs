@@ -1,12 +1,12 @@
-//! The one way to files that a session could have written: prompts, settings, `AGENTS.md`, skills, specs and
-//! ralph's own state below `.ralph`.
+//! Reads files that a session could have written: prompts, settings, `AGENTS.md`, skills, specs and ralph's own
+//! state below `.ralph`. Nothing else in ralph may open such a file.
 //!
-//! Such a file can be anything: a link to a file that sessions may not read, a pipe that never ends, a
-//! gigabyte of text. So a file is opened from its worktree's folder without following links and without
-//! waiting, only a regular file is read, and only up to a limit. A link is followed only if it is committed
-//! as it is and leads to a regular file of the same worktree outside `.git` and `.ralph`.
+//! Such a file can be anything: a link to a file that sessions may not read, a pipe that never ends, a gigabyte of
+//! text. So this module opens a file from its worktree's folder without following links and without blocking, reads
+//! only regular files, and only up to a limit. It follows a link only if the link is committed as it is and points
+//! to a regular file of the same worktree outside `.git` and `.ralph`.
 //!
-//! This module knows no file by its purpose: callers say where it lies and how large it may be.
+//! This module knows no file by its purpose: callers say where it is and how large it may be.
 
 mod own;
 mod remembered;
@@ -99,7 +99,7 @@ pub fn is_outside(root: &Path, path: &Path) -> bool {
 }
 
 fn within(root: &Path, path: &Path) -> io::Result<PathBuf> {
-    below(root, path).ok_or_else(|| refusal("it lies outside the repository"))
+    below(root, path).ok_or_else(|| refusal("it is outside the repository"))
 }
 
 /// The file behind a path, open for reading; a regular one.
@@ -121,7 +121,7 @@ fn open_file(root: &Path, path: &Path) -> io::Result<File> {
             refuse_private(&real)?;
             if real.starts_with(".ralph") {
                 return Err(refusal(
-                    "it is a symbolic link into .ralph; put a regular file in its place",
+                    "it is a symbolic link into .ralph; replace it with a regular file",
                 ));
             }
             regular(open_below(&folder, &real).map_err(open_error)?)
@@ -159,10 +159,10 @@ pub(crate) fn below(root: &Path, path: &Path) -> Option<PathBuf> {
 fn refuse_private(path: &Path) -> io::Result<()> {
     let is_git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
     if path.components().any(is_git) {
-        return Err(refusal("it lies in .git; name a file of the worktree"));
+        return Err(refusal("it is in .git; name a file in the worktree"));
     }
     if is_state(path.as_os_str().as_bytes()) {
-        return Err(refusal("it is part of ralph's own state; name a file of the worktree"));
+        return Err(refusal("it is part of ralph's own state; name a file in the worktree"));
     }
     Ok(())
 }
@@ -211,7 +211,7 @@ fn resolve(root: &Path, path: &Path) -> io::Result<PathBuf> {
         if name == ".." {
             // The way so far has no link in it: one step back is the folder above.
             if !way.pop() {
-                return Err(refusal("it is a symbolic link that leads out of the repository"));
+                return Err(refusal("it is a symbolic link that points outside the repository"));
             }
             continue;
         }
@@ -219,12 +219,14 @@ fn resolve(root: &Path, path: &Path) -> io::Result<PathBuf> {
         let Ok(target) = std::fs::read_link(root.join(&way)) else { continue };
         links += 1;
         if links > MOST_LINKS {
-            return Err(refusal(format!("more than {MOST_LINKS} symbolic links lead to it")));
+            return Err(refusal(format!(
+                "its path goes through more than {MOST_LINKS} symbolic links"
+            )));
         }
         let shown = target.display();
         let beneath = if target.is_absolute() {
             let leads_out =
-                format!("it is a symbolic link to {shown}, which leads out of the repository");
+                format!("it is a symbolic link to {shown}, which is outside the repository");
             target.strip_prefix(root).map_err(|_| refusal(leads_out))?
         } else {
             target.as_path()
@@ -235,14 +237,13 @@ fn resolve(root: &Path, path: &Path) -> io::Result<PathBuf> {
             way.parent().unwrap_or(Path::new(""))
         };
         if below(Path::new("/"), &Path::new("/").join(from).join(beneath)).is_none() {
-            let why =
-                format!("it is a symbolic link to {shown}, which leads out of the repository");
+            let why = format!("it is a symbolic link to {shown}, which is outside the repository");
             return Err(refusal(why));
         }
         if !is_committed(root, &way, &target) {
             let why = format!(
-                "it is a symbolic link to {shown} that is not committed; commit the link, or put a \
-                 regular file in its place"
+                "it is a symbolic link to {shown} that is not committed; commit the link, or \
+                 replace it with a regular file"
             );
             return Err(refusal(why));
         }

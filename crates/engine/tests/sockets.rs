@@ -161,9 +161,9 @@ async fn hostile_bytes_are_answered_and_harm_nobody() {
     let giant = raw(path, vec![b'x'; 2 * MAX_LINE]).await;
     assert!(giant.contains("longer than 1048576 bytes"), "{giant}");
     let newer = raw(path, b"{\"v\":2,\"argv\":[]}\n".to_vec()).await;
-    assert!(newer.contains("speaks version 1 and was asked in version 2"), "{newer}");
+    assert!(newer.contains("speaks protocol version 1, the request has version 2"), "{newer}");
     let panicked = raw(path, b"{\"v\":1,\"argv\":[\"panic\"]}\n".to_vec()).await;
-    assert!(panicked.contains("could not carry this out"), "{panicked}");
+    assert!(panicked.contains("could not do this"), "{panicked}");
     assert_eq!(raw(path, vec![]).await, "");
     let deep = "[".repeat(100_000) + "\n";
     for line in ["\n", "null\n", "[]\n", "{}\n", "{\"v\":\"1\"}\n", "\u{0}\u{1b}[2J\n", &deep] {
@@ -270,14 +270,14 @@ async fn controls_reach_the_loop_and_its_status_comes_back() {
     assert_eq!(status["iteration"], 3);
     let asked = path.clone();
     let unknown = apart(move || client::ask(&asked, "fortune")).await.unwrap_err();
-    assert_eq!(unknown.to_string(), "the run cannot tell that");
+    assert_eq!(unknown.to_string(), "the run cannot answer that");
     for line in ["{}", "{\"v\":1}", "{\"v\":1,\"control\":{\"do\":\"explode\"}}", "\u{7}"] {
         let answer = raw(&path, format!("{line}\n").into_bytes()).await;
         assert!(answer.starts_with("{\"ok\":false,\"error\":"), "{answer}");
     }
     drop(run.controls);
     let error = apart(move || client::control(&path, &Control::Resume)).await.unwrap_err();
-    assert_eq!(error.to_string(), "the run is ending and takes no more");
+    assert_eq!(error.to_string(), "the run is ending and accepts no more requests");
     drop(run.world);
 }
 

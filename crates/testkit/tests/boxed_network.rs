@@ -212,7 +212,7 @@ fn a_server_of_the_box_is_found_in_the_box() {
     let script = "curl --silent --show-error --max-time 60 \"http://127.0.0.1:${HTTP_PROXY##*:}/\"";
     let Some(output) = outside.script(script) else { return };
     let said = text(&output);
-    assert_eq!(said, "ralph: this is a proxy, and the request is not one for a proxy\n");
+    assert_eq!(said, "ralph: this is a proxy, but the request is not a proxy request\n");
     assert_eq!(outside.proxy.refused(), 0, "{:?}", outside.proxy.refusals());
 }
 

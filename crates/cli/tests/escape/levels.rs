@@ -93,7 +93,7 @@ fn where_no_box_can_be_made_full_is_refused_and_auto_says_what_it_is() {
     let full = nested(&world, "full").output().unwrap();
     let said = String::from_utf8_lossy(&full.stderr).into_owned();
     assert_eq!(full.status.code(), Some(10), "{said}");
-    assert!(said.starts_with("error: the sandbox level full cannot be given here: "), "{said}");
+    assert!(said.starts_with("error: the sandbox level full is not available here: "), "{said}");
     assert!(said.contains("hint: ") && said.contains("sandbox.level=auto"), "{said}");
     assert!(!world.repo("agent.argv").exists(), "no session was started");
     let auto = nested(&world, "auto").output().unwrap();

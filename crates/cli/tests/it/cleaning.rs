@@ -197,7 +197,7 @@ fn what_must_stay_is_named_with_what_to_type() {
     // A run in one of them.
     let lock = WorktreeLock::take(&held.join(".ralph")).unwrap();
     let busy = env.ralph(&["clean", "--worktrees"]);
-    assert!(busy.stdout.contains("is being worked on (pid "), "{}", busy.stdout);
+    assert!(busy.stdout.contains("another process is using"), "{}", busy.stdout);
     assert!(held.exists());
     drop(lock);
     assert_eq!(env.ralph(&["clean", "--worktrees"]).code, 0);

@@ -141,7 +141,7 @@ fn a_foreign_folder_is_left_alone() {
     let before = std::fs::read(&other).unwrap();
     for call in [&["task", "add", "T"][..], &["task", "list"], &["task", "claim"]] {
         let said = env.ralph(call).failure(1);
-        assert!(said.contains("not a store of ralph") && said.contains("mv "), "{said}");
+        assert!(said.contains("not a task database of ralph") && said.contains("mv "), "{said}");
     }
     assert_eq!(std::fs::read(&other).unwrap(), before);
 
@@ -158,7 +158,7 @@ fn a_foreign_folder_is_left_alone() {
     std::fs::remove_file(&other).unwrap();
     env.write(".ralph/state.toml", "loop: yaml, not toml");
     let said = env.ralph(&["task", "add", "T"]).failure(1);
-    assert!(said.contains("state.toml was not made by ralph"), "{said}");
+    assert!(said.contains("state.toml was not created by ralph"), "{said}");
     assert!(!other.exists());
 }
 

@@ -84,7 +84,7 @@ fn a_hook_never_fails_whatever_the_store_says() {
     let ran = env.ralph(&["hook", "pre-compact"]);
     assert_eq!(ran.code, 0);
     assert!(ran.stdout.contains("\"continue\":false"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("not a store of ralph"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("not a task database of ralph"), "{}", ran.stderr);
     env.set("RALPH_AGENT_ID", "not an id");
     assert_eq!(env.ralph(&["hook", "session-end"]).code, 0);
     assert_eq!(env.ralph(&["hook", "lunch"]).code, 64);

@@ -187,7 +187,7 @@ fn a_pre_push_hook_of_the_user_still_refuses() {
         "#!/bin/sh\necho 'Tests first.' >&2\nexit 1\n",
     );
     let ran = build(&env, &[&works()], &["--set", "git.auto_push=true"]);
-    let says = "the pre-push hook did not let `feature` go: Tests first";
+    let says = "the pre-push hook rejected `feature`: Tests first";
     assert!(ran.stderr.contains(says), "{}", ran.stderr);
     let pushed = std::fs::read_dir(env.folder().join("remote.git/refs/heads")).unwrap();
     assert_eq!((pushed.count(), status(&env, "a").as_str()), (0, "done"));

@@ -225,22 +225,19 @@ fn what_refuses_a_branch_is_a_warning_with_the_command_and_is_tried_again() {
     let busy = vec![("retry-after".to_owned(), "3600".to_owned())];
     world.server.fault(Fault::Answer(429, busy, Value::Null));
     let said = complete(again(&world.env, &PUBLISH));
-    assert!(
-        said.contains("git.example takes no more requests for now; try again in 3600 s"),
-        "{said}"
-    );
-    assert!(said.contains("ralph keeps it on record, and the next run tries again"), "{said}");
+    assert!(said.contains("git.example limits requests; try again in 3600s"), "{said}");
+    assert!(said.contains("the next run retries it"), "{said}");
     assert_eq!((world.end().as_str(), world.remote_has("feature")), ("failed", None));
     // The next run is on another branch.
     world.env.git(&["switch", "--quiet", "-c", "other", "main"]);
     world.env.task(&["add", "two", "--id", "two"]);
     let said = complete(build(&world.env, &[&works()], &PUBLISH));
-    assert!(said.contains("tried again: feature: opened"), "{said}");
+    assert!(said.contains("retried feature: opened"), "{said}");
     let mut heads: Vec<String> =
         world.server.pulls().iter().map(|pull| pull["head"]["ref"].to_string()).collect();
     heads.sort();
     assert_eq!(heads, ["\"feature\"", "\"other\""]);
-    assert!(!complete(again(&world.env, &PUBLISH)).contains("tried again"));
+    assert!(!complete(again(&world.env, &PUBLISH)).contains("retried"));
 }
 
 /// Your own checkout and branch are yours: ralph says that it is merged, and pushes nothing.
@@ -307,7 +304,7 @@ fn a_remote_that_moved_on_is_never_forced() {
     let theirs = world.remote_has("feature");
     world.env.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
     let said = complete(build(&world.env, &[&works()], &PUBLISH));
-    assert!(said.contains("ralph never pushes by force"), "{said}");
+    assert!(said.contains("ralph never force-pushes"), "{said}");
     assert!(said.contains("git fetch origin"), "{said}");
     assert_eq!((world.remote_has("feature"), world.pulls().len()), (theirs, 0));
 }
@@ -329,7 +326,7 @@ fn a_protected_branch_is_untouched() {
     world.env.git(&["switch", "--quiet", "main"]);
     // It is where pull requests go: there is nothing to open, and that is no error.
     let said = complete(build(&world.env, &[&works(), &works()], &PUBLISH));
-    assert!(said.contains("nothing to publish: `main` is the branch that pull requests go to"));
+    assert!(said.contains("nothing to publish: `main` is the base branch of pull requests"));
     assert!(!said.contains("not published"), "{said}");
     assert_eq!((world.end().as_str(), world.remote_has("main")), ("nothing", before.clone()));
     // Pushed it is not either: said once, not after each iteration and at the end.
@@ -337,7 +334,7 @@ fn a_protected_branch_is_untouched() {
         world.env.task(&["add", task, "--id", task]);
     }
     let said = complete(build(&world.env, &[&works(), &works()], &PUSH));
-    let sentence = "`main` is a protected branch and is not pushed";
+    let sentence = "`main` is a protected branch, and ralph does not push it";
     let warnings = said.split("Warnings").nth(1).unwrap();
     assert_eq!(warnings.matches(sentence).count(), 1, "{said}");
     let notices = journal(&world.env);

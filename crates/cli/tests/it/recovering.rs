@@ -78,7 +78,7 @@ fn nothing_is_overwritten_and_the_hints_can_be_typed() {
     leave(&env, "parse", 1);
     env.write("a.txt", "mine\n");
     let said = env.ralph(&["recover", "parse"]).failure(1);
-    assert!(said.contains("a file stands in the way of refs/ralph/wip/parse/1"), "{said}");
+    assert!(said.contains("a file is in the way of refs/ralph/wip/parse/1"), "{said}");
     assert!(said.contains("  a.txt is not committed"), "{said}");
     assert!(said.contains("git diff refs/ralph/wip/parse/1 -- a.txt"), "{said}");
     assert!(said.contains("git stash -u"), "{said}");

@@ -34,7 +34,7 @@ fn the_example_of_the_documentation_plays() {
     play().success();
     let end = play();
     assert_eq!(end.code, 1);
-    assert!(end.stderr.contains("is at its end: it has 4 sessions"), "{}", end.stderr);
+    assert!(end.stderr.contains("has no session left to play (it has 4)"), "{}", end.stderr);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Agent CLIs, each a profile: how one is called and what its output means. A profile is pure: it
-//! starts nothing, waits for nothing and reads no file. The supervisor ([`crate::process`]) does.
+//! Agent CLIs, each a profile: its command line and the meaning of its output. A profile is pure: it starts
+//! nothing, waits for nothing and reads no file. The supervisor ([`crate::process`]) does.
 //!
 //! | profile | what it is |
 //! |---|---|
@@ -21,7 +21,7 @@ pub mod script;
 mod text;
 mod unfinished;
 
-/// Every built-in profile, in the order in which people are told of them.
+/// Every built-in profile, in the order in which users see them.
 pub const AGENTS: &[&dyn Agent] = &[&claude::Claude, &script::Script];
 
 /// The profile with this name.
@@ -41,7 +41,7 @@ pub trait Agent: Send + Sync {
     fn decoder(&self) -> Box<dyn Decoder>;
     /// The version in what `--version` printed.
     fn version(&self, printed: &str) -> Option<String>;
-    /// What it keeps in the person's home.
+    /// What it keeps in the user's home.
     fn state(&self) -> AgentState {
         AgentState::default()
     }
@@ -55,10 +55,10 @@ pub trait Agent: Send + Sync {
 
 /// Reads the output of one session, line by line.
 pub trait Decoder: Send {
-    /// Takes one line of stdout, without its line break, and adds what it tells to `events`. `cut`:
+    /// Takes one line of stdout, without its line break, and adds its events to `events`. `cut`:
     /// the line was longer than we take, and this is its beginning.
     fn line(&mut self, line: &[u8], cut: bool, events: &mut Vec<AgentEvent>) -> Heard;
-    /// Whether anybody hears what messages say from now on. If not, their events may be left out: how
+    /// Whether the text of messages is needed from now on. If not, their events may be left out: how
     /// the session ends does not depend on them.
     fn hears(&mut self, anybody: bool) {
         let _ = anybody;
@@ -67,8 +67,7 @@ pub trait Decoder: Send {
     fn end(self: Box<Self>, end: &ProcessEnd, stderr_tail: &str) -> SessionEnd;
 }
 
-/// A text, and the file that whoever starts the session has written it to. A profile passes the one
-/// or the other.
+/// A text, and the file that contains it. A profile passes the one or the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// The text.

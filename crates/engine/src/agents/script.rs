@@ -1,10 +1,10 @@
 //! The built-in agent: ralph itself, playing a cassette. It makes demos and tests of the whole loop
-//! possible without a key or a network. `docs/cassette.md` tells people how to write a cassette.
+//! possible without a key or a network. `docs/cassette.md` explains how to write a cassette.
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`cassette`] | the format, and what is wrong with a file |
-//! | [`player`] | doing the steps of one session; runs in a process of its own |
+//! | [`cassette`] | the format, and errors in a file |
+//! | [`player`] | plays the steps of one session, in its own process |
 //! | `cursor` | which session comes next |
 //! | `protocol` | what the player prints and the profile here reads |
 
@@ -144,16 +144,16 @@ impl Decoder for ScriptDecoder {
             return ended(EndClass::NotStarted, why);
         }
         if self.limit.is_some() {
-            let limit = ended(EndClass::UsageWindow, "the cassette says that a limit is reached");
+            let limit = ended(EndClass::UsageWindow, "the cassette reports a usage limit");
             return SessionEnd { resets_at: self.limit, ..limit };
         }
         match (self.is_told, self.text.trim()) {
-            (true, "") => ended(EndClass::Empty, "it said nothing"),
+            (true, "") => ended(EndClass::Empty, "the agent returned no text"),
             (true, _) => SessionEnd { text: self.text.clone(), ..ended(EndClass::Completed, "") },
             (false, _) => {
                 let (class, mut detail) = unfinished(end, stderr_tail);
                 if self.unreadable > 0 {
-                    detail.push_str(&format!("; {} lines could not be read", self.unreadable));
+                    detail.push_str(&format!("; {} lines could not be parsed", self.unreadable));
                 }
                 ended(class, &detail)
             }

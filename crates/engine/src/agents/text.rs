@@ -1,4 +1,4 @@
-//! Texts of agents, bounded: what is shown, and the output of programs that print no events.
+//! Bounds texts of agents: excerpts for users, and the output of programs that print no events.
 
 /// The beginning of a text: at most so many bytes, whole characters.
 pub(super) fn head(text: &str, most: usize) -> &str {
@@ -45,7 +45,7 @@ fn is_one_line(text: &str) -> bool {
         && bytes.last() != Some(&b' ')
 }
 
-/// The last lines of what a program said to people, as one.
+/// The last lines of what a program said to users, as one.
 pub(super) fn last_words(stderr_tail: &str) -> String {
     const LINES: usize = 3;
     const CHARS: usize = 600;

@@ -20,7 +20,7 @@ const MAX_FRONT: u64 = 64 << 10;
 /// Why a context cannot be gathered.
 #[derive(Debug, thiserror::Error)]
 pub enum ContextError {
-    /// The store cannot tell.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A file is there and cannot be read.
@@ -94,22 +94,22 @@ fn document(project: &Project, path: &Path) -> Result<Option<Document>, ContextE
 pub struct Skills {
     /// Those with a description.
     pub found: Vec<Skill>,
-    /// Those that are passed over.
+    /// Those that are skipped.
     pub warnings: Vec<SkillWarning>,
 }
 
-/// A skill that is passed over.
+/// A skill that is skipped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the skill {} is passed over: {reason}", path.display())]
+#[error("ralph skips the skill {}: {reason}", path.display())]
 pub struct SkillWarning {
     /// Its file.
     pub path: PathBuf,
-    /// Why.
+    /// Why ralph skips it.
     pub reason: String,
 }
 
 impl Skills {
-    /// Where the skills of a project lie: in the working tree that sessions see, and in the main one.
+    /// Where the skills of a project are: in the working tree that sessions see, and in the main one.
     pub fn folders(project: &Project) -> Vec<PathBuf> {
         let mut folders = vec![project.worktree.join(".ralph/skills")];
         let main = project.ralph_dir().join("skills");

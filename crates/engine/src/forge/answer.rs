@@ -1,4 +1,4 @@
-//! What an answer says, and what a refusal means.
+//! Parses answers of a server, and turns its refusals into errors.
 
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ impl<'a> About<'a> {
         Self { kind: route.kind, address: &route.target, branch, base, remedy }
     }
 
-    /// An answer that makes no sense.
+    /// The error for an unexpected answer.
     pub(super) fn odd(&self, why: &str) -> ForgeError {
         ForgeError::Odd { host: self.address.host.clone(), kind: self.kind, said: short(why) }
     }
@@ -94,7 +94,7 @@ impl Answer {
     /// The answer where it is one, else what the refusal means.
     pub(super) fn good(self, about: &About<'_>) -> Result<Reply, ForgeError> {
         match self.status {
-            200..300 if self.body.is_null() => Err(about.odd("there is no JSON in it")),
+            200..300 if self.body.is_null() => Err(about.odd("it contains no JSON")),
             200..300 => {
                 let has_more =
                     self.header("link").is_some_and(|link| link.contains("rel=\"next\""));
@@ -145,9 +145,9 @@ impl Answer {
         let number = |name: &str| self.header(name)?.parse::<u64>().ok();
         let reset = number("x-ratelimit-reset").or_else(|| number("ratelimit-reset"));
         match (number("retry-after"), reset) {
-            (Some(seconds), _) => format!("in {seconds} s"),
+            (Some(seconds), _) => format!("in {seconds}s"),
             (None, Some(at)) => format!("after {}", Timestamp::default().plus_seconds(at)),
-            (None, None) => "in some minutes".to_owned(),
+            (None, None) => "in a few minutes".to_owned(),
         }
     }
 
@@ -193,7 +193,7 @@ impl Answer {
             }
         }
         match said.is_empty() {
-            true => "it did not say why".to_owned(),
+            true => "no reason given".to_owned(),
             false => short(&said.join("; ")),
         }
     }
@@ -230,7 +230,7 @@ fn head(text: &str) -> Option<(u16, Headers, &str)> {
     Some((status, headers, &text[at..]))
 }
 
-/// A text of others as a part of a sentence.
+/// Text from others, shortened for use in a sentence.
 pub(super) fn short(text: &str) -> String {
     let shown = without_credentials(&printable_line(text.trim()));
     let shown = shown.trim_end_matches('.');
@@ -310,7 +310,7 @@ mod tests {
                 "(403: Resource not accessible by integration): give the token write access to pull \
                  requests of ada/engine",
             ),
-            (refused(403, "Retry-After: 60\r\n", &message("slow down")), "try again in 60 s"),
+            (refused(403, "Retry-After: 60\r\n", &message("slow down")), "try again in 60s"),
             (
                 refused(
                     403,
@@ -319,11 +319,14 @@ mod tests {
                 ),
                 "try again after 2023-11-14T22:13:20Z",
             ),
-            (refused(429, "", &Value::Null), "try again in some minutes"),
-            (refused(404, "", &message("Not Found")), "no repository ada/engine on github.com"),
+            (refused(429, "", &Value::Null), "try again in a few minutes"),
+            (
+                refused(404, "", &message("Not Found")),
+                "github.com has no repository ada/engine, or",
+            ),
             (refused(301, "", &message("Moved Permanently")), "`git remote set-url`"),
-            (refused(502, "", &Value::Null), "has a problem (502): try again later"),
-            (refused(410, "", &Value::Null), "(410: it did not say why)"),
+            (refused(502, "", &Value::Null), "failed (502): try again later"),
+            (refused(410, "", &Value::Null), "(410: no reason given)"),
         ];
         for (sentence, part) in cases {
             assert!(sentence.contains(part), "{sentence}");
@@ -341,7 +344,7 @@ mod tests {
         assert!(refused(422, "", &head).ends_with("does not have the branch `fix`: push it first"));
         let base =
             errors(json!([{ "resource": "PullRequest", "field": "base", "code": "invalid" }]));
-        assert!(refused(422, "", &base).ends_with("`main` to go to: set git.pr_base"));
+        assert!(refused(422, "", &base).ends_with("base branch `main`: set git.pr_base"));
         let other = errors(json!(["odd\u{1b}[2J\nthing", { "field": "title", "code": "missing" }]));
         let said = "(422: Validation Failed; odd thing; title is missing)";
         assert!(refused(422, "", &other).contains(said), "{}", refused(422, "", &other));

@@ -1,4 +1,5 @@
-//! Which transport to the server of a remote there would be, for users who ask. Makes no request unless told to.
+//! Reports which transport to the server of a remote ralph would use, for users who ask. Makes no request unless
+//! told to.
 
 use std::ffi::OsString;
 
@@ -15,7 +16,7 @@ use crate::ports::ForgeError;
 pub struct Looked {
     /// The repository that pull requests go to.
     pub address: Address,
-    /// What the server is; `None` where nobody says.
+    /// The kind of the server; `None` if unknown.
     pub kind: Option<ForgeKind>,
     /// Whether `gh` is installed and could serve. Whether it is logged in is not asked.
     pub gh: bool,
@@ -35,7 +36,7 @@ impl Looked {
 }
 
 impl RemoteForge {
-    /// Looks which transport there would be, and asks nobody.
+    /// Finds the transport that ralph would use, without a request.
     pub fn look(&self) -> Result<Looked, ForgeError> {
         let (_, address) = self.addresses()?;
         let Place { environment, hosts, .. } = self.place();

@@ -1,4 +1,4 @@
-//! What you can type or open where ralph has no transport to the server.
+//! The command or link for the user where ralph has no transport to the server.
 
 use ralph_core::forge::{Address, ForgeKind, Route};
 

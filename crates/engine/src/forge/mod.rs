@@ -1,22 +1,21 @@
 //! Pull requests on the server of a remote: GitHub, GitLab, Gitea and Forgejo.
 //!
-//! There are three ways, and the first that works is taken: the program `gh` where it is logged in, the
-//! API with a token from the environment, and you, who get the command to type or the link to open. Both
-//! programs carry the same requests; which requests a server takes is a row of data in the core, so what is
-//! asked and what an answer means is written once.
+//! ralph uses the first of three transports that works: the program `gh` where it is logged in, the API with a token
+//! from the environment, and you, who get the command to type or the link to open. `gh` and `curl` carry the same
+//! requests; which requests a server takes is a row of data in the core, so requests and answers are written once.
 //!
-//! Nothing here resolves a name or opens a connection: `gh` and `curl` do, with the proxies and
-//! certificates of the machine. Words of others are only ever in the text of a request, never in
-//! arguments, and the token is in neither arguments nor errors.
+//! Nothing here resolves a name or opens a connection: `gh` and `curl` do, with the machine's proxies and
+//! certificates. Text from others is only ever in the body of a request, never in arguments, and the token is in
+//! neither arguments nor errors.
 //!
 //! | file | owns |
 //! |---|---|
 //! | `remote_forge` | the pull requests of a branch: list, open or change |
-//! | `transport` | which transport there is from here, a request by it, and trying again |
-//! | `server` | what kind of server a host is, where its API is, and which token is for it |
-//! | `answer` | what an answer says, and what a refusal means |
-//! | `look` | which transport there would be, for users who ask |
-//! | `manual` | what you can type |
+//! | `transport` | chooses a transport, sends requests, retries |
+//! | `server` | the kind of a server, the address of its API, and its token |
+//! | `answer` | answers, and what a refusal means |
+//! | `look` | which transport ralph would use, for users who ask |
+//! | `manual` | the command or link for you |
 
 mod answer;
 mod look;

@@ -1,4 +1,4 @@
-//! The pull requests of a branch on the server of a remote: found, opened, or brought up to date.
+//! The pull requests of a branch on the server of a remote: finds, opens and updates them.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -37,13 +37,13 @@ pub struct Place {
     pub hosts: Vec<HostEntry>,
     /// How long one request may take; see [`Place::PATIENCE`].
     pub patience: Duration,
-    /// How failures are tried again that pass by themselves.
+    /// How temporary failures are retried.
     pub retry: Retry,
-    /// Tells when to give up.
+    /// Signals when to give up.
     pub stop: watch::Receiver<Stop>,
 }
 
-/// How failures are tried again that pass by themselves: rate limits, broken connections, broken servers.
+/// How temporary failures are retried: rate limits, broken connections, broken servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
     /// How long to wait before each further attempt, unless the server says.
@@ -99,7 +99,7 @@ impl RemoteForge {
         &self.place
     }
 
-    /// The repository that a remote names, after what the user has git put instead of it.
+    /// The repository of a remote, after the user's git URL rewrites.
     fn address_of(&self, remote: &str, is_pushed_to: bool) -> Result<Address, ForgeError> {
         let mut arguments = vec!["remote", "get-url"];
         arguments.extend(is_pushed_to.then_some("--push"));
@@ -242,7 +242,7 @@ impl Forge for RemoteForge {
             return errand.update(wanted, &pull);
         }
         match errand.create(wanted) {
-            // Somebody was faster, or it is our own, whose answer got lost.
+            // Someone else was faster, or it is ralph's own, whose answer got lost.
             Err(error @ ForgeError::Refused { .. }) if error.is_duplicate() => {
                 match errand.find()? {
                     Some(pull) => errand.update(wanted, &pull),

@@ -1,5 +1,5 @@
-//! Which kind of server a host is, where its API is, and which variables may hold a token for it. A token goes
-//! to no other server than the one that it is for: hosts that only a remote names get none.
+//! Which kind of server a host is, the address of its API, and which variables may hold its token. A token is sent
+//! only to the server that it is for: a host that only a remote names gets none.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -17,7 +17,7 @@ impl Token {
         &self.0
     }
 
-    /// A text in which it is not.
+    /// The text without the token.
     pub(super) fn hidden_in(&self, text: &str) -> String {
         text.replace(&self.0, "***")
     }
@@ -55,8 +55,8 @@ const NAMES: [(&str, ForgeKind); 6] = [
     ("FORGEJO_HOST", ForgeKind::Gitea),
 ];
 
-/// Servers that are known without being named, and the beginnings of names that tell a kind. A beginning is good
-/// for a link, and gets no token.
+/// Servers that ralph knows without settings, and name prefixes that suggest a kind. A prefix is enough for a
+/// link, but gets no token.
 const KNOWN: [(&str, ForgeKind); 4] = [
     ("github.com", ForgeKind::GitHub),
     ("gitlab.com", ForgeKind::GitLab),
@@ -71,7 +71,7 @@ const BEGINNINGS: [(&str, ForgeKind); 4] = [
 ];
 
 impl Server {
-    /// The server of this name; `None` where nobody says what it is.
+    /// The server of this name; `None` if its kind is unknown.
     pub(super) fn of(
         host: &str,
         hosts: &[HostEntry],
@@ -214,7 +214,7 @@ fn scheme_and_host(url: &str) -> Option<(String, String)> {
     (!host.is_empty()).then(|| (scheme.to_ascii_lowercase(), host.to_ascii_lowercase()))
 }
 
-/// A variable that says something.
+/// A variable that is set and not empty.
 pub(super) fn variable(environment: &[(OsString, OsString)], name: &str) -> Option<String> {
     let (_, value) = environment.iter().find(|(known, _)| known == name)?;
     let value = value.to_str()?.trim();

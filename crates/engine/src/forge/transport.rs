@@ -1,5 +1,5 @@
-//! Which transport to a server there is from here, and a request by it: `gh` where it is logged in, else the API
-//! with a token. Failures that pass by themselves are tried again, a few times and not for long.
+//! Chooses the transport to a server and sends requests by it: `gh` where it is logged in, else the API with a
+//! token. It retries temporary failures a few times.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -54,8 +54,8 @@ impl Request {
 }
 
 impl Transport {
-    /// The first transport that works to the server of an address, and what the server is; `None` where nobody
-    /// says what it is.
+    /// The first transport that works for the server of an address, and the kind of the server; `None` if that
+    /// is unknown.
     pub(super) fn to(
         address: &Address,
         place: &Place,
@@ -86,7 +86,7 @@ impl Transport {
             (None, _) => {
                 why.push(match server.variables.first() {
                     Some(name) => format!("{name} is not set"),
-                    None => format!("no token is for {}: see publish.hosts", address.host),
+                    None => format!("no token is set for {}: see publish.hosts", address.host),
                 });
                 Self::None(why.join(", and "))
             }
@@ -106,12 +106,12 @@ impl Transport {
     /// What to do where the login is refused.
     pub(super) fn remedy(&self, host: &str) -> String {
         match self {
-            Self::Api { variable, .. } => format!("make a new one and set {variable}"),
+            Self::Api { variable, .. } => format!("create a new one and set {variable}"),
             _ => format!("`gh auth login --hostname {host}`"),
         }
     }
 
-    /// Asks, and returns what a good answer says. What passes by itself is tried again.
+    /// Sends a request and returns a good answer. Temporary failures are retried.
     pub(super) fn ask(
         &self,
         request: &Request,
@@ -135,17 +135,17 @@ impl Transport {
                 Log::Elsewhere(url) => url,
             };
             let Self::Api { curl, server, .. } = self else {
-                return Err(about.odd("its log is nowhere to be found"));
+                return Err(about.odd("its log was not found"));
             };
             if !(url.starts_with("https://")
                 || (server.local && url.starts_with("http://127.0.0.1:")))
             {
-                return Err(about.odd("its log is at an address that is not encrypted"));
+                return Err(about.odd("its log is at an unencrypted address"));
             }
             let done = curl_run(curl, plain_config(server.local, "GET", &url), place);
             match meaning(&done, about, place, |answer| answer.log(about))? {
                 Log::Text(text) => Ok(text),
-                Log::Elsewhere(_) => Err(about.odd("its log is nowhere to be found")),
+                Log::Elsewhere(_) => Err(about.odd("its log was not found")),
             }
         })
     }
@@ -169,7 +169,7 @@ impl Transport {
     }
 }
 
-/// Does it, and again after what passes by itself.
+/// Runs it, and retries temporary failures.
 fn again<T>(
     place: &Place,
     mut ask: impl FnMut() -> Result<T, ForgeError>,
@@ -192,14 +192,14 @@ fn again<T>(
     }
 }
 
-/// Waits. Whether nobody said stop.
+/// Waits. `true` unless it was asked to stop.
 pub(crate) fn paused(pause: Duration, mut stop: watch::Receiver<Stop>) -> bool {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return false;
     };
     runtime.block_on(async {
         let told = async {
-            // Nobody is there who could say stop.
+            // Nothing can signal stop any more.
             if stop.wait_for(|stop| *stop != Stop::Go).await.is_err() {
                 std::future::pending::<()>().await;
             }
@@ -218,14 +218,14 @@ fn meaning<T>(
     match (&done.end, Answer::read(&done.stdout)) {
         (ProcessEnd::Stopped, _) => Err(ForgeError::Interrupted),
         (ProcessEnd::NotStarted { error }, _) => Err(network(host, error)),
-        // Gh ends with an error where the answer is a refusal, curl where it was cut off.
+        // Gh ends with an error where the answer is a refusal, curl where it was interrupted.
         (ProcessEnd::Exited { code: 0 | 1 }, Some(answer)) => read(answer),
         (ProcessEnd::Exited { code: 0 }, None) => {
             let said = short(&String::from_utf8_lossy(&done.stdout));
             Err(ForgeError::Odd { host: host.clone(), kind: about.kind, said })
         }
         (ProcessEnd::TimedOut { .. }, _) => {
-            Err(network(host, &format!("there was no answer in {} s", place.patience.as_secs())))
+            Err(network(host, &format!("no answer after {}s", place.patience.as_secs())))
         }
         _ => Err(network(host, &complaint(&done.stderr))),
     }
@@ -250,7 +250,7 @@ fn network(host: &str, said: &str) -> ForgeError {
 /// The line of a program that says what is wrong, without its name.
 fn complaint(stderr: &str) -> String {
     let mut lines = stderr.lines().map(str::trim).filter(|line| !line.is_empty());
-    let line = lines.next().unwrap_or("the program did not say why");
+    let line = lines.next().unwrap_or("the program gave no reason");
     let line = line.strip_prefix("curl: ").unwrap_or(line);
     line.strip_prefix("gh: ").unwrap_or(line).to_owned()
 }
@@ -264,7 +264,7 @@ fn logged_in(gh: &PathBuf, address: &Address, place: &Place) -> Result<Option<St
         ProcessEnd::Exited { code: 0 } => Ok(None),
         ProcessEnd::Stopped => Err(ForgeError::Interrupted),
         ProcessEnd::TimedOut { .. } => {
-            Ok(Some(format!("`gh auth status` did not end within {} s", place.patience.as_secs())))
+            Ok(Some(format!("`gh auth status` timed out after {}s", place.patience.as_secs())))
         }
         _ => {
             let lines = done.stderr.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -333,7 +333,7 @@ fn curl_call(
         said: error.to_string(),
     };
     let mut stdin = curl_config(server, token, request);
-    // It is there until curl has ended.
+    // It exists until curl has ended.
     let mut file = None;
     if let Some(body) = &request.body {
         let file = file.insert(NamedTempFile::new().map_err(failed)?);
@@ -347,7 +347,7 @@ fn curl_call(
 fn curl_run(curl: &PathBuf, config: String, place: &Place) -> Captured {
     let spec = CommandSpec {
         program: curl.into(),
-        // Your own settings could print the token, or follow to where it is not for.
+        // The user's curl settings could print the token, or send it to another server.
         args: ["--disable", "--config", "-"].iter().map(Into::into).collect(),
         folder: place.folder.clone(),
         env: without(&host().environment(&place.environment), &token_variables(&place.hosts)),
@@ -356,7 +356,7 @@ fn curl_run(curl: &PathBuf, config: String, place: &Place) -> Captured {
     capture(&spec, place.patience, place.stop.clone())
 }
 
-/// What curl is told of any request, without a login.
+/// The curl settings of any request, without a login.
 fn plain_config(is_local: bool, method: &str, url: &str) -> String {
     let schemes = if is_local { "=http,https" } else { "=https" };
     format!(
@@ -390,7 +390,7 @@ fn without(environment: &[(OsString, OsString)], names: &[String]) -> Vec<(OsStr
     environment.iter().filter(kept).cloned().collect()
 }
 
-/// A program on the `PATH`. What lies in the repository is not the user's.
+/// A program on the `PATH`. What is in the repository is not the user's.
 pub(super) fn program(environment: &[(OsString, OsString)], name: &str) -> Option<PathBuf> {
     host().find_by(environment, name)
 }

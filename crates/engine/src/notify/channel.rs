@@ -1,5 +1,5 @@
-//! The ways to deliver a message: which program, with which arguments. Texts of agents are never options
-//! and no shell reads them.
+//! The channels that deliver a notification: which program, with which arguments. Text from agents is never an
+//! option, and no shell reads it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// What people know it by. The address of a webhook is a secret and no part of it.
+    /// Its name in messages. The address of a webhook is a secret and not part of it.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::NotifySend(_) => "notify-send",
@@ -74,16 +74,16 @@ impl Channel {
                 (program.into(), args, vec![])
             }
             Self::Osascript(program) => {
-                // The title begins with a word of ours, and nothing behind it is an option.
+                // The title starts with a word of ralph's, and nothing after it is an option.
                 let texts = [&message.title, &message.text];
                 let args = OSASCRIPT.iter().map(Into::into).chain(texts.map(Into::into));
                 (program.into(), args.collect(), vec![])
             }
-            // It reads what it says: two brackets would be a command to the voice.
+            // `say` interprets its text: two brackets would be a command to the voice.
             Self::Say(program) => {
                 (program.into(), vec![], message.spoken.replace("[[", "[").into_bytes())
             }
-            // It starts its server where there is none, and that goes when it returns.
+            // It starts its server if there is none, and that server ends when it returns.
             Self::SpdSay(program) => {
                 let spoken = message.spoken.clone().into();
                 (program.into(), vec!["--wait".into(), "--".into(), spoken], vec![])

@@ -1,4 +1,4 @@
-//! The queue of one channel, and its deliveries one after the other.
+//! The queue of one channel. It delivers one message after the other.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use tokio::sync::{Notify, watch};
 use super::Channel;
 use crate::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
 
-/// So many messages may wait.
+/// The most messages that may wait.
 const QUEUE: usize = 16;
 /// How long one delivery may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -36,7 +36,7 @@ pub struct Place {
 struct Waiting {
     messages: VecDeque<Arc<Message>>,
     closed: bool,
-    /// Why the first delivery failed that did.
+    /// Why the first failed delivery failed.
     failure: Option<String>,
 }
 
@@ -76,10 +76,10 @@ impl Lane {
     /// What went wrong first, in a sentence.
     pub(super) fn failure(&self) -> Option<String> {
         let why = self.waiting().failure.clone()?;
-        Some(format!("notifications by {} do not arrive: {why}", self.channel.name()))
+        Some(format!("notifications through {} failed: {why}", self.channel.name()))
     }
 
-    /// Delivers until the queue is closed and empty, or somebody says stop.
+    /// Delivers until the queue is closed and empty, or it is asked to stop.
     pub(super) async fn work(&self, place: &Place, stop: watch::Receiver<Stop>) {
         loop {
             let (next, closed) = {
@@ -88,7 +88,7 @@ impl Lane {
             };
             match next {
                 Some(_) if *stop.borrow() != Stop::Go => {
-                    self.failed("the run was over too soon".to_owned());
+                    self.failed("the run ended before it was sent".to_owned());
                     return;
                 }
                 Some(message) => {
@@ -122,7 +122,7 @@ impl Lane {
     }
 }
 
-/// Runs a program; `Err` is why that is no delivery.
+/// Runs a program; `Err` is why the delivery failed.
 async fn run(
     command: &CommandSpec,
     place: &Place,
@@ -146,17 +146,17 @@ async fn run(
     let said = said.unwrap_or_default();
     match ended.end {
         ProcessEnd::Exited { code: 0 } => Ok(()),
-        ProcessEnd::Exited { code } => Err(format!("it ended with exit code {code}{said}")),
-        ProcessEnd::Signalled { signal } => Err(format!("it was ended by signal {signal}{said}")),
+        ProcessEnd::Exited { code } => Err(format!("it exited with code {code}{said}")),
+        ProcessEnd::Signalled { signal } => Err(format!("it was killed by signal {signal}{said}")),
         ProcessEnd::TimedOut { .. } | ProcessEnd::Silent { .. } | ProcessEnd::Lingered { .. } => {
-            Err(format!("it did not end within {} s{said}", PATIENCE.as_secs()))
+            Err(format!("it timed out after {}s{said}", PATIENCE.as_secs()))
         }
-        ProcessEnd::Stopped => Err(format!("it had not ended when the run was over{said}")),
+        ProcessEnd::Stopped => Err(format!("it was still running when the run ended{said}")),
         ProcessEnd::NotStarted { error } => Err(error),
     }
 }
 
-/// What notifiers print is nobody's business.
+/// Ignores the output of notifiers.
 struct Deaf;
 
 impl Listener for Deaf {

@@ -1,16 +1,15 @@
-//! Messages about a run to somebody who is not looking at it: on the desktop, by voice, to an address,
-//! or to a command of the user's own.
+//! Notifications about a run for a user who is not watching it: on the desktop, by voice, to a web address, or
+//! to the user's own command.
 //!
-//! What is worth a message is decided in the core ([`ralph_core::view::Herald`]). Here it is delivered,
-//! beside the run and never in its way: each channel has a short queue of its own that drops the oldest
-//! when it is full, and one thread starts the programs of all of them. When the run is over, what still
-//! waits has a few seconds.
+//! The core decides what is worth a message ([`ralph_core::view::Herald`]). This module delivers it, in parallel
+//! to the run and without delaying it: each channel has a short queue that drops the oldest message when it is
+//! full, and one thread starts the programs of all channels. After the run, waiting messages get a few seconds.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `channel` | the ways to deliver, each a program with its arguments |
-//! | `lane` | the queue of one channel, and its deliveries one after the other |
-//! | `notifier` | the display that listens, and its thread |
+//! | `channel` | the channels, each a program with its arguments |
+//! | `lane` | the queue of one channel |
+//! | `notifier` | the display that turns events into messages, and its thread |
 
 mod channel;
 mod lane;

@@ -1,4 +1,4 @@
-//! The display that listens for what is worth a message, and the thread that delivers.
+//! The display that turns run events into notifications, and the thread that delivers them.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -15,12 +15,12 @@ use super::lane::Lane;
 use super::{Channel, Place};
 use crate::process::Stop;
 
-/// How long deliveries may go on after the run.
+/// How long deliveries may continue after the run.
 const AFTER: Duration = Duration::from_secs(4);
-/// How long ending what still runs then may take.
+/// How long it may take to end programs that still run then.
 const ENDING: Duration = Duration::from_secs(1);
 
-/// Tells a person that messages do not arrive.
+/// Warns the user that notifications fail.
 pub type Warn = Box<dyn FnMut(&str) + Send>;
 
 /// Delivers messages about a run. It should be the last display: its end takes a few seconds where
@@ -29,13 +29,13 @@ pub struct Notifier {
     herald: Herald,
     lanes: Vec<Arc<Lane>>,
     stop: watch::Sender<Stop>,
-    /// Says nothing; it is closed when everything was delivered.
+    /// Carries no messages; it is closed when everything is delivered.
     working: Receiver<()>,
     warn: Warn,
 }
 
 impl Notifier {
-    /// One that delivers by all of these channels. A channel that fails is told once, at the end.
+    /// One that delivers by all of these channels. A channel that fails is reported once, at the end.
     pub fn start(herald: Herald, channels: Vec<Channel>, place: Place, warn: Warn) -> Self {
         let lanes: Vec<_> = channels.into_iter().map(|one| Arc::new(Lane::new(one))).collect();
         let (stop, stopped) = watch::channel(Stop::Go);
@@ -49,7 +49,7 @@ impl Notifier {
     }
 }
 
-/// Works all lanes, side by side: one that hangs delays no other.
+/// Runs all queues in parallel: one that hangs delays no other.
 fn deliver(lanes: Vec<Arc<Lane>>, place: Place, stop: &watch::Receiver<Stop>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let Ok(runtime) = runtime else { return };

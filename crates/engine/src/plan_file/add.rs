@@ -1,5 +1,5 @@
-//! Tasks that ralph itself adds to a plan, such as those of a review: behind the others, in the way in which the
-//! plan writes its own. Whatever the words are, they make one box and change no other.
+//! Adds ralph's own tasks to a plan, such as those of a review: after the others, in the style of the plan. Whatever
+//! its text is, a new task makes one checkbox and changes no other.
 
 use ralph_core::plan::markdown::{Edit, Item, Mark, PlanDoc, apply};
 
@@ -15,14 +15,14 @@ const TRIES: u32 = 5;
 pub struct NewBox {
     /// In a line.
     pub title: String,
-    /// All about it. It is quoted: the words are those of others.
+    /// Its description. It is quoted, because others wrote it.
     pub text: String,
-    /// The page that it is from, which tells it from others of the same title; may be empty.
+    /// The web page that it comes from, which tells it from others of the same title; may be empty.
     pub page: String,
 }
 
 impl PlanFile {
-    /// Adds tasks, without those that are there already. A plan that says that it is done says so no more.
+    /// Adds tasks, except existing ones. Removes the done marker of the plan.
     pub fn add(&self, boxes: &[NewBox]) -> Result<(), PlanFileError> {
         let _turn = self.turn();
         for _ in 0..TRIES {
@@ -45,7 +45,7 @@ impl PlanFile {
         Err(PlanFileError::Restless { path: self.path.clone() })
     }
 
-    /// The plan with one box more. Its text is left out where it would be read as more than that.
+    /// The plan with one more checkbox. Its text is left out if it would be read as more than that.
     fn with_box(&self, read: &Read, new: &NewBox) -> Result<Read, PlanFileError> {
         let bare = NewBox { text: String::new(), ..new.clone() };
         for new in [new, &bare] {
@@ -57,7 +57,7 @@ impl PlanFile {
                 }
             }
         }
-        let source = std::io::Error::other("there is no place for another task in it");
+        let source = std::io::Error::other("it has no place for another task");
         Err(PlanFileError::Unwritable { path: self.path.clone(), source })
     }
 }
@@ -86,7 +86,7 @@ fn is_one_more(before: &PlanDoc, after: &PlanDoc, title: &str) -> bool {
         return false;
     };
     let others = after.items.iter().enumerate().filter(|(place, _)| *place != at);
-    // Nothing stands behind it that another is a part of.
+    // Nothing follows it that belongs to another item.
     at + 1 == after.items.len()
         && others.map(|(_, item)| told(item)).eq(before.items.iter().map(told))
 }

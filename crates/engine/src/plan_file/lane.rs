@@ -1,8 +1,8 @@
-//! One branch of a plan, worked on in a worktree of its own.
+//! One branch of a plan, worked on in its own worktree.
 //!
-//! The file of the main worktree is the truth. Each session sees a copy of it in its worktree; what it
-//! ticks there is a request, and new boxes in its own section are taken over. In the file itself the same
-//! holds as for any plan: a tick that came into the section while a session ran was judged by nobody.
+//! The file of the main worktree is the truth. Each session sees a copy of it in its worktree: its ticks there are
+//! requests, and ralph adds its new checkboxes in its own section to the file. In the file itself the same rule
+//! holds as for any plan: nothing has judged a tick that appeared in the section while a session ran.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -32,7 +32,7 @@ pub struct PlanLane {
 static TURN: Mutex<()> = Mutex::new(());
 
 impl PlanFile {
-    /// Waits for the turn of a branch; a plan that one run alone works off has no others to wait for.
+    /// Waits for the turn of a branch; a plan of a single run has no others to wait for.
     pub(super) fn turn(&self) -> Option<MutexGuard<'static, ()>> {
         self.lane.as_ref().map(|_| TURN.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -61,11 +61,11 @@ impl PlanFile {
         }
     }
 
-    /// Makes the copy say what the plan says.
+    /// Updates the copy from the plan.
     pub fn show_copy(&self, text: &str) -> Result<(), PlanFileError> {
         let Some(lane) = &self.lane else { return Ok(()) };
         let copy = Self { path: lane.copy.clone(), ..self.clone() };
-        // The copy is ralph's own: a link that a session made of it goes.
+        // The copy is ralph's own: a link that a session put in its place is removed.
         if let Err(PlanFileError::Linked { .. }) = copy.refuse_links() {
             let gone = std::fs::remove_file(&lane.copy);
             gone.map_err(|source| PlanFileError::Unwritable { path: lane.copy.clone(), source })?;
@@ -78,7 +78,7 @@ impl PlanFile {
             .map_err(|source| PlanFileError::Unwritable { path: lane.copy.clone(), source })
     }
 
-    /// What the copy says. One that is gone says nothing.
+    /// The text of the copy; nothing if it is gone.
     pub(super) fn read_copy(&self, lane: &PlanLane) -> Result<Option<Read>, PlanFileError> {
         let copy = Self { path: lane.copy.clone(), ..self.clone() };
         copy.read()
@@ -97,8 +97,8 @@ impl PlanFile {
         others(&start.text) != others(&copy.text)
     }
 
-    /// The plan with the boxes that a session added to its section of the copy. They are open whatever the
-    /// session made of them.
+    /// The plan with the checkboxes that a session added to its section of the copy. They are open, whatever
+    /// mark the session set.
     pub(super) fn with_new_boxes(
         &self,
         lane: &PlanLane,

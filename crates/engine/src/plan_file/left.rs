@@ -1,8 +1,8 @@
-//! Tasks that left the plan while a session ran.
+//! Tasks that disappeared from the plan while a session ran.
 //!
-//! The agent may have taken them out so that the plan looks done, or you because they are not wanted any
-//! more: the file does not tell. So the file stays as it is, and the task waits in the store:
-//! `ralph task delete` agrees, `ralph task reset` puts its lines back.
+//! The agent may have removed them so that the plan looks done, or you because they are no longer wanted: the file
+//! does not tell. So ralph leaves the file as it is, and the task waits for you in the store: `ralph task delete`
+//! confirms, `ralph task reset` restores its lines.
 
 use std::collections::HashMap;
 
@@ -54,14 +54,13 @@ impl Snapshot {
     }
 }
 
-/// Whether a task that left the plan still is a person's to decide.
+/// Whether a task that left the plan still is the user's to decide.
 pub(super) fn is_undecided(left: &Left, tasks: &HashMap<TaskId, Task>) -> bool {
     let status = tasks.get(&left.id).map(|task| task.status);
     matches!(status, Some(Status::Waiting | Status::Pending | Status::InProgress))
 }
 
-/// Has these tasks wait, with the reason. Those that cannot wait are done or claimed by somebody: they are
-/// left out.
+/// Makes these tasks wait, with the reason. Tasks that cannot wait are done or claimed: they are left out.
 pub(super) fn hold(
     store: &mut dyn Store,
     left: Vec<Left>,
@@ -81,13 +80,14 @@ pub(super) fn hold(
 /// Why a task waits that left the plan.
 pub(super) fn reason(id: &TaskId, when: &str) -> String {
     format!(
-        "left the plan {when}; if that was you: ralph task delete {id}, else: ralph task reset {id}"
+        "was removed from the plan {when}; to delete it: ralph task delete {id}, to restore it: \
+         ralph task reset {id}"
     )
 }
 
 impl PlanFile {
-    /// The session is over: tasks that left the plan while it ran wait from now on. What they are, and in
-    /// sentences why.
+    /// The session is over: tasks that disappeared from the plan meanwhile wait from now on. Returns them, and
+    /// a sentence for each.
     pub fn hold_what_left(
         &self,
         start: &Snapshot,
@@ -95,7 +95,7 @@ impl PlanFile {
         store: &mut dyn Store,
         (iteration, by, now): (u32, &Actor, Timestamp),
     ) -> Result<(Vec<Left>, Vec<String>), ReconcileError> {
-        // What cannot be read says nothing about what is in it.
+        // An unreadable file says nothing about its tasks.
         let Ok(Some(read)) = self.read() else { return Ok((vec![], vec![])) };
         let missing = start.missing_from(&read.doc);
         let missing = missing.into_iter().filter(|left| !done.contains(&&left.id)).collect();
@@ -110,8 +110,8 @@ impl PlanFile {
         Ok((held, told))
     }
 
-    /// The session is over: open tasks that it marked as dropped or waiting wait from now on. In sentences
-    /// which.
+    /// The session is over: open tasks that it marked as dropped or waiting wait from now on. Returns a
+    /// sentence for each.
     pub fn hold_marked(
         &self,
         start: &Snapshot,
@@ -131,8 +131,8 @@ impl PlanFile {
         Ok(told)
     }
 
-    /// Writes the lines of these tasks back: behind the last item, or at the end. `None` when somebody
-    /// changed the file meanwhile.
+    /// Restores the lines of these tasks: after the last item, or at the end. `None` when the file changed
+    /// meanwhile.
     pub(super) fn put_lines_back(
         &self,
         read: &Read,

@@ -1,8 +1,8 @@
-//! Marks other than a tick: tasks that the user has wait, or has dropped, and marks that a session set.
+//! Marks other than a tick: tasks that the user has put on hold or dropped, and marks that a session set.
 //!
 //! Between sessions a mark is the user's word: the task waits in the store until the mark is gone, or until
-//! `ralph retry` takes it up, which clears the mark. During a session it is a request: the file gets back
-//! what it said, and the task waits for the user.
+//! `ralph retry` clears it. During a session it is a request: ralph reverts the mark in the file, and the task waits
+//! for the user.
 
 use std::collections::HashMap;
 
@@ -14,25 +14,25 @@ use super::Read;
 use super::memory::Snapshot;
 use crate::ports::{Store, StoreError};
 
-/// Whether a session may not change one mark into the other by itself. That work was begun changes nothing,
-/// and what it unticks is open again.
+/// Whether a session may not make this change of a mark by itself. Marking work as started changes nothing, and
+/// an unticked task is open again.
 pub(super) fn is_request(then: Mark, now: Mark) -> bool {
     then != now && !(now.is_open() && (then.is_open() || then == Mark::Done))
 }
 
-/// What the mark of an item goes back to.
+/// The mark that an item is reset to.
 fn former(then: Mark) -> Mark {
     if then.is_open() { Mark::Open } else { then }
 }
 
-/// The marks of a file that a session changed and that nobody judged.
+/// The marks of a file that a session changed and that nothing has judged.
 #[derive(Debug, Default)]
 pub(super) struct Undone {
-    /// What brings the former marks back.
+    /// The edits that restore the former marks.
     pub(super) edits: Vec<Edit>,
-    /// The titles of items whose ticks are taken back.
+    /// The titles of items whose ticks are reverted.
     pub(super) ticks: Vec<String>,
-    /// The titles of items whose other marks are taken back, each with its mark.
+    /// The titles of items whose other marks are reverted, each with its mark.
     pub(super) marks: Vec<(String, Mark)>,
 }
 
@@ -86,7 +86,7 @@ impl Snapshot {
     }
 }
 
-/// Marks that waited and whose tasks the user took up by command: what clears them.
+/// Edits that clear the marks of waiting tasks that the user released by command.
 pub(super) fn cleared(read: &Read, before: &Snapshot, tasks: &HashMap<TaskId, Task>) -> Vec<Edit> {
     let ids = before.ids_in(&read.doc);
     let is_wanted = |id: &TaskId| {
@@ -99,7 +99,7 @@ pub(super) fn cleared(read: &Read, before: &Snapshot, tasks: &HashMap<TaskId, Ta
         .collect()
 }
 
-/// Has a task wait, with the reason; `false` when it cannot: it is done, or somebody has it.
+/// Makes a task wait, with the reason; `false` when it cannot: it is done or claimed.
 pub(super) fn hold_one(
     store: &mut dyn Store,
     id: &TaskId,

@@ -1,7 +1,7 @@
-//! What a plan file said when ralph last looked, and which task each of its items is.
+//! What a plan file said when ralph last read it, and which task each of its items is.
 //!
-//! A small file per plan in `.ralph/plans/`. It tells a tick that a person set from one that was there,
-//! and an edit from a new task. Lost, it is made anew from the store.
+//! It is a small file per plan in `.ralph/plans/`. It tells a tick that the user set from one that was there, and an
+//! edit from a new task. If it is lost, ralph recreates it from the store.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub struct Snapshot {
     pub doc: PlanDoc,
     /// The task that each item is, in their order.
     pub ids: Vec<TaskId>,
-    /// Tasks that left the plan during a session and wait for a person.
+    /// Tasks that left the plan during a session and wait for the user.
     pub left: Vec<Left>,
     /// Tasks that wait because of their marks.
     pub held: Vec<TaskId>,
@@ -51,7 +51,7 @@ impl Snapshot {
         let text = markdown::apply(&self.text, &ticks).unwrap_or_else(|_| self.text.clone());
         match self.doc.again(&text) {
             Ok(doc) => Self { text, doc, ..self.clone() },
-            // A tick breaks nothing that could be read before.
+            // A tick cannot break a readable plan.
             Err(_) => self.clone(),
         }
     }
@@ -71,7 +71,7 @@ struct Stored {
     /// How the store names it.
     #[serde(default)]
     name: Option<String>,
-    /// A session may have changed it since, and nobody has judged that.
+    /// A session may have changed it since, and nothing has judged that.
     session: bool,
     /// Tasks that left it during a session.
     #[serde(default)]
@@ -108,7 +108,7 @@ impl PlanFile {
         Some((Snapshot { text, doc, ids, left, held }, session))
     }
 
-    /// How the store names all plan files that were ever worked off in a worktree.
+    /// The store keys of all plan files that runs in a worktree have used.
     pub fn all_known(worktree: &Path) -> Vec<String> {
         let probe = Self::new(worktree, Path::new("x"), markdown::Kind::Checklist);
         let entries = std::fs::read_dir(&probe.state).into_iter().flatten().flatten();
@@ -126,7 +126,7 @@ impl PlanFile {
         look.ids.get(place).cloned()
     }
 
-    /// Keeps a look in mind. `session` when a session is about to begin.
+    /// Remembers a snapshot. `session` when a session is about to begin.
     pub fn remember(&self, look: &Snapshot, session: bool) -> io::Result<()> {
         std::fs::create_dir_all(&self.state)?;
         let stored = Stored {

@@ -1,22 +1,21 @@
-//! A plan that people keep as a markdown file, and how it and the store stay one.
+//! A plan that users keep as a markdown file, and how it stays in sync with the store.
 //!
-//! The file belongs to its owner. It is read anew before each iteration; what is written are single
-//! [`Edit`](ralph_core::plan::markdown::Edit)s to the text as it is at that moment, so that an edit made
-//! meanwhile is never lost. A tick says what its task is only where the loop has judged it: one that a
-//! session sets is a request, one that a person sets between sessions counts.
+//! The file belongs to the user. ralph rereads it before each iteration, and writes only single
+//! [`Edit`](ralph_core::plan::markdown::Edit)s to its current text, so that no edit made meanwhile is lost. A tick
+//! that a session sets is a request until the loop has judged it; one that the user sets between sessions counts.
 //!
 //! | file | owns |
 //! |---|---|
 //! | `mod.rs` | which file, and reading it |
-//! | `replace.rs` | replacing a file as a whole, unless somebody was faster |
-//! | `memory.rs` | what the file said when ralph last looked, and which task each item is |
+//! | `replace.rs` | replaces a file as a whole, unless it changed meanwhile |
+//! | `memory.rs` | what the file said when ralph last read it, and which task each item is |
 //! | `preview.rs` | what a run would find in the file, without changing anything |
-//! | `reconcile.rs` | the file's tasks into the store, outcomes of the store into the file |
+//! | `reconcile.rs` | brings tasks into the store, and outcomes into the file |
 //! | `marks.rs` | marks other than a tick: the user's, and those that a session set |
-//! | `left.rs` | tasks that left the file while a session ran |
-//! | `session.rs` | what a session asks for by the file, and what becomes of it |
+//! | `left.rs` | tasks that disappeared from the file while a session ran |
+//! | `session.rs` | what a session requests by the file, and what happens to it |
 //! | `add.rs` | tasks that ralph itself adds |
-//! | `lane.rs` | one branch of the file, worked on in a worktree that has a copy of it |
+//! | `lane.rs` | one branch of the file, worked on in a worktree with a copy of it |
 
 mod add;
 mod lane;
@@ -56,7 +55,11 @@ const PAUSE: Duration = Duration::from_millis(20);
 #[derive(Debug, thiserror::Error)]
 pub enum PlanFileError {
     /// It is a link, or is reached only through one.
-    #[error("{} is a link to {}, and ralph reads and writes plans only where they are", path.display(), target.display())]
+    #[error(
+        "{} is a link to {}; ralph does not follow a link to a plan",
+        path.display(),
+        target.display()
+    )]
     Linked {
         /// The link.
         path: PathBuf,
@@ -66,13 +69,13 @@ pub enum PlanFileError {
     /// It is a folder, a device or something else that holds no text.
     #[error("{} is not a file", path.display())]
     NotAFile {
-        /// Which.
+        /// The plan file.
         path: PathBuf,
     },
     /// It cannot be read.
     #[error("{} cannot be read: {source}", path.display())]
     Unreadable {
-        /// Which.
+        /// The plan file.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -81,7 +84,7 @@ pub enum PlanFileError {
     /// It cannot be written.
     #[error("{} cannot be written: {source}", path.display())]
     Unwritable {
-        /// Which.
+        /// The plan file.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -90,17 +93,17 @@ pub enum PlanFileError {
     /// It is there and is no plan.
     #[error("{}:{}: {}", path.display(), error.line, error.problem)]
     Broken {
-        /// Which.
+        /// The plan file.
         path: PathBuf,
         /// What is wrong, and where.
         error: PlanError,
         /// The line itself.
         excerpt: String,
     },
-    /// Somebody changed it again and again while it was to be written.
-    #[error("{} keeps changing while it is to be written", path.display())]
+    /// It changed again and again while ralph tried to write it.
+    #[error("{} keeps changing while ralph tries to write it", path.display())]
     Restless {
-        /// Which.
+        /// The plan file.
         path: PathBuf,
     },
 }
@@ -118,7 +121,7 @@ pub struct Read {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanFile {
     path: PathBuf,
-    /// How people and the store name it: relative to the worktree.
+    /// How users and the store name it: relative to the worktree.
     name: String,
     /// Where ralph keeps what it remembers of it.
     state: PathBuf,
@@ -154,7 +157,7 @@ impl PlanFile {
         &self.path
     }
 
-    /// How people and the store name it.
+    /// How users and the store name it.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -167,7 +170,7 @@ impl PlanFile {
         }
     }
 
-    /// The folder that it lies in.
+    /// The folder that it is in.
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("."))
     }
@@ -179,7 +182,7 @@ impl PlanFile {
     }
 
     /// Reads it, and again for a moment if it is not there or says nothing: editors take a file away,
-    /// or empty it, before they write it anew.
+    /// or empty it, before they write it again.
     fn read_in_peace(&self) -> Result<Option<Read>, PlanFileError> {
         for _ in 0..LOOKS {
             match self.read() {

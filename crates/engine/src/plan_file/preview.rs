@@ -1,4 +1,4 @@
-//! What a run would find in a plan file: the survey of its first look, without writing to file or store.
+//! Previews what a run would find in a plan file, without writing to the file or the store.
 
 use ralph_core::TaskId;
 use ralph_core::plan::markdown::Standing;
@@ -16,7 +16,7 @@ use crate::ports::Store;
 pub struct Preview {
     /// The file.
     pub read: Read,
-    /// What the loop would be told.
+    /// What the loop would see.
     pub survey: Survey,
     /// The item that would be worked on first.
     pub next: Option<usize>,

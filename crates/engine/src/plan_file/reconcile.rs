@@ -1,10 +1,9 @@
-//! The tasks of a plan file into the store, and outcomes that only the store knows into the file.
+//! Brings the tasks of a plan file into the store, and outcomes that only the store knows into the file.
 //!
-//! What the file says now is compared with what it said at the last look. An item is the task that it
-//! was, reworded or moved; a new one is a new task; one that is gone is taken out of the plan, unless a
-//! session may have done that: then it waits for the user. A tick or another mark that came since is the
-//! user's word, unless a session was cut off in between: then nobody has judged it, and it is taken back.
-//! A task that is done stays so; unticked by the user, its item is a new task.
+//! It compares the file with what it said at the last read. An item stays its task when it is reworded or moved; a
+//! new item is a new task; a removed one leaves the plan, unless a session may have removed it: then it waits for
+//! the user. A new tick or other mark is the user's word, unless a session was interrupted in between: then nothing
+//! has judged it, and ralph reverts it. A done task stays done; if the user unticks it, its item is a new task.
 
 use std::collections::HashMap;
 
@@ -27,7 +26,7 @@ use crate::ports::{DeleteWhich, Filter, Store, StoreError, SyncMode};
 /// How often a file that changes under us is read again.
 const TRIES: u32 = 20;
 
-/// Why the two could not be brought together.
+/// Why file and store could not be synchronized.
 #[derive(Debug, thiserror::Error)]
 pub enum ReconcileError {
     /// The file.
@@ -37,18 +36,18 @@ pub enum ReconcileError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// An id could not be made.
-    #[error("an id could not be made: {0}")]
+    #[error("ralph could not make an id: {0}")]
     Id(#[from] ralph_core::ids::IdError),
 }
 
-/// A plan file and the store, of one mind.
+/// A plan file and the store, synchronized.
 #[derive(Debug, Clone)]
 pub struct Look {
     /// The file, and which task each item is.
     pub plan: Snapshot,
     /// The tasks as the store has them.
     pub tasks: HashMap<TaskId, Task>,
-    /// The titles of items whose ticks or other marks were taken back, because nobody judged them.
+    /// The titles of items whose ticks or other marks ralph reverted, because nothing has judged them.
     pub taken_back: Vec<String>,
 }
 
@@ -69,7 +68,7 @@ impl Look {
         (0..parents.len()).find(|index| standings[*index] == Standing::Open && !parents[*index])
     }
 
-    /// The tasks that wait for the user, each with where it stands in the file.
+    /// The tasks that wait for the user, each with its place in the file.
     pub fn waiting(&self, file: &str) -> Vec<String> {
         let parents = self.plan.doc.parents();
         let is_waiting =
@@ -83,7 +82,8 @@ impl Look {
             _ => format!("\"{}\" ({id})", item.title),
         });
         let left = self.plan.left.iter().filter_map(|left| self.tasks.get(&left.id));
-        let left = left.map(|task| format!("\"{}\" ({}, left {file})", task.title, task.id));
+        let left =
+            left.map(|task| format!("\"{}\" ({}, removed from {file})", task.title, task.id));
         marked.chain(left).collect()
     }
 
@@ -112,8 +112,8 @@ pub fn has_no_tasks(text: &str, doc: &PlanDoc) -> bool {
 }
 
 impl PlanFile {
-    /// Brings file and store together; `None` when there is no file. What a session that was cut off made of
-    /// the file is not believed.
+    /// Synchronizes file and store; `None` when there is no file. Changes to the file by an interrupted session
+    /// are not trusted.
     pub fn reconcile(
         &self,
         store: &mut dyn Store,
@@ -133,7 +133,7 @@ impl PlanFile {
                     true => {
                         let marked = last.marked_in(&read.doc, &last.ids_in(&read.doc));
                         for id in &marked {
-                            let reason = marks::reason(id, "by a session that was cut off");
+                            let reason = marks::reason(id, "by an interrupted session");
                             hold_one(store, id, &reason, by, now)?;
                         }
                         let undone = unjudged(last, &read, &tasks);
@@ -151,7 +151,7 @@ impl PlanFile {
             }
             let mut meeting = Meeting::new(self, read, before, store, ids)?;
             if let Some(wanted) = meeting.wanted_back() {
-                // Read anew, the lines are items like any other.
+                // After rereading, the lines are items like any other.
                 self.put_lines_back(&meeting.read, &wanted)?;
                 continue;
             }
@@ -179,12 +179,12 @@ impl PlanFile {
         replace(&self.path, old.as_bytes(), new.as_bytes(), &self.state).map_err(failed)
     }
 
-    /// Takes back what was written last, unless somebody has changed the file since.
+    /// Reverts the last write, unless the file has changed since.
     pub fn take_back(&self, written: &str, before: &str) -> Result<(), PlanFileError> {
         self.replace(written, before).map(drop)
     }
 
-    /// Makes the file say this, whatever it says now: it was taken out of the worktree with other work.
+    /// Writes this text, whatever the file says now: it was removed from the worktree with other work.
     pub fn write_anew(&self, text: &str) -> Result<(), PlanFileError> {
         match self.read()? {
             Some(read) if read.text == text => Ok(()),
@@ -196,7 +196,7 @@ impl PlanFile {
         }
     }
 
-    /// Makes the file again that was removed, unless somebody else has done so.
+    /// Recreates the removed file, unless another process has done so.
     pub(super) fn put_back(&self, text: &str) -> Result<(), PlanFileError> {
         let failed = |source| PlanFileError::Unwritable { path: self.path.clone(), source };
         self.refuse_links()?;
@@ -204,11 +204,11 @@ impl PlanFile {
         create(&self.path, text.as_bytes(), &self.state).map_err(failed)
     }
 
-    /// Removes what a run left that was killed while it wrote. Only for whoever has the worktree.
+    /// Removes half-written files of a killed run. Only for the run that holds the worktree.
     pub fn sweep(&self) {
         let entries = std::fs::read_dir(&self.state).into_iter().flatten().flatten();
         for entry in entries.filter(|e| !e.file_name().as_encoded_bytes().ends_with(b".json")) {
-            // It is in nobody's way.
+            // A leftover file is harmless.
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -223,7 +223,7 @@ pub(super) fn tasks_of(
     Ok(all.into_iter().map(|task| (task.id.clone(), task)).collect())
 }
 
-/// The marks that a session set which was cut off: nobody has judged them. What it added is open.
+/// The marks that an interrupted session set: nothing has judged them. Items that it added are open.
 fn unjudged(last: &Snapshot, read: &Read, tasks: &HashMap<TaskId, Task>) -> Undone {
     let ids = last.ids_in(&read.doc);
     let is_done = |id: &TaskId| tasks.get(id).is_some_and(|task| task.status == Status::Done);
@@ -243,21 +243,23 @@ pub fn why_no_tasks(file: &str, text: &str, doc: &PlanDoc) -> String {
     let boxes = markdown::read(Kind::Checklist, text).map_or(0, |all| all.items.len());
     let elsewhere = match boxes {
         0 => String::new(),
-        1 => ", and the one box that it has is elsewhere".to_owned(),
-        many => format!(", and the {many} boxes that it has are elsewhere"),
+        1 => "; its only checkbox is elsewhere".to_owned(),
+        many => format!("; its {many} checkboxes are elsewhere"),
     };
     match doc.kind {
         _ if blank => format!("{file} is empty"),
         _ if !doc.items.is_empty() => format!("every task in {file} is dropped ([-])"),
-        Kind::Progress => format!("{file} has no box (`- [ ] task`) below `## Tasks`{elsewhere}"),
+        Kind::Progress => {
+            format!("{file} has no checkbox (`- [ ] task`) below `## Tasks`{elsewhere}")
+        }
         Kind::Branches => {
-            format!("{file} has no box (`- [ ] task`) below a `## Branch:` heading{elsewhere}")
+            format!("{file} has no checkbox (`- [ ] task`) below a `## Branch:` heading{elsewhere}")
         }
         Kind::Checklist => format!("{file} has no tasks"),
     }
 }
 
-/// What is to be done about one item.
+/// What to do about one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Item {
     Open,
@@ -270,7 +272,7 @@ enum Item {
     Dropped,
 }
 
-/// File and store face to face.
+/// The file and the store during synchronization.
 struct Meeting<'a> {
     plan: &'a PlanFile,
     read: Read,
@@ -279,17 +281,17 @@ struct Meeting<'a> {
     items: Vec<Item>,
     /// Tasks that the file has no longer.
     gone: Vec<TaskId>,
-    /// Those of them that a person has to decide about.
+    /// Those of them that the user has to decide about.
     left: Vec<Left>,
-    /// What the file said before a session that was cut off.
+    /// What the file said before a session that was interrupted.
     cut_off: Option<Snapshot>,
-    /// Tasks that had left and stand in the file again.
+    /// Tasks that had left and are in the file again.
     back: Vec<TaskId>,
     /// Tasks that wait because of their marks, as they were at the last look.
     held: Vec<TaskId>,
     /// Neither the file nor the tasks are different from the last look.
     same: bool,
-    /// What Status said before a session that was cut off.
+    /// What Status said before a session that was interrupted.
     status: Option<String>,
     tasks: HashMap<TaskId, Task>,
 }
@@ -373,7 +375,7 @@ impl<'a> Meeting<'a> {
         Ok(meeting)
     }
 
-    /// Tasks that had left the plan and that a person took up again by command.
+    /// Tasks that had left the plan and that the user took up again by command.
     fn wanted_back(&self) -> Option<Vec<&Left>> {
         let is_open = |left: &&Left| {
             self.tasks.get(&left.id).is_some_and(|task| task.status == Status::Pending)
@@ -382,7 +384,7 @@ impl<'a> Meeting<'a> {
         (!wanted.is_empty()).then_some(wanted)
     }
 
-    /// What left the plan during a session that was cut off waits from now on.
+    /// What left the plan during a session that was interrupted waits from now on.
     fn hold_what_left(
         &mut self,
         store: &mut dyn Store,
@@ -391,7 +393,7 @@ impl<'a> Meeting<'a> {
     ) -> Result<(), StoreError> {
         let Some(start) = &self.cut_off else { return Ok(()) };
         let missing = start.missing_from(&self.read.doc);
-        let held = left::hold(store, missing, "during a session that was cut off", by, now)?;
+        let held = left::hold(store, missing, "during an interrupted session", by, now)?;
         self.gone.retain(|id| !held.iter().any(|left| left.id == *id));
         self.left.extend(held);
         Ok(())
@@ -457,7 +459,7 @@ impl<'a> Meeting<'a> {
             .collect();
         if !gone.is_empty() {
             match store.delete(DeleteWhich::Ids(gone), by, now) {
-                // Somebody has added parts of their own: they stay.
+                // The user has added parts: they stay.
                 Ok(_) | Err(StoreError::Refused(_)) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -465,7 +467,7 @@ impl<'a> Meeting<'a> {
         Ok(())
     }
 
-    /// Has tasks wait whose marks say so, and lets those go on whose marks do not any more.
+    /// Makes tasks wait whose marks say so, and releases those whose marks no longer do.
     fn follow_marks(
         &mut self,
         store: &mut dyn Store,
@@ -480,7 +482,7 @@ impl<'a> Meeting<'a> {
                 Item::Waits => {
                     let name = &self.plan.name;
                     let line = self.read.doc.items[index].line;
-                    let reason = format!("its mark in {name}:{line} says that it waits for you");
+                    let reason = format!("marked as waiting for you in {name}:{line}");
                     if was || hold_one(store, id, &reason, by, now)? {
                         held.push(id.clone());
                     }
@@ -528,7 +530,7 @@ impl<'a> Meeting<'a> {
         }
     }
 
-    /// Writes what the file lacks; `None` when somebody changed it meanwhile.
+    /// Writes what the file lacks; `None` when it changed meanwhile.
     fn write_back(self) -> Result<Option<Look>, ReconcileError> {
         let Self { plan, read: Read { text, doc }, ids, items, left, held, status, .. } = self;
         let ticks = items.iter().enumerate().filter(|(_, item)| **item == Item::Tick);
@@ -579,7 +581,7 @@ fn known_from(tasks: &HashMap<TaskId, Task>) -> Vec<Known> {
             title: task.title.to_string(),
             body: task.description.clone(),
             group: task.category.clone().or_else(|| task.branch.clone()),
-            // Not known: a tick that is missing is put back rather than a done forgotten.
+            // Unknown: ralph rather restores a missing tick than forgets a done task.
             done: false,
         })
         .collect()

@@ -1,5 +1,5 @@
-//! Replacing a file as a whole: at any moment it is the old one or the new one, and a version that
-//! somebody else wrote meanwhile is never lost.
+//! Replaces a file as a whole: at any moment it is the old one or the new one, and a version that another program
+//! wrote meanwhile is never lost.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -13,17 +13,17 @@ use crate::untrusted;
 /// what another has just written.
 static WRITING: Mutex<()> = Mutex::new(());
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Replaced {
     /// It is the new one now.
     Yes,
-    /// It was not the expected one any more, and was left alone.
+    /// It was not the expected one any more, and ralph left it alone.
     Changed,
 }
 
 /// Makes `target` hold `new` if it holds `expected`; the file keeps its permissions. A link is an error.
-/// `scratch` is a folder of ours for the file in the making, where that can be renamed from.
+/// `scratch` is a folder of ralph's for the file in the making, where that can be renamed from.
 pub(super) fn replace(
     target: &Path,
     expected: &[u8],
@@ -33,7 +33,7 @@ pub(super) fn replace(
     let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
     let like = std::fs::symlink_metadata(target)?;
     let folder = target.parent().unwrap_or(Path::new("/"));
-    // Our own folder is no part of anybody's work; only another file system makes us leave it.
+    // ralph's own folder is not part of the work; only another file system rules it out.
     let same_disk = std::fs::metadata(scratch).is_ok_and(|found| found.dev() == like.dev());
     let name = format!(".ralph-{}-{}", std::process::id(), file_name(target));
     let half = if same_disk { scratch } else { folder }.join(name);
@@ -82,14 +82,14 @@ fn write_like(path: &PathBuf, bytes: &[u8], like: &std::fs::Metadata) -> io::Res
     let mut file =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.write_all(bytes)?;
-    // Only root may give files away; anybody else keeps what is theirs.
+    // Only root may change the owner of a file; for others the file stays theirs.
     let _ = fchown(&file, Some(like.uid()), Some(like.gid()));
     file.set_permissions(Permissions::from_mode(like.permissions().mode()))?;
     file.sync_all()
 }
 
-/// Puts the two files in each other's place, looks at what came out, and takes it back if that is not
-/// what was expected: no version of anybody is ever without a name.
+/// Swaps the two files, checks the old one, and swaps back if it is not what was expected: no version is ever
+/// without a name.
 #[cfg(target_os = "linux")]
 fn exchange(half: &Path, target: &Path, expected: &[u8], new: &[u8]) -> io::Result<Replaced> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -111,7 +111,7 @@ fn exchange(half: &Path, target: &Path, expected: &[u8], new: &[u8]) -> io::Resu
     }
     swap()?;
     if untrusted::read_own(half, untrusted::DOCUMENT)? != new {
-        // Somebody wrote into ours as well, in that moment: both versions are kept.
+        // Another program wrote to the new file in that moment: both versions are kept.
         std::fs::rename(half, free_name_beside(target))?;
     }
     Ok(Replaced::Changed)

@@ -1,4 +1,4 @@
-//! What a session asks for by the plan file, and what becomes of that once it was judged.
+//! What a session requests by the plan file, and what happens to it after the gates.
 
 use ralph_core::TaskId;
 use ralph_core::plan::markdown::{AttemptNote, Edit, Kind, LogRow, printed};
@@ -25,7 +25,7 @@ pub struct Requested {
     pub marker: bool,
     /// What it says that it tried.
     pub attempt: Option<AttemptNote>,
-    /// What is not followed, in sentences.
+    /// Ignored requests, in sentences.
     pub ignored: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ pub struct Verdicts {
 pub struct Book {
     /// The row of the log.
     pub row: LogRow,
-    /// What was tried and what came of it.
+    /// The approach and its result.
     pub attempt: AttemptNote,
     /// How many attempts are kept.
     pub keep: usize,
@@ -67,21 +67,22 @@ impl PlanFile {
         };
         let read = match read {
             Ok(read) => read,
-            // The file that it leads to is not read; what the plan said is put back.
+            // ralph does not read the link's target, and restores the plan.
             Err(error @ PlanFileError::Linked { .. }) => {
-                asked.ignored.push(format!("during the session it changed: {error}"));
+                asked.ignored.push(format!("the session replaced the plan: {error}"));
                 None
             }
             Err(error) => return Err(error),
         };
         let Some(read) = read.filter(|read| !is_emptied(start, &read.text)) else {
             let gone = format!("{} was removed or emptied during the session", self.name);
-            asked.ignored.push(format!("{gone}; it is put back"));
+            asked.ignored.push(format!("{gone}; ralph restored it"));
             return Ok(asked);
         };
         if self.lane.as_ref().is_some_and(|lane| self.meddled(lane, start, &read)) {
             asked.ignored.push(format!(
-                "the session changed sections of {} that are not its own; that is ignored",
+                "the session changed sections of {} that belong to other branches; ralph ignored \
+                 that",
                 self.name
             ));
         }
@@ -112,8 +113,8 @@ impl PlanFile {
         Ok(asked)
     }
 
-    /// Writes down what was decided: ticks for what is done and for nothing else that was ticked since
-    /// the session began. Says what a person should know.
+    /// Writes the outcome: ticks for done tasks, and no other tick that was set since the session began.
+    /// Returns what the user should know.
     pub fn settle(
         &self,
         start: &Snapshot,
@@ -161,23 +162,23 @@ impl PlanFile {
             edits.extend(read.doc.set_done(index, true));
         }
         for edit in undone.edits {
-            // What is done is ticked, whatever the session made of its mark.
+            // A done task is ticked, whatever mark the session set.
             if !edits.iter().any(|tick| tick.range == edit.range) {
                 edits.push(edit);
             }
         }
         remarks.extend(
-            undone.ticks.iter().map(|title| format!("the tick of \"{title}\" was taken back")),
+            undone.ticks.iter().map(|title| format!("ralph reverted the tick of \"{title}\"")),
         );
         remarks.extend(undone.marks.iter().map(|(title, mark)| {
-            format!("the mark [{}] of \"{title}\" was taken back", mark.character())
+            format!("ralph reverted the mark [{}] of \"{title}\"", mark.character())
         }));
         if verdicts.marker && !read.doc.is_done() {
             edits.extend(read.doc.set_status(&read.text, DONE_MARKER));
         } else if !verdicts.marker && read.doc.is_done() && !start.doc.is_done() {
             let then = start.doc.status_text().unwrap_or("In Progress");
             edits.extend(read.doc.set_status(&read.text, then));
-            remarks.push(format!("{DONE_MARKER} was taken back"));
+            remarks.push(format!("ralph reverted {DONE_MARKER}"));
         }
         let read = applied(self, &read.text, &edits)?;
         let due = read.doc.due_parents();
@@ -198,7 +199,7 @@ impl PlanFile {
 }
 
 impl PlanFile {
-    /// Removes the link that a session made of the plan; one further up is refused.
+    /// Removes a link that a session put in place of the plan; a link further up is refused.
     fn remove_link(&self) -> Result<(), PlanFileError> {
         if std::fs::symlink_metadata(&self.path).is_ok_and(|found| found.is_symlink()) {
             std::fs::remove_file(&self.path)

@@ -113,7 +113,10 @@ fn a_mark_that_a_session_sets_is_taken_back_and_the_task_waits() {
         let text = format!("- [ ] a\n- [{mark}] b\n");
         let (asked, remarks) = world.session(&text, &[]);
         assert_eq!((asked.done.len(), asked.marked.len()), (0, 1));
-        assert!(remarks[0].contains(&format!("[{mark}] of \"b\" was taken back")), "{remarks:?}");
+        assert!(
+            remarks[0].contains(&format!("reverted the mark [{mark}] of \"b\"")),
+            "{remarks:?}"
+        );
         assert_eq!(world.text(), "- [ ] a\n- [ ] b\n");
         assert_eq!(world.statuses(), [Some(Status::Pending), Some(Status::Waiting)]);
     }
@@ -166,7 +169,7 @@ fn a_task_that_leaves_during_a_session_waits() {
     world.session("- [ ] a\n", &[]);
     let look = world.look();
     assert_eq!(look.tasks[&id].status, Status::Waiting);
-    assert_eq!(look.waiting("plan.md"), [format!("\"b\" ({id}, left plan.md)")]);
+    assert_eq!(look.waiting("plan.md"), [format!("\"b\" ({id}, removed from plan.md)")]);
 }
 
 #[test]
@@ -225,9 +228,9 @@ fn a_file_without_tasks_says_why() {
     assert_eq!(read(Kind::Checklist, " \n"), "p.md is empty");
     let text = "# Progress: p\n\n## Work\n- [ ] a\n- [ ] b\n";
     let why = read(Kind::Progress, text);
-    assert!(why.contains("below `## Tasks`") && why.contains("2 boxes"), "{why}");
+    assert!(why.contains("below `## Tasks`") && why.contains("2 checkboxes"), "{why}");
     let why = read(Kind::Branches, "## Branch: a\n\n## Setup\n- [ ] x\n");
-    assert!(why.contains("`## Branch:`") && why.contains("one box"), "{why}");
+    assert!(why.contains("`## Branch:`") && why.contains("only checkbox"), "{why}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is asked of a server for pull requests: which ones a branch has, and that one is up to date.
+//! The interface to a server for pull requests: which ones a branch has, and creating or updating one.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,11 +8,11 @@ use ralph_core::forge::{Feedback, ForgeKind, Pull, Words};
 /// A pull request as it should be.
 #[derive(Debug, Clone, Copy)]
 pub struct PullRequest<'a> {
-    /// What it tells, and of which branch.
+    /// Its text, and its branch.
     pub words: &'a Words,
     /// The branch that it goes to.
     pub base: &'a str,
-    /// Where its text is left for you where you have to open it yourself.
+    /// The file for its text, if you have to open it yourself.
     pub draft: &'a Path,
     /// The page for a new one that the server printed when the branch was pushed.
     pub link: Option<&'a str>,
@@ -28,23 +28,23 @@ pub enum Survey {
         /// For each of them the ref of its last commit, which outlives the branch.
         head_refs: Vec<String>,
     },
-    /// There is no way to ask it.
+    /// ralph cannot ask the server.
     Unasked {
         /// Why, as the middle of a sentence.
         why: String,
     },
 }
 
-/// What became of a pull request.
+/// The outcome of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Published {
     /// It was opened.
     Created(Link),
-    /// It was there and was changed.
+    /// It existed and was updated.
     Updated(Link),
-    /// It was there and said all of it.
+    /// It existed and was up to date.
     Unchanged(Link),
-    /// It was there, somebody else wrote it, and it stays as it is.
+    /// It exists, someone else wrote it, and ralph leaves it as it is.
     Theirs(Link),
     /// There is no transport to the server from here: you have to do it.
     ByHand(ByHand),
@@ -82,14 +82,14 @@ pub enum ForgeError {
         remote: String,
     },
     /// The remote is no repository on a server.
-    #[error("the remote `{remote}` names no repository on a server: {url}; set git.remote")]
+    #[error("the remote `{remote}` is not a repository on a server: {url}; set git.remote")]
     NoAddress {
         /// Its name.
         remote: String,
         /// Its address, without credentials.
         url: String,
     },
-    /// The variable for another address of the API is not one.
+    /// The variable with another API address is invalid.
     #[error("GITHUB_API_URL is {url:?}: it must begin with https://")]
     BadApi {
         /// Its value, without credentials.
@@ -113,9 +113,9 @@ pub enum ForgeError {
         /// What to do about it.
         remedy: String,
     },
-    /// The token is right and may not.
+    /// The token is valid but lacks the permission.
     #[error(
-        "{host} does not allow it (403: {said}): give the token write access to pull requests of {repo}"
+        "{host} denied access (403: {said}): give the token write access to pull requests of {repo}"
     )]
     Forbidden {
         /// The server.
@@ -126,7 +126,7 @@ pub enum ForgeError {
         said: String,
     },
     /// There were too many requests.
-    #[error("{host} takes no more requests for now; try again {when}")]
+    #[error("{host} limits requests; try again {when}")]
     RateLimited {
         /// The server.
         host: String,
@@ -135,9 +135,9 @@ pub enum ForgeError {
         /// How long it asks to wait, where it says so.
         wait: Option<Duration>,
     },
-    /// There is no such repository, or it is not ours to see.
+    /// There is no such repository, or the token has no access to it.
     #[error(
-        "there is no repository {repo} on {host}, or the token may not see it (404): see git.remote"
+        "{host} has no repository {repo}, or the token has no access to it (404): see git.remote"
     )]
     NotFound {
         /// The server.
@@ -172,7 +172,7 @@ pub enum ForgeError {
         branch: String,
     },
     /// The server does not know the branch to go to.
-    #[error("{host} does not have the branch `{base}` to go to: set git.pr_base")]
+    #[error("{host} does not have the base branch `{base}`: set git.pr_base")]
     NoBase {
         /// The server.
         host: String,
@@ -190,7 +190,7 @@ pub enum ForgeError {
         said: String,
     },
     /// The server is broken.
-    #[error("{host} has a problem ({status}): try again later")]
+    #[error("{host} failed ({status}): try again later")]
     Server {
         /// The server.
         host: String,
@@ -205,8 +205,8 @@ pub enum ForgeError {
         /// What the program said.
         said: String,
     },
-    /// What came back is no answer.
-    #[error("{host} answered something that is no answer of {kind}: {said}")]
+    /// The answer is not one of this kind of server.
+    #[error("{host} did not answer as {kind} does: {said}")]
     Odd {
         /// The server.
         host: String,
@@ -215,13 +215,13 @@ pub enum ForgeError {
         /// The beginning of it.
         said: String,
     },
-    /// We were told to stop.
+    /// ralph was asked to stop.
     #[error("it was interrupted")]
     Interrupted,
     /// A program or a file that is needed does not work.
     #[error("{what}: {said}")]
     Local {
-        /// Which.
+        /// The file or program.
         what: String,
         /// What the system said.
         said: String,
@@ -234,7 +234,7 @@ impl ForgeError {
         matches!(self, Self::Refused { status: 409 | 422, said, .. } if said.contains("already exists"))
     }
 
-    /// `Some` where it may pass by itself, with how long the server asks to wait.
+    /// `Some` if a retry may help, with how long the server asks to wait.
     pub fn passes_after(&self) -> Option<Option<Duration>> {
         match self {
             Self::RateLimited { wait, .. } => Some(*wait),
@@ -249,11 +249,11 @@ pub trait Forge: Send + Sync {
     /// The pull requests of a branch in any state. Changes nothing.
     fn survey(&self, branch: &str) -> Result<Survey, ForgeError>;
 
-    /// Sees to it that the branch, which is pushed already, has one open pull request with these words.
-    /// Opens one, or brings one of ours up to date; what people wrote stays. Asking twice changes nothing.
+    /// Ensures that the branch, which is already pushed, has one open pull request with this text.
+    /// Opens one, or updates one that ralph opened; text from users stays. Calling it twice changes nothing.
     fn publish(&self, wanted: &PullRequest<'_>) -> Result<Published, ForgeError>;
 
-    /// How a pull request stands, how the checks of a commit do, and what people said. Changes nothing.
+    /// The state of a pull request, the checks of a commit, and what reviewers said. Changes nothing.
     fn feedback(
         &self,
         number: u64,

@@ -1,5 +1,5 @@
-//! What the loop asks of the box for programs of its own that look at what sessions wrote: git on their
-//! files, and the person's hooks.
+//! The loop's interface to the sandbox for its own programs that read what sessions wrote: git on their files, and
+//! the user's hooks.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use std::time::Duration;
 use crate::probe::Probe;
 use crate::process::CommandSpec;
 
-/// A place that is shown in a box.
+/// A place that is shown in a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bind {
     /// What is shown.
     pub from: PathBuf,
-    /// Where.
+    /// The path in the sandbox.
     pub to: PathBuf,
     /// Whether it may be changed there.
     pub writable: bool,
@@ -37,17 +37,17 @@ impl Bind {
     }
 }
 
-/// A box for programs of the loop.
+/// A sandbox for programs of the loop.
 ///
 /// # Contract
 /// - The program has no network, sees the system read-only, an empty `/tmp` and `/run`, and nothing of the
-///   store, the secrets of the person, or other worktrees; it dies with whoever started it.
-/// - `binds` come on top, in this order: a later one lies over an earlier one. Those that are not there
+///   store, the secrets of the user, or other worktrees; it dies with whoever started it.
+/// - `binds` come on top, in this order: a later one covers an earlier one. Those that are not there
 ///   are an error of the program's start.
 /// - This program is there as `/run/ralph/bin/ralph`, and `/usr/bin/git` as ever.
 /// - The environment is what the command says.
 pub trait Jail: Send + Sync + fmt::Debug {
-    /// The command that runs this one in a box.
+    /// The command that runs this one in a sandbox.
     fn wrap(&self, command: CommandSpec, binds: &[Bind]) -> CommandSpec;
 }
 
@@ -57,7 +57,7 @@ pub trait HookSandbox: Send + Sync + fmt::Debug {
     fn run(&self, hook: CommandSpec, worktree: &Path, scratch: &Path, limit: Duration) -> HookEnd;
 }
 
-/// What came of a hook.
+/// The result of a hook.
 #[derive(Debug)]
 pub struct HookEnd {
     /// How it ended, and what it printed.

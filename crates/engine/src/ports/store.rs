@@ -27,15 +27,15 @@ use ralph_core::{AgentId, FeatureId, FeatureName, Lease, TaskId, Timestamp};
 /// - Another process that is writing is waited for, not reported.
 ///
 /// # What an implementation must not do
-/// Read a clock (`now` is an argument), make up ids, or know who a person is.
+/// Read a clock (`now` is an argument), make up ids, or know who the user is.
 ///
 /// The port is synchronous: a call takes microseconds, and the task commands need no runtime.
 pub trait Store: Send {
-    /// From now on calls fail once this is set, and what they had begun is undone: whoever made them wants no answer
-    /// any more. `None` ends that. A store whose calls are short whatever the plan need not do so.
+    /// From now on calls fail once this is set, and their changes are rolled back: the caller no longer needs
+    /// an answer. `None` ends that. A store whose calls are always short need not do so.
     fn heed(&mut self, _stop: Option<Arc<AtomicBool>>) {}
 
-    /// Fails where calls would fail by that: for work between two of them.
+    /// Fails where such calls would fail: for work between two calls.
     fn go_on(&self) -> Result<()> {
         Ok(())
     }
@@ -59,8 +59,8 @@ pub trait Store: Send {
         now: Timestamp,
     ) -> Result<()>;
 
-    /// Takes tasks out of the plan and says which. Done tasks stay when chosen by a group; a task with
-    /// unfinished parts goes only together with them.
+    /// Deletes tasks and returns their ids. Done tasks stay when chosen by a group; a task with unfinished
+    /// parts is deleted only together with them.
     fn delete(&mut self, which: DeleteWhich, by: &Actor, now: Timestamp) -> Result<Vec<TaskId>>;
 
     /// Adds a blocker. Adding it twice is fine.
@@ -69,7 +69,7 @@ pub trait Store: Send {
     /// Takes a blocker away.
     fn unblock(&mut self, id: &TaskId, by_task: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
 
-    /// Brings a whole plan in, or none of it.
+    /// Imports a whole plan, or none of it.
     fn sync(
         &mut self,
         tasks: &[PlanTask],
@@ -78,8 +78,7 @@ pub trait Store: Send {
         now: Timestamp,
     ) -> Result<SyncReport>;
 
-    /// Brings a plan in and takes these tasks out, or neither. What the plan does not name and `gone`
-    /// does not name stays.
+    /// Imports a plan and deletes these tasks, or neither. Tasks that neither the plan nor `gone` names stay.
     fn replace(
         &mut self,
         tasks: &[PlanTask],
@@ -115,7 +114,7 @@ pub trait Store: Send {
     /// The first `limit` claimable tasks, and all that are validly claimed.
     fn peek(&mut self, scope: &Scope, limit: usize, now: Timestamp) -> Result<Peek>;
 
-    /// How many tasks stand where.
+    /// The number of tasks per status.
     fn counts(&mut self, scope: &Scope) -> Result<Counts>;
 
     /// Every task id, for "did you mean".
@@ -129,16 +128,16 @@ pub trait Store: Send {
     /// Extends a claim.
     fn renew(&mut self, id: &TaskId, lease: Lease, by: &Actor, now: Timestamp) -> Result<Task>;
 
-    /// Gives a claim back; the task is pending again and nothing is counted.
+    /// Releases a claim; the task is pending again and nothing is counted.
     fn release(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
 
     /// A claimed task is done, unless parts of it are not. Dependents and parents follow.
     fn done(&mut self, id: &TaskId, result: Option<&str>, by: &Actor, now: Timestamp)
     -> Result<()>;
 
-    /// A claimed task failed: back to pending with one retry more, or failed for good when `final_` or
-    /// when `limit` is used up. A task that got parts since it was claimed goes back in any case: it
-    /// fails with its parts. Parents follow. Says what it became.
+    /// A claimed task failed: returns it for retry, or fails it for good when `final_` or when `limit` is used
+    /// up. A task that got parts since it was claimed is returned in any case: it fails with its parts. Parents
+    /// follow. Returns its new status.
     fn fail(
         &mut self,
         id: &TaskId,
@@ -149,11 +148,11 @@ pub trait Store: Send {
         now: Timestamp,
     ) -> Result<Status>;
 
-    /// Back to pending with a clean slate: claim cleared, retries 0, open questions withdrawn. Pending
+    /// Returns a task to pending and starts over: claim cleared, retries 0, open questions withdrawn. Pending
     /// stays pending.
     fn reset(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
 
-    /// The task waits for a person, who has not been asked anything in particular.
+    /// The task waits for the user, without a question.
     fn hold(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
 
     // --- log, attempts, evidence, questions ---------------------------------------------------
@@ -183,7 +182,7 @@ pub trait Store: Send {
     /// The evidence for a task, oldest first.
     fn evidence(&mut self, id: &TaskId) -> Result<Vec<Evidence>>;
 
-    /// A claimed or pending task asks a person and waits.
+    /// A claimed or pending task asks the user and waits.
     fn ask(
         &mut self,
         question: QuestionId,
@@ -193,7 +192,7 @@ pub trait Store: Send {
         now: Timestamp,
     ) -> Result<()>;
 
-    /// A person answers; the task is pending again once nothing else is open.
+    /// The user answers; the task is pending again once nothing else is open.
     fn answer(
         &mut self,
         question: &QuestionId,
@@ -213,8 +212,8 @@ pub trait Store: Send {
     /// The features, by name.
     fn features(&mut self) -> Result<Vec<Feature>>;
 
-    /// Takes a feature away with its unfinished tasks, which are deleted; with any and without
-    /// `confirmed` it is refused. Says which tasks were deleted.
+    /// Deletes a feature with its unfinished tasks; if there are any, it is refused without `confirmed`.
+    /// Returns the deleted tasks.
     fn delete_feature(
         &mut self,
         name: &FeatureName,
@@ -223,7 +222,7 @@ pub trait Store: Send {
         now: Timestamp,
     ) -> Result<Vec<TaskId>>;
 
-    /// Makes an agent known, or says again where it lives.
+    /// Registers an agent, or updates its process.
     fn register_agent(
         &mut self,
         id: &AgentId,
@@ -234,7 +233,7 @@ pub trait Store: Send {
     /// The agents and what they hold, oldest first.
     fn agents(&mut self) -> Result<Vec<AgentRecord>>;
 
-    /// An agent leaves; its claims are given back. Says which.
+    /// Removes an agent and releases its claims. Returns their tasks.
     fn deregister_agent(&mut self, id: &AgentId, by: &Actor, now: Timestamp)
     -> Result<Vec<TaskId>>;
 
@@ -287,7 +286,7 @@ pub enum DeleteWhich {
     All,
 }
 
-/// What is to be claimed, by whom, for how long.
+/// A claim request: scope, agent and lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimRequest {
     /// Whose claim it becomes.
@@ -314,7 +313,7 @@ pub struct Claimed {
 pub struct Peek {
     /// The first claimable tasks; one with an expired lease still has its old claim.
     pub claimable: Vec<Task>,
-    /// Every task that somebody validly holds.
+    /// Every task with a valid claim.
     pub claimed: Vec<Task>,
 }
 
@@ -327,7 +326,7 @@ pub enum SyncMode {
     ReplaceSpecs,
 }
 
-/// What bringing in a plan changed.
+/// What the import of a plan changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SyncReport {
     /// New tasks.
@@ -351,11 +350,11 @@ pub enum StoreError {
     Plan {
         /// The line, from 1.
         line: usize,
-        /// Why not.
+        /// The rule that refused it.
         refusal: Refusal,
     },
     /// The file belongs to another program.
-    #[error("{} is not a store of ralph: {what}", path.display())]
+    #[error("{} is not a task database of ralph: {what}", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -363,7 +362,10 @@ pub enum StoreError {
         what: String,
     },
     /// The file was written by a later version.
-    #[error("{} was written by a newer ralph (its schema is {found}, this one knows {known})", path.display())]
+    #[error(
+        "{} was written by a newer ralph (its schema is version {found}, this ralph knows {known})",
+        path.display()
+    )]
     Newer {
         /// The file.
         path: PathBuf,
@@ -381,20 +383,20 @@ pub enum StoreError {
         detail: String,
     },
     /// Another process kept the store locked for too long.
-    #[error("{} is locked by another process, for {} seconds now", path.display(), waited.as_secs())]
+    #[error("another process has locked {} for {}s", path.display(), waited.as_secs())]
     Locked {
         /// The file.
         path: PathBuf,
         /// How long we waited.
         waited: Duration,
     },
-    /// No room left on the disk.
+    /// The disk is full.
     #[error("the disk is full: {} could not be written", path.display())]
     DiskFull {
         /// The file.
         path: PathBuf,
     },
-    /// We may not write there.
+    /// ralph may not write there.
     #[error("{} cannot be written: {detail}", path.display())]
     NotWritable {
         /// The file.

@@ -1,5 +1,5 @@
-//! What the loop asks of version control: the tree to judge, the commit when it is green, and a safe
-//! place for work that is not.
+//! The loop's interface to version control: the tree to judge, the commit when the gates pass, and a safe place for
+//! work that fails them.
 
 use std::ffi::OsString;
 use std::io;
@@ -17,14 +17,14 @@ use crate::project::ProjectError;
 use crate::vcs::Operation;
 use crate::vcs::worktree::WorktreeRefusal;
 
-/// Why version control did not do what it was asked. Nothing that belongs to a person was changed,
+/// Why a version control operation failed. Nothing that belongs to the user was changed,
 /// unless the variant says so.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     /// There is no git.
     #[error("git cannot be started: {0}")]
     NotStarted(#[source] io::Error),
-    /// Git said no.
+    /// Git failed.
     #[error("git {verb} failed: {message}")]
     Failed {
         /// What it was asked to do.
@@ -33,19 +33,19 @@ pub enum GitError {
         message: String,
     },
     /// Git answered something that ralph does not understand.
-    #[error("git {verb} answered {answer:?}")]
+    #[error("git {verb} gave an unexpected answer: {answer:?}")]
     Odd {
         /// What it was asked to do.
         verb: String,
         /// What it answered.
         answer: String,
     },
-    /// The repository's settings lead git elsewhere than they did before.
+    /// The repository's settings point git to another place than before.
     #[error("{key} in the repository's git config {why}")]
     Led {
         /// The setting.
         key: String,
-        /// Where it leads.
+        /// What is wrong with it.
         why: &'static str,
     },
     /// Git does not know who commits.
@@ -54,15 +54,15 @@ pub enum GitError {
         /// What it said.
         message: String,
     },
-    /// Somebody committed since the candidate was written.
-    #[error("the branch moved from {} to {} meanwhile", named(.expected), named(.found))]
+    /// The branch got a commit since the candidate was written.
+    #[error("the branch moved from {} to {} in the meantime", named(.expected), named(.found))]
     HeadMoved {
         /// Where it was.
         expected: Option<String>,
         /// Where it is.
         found: Option<String>,
     },
-    /// Somebody switched to another branch since the run began.
+    /// The worktree was switched to another branch since the run began.
     #[error("the worktree is on {} now, not on {}", branch(.found), branch(.expected))]
     OtherBranch {
         /// The branch that the run works on; `None` for a detached HEAD.
@@ -85,12 +85,12 @@ pub enum GitError {
         path: String,
     },
     /// Another git holds a lock, or one that crashed has left it.
-    #[error("another git is at work, or one that crashed left {}", path.display())]
+    #[error("another git is running, or a crashed one left {}", path.display())]
     Busy {
         /// The lock.
         path: PathBuf,
     },
-    /// A hook of the person said no.
+    /// One of the user's hooks failed.
     #[error("the {hook} hook failed: {message}")]
     Hook {
         /// Its name.
@@ -98,13 +98,13 @@ pub enum GitError {
         /// How it ended and what it said.
         message: String,
     },
-    /// A hook of the person changed what was to be committed: that was never judged.
-    #[error("the {hook} hook changed what is to be committed")]
+    /// One of the user's hooks changed the files to commit: the result was never judged.
+    #[error("the {hook} hook changed the files to commit")]
     HookChanged {
         /// Its name.
         hook: String,
     },
-    /// Something of ours that runs in a box failed.
+    /// A sandboxed program of ralph's failed.
     #[error("{what} failed: {message}")]
     Boxed {
         /// What it was.
@@ -115,7 +115,7 @@ pub enum GitError {
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -136,9 +136,9 @@ pub enum GitError {
     /// Git is too old.
     #[error("git {found} is too old; ralph needs {floor} or later")]
     TooOld {
-        /// What there is.
+        /// The installed version.
         found: String,
-        /// What is needed.
+        /// The oldest supported version.
         floor: crate::vcs::Version,
     },
 }
@@ -165,7 +165,7 @@ pub struct RunBase {
     /// The last tree that was judged and kept. A candidate equal to it means that nothing moved.
     pub settled_tree: String,
     /// The path of a plan in the worktree, from its top: ralph keeps it, so it is neither saved nor reverted
-    /// with anybody's work.
+    /// with the work of a task.
     pub plan: Option<String>,
 }
 
@@ -178,9 +178,9 @@ pub struct Opened {
     pub left: Option<Left>,
     /// Earlier work of the task that is in the worktree again.
     pub restored: Option<Restored>,
-    /// Earlier work of the task that files stand in the way of.
+    /// Earlier work of the task that files are in the way of.
     pub blocked: Option<Blocked>,
-    /// The branch went from the first commit to the second while no session was at work.
+    /// The branch went from the first commit to the second while no session was running.
     pub moved: Option<(Option<String>, Option<String>)>,
 }
 
@@ -201,7 +201,7 @@ pub struct Left {
     pub paths: Vec<PathBuf>,
 }
 
-/// Work that came back with its task.
+/// Work that was restored for its task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
     /// The ref that holds it.
@@ -210,7 +210,7 @@ pub struct Restored {
     pub paths: Vec<PathBuf>,
 }
 
-/// Work that could not come back.
+/// Work that could not be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocked {
     /// The ref that holds it.
@@ -235,7 +235,7 @@ pub struct Candidate {
     pub taken: Option<String>,
 }
 
-/// Work that is safe.
+/// Saved work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saved {
     /// The full name of the ref that holds it.
@@ -244,16 +244,16 @@ pub struct Saved {
     pub commit: String,
 }
 
-/// What a box has to show so that git works in it.
+/// What a sandbox has to show so that git works in it.
 #[derive(Debug, Clone, Default)]
 pub struct Shown {
     /// Places, in this order.
     pub binds: Vec<Bind>,
-    /// Files of the worktree that have programs run outside of the box: only to be read.
+    /// Files of the worktree that have programs run outside of the sandbox: only to be read.
     pub read_only: Vec<PathBuf>,
     /// Variables.
     pub environment: Vec<(OsString, OsString)>,
-    /// Folders of it that go away when nobody needs them any more.
+    /// Temporary folders that are removed with the last reference.
     pub held: Vec<Arc<tempfile::TempDir>>,
 }
 
@@ -266,7 +266,7 @@ pub struct Checkout {
 }
 
 impl Checkout {
-    /// The checkout in `folder`, which lies in `held`.
+    /// The checkout in `folder`, which is in `held`.
     pub fn new(held: tempfile::TempDir, folder: PathBuf) -> Self {
         Self { _held: held, folder, caches: None }
     }
@@ -277,12 +277,12 @@ impl Checkout {
         Self { caches, ..self }
     }
 
-    /// Where it lies.
+    /// Where it is.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Where the caches are that what runs in it uses; `None`: those that all gates share.
+    /// The caches of programs that run in it; `None` for those that all gates share.
     pub fn caches(&self) -> Option<&Path> {
         self.caches.as_ref().map(tempfile::TempDir::path)
     }
@@ -297,19 +297,19 @@ pub enum Forbidden {
     Repository(String),
 }
 
-/// How often version control hears that a session still lives.
+/// How often the loop signals version control that a session is alive.
 pub const HEARTBEAT: Duration = Duration::from_millis(500);
 
 /// How long saved work of finished tasks is kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KeepSaves {
-    /// So long; `None` is for ever.
+    /// The longest time; `None` is for ever.
     pub age: Option<Duration>,
-    /// So many bytes of all together; `None` is any number.
+    /// The most bytes in total; `None` is unlimited.
     pub size: Option<u64>,
 }
 
-/// How a task stands whose work is saved.
+/// The state of a task whose work is saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
     /// Done, or dropped.
@@ -323,13 +323,12 @@ pub enum Ending {
 /// Version control as the loop sees it.
 ///
 /// Calls are synchronous: the loop makes them on threads where waiting is allowed. An implementation
-/// must not touch a person's files or staged work except in [`Vcs::put_back`], never drops work that
+/// must not touch the user's files or staged work except in [`Vcs::put_back`], never drops work that
 /// is not saved elsewhere, and reads no prose to decide anything but which error to return.
 pub trait Vcs: Send + Sync {
-    /// Looks at the worktree before the first session and saves what is uncommitted. A run that
-    /// continues another takes over what *that* run found at its start, so that the agent's
-    /// unfinished work is not mistaken for the person's. `resumes` is that run and the last commit
-    /// that it settled.
+    /// Inspects the worktree before the first session and saves uncommitted work. A run that continues another
+    /// one reuses what *that* run found at its start, so that the agent's unfinished work is not mistaken for
+    /// the user's. `resumes` is that run and the last commit that it accepted.
     fn begin(
         &self,
         run: &RunId,
@@ -362,7 +361,7 @@ pub trait Vcs: Send + Sync {
         Ok(None)
     }
 
-    /// The commits between two, by first parents and the oldest first: each id and its subject.
+    /// The commits between two commits, by first parents and oldest first: each id and its subject.
     fn told_commits(
         &self,
         _from: Option<&str>,
@@ -376,7 +375,7 @@ pub trait Vcs: Send + Sync {
         Ok(WorkPlace::Here)
     }
 
-    /// Keeps the branch from moving until the next commit of ours, or until it is released. `false` where it
+    /// Keeps the branch from moving until the next commit of ralph's, or until it is released. `false` where it
     /// moved this very moment.
     fn hold(&self) -> Result<bool, GitError> {
         Ok(true)
@@ -385,13 +384,13 @@ pub trait Vcs: Send + Sync {
     /// The branch may move again.
     fn release(&self) {}
 
-    /// A session has ended: where the branch is the loop's own, what it committed in a git directory of its
-    /// own is on that branch from now on.
+    /// A session has ended: if the branch belongs to ralph, the session's commits are on that branch from now
+    /// on.
     fn take_over(&self) -> Result<(), GitError> {
         Ok(())
     }
 
-    /// A text of a session in which commits go by the names that they have now.
+    /// A session's text with recreated commits replaced by their new ids.
     fn renamed(&self, text: &str) -> String {
         text.to_owned()
     }
@@ -426,10 +425,10 @@ pub trait Vcs: Send + Sync {
         Ok(vec![])
     }
 
-    /// A session lives in the worktree, or no longer does. Called every [`HEARTBEAT`] while one does.
+    /// A session is alive in the worktree, or no longer is. Called every [`HEARTBEAT`] while one is.
     fn session_lives(&self, _alive: bool) {}
 
-    /// The task whose session was at work when the last run in this worktree was killed.
+    /// The task whose session was running when the last run in this worktree was killed.
     fn interrupted(&self) -> Result<Option<TaskId>, GitError> {
         Ok(None)
     }
@@ -459,7 +458,7 @@ pub trait Vcs: Send + Sync {
         Ok(base.clone())
     }
 
-    /// A tree after what changed between two commits: what counts as settled follows the user's commits.
+    /// A tree with the changes between two commits applied: the accepted tree follows the user's commits.
     fn carried(
         &self,
         tree: &str,
@@ -469,9 +468,9 @@ pub trait Vcs: Send + Sync {
         Ok(tree.to_owned())
     }
 
-    /// Takes what the candidate has beyond its head out of the worktree again and returns the paths;
-    /// a path that was dirty before the run gets back what it had then. A path whose content is no
-    /// longer the candidate's stays: somebody is working on it. Save the work first.
+    /// Removes the changes of the candidate from the worktree and returns the paths; a path that was dirty
+    /// before the run gets back its content of then. A path whose content is no longer the candidate's stays:
+    /// someone is working on it. Save the work first.
     fn put_back(&self, base: &RunBase, candidate: &Candidate) -> Result<Vec<PathBuf>, GitError>;
 
     /// The names of what differs between two trees.
@@ -514,9 +513,9 @@ pub trait Vcs: Send + Sync {
     /// The commits that `to` has and `from` has not, oldest first.
     fn commits(&self, from: Option<&str>, to: &str) -> Result<Vec<String>, GitError>;
 
-    /// Takes a path out of what was committed on `branch` since the commit `began`, and out of what is
-    /// staged: it is as it was before. Commits that others have stay. Where commits had to be made anew,
-    /// the old ones are saved, and it is said where.
+    /// Removes a path from the commits on `branch` since the commit `began`, and from the index: it is as it
+    /// was before. Commits that others have stay. If commits had to be recreated, the old ones are saved, and
+    /// their ref is returned.
     fn keep_out(
         &self,
         _path: &str,
@@ -526,14 +525,14 @@ pub trait Vcs: Send + Sync {
         Ok(None)
     }
 
-    /// Removes the locks that programs which are gone left since then. What may be anybody else's stays,
-    /// and is named when it stands in the way.
+    /// Removes the locks that dead programs left since then. A lock that may belong to someone else stays, and
+    /// is named when it is in the way.
     fn remove_dead_locks(&self, _since: Timestamp) -> Result<(), GitError> {
         Ok(())
     }
 
     /// The run is over: removes what no worktree needs any more, and saved work of finished tasks beyond the
-    /// limits. `ending` says how a task stands. Returns how many saves went.
+    /// limits. `ending` gives the state of a task. Returns how many saves were removed.
     fn tidy(
         &self,
         _keep: &KeepSaves,
@@ -542,8 +541,8 @@ pub trait Vcs: Send + Sync {
         Ok(0)
     }
 
-    /// What a box has to show so that git works in it: nothing where sessions work on the real directory.
-    /// Otherwise a git directory of their own: the same one for all until the work in it is settled.
+    /// What a sandbox has to show so that git works in it: nothing where sessions work on the real directory.
+    /// Otherwise a git directory of their own: the same one for all until its work is accepted or given up.
     fn shown(&self) -> Result<Shown, GitError> {
         Ok(Shown::default())
     }
@@ -555,7 +554,7 @@ pub trait Vcs: Send + Sync {
         Ok(Shown::default())
     }
 
-    /// What went wrong without stopping anything, in sentences, since it was last asked.
+    /// Warnings since the last call, in sentences.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! A program for its answer: run to its end for a limited time, and what it printed.
+//! Runs a program to its end, with a time limit, and returns what it printed.
 
 use std::time::Duration;
 

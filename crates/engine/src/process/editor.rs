@@ -1,4 +1,4 @@
-//! The person's own editor. It gets the terminal, and nobody watches or ends it.
+//! Runs the user's own editor. It gets the terminal; ralph does not supervise or end it.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;

@@ -1,9 +1,9 @@
-//! How many files this process may have open.
+//! The limit on open files of this process.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Makes sure that so many files can be open at once, by raising the limit as far as it may be raised. What the limit is
-/// where that is too few.
+/// Raises the limit so that `wanted` files can be open at once, as far as the system allows. The error is the limit if
+/// that is too low.
 pub fn room_for_files(wanted: u64) -> Result<(), u64> {
     let now = getrlimit(Resource::Nofile);
     let is_enough = |limit: Option<u64>| limit.is_none_or(|limit| limit >= wanted);

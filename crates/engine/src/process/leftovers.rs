@@ -1,5 +1,5 @@
-//! Ends what a dead ralph left behind: a killed ralph takes the programs it started with it, but not
-//! what those have put into the background.
+//! Ends processes that a dead ralph left behind: a killed ralph takes the programs it started with it, but not the
+//! background processes that those started.
 
 use std::path::Path;
 
@@ -48,7 +48,7 @@ mod linux {
     /// How long they have to obey each of the two signals.
     const GRACE: Duration = Duration::from_secs(2);
 
-    /// A process may start another while it is being ended; nobody does so for ever.
+    /// A process may start another while it is being ended; the number of rounds is limited.
     const ROUNDS: u32 = 5;
 
     pub(super) fn end(project_root: &Path) -> u32 {

@@ -1,4 +1,4 @@
-//! Whether a process is still the one that it was. A pid alone does not say: pids come again.
+//! Whether a process is still the one that was started. A pid alone does not say: the system reuses pids.
 
 use std::sync::LazyLock;
 
@@ -57,7 +57,7 @@ pub(super) fn lives(number: u32, start: u64) -> bool {
         .is_some_and(|process| process.start == start && process.is_running())
 }
 
-/// Whether a program of this name, or one whose name begins with it and a `-`, may be at work in one of
+/// Whether a program of this name, or one whose name begins with it and a `-`, may be working in one of
 /// the folders.
 #[cfg(target_os = "linux")]
 pub(crate) fn works_in(program: &str, folders: &[&std::path::PathBuf]) -> bool {
@@ -71,13 +71,13 @@ pub(crate) fn works_in(program: &str, folders: &[&std::path::PathBuf]) -> bool {
     all.filter(named).any(|process| {
         match process.folder() {
             Ok(place) => folders.iter().any(|folder| place.starts_with(folder)),
-            // One that is gone works nowhere; of anybody else's we know nothing.
+            // A process that is gone works nowhere; those of other users are unknown.
             Err(error) => error.kind() != std::io::ErrorKind::NotFound,
         }
     })
 }
 
-/// Whether such a program may be at work there: nobody here can tell.
+/// Whether such a program may be working there: unknown on this system.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn works_in(_program: &str, _folders: &[&std::path::PathBuf]) -> bool {
     true

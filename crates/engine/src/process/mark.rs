@@ -1,5 +1,5 @@
-//! The variable that every process of a session carries in its environment. It says which ralph
-//! started it, on which project; so what a killed ralph left behind can be told from everything else.
+//! The environment variable that every process of a session carries. It names the ralph that started the process
+//! and the project, so that ralph can find processes that a killed ralph left behind.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The one place that starts, hears, watches and ends other programs: agents and gates alike.
+//! The one place that starts, supervises and ends other programs: agents and gates alike.
 //!
 //! [`supervise`] runs one [`CommandSpec`] to its end and cannot fail: whatever happens to the program
 //! is a value in [`Ended`]. When it returns, no process of the session is left, whatever the program
@@ -6,19 +6,19 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `spec` | what is run, how it is watched, what comes back |
-//! | `supervisor` | the states of a session and the ladder that ends it |
-//! | `capture` | a program for its answer |
-//! | `editor` | the one program that is not supervised: the person's editor |
-//! | `family` | the processes of a session: their start, their ends, signals to all of them |
+//! | `spec` | a program to run, how to supervise it, and its result |
+//! | `supervisor` | the states of a session, and the steps that end it |
+//! | `capture` | runs a program and returns its output |
+//! | `editor` | the one program that is not supervised: the user's editor |
+//! | `family` | the processes of a session: start, end, signals to all of them |
 //! | `family::keeper` | the process between ralph and a program that adopts orphans (Linux) |
-//! | `family::words` | arguments and environment as the system takes them (Linux) |
-//! | `files` | how many files may be open |
-//! | `output` | bytes to lines, with a bound |
-//! | `procfs` | what `/proc` knows of processes (Linux) |
-//! | `mark` | the variable by which a session's processes are known after ralph itself died |
-//! | `leftovers` | ending what a dead ralph left behind |
-//! | `liveness` | whether a process is still the one that it was |
+//! | `family::words` | arguments and environment in the system's form (Linux) |
+//! | `files` | the limit on open files |
+//! | `output` | bytes to lines, with bounded memory |
+//! | `procfs` | reads processes from `/proc` (Linux) |
+//! | `mark` | the variable that identifies a session's processes after ralph itself died |
+//! | `leftovers` | ends processes that a dead ralph left behind |
+//! | `liveness` | whether a process is still the one that was started |
 
 mod capture;
 mod editor;

@@ -1,5 +1,5 @@
-//! Bytes to lines. Memory is bounded whatever comes: a line over the cap is delivered once, cut, and
-//! skipped to its end.
+//! Splits bytes into lines. Memory is bounded whatever arrives: a line over the limit is delivered once, truncated,
+//! and the rest of it is skipped.
 
 use std::io::BufRead;
 
@@ -30,7 +30,7 @@ impl Lines {
         self.cut
     }
 
-    /// Takes the next bytes and tells the lines that end in them.
+    /// Takes the next bytes and delivers the lines that end in them.
     pub(super) fn feed(&mut self, mut bytes: &[u8], mut tell: impl FnMut(&[u8], bool)) {
         while !bytes.is_empty() {
             let (part, ends) = first_line(&mut bytes);
@@ -63,7 +63,7 @@ impl Lines {
         }
     }
 
-    /// The stream is at its end: tells a last line without newline.
+    /// The stream is at its end: delivers a last line without newline.
     pub(super) fn finish(&mut self, mut tell: impl FnMut(&[u8], bool)) {
         let last = std::mem::take(&mut self.held);
         if !last.is_empty() {
@@ -100,7 +100,7 @@ impl Tail {
             // The cut may go through a character; its rest would be shown as damage.
             let rest = bytes.iter().take(3).take_while(|byte| *byte & 0xC0 == 0x80).count();
             bytes = &bytes[rest..];
-            // It may go through a secret, too, which nobody would know by its end.
+            // The cut may split a secret, which could not be recognized by its end.
             let line = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             bytes = &bytes[line..];
         }

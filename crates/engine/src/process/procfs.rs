@@ -1,4 +1,4 @@
-//! What `/proc` knows of processes, and signals that reach the process that was meant or none.
+//! Reads processes from `/proc`, and sends signals that reach the intended process or none.
 
 use std::collections::HashSet;
 use std::os::fd::OwnedFd;
@@ -22,7 +22,7 @@ impl Process {
     /// Looks at one.
     pub(super) fn read(pid: Pid) -> Option<Self> {
         let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-        // The name stands in parentheses and may hold anything, parentheses too.
+        // The name is in parentheses and may contain anything, parentheses too.
         let end = stat.iter().rposition(|byte| *byte == b')')?;
         let rest = std::str::from_utf8(stat.get(end + 1..)?).ok()?;
         let mut fields = rest.split_ascii_whitespace();
@@ -50,7 +50,7 @@ impl Process {
         !matches!(self.state, b'Z' | b'X' | b'x')
     }
 
-    /// It is one of ours: same user.
+    /// It is one of ralph's: same user.
     pub(super) fn is_of_user(&self, user: u32) -> bool {
         std::fs::metadata(format!("/proc/{}", self.pid)).is_ok_and(|meta| meta.uid() == user)
     }
@@ -79,7 +79,7 @@ impl Process {
     /// A handle that stays with this process even when its pid comes again.
     pub(super) fn open(&self) -> Option<OwnedFd> {
         let handle = pidfd_open(self.pid, PidfdFlags::empty()).ok()?;
-        // Whoever has the pid now is whoever the handle is of.
+        // The process that has the pid now is the one behind the handle.
         (Self::read(self.pid)?.start == self.start).then_some(handle)
     }
 

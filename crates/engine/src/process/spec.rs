@@ -1,4 +1,4 @@
-//! What is run, how it is watched, and what comes back. Data only.
+//! Describes a program to run, how to supervise it, and its result. Data only.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub struct CommandSpec {
     pub args: Vec<OsString>,
     /// Where it runs.
     pub folder: PathBuf,
-    /// Its whole environment: nothing of ours is added but the [`Mark`](super::Mark).
+    /// Its whole environment: ralph adds nothing but the [`Mark`](super::Mark).
     pub env: Vec<(OsString, OsString)>,
     /// What it reads; then its standard input is closed. Nothing at all is `/dev/null`.
     pub stdin: Vec<u8>,
@@ -31,16 +31,16 @@ pub struct Watch {
     pub silence: Option<Duration>,
     /// Staying after its last word, see [`Heard::Result`].
     pub after_result: Option<Duration>,
-    /// Between the polite signal and the next harder one.
+    /// Time between a signal and the next stronger one.
     pub grace: Duration,
-    /// Reading what is left in the pipes once every process is gone.
+    /// How long to read the pipes once every process is gone.
     pub drain: Duration,
     /// The longest line that is delivered whole.
     pub line_cap: usize,
 }
 
 impl Watch {
-    /// The longest line that is delivered whole, unless told otherwise.
+    /// The longest line that is delivered whole, by default.
     pub const LINE_CAP: usize = 8 * 1024 * 1024;
 }
 
@@ -66,11 +66,11 @@ pub enum Heard {
     Result,
     /// There is more after all: it may stay.
     Resumed,
-    /// It can come to nothing: it is ended at once, and what was told counts.
+    /// The session cannot succeed: it is ended at once, and its events so far count.
     Over,
 }
 
-/// Who hears a program. Called from the task of `supervise` only, never after it has returned.
+/// Receives the output of a program. Called from the task of `supervise` only, never after it has returned.
 pub trait Listener: Send {
     /// A line of standard output without its newline; any bytes. `cut`: it was longer than the cap, and
     /// the rest of it is skipped.
@@ -82,20 +82,20 @@ pub trait Listener: Send {
     }
 }
 
-/// What the world wants of a session. It only ever rises.
+/// How urgently a session should stop. It only ever rises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Stop {
-    /// Go on.
+    /// Continue.
     #[default]
     Go,
     /// It is asked to come to an end, then made to.
     Interrupt,
-    /// It ends now: it has a moment to take away its locks.
+    /// It ends now: it has a moment to remove its locks.
     Kill,
 }
 
 impl Stop {
-    /// Nobody ever says stop.
+    /// A receiver that never signals stop.
     pub fn never() -> watch::Receiver<Self> {
         watch::channel(Self::Go).1
     }

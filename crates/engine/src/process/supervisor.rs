@@ -1,4 +1,5 @@
-//! One session from start to end: hears the program, watches it, ends it and all that it started.
+//! One session from start to end: reads the program's output, enforces time limits, and ends the program and all its
+//! child processes.
 //!
 //! ```text
 //!                        Interrupt
@@ -12,10 +13,10 @@
 //!              timeout, silence, stays after its result         └── Kill                 or `drain`
 //! ```
 //!
-//! - A Kill terminates with a grace of 200 ms; who was terminated already is killed at once.
-//! - Whenever everybody of the family is gone, only the pipes are left to be read: `Draining`.
-//! - *Why* a session ended is what was first: the end of the program, a watchdog, or a stop.
-//! - Output is read in every state: a program that is asked to leave may have something to say.
+//! - A Kill terminates with a grace of 200 ms; a program that was already terminated is killed at once.
+//! - When all processes of the family are gone, only the pipes are left to read: `Draining`.
+//! - The first cause is *why* a session ended: the end of the program, a watchdog, or a stop.
+//! - Output is read in every state: a program that is asked to exit may still print something.
 //! - All waits are for events and timers. Only `Killing` looks again after a pause, because a process
 //!   can start another while it is being killed.
 
@@ -39,19 +40,19 @@ use super::output::{Lines, Tail};
 use super::spec::{CommandSpec, Ended, Heard, Listener, Stop, Watch};
 use crate::clock::Stopwatch;
 
-/// How much is read at once, at most: what a pipe of ours holds.
+/// The most bytes that one read takes: the size of ralph's pipes.
 const CHUNK: usize = family::PIPE;
 
-/// The longest line of standard error that is told whole.
+/// The longest line of standard error that is delivered whole.
 const STDERR_LINE_CAP: usize = 64 * 1024;
 
-/// What others have to end by themselves once the program has, and everybody who is to end now.
+/// How long background processes have after the program has ended, and how long all have on a kill.
 const MOMENT: Duration = Duration::from_millis(200);
 
 /// Between two looks for survivors.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// When survivors of KILL are given up: only a process that hangs in the kernel gets here.
+/// When ralph gives up on survivors of KILL: only a process that hangs in the kernel gets here.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
 
 /// Runs a program to its end. Never fails: what went wrong is in [`Ended::end`]. Once it has returned,
@@ -123,11 +124,11 @@ enum Phase {
     Interrupted(Instant),
     /// It has ended; others have until then.
     Settling(Instant),
-    /// Everybody was told to end, and has until then.
+    /// All processes were asked to end, and have until then.
     Terminating(Instant),
-    /// Everybody is being killed.
+    /// All processes are being killed.
     Killing { next: Instant, until: Instant },
-    /// Nobody is left, or nothing helps; the pipes are read until then.
+    /// No process is left, or nothing helps; the pipes are read until then.
     Draining(Instant),
 }
 
@@ -236,7 +237,7 @@ impl Session<'_, '_> {
         [timeout, silence, lingering].into_iter().flatten()
     }
 
-    /// The alarm of the current phase: goes on to the next. Breaks when there is none.
+    /// The alarm of the current phase: moves on to the next. Breaks when there is none.
     fn step(&mut self) -> std::ops::ControlFlow<()> {
         let now = Instant::now();
         match self.phase {
@@ -304,8 +305,8 @@ impl Session<'_, '_> {
             (Stop::Kill, Phase::Terminating(_)) => self.kill(now, now + KILL_LIMIT),
             (Stop::Kill, _) => {
                 self.end.get_or_insert(ProcessEnd::Stopped);
-                // A git that is killed in the middle leaves its locks, and then nobody can commit; one
-                // that is told takes them away.
+                // A git that is killed leaves its locks, and then nobody can commit; one that is terminated
+                // removes them.
                 self.terminate(now, MOMENT);
             }
             // It is ending anyway.
@@ -413,7 +414,7 @@ async fn raised(stop: &mut Option<watch::Receiver<Stop>>) -> Stop {
         if receiver.changed().await.is_ok() {
             return *receiver.borrow_and_update();
         }
-        // Nobody is there any more who could want something.
+        // Nothing can request a stop any more.
         *stop = None;
     }
     pending().await

@@ -1,4 +1,4 @@
-//! Why a template cannot be used, with the place in its file.
+//! Why a template cannot be used, with the line and column in its file.
 
 use std::fmt;
 use std::io;
@@ -24,7 +24,7 @@ pub enum TemplateError {
         source: io::Error,
     },
     /// The file is not UTF-8.
-    #[error("{}:{line} is not text in UTF-8", path.display())]
+    #[error("{}:{line} is not UTF-8 text", path.display())]
     NotText {
         /// The file.
         path: PathBuf,
@@ -39,7 +39,7 @@ pub enum TemplateError {
 /// Something wrong in a template. Displays as a sentence and the line with a caret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateFault {
-    /// The file, as it is named to people.
+    /// The file, as it is named to users.
     pub path: PathBuf,
     /// The line, from 1.
     pub line: usize,
@@ -113,12 +113,12 @@ fn span(text: &str, error: &minijinja::Error) -> Range<usize> {
 }
 
 fn words(error: &minijinja::Error, named: &str) -> (String, Option<String>) {
-    let braces = "for braces that are text, write {% raw %}...{% endraw %} around them";
+    let braces = "for literal braces, put {% raw %}...{% endraw %} around them";
     if error.kind() == ErrorKind::UndefinedError {
         let name: String = named.chars().map(printed).take(60).collect();
         let hint = match nearest(&name, super::VARIABLES, 1).first() {
             Some(meant) => format!("did you mean {meant}?"),
-            None => format!("there are {}; {braces}", super::VARIABLES.join(", ")),
+            None => format!("the variables are {}; {braces}", super::VARIABLES.join(", ")),
         };
         return (format!("there is no variable {name}"), Some(hint));
     }
@@ -153,8 +153,8 @@ impl fmt::Display for TemplateFault {
     }
 }
 
-/// What is printed for a character: a tab is one blank, so that its width does not depend on where
-/// it stands; what would act on the terminal is replaced.
+/// The printed form of a character: a tab is one blank, so that its width does not depend on its column;
+/// control characters are replaced.
 fn printed(c: char) -> char {
     match c {
         '\t' => ' ',

@@ -1,5 +1,5 @@
-//! How much a template may do. A session can write a template, and a few lines of Jinja could take all memory
-//! or never end: so its steps are counted, its output has a limit, and no value can grow out of another.
+//! Limits what a template may do. A session can write a template, and a few lines of Jinja could use all memory or
+//! never end: so its steps are counted, its output is limited, and no value can grow out of another.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ const STEPS: u64 = 10_000;
 /// The longest text that a template may write, in bytes.
 pub(super) const OUTPUT: usize = 4 << 20;
 
-/// Filters and functions that make much of little. Two come back with a limit.
+/// Filters and functions that produce much output from little input. Two of them are added back with a limit.
 const REMOVED: [&str; 7] = ["batch", "format", "indent", "join", "pprint", "replace", "slice"];
 
 /// Sets the limits of a template while it is rendered.
@@ -34,11 +34,11 @@ pub(super) fn set(environment: &mut Environment<'_>) {
 pub(super) struct Forbidden {
     /// One sentence.
     pub(super) message: String,
-    /// Where.
+    /// Its place in the template.
     pub(super) span: Span,
 }
 
-/// The first thing in a template that it may not contain. What is no template at all is not looked at.
+/// The first forbidden part of a template. Invalid templates are not checked.
 pub(super) fn forbidden(text: &str) -> Option<Forbidden> {
     let mut block: Option<&str> = None;
     let mut starts = false;
@@ -117,12 +117,12 @@ impl fmt::Display for TooLong {
     }
 }
 
-/// Says in the user's words what a limit was.
+/// Describes a limit for the user.
 pub(super) fn words(error: &Error) -> Option<String> {
     match error.kind() {
-        ErrorKind::OutOfFuel => Some(format!(
-            "the prompt takes more than {STEPS} steps: does a loop go on for too long?"
-        )),
+        ErrorKind::OutOfFuel => {
+            Some(format!("the prompt takes more than {STEPS} steps: does a loop run too long?"))
+        }
         ErrorKind::WriteFailure => Some(TooLong.to_string()),
         _ => None,
     }

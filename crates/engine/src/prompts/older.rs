@@ -1,9 +1,9 @@
-//! Templates of ralph 0.1. Its `ralph init` wrote the rules themselves into `PROMPT_build.md` and
-//! `PROMPT_plan.md`, in the words of one preset. This file finds those rules in a template, also after the
-//! user has edited it, so that `{{ rules }}` can take their place.
+//! Templates of ralph 0.1, whose `ralph init` wrote the rules themselves into `PROMPT_build.md` and
+//! `PROMPT_plan.md`, in the words of one preset. This file finds those rules in a template, even if the user has
+//! edited it, so that `{{ rules }}` can replace them.
 //!
-//! It compares block by block (a heading, a list item, a paragraph). A block whose lines are all there is
-//! ralph's; every other line is the user's and stays, on the line where it stood.
+//! It compares block by block (a heading, a list item, a paragraph). A block whose lines are all present is ralph's;
+//! every other line is the user's and stays on its line.
 
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ impl InitFile {
         text == self.text() || text == old
     }
 
-    /// The rules that stood in the file, each version of them.
+    /// The rules that the file contained, each version of them.
     fn old_rules(self) -> [&'static str; 2] {
         let body = |text: &'static str| text.split_once("-#}").map_or(text, |(_, body)| body);
         match self {
@@ -51,13 +51,13 @@ impl InitFile {
         }
     }
 
-    /// Whether the rules that stood in the file are, but for their version, the ones for this kind of run.
+    /// Whether the rules that the file contained are, apart from their version, the ones for this kind of run.
     pub fn had(self, rules: &str) -> bool {
         self.old_rules().contains(&rules)
     }
 }
 
-/// What is left in a template of the rules that ralph 0.1 wrote into it.
+/// How much of the rules that ralph 0.1 wrote a template still contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OldRules {
     /// Less than half: the template is the user's own.
@@ -165,7 +165,7 @@ fn is_item(line: &str) -> bool {
     line.starts_with("- ") || without_number(line).len() < line.len()
 }
 
-/// A list item without its number: whoever adds one renumbers those behind it.
+/// A list item without its number: adding one renumbers those after it.
 fn without_number(line: &str) -> &str {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     match rest.strip_prefix(". ") {

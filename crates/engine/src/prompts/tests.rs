@@ -138,7 +138,9 @@ fn a_syntax_error_is_shown_in_its_place() {
     assert!(fault.message.starts_with("syntax error"), "{fault}");
     assert!(fault.hint.clone().unwrap().contains("{% raw %}"));
     assert!(
-        fault.to_string().contains("\n2 |  b {{ task_id + }} c\n  |                 ^^ for braces"),
+        fault
+            .to_string()
+            .contains("\n2 |  b {{ task_id + }} c\n  |                 ^^ for literal"),
         "{fault}"
     );
     assert!(Template::new("x", "{% include 'y' %}").is_err(), "a template reads no files");
@@ -157,7 +159,7 @@ fn a_file_is_loaded_and_a_missing_one_is_none() {
     assert!(prompt.system.starts_with("build\n\n## Signals"), "{}", prompt.system);
     std::fs::write(&path, b"a\nb\n\xff\n").unwrap();
     let error = Template::load(folder.path(), &path).unwrap_err();
-    assert!(error.to_string().ends_with("PROMPT_build.md:3 is not text in UTF-8"), "{error}");
+    assert!(error.to_string().ends_with("PROMPT_build.md:3 is not UTF-8 text"), "{error}");
     let error = Template::load(folder.path(), folder.path()).unwrap_err();
     assert!(matches!(error, TemplateError::Unreadable { .. }), "{error}");
 }
@@ -205,7 +207,7 @@ fn a_prompt_is_a_regular_file_of_bounded_size_outside_of_git() {
     std::fs::write(root.join("long.md"), "x".repeat(2 << 20)).unwrap();
     std::os::unix::fs::symlink(".git/config", root.join("link.md")).unwrap();
     for (path, why) in [
-        (".git/config", "it lies in .git"),
+        (".git/config", "it is in .git"),
         ("link.md", "symbolic link to .git/config"),
         ("long.md", "larger than 1 MiB"),
         ("../elsewhere.md", "outside the repository"),

@@ -1,11 +1,11 @@
-//! A branch goes out: what the server knows of it decides whether it is pushed, and what came of it is kept on
-//! record, so that the next run tries again what failed, with or without a worktree.
+//! Publishes a branch: the state on the server decides whether ralph pushes it, and ralph records the result, so
+//! that the next run retries what failed, with or without a worktree.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `outlet` | asking the remote and the server, pushing, and the pull request |
-//! | `watch` | what people and checks say about the pull request, until there is work or nothing to wait for |
-//! | `record` | what is known of a branch between runs |
+//! | `outlet` | asks the remote and the server, pushes, and opens the pull request |
+//! | `watch` | polls the pull request until there is work or nothing to wait for |
+//! | `record` | what ralph remembers of a branch between runs |
 
 mod outlet;
 mod record;

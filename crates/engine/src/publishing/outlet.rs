@@ -1,5 +1,5 @@
-//! Asking the remote and its server about a branch, pushing it, and its pull request. Nothing is pushed before
-//! both were asked; a server that cannot be asked for now keeps the branch here until the next run.
+//! Publishes a branch: asks the remote and its server about it, pushes it, and opens or updates its pull request.
+//! It pushes nothing before it has asked both; if the server cannot be reached, the branch waits for the next run.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ pub struct Outlet<'a> {
     pub setup: &'a PublishSetup,
     /// How a `pre-push` hook is run that a session could have written.
     pub sandboxed: &'a RunHook<'a>,
-    /// Tells when to give up.
+    /// Signals when to give up.
     pub stop: watch::Receiver<Stop>,
 }
 
@@ -78,9 +78,9 @@ pub enum Trouble {
     Store(#[from] StoreError),
 }
 
-/// Stands for the sandbox where nothing is pushed, and so no hook is run.
+/// Replaces the sandbox where nothing is pushed, and so no hook runs.
 pub fn no_hook(_: CommandSpec, _: Duration, _: watch::Receiver<Stop>) -> (ProcessEnd, String) {
-    (ProcessEnd::NotStarted { error: "hooks run only in runs".to_owned() }, String::new())
+    (ProcessEnd::NotStarted { error: "hooks run only during a run".to_owned() }, String::new())
 }
 
 impl Outlet<'_> {
@@ -108,7 +108,7 @@ impl Outlet<'_> {
         RemoteForge::new(place, self.setup.remote.clone(), self.setup.pr_remote.clone())
     }
 
-    /// What is to be done with a branch, by what the remote and its server know of it. Pushes nothing.
+    /// What to do with a branch, by its state on the remote and its server. Pushes nothing.
     pub fn course(&self, branch: &str) -> Result<Course, Trouble> {
         let remote = self.setup.remote.clone();
         if is_protected(branch, &self.setup.protected) {
@@ -162,7 +162,7 @@ impl Outlet<'_> {
         Ok(facts)
     }
 
-    /// How the branch lies to the last commit of a pull request, which is fetched where it is not here.
+    /// How the branch relates to the last commit of a pull request, which is fetched if it is missing.
     fn lies(&self, tip: &str, pull: &Pull, head_ref: &str) -> Result<Relation, Trouble> {
         let lies = relation(self.folder, tip, &pull.head)?;
         if lies != Relation::Unknown || pull.state == PullState::Open {
@@ -177,7 +177,7 @@ impl Outlet<'_> {
         }
     }
 
-    /// Pushes a branch, and keeps on record how far. The page for a new pull request that the server printed.
+    /// Pushes a branch, and records how far. Returns the page for a new pull request that the server printed.
     pub fn push(&self, branch: &str) -> Result<Option<String>, PushError> {
         let pusher = self.pusher(branch);
         let name = format!("refs/heads/{branch}");
@@ -211,7 +211,7 @@ impl Outlet<'_> {
             && relation(self.folder, tip, &known)? == Relation::Contained)
     }
 
-    /// Opens the pull request of a pushed branch, or brings it up to date.
+    /// Opens or updates the pull request of a pushed branch.
     pub fn open(&self, words: &Words, link: Option<&str>) -> Result<Published, ForgeError> {
         let draft = self.setup.drafts.join("pull-request.md");
         let wanted = PullRequest { words, base: &self.setup.base, draft: &draft, link };
@@ -220,7 +220,7 @@ impl Outlet<'_> {
         Ok(done)
     }
 
-    /// Keeps on record what is left to do for a branch. Whether something is left that the next run can do.
+    /// Records what is left to do for a branch. Returns whether the next run can do something.
     pub fn keep(&self, publication: &Publication, plan: &str) -> std::io::Result<bool> {
         let (records, branch) = (&self.setup.records, &publication.branch);
         if branch.is_empty() || is_protected(branch, &self.setup.protected) {
@@ -247,7 +247,7 @@ impl Outlet<'_> {
     }
 }
 
-/// What a decision of the server comes to; `None` where the branch is pushed.
+/// The result of a decision by the server; `None` where the branch is pushed.
 pub(crate) fn decided(course: &Course, setup: &PublishSetup, branch: &str) -> Option<Publication> {
     let remote = &setup.remote;
     let blank = |end| Publication::blank(end, branch);
@@ -257,7 +257,7 @@ pub(crate) fn decided(course: &Course, setup: &PublishSetup, branch: &str) -> Op
         Course::Finished(pull) => Publication { page: page(pull), ..blank(PublishEnd::Merged) },
         Course::MergedAndMore(pull) => Publication {
             why: format!(
-                "{} is merged, and commits came after that; move them onto {}",
+                "{} is merged, but the branch has newer commits; move them onto {}",
                 page(pull),
                 setup.base
             ),
@@ -278,13 +278,13 @@ pub(crate) fn decided(course: &Course, setup: &PublishSetup, branch: &str) -> Op
             ..blank(PublishEnd::Closed)
         },
         Course::Deleted => Publication {
-            why: format!("to bring it back: git push {} {}", quoted(remote), quoted(branch)),
+            why: format!("to restore it: git push {} {}", quoted(remote), quoted(branch)),
             ..blank(PublishEnd::Deleted)
         },
     })
 }
 
-/// What became of a pull request, for the journal.
+/// The outcome of a pull request, for the journal.
 pub(crate) fn published(published: Published, branch: &str) -> Publication {
     let (end, link) = match published {
         Published::Created(link) => (PublishEnd::Opened, link),
@@ -300,7 +300,7 @@ pub(crate) fn published(published: Published, branch: &str) -> Publication {
 }
 
 impl Trouble {
-    /// What it comes to, with the command to type.
+    /// The result, with the command to type.
     pub fn publication(self, setup: &PublishSetup, branch: &str) -> Publication {
         let why = self.to_string();
         let (remote, branch_word) = (quoted(&setup.remote), quoted(branch));

@@ -1,5 +1,5 @@
-//! What is known of published branches between runs: how far each was pushed, and what could not be published.
-//! The files lie in the user's state folder, out of reach of sessions at level full.
+//! What ralph remembers of published branches between runs: how far each was pushed, and what it could not publish.
+//! The files are in the user's state folder, out of reach of sessions at level full.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,15 +27,15 @@ pub struct PublishRecord {
     /// What it is for; may be empty.
     #[serde(default)]
     pub goal: String,
-    /// What is left to do.
+    /// The work left for the next run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
-    /// What its pull request came to so far.
+    /// The review of its pull request so far.
     #[serde(default)]
     pub review: ReviewRecord,
 }
 
-/// What failed checks and comments of a pull request came to.
+/// The work that failed checks and comments of a pull request led to.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ReviewRecord {
     /// The pull request.
@@ -50,7 +50,7 @@ pub struct ReviewRecord {
 }
 
 impl ReviewRecord {
-    /// So many findings are remembered.
+    /// The most findings that are remembered.
     const MOST: usize = 1_000;
 
     /// What is known of this pull request.
@@ -96,7 +96,7 @@ impl PublishRecords {
         self.folder.is_some()
     }
 
-    /// What is known of a branch. A file that cannot be read knows nothing.
+    /// The record of a branch; an empty one if its file cannot be read.
     pub fn read(&self, branch: &str) -> PublishRecord {
         let blank = || PublishRecord { branch: branch.to_owned(), ..PublishRecord::default() };
         let Some(file) = self.file(branch) else { return blank() };

@@ -1,4 +1,4 @@
-//! Watching a pull request: asks the server again and again until there is work, or nothing to wait for.
+//! Watches a pull request: polls the server until there is work to do, or nothing left to wait for.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub struct WatchSetup {
     pub rounds: u32,
 }
 
-/// What watching came to.
+/// The result of watching.
 #[derive(Debug)]
 pub enum Watched {
     /// There is work.
@@ -38,10 +38,10 @@ impl Watched {
     }
 }
 
-/// What is to be done about a pull request.
+/// What to do about a pull request.
 #[derive(Debug)]
 pub struct Work {
-    /// Each finding, with all that a session is told.
+    /// Each finding, with its full text for a session.
     pub findings: Vec<(Finding, String)>,
     /// What the record says once they are tasks.
     pub record: ReviewRecord,
@@ -64,7 +64,7 @@ impl Outlet<'_> {
         for asked in 0.. {
             let is_late = now() >= until;
             match self.look(branch, number, page, (&tip, is_late)) {
-                // A check may not have begun that comes after the others.
+                // A check that runs after the others may not have started.
                 Ok(Some(watched)) if watched.is_green() && !was_green && !is_late => {
                     was_green = true;
                 }
@@ -84,7 +84,7 @@ impl Outlet<'_> {
         Watched::Over(Review::blank(ReviewEnd::Interrupted, page))
     }
 
-    /// Asks once; `None` is to be asked again.
+    /// Asks once; `None` means ask again.
     fn look(
         &self,
         branch: &str,
@@ -130,8 +130,8 @@ impl Outlet<'_> {
             FollowUp::Green => blank(ReviewEnd::Green),
             FollowUp::Quiet => Review {
                 why: match feedback.checks.is_empty() {
-                    true => "there were no checks, and nothing new was said".to_owned(),
-                    false => "not every check has ended".to_owned(),
+                    true => "there were no checks and no new comments".to_owned(),
+                    false => "some checks have not finished".to_owned(),
                 },
                 ..blank(ReviewEnd::Quiet)
             },
@@ -139,7 +139,7 @@ impl Outlet<'_> {
         Ok(Some(Watched::Over(over)))
     }
 
-    /// All that a session is told about a finding. A log that cannot be had is no reason not to begin.
+    /// The full text of a finding for a session. A missing log is no reason not to start.
     fn told(&self, forge: &dyn Forge, finding: &Finding) -> Result<String, ForgeError> {
         let log = match finding.log.as_deref().map(|resource| forge.log(resource)) {
             None => None,

@@ -1,7 +1,7 @@
-//! What the gates said before the first session, so that old failures can be told from new ones.
+//! The results of the gates before the first session, to tell old failures from new ones.
 //!
-//! A run that goes on with an interrupted one takes over what that one found: by now the worktree may
-//! hold unfinished work, whose failures are not old.
+//! A run that continues an interrupted one reuses its baseline: by now the worktree may contain unfinished work,
+//! whose failures are not old.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,13 +40,13 @@ impl Baseline {
 }
 
 impl Crew {
-    /// Runs the gates once, before the first session. Only what cannot be done is told: a session without
-    /// a baseline is judged as strictly as can be.
+    /// Runs the gates once, before the first session. Only failures to run them are reported: without a
+    /// baseline a session is judged as strictly as possible.
     pub(super) fn make_baseline(self: &Arc<Self>, slot: SlotId) {
         if !self.setup.gates.rules.baseline || self.setup.gates.specs.is_empty() {
             return;
         }
-        // The error is that somebody stopped it, and then nothing else is started either.
+        // The error means that it was stopped, and then nothing else is started either.
         let found = self.baseline.get_or_try_init(|| self.find_baseline(slot));
         let _ = tokio::runtime::Handle::current().block_on(found);
     }
@@ -67,7 +67,7 @@ impl Crew {
         Ok(found)
     }
 
-    /// What the interrupted run found that this one goes on with.
+    /// What the interrupted run found that this one continues with.
     fn left_baseline(&self) -> Option<Baseline> {
         let before = &self.setup.resume.as_ref()?.run;
         let runs = RunLogs::all(self.setup.files.logs.folder.parent()?).ok()?;
@@ -89,13 +89,13 @@ impl Crew {
         }
     }
 
-    /// Runs every gate; `None` when somebody stopped it.
+    /// Runs every gate; `None` when it was stopped.
     async fn run_baseline(self: &Arc<Self>, slot: SlotId) -> Result<Option<Baseline>, Failed> {
         let resumed = self.setup.resume.is_some();
         let candidate =
             self.aside_of_tasks(|crew| Ok(crew.home.vcs.candidate(&crew.home.base())?)).await?;
         if resumed && candidate.tree != self.home.base().settled_tree {
-            self.notice("there is no baseline: the run that was interrupted left unfinished work");
+            self.notice("there is no baseline: the interrupted run left unfinished work");
             return Ok(Some(Baseline::default()));
         }
         let checkout = self.fresh(slot, &candidate).await?;

@@ -1,4 +1,4 @@
-//! What the boxes of a run show: the guest for each session and gate.
+//! What the sandboxes of a run show: describes each session and gate to the sandbox.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -16,14 +16,14 @@ use crate::process::{CommandSpec, Ended, Listener, Mark, Stop, Watch, supervise}
 use crate::sandbox::{Guest, Kind, Sandbox, Wrapped, is_fleeting};
 use crate::socket::SessionSocket;
 
-/// How often a box is tried to be made.
+/// How often ralph tries to create a sandbox.
 const TRIES: u32 = 3;
-/// How many refused connections of a program are told one by one.
+/// How many refused connections of a program are reported one by one.
 const TOLD: usize = 5;
 
 impl Crew {
-    /// A guest that works at a site. `head`: what git says that the work of a judge stands on, where that is
-    /// not the user's commit.
+    /// A program that works at a site. `head`: the commit that git shows to a judge, where that is not the
+    /// user's.
     pub(super) fn guest(
         &self,
         site: &Site,
@@ -49,7 +49,7 @@ impl Crew {
         is_there.then(|| bind(plan.path()))
     }
 
-    /// Runs a program of a session or a judge to its end, in the box.
+    /// Runs a program of a session or a judge to its end, in the sandbox.
     pub(super) async fn run_boxed(
         &self,
         program: (&CommandSpec, &Guest),
@@ -93,8 +93,8 @@ impl Crew {
     }
 }
 
-/// What the network refused, so that nobody has to guess why something fails. Before that it puts right what
-/// the program did to the settings of git.
+/// The connections that the network refused, so that nobody has to guess why something fails. Before that it
+/// restores git settings that the program changed.
 fn findings(boxed: &Wrapped) -> Vec<String> {
     let mut found = boxed.put_right();
     let refused = boxed.refusals();
@@ -107,7 +107,7 @@ fn findings(boxed: &Wrapped) -> Vec<String> {
     found
 }
 
-/// Runs a program to its end in a sandbox; what came to light about it beside its output.
+/// Runs a program to its end in a sandbox; returns findings about it besides its output.
 pub(super) async fn run_sandboxed(
     sandbox: &Sandbox,
     (command, guest): (&CommandSpec, &Guest),
@@ -122,7 +122,7 @@ pub(super) async fn run_sandboxed(
         let boxed = match sandbox.wrap(command.clone(), guest) {
             Ok(boxed) => boxed,
             Err(error) => {
-                let ended = Ended::never_ran(format!("the box could not be made: {error}"));
+                let ended = Ended::never_ran(format!("the sandbox could not be created: {error}"));
                 return (ended, found);
             }
         };
@@ -130,7 +130,7 @@ pub(super) async fn run_sandboxed(
         let ended = supervise(&boxed.command, watch, mark, listener, written, stop.clone());
         let ended = boxed.told(ended.await);
         found.extend(findings(&boxed));
-        // Something that was to be hidden may have gone away in the moment when it was.
+        // A path that should be hidden may have been removed at that moment.
         match &ended.end {
             ProcessEnd::NotStarted { error } if again > 0 && is_fleeting(error) => {}
             _ => return (ended, found),
@@ -138,7 +138,7 @@ pub(super) async fn run_sandboxed(
     }
 }
 
-/// The files of a session that its box has to show.
+/// The files of a session that its sandbox has to show.
 pub(super) fn session_binds(
     spec: &SessionSpec,
     socket: &SessionSocket,

@@ -1,4 +1,4 @@
-//! Files without secrets: what programs print is cleaned on its way to the disk.
+//! Writes files without secrets: cleans the output of programs on its way to the disk.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -29,8 +29,7 @@ impl CleanFile {
         self.put()
     }
 
-    /// Writes what is clean, as far as there is room: whole lines, and then one that says that the rest is
-    /// missing.
+    /// Writes the cleaned output up to the limit: whole lines, and then one that says that the rest is missing.
     fn put(&mut self) -> io::Result<()> {
         if self.room == 0 {
             return Ok(());

@@ -1,5 +1,4 @@
-//! Points at which a test kills the process, as a power cut would. Armed by the caller; otherwise each
-//! costs one atomic load.
+//! Points at which a test kills the process, like a power cut. Tests arm them; otherwise each costs one atomic load.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -51,7 +50,7 @@ pub const PUBLISH_POINTS: &[&str] = &["before-push", "after-push", "after-pr"];
 /// The points of a run on a branch that no other run passes.
 pub const BRANCH_POINTS: &[&str] = &["worktree-set-up", "commits-saved"];
 
-/// The points at which a git directory of a session's own is about to be settled.
+/// The points just before the work in a session's own git directory is imported or given up.
 pub const BOX_POINTS: &[&str] =
     &["commits-taken", "commits-mirrored", "commits-landed", "box-removed"];
 

@@ -29,7 +29,7 @@ use crate::ports::{Candidate, GitError, Peek, RunBase, Store, StoreError};
 use crate::process::Stop;
 use crate::trust::SessionWatch;
 
-/// What an effect came to: an input for the loop, or a port that failed.
+/// The result of an effect: an input for the loop, or a failed port.
 pub(super) type Answer = Result<Input, Failed>;
 
 /// A port that failed.
@@ -80,7 +80,7 @@ impl From<GitError> for Failed {
     }
 }
 
-/// Why an iteration did not come to anything.
+/// Why an iteration failed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Failure {
     pub(super) reason: String,
@@ -88,17 +88,17 @@ pub(super) struct Failure {
     pub(super) gates: Vec<GateReport>,
 }
 
-/// What is known about a slot's iteration beside what the loop decides by.
+/// The state of a slot's iteration besides what the loop decides by.
 pub(super) struct SlotKit {
-    /// The worktree of its task; `None` is the person's.
+    /// The worktree of its task; `None` is the user's.
     pub(super) site: Option<Arc<Site>>,
     /// Ends what runs in the slot.
     pub(super) stop: watch::Sender<Stop>,
     /// The first line of the commit that was made for it before it lands.
     pub(super) subject: Option<String>,
-    /// What its session left is not on its branch, and where it is saved.
+    /// The work of its session is not on its branch, and where it is saved.
     pub(super) astray: Option<String>,
-    /// It was brought onto what has landed since.
+    /// It was rebased onto what has landed since.
     pub(super) rebased: bool,
     /// The branch that its work goes to is held for it.
     pub(super) holds: bool,
@@ -106,9 +106,9 @@ pub(super) struct SlotKit {
     pub(super) candidate: Option<Candidate>,
     /// What the gates said of it.
     pub(super) gates: Vec<GateReport>,
-    /// A tree, and the files in which it differs from the settled one.
+    /// A tree, and the files in which it differs from the accepted one.
     pub(super) changes: Option<(String, Vec<FileChange>)>,
-    /// Two trees, the settled one first, and which tests the second makes weaker, a sentence each.
+    /// Two trees, the accepted one first, and which tests the second makes weaker, a sentence each.
     pub(super) weakened: Option<([String; 2], Vec<String>)>,
     /// Protected files that it changes.
     pub(super) protected: Vec<String>,
@@ -128,7 +128,7 @@ pub(super) struct SlotKit {
     pub(super) asked: Option<Requested>,
     /// The tasks that its session proposed.
     pub(super) proposals: Option<Proposals>,
-    /// What was decided stands in the plan file.
+    /// The outcome is written to the plan file.
     pub(super) plan_written: bool,
     /// Paths that changed while gates ran and may be the gates' own.
     pub(super) unsure: BTreeSet<String>,
@@ -153,7 +153,7 @@ pub(super) struct SlotKit {
 /// Shared by all effects.
 pub(super) struct Crew {
     pub(super) setup: Setup,
-    /// The person's worktree, as a place to work in.
+    /// The user's worktree, as a place to work in.
     pub(super) home: Arc<Site>,
     pub(super) display: Display,
     pub(super) inputs: mpsc::UnboundedSender<Input>,
@@ -168,7 +168,7 @@ pub(super) struct Crew {
     tasks: Mutex<JoinSet<()>>,
     /// A step has done something that others wait for.
     pub(super) news: Notify,
-    /// Claims that we ended ourselves: nobody took them from us.
+    /// Claims that this run ended itself: no other process took them.
     let_go: Mutex<HashSet<(TaskId, Generation)>>,
     /// The files that the task of each slot is about, where tasks run side by side.
     pub(super) touching: Mutex<Vec<Vec<String>>>,
@@ -178,7 +178,7 @@ pub(super) struct Crew {
     loose: Mutex<Vec<Loose>>,
     /// What the gates said before the first session.
     pub(super) baseline: tokio::sync::OnceCell<Baseline>,
-    /// Rings when the store was changed by anybody.
+    /// Signals that some process changed the store.
     pub(super) changed: watch::Sender<u64>,
     /// What the pushes of the run share.
     pub(super) publisher: Publisher,
@@ -271,12 +271,12 @@ impl Crew {
         })
     }
 
-    /// The store. Calls take microseconds; whoever holds it must not wait for anything else.
+    /// The store. Calls take microseconds; while holding it, do not wait for anything else.
     pub(super) fn store(&self) -> MutexGuard<'_, Box<dyn Store>> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The loop. Whoever holds it must not wait for anything else.
+    /// The loop. While holding it, do not wait for anything else.
     pub(super) fn dispatcher(&self) -> MutexGuard<'_, Dispatcher> {
         self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -315,7 +315,7 @@ impl Crew {
         &ids[(slot as usize).min(ids.len() - 1)]
     }
 
-    /// The slot as one who writes to the store.
+    /// The slot as the actor of store calls.
     pub(super) fn actor(&self, slot: SlotId, generation: Generation) -> Actor {
         Actor::Agent(self.agent_id(slot).clone(), Some(generation))
     }
@@ -324,7 +324,7 @@ impl Crew {
         self.ids().attempt().map_err(|error| Failed::new(Port::Store, error, true))
     }
 
-    /// We are about to end this claim.
+    /// This run is about to end this claim.
     pub(super) fn let_go(&self, task: &TaskId, generation: Generation) {
         let mut all = self.let_go.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert((task.clone(), generation));
@@ -340,7 +340,7 @@ impl Crew {
         self.loose.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether we ended this claim ourselves.
+    /// Whether this run ended this claim itself.
     pub(super) fn has_let_go(&self, task: &TaskId, generation: Generation) -> bool {
         let all = self.let_go.lock().unwrap_or_else(PoisonError::into_inner);
         all.contains(&(task.clone(), generation))
@@ -357,25 +357,25 @@ impl Crew {
         self.sessions.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Leaves an input for the loop. Answers of effects are not left: [`Crew::answer`].
+    /// Queues an input for the loop. Results of effects are not queued: [`Crew::answer`].
     pub(super) fn send(&self, input: Input) {
-        // Nobody listens any more only when the run has ended.
+        // The receiver is gone only when the run has ended.
         let _ = self.inputs.send(input);
     }
 
-    /// Tells people something. Nothing else comes of it.
+    /// Shows users a notice. It has no other effect.
     pub(super) fn notice(&self, text: impl Into<String>) {
         self.step(&Input::Notice(Notice::Other { text: text.into() }));
     }
 
-    /// Takes a step; what it leads to is started.
+    /// Takes a step, and starts its effects.
     pub(super) fn take(self: &Arc<Self>, input: &Input) {
         for effect in self.step(input) {
             self.start(effect);
         }
     }
 
-    /// Takes a step; what it leads to is up to the caller.
+    /// Takes a step; the caller starts its effects.
     pub(super) fn step(&self, input: &Input) -> Vec<Effect> {
         let next = self.dispatcher().step(input);
         if let Some(error) = next.journal_error {
@@ -387,13 +387,13 @@ impl Crew {
         next.effects
     }
 
-    /// Tells the loop what an effect came to.
+    /// Sends the result of an effect to the loop.
     pub(super) fn answer(self: &Arc<Self>, slot: SlotId, answer: Answer) {
         self.take(&input(slot, answer));
     }
 }
 
-/// What an effect came to, as the loop is told.
+/// The result of an effect, as an input of the loop.
 pub(super) fn input(slot: SlotId, answer: Answer) -> Input {
     answer.unwrap_or_else(|Failed { port, error, for_good }| Input::PortFailed {
         slot,

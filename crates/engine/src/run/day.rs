@@ -1,5 +1,5 @@
-//! What was spent today: attempts in the store, and what sessions cost that no attempt tells of. Those are
-//! the sessions of plans, prompts and checklists, and one whose run was killed before it was settled.
+//! The cost of today: attempts in the store, and sessions without an attempt. The latter are sessions of plans,
+//! prompts and checklists, and sessions whose run was killed before their outcome was recorded.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -40,14 +40,14 @@ impl Crew {
         Ok(Survey { day_micro_usd, ..survey })
     }
 
-    /// Tells runs that share the budget what this one has spent; what they have.
+    /// Reports this run's spending to runs that share the budget; returns theirs.
     pub(super) fn tell_spent(&self) -> (u64, u64) {
         let purse = self.setup.purse.as_ref();
         purse.map_or((0, 0), |purse| purse.exchange(self.dispatcher().spent()))
     }
 }
 
-/// What they cost, as far as their agents told.
+/// Their cost, as far as their agents reported it.
 pub(super) fn cost(attempts: &[Attempt]) -> u64 {
     let ends = attempts.iter().filter_map(|attempt| attempt.end.as_ref());
     ends.filter_map(|end| end.cost_micro_usd).fold(0, u64::saturating_add)
@@ -62,12 +62,12 @@ fn spent(attempts: &[Attempt], loose: &[Loose], today: Timestamp) -> u64 {
     open.fold(cost(attempts), |sum, session| sum.saturating_add(session.micro_usd))
 }
 
-/// One that was ended without a price, for a run that was killed, tells nothing of what its session cost.
+/// An attempt that was ended without a price, after its run was killed, does not give the cost of its session.
 fn tells_cost(attempt: &Attempt) -> bool {
     attempt.end.as_ref().is_some_and(|end| end.cost_micro_usd.is_some())
 }
 
-/// The sessions of today in the journals that earlier runs left. What cannot be read tells nothing.
+/// Today's sessions in the journals of earlier runs. Unreadable journals are skipped.
 pub(super) fn sessions_before(logs: &Path, today: Timestamp) -> Vec<Loose> {
     let mut found = Vec::new();
     for run in RunLogs::all(logs).unwrap_or_default() {

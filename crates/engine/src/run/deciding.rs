@@ -1,5 +1,5 @@
-//! What sessions do to the files that decide what ralph runs, and to protected files. Both are recorded in the ledger of
-//! trust before anybody hears that the session ended, so that no later run takes them as the user's.
+//! Records in the trust ledger what sessions do to deciding and to protected files. It does so before the end of a
+//! session is reported, so that no later run takes a session's changes for the user's.
 
 use ralph_core::digest::sha256;
 use ralph_core::ids::RunId;
@@ -19,7 +19,7 @@ impl Crew {
         let id = format!("{}{slot}", ids(&self.setup.run));
         let watch = self.setup.files.deciding.session_begins(&worktree, &id);
         let watch = watch.map_err(|error| {
-            let text = format!("the ledger of trust cannot be written: {error}");
+            let text = format!("the trust ledger cannot be written: {error}");
             Failed::new(Port::Prompt, text, false)
         })?;
         self.kit(slot).deciding = Some(watch);
@@ -34,13 +34,13 @@ impl Crew {
             Ok(names) => {
                 for name in names {
                     self.notice(format!(
-                        "The session changed {}. ralph goes on with your version until you approve the change: \
-                         ralph trust",
+                        "The session changed {}. ralph keeps using your version until you approve \
+                         the change: ralph trust",
                         decides(&name)
                     ));
                 }
             }
-            Err(error) => self.notice(format!("the ledger of trust cannot be written: {error}")),
+            Err(error) => self.notice(format!("the trust ledger cannot be written: {error}")),
         }
     }
 
@@ -61,7 +61,7 @@ impl Crew {
         let watch = deciding.look(&self.home.project.worktree);
         let done = act();
         if let Err(error) = deciding.session_wrote(&watch) {
-            self.notice(format!("the ledger of trust cannot be written: {error}"));
+            self.notice(format!("the trust ledger cannot be written: {error}"));
         }
         done
     }
@@ -91,7 +91,7 @@ impl Crew {
         noted.map_err(|error| Failed::new(Port::Git, error, false))
     }
 
-    /// Work was brought onto what has landed meanwhile, up to the commit `tip`: where that merged a deciding file, the
+    /// Work was rebased onto what has landed meanwhile, up to the commit `tip`: where that merged a deciding file, the
     /// result is the session's as well.
     pub(super) fn note_merged(&self, site: &Site, tip_tree: &str) {
         let before = |name: &str| {
@@ -101,12 +101,12 @@ impl Crew {
         if let Err(error) =
             self.setup.files.deciding.work_was_merged(&site.project.worktree, before)
         {
-            self.notice(format!("the ledger of trust cannot be written: {error}"));
+            self.notice(format!("the trust ledger cannot be written: {error}"));
         }
     }
 
-    /// Records deciding and protected files among those that a session changed: until the change is accepted, no run takes them as
-    /// the user's.
+    /// Records the deciding and protected files that a session changed: until the change is accepted, no run
+    /// takes them for the user's.
     pub(super) fn note_touched(
         &self,
         site: &Site,
@@ -182,7 +182,7 @@ fn ids(run: &RunId) -> String {
     format!("{run}-")
 }
 
-/// What a deciding file is called where the user is told of it.
+/// The name of a deciding file in messages.
 fn decides(name: &str) -> String {
     if name == AGENTS { format!("the test command in {name}") } else { name.to_owned() }
 }

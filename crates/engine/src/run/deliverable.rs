@@ -1,5 +1,5 @@
-//! What a run is to make when it is not work on tasks: a text for people, or tasks that a session
-//! proposes. Each is judged by looking at it.
+//! Runs that produce something other than work on tasks: a text for users, or proposed tasks. ralph judges each by
+//! inspecting it.
 
 use std::path::PathBuf;
 
@@ -16,29 +16,29 @@ use crate::ports::StoreError;
 use crate::project::write_atomically;
 use crate::socket::Requests;
 
-/// What the sessions of a run are to leave.
+/// What the sessions of a run produce.
 #[derive(Debug, Clone)]
 pub enum Deliverable {
     /// A text that is more than its template.
     Text {
         /// As the agent finds it.
         name: String,
-        /// Where it lies.
+        /// Where it is.
         path: PathBuf,
-        /// What it was before anybody wrote it.
+        /// Its text before it was written.
         template: String,
     },
     /// Tasks for a feature, proposed through the socket of the session.
     Tasks {
         /// The feature.
         feature: FeatureName,
-        /// Where they are kept until a person has said yes.
+        /// The file that keeps them until the user accepts them.
         kept: PathBuf,
     },
 }
 
 impl Crew {
-    /// The ledger of a new session.
+    /// The requests of a new session.
     pub(super) fn new_requests(&self) -> Requests {
         match &self.setup.work.deliverable {
             Some(Deliverable::Tasks { feature, .. }) => Requests::proposing(feature.clone()),
@@ -58,7 +58,7 @@ impl Crew {
                 let proposals = proposals.unwrap_or_else(|| Proposals::new(feature.clone()));
                 let fault = self.fault_of(slot, &proposals)?;
                 if fault.is_none() {
-                    // On disk before the run calls it good: a person may say yes another day.
+                    // Written before the run reports success: the user may accept them another day.
                     write_atomically(kept, proposals.to_lines()).map_err(|error| {
                         Failed::new(Port::Prompt, format!("{}: {error}", kept.display()), false)
                     })?;

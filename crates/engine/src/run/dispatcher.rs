@@ -14,11 +14,10 @@
 //!   └──────────┘
 //! ```
 //!
-//! One input at a time: a [`Dispatcher`] is behind a lock, and whoever has an input takes the step
-//! itself. So the thread that answers one effect goes on with the next; with a thread for the loop alone
-//! every effect would take two changes of threads. A step waits for nothing. Facts are written before
-//! their effects run: a crash in between leaves "we meant to", and the next run finds out from the store
-//! and from git what really happened.
+//! One input at a time: a [`Dispatcher`] is behind a lock, and the thread that has an input takes the step itself.
+//! So the thread that finished one effect continues with the next; with a separate thread for the loop every effect
+//! would cost two thread switches. A step never blocks. Facts are written before their effects run: a crash in
+//! between leaves a record of the intent, and the next run finds out from the store and from git what happened.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -51,7 +50,7 @@ use crate::ports::{GitError, Store, StoreError};
 use crate::process;
 use crate::socket::{ControlSocket, Place, PlaceError, SocketError};
 
-/// How far back earlier runs tell what tasks cost: 90 days.
+/// How far back earlier runs count for the cost of tasks: 90 days.
 const LATELY_MS: i64 = 90 * 24 * 3_600_000;
 
 /// Why a run could not begin.
@@ -88,7 +87,7 @@ pub fn run(setup: Setup, reporters: Vec<Box<dyn Reporter + Send>>) -> Result<End
         .build()
         .map_err(|source| RunError::Io { what: "the runtime".to_owned(), source })?;
     let outcome = runtime.block_on(run_inside(setup, reporters));
-    // Whatever still waits must not keep the process.
+    // A blocked thread must not keep the process alive.
     runtime.shutdown_background();
     outcome
 }
@@ -208,7 +207,7 @@ pub struct Ended {
     pub notes: Vec<String>,
 }
 
-/// What runs spent of late, to tell what this one will take.
+/// What recent runs spent, to forecast this one.
 fn spent_before(store: &mut dyn Store) -> Result<Spent, StoreError> {
     let since = Timestamp::from_millis(now().as_millis().saturating_sub(LATELY_MS));
     Ok(Total::of(&store.history(since)?).spent())
@@ -236,7 +235,7 @@ fn begin(setup: &Setup, base: &crate::ports::RunBase, earlier: Spent) -> Input {
     Input::Begin { started: Box::new(started), notices: setup.notices.clone() }
 }
 
-/// Makes the run known, so that others can tell whether it lives.
+/// Registers the run, so that others can see whether it is alive.
 fn register(setup: &Setup, store: &mut dyn Store) -> Result<(), StoreError> {
     let me = process::liveness();
     for agent in &setup.agent_ids {
@@ -245,7 +244,7 @@ fn register(setup: &Setup, store: &mut dyn Store) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The run goes; what it still holds is given back.
+/// The run ends; its remaining claims are released.
 fn leave(crew: &Crew) {
     let mut store = crew.store();
     for agent in &crew.setup.agent_ids {
@@ -262,7 +261,7 @@ fn save(crew: &Crew) {
     }
 }
 
-/// Writes the record of the run as it stands now. One at a time, so that a later state is never replaced by
+/// Writes the record of the run as it is now. One at a time, so that a later state is never replaced by
 /// an earlier one.
 pub(super) fn record(crew: &Crew) {
     let writer = Arc::clone(&crew.dispatcher().writer);
@@ -295,14 +294,14 @@ pub(super) struct Dispatcher {
 /// What a step leads to.
 pub(super) struct Next {
     pub(super) effects: Vec<Effect>,
-    /// Whoever writes `state.toml`, or waits for the end, has to look.
+    /// The writer of `state.toml`, or a waiter for the end, has to check.
     pub(super) news: bool,
-    /// Why the journal is not whole; told once.
+    /// Why the journal is not whole; reported once.
     pub(super) journal_error: Option<String>,
 }
 
 impl Dispatcher {
-    /// Takes one input. Nothing comes of it once the run has ended.
+    /// Takes one input. It has no effect once the run has ended.
     pub(super) fn step(&mut self, input: &Input) -> Next {
         let input = &input.redacted(&self.secrets);
         let mut next = Next { effects: vec![], news: false, journal_error: None };
@@ -372,7 +371,7 @@ impl Dispatcher {
             self.unsaved |= matches!(
                 event.fact,
                 Fact::RunStarted { .. }
-                    // What it cost is to be known, whatever happens while it is judged.
+                    // Its cost must be recorded, whatever happens while it is judged.
                     | Fact::SessionEnded { .. }
                     | Fact::IterationEnded { .. }
                     | Fact::RunEnded { .. }

@@ -1,6 +1,6 @@
-//! The displays of a run, on a thread of their own: a slow terminal does not slow the loop. Facts are
-//! always delivered; what an agent says meanwhile is dropped when the displays do not keep up, and then
-//! for a while: nobody reads so fast, and showing it takes time from whoever produces it.
+//! Runs the displays on their own thread, so that a slow terminal does not slow the loop. Facts are always
+//! delivered; agent output is dropped for a while when the displays do not keep up, because nobody reads that fast
+//! and showing it would take time from the agent.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -14,9 +14,9 @@ use ralph_core::view::Reporter;
 
 use crate::clock::{self, Stopwatch};
 
-/// So many items may wait to be shown.
+/// The most items that may wait to be shown.
 const QUEUE: usize = 512;
-/// How long an agent is not listened to that said more than that.
+/// How long output of an agent that exceeds that is dropped.
 const REST: Duration = Duration::from_millis(100);
 
 enum Item {
@@ -50,7 +50,7 @@ impl Display {
         let _ = self.items.send(Item::Events(events));
     }
 
-    /// Whether it makes sense to tell what an agent says.
+    /// Whether the displays can take more agent output.
     pub(super) fn has_room(&mut self) -> bool {
         if self.rests.is_some_and(|since| since.elapsed() >= REST) {
             self.rests = None;
@@ -58,7 +58,7 @@ impl Display {
         self.rests.is_none()
     }
 
-    /// Shows what an agent says, if there is room.
+    /// Shows agent output, if the displays keep up.
     pub(super) fn agent(&mut self, slot: SlotId, event: AgentEvent) {
         if let Err(TrySendError::Full(_)) = self.items.try_send(Item::Agent(slot, event)) {
             self.rests = Some(Stopwatch::start());

@@ -1,6 +1,6 @@
-//! Effects, carried out. Whatever may wait is done by a thread that may; such a thread takes the next
-//! step of the loop itself and goes on with what that leads to. Every change of threads is felt when the
-//! sessions are short.
+//! Carries out effects. Anything that may block runs on a thread that may; that thread takes the next step of the
+//! loop itself and continues with its effects, because every switch between threads is noticeable when sessions are
+//! short.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl Crew {
         }
     }
 
-    /// Does the work, and then that which it leads to.
+    /// Does the work, and then the effects that follow.
     fn go_on(self: &Arc<Self>, work: Work) {
         let mut mine = Some(work);
         while let Some(work) = mine.take() {
@@ -40,7 +40,7 @@ impl Crew {
         }
     }
 
-    /// Starts an effect, or gives the work that it takes.
+    /// Starts an effect, or returns the work that it takes.
     fn begin(self: &Arc<Self>, effect: Effect) -> Option<Work> {
         match effect {
             Effect::Survey { slot } => return work(slot, move |crew| crew.survey(slot)),
@@ -113,7 +113,7 @@ impl Crew {
         None
     }
 
-    /// Runs where waiting is allowed. Nothing waits for it; a failure is told.
+    /// Runs on a thread that may block. Nothing waits for it; a failure is reported.
     fn aside(
         self: &Arc<Self>,
         act: impl FnOnce(&Arc<Self>) -> Result<(), StoreError> + Send + 'static,
@@ -131,7 +131,7 @@ impl Crew {
         let held = self.store().get(task)?;
         self.let_go(task, held.generation);
         match self.store().release(task, &by, now()) {
-            // Somebody else has it, or it was settled: there is nothing to give back.
+            // Another process has it, or it is finished: there is nothing to give back.
             Err(StoreError::Refused(_)) => Ok(()),
             other => other,
         }
@@ -139,7 +139,7 @@ impl Crew {
 }
 
 /// Work whose answer is the next input.
-#[expect(clippy::unnecessary_wraps, reason = "what `begin` gives back")]
+#[expect(clippy::unnecessary_wraps, reason = "the return type of `begin`")]
 fn work(slot: SlotId, act: impl FnOnce(&Arc<Crew>) -> Answer + Send + 'static) -> Option<Work> {
     Some(Box::new(move |crew| {
         let answer = unbroken(Port::Store, || act(crew));
@@ -147,7 +147,7 @@ fn work(slot: SlotId, act: impl FnOnce(&Arc<Crew>) -> Answer + Send + 'static) -
     }))
 }
 
-/// A panic in an effect is a failure of its port: the loop must hear of it, or it would wait for ever.
+/// A panic in an effect is a failure of its port: the loop must learn of it, or it would wait for ever.
 pub(super) fn unbroken<T>(
     port: Port,
     act: impl FnOnce() -> Result<T, Failed>,

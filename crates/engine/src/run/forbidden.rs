@@ -1,4 +1,4 @@
-//! Work that holds what no commit may hold is returned to its task with the reason.
+//! Returns work that contains what no commit may contain, with the reason.
 
 use ralph_core::records::Verdict;
 use ralph_core::run::{FORBIDDEN, GateReport, SlotId};
@@ -8,9 +8,10 @@ use crate::ports::{Candidate, Forbidden};
 
 /// How many paths are named.
 const NAMED: usize = 20;
-/// What is said where objects of the work may lie outside the repository.
-const BORROWED: &str = "The session changed .git/objects/info/alternates, so objects of the work may lie outside the \
-    repository. Put the file back as it was: git would miss them in every other clone";
+/// The message for work whose git objects may be outside the repository.
+const BORROWED: &str = "The session changed .git/objects/info/alternates, so git objects of the \
+                        work may be outside the repository and missing in every other clone. \
+                        Restore the file";
 
 impl Crew {
     /// The report that refuses the candidate, where it holds such a path.
@@ -49,7 +50,7 @@ fn refused(digest: String) -> GateReport {
 fn words(found: &Forbidden) -> String {
     match found {
         Forbidden::State(path) => {
-            format!("{path} is ralph's own state and can be in no commit: git rm --cached {path}")
+            format!("{path} is ralph's own state and must not be committed: git rm --cached {path}")
         }
         Forbidden::Repository(path) => format!(
             "{path} is a repository of its own. Remove {path}/.git to commit its files; only the user adds \

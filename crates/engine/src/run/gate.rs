@@ -1,4 +1,4 @@
-//! One gate: its process, what it prints, and the report about it.
+//! One gate: its process, its output, and its report.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -30,13 +30,13 @@ const WRITTEN: u64 = 64 << 20;
 /// A gate that has ended.
 pub(super) struct Ran {
     pub(super) report: GateReport,
-    /// What its output comes to.
+    /// The digest of its output.
     pub(super) digest: Digest,
-    /// What there is to say beside its output.
+    /// A note besides its output.
     pub(super) note: Option<String>,
     /// All of the output was looked at.
     pub(super) whole: bool,
-    /// Somebody stopped it: it says nothing.
+    /// It was stopped: it has no result.
     pub(super) stopped: bool,
     /// It changed a protected file: whatever else it says does not count.
     pub(super) tampered: bool,
@@ -102,7 +102,7 @@ impl<'a> Place<'a> {
         Self { caches: checkout.caches(), ..Self::of(checkout.folder()) }
     }
 
-    /// What a gate that ran there is worth.
+    /// Checks the result of a gate that ran there.
     pub(super) fn checked(&self, ran: Ran) -> Ran {
         match self.guarded {
             Some(guarded) => guarded.checked(ran),
@@ -225,7 +225,7 @@ fn judged(end: &ProcessEnd) -> (Verdict, Option<i32>, Option<String>) {
         }
         ProcessEnd::Exited { code } => (Verdict::Fail, Some(*code), None),
         ProcessEnd::Signalled { signal } => {
-            red(Some(128 + signal), format!("ended by signal {signal}"))
+            red(Some(128 + signal), format!("killed by signal {signal}"))
         }
         ProcessEnd::TimedOut { after_ms } => {
             red(None, format!("timed out after {}s", after_ms / 1000))
@@ -311,7 +311,7 @@ impl GateOutput {
     fn write(&mut self, text: &[u8]) {
         let Some(file) = &mut self.file else { return };
         let fits = self.bytes + text.len() as u64 <= WRITTEN;
-        let text = if fits { text } else { b"[the rest is left out]\n" };
+        let text = if fits { text } else { b"[output truncated]\n" };
         // A full disk must not make a gate red.
         if file.write_all(text).is_err() || !fits {
             self.file = None;
@@ -322,7 +322,7 @@ impl GateOutput {
     fn too_much(&self) -> Option<String> {
         self.skipped.then(|| {
             let megabytes = self.bytes >> 20;
-            format!("it printed {megabytes} MiB, of which the beginning and the end were read")
+            format!("it printed {megabytes} MiB; ralph read only the beginning and the end")
         })
     }
 

@@ -1,6 +1,6 @@
-//! Protected files while gates run. What a gate runs is the work of a session, and it could rewrite what the
-//! next gate judges by. So these files are read-only where the sandbox can do that, and compared after each
-//! gate everywhere: a gate that changed one is red, and the file is put back.
+//! Protects files while gates run. A gate runs the work of a session, which could rewrite the files that the next
+//! gate depends on. So protected files are read-only where the sandbox can enforce it, and compared after each gate
+//! everywhere: a gate that changed one fails, and ralph restores the file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl Guarded {
         paths.filter(is_file).take(READ_ONLY)
     }
 
-    /// Puts back what is different. What is to be said of it, if anything is.
+    /// Restores changed files. Returns the message about them, if any changed.
     fn put_back(&self) -> Option<String> {
         let changed: Vec<&(String, Remembered)> = self
             .files
@@ -60,7 +60,7 @@ impl Guarded {
         let mut lost = Vec::new();
         for (name, file) in &changed {
             if let Err(error) = file.put_back(&self.folder, Path::new(name)) {
-                lost.push(format!("{name} could not be put back: {error}"));
+                lost.push(format!("{name} could not be restored: {error}"));
             }
         }
         let named: Vec<&str> = changed.iter().take(NAMED).map(|(name, _)| name.as_str()).collect();
@@ -76,7 +76,7 @@ impl Guarded {
         Some(text)
     }
 
-    /// What a gate that ran is worth: nothing where it changed a protected file.
+    /// Checks the result of a gate: it does not count if the gate changed a protected file.
     pub(super) fn checked(&self, mut ran: Ran) -> Ran {
         if let Some(text) = self.put_back() {
             ran.report.verdict = Verdict::Fail;

@@ -1,5 +1,5 @@
-//! Fair landing: a conflict is seen before a verifier is paid, and a branch that moves all the time is held
-//! while work for it is judged.
+//! Fair landing: detects a conflict before ralph pays for a verifier, and locks a branch that keeps moving while
+//! ralph judges work for it.
 
 use ralph_core::records::Verdict;
 use ralph_core::run::{Input, SlotId};
@@ -8,12 +8,12 @@ use super::crew::{Answer, Crew, Failed};
 use super::site::Site;
 use crate::ports::GitError;
 
-/// How often a branch is tried that moves just when it is to be held.
+/// How often ralph retries to lock a branch that moves at that moment.
 pub(super) const TRIES: u32 = 20;
 
 impl Crew {
-    /// Adds to a green judgement in which files the work conflicts with what has landed, where a verifier
-    /// would look at it next.
+    /// Adds the conflicts of the work with landed commits to a passing report, if a verifier would check it
+    /// next.
     pub(super) fn foresee(&self, slot: SlotId, answer: Answer) -> Answer {
         let mut answer = answer?;
         let Input::Judged { gates, restless, conflict, .. } = &mut answer else {
@@ -40,12 +40,12 @@ impl Crew {
         Ok(answer)
     }
 
-    /// Holds the branch that the work is committed to in place.
+    /// Locks the branch that the work is committed to.
     pub(super) fn hold_in_place(&self, slot: SlotId, site: &Site) -> Result<(), Failed> {
         self.try_to_hold(slot, || site.vcs.hold()).map(drop)
     }
 
-    /// Holds a branch, unless that is impossible: then the work is judged as before, and the user knows why
+    /// Locks a branch, unless that is impossible: then the work is judged as before, and the user knows why
     /// others may overtake it again. `false` when the branch moved.
     pub(super) fn try_to_hold(
         &self,
@@ -58,7 +58,7 @@ impl Crew {
                 Ok(held)
             }
             Err(error @ GitError::Failed { .. }) => {
-                self.notice(format!("the branch cannot be held: {error}"));
+                self.notice(format!("ralph cannot lock the branch: {error}"));
                 Ok(true)
             }
             Err(error) => Err(error.into()),

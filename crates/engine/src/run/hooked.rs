@@ -1,5 +1,5 @@
-//! Commit hooks where sessions work on the real git directory: they run as gates do, for a session can have written
-//! them.
+//! Commit hooks where sessions work on the real git directory: they run like gates, because a session can have
+//! written them.
 
 use std::fmt;
 use std::path::Path;
@@ -34,7 +34,7 @@ impl HookSandbox for Hooked {
         let wrapped = match self.0.wrap(hook, &guest) {
             Ok(wrapped) => wrapped,
             Err(error) => {
-                let end = Ended::NotStarted(format!("the sandbox could not be made: {error}"));
+                let end = Ended::NotStarted(format!("the sandbox could not be created: {error}"));
                 let probe = Probe { end, output: String::new(), took: Duration::ZERO };
                 return HookEnd { probe, notes: vec![] };
             }

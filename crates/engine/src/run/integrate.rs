@@ -1,8 +1,7 @@
-//! Work in worktrees of its own, one per task, and how it lands on the branch of the run.
+//! Work in separate worktrees, one per task, and how it lands on the branch of the run.
 //!
-//! A task's worktree lives until its work has landed or was given up: what a red or a silent session left
-//! is where the next one starts. After a conflict the next one starts from what has landed, and the work
-//! is saved.
+//! The worktree of a task lives until its work has landed or was given up: the next session starts from what a
+//! failed or silent one left. After a conflict the next one starts from the landed commits, and the work is saved.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -51,7 +50,7 @@ pub struct Grounds {
     pub include: String,
     /// The command that prepares a new worktree; may be empty.
     pub set_up: String,
-    /// What the person's hooks find in their environment, and how long they may take.
+    /// What the user's hooks find in their environment, and how long they may take.
     pub hooks: (Vec<(OsString, OsString)>, Duration),
     /// Worktrees stay when the work in them has landed.
     pub keep: bool,
@@ -61,7 +60,7 @@ pub struct Grounds {
 pub(super) fn branch_of(task: &TaskId) -> Result<BranchName, GitError> {
     let mut name = String::from(PREFIX);
     for byte in task.as_str().bytes() {
-        // A disk may not tell large letters from small ones.
+        // A file system may ignore case.
         if byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' {
             name.push(char::from(byte));
         } else {
@@ -73,7 +72,7 @@ pub(super) fn branch_of(task: &TaskId) -> Result<BranchName, GitError> {
 }
 
 impl Grounds {
-    /// Makes the worktree of a task, or takes up the one that is there.
+    /// Creates the worktree of a task, or reuses the existing one.
     fn site_of(&self, setup: &Setup, task: &TaskBrief) -> Result<(Site, Vec<String>), Failed> {
         let branch = branch_of(&task.id)?;
         let tip = self.trunk.tip()?;
@@ -103,7 +102,7 @@ impl Grounds {
             let environment = setup.judge_environment();
             set_up(worktrees, &branch, &self.set_up, place, environment, boxed, &log).map_err(
                 |error| {
-                    // Told to stop, the run stops anyway.
+                    // Asked to stop, the run stops anyway.
                     let for_good = matches!(error, SetUpError::Failed { .. });
                     Failed::new(Port::Prompt, error, for_good)
                 },
@@ -139,7 +138,7 @@ impl Grounds {
         Ok((site, prepared.notes))
     }
 
-    /// Takes a task's worktree and branch away. What no branch has is saved by then.
+    /// Removes a task's worktree and branch. Work that no branch has is already saved.
     fn clear(&self, branch: &BranchName) -> Result<(), GitError> {
         if !self.keep {
             self.worktrees.remove(branch)?;
@@ -177,14 +176,14 @@ impl Crew {
         let vcs = grounds.worktrees.vcs(site.project.clone())?;
         if let Some(saved) = go_home(&vcs, &branch, &task, attempt)? {
             self.kit(slot).astray = Some(format!(
-                "the work is not on branch {branch} and does not come from it; it is saved under {}",
+                "the work is not on branch {branch} and not based on it; it is saved under {}",
                 saved.name
             ));
         }
         Ok(())
     }
 
-    /// The report of the judge that refuses work which is not where it belongs.
+    /// The report that refuses work on the wrong branch.
     pub(super) fn judge_place(&self, slot: SlotId) -> Option<GateReport> {
         self.kit(slot).astray.clone().map(|digest| GateReport {
             name: MERGE.to_owned(),
@@ -195,8 +194,8 @@ impl Crew {
         })
     }
 
-    /// Commits what is left, and brings the work onto what has landed.
-    /// With `hold` the branch stays there until the work has landed or is refused.
+    /// Commits the remaining work, and rebases it onto what has landed. With `hold` the branch is locked until
+    /// the work has landed or is refused.
     pub(super) fn integrate(
         &self,
         slot: SlotId,
@@ -254,7 +253,7 @@ impl Crew {
         let onto = Some(tip.clone());
         if new != head {
             if let Some(saved) = self.save_left(slot, &site)? {
-                self.notice(format!("what was left unjudged is saved under {}", saved.name));
+                self.notice(format!("unchecked changes are saved under {}", saved.name));
             }
             self.close_deciding(slot);
             own.move_to(&new)?;
@@ -271,7 +270,7 @@ impl Crew {
             leftovers: false,
             taken: None,
         };
-        // By the tree, and not by where it stands: asked again after a failure, it may stand there already.
+        // Compared by tree, not by position: after a failure and a retry, it may be there already.
         let landing = match tree == judged.tree {
             true => Landing::Straight,
             false => Landing::Rebased,
@@ -299,7 +298,7 @@ impl Crew {
         });
     }
 
-    /// What evidence and the next session are told of a conflict.
+    /// The report of a conflict, for the evidence and the next session.
     pub(super) fn conflict(
         &self,
         grounds: &Grounds,
@@ -309,9 +308,9 @@ impl Crew {
     ) -> Result<GateReport, Failed> {
         let landed = grounds.trunk.subjects(from, tip, NAMED_COMMITS)?;
         let digest = format!(
-            "the work does not go together with what has landed since it was begun.\n\
-             Conflicts in: {}\nLanded since:\n{}\nStart from what has landed, and do the work anew \
-             on top of it.\n\n{text}",
+            "the work conflicts with commits that landed since it began.\n\
+             Conflicts in: {}\nLanded since:\n{}\nStart from the landed commits, and redo the \
+             work on top of them.\n\n{text}",
             files.join(", "),
             landed.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n"),
         );
@@ -324,7 +323,7 @@ impl Crew {
         })
     }
 
-    /// Saves what lies in a worktree and was not judged.
+    /// Saves what is in a worktree and was not judged.
     fn save_left(&self, slot: SlotId, site: &Site) -> Result<Option<Saved>, Failed> {
         let Some((task, attempt)) = self.task_of(slot) else { return Ok(None) };
         let base = site.base();
@@ -349,7 +348,7 @@ impl Crew {
         }
     }
 
-    /// The work cannot land as it is, or was given up. It is saved, and the next attempt starts anew.
+    /// The work cannot land as it is, or was given up. It is saved, and the next attempt starts again.
     pub(super) fn start_over(
         &self,
         slot: SlotId,
@@ -371,7 +370,7 @@ impl Crew {
         Ok(saved.map(|saved| (task, saved.name)))
     }
 
-    /// The slot leaves the worktree of its task. When nothing is to be done there any more it goes.
+    /// The slot leaves the worktree of its task. When no work is left there, the worktree is removed.
     pub(super) fn move_out(self: &Arc<Self>, slot: SlotId, over: bool) {
         if self.setup.work.grounds.is_none() {
             return;
@@ -392,8 +391,8 @@ impl Crew {
     }
 }
 
-/// Goes back to the branch of a task, with the work where it came from there. Any other work is saved, and
-/// the worktree is as the branch is.
+/// Returns to the branch of a task, with the work if it is based on that branch. Any other work is saved, and
+/// the worktree is reset to the branch.
 fn go_home(
     vcs: &GitVcs,
     branch: &str,
@@ -415,8 +414,7 @@ fn in_the_way(grounds: &Grounds, tip: &str, head: &str) -> Result<Option<Landing
     Ok((!files.is_empty()).then_some(Landing::InTheWay { files }))
 }
 
-/// Puts right what a killed run left: work that had landed, unfinished work, and worktrees that nobody
-/// needs any more.
+/// Recovers from a killed run: work that had landed, unfinished work, and worktrees that are no longer needed.
 pub(super) fn recover(
     setup: &mut Setup,
     store: &mut dyn Store,
@@ -424,7 +422,7 @@ pub(super) fn recover(
 ) -> Result<(), RunError> {
     let Some(grounds) = &setup.work.grounds else { return Ok(()) };
     let mut told = Vec::new();
-    // Before any worktree goes: what is left of it is named after its place.
+    // Before any worktree is removed: temporary folders are named after its place.
     grounds.worktrees.sweep_temporary()?;
     for attempt in cut_off {
         let task = &attempt.task;
@@ -434,7 +432,7 @@ pub(super) fn recover(
             let result = serde_json::json!({ "commit": tip }).to_string();
             match store.done(task, Some(&result), &by, now()) {
                 Ok(()) => told.push(format!(
-                    "{task} is done: its work had landed when the last run was cut off"
+                    "{task} is done: its work landed before the last run was interrupted"
                 )),
                 Err(StoreError::Refused(_)) => {}
                 Err(error) => return Err(error.into()),
@@ -464,7 +462,7 @@ fn has_landed(
     attempt: &Attempt,
 ) -> Result<bool, RunError> {
     let evidence = store.evidence(&attempt.task)?;
-    // What is known about its signals is no judgement of the tree.
+    // Evidence about its signals does not judge the tree.
     let mine: Vec<_> = evidence
         .iter()
         .filter(|row| row.attempt.as_ref() == Some(&attempt.id) && row.judge != SIGNAL)
@@ -543,7 +541,7 @@ fn sweep_branches(grounds: &Grounds, store: &mut dyn Store) -> Result<(), RunErr
         };
         let over = match store.get(&task) {
             Ok(task) => matches!(task.status, Status::Done | Status::Failed | Status::Deleted),
-            // It may be anybody's.
+            // It may belong to any process.
             Err(StoreError::Refused(_)) => false,
             Err(error) => return Err(error.into()),
         };

@@ -1,4 +1,4 @@
-//! Signals for whoever starts several runs: a run hears them by itself, but between two of them nobody does.
+//! Signals between several runs of one command: a run handles signals itself, but nothing does between two of them.
 
 use std::io;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Whether a person, or the system, told us to stop.
+/// Whether the user, or the system, asked ralph to stop.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupts(Arc<AtomicBool>);
 
@@ -38,7 +38,7 @@ impl Interrupts {
         Ok(heard)
     }
 
-    /// Whether we were told.
+    /// Whether ralph was asked to stop.
     pub fn heard(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }

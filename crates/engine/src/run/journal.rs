@@ -1,4 +1,4 @@
-//! Reading the journal of a run that has ended, or of one that is at work.
+//! Reads the journal of a run, finished or not.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader};
@@ -27,13 +27,13 @@ pub fn read(path: &Path) -> io::Result<Vec<RunEvent>> {
     }
 }
 
-/// All that is read of a line to tell whose journal it is.
+/// The part of a line that identifies the run of a journal.
 #[derive(Deserialize)]
 struct Named {
     run: RunId,
 }
 
-/// The run that a journal is of; `None` where that cannot be told.
+/// The run of a journal; `None` where it is unknown.
 pub fn run_of(path: &Path) -> Option<RunId> {
     let mut line = Vec::new();
     let file = open_own(path, OpenOptions::new().read(true)).ok()?;

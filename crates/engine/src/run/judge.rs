@@ -1,4 +1,4 @@
-//! The tree to be judged, and where the gates judge it.
+//! The tree to judge, and where the gates judge it.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -118,7 +118,7 @@ impl Crew {
             return Ok(self.keep(slot, before, gates, false));
         }
         if during.outside.is_empty() {
-            self.notice("The gates changed files of the work; they judge the result once more");
+            self.notice("The gates changed files of the work; ralph runs them again on the result");
             let after = Candidate { tree: during.work.clone(), ..during.after };
             let gates = self.run_gates(slot, &after, None).await?;
             let again = self.aside_of_tasks(move |crew| Ok(crew.new_candidate(slot)?)).await?;
@@ -204,7 +204,7 @@ impl Crew {
         let tree = candidate.tree.clone();
         let mut kit = self.kit(slot);
         kit.candidate = Some(candidate);
-        // What the verifier said before others' work came below this one still counts.
+        // The verdict of the verifier from before a rebase still counts.
         let verdict = kit.gates.iter().find(|gate| kit.rebased && gate.name == VERIFIER).cloned();
         kit.gates.clone_from(&gates);
         kit.gates.extend(verdict);
@@ -302,8 +302,8 @@ impl Crew {
         (ran.report.verdict != Verdict::Pass).then_some(ran)
     }
 
-    /// A gate that the shell could not run, before the work as after it, is no verdict about the work: the
-    /// run stops. What cannot be tried on the base is red as any other.
+    /// A gate that the shell could not run, with or without the work, is no verdict about the work: the run
+    /// stops. A gate that cannot be tried on the base fails like any other.
     async fn check_runnable(
         self: &Arc<Self>,
         slot: SlotId,
@@ -377,7 +377,7 @@ impl Crew {
 
 /// What changed in the worktree while gates ran.
 struct DuringGates {
-    /// The work, with what became of it.
+    /// The work, with its outcome.
     work: String,
     /// Everything that is in the worktree.
     worktree: String,

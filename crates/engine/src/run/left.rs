@@ -1,5 +1,5 @@
-//! Tasks that the loop will not take up by itself: they failed or wait for the user, in this run or in an
-//! earlier one. The outcome names them, so that no run calls a plan done that is not.
+//! Tasks that the loop will not retry by itself: they failed or wait for the user, in this run or in an earlier one.
+//! The outcome names them, so that no run reports an unfinished plan as done.
 
 use ralph_core::records::LogKind;
 use ralph_core::run::{LeftTask, Survey};
@@ -8,7 +8,7 @@ use ralph_core::task::{Status, StatusFilter, Task};
 use super::crew::{Crew, Failed};
 use crate::ports::{Filter, Scope, Store, StoreError};
 
-/// So many are named.
+/// The most tasks that are named.
 const MOST: usize = 20;
 
 impl Crew {
@@ -59,7 +59,7 @@ fn left(store: &mut dyn Store, scope: &Scope) -> Result<Vec<LeftTask>, StoreErro
         .collect()
 }
 
-/// Why it failed or waits, in the words of whoever decided that.
+/// Why it failed or waits, as recorded with that decision.
 fn reason(store: &mut dyn Store, task: &Task) -> Result<String, StoreError> {
     if let (Status::Failed, Some(reason)) = (task.status, &task.reason) {
         return Ok(reason.clone());

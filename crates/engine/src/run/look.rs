@@ -1,4 +1,4 @@
-//! Looking at the plan: dead claims, counts, claims, and the look that an agent is shown.
+//! Surveys the plan: releases dead claims, counts tasks, claims the next one, and takes the snapshot for the agent.
 
 use std::sync::PoisonError;
 
@@ -18,7 +18,7 @@ use crate::clock::now;
 use crate::ports::{ClaimRequest, Filter, Store, StoreError};
 use crate::process::is_alive;
 
-/// How many ready tasks are looked at for one that is in nobody's way.
+/// How many ready tasks are searched for one that overlaps with no other.
 const LOOKED_AT: usize = 64;
 /// How many tasks an agent that picks for itself is shown.
 pub(super) const OFFERED: usize = 10;
@@ -109,7 +109,7 @@ impl Crew {
         }
         let free = free >> 20;
         let floor = self.setup.files.disk_floor >> 20;
-        let error = format!("only {free} MiB are free, {floor} MiB are wanted before a session");
+        let error = format!("only {free} MiB are free on the disk; a session needs {floor} MiB");
         Err(Failed::new(Port::Disk, error, false))
     }
 
@@ -183,7 +183,7 @@ impl Crew {
         touching[slot as usize] = files;
     }
 
-    /// A task whose earlier attempts used up its budget is left to a person, and nothing is started.
+    /// A task whose earlier attempts used up its budget waits for the user, and nothing is started.
     pub(super) fn is_too_dear(&self, slot: SlotId, task: &TaskBrief) -> Result<bool, Failed> {
         let Some(reason) = self.setup.policy.budget.holds_task(task.spent_micro_usd) else {
             return Ok(false);
@@ -194,7 +194,7 @@ impl Crew {
         store.note(&task.id, &reason, &by, now())?;
         store.hold(&task.id, &by, now())?;
         drop(store);
-        self.notice(format!("{} waits for a person: {reason}", task.id));
+        self.notice(format!("{} is waiting for you: {reason}", task.id));
         Ok(true)
     }
 
@@ -210,8 +210,8 @@ impl Crew {
     }
 }
 
-/// Those of the ready tasks that are in the way of no other slot, each with what it is about: what it says
-/// itself, or else what its last attempt changed.
+/// The ready tasks that overlap with no other slot, each with the files it is about: those it names itself, or
+/// else those that its last attempt changed.
 fn in_nobodys_way(
     touching: &[Vec<String>],
     slot: SlotId,
@@ -235,8 +235,8 @@ fn in_nobodys_way(
     Ok(found)
 }
 
-/// Gives back what dead runs of this machine hold. `alive` are those that need not be asked about. What was
-/// worked on in the worktree of another branch is left to whoever works there: see [`is_here`].
+/// Releases the claims of dead runs on this machine. `alive` need not be checked. Tasks in the worktree of
+/// another branch are left to the run there: see [`is_here`].
 pub(super) fn take_back_dead_claims(
     store: &mut dyn Store,
     alive: &[AgentId],
@@ -260,7 +260,7 @@ pub(super) fn take_back_dead_claims(
     Ok(taken)
 }
 
-/// Whether what an interrupted run did about a task lies in this worktree. A task of a branch plan is worked
+/// Whether what an interrupted run did about a task is in this worktree. A task of a branch plan is worked
 /// on in the worktree of its branch, and the store names it by the plan and the branch.
 pub(super) fn is_here(task: &Task, branch: Option<&str>) -> bool {
     let own = task.branch.as_ref().zip(task.reference.as_ref());
@@ -299,8 +299,8 @@ pub(super) fn brief(
     })
 }
 
-/// What the last attempt left, where everything that judged it let it through and it did not get onto the
-/// branch: the run ended first, or files of the user were in the way.
+/// The work of the last attempt, if every judge accepted it and it did not land: the run ended first, or files
+/// of the user were in the way.
 fn finished(
     store: &mut dyn Store,
     last: Option<&Attempt>,
@@ -360,7 +360,7 @@ fn since(from: Option<Timestamp>, attempts: &[Attempt]) -> &[Attempt] {
     &attempts[attempts.iter().take_while(before).count()..]
 }
 
-/// How often in a row the task came back without progress, since a person last had a hand in it.
+/// How often in a row the task was returned without progress, since the user last intervened.
 fn returns(by_hand: Option<Timestamp>, attempts: &[Attempt]) -> u32 {
     let row = |word: &str| CLASSES.iter().find(|row| row.class.as_str() == word);
     let mut count = 0;

@@ -1,5 +1,5 @@
-//! Which ready tasks wait until you merge a branch: the work of what they need is gathered from the task
-//! database and from git; `ralph_core` says what follows from it.
+//! Which ready tasks wait until you merge a branch: this module gathers the work of their dependencies from the task
+//! database and from git; `ralph_core` decides.
 
 use std::collections::HashSet;
 

@@ -1,34 +1,34 @@
-//! A run: the loop of `ralph_core::run` with hands and feet.
+//! A run: carries out the decisions of the loop in `ralph_core::run`.
 //!
 //! | file | owns |
 //! |---|---|
-//! | [`purse`] | what runs spend that share a budget |
-//! | [`setup`] | everything a run needs, put together by the caller |
+//! | [`purse`] | the spending of runs that share a budget |
+//! | [`setup`] | everything a run needs, assembled by its caller |
 //! | `dispatcher` | the one loop: input → decide → journal → effects |
 //! | [`interrupts`] | signals between several runs |
-//! | `crew` | what effects share: ports, slots, ids |
+//! | `crew` | state that effects share: ports, slots, ids |
 //! | `effects` | each effect as a task of its own whose answer is an input |
 //! | `look` | survey, claim, peek |
 //! | [`prompting`] | the prompt of an attempt |
 //! | `session` | one agent session |
-//! | `recover` | what an interrupted run left |
-//! | `display` | the displays, on a thread of their own |
-//! | `status` | what a running loop tells those who ask |
+//! | `recover` | recovers from an interrupted run |
+//! | `display` | the displays, on their own thread |
+//! | `status` | the status of a running loop, for those who ask |
 //! | `judge` | the candidate tree, and where it is judged |
-//! | `site` | where a slot works: the person's worktree, or one of its task's own |
-//! | `owning` | whose work lies in the worktree, before and after a session |
-//! | `integrate` | work from a worktree of its own onto the branch of the run |
-//! | `set_up` | what prepares a new worktree, once |
+//! | `site` | where a slot works: the user's worktree, or one of its task |
+//! | `owning` | who owns the work in the worktree, before and after a session |
+//! | `integrate` | lands work from a task's worktree on the branch of the run |
+//! | `set_up` | the setup command of a new worktree |
 //! | `gate` | one gate: its process, its output, its report |
 //! | `trial` | a gate outside a run, for `ralph doctor` |
-//! | `baseline` | what the gates said before the first session |
-//! | `deciding` | what sessions do to the files that decide what runs |
-//! | `protected` | files that sessions should leave alone |
-//! | `forbidden` | work that no commit may hold |
-//! | `settle` | writing down what was decided, in an order that survives a crash |
-//! | `publish` | the branch of the run goes out |
-//! | `review` | what is said about its pull request becomes tasks |
-//! | `tidy` | cleaning up at the end of a run |
+//! | `baseline` | results of the gates before the first session |
+//! | `deciding` | records what sessions do to deciding files |
+//! | `protected` | files that sessions should not change |
+//! | `forbidden` | work that no commit may contain |
+//! | `settle` | records outcomes, in an order that survives a crash |
+//! | `publish` | publishes the branch of the run |
+//! | `review` | turns comments on its pull request into tasks |
+//! | `tidy` | cleans up at the end of a run |
 //! | `watch` | leases, changes of the plan, timers |
 //! | [`state_file`] | `state.toml` |
 //! | [`journal`] | `events.jsonl` |

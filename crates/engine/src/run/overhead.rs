@@ -1,5 +1,5 @@
-//! How much of a prompt is ralph's own: rules, signals, learning and the words around them, without what
-//! belongs to the task, the plan, the project's skills or the user's template.
+//! Measures how much of a prompt is ralph's own: rules, signals, learning and the text around them, without the
+//! task, the plan, the project's skills and the user's template.
 
 use ralph_core::TaskId;
 use ralph_core::attempt::AttemptContext;

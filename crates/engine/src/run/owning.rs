@@ -1,5 +1,5 @@
-//! Whose work lies in the worktree. Before a session it is made ready for the task of that session, and after
-//! it what the session did belongs to that task. The rules are version control's: [`Vcs::open`].
+//! Prepares the worktree for the task of a session, and assigns the changes of a session to its task. The rules are
+//! in version control: [`Vcs::open`].
 //!
 //! [`Vcs::open`]: crate::ports::Vcs::open
 
@@ -14,7 +14,7 @@ use crate::ports::{Blocked, Left, Restored};
 const NAMED: usize = 5;
 
 impl Crew {
-    /// Makes the worktree ready for a session. A task with a worktree of its own shares it with nobody.
+    /// Prepares the worktree for a session. A task with its own worktree shares it with no other.
     pub(super) fn open_workspace(
         &self,
         slot: SlotId,
@@ -67,7 +67,7 @@ impl Crew {
         Ok(Some(TaskBrief { attempt: last.id.clone(), attempt_number: number, ..task.clone() }))
     }
 
-    /// After a session that chose its tasks itself: what lies in the worktree for any other task is not part
+    /// After a session that chose its tasks itself: what is in the worktree for any other task is not part
     /// of its work.
     pub(super) fn keep_own_work(&self, slot: SlotId, site: &Site) -> Result<(), Failed> {
         if self.setup.policy.picker != Picker::Agent || self.setup.policy.by_iteration() {

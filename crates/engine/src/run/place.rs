@@ -1,5 +1,4 @@
-//! Where a run lives on disk: its log folder, and the lock that keeps a second run out of the same
-//! worktree.
+//! The files of a run on disk: its log folder, and the lock that keeps a second run out of the same worktree.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -39,13 +38,13 @@ impl Drop for WorktreeLock {
     }
 }
 
-/// Why the worktree cannot be had.
+/// Why the worktree cannot be locked.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Another run is at work in it.
-    #[error("another run is at work in this worktree (pid {pid})")]
+    /// Another run uses it.
+    #[error("another run is active in this worktree (pid {pid})")]
     Held {
-        /// Its process, as far as it told.
+        /// Its process, if known.
         pid: String,
     },
     /// The lock file cannot be made.
@@ -60,7 +59,7 @@ pub enum LockError {
 }
 
 impl WorktreeLock {
-    /// Takes the lock of a `.ralph/` folder, or says who has it.
+    /// Takes the lock of a `.ralph/` folder, or returns its holder.
     pub fn take(folder: &Path) -> Result<Self, LockError> {
         let path = folder.join("run.lock");
         let failed = |source| LockError::Io { path: path.clone(), source };
@@ -89,7 +88,7 @@ impl WorktreeLock {
         Ok(Self { file })
     }
 
-    /// Whether a run is at work there: its process. A lock that outlives its run is waited for, a moment.
+    /// The process of the run that uses it, if there is one. Waits a moment for a lock that outlives its run.
     pub fn holder(folder: &Path) -> Option<String> {
         let path = folder.join("run.lock");
         let waited = Stopwatch::start();
@@ -119,7 +118,10 @@ fn said_by(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-#[expect(clippy::disallowed_methods, reason = "nobody tells when a dead process lets go of a lock")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "no event reports that a dead process releases its lock"
+)]
 fn pause() {
     std::thread::sleep(Duration::from_millis(2));
 }
@@ -129,7 +131,7 @@ fn pause() {
 pub struct RunLogs {
     /// `session-YYYYMMDD-HHMMSS/`.
     pub folder: PathBuf,
-    /// `session-YYYYMMDD-HHMMSS.log`, for people.
+    /// `session-YYYYMMDD-HHMMSS.log`, for users.
     pub readable: PathBuf,
 }
 
@@ -245,7 +247,7 @@ pub fn private_file(path: &Path) -> io::Result<File> {
 mod tests {
     use super::*;
 
-    /// A file that somebody else has locked, and what it says.
+    /// A file that another process has locked, and what it says.
     fn held(folder: &Path, pid: u32) -> File {
         let path = folder.join("run.lock");
         std::fs::write(&path, format!("{pid}\n")).unwrap();

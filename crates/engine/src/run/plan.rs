@@ -1,5 +1,5 @@
-//! A run whose tasks stand in a plan file: what the loop sees of it, what a session asks for by it, and
-//! what is written into it.
+//! A run whose tasks are in a plan file: what the loop reads from it, what a session requests by it, and what ralph
+//! writes into it.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ fn by_file() -> Actor {
     Actor::Person(AgentId::new("plan").expect("plan is an id"))
 }
 
-/// Why there was nothing to see.
+/// Why the plan could not be read.
 enum PlanLook {
     /// The file is there and is not used, for this reason.
     Refused(String),
@@ -58,11 +58,11 @@ enum PlanLook {
 }
 
 impl Crew {
-    /// Brings file and store together and keeps what was seen.
+    /// Synchronizes file and store, and keeps the snapshot.
     fn look_at_plan(&self, slot: SlotId, plan: &PlanFile) -> Result<Option<Look>, PlanLook> {
         let look = {
             let (mut store, mut ids) = (self.store(), self.ids());
-            // A huge plan takes long to take in, and a run that is told to stop has no use for it.
+            // A huge plan takes long to take in, and a run that is asked to stop has no use for it.
             store.heed(Some(Arc::clone(&self.stops_looking)));
             let look = plan.reconcile(store.as_mut(), &mut ids, &by_file(), now());
             store.heed(None);
@@ -77,7 +77,8 @@ impl Crew {
         if let Some(look) = &look {
             for title in &look.taken_back {
                 self.notice(format!(
-                    "the mark of \"{title}\" was taken back: the session that set it was cut off"
+                    "ralph reverted the mark of \"{title}\": the session that set it was \
+                     interrupted"
                 ));
             }
             for warning in &look.plan.doc.warnings {
@@ -91,7 +92,7 @@ impl Crew {
         Ok(look)
     }
 
-    /// How the plan file stands.
+    /// The state of the plan file.
     pub(super) fn survey_plan(
         &self,
         slot: SlotId,
@@ -156,7 +157,7 @@ impl Crew {
         Ok(Input::NothingToClaim { slot })
     }
 
-    /// Claims this task; `None` when somebody else has it or it cannot be had.
+    /// Claims this task; `None` when another process has it or it cannot be had.
     pub(super) fn claim_task(
         &self,
         slot: SlotId,
@@ -181,7 +182,7 @@ impl Crew {
         }
     }
 
-    /// What an iteration in which the agent picks is about, as far as the plan tells.
+    /// The subject of an iteration in which the agent picks the task, as far as the plan says.
     pub(super) fn about(&self, slot: SlotId) -> Option<About> {
         if let Some(about) = &self.setup.work.about {
             return Some(About { title: about.clone(), spec: None, open: None });
@@ -270,7 +271,7 @@ impl Crew {
         Ok((held, marker))
     }
 
-    /// Writes into the plan file what was decided. Twice is the same as once.
+    /// Writes the outcome into the plan file. Doing it twice changes nothing.
     pub(super) fn settle_plan(&self, slot: SlotId, settlement: &Settlement) -> Result<(), Failed> {
         let (look, asked, iteration, since, written) = {
             let kit = self.kit(slot);
@@ -341,8 +342,8 @@ impl Crew {
         Ok(if changed.iter().all(|path| path == plan.name()) { now } else { judged })
     }
 
-    /// The iteration is settled: what the file says now is no request any more, and a tick of what was
-    /// done that is missing from now on was taken away by a person.
+    /// The iteration is finished: the current text of the file is no request any more, and if a tick of a done
+    /// task is missing from now on, the user removed it.
     pub(super) fn plan_settled(&self, slot: SlotId, settlement: &Settlement) {
         let look = self.kit(slot).plan.clone();
         let (Some(plan), Some(look)) = (&self.setup.work.plan, look) else { return };
@@ -381,8 +382,8 @@ impl Crew {
         }
     }
 
-    /// Boxes that came into the section of a branch meanwhile are tasks before it is asked whether all are
-    /// done. What fails here is told at the next look.
+    /// Checkboxes that were added to the section of a branch meanwhile become tasks before ralph checks whether
+    /// all are done. A failure here is reported at the next look.
     pub(super) fn take_in_new_boxes(&self) {
         let plan = self.setup.work.plan.as_ref().filter(|plan| plan.lane().is_some());
         if let Some(plan) = plan {
@@ -475,7 +476,7 @@ impl Crew {
         };
         if let Some(saved) = self.setup.ports.vcs.keep_out(&lane.path, &lane.branch, &lane.began)? {
             self.notice(format!(
-                "{} was committed and is taken out of the commits; before, they are in {}",
+                "ralph removed {} from the session's commits; the original commits are in {}",
                 lane.path, saved.name
             ));
         }
@@ -504,7 +505,7 @@ fn plan_fault(plan: &PlanFile) -> Option<String> {
         _ if read.text.trim().is_empty() => Some(format!("{} is empty", plan.name())),
         true => None,
         false => Some(format!(
-            "{} was a {} plan and is a {} plan now; keep its format",
+            "{} changed from a {} plan to a {} plan; keep its format",
             plan.name(),
             plan.kind().as_str(),
             kind.as_str()

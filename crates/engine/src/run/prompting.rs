@@ -1,4 +1,4 @@
-//! The prompt of an attempt: what is known about the task, in the words of the template.
+//! Builds the prompt of an attempt: the context of the task, rendered by the template.
 
 use std::path::PathBuf;
 
@@ -25,11 +25,11 @@ pub struct Prompting {
     pub rules: Template,
     /// The feature's spec and plan, read once.
     pub feature: FeatureTexts,
-    /// Where skills lie; read anew for every session, because sessions write some.
+    /// Where skills are; reread for every session, because sessions write some.
     pub skill_folders: Vec<PathBuf>,
     /// Whether sessions are asked to leave what they learned.
     pub learn: bool,
-    /// How often a task may come back.
+    /// How often a task may be retried.
     pub retries: RetryLimit,
     /// What ralph may put into a prompt, in tokens.
     pub budget: usize,
@@ -37,13 +37,13 @@ pub struct Prompting {
     pub test_command: String,
     /// `build`, `plan` or `prompt`.
     pub mode: String,
-    /// The markdown plan that is worked off or written.
+    /// The markdown plan that the run works through or writes.
     pub plan_file: Option<String>,
     /// The branch that is worked on, where the plan has branches.
     pub branch: Option<BranchWork>,
     /// Nothing is added to what the template says.
     pub bare: bool,
-    /// What every session is told besides, where the run is for a feature's texts or tasks.
+    /// Additional context for every session, where the run is for a feature's texts or tasks.
     pub known: Option<AttemptContext>,
 }
 
@@ -65,7 +65,7 @@ pub struct IterationRetry {
     pub iteration: u32,
     /// How often it was tried before.
     pub tries: u32,
-    /// Why that came to nothing.
+    /// Why that failed.
     pub reason: String,
     /// What the gates said.
     pub gates: Vec<GateReport>,
@@ -211,7 +211,7 @@ impl Prompting {
     }
 }
 
-/// The task of a progress file: the file as it is, and which of its boxes is next.
+/// The task of a progress file: the file as it is, and which of its checkboxes is next.
 fn progress_words(plan: &str, task: &AssignedTask, rest: &str) -> String {
     let plan = plan.trim_start_matches('\u{feff}').trim_end();
     format!(

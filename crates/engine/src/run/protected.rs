@@ -1,5 +1,5 @@
-//! Files that sessions should leave alone, and the definitions of the gates. Both count as they were at
-//! the base of the run; what a session makes of them is reported or refused.
+//! Files that sessions should not change, and the definitions of the gates. Both count as they were at the base of
+//! the run; a change by a session is reported or refused.
 
 use ralph_core::agents_md;
 use ralph_core::records::Verdict;
@@ -15,7 +15,7 @@ const NAMED: usize = 20;
 const EARLIER: &str = "by an earlier session; revert it, or approve it: ralph trust";
 
 impl Crew {
-    /// Looks for protected files among what the candidate changes, and tells of them. The report of the
+    /// Finds protected files that the candidate changes, and reports them. Returns the report of the
     /// judge that refuses them, if they are refused.
     pub(super) fn check_protected(
         &self,
@@ -28,7 +28,7 @@ impl Crew {
             return Ok(None);
         }
         let rejected = self.setup.gates.rules.reject;
-        // The same tree is judged again after somebody committed, or when gates changed it.
+        // The same tree is judged again after another commit, or when gates changed it.
         if files != known {
             self.send(Input::Notice(Notice::Protected { files: files.clone(), rejected }));
         }
@@ -62,9 +62,13 @@ impl Crew {
         };
         if settled != candidate.tree {
             let links = site.vcs.links_out(&settled, &candidate.tree)?;
-            found.extend(links.iter().map(|link| format!("{link} (a link out of the repository)")));
+            found.extend(
+                links
+                    .iter()
+                    .map(|link| format!("{link} (a link that points outside the repository)")),
+            );
         }
-        // What an earlier session left and nobody accepted is no base to compare with.
+        // Unaccepted work of an earlier session is no base to compare with.
         let before = self.touched_before(&site, candidate)?.into_iter();
         let before = before.filter(|path| changes.iter().all(|change| change.path != *path));
         found.extend(before.map(|path| format!("{path} ({EARLIER})")));
@@ -90,7 +94,7 @@ impl Crew {
             "AGENTS.md" => (agents_md::test_command, "the test command"),
             "ralph.toml" => (gates_of, "the gates"),
             ".worktreeinclude" if self.setup.gates.rules.clean => {
-                (|text| Some(text.to_owned()), "what a clean checkout gets")
+                (|text| Some(text.to_owned()), "the files copied into a clean checkout")
             }
             _ => return Ok(None),
         };

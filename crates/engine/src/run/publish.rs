@@ -1,6 +1,6 @@
-//! The branch of a run goes out: pushed after green iterations where that is wanted, and at the end pushed
-//! and given its pull request. Asking twice changes nothing, so a run that was killed on the way is made
-//! up for by the next one. Whatever fails here is reported and kept on record, and fails nothing else.
+//! Publishes the branch of a run: pushes it after iterations that pass, if configured, and at the end pushes it and
+//! opens its pull request. Doing it twice changes nothing, so the next run makes up for a killed one. A failure here
+//! is reported and recorded, and fails nothing else.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +29,7 @@ use crate::vcs::upstream::commit_of;
 pub(super) struct Publisher {
     /// Ends what is under way.
     pub(super) stop: watch::Sender<Stop>,
-    /// What went wrong, each told once.
+    /// What went wrong, each reported once.
     told: Mutex<HashSet<String>>,
     /// One push at a time: two of the same branch would be in each other's way.
     turn: Mutex<()>,
@@ -49,7 +49,7 @@ impl Default for Publisher {
 }
 
 impl Crew {
-    /// Publishes at the end of the run, and tells the loop what came of it.
+    /// Publishes at the end of the run, and sends the result to the loop.
     pub(super) fn publish(&self) -> Vec<Effect> {
         let branch = self.home.base().branch.unwrap_or_default();
         let act = || {
@@ -64,7 +64,7 @@ impl Crew {
         self.step(&Input::Published(made))
     }
 
-    /// Pushes what was just settled, where that is wanted. The next green iteration tries again.
+    /// Pushes the accepted commit, if configured. The next iteration that passes retries a failed push.
     pub(super) fn push_settled(&self, settlement: &Settlement) {
         let wanted = self.setup.policy.publish.is_some_and(|wanted| wanted.auto_push);
         let (Some(setup), true) = (&self.setup.publish, wanted) else { return };
@@ -123,7 +123,7 @@ impl Crew {
             }
             let theirs = PublishSetup { base: record.base, goal: record.goal, ..setup.clone() };
             let made = self.publish_branch(&theirs, &record.branch, &Scope::All);
-            self.notice(format!("tried again: {}: {}", record.branch, made.sentence()));
+            self.notice(format!("retried {}: {}", record.branch, made.sentence()));
         }
     }
 
@@ -138,7 +138,7 @@ impl Crew {
         self.publish_branch(setup, branch, &scope)
     }
 
-    /// Publishes a branch, and keeps on record what is left to do.
+    /// Publishes a branch, and records what is left to do.
     fn publish_branch(&self, setup: &PublishSetup, branch: &str, scope: &Scope) -> Publication {
         let made = self.published(setup, branch, scope);
         let mut made = made.unwrap_or_else(|trouble| trouble.publication(setup, branch));
@@ -146,9 +146,11 @@ impl Crew {
         match self.with_outlet(setup, |outlet| outlet.keep(&made, &plan)) {
             Ok(false) => {}
             Ok(true) => {
-                made.why.push_str("; ralph keeps it on record, and the next run tries again");
+                made.why.push_str("; the next run retries it");
             }
-            Err(error) => made.why.push_str(&format!("; ralph cannot keep it on record: {error}")),
+            Err(error) => {
+                made.why.push_str(&format!("; ralph cannot record it for the next run: {error}"));
+            }
         }
         made
     }
@@ -164,7 +166,7 @@ impl Crew {
         let nothing = |why: String| Ok(Publication { why, ..blank(PublishEnd::Nothing) });
         if pull_request && branch == setup.base && !branch.is_empty() {
             return nothing(format!(
-                "`{branch}` is the branch that pull requests go to; see git.pr_base"
+                "`{branch}` is the base branch of pull requests; see git.pr_base"
             ));
         }
         self.with_outlet(setup, |outlet| {
@@ -220,7 +222,7 @@ impl Crew {
         };
         let wrapped = match self.setup.sandbox.wrap(spec, &guest) {
             Ok(wrapped) => wrapped,
-            Err(error) => return never(format!("the sandbox could not be made: {error}")),
+            Err(error) => return never(format!("the sandbox could not be created: {error}")),
         };
         let done = self.watched(|| capture(&wrapped.command, limit, stop));
         for text in wrapped.put_right() {
@@ -255,7 +257,7 @@ impl Crew {
         Ok(None)
     }
 
-    /// What the store tells about the tasks of the branch.
+    /// The pull request text about the tasks of the branch, from the store.
     fn words(
         &self,
         setup: &PublishSetup,

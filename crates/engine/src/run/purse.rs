@@ -1,4 +1,4 @@
-//! What runs that share a budget have spent, each for itself.
+//! The money that runs with a shared budget have spent, each for itself.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! Taking up what an interrupted run left: its claims, its unfinished work, its start.
+//! Recovers from an interrupted run: its claims, its unfinished work, and the work that was uncommitted before it.
 
 use ralph_core::TaskId;
 use ralph_core::records::Attempt;
@@ -17,7 +17,7 @@ const NAMED: usize = 5;
 /// Looks at the worktree, saves what a killed session left, gives back the claims of dead runs.
 pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase, RunError> {
     if let Err(error) = setup.files.record.sweep() {
-        let text = format!("{} cannot be tidied: {error}", setup.files.record.copy.display());
+        let text = format!("{} cannot be cleaned up: {error}", setup.files.record.copy.display());
         setup.notices.push(Notice::Other { text });
     }
     if let Some(resume) = &setup.resume {
@@ -90,7 +90,7 @@ fn save_unfinished(
     cut_off: &[Attempt],
 ) -> Result<(), RunError> {
     let mut tasks: Vec<TaskId> = cut_off.iter().map(|attempt| attempt.task.clone()).collect();
-    // Where the iteration is what is tried again, no attempt tells of it.
+    // Where a whole iteration is retried, there is no attempt for it.
     if let Some(owner) = setup.ports.vcs.interrupted()?.filter(|owner| !tasks.contains(owner)) {
         tasks.push(owner);
     }

@@ -1,5 +1,5 @@
-//! What people and checks say about the pull request of a run becomes tasks of the same run: boxes of its plan, or
-//! tasks of the task database. They are worked on and judged as any other.
+//! Turns comments and failed checks on the pull request of a run into tasks of the same run: checkboxes of its plan,
+//! or tasks of the task database. They are worked on and judged like any other.
 
 use ralph_core::AgentId;
 use ralph_core::run::{Effect, Input, Review, ReviewEnd};
@@ -20,7 +20,7 @@ fn by_review() -> Actor {
 }
 
 impl Crew {
-    /// Watches the pull request, and tells the loop what came of it.
+    /// Watches the pull request, and sends the result to the loop.
     pub(super) fn watch_review(&self, number: u64, page: &str, until: Timestamp) -> Vec<Effect> {
         let act = || self.review(number, page, until);
         let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(act));
@@ -68,10 +68,7 @@ impl Crew {
         }
         let mut record = setup.records.read(branch);
         record.review = work.record;
-        setup
-            .records
-            .write(&record)
-            .map_err(|error| format!("it cannot be kept on record: {error}"))
+        setup.records.write(&record).map_err(|error| format!("ralph cannot record it: {error}"))
     }
 
     fn add_tasks(&self, boxes: &[NewBox]) -> Result<(), String> {
@@ -79,7 +76,7 @@ impl Crew {
             Scope::All | Scope::Plan(_) => None,
             Scope::Feature(name) => Some(name.clone()),
             Scope::Task(id) => {
-                return Err(format!("this run is for {id} alone; run `ralph build` for all tasks"));
+                return Err(format!("this run is only for {id}; run `ralph build` for all tasks"));
             }
         };
         let (mut store, mut ids) = (self.store(), self.ids());

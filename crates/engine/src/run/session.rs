@@ -1,4 +1,4 @@
-//! One session: the prompt, the process, what it asked for, how it ended.
+//! One session: the prompt, the process, its requests, and how it ended.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -53,7 +53,7 @@ pub(super) struct Job {
     pub(super) raised: Option<u32>,
 }
 
-/// Tells version control again and again that a session lives, for as long as it is polled.
+/// Signals version control repeatedly that a session is alive, for as long as it is polled.
 async fn heartbeats(vcs: &dyn Vcs) -> Infallible {
     let mut beat = tokio::time::interval(HEARTBEAT);
     loop {
@@ -63,7 +63,7 @@ async fn heartbeats(vcs: &dyn Vcs) -> Infallible {
 }
 
 impl Crew {
-    /// Prepares a session and starts it; the loop is told.
+    /// Prepares a session, starts it, and notifies the loop.
     pub(super) fn begin_session(self: &Arc<Self>, job: Job) -> Vec<Effect> {
         let slot = job.slot;
         let stop = {
@@ -102,7 +102,7 @@ impl Crew {
         effects
     }
 
-    /// Runs a session to its end and tells the loop.
+    /// Runs a session to its end and notifies the loop.
     async fn session(self: Arc<Self>, prepared: Prepared, stop: watch::Receiver<Stop>) {
         let Prepared { job, spec, guest, log, raw, socket } = prepared;
         let slot = job.slot;
@@ -148,7 +148,7 @@ impl Crew {
         let added = socket.requests().added();
         if !added.is_empty() {
             let ids: Vec<&str> = added.iter().map(TaskId::as_str).collect();
-            self.notice(format!("the session added to the plan: {}", ids.join(", ")));
+            self.notice(format!("the session added tasks to the plan: {}", ids.join(", ")));
         }
         let proposals = socket.requests().proposals();
         self.kit(slot).proposals = proposals;
@@ -179,7 +179,7 @@ impl Crew {
             Input::SessionEnded { slot, report: Box::new(report) }
         });
         self.answer(slot, answer);
-        // Nobody waits for its folder to go.
+        // Nothing waits for the removal of its folder.
         drop(socket);
     }
 
@@ -211,10 +211,10 @@ impl Crew {
         let unwritten = raw.as_mut().and_then(|raw| raw.finish().err()).map(|e| e.to_string());
         if raw.is_some_and(|raw| raw.is_cut()) {
             let most = RAW_LOG >> 20;
-            self.notice(format!("the raw log {} ends after {most} MiB", log.display()));
+            self.notice(format!("the raw log {} was cut off after {most} MiB", log.display()));
         }
         if let Some(error) = ended.raw_error.as_ref().or(unwritten.as_ref()) {
-            self.notice(format!("the raw log {} is not whole: {error}", log.display()));
+            self.notice(format!("the raw log {} is incomplete: {error}", log.display()));
         }
         // What was interrupted may finish: then its result counts like any other.
         let finished = ear.has_result
@@ -260,7 +260,7 @@ impl Crew {
                 || unbroken(Port::Store, || self.held(job, end, &mut *signals, &mut *requests));
             match tokio::task::block_in_place(held) {
                 Err(failed) if !failed.for_good && tries < self.setup.policy.port_retries => {
-                    self.notice(format!("{}; it is tried again", failed.error));
+                    self.notice(format!("{}; ralph retries it", failed.error));
                     tokio::time::sleep(transient(tries, 0.5)).await;
                     tries += 1;
                 }
@@ -345,9 +345,10 @@ impl Crew {
             if let (Some(model), Some(instead)) = (&job.model, &job.overridden) {
                 let text = match job.raised {
                     Some(times) => format!(
-                        "model {model} after the same failure {times} times, instead of {instead}"
+                        "using model {model} instead of {instead} after the same failure {times} \
+                         times"
                     ),
-                    None => format!("model {model} by a hint of the agent, instead of {instead}"),
+                    None => format!("using model {model} instead of {instead}, as the agent asked"),
                 };
                 let by = self.actor(job.slot, task.generation);
                 self.store().note(&task.id, &text, &by, now())?;
@@ -391,7 +392,7 @@ impl Crew {
         }
         match self.sockets.bin(&self.setup.ports.ralph) {
             Ok(folder) => first_on_path(&mut environment, &folder),
-            Err(error) => self.notice(format!("sessions may not find ralph: {error}")),
+            Err(error) => self.notice(format!("sessions may not find the ralph command: {error}")),
         }
         environment
     }
@@ -478,7 +479,7 @@ impl Crew {
         let mut options = OpenOptions::new();
         options.create_new(true).write(true).mode(0o600);
         let opened = options.open(&file).or_else(|error| {
-            // A second try of the same iteration writes it anew.
+            // A second try of the same iteration writes it again.
             if error.kind() != std::io::ErrorKind::AlreadyExists {
                 return Err(error);
             }

@@ -1,4 +1,4 @@
-//! What prepares a new worktree, once: a command of the person's.
+//! Runs the user's setup command in a new worktree, once.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const TIMEOUT: Duration = Duration::from_secs(3600);
 /// Why a worktree is not prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum SetUpError {
-    /// We were told to stop.
+    /// ralph was asked to stop.
     #[error("it was interrupted")]
     Interrupted,
     /// The command failed.
@@ -27,7 +27,7 @@ pub enum SetUpError {
     Failed {
         /// How it ended.
         how: String,
-        /// Where what it printed lies.
+        /// The file with its output.
         log: PathBuf,
     },
     /// It went well, and that could not be written down.
@@ -58,15 +58,15 @@ pub fn set_up(
     guest.show(shown);
     let failed = |how: String| SetUpError::Failed { how, log: log.to_owned() };
     let boxed = sandbox.wrap(command, &guest);
-    let boxed = boxed.map_err(|error| failed(format!("could not be boxed: {error}")))?;
+    let boxed = boxed.map_err(|error| failed(format!("could not be sandboxed: {error}")))?;
     let ran = probe::run_spec(&boxed.command, TIMEOUT);
     // It is only there to be looked at.
     let _ = write_privately(log, &ran.output);
     let how = match ran.end {
         Ended::Exited(0) => return Ok(worktrees.mark_set_up(branch)?),
         Ended::Interrupted => return Err(SetUpError::Interrupted),
-        Ended::Exited(code) => format!("ended with code {code}"),
-        Ended::TimedOut => "did not end in an hour".to_owned(),
+        Ended::Exited(code) => format!("exited with code {code}"),
+        Ended::TimedOut => "timed out after 1h".to_owned(),
         Ended::NotStarted(error) => format!("could not be started: {error}"),
     };
     Err(failed(how))

@@ -1,10 +1,10 @@
-//! Writing down what was decided.
+//! Records outcomes.
 //!
-//! The order survives a crash at any point: evidence, then git, then the store. Git is the commit of
-//! what is done; of anything else the save, and for what is given up the files put back. A commit
-//! without its done is found by the next session, whose candidate equals what is settled. A done without
-//! its commit cannot be, nor a task given up whose files the next one would commit. Every step can be
-//! done twice.
+//! The order survives a crash at any point: evidence, then git, then the store. Git is the commit of finished work;
+//! for any other outcome it is the save, and for work that is given up also the reverted files. A commit whose task
+//! is not yet done in the store is found by the next session, whose candidate equals the committed tree. A done task
+//! without its commit cannot happen, nor a given-up task whose files the next one would commit. Every step can be
+//! repeated.
 
 use std::sync::Arc;
 
@@ -193,7 +193,7 @@ impl Crew {
         Input::HookRefused { slot, gate }
     }
 
-    /// How the plan stands; `None` when that cannot be read.
+    /// The state of the plan; `None` when that cannot be read.
     fn counts(&self) -> Option<Counts> {
         if self.setup.policy.mode != "build" {
             return Some(Counts::default());
@@ -213,7 +213,7 @@ impl Crew {
         }
     }
 
-    /// What the next session is told, if the iteration is tried again.
+    /// The failure for the next session, if the iteration is retried.
     fn keep_failure(&self, slot: SlotId, settlement: &Settlement) {
         let mut kit = self.kit(slot);
         if !settlement.class.is_tried_again() {
@@ -354,7 +354,7 @@ impl Crew {
         };
         let status = match written {
             Ok(status) => status,
-            // Written by the try before this one, or taken over by somebody else: `get` tells.
+            // Written by the previous try, or taken over by another process: `get` shows which.
             Err(StoreError::Refused(
                 Refusal::ClaimLost { .. } | Refusal::Transition { .. } | Refusal::NotClaimed { .. },
             )) => None,

@@ -1,4 +1,4 @@
-//! Everything that a run needs, put together by whoever starts it.
+//! Everything that a run needs, assembled by its caller.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -114,7 +114,7 @@ pub struct Setup {
     pub agent_ids: Vec<AgentId>,
     /// How it behaves.
     pub policy: Policy,
-    /// The run that it goes on with.
+    /// The run that it continues with.
     pub resume: Option<Resume>,
     /// It begins paused, until you resume it.
     pub paused: bool,
@@ -148,7 +148,7 @@ pub struct WorkSetup {
     pub plan: Option<PlanFile>,
     /// What the sessions are to leave, where the run is not work on tasks.
     pub deliverable: Option<Deliverable>,
-    /// What every iteration is about, where neither plan nor task database tells.
+    /// The subject of every iteration, where neither plan nor task database gives one.
     pub about: Option<String>,
     /// Where sessions work.
     pub folder: PathBuf,
@@ -209,7 +209,7 @@ pub struct FileSetup {
     pub request: Request,
     /// The files that decide what runs, and who wrote them.
     pub deciding: Deciding,
-    /// Where sockets lie.
+    /// Where sockets are.
     pub runtime: Option<PathBuf>,
     /// Bytes that must be free on the disk before a task is claimed.
     pub disk_floor: u64,
@@ -221,7 +221,7 @@ pub struct FileSetup {
 pub struct PortSetup {
     /// Opens the task database.
     pub open_store: OpenStore,
-    /// Where the task database lies, to notice changes by others.
+    /// Where the task database is, to notice changes by others.
     pub store_path: PathBuf,
     /// How long a claim holds without being renewed.
     pub lease: Lease,

@@ -1,4 +1,4 @@
-//! Where a slot works: in the person's worktree, or in one of its task's own.
+//! Where a slot works: in the user's worktree, or in a worktree of its task.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ pub(super) struct Site {
     settled: Mutex<String>,
     /// What the files that are judged look like beside their tree, before the first session.
     pub(super) surroundings: Surroundings,
-    /// Nobody else is at work there meanwhile.
+    /// No other process works there meanwhile.
     lock: Mutex<Option<WorktreeLock>>,
 }
 

@@ -1,8 +1,8 @@
-//! The record of a run: what it was asked for and how far it is, for the next one in the same worktree.
+//! The record of a run: its settings and its progress, for the next run in the same worktree.
 //!
-//! It is written twice, whole and atomically, before each session and after each iteration: in the user's
-//! state folder, where no session in a sandbox can write, and as a readable copy in `.ralph/state.toml`.
-//! The first one counts.
+//! It is written twice, whole and atomically, before each session and after each iteration: in the user's state
+//! folder, where no sandboxed session can write, and as a readable copy in `.ralph/state.toml`. The first one
+//! counts.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,7 +22,7 @@ use crate::untrusted;
 /// The contents, in the order in which they are written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateFile {
-    /// A run is at work, or was when it was cut off.
+    /// A run is active, or was when it was interrupted.
     pub active: bool,
     /// Iterations that it counted.
     pub iteration: u32,
@@ -46,7 +46,7 @@ pub struct StateFile {
     /// The last error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// The last commit that was settled.
+    /// The last accepted commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_commit: Option<String>,
     /// Iterations in a row without a change.
@@ -60,7 +60,7 @@ pub struct StateFile {
     /// Where it listens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_socket: Option<PathBuf>,
-    /// It ended as a run does; `false` for one that goes on at the next start.
+    /// It ended as a run does; `false` for one that continues at the next start.
     #[serde(default)]
     pub finished: bool,
     /// The level of its sandbox.
@@ -99,7 +99,7 @@ pub struct Request {
     /// It is about branches.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub branches: bool,
-    /// The repository, told from another one at the same path.
+    /// Identifies the repository, to tell it from another one at the same path.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub repository: String,
     /// The call over several branches that the run belongs to.
@@ -122,7 +122,7 @@ pub struct Spending {
     pub time_ms: u64,
 }
 
-/// Where the record of the runs of one mode in a worktree lies.
+/// Where the record of the runs of one mode in a worktree is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// The file in the user's state folder; `None` for a user without one.
@@ -142,7 +142,7 @@ pub struct Found {
     pub trusted: bool,
 }
 
-/// Tells a repository from another one that is made at the same path.
+/// Identifies a repository, to tell it from another one at the same path.
 pub fn repository_mark(project: &Project) -> String {
     std::fs::metadata(&project.git_dir)
         .map(|found| format!("{}:{}", found.dev(), found.ino()))
@@ -170,7 +170,7 @@ impl Record {
         }
     }
 
-    /// The run that the next one of `mode` goes on with; `None` after a run that ended as runs do.
+    /// The run that the next one of `mode` continues with; `None` after a run that ended as runs do.
     pub fn interrupted(&self, project: &Project, mode: &str) -> io::Result<Option<Found>> {
         let found = self.read(project)?;
         Ok(found.filter(|found| !found.state.finished && found.state.mode == mode))
@@ -250,7 +250,7 @@ impl Writer {
         self.record.write(&self.text(&state, now())?)
     }
 
-    /// The state as it stands in the file.
+    /// The state as it is in the file.
     pub fn text(&self, state: &RunState, now: Timestamp) -> io::Result<String> {
         let ended = state.ended;
         let finished = ended && !state.stop.as_ref().is_some_and(StopReason::is_interruption);
@@ -330,7 +330,7 @@ impl StateFile {
         self.sessions_used.max(self.iteration)
     }
 
-    /// What is left of its budgets; where there was one, at least the smallest amount.
+    /// The rest of its budgets; where there was one, at least the smallest amount.
     pub fn budget_left(&self) -> Budget {
         let left =
             |all: u64, spent: u64| if all == 0 { 0 } else { all.saturating_sub(spent).max(1) };

@@ -1,4 +1,4 @@
-//! What a running loop tells those who ask.
+//! The status that a running loop reports to those who ask.
 
 use ralph_core::run::{Phase, RunState};
 use serde_json::{Value, json};

@@ -1,9 +1,9 @@
-//! Whether the task database that the run has open is still the file at its path.
+//! Checks that the task database that the run has open is still the file at its path.
 //!
-//! An open database goes on working after somebody removed its file (`git clean -fdx`) or put another one in
-//! its place: what the run writes is then seen by nobody, and whoever opens the path next finds an empty plan.
-//! So the file is compared by device and inode before the plan is read and before an outcome is written. A
-//! file that is open keeps its inode, so a new one never has the same.
+//! An open database keeps working after its file was removed (`git clean -fdx`) or replaced: nobody sees what the
+//! run writes then, and the next process that opens the path finds an empty plan. So ralph compares the file by
+//! device and inode before it reads the plan and before it writes an outcome. An open file keeps its inode, so a new
+//! one never has the same.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

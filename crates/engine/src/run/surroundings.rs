@@ -1,6 +1,6 @@
-//! What decides beside the tree how its files look where gates judge: settings of git that change files on
-//! their way, and the ignored files that a clean checkout is given. Both count as they were when the run
-//! began; what a session makes of them is reported or refused like a protected file.
+//! What else decides how the files of a tree look to the gates: git settings that change files on checkout, and the
+//! ignored files that are copied into a clean checkout. Both count as they were when the run began; a change by a
+//! session is reported or refused like a change to a protected file.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
@@ -18,13 +18,13 @@ pub(super) struct Surroundings {
     said: Vec<(String, String)>,
     /// The ignored files that a checkout gets, and their content as a number.
     included: Vec<(String, u64)>,
-    /// Where each file lies, and how it looked from outside; `None` when it was not there.
+    /// Where each file is, and how it looked from outside; `None` when it was not there.
     files: Vec<(PathBuf, Option<Outside>)>,
     /// The other folders that git looks for objects in.
     borrowed: Vec<u8>,
 }
 
-/// Inode, size, and the moments of the last change to content and to anything, which nobody can set.
+/// Inode, size, and the times of the last change to content and to metadata, which no program can set.
 type Outside = (u64, u64, [i64; 4]);
 
 fn outside(path: &Path) -> Option<Outside> {
@@ -66,7 +66,7 @@ impl Surroundings {
         borrowed(project) != self.borrowed
     }
 
-    /// What is different now, in words. What nobody has touched is not read again.
+    /// The differences, in words. Untouched files are not read again.
     pub(super) fn changed_in(
         &self,
         setup: &Setup,
@@ -93,7 +93,7 @@ impl Surroundings {
             |entry: &&(String, u64)| !now.included.iter().any(|(name, _)| *name == entry.0);
         let files = now.included.iter().filter(is_new);
         let files = files.chain(self.included.iter().filter(is_gone));
-        found.extend(files.map(|(name, _)| format!("{name} (what a clean checkout gets)")));
+        found.extend(files.map(|(name, _)| format!("{name} (copied into a clean checkout)")));
         found
     }
 }
@@ -103,7 +103,7 @@ fn wants_included(setup: &Setup) -> bool {
     setup.gates.rules.clean && !setup.gates.rules.include.trim().is_empty()
 }
 
-/// The person's own settings of git.
+/// The user's own settings of git.
 fn of_person(setup: &Setup) -> Vec<(String, PathBuf)> {
     let variable = |name: &str| {
         let found = setup.agent.environment.iter().find(|(known, _)| known == OsStr::new(name));
@@ -195,7 +195,7 @@ mod tests {
             borrowed: vec![],
         };
         let found = then.changed(&now);
-        let what = "(what a clean checkout gets)";
+        let what = "(copied into a clean checkout)";
         assert_eq!(
             found,
             [

@@ -1,5 +1,5 @@
-//! Cleaning up at the end of a run: worktrees and branches of finished tasks, refs and sandbox folders that nothing
-//! needs any more, and saved work beyond its limits. Nothing here changes how the run ended.
+//! Cleans up at the end of a run: worktrees and branches of finished tasks, refs and sandbox folders that nothing
+//! needs any more, and saved work beyond its limits. It does not change how the run ended.
 
 use ralph_core::TaskId;
 use ralph_core::task::Status;
@@ -24,7 +24,7 @@ pub(super) fn tidy(crew: &Crew) -> Vec<String> {
             Status::Failed => Ending::Failed,
             _ => Ending::Open,
         },
-        // Whoever has forgotten it, the work may be all that is left.
+        // Even if the store does not know it, the work may be all that is left.
         Err(_) => Ending::Open,
     };
     let vcs = &crew.setup.ports.vcs;

@@ -1,5 +1,5 @@
-//! Gates outside a run: `ralph doctor` runs them once, by the code, in the sandbox and in the environment of
-//! the loop. What it says of them is then true for the next run.
+//! Runs gates outside a run: `ralph doctor` runs each once, with the code, the sandbox and the environment of the
+//! loop, so that its result also holds for the next run.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub struct GateTrial {
     pub secrets: Secrets,
 }
 
-/// What came of a gate.
+/// The result of a gate.
 #[derive(Debug)]
 pub struct GateTried {
     /// Its name, or that of the setup command if that failed.
@@ -56,7 +56,7 @@ pub struct GateTried {
 }
 
 impl GateTrial {
-    /// Runs a gate where a run would. Nobody else must be at work in the worktree meanwhile.
+    /// Runs a gate where a run would. No other process may work in the worktree meanwhile.
     pub fn run(&self, gate: &GateSpec) -> Result<GateTried, GitError> {
         let checkout = self.checkout()?;
         let worktree = Place::of(&self.project.worktree);

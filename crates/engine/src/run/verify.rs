@@ -1,7 +1,7 @@
-//! The verifier's session: a checkout of its own, a prompt of its own, and a verdict.
+//! The verifier's session: its own checkout, its own prompt, and a verdict.
 //!
-//! It works on a copy that is thrown away. What it asks for through its socket is refused, so the worst
-//! that it can do to the plan is to say no.
+//! It works on a temporary copy. Its requests through the socket are refused, so the worst that it can do to the
+//! plan is to say no.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const TOOLS: [&str; 4] = ["Bash", "Read", "Glob", "Grep"];
 const DIFF: usize = 256 << 10;
 
 impl Crew {
-    /// Lets the verifier look at the candidate and tells the loop.
+    /// Runs the verifier on the candidate and notifies the loop.
     pub(super) async fn verify(
         self: Arc<Self>,
         slot: SlotId,

@@ -1,5 +1,4 @@
-//! What happens without being asked for: leases that must be renewed, changes of the plan by others,
-//! waits that come to an end.
+//! Background work of a run: renews leases, notices changes of the plan by others, and ends waits.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -18,15 +17,15 @@ use crate::ports::Filter;
 
 /// Changes that come together are looked at together.
 const SETTLE: Duration = Duration::from_millis(50);
-/// Where changes are not told by the system they are looked for.
+/// How often ralph polls where the system reports no changes.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// How often it is looked again after a change that the system told. A commit can be seen only once it is
-/// on the disk, which may be long after its bytes were written, and of that nobody tells.
+/// How often ralph polls after a change that the system reported. A commit is visible only once it is on the
+/// disk, which may be long after its bytes were written, and no event reports that.
 #[cfg(target_os = "linux")]
 const ECHOES: u32 = 3;
 
-/// A claim of ours.
+/// A claim of this run.
 type Held = (TaskId, Generation);
 
 impl Crew {
@@ -89,7 +88,7 @@ impl Crew {
                     false
                 }
             };
-            // A claim can be lost before anybody has looked at it.
+            // A claim can be lost before it was first checked.
             for (before, taken) in had.iter_mut().zip(self.dispatcher().taken()) {
                 before.extend(taken);
             }
@@ -158,7 +157,7 @@ impl StoreWatch {
     }
 }
 
-/// Changes of the store's files: told by the kernel where that is possible, else looked for.
+/// Changes of the store's files: reported by the kernel where that is possible, else polled.
 struct Notices {
     wal: PathBuf,
     last: Stamp,
@@ -211,7 +210,7 @@ fn stamp(path: &Path) -> Stamp {
     std::fs::metadata(path).ok().map(|file| (file.len(), file.modified().ok()))
 }
 
-#[expect(clippy::disallowed_methods, reason = "a thread that does nothing but look now and then")]
+#[expect(clippy::disallowed_methods, reason = "a thread that only polls")]
 fn pause(time: Duration) {
     std::thread::sleep(time);
 }

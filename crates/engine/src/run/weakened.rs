@@ -1,5 +1,5 @@
-//! Tests that a session left weaker than they were. They are told and put into the evidence; nothing is
-//! refused for them.
+//! Finds tests that a session made weaker. They are reported and added to the evidence; nothing is refused because
+//! of them.
 
 use ralph_core::attempt::weakened::{ChangedFile, Weakening, find, may_hold_tests};
 use ralph_core::records::{Changes, FileChange};
@@ -13,7 +13,7 @@ use crate::ports::Candidate;
 const MAX_FILES: usize = 60;
 /// The largest file that is looked at, in bytes.
 const MAX_BYTES: usize = 512 * 1024;
-/// How many findings are told.
+/// How many findings are reported.
 const NAMED: usize = 10;
 
 impl Crew {
@@ -72,7 +72,7 @@ impl Crew {
         let changes = self.changes_of(slot, &settled, &candidate.tree)?;
         let found = self.weakened(slot, &settled, &candidate.tree, &changes)?;
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
-        // What was told of an earlier try is no news.
+        // A finding of an earlier try is not reported again.
         if !found.is_empty() && known.is_none_or(|(of, told)| of[0] != settled || told != found) {
             let count = u32::try_from(found.len()).unwrap_or(u32::MAX);
             let found = found.iter().take(NAMED).cloned().collect();

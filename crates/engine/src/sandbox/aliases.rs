@@ -1,5 +1,5 @@
-//! Other paths by which a folder can be reached: the file system that it lies on may be mounted in several
-//! places, as where all volumes of a disk are at `/mnt`. An empty home must not be full there.
+//! Other paths to a folder: the file system that contains it may be mounted in several places, for example when all
+//! volumes of a disk are below `/mnt`. A home that is hidden at one path must not be visible at another.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -24,7 +24,7 @@ pub(super) fn of(folder: &Path) -> Vec<PathBuf> {
 fn in_list(listed: &[u8], folder: &Path) -> Vec<PathBuf> {
     let mounts: Vec<Mounted> = listed.split(|byte| *byte == b'\n').filter_map(read).collect();
     let holds = |mount: &&Mounted| folder.starts_with(&mount.place);
-    // Of those at one place, the last lies on top.
+    // Of those at one place, the last is on top.
     let own = mounts.iter().filter(holds).max_by_key(|mount| mount.place.as_os_str().len());
     let Some((own, below)) = own.and_then(|own| Some((own, folder.strip_prefix(&own.place).ok()?)))
     else {

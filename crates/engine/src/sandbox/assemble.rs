@@ -1,4 +1,4 @@
-//! The stages around a sandboxed program, put together for a level; and the sandbox of the loop's own git.
+//! Builds the chain of processes around a sandboxed program for a level, and the sandbox of ralph's own git.
 
 #[cfg(target_os = "linux")]
 use std::ffi::OsString;

@@ -1,11 +1,11 @@
-//! A room as arguments of `bwrap`.
+//! The mounts of a [`Room`] as arguments of `bwrap`.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use super::room::{Mount, Room};
 
-/// The uid and gid that boxed programs of root have: some agents refuse to do anything as root.
+/// The uid and gid that sandboxed programs of root have: some agents refuse to do anything as root.
 const NOBODY_SPECIAL: &str = "1000";
 
 /// The arguments before the program. `nothing` is an empty file: a device in its place could not even be
@@ -38,8 +38,8 @@ pub(super) fn arguments(
     if mounts.first() != Some(&root) {
         say(&["--ro-bind", "/", "/"]);
     }
-    // Files there change the machine, and whoever is root outside owns them, whatever it is called in the sandbox.
-    // One mount for all of them: each bind costs a start as much as two hundred files that are looked at.
+    // Files there change the machine, and root outside owns them, whatever user it is in the sandbox. One mount
+    // for all of them: each bind costs a start as much as checking two hundred files.
     say(&["--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]);
     for mount in mounts.iter().filter(|mount| **mount != root) {
         match mount {
@@ -58,11 +58,10 @@ pub(super) fn arguments(
             }
         }
     }
-    // What is written into a place that is only hidden would be lost without a word. Last, because other
-    // mounts are made in it.
+    // Writes to a hidden place would be lost silently. Last, because other mounts are made in it.
     for (at, mount) in mounts.iter().enumerate() {
         let Mount::Empty(path) = mount else { continue };
-        // What a later mount lies over is not there any more.
+        // A mount that a later one covers is not needed any more.
         let covered = mounts[at + 1..].iter().any(|later| path.starts_with(later.place()));
         if !covered {
             all.extend(["--remount-ro".into(), path.into()]);

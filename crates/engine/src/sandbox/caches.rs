@@ -1,6 +1,6 @@
-//! The folders that tools write in, below the user's folder for caches: one set for the sessions of a project
-//! and one for its gates and verifiers, which no session sees. Nothing that a session puts into its own is
-//! used outside of a session.
+//! The cache folders that tools write to, below the user's cache folder: one set for the sessions of a project, and
+//! one for its gates and verifiers, which no session sees. Nothing that a session writes to its caches is used
+//! outside of a session.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,11 +12,11 @@ use super::registries::without_logins;
 use crate::process::{project_key, runs};
 use crate::project::write_privately;
 
-/// How much of one cache of the person's is taken over at most.
+/// The most bytes that are copied from one cache of the user.
 const MOST: u64 = 512 << 20;
 /// The name of the file with nothing in it.
 pub(super) const NOTHING: &str = ".nothing";
-/// The folder for temporary files, where a box has no `/tmp` of its own.
+/// The folder for temporary files, where a sandbox has no `/tmp` of its own.
 pub(super) const TEMPORARY: &str = "tmp";
 /// Says that a folder was seeded.
 const SEEDED: &str = ".seeded";
@@ -25,13 +25,14 @@ const JUDGES: &str = "judges";
 /// Folders for one checkout, or for one verifier.
 const FRESH: &str = "fresh";
 
-/// The folders that a sandbox shows, each by itself: what lies around them, nobody in one may turn into something else.
-/// Each costs a start 0.4 ms, so a tool has one of its own only where ralph itself writes or removes files in it.
+/// The folders that a sandbox shows, each mounted by itself: no sandboxed program can replace the folders
+/// around them. Each costs a start 0.4 ms, so a tool has its own only where ralph itself writes or removes
+/// files in it.
 const FOLDERS: [&str; 4] = [SHARED, "cargo", "gradle", TEMPORARY];
 /// The folder of all other tools.
 const SHARED: &str = "xdg";
 
-/// Variables by which tools are told where their cache is, and the folder of each.
+/// Variables that name the cache of a tool, and its folder.
 const VARIABLES: [(&str, &str); 9] = [
     ("XDG_CACHE_HOME", SHARED),
     ("CARGO_HOME", "cargo"),
@@ -44,8 +45,8 @@ const VARIABLES: [(&str, &str); 9] = [
     ("UV_CACHE_DIR", "xdg/uv"),
 ];
 
-/// What is taken over: the variable that names the person's folder, where it is otherwise below the home,
-/// what of it, and the folder that it goes to.
+/// What is copied: the variable that names the user's folder, its default place below the home, the part of it,
+/// and the target folder.
 const SEEDS: [(&str, &str, &str, &str); 8] = [
     ("CARGO_HOME", ".cargo", "registry/index", "cargo"),
     ("CARGO_HOME", ".cargo", "registry/cache", "cargo"),
@@ -57,7 +58,7 @@ const SEEDS: [(&str, &str, &str, &str); 8] = [
     ("YARN_CACHE_FOLDER", ".cache/yarn", "", "xdg/yarn"),
 ];
 
-/// Settings that are taken over anew each time: where packages come from.
+/// Settings that are copied each time: where packages come from.
 const SETTINGS: [(&str, &str, &str, &str); 2] =
     [("CARGO_HOME", ".cargo", "config.toml", "cargo"), ("CARGO_HOME", ".cargo", "config", "cargo")];
 
@@ -81,7 +82,7 @@ pub struct Caches {
 }
 
 impl Caches {
-    /// Those of the project at `root`, below the person's folder for caches.
+    /// Those of the project at `root`, below the user's folder for caches.
     pub fn of(cache_home: &Path, root: &Path) -> Self {
         let name = root.file_name().unwrap_or_default().to_string_lossy();
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
@@ -90,7 +91,7 @@ impl Caches {
         Self { folder }
     }
 
-    /// Where they lie.
+    /// Where they are.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -105,7 +106,7 @@ impl Caches {
         Self { folder: folder.to_owned() }
     }
 
-    /// An empty folder out of sight of sessions, which goes away with the value.
+    /// An empty folder that sessions do not see; it is removed when the value is dropped.
     pub(super) fn fresh(&self) -> io::Result<tempfile::TempDir> {
         let place = self.folder.join(FRESH);
         make(&place)?;
@@ -156,14 +157,14 @@ impl Caches {
             };
             let is_folder = before.symlink_metadata().is_ok_and(|found| found.is_dir());
             if is_folder && !shared.is_symlink() {
-                // What is there already is as good.
+                // An existing folder is as good.
                 let _ = std::fs::rename(&before, self.folder.join(name));
             }
         }
     }
 
-    /// Makes the folders, and takes over what the person has, once. What is too large, or cannot be read,
-    /// is left out and named.
+    /// Creates the folders, and copies the user's caches into them, once. Caches that are too large or
+    /// unreadable are left out and reported.
     pub fn prepare(
         &self,
         home: Option<&Path>,
@@ -184,7 +185,7 @@ impl Caches {
                 continue;
             };
             let Ok(text) = std::fs::read_to_string(&from) else { continue };
-            // Put in the place of what is there: a session may have left a link, which would lead out.
+            // Replaces the existing file: a session may have left a link, which would lead out.
             let text = without_logins(&text);
             if let Err(error) = write_privately(&self.folder.join(to).join(file), &text) {
                 left_out.push(format!("{} was not copied for sessions: {error}", from.display()));
@@ -216,8 +217,8 @@ impl Caches {
         Ok(left_out)
     }
 
-    /// The same for gates and verifiers, before each. What decides what tools do is the user's or not there:
-    /// the code that gates run could have left it.
+    /// The same for gates and verifiers, before each. Deciding settings of tools are the user's or absent: the
+    /// code that gates run could have left others.
     pub(super) fn prepare_for_judges(
         &self,
         home: Option<&Path>,
@@ -235,7 +236,7 @@ impl Caches {
         self.prepare(home, environment).map(drop)
     }
 
-    /// What tools are told.
+    /// The environment variables for tools.
     pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
         let one = |(variable, name): &(&str, &str)| {
             (OsString::from(*variable), self.folder.join(name).into_os_string())
@@ -276,7 +277,7 @@ fn size(folder: &Path, most: u64) -> Option<u64> {
     Some(all)
 }
 
-/// Copies files and folders, not links: a link into the person's cache would lead out of the box.
+/// Copies files and folders, not links: a link into the user's cache would lead out of the sandbox.
 fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::create_dir_all(to)?;
     for entry in std::fs::read_dir(from)? {
@@ -285,7 +286,7 @@ fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
         if kind.is_dir() {
             copy_all(&entry.path(), &target)?;
         } else if kind.is_file() && std::fs::copy(entry.path(), target).is_err() {
-            // Whoever needs it fetches it.
+            // Tools that need it fetch it.
         }
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! Limits on everything in a box together, where the system lets us set them: as root, or where a control
-//! group was handed over to us. Elsewhere the limits are those of single processes.
+//! Limits for everything in a sandbox together, where ralph can set them: as root, or in a control group that was
+//! delegated to the user. Elsewhere limits apply to single processes only.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ const MOUNTED: &str = "/sys/fs/cgroup";
 /// How they are named, before the pid.
 const PREFIX: &str = "ralph-";
 
-/// No two boxes of a process have the same.
+/// No two sandboxes of a process have the same.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// The groups of one box. Removed when this is dropped; that needs everybody in them to be gone.
+/// The groups of one sandbox. Dropping this removes them, which needs all their processes to be gone.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     folders: Vec<PathBuf>,
@@ -92,7 +92,7 @@ fn own_second(mounted: &Path) -> PathBuf {
     mounted.join(own)
 }
 
-/// Removes the groups that killed runs left: those whose process is gone and that nobody is in.
+/// Removes the empty groups that killed runs left.
 pub(super) fn sweep() {
     let mounted = Path::new(MOUNTED);
     for place in [own_second(mounted), mounted.join("pids"), mounted.join("memory")] {
@@ -102,7 +102,7 @@ pub(super) fn sweep() {
             let rest = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
             let pid = rest.and_then(|rest| rest.split('-').next()?.parse().ok());
             if pid.is_some_and(|pid| !crate::process::runs(pid)) {
-                // One that somebody is in refuses.
+                // The system refuses to remove a group with processes.
                 let _ = std::fs::remove_dir(entry.path());
             }
         }
@@ -125,7 +125,7 @@ mod tests {
         let joined = joined.unwrap();
         assert!(joined.status.success(), "{joined:?}");
         let member_of = String::from_utf8(joined.stdout).unwrap();
-        // There are none where nobody lets us make any.
+        // There are none where ralph may not create any.
         for folder in &groups.folders {
             let name = folder.file_name().unwrap().to_string_lossy();
             let controller = match folder.join("cgroup.controllers").is_file() {

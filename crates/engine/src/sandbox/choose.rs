@@ -1,4 +1,4 @@
-//! Which level works here, and how to get the next one.
+//! Chooses the sandbox level that works on this machine, and says how to get the next better one.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use super::house::{House, Sandbox};
 use super::level::{Level, Wanted};
 use crate::host::{host, may_run};
 
-/// The box of a run, and what people are told of it.
+/// The sandbox of a run, and its description for users.
 #[derive(Debug)]
 pub struct Choice {
-    /// The box.
+    /// The sandbox.
     pub sandbox: Sandbox,
     /// What it holds, in a sentence.
     pub text: String,
@@ -17,13 +17,13 @@ pub struct Choice {
     pub next: Option<Unavailable>,
 }
 
-/// A level that cannot be given.
+/// A level that is not available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the sandbox level {level} cannot be given here: {why}")]
+#[error("the sandbox level {level} is not available here: {why}")]
 pub struct Unavailable {
     /// The level.
     pub level: Level,
-    /// Why.
+    /// Why this system cannot provide it.
     pub why: String,
     /// What to type, each alone or in this order.
     pub remedies: Vec<String>,
@@ -31,24 +31,24 @@ pub struct Unavailable {
     pub package: Option<&'static str>,
 }
 
-/// What is said of a level.
+/// The description of a level.
 fn words(level: Level) -> &'static str {
     match level {
         Level::Full => {
-            "writes only in the worktree, temporary files and caches; secrets are out of sight"
+            "writes only in the worktree, temporary files and caches; secrets are hidden"
         }
         Level::Seatbelt => {
-            "writes only in the worktree, temporary files and caches; secrets unreadable"
+            "writes only in the worktree, temporary files and caches; secrets are unreadable"
         }
         Level::Landlock => {
             "writes only in the worktree, the git directory, temporary files and caches; secrets and \
-             other worktrees unreadable; docs/sandbox.md says what it lets through"
+             other worktrees are unreadable; docs/sandbox.md lists the gaps"
         }
-        Level::None => "the agent is held only by the list of its allowed tools",
+        Level::None => "only the list of allowed tools limits the agent",
     }
 }
 
-/// The box that was asked for, or why there is none.
+/// The sandbox that was asked for, or why there is none.
 pub fn choose(wanted: Wanted, house: House) -> Result<Choice, Unavailable> {
     let levels: Vec<Level> = match wanted {
         Wanted::Exactly(Level::None) => return Ok(none(None, house)),
@@ -58,11 +58,11 @@ pub fn choose(wanted: Wanted, house: House) -> Result<Choice, Unavailable> {
     };
     let mut first = None;
     for level in levels {
-        // What cannot be closed is not left open in silence.
+        // A network that cannot be closed is never left open silently.
         if level != Level::Full && !house.network.is_open() {
             return Err(first.unwrap_or_else(|| Unavailable {
                 level,
-                why: "sandbox.network.policy needs the level full".to_owned(),
+                why: "sandbox.network.policy needs sandbox level full".to_owned(),
                 remedies: vec![],
                 package: None,
             }));
@@ -79,7 +79,7 @@ pub fn choose(wanted: Wanted, house: House) -> Result<Choice, Unavailable> {
     Ok(none(first, house))
 }
 
-/// The level that `auto` most likely comes to here. Nothing is tried.
+/// The level that `auto` most likely chooses here. Nothing is tried.
 pub fn likely() -> Level {
     if cfg!(target_os = "macos") {
         return Level::Seatbelt;
@@ -109,12 +109,12 @@ fn made(level: Level, house: &House) -> Result<Sandbox, Unavailable> {
             refused(why, vec![install()], Some("bubblewrap"))
         })?,
         Level::Seatbelt => {
-            return Err(refused("it is for macOS".to_owned(), vec![], None));
+            return Err(refused("it works only on macOS".to_owned(), vec![], None));
         }
         Level::Landlock | Level::None => PathBuf::new(),
     };
     if level == Level::Landlock && super::inside::landlock_version() == 0 {
-        let why = "this kernel has no Landlock, or it is switched off".to_owned();
+        let why = "this kernel has no Landlock, or it is disabled".to_owned();
         return Err(refused(why, vec![], None));
     }
     super::cgroup::sweep();
@@ -136,7 +136,7 @@ fn made(level: Level, house: &House) -> Result<Sandbox, Unavailable> {
         true => Ok(Sandbox::new(level, house.clone(), PathBuf::new())),
         false => Err(Unavailable {
             level,
-            why: "this system has no such box".to_owned(),
+            why: "this system does not support it".to_owned(),
             remedies: vec![],
             package: None,
         }),
@@ -160,10 +160,10 @@ fn install() -> String {
         ("/usr/bin/zypper", "sudo zypper install bubblewrap"),
     ];
     let here = managers.iter().find(|(program, _)| Path::new(program).exists());
-    here.map_or("install the package bubblewrap of your system", |(_, command)| command).to_owned()
+    here.map_or("install your system's bubblewrap package", |(_, command)| command).to_owned()
 }
 
-/// What keeps an ordinary user from making namespaces, as far as the system tells.
+/// What keeps an ordinary user from creating namespaces, as far as the system shows.
 fn namespaces() -> Vec<String> {
     let set = |name: &str| {
         let path = Path::new("/proc/sys").join(name.replace('.', "/"));

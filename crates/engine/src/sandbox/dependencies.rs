@@ -1,9 +1,9 @@
-//! Packages beside the repository that its manifests name by their path: `path = "../lib"` of cargo, `file:../lib`
-//! of npm, `replace … => ../lib` of go and their like.
+//! Packages outside the repository that its manifests name by path: `path = "../lib"` of cargo, `file:../lib` of
+//! npm, `replace … => ../lib` of go, and similar.
 //!
-//! Only what is committed counts, and of it only what leads to a package below the user's home: a folder with a
-//! manifest of its own. What that package needs by path is found the same way. Which of them sessions get to
-//! see is decided elsewhere: a session can write a manifest.
+//! Only committed manifests count, and only paths to a package below the user's home: a folder with a manifest of
+//! its own. The path dependencies of that package are found the same way. This module does not decide what sessions
+//! get to see: a session can write a manifest.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -89,10 +89,10 @@ impl Found<'_> {
         }
     }
 
-    /// What is to be shown so that this can be built: the workspace that it belongs to, or itself.
+    /// The folder to show so that this can be built: its workspace, or itself.
     fn package(&self, real: &Path) -> Option<PathBuf> {
         let home = self.homes.iter().find(|home| real.starts_with(home))?;
-        // A folder straight below the home with a dot is no package but somebody's settings.
+        // A dot folder directly below the home is not a package but settings of a program.
         let first = real.strip_prefix(home).ok()?.components().next()?;
         let is_dotted =
             matches!(first, Component::Normal(name) if name.to_string_lossy().starts_with('.'));

@@ -1,6 +1,7 @@
-//! The top of the file system: folders of the system and of toolchains, and those where users keep their files, such as
-//! `/home`, `/srv` and `/data`. At level full a sandbox has the former, and of the latter what it shows of a home: the
-//! repository, and what is listed. A program that begins to listen there during a session is out of reach, too.
+//! The top of the file system: folders of the system and of toolchains, and folders where users keep their files,
+//! such as `/home`, `/srv` and `/data`. At level full a sandbox shows the former; of the latter it shows what it
+//! shows of a home: the repository, and what is listed. Sockets that another program opens there during a session
+//! are out of reach, too.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Landlock: what a process and all that come of it may still do to files, whatever else lets them.
+//! Landlock: limits which files a process and its children can use, whatever their other rights allow.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -9,11 +9,11 @@ use landlock::{
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 
-/// What is asked for; an older system gives what it has.
+/// The wanted version; an older kernel enforces what it knows.
 const BEST: ABI = ABI::V6;
 
-/// Fences this process in: it writes only in these places, and does not read what is hidden. Signals and
-/// abstract sockets stay within.
+/// Restricts this process: it writes only in these places, and does not read hidden files. It cannot signal
+/// processes or reach abstract sockets outside.
 pub(super) fn apply(writable: &[PathBuf], shown: &[PathBuf], hidden: &[PathBuf]) -> io::Result<()> {
     let failed = |error: &dyn std::fmt::Display| io::Error::other(format!("Landlock: {error}"));
     let ruleset = Ruleset::default()
@@ -53,13 +53,13 @@ fn allow(
         .map_err(|error| io::Error::other(format!("Landlock: {}: {error}", path.display())))
 }
 
-/// Everything but what is hidden. Rules only ever add: so instead of the root, all that lies beside the
-/// way to what is hidden.
+/// Everything but hidden paths. Rules can only add: so instead of the root, all siblings on the way to a hidden
+/// path.
 fn readable(hidden: &[PathBuf], shown: &[PathBuf]) -> BTreeSet<PathBuf> {
     let mut all = BTreeSet::new();
     let hidden: Vec<PathBuf> = hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
     beside(Path::new("/"), &hidden, &mut all);
-    // What is shown may lie in what is hidden, and hold something that is hidden itself.
+    // A shown path may be inside a hidden one, and contain hidden paths itself.
     for path in shown.iter().filter_map(|path| path.canonicalize().ok()) {
         let within: Vec<PathBuf> =
             hidden.iter().filter(|hidden| **hidden != path).cloned().collect();

@@ -1,8 +1,9 @@
-//! Settings of git that have programs run, put back after whoever worked on the real directory.
+//! Git settings that make git run programs, restored after a session that could write to the real git directory.
 //!
-//! Landlock allows folders and cannot except a file in them: a session that may commit can also write
-//! `.git/config` and hooks. So they are remembered before and compared after, and what is different is put
-//! back before any git runs outside. What was found is kept, for it may be a person's.
+//! Landlock allows whole folders and cannot exclude a file in them: a session that may commit can also write
+//! `.git/config` and hooks. So ralph remembers these files before a session, compares them after it, and restores
+//! the ones that changed before any git runs outside the sandbox. It keeps the changed version, because the user
+//! may have made the change.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -29,14 +30,14 @@ type Kept = (u32, Vec<u8>);
 #[derive(Debug)]
 pub struct Guard {
     folder: PathBuf,
-    /// What the files lie in.
+    /// The folders that contain the files.
     roots: Vec<PathBuf>,
     hooks: PathBuf,
     files: BTreeMap<PathBuf, Option<Kept>>,
 }
 
 impl Guard {
-    /// Remembers them. What was found instead later is kept in `folder`.
+    /// Remembers them. Changed versions are kept in `folder` later.
     pub fn of(project: &Project, folder: &Path) -> Self {
         let common = &project.git_dir;
         let own = project.own_git_dir().unwrap_or_else(|_| common.clone());
@@ -54,20 +55,20 @@ impl Guard {
         Self { folder: folder.to_owned(), roots, hooks, files }
     }
 
-    /// Leaves the list of borrowed objects as it is: where a session could write them anywhere, they may be the
-    /// work, and whoever judges it looks at the list.
+    /// Leaves the list of borrowed objects as it is: where a session could write objects anywhere, they may be
+    /// the work, and the judge checks the list.
     #[must_use]
     pub fn but_alternates(mut self, project: &Project) -> Self {
         self.files.remove(&project.git_dir.join(ALTERNATES));
         self
     }
 
-    /// Puts back what is different, and says so.
+    /// Restores changed files, and reports them.
     pub fn restore(&self) -> io::Result<Vec<String>> {
         let mut told = Vec::new();
         if self.hooks.is_symlink() {
             fs::remove_file(&self.hooks)?;
-            told.push(format!("{} led elsewhere and is a folder again", self.hooks.display()));
+            told.push(format!("{} was a link; ralph made it a folder again", self.hooks.display()));
         }
         let new = entries(&self.hooks).into_iter().filter(|path| !self.files.contains_key(path));
         let gone: Vec<(PathBuf, &Option<Kept>)> = new.map(|path| (path, &None)).collect();
@@ -84,15 +85,12 @@ impl Guard {
             if let Some((mode, bytes)) = kept {
                 write(&path, *mode, bytes)?;
             }
-            told.push(format!(
-                "{} was changed during a session and is as it was before{aside}",
-                path.display()
-            ));
+            told.push(format!("a session changed {}; ralph restored it{aside}", path.display()));
         }
         Ok(told)
     }
 
-    /// A folder on the way to a file that has become a link would lead what is put back elsewhere.
+    /// A folder above a file that has become a link would lead the restored file elsewhere.
     fn unlink_above(&self, path: &Path) -> io::Result<()> {
         let Some(root) = self.roots.iter().find(|root| path.starts_with(root)) else {
             return Ok(());
@@ -111,7 +109,7 @@ impl Guard {
         let kept = self.folder.join(name);
         remove(&kept)?;
         write(&kept, 0o600, bytes)?;
-        Ok(format!("; what was found is {}", kept.display()))
+        Ok(format!("; the changed version is in {}", kept.display()))
     }
 }
 
@@ -120,13 +118,13 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     list.map(|entry| entry.path()).collect()
 }
 
-/// A plain file, whatever else somebody may have put in its place.
+/// Reads a regular file; ignores anything else in its place.
 fn read(path: &Path) -> Option<Kept> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).ok()?;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
     let about = file.metadata().ok().filter(fs::Metadata::is_file)?;
-    // With room for all of it and for the end: otherwise it is read in ten pieces.
+    // With capacity for all of it and for the end: otherwise it is read in ten pieces.
     let mut bytes = Vec::with_capacity(usize::try_from(about.len().min(MOST)).ok()? + 1);
     file.take(MOST).read_to_end(&mut bytes).ok()?;
     Some((about.permissions().mode() & 0o777, bytes))

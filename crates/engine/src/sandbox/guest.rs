@@ -1,4 +1,4 @@
-//! A program that is to run in a sandbox: what it is, and what of a run it is shown.
+//! A program that is to run in a sandbox: its kind, and which parts of a run it sees.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::ports::{Bind, Shown};
 
-/// What a boxed program is.
+/// What a sandboxed program is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// An agent at work.
+    /// An agent session.
     Session,
     /// A gate or a setup command.
     Judge,
@@ -26,7 +26,7 @@ impl Kind {
     }
 }
 
-/// A program that is to be boxed.
+/// A program to run in a sandbox.
 #[derive(Debug, Clone)]
 pub struct Guest {
     /// What it is.
@@ -39,16 +39,16 @@ pub struct Guest {
     pub binds: Vec<Bind>,
     /// What of the above it may only read. What is not there is left out.
     pub read_only: Vec<PathBuf>,
-    /// What else it finds in its environment.
+    /// Additional environment variables.
     pub environment: Vec<(OsString, OsString)>,
-    /// Folders that have to be there as long.
+    /// Temporary folders that must exist while it runs.
     pub held: Vec<Arc<tempfile::TempDir>>,
     /// Where its caches are, instead of those that all gates share.
     pub caches: Option<PathBuf>,
 }
 
 impl Guest {
-    /// A guest that works in a worktree.
+    /// A program that works in a worktree.
     pub fn in_worktree(kind: Kind, worktree: &Path) -> Self {
         Self {
             kind,
@@ -62,7 +62,7 @@ impl Guest {
         }
     }
 
-    /// Is shown this, too.
+    /// Shows this, too.
     pub(crate) fn show(&mut self, shown: Shown) {
         self.held.extend(shown.held);
         self.binds.extend(shown.binds);

@@ -1,9 +1,9 @@
-//! The user's home as a sandbox shows it at level full: an empty folder to write in, with what is listed here; and
-//! the other folders of users, which are empty too.
+//! The user's home as a sandbox shows it at level full: an empty writable folder that contains only what is listed
+//! here. The other folders of users are empty too.
 //!
-//! The list is made once, before the first session, from what the user has: toolchains behind `PATH`, the
-//! settings of registries without logins, who commits, and packages that the repository names by path. Agent
-//! state, caches and the repository come on top, as they do where the home is masked.
+//! ralph makes the list once, before the first session: toolchains behind `PATH`, registry settings without logins,
+//! the git identity, and packages that the repository names by path. Agent state, caches and the repository come on
+//! top, as they do where the home is masked.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub struct HomeNeeds<'a> {
     pub environment: &'a [(OsString, OsString)],
     /// Where copies are kept.
     pub caches: &'a Caches,
-    /// Programs that must be found wherever they lie.
+    /// Programs that must be found wherever they are.
     pub programs: &'a [PathBuf],
     /// Packages beside the repository that sessions may read.
     pub dependencies: &'a [PathBuf],
@@ -133,13 +133,13 @@ impl Home {
         self.aliases.iter().for_each(|path| room.hide(path));
     }
 
-    /// The file with the user's settings of git: in the home, or where the copy lies if nothing can be mounted.
+    /// The file with the user's settings of git: in the home, or where the copy is if nothing can be mounted.
     pub(super) fn git(&self, mounts: bool) -> Option<Bind> {
         let bind = self.git.clone()?;
         Some(if mounts { bind } else { Bind::readable(bind.from) })
     }
 
-    /// Puts what is listed into a room in which the homes are empty.
+    /// Adds the listed places to a room in which the homes are empty.
     pub(super) fn show(&self, room: &mut Room) {
         for bind in self.binds.iter().filter(|bind| bind.from.exists()) {
             room.show(bind.clone());

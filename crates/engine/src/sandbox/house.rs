@@ -1,4 +1,4 @@
-//! What is the same for all sandboxes of a run, and the room that each guest gets.
+//! The settings that all sandboxes of a run share ([`House`]), and the mounts that each sandboxed command gets.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -19,14 +19,14 @@ use crate::ports::Bind;
 use crate::process::CommandSpec;
 use crate::project::Project;
 
-/// Where a box has ralph, first on the `PATH`.
+/// Where a sandbox has ralph, first on the `PATH`.
 pub(super) const BIN: &str = "/run/ralph/bin";
-/// Folders that are empty in a box.
+/// Folders that are empty in a sandbox.
 pub(super) const EMPTY: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/dev/shm"];
 /// What of `/run` programs need that are installed elsewhere than usual.
 const OF_RUN: [&str; 4] =
     ["/run/current-system", "/run/opengl-driver", "/run/wrappers", "/run/systemd/resolve"];
-/// Variables that lead to what a box does not show.
+/// Variables that lead to what a sandbox does not show.
 const LEADS_OUT: [&str; 8] = [
     "SSH_AUTH_SOCK",
     "SSH_AGENT_PID",
@@ -38,12 +38,12 @@ const LEADS_OUT: [&str; 8] = [
     "WAYLAND_DISPLAY",
 ];
 
-/// What is the same for all boxes of a run.
+/// Settings that all sandboxes of a run share.
 #[derive(Debug, Clone)]
 pub struct House {
     /// The repository.
     pub project: Project,
-    /// The person's home, and the one that the system knows of where that is another.
+    /// The user's home, and the one that the system knows of where that is another.
     pub homes: Vec<PathBuf>,
     /// The environment that the run was started with.
     pub environment: Vec<(OsString, OsString)>,
@@ -51,19 +51,19 @@ pub struct House {
     pub caches: Caches,
     /// This program.
     pub ralph: PathBuf,
-    /// Programs that must be found wherever they lie.
+    /// Programs that must be found wherever they are.
     pub programs: Vec<PathBuf>,
     /// Ralph's own files outside of `.ralph`.
     pub hidden: Vec<PathBuf>,
-    /// What the person lets sessions change.
+    /// What the user lets sessions change.
     pub writable: Vec<PathBuf>,
-    /// What the person lets sessions read although it is hidden otherwise.
+    /// What the user lets sessions read although it is hidden otherwise.
     pub readable: Vec<PathBuf>,
     /// What is shown of the homes.
     pub home: Home,
     /// Sockets of other programs that the user lets sessions and gates talk to.
     pub sockets: Vec<Bind>,
-    /// What everything in a box may use.
+    /// What everything in a sandbox may use.
     pub limits: Limits,
     /// What it may reach.
     pub network: Network,
@@ -72,7 +72,7 @@ pub struct House {
 }
 
 impl House {
-    /// The room for a guest with these agents' states, at a level that mounts or at one that does not.
+    /// The mounts for a program with these agents' states, at a level that mounts or at one that does not.
     pub(super) fn room(&self, guest: &Guest, states: &[OwnState], mounts: bool) -> Room {
         let shares_network = guest.kind != Kind::Helper && self.network.is_open();
         let mut room = Room { shares_network, ..Room::default() };
@@ -97,14 +97,14 @@ impl House {
         if mounts {
             self.home.show(&mut room);
         }
-        // A name in a folder leads to whoever listens there, whatever network a sandbox has.
+        // A socket path reaches its listener, whatever network a sandbox has.
         for path in secrets::sockets() {
             room.hide(&path);
         }
         // Those of other projects, and the logins of their agents, too.
         room.close(self.caches.folder().parent().unwrap_or(self.caches.folder()));
         if guest.kind != Kind::Helper {
-            // Each by itself: what lies around them, nobody in a box may turn into something else.
+            // Each mounted by itself: no sandboxed program can replace the folders around them.
             let caches = self.caches_of(guest);
             let there = caches.folders().filter(|folder| folder.is_dir());
             there.for_each(|folder| room.show(Bind::writable(folder)));
@@ -125,7 +125,7 @@ impl House {
             }
             self.sockets.iter().for_each(|socket| room.show(socket.clone()));
         }
-        // Whoever shows a folder does not mean the logins in it.
+        // Showing a folder does not include the logins in it.
         let opened = |path: &&PathBuf| {
             let mut opened = self.readable.iter().chain(&self.writable);
             opened.any(|place| path.starts_with(place) && *path != place)
@@ -140,7 +140,7 @@ impl House {
         room
     }
 
-    /// Where logins lie. What lies in the repository belongs to it, whatever a variable calls it.
+    /// Where logins are. What is in the repository belongs to it, whatever a variable calls it.
     pub(super) fn secrets(&self) -> Vec<PathBuf> {
         let mut all = secrets::present(&self.homes, &self.environment, &self.readable);
         let holds_home = self.homes.iter().any(|home| home.starts_with(&self.project.root));
@@ -148,7 +148,7 @@ impl House {
         all
     }
 
-    /// What programs need that lies where a sandbox has nothing. `emptied` are homes of which only what is
+    /// What programs need from places that are empty in a sandbox. `emptied` are homes of which only what is
     /// listed is shown.
     fn show_system(&self, emptied: &[PathBuf], room: &mut Room) {
         let resolver = Path::new("/etc/resolv.conf").canonicalize().ok();
@@ -159,7 +159,7 @@ impl House {
                 room.show(Bind::readable(path));
             }
         }
-        // What the person calls programs by, wherever that is.
+        // What the user calls programs by, wherever that is.
         let path = self.environment.iter().find(|(name, _)| name == "PATH");
         for folder in path.iter().flat_map(|(_, path)| std::env::split_paths(path)) {
             let shared = EMPTY.iter().any(|shared| folder == Path::new(shared));
@@ -176,8 +176,7 @@ impl House {
                 let Some(folder) = file.parent().filter(|folder| room.is_hidden(folder)) else {
                     continue;
                 };
-                // What lies beside a program belongs to it, but not in a folder that everybody uses, nor in
-                // a home.
+                // Files next to a program belong to it, but not in a shared folder, nor in a home.
                 let shared = EMPTY.iter().any(|shared| folder == Path::new(shared));
                 let broad = emptied.iter().any(|home| folder.starts_with(home));
                 room.show(Bind::readable(if shared || broad { &file } else { folder }));
@@ -214,7 +213,7 @@ impl House {
         }
     }
 
-    /// The other checkouts of the repository, wherever they lie.
+    /// The other checkouts of the repository, wherever they are.
     fn other_worktrees(&self, guest: &Guest) -> Vec<PathBuf> {
         let list = std::fs::read_dir(self.project.git_dir.join("worktrees"));
         let named = list.into_iter().flatten().flatten().filter_map(|entry| {
@@ -254,7 +253,7 @@ impl House {
         self.sockets.iter().any(|socket| socket.to == Path::new(path))
     }
 
-    /// Where tools write that a guest runs.
+    /// The caches for the tools of a program.
     fn caches_of(&self, guest: &Guest) -> Caches {
         match &guest.caches {
             _ if !guest.kind.judges() => self.caches.clone(),
@@ -281,10 +280,10 @@ fn is_folder(path: &Path) -> bool {
 /// Folders in `.ralph` that belong to the project and not to ralph.
 pub(super) const OF_PROJECT: [&str; 3] = ["skills", "features", "prompts"];
 
-/// Where settings of git are kept that were found instead of the right ones.
+/// The folder for changed git settings that ralph replaced.
 const FOUND: &str = "box/found";
 
-/// The box of a run.
+/// The sandbox of a run.
 #[derive(Debug)]
 pub struct Sandbox {
     pub(super) level: Level,
@@ -319,7 +318,7 @@ impl Sandbox {
         self.level == Level::Full
     }
 
-    /// Where ralph is found in a box.
+    /// Where ralph is found in a sandbox.
     pub fn ralph(&self) -> PathBuf {
         match self.level {
             Level::Full => Path::new(BIN).join("ralph"),
@@ -332,7 +331,7 @@ impl Sandbox {
         self.holds().then(|| self.house.caches.fresh()).transpose()
     }
 
-    /// The command that runs this one in a box.
+    /// The command that runs this one in a sandbox.
     pub fn wrap(&self, command: CommandSpec, guest: &Guest) -> io::Result<Wrapped> {
         let mut wrapped = Wrapped {
             command,
@@ -409,7 +408,7 @@ impl Sandbox {
             }
             #[cfg(not(target_os = "linux"))]
             Level::Full | Level::Landlock => {
-                return Err(io::Error::other("this level is for Linux"));
+                return Err(io::Error::other("this level works only on Linux"));
             }
         }
         Ok(wrapped)
@@ -468,11 +467,11 @@ impl Sandbox {
         }
     }
 
-    /// Where a boxed program has its temporary files.
+    /// Where a sandboxed program has its temporary files.
     pub(super) fn temp(&self, house: &House, guest: &Guest) -> PathBuf {
         match self.level {
             Level::Full => PathBuf::from("/tmp"),
-            // Sockets of runs lie in the one that all share.
+            // Sockets of runs are in the one that all share.
             _ => house.caches_of(guest).of_name(TEMPORARY),
         }
     }

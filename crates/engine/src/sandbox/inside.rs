@@ -1,6 +1,6 @@
-//! The stages of ralph around a boxed program.
+//! Runs the two ralph processes around a sandboxed program; [`super::stages`] defines their arguments.
 
-#![expect(unsafe_code, reason = "calls of the C library that nobody wraps")]
+#![expect(unsafe_code, reason = "no crate wraps these calls of the C library")]
 
 use std::convert::Infallible;
 use std::ffi::{OsString, c_int, c_long};
@@ -46,8 +46,8 @@ pub(super) fn landlock_version() -> i64 {
     version.max(0)
 }
 
-/// Files that whoever started ralph had left open stay outside: a program could read and write them
-/// whatever its box shows.
+/// Closes files that the caller of ralph left open: a program could read and write them, whatever its sandbox
+/// shows.
 fn leave_files() {
     let (first, last): (c_long, c_long) = (3, c_long::from(u32::MAX));
     // SAFETY: it marks files of this process, which nothing here uses, to be closed at the next program.
@@ -80,8 +80,8 @@ fn become_program(command: &[OsString]) -> io::Result<Infallible> {
     Err(io::Error::new(error.kind(), format!("{}: {error}", program.to_string_lossy())))
 }
 
-/// Joins its groups and becomes what makes the box. Returns only when that failed. To be called while this process
-/// has one thread: only that one joins.
+/// Joins its groups and becomes the program that creates the sandbox. Returns only on failure. Call it while
+/// this process has one thread: only that one joins.
 pub fn outer(outer: &Outer) -> io::Result<Infallible> {
     for group in &outer.groups {
         let mut file = OpenOptions::new().write(true).open(group)?;
@@ -92,8 +92,8 @@ pub fn outer(outer: &Outer) -> io::Result<Infallible> {
     become_program(&without_gone(&outer.command))
 }
 
-/// Leaves out what hides something that has gone meanwhile, such as the socket of a program that ended:
-/// the box could not be made.
+/// Leaves out hidden paths that are gone meanwhile, such as the socket of a program that ended: otherwise the
+/// sandbox could not be created.
 fn without_gone(command: &[OsString]) -> Vec<OsString> {
     let mut left = Vec::with_capacity(command.len());
     let mut rest = command;
@@ -111,8 +111,8 @@ fn without_gone(command: &[OsString]) -> Vec<OsString> {
     left
 }
 
-/// Limits itself and becomes the program, or stays beside it and carries its connections out. Returns only
-/// when that failed.
+/// Restricts itself and becomes the program, or stays next to it and carries its connections. Returns only on
+/// failure.
 pub fn inner(inner: &Inner) -> io::Result<Infallible> {
     if let Some(socket) = &inner.proxy {
         return carry(inner, socket);
@@ -134,7 +134,7 @@ pub fn inner(inner: &Inner) -> io::Result<Infallible> {
 /// keeps root from devices and from the memory of others.
 fn give_up_capabilities() {
     for capability in CapabilitySet::all().iter() {
-        // Only whoever has the right to may, and nobody else has any to give up.
+        // Only a process with the right may do this, and others have nothing to give up.
         let _ = remove_capability_from_bounding_set(capability);
     }
     let none = CapabilitySet::empty();
@@ -142,8 +142,8 @@ fn give_up_capabilities() {
     let _ = set_capabilities(None, sets);
 }
 
-/// Starts the program by a stage of its own, and serves it until it ends; then everything in the box ends.
-#[expect(clippy::disallowed_methods, reason = "the one program of the box, which ends with it")]
+/// Starts the program by a stage of its own, and serves it until it ends; then everything in the sandbox ends.
+#[expect(clippy::disallowed_methods, reason = "the one program of the sandbox, which ends with it")]
 fn carry(inner: &Inner, socket: &Path) -> io::Result<Infallible> {
     let bridge = bridge::listen(&inner.ports)?;
     let variables = bridge::variables(bridge.port());

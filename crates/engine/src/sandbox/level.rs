@@ -1,8 +1,8 @@
-//! The levels of the box by name.
+//! The sandbox levels by name.
 
 use std::fmt;
 
-/// How a session is held.
+/// How a session is isolated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Not at all, but by the list of its tools.

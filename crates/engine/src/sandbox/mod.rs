@@ -1,39 +1,39 @@
-//! The box that sessions, gates, the verifier, setup commands and the loop's own git run in.
+//! The sandbox that sessions, gates, the verifier, setup commands and the loop's own git run in.
 //!
-//! There is one door: [`Sandbox::wrap`] makes of a command the command that runs it in a box. What a box
-//! shows is a [`Room`], plain data; each level makes of it what it can.
+//! There is one entry point: [`Sandbox::wrap`] turns a command into the command that runs it in a sandbox. What a
+//! sandbox shows is a [`Room`], plain data; each level enforces as much of it as it can.
 //!
 //! | file | owns |
 //! |---|---|
 //! | `level` | the levels by name |
 //! | `guest` | a program that is to run in a sandbox |
-//! | `house` | what is the same for all boxes of a run, and the room for each guest |
-//! | `room` | what a box shows, as plain data |
-//! | `home` | what a sandbox shows of the user's home at level full |
-//! | `aliases` | other paths of a home |
+//! | `house` | the settings that all sandboxes of a run share, and the mounts for each program |
+//! | `room` | what a sandbox shows, as plain data |
+//! | `home` | the part of the user's home that a sandbox shows at level full |
+//! | `aliases` | other paths to a home |
 //! | `elsewhere` | other folders of users |
-//! | `toolchains` | compilers and their like in the user's home |
-//! | `registries` | settings of package managers without logins |
-//! | `dependencies` | packages that the repository names by their path |
-//! | `unseen` | what a gate missed in the home |
-//! | `secrets` | what no box shows; `places.txt` lists them |
-//! | `assemble` | the stages around a program, put together |
-//! | `caches` | the folders that tools write in, and what they are seeded with |
-//! | `state` | the files of an agent: shown, copied in, and taken back |
-//! | `bubblewrap` | a room as arguments of `bwrap` |
-//! | `stages` | what the two stages of ralph around a boxed program are told |
-//! | `inside` | the stage in the box: limits, Landlock, seccomp (Linux) |
-//! | `seccomp` | the system calls that no boxed program needs (Linux) |
+//! | `toolchains` | compilers and similar tools in the user's home |
+//! | `registries` | package manager settings without logins |
+//! | `dependencies` | packages that the repository names by path |
+//! | `unseen` | hidden paths that a gate looked for |
+//! | `secrets` | what no sandbox shows; `places.txt` lists them |
+//! | `assemble` | builds the chain of processes around a program |
+//! | `caches` | the cache folders of tools, and what they start with |
+//! | `state` | the files of an agent: shown, copied in, and copied back |
+//! | `bubblewrap` | the mounts as arguments of `bwrap` |
+//! | `stages` | the arguments of the two ralph processes around a sandboxed program |
+//! | `inside` | the ralph process in the sandbox: limits, Landlock, seccomp (Linux) |
+//! | `seccomp` | the system calls that no sandboxed program needs (Linux) |
 //! | `fence` | Landlock (Linux) |
-//! | `cgroup` | limits on everything in a box together (Linux, where they can be set) |
-//! | `guard` | settings of git, put back where nothing can be mounted |
+//! | `cgroup` | limits on everything in a sandbox together (Linux, where they can be set) |
+//! | `guard` | git settings, restored where nothing can be mounted |
 //! | `seatbelt` | the profile for `sandbox-exec` (macOS) |
-//! | `set_id` | bits by which a file runs with its owner's rights, taken away |
-//! | `self_test` | forbidden acts, really tried |
-//! | `choose` | which level works here, and how to get the next one |
-//! | `wrapped` | a boxed command while it runs, and its end |
-//! | `wire` | the network of a guest |
-//! | [`net`] | what a box may reach |
+//! | `set_id` | removes the bits that make a file run with its owner's rights |
+//! | `self_test` | tries forbidden acts |
+//! | `choose` | which level works here, and how to get the next better one |
+//! | `wrapped` | a sandboxed command while it runs, and its end |
+//! | `wire` | the network of a sandboxed program |
+//! | [`net`] | what a sandbox may reach |
 
 mod aliases;
 mod assemble;

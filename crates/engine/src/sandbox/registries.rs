@@ -1,8 +1,8 @@
-//! Where packages come from, without the logins: copies of the user's settings of package managers.
+//! Package registries without logins: copies of the user's package manager settings.
 //!
-//! A line is left out where a key in it, or in its comment, is that of a login, with everything that belongs to
-//! it; addresses lose names and passwords. What is left and still looks like a secret goes too. Maven's settings
-//! are XML and lose whole elements.
+//! A line is dropped if a key in it, or in its comment, belongs to a login, with everything that belongs to that
+//! line; addresses lose user names and passwords. Remaining values that look like secrets are dropped too. Maven
+//! settings are XML and lose whole elements.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ const KEYS: [&str; 5] = ["key", "cert", "user", "email", "_key"];
 /// Larger than any of them is.
 const MOST: u64 = 1 << 20;
 
-/// Copies what is there into `folder`, and says what a sandbox shows of it where the user has it.
+/// Copies existing settings into `folder`, and returns what a sandbox shows in their place.
 pub(super) fn copies(
     homes: &[PathBuf],
     environment: &[(OsString, OsString)],
@@ -123,13 +123,13 @@ pub(super) fn is_plain(path: &Path) -> bool {
     lines(&without_logins(&text)) == lines(&text)
 }
 
-/// A word that says nothing about anything: a login that was put there by hand.
+/// A single word without a key: a login that someone pasted there.
 fn is_one_word(line: &str) -> bool {
     let opens = line.starts_with(['[', ']', '{', '}', '-', '"', '\'']);
     !line.is_empty() && !opens && !line.contains(['=', ':', ' ', '\t'])
 }
 
-/// What still belongs to a line that was left out: what stands deeper, and what brackets and long strings hold.
+/// What still belongs to a dropped line: deeper indentation, and the content of brackets and long strings.
 #[derive(Debug, Default)]
 struct Dropped {
     indented: Option<usize>,

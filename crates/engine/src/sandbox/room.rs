@@ -1,8 +1,8 @@
-//! What a sandbox shows, as plain data: each level makes of it what it can.
+//! The mounts of a sandbox, as plain data: each level enforces as much of them as it can.
 //!
-//! Mounts are made in order, and a later one lies over an earlier one. A folder that leads to a mount within
-//! a writable place is pinned ([`Room::pinned`]): whoever could rename it could put another folder with other
-//! files in its place, and the mount would guard nothing.
+//! Mounts are made in order, and a later one covers an earlier one. A folder that leads to a mount inside a
+//! writable place is pinned ([`Room::pinned`]): a program that could rename it could put another folder in its
+//! place, and the mount would protect nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -12,9 +12,9 @@ use crate::ports::Bind;
 /// One mount, in the order in which they are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mount {
-    /// A folder with nothing in it that stays so.
+    /// A folder that is empty and stays so.
     Empty(PathBuf),
-    /// A folder with nothing in it to write in; it is in memory and ends with the sandbox.
+    /// An empty writable folder; it is in memory and ends with the sandbox.
     Scratch(PathBuf),
     /// A file with nothing in it.
     Nothing(PathBuf),
@@ -43,9 +43,9 @@ impl Mount {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Room {
     pub(super) mounts: Vec<Mount>,
-    /// Where its guest may write.
+    /// Where its program may write.
     pub(super) writable: Vec<PathBuf>,
-    /// What its guest may not read.
+    /// What its program may not read.
     pub(super) hidden: Vec<PathBuf>,
     pub(super) shares_network: bool,
 }
@@ -60,7 +60,7 @@ impl Room {
         self.decides(path).is_some_and(Mount::covers)
     }
 
-    /// What is shown to be read where it lies.
+    /// Read-only places, at their own paths.
     #[cfg(target_os = "linux")]
     pub(super) fn shown(&self) -> Vec<PathBuf> {
         let path = |mount: &Mount| match mount {
@@ -83,7 +83,7 @@ impl Room {
         self.mounts.push(Mount::Scratch(path.to_owned()));
     }
 
-    /// Hides what is there, unless it is out of sight already.
+    /// Hides a path, unless it is hidden already.
     pub(super) fn hide(&mut self, path: &Path) {
         self.cover(path, Mount::covers);
     }
@@ -109,8 +109,8 @@ impl Room {
         }
     }
 
-    /// The mounts, and before each within a writable place the folders that lead to it, mounted on themselves:
-    /// nobody can rename or remove a folder that something is mounted on.
+    /// The mounts, and before each one in a writable place the folders that lead to it, mounted on themselves:
+    /// no program can rename or remove a mount point.
     pub(super) fn pinned(&self) -> Vec<Mount> {
         let mut all = Room { shares_network: self.shares_network, ..Self::default() };
         for mount in &self.mounts {

@@ -1,7 +1,7 @@
-//! The profile for `sandbox-exec`: a room in the words of macOS.
+//! The profile for `sandbox-exec`: the mounts of a [`Room`] as macOS rules.
 //!
-//! Nothing can be mounted there: what is hidden is denied by name, and the git directory is the real one,
-//! in which settings, hooks and the refs of others are read-only. Later rules win over earlier ones.
+//! macOS cannot mount anything in a sandbox: hidden files are denied by name, and the git directory is the real
+//! one, in which settings, hooks and the refs of others are read-only. Later rules win over earlier ones.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -47,7 +47,7 @@ const GIT_SETTINGS: [&str; 9] = [
     "objects/info",
 ];
 
-/// The profile of a guest.
+/// The profile of a program.
 pub fn profile(house: &House, guest: &Guest, room: &Room) -> String {
     let mut text = GROUND.to_owned();
     if room.shares_network {
@@ -63,7 +63,7 @@ pub fn profile(house: &House, guest: &Guest, room: &Room) -> String {
     for path in ["/private/tmp", "/private/var/folders", "/private/var/tmp"] {
         say("allow", "file-write*", "subpath", Path::new(path));
     }
-    // In the order of the mounts that there cannot be: a later one lies over an earlier one.
+    // In the order of the mounts that there cannot be: a later one covers an earlier one.
     for mount in &room.mounts {
         match mount {
             Mount::Empty(path) | Mount::Nothing(path) => {
@@ -74,7 +74,7 @@ pub fn profile(house: &House, guest: &Guest, room: &Room) -> String {
                 let verdict = if bind.writable { "allow" } else { "deny" };
                 say(verdict, "file-write*", "subpath", &bind.to);
             }
-            // What is only to be written in lies where it does, and nothing can be put elsewhere.
+            // A writable place stays where it is, and nothing can be mounted elsewhere.
             Mount::Scratch(_) | Mount::Link(..) | Mount::Show(_) => {}
         }
     }
@@ -121,7 +121,7 @@ fn quoted(path: &Path) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A profile on disk. It goes away with this value.
+/// A profile on disk. Dropping this removes it.
 #[derive(Debug)]
 pub struct ProfileFile {
     file: tempfile::NamedTempFile,
@@ -129,7 +129,7 @@ pub struct ProfileFile {
 }
 
 impl ProfileFile {
-    /// Writes the profile of a guest where only its owner can read it.
+    /// Writes the profile of a program to a file that only its owner can read.
     pub fn write(house: &House, guest: &Guest, room: &Room) -> io::Result<Self> {
         let mut file = tempfile::Builder::new().prefix("ralph-").suffix(".sb").tempfile()?;
         file.write_all(profile(house, guest, room).as_bytes())?;
@@ -191,7 +191,7 @@ mod tests {
         (folder, house, guest)
     }
 
-    /// The last rule that a path lies under decides: its verdict on writing.
+    /// The last rule that covers a path decides: its verdict on writing.
     fn may_write(profile: &str, path: &Path) -> bool {
         let covers = |line: &&str| {
             path.ancestors().enumerate().any(|(above, place)| {

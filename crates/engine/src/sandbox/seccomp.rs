@@ -1,5 +1,5 @@
-//! The system calls that no boxed program needs: those by which one looks into other processes, changes
-//! the machine, or makes rooms of its own in which it may do more.
+//! The system calls that no sandboxed program needs: those that inspect other processes, change the machine, or
+//! create namespaces in which a program has more rights.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,9 +9,9 @@ use seccompiler::{
     SeccompRule, TargetArch, sock_filter,
 };
 
-/// `EPERM`, as a box of any kind answers.
+/// `EPERM`, as a sandbox of any kind answers.
 const REFUSED: u32 = 1;
-/// `ENOSYS`: whoever asks goes on with an older way.
+/// `ENOSYS`: callers fall back to an older call.
 const UNKNOWN: u32 = 38;
 
 /// Numbers of `x86_64`, then of `aarch64`; `None` where there is no such call.
@@ -81,7 +81,7 @@ const TIOCLINUX: u64 = 0x541c;
 /// network. Others, such as those to the host of a virtual machine, know no namespaces.
 const FAMILIES: [u64; 4] = [1, 2, 10, 16];
 
-/// The bit by which whoever runs a file becomes its owner, and the one for its group.
+/// The bits that make a file run as its owner, and as its group.
 const SET_USER_ID: u64 = 0o4000;
 const SET_GROUP_ID: u64 = 0o2000;
 /// Flags of `open` with which it takes a mode: a file that may be made, and one without a name.
@@ -108,17 +108,17 @@ const fn number(call: &(&str, Option<i64>, Option<i64>)) -> Option<i64> {
     if cfg!(target_arch = "x86_64") { call.1 } else { call.2 }
 }
 
-/// Refuses them from now on, to this process and all that come of it.
+/// Refuses them from now on, for this process and all its children.
 ///
-/// `is_root`: outside, the programs are root's. Then no mode may have the bit for a group either. Others may
-/// set it, for whole teams work in folders that pass on their group, and copies of them have it too.
+/// `is_root`: outside, the programs belong to root. Then no mode may have the bit for a group either. Others
+/// may set it, because whole teams work in folders that pass on their group, and copies of those have it too.
 pub(super) fn apply(is_root: bool) -> io::Result<()> {
     let arch = if cfg!(target_arch = "x86_64") {
         TargetArch::x86_64
     } else if cfg!(target_arch = "aarch64") {
         TargetArch::aarch64
     } else {
-        return Err(io::Error::other("there is no filter of system calls for this processor"));
+        return Err(io::Error::other("ralph has no system call filter for this processor"));
     };
     let failed = |error: &dyn std::fmt::Display| io::Error::other(format!("seccomp: {error}"));
     for (rules, answer) in [(refused(is_root)?, REFUSED), (unknown(), UNKNOWN)] {

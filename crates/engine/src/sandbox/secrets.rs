@@ -56,7 +56,7 @@ pub(super) fn present(
     all.extend(moved(environment));
     all.retain(|path| !registries::is_plain(path));
     let but: Vec<PathBuf> = but.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    // One look at each: most are not there, and real names are dear.
+    // Checked for existence first: most do not exist, and resolving paths is expensive.
     let there = all.into_iter().filter(|path| path.exists());
     let found = there.filter_map(|path| path.canonicalize().ok());
     // A variable that names a home, or the system, names no login.
@@ -72,7 +72,7 @@ fn is_of_machine(path: &Path) -> bool {
     OF_MACHINE.iter().any(|known| path == Path::new(known))
 }
 
-/// Where variables say that logins lie.
+/// Where variables say that logins are.
 fn moved(environment: &[(OsString, OsString)]) -> Vec<PathBuf> {
     let mut all = Vec::new();
     let value = |wanted: &str| environment.iter().find(|(name, _)| name == wanted);
@@ -93,7 +93,7 @@ fn moved(environment: &[(OsString, OsString)]) -> Vec<PathBuf> {
         let inside = of_user().filter_map(|name| name.strip_prefix(folder));
         all.extend(inside.map(|name| Path::new(place).join(name)));
     }
-    // What is switched off is often said to be in `/dev/null`.
+    // A disabled setting often names `/dev/null`.
     all.retain(|path| path.is_absolute() && !path.starts_with("/dev"));
     all
 }
@@ -111,16 +111,16 @@ fn host_keys() -> impl Iterator<Item = PathBuf> {
     entries.map(|entry| entry.path()).filter(secret)
 }
 
-/// The sockets that other programs listen on and that have a name, as the system lists them. A box that
-/// shares the network could otherwise talk to whoever listens there with the person's rights.
+/// The named sockets that other programs listen on, as the system lists them. A sandbox that shares the network
+/// could otherwise talk to programs that run with the user's rights.
 pub(super) fn sockets() -> Vec<PathBuf> {
     let listed = std::fs::read("/proc/net/unix").unwrap_or_default();
     let found: BTreeSet<PathBuf> = named_sockets(&String::from_utf8_lossy(&listed)).collect();
     found.into_iter().filter(|path| path.symlink_metadata().is_ok()).collect()
 }
 
-/// Whether a box gets as far as this at all. It has no rights beyond those of a user: so of folders that
-/// are closed to others root's own boxes see nothing either, and could mount nothing in them.
+/// Whether a sandbox can reach this path at all. It has no rights beyond those of a user: so even root's own
+/// sandboxes see nothing of folders that are closed to others, and could mount nothing in them.
 pub(super) fn is_in_reach(path: &Path) -> bool {
     let user = rustix::process::getuid().as_raw();
     let groups = rustix::process::getgroups().unwrap_or_default();

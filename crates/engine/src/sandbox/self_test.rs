@@ -1,4 +1,4 @@
-//! Forbidden acts, really tried: that a box could be made says nothing about what it holds.
+//! Tries forbidden acts inside a sandbox: that a sandbox could be created does not prove that it holds.
 
 use std::ffi::OsString;
 use std::fs;
@@ -17,10 +17,10 @@ use crate::ports::Bind;
 use crate::probe::{Ended, Probe};
 use crate::process::CommandSpec;
 
-/// How long it may take: a slow machine is no reason to go without a box.
+/// How long it may take: a slow machine is no reason to run without a sandbox.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How often the test is run where the sandbox could not be made, and how bubblewrap says so.
+/// How often the test is run where the sandbox could not be created, and how bubblewrap reports that.
 const TRIED: u32 = 3;
 const FLEETING: &str = "bwrap: Can't ";
 
@@ -64,7 +64,7 @@ impl Tries {
         })
     }
 
-    /// Tries everything, and says what went otherwise than it must.
+    /// Tries everything, and returns each unexpected result.
     pub fn go(&self) -> Vec<&'static str> {
         let mut wrong = Vec::new();
         let mut forbid = |worked: bool, what| wrong.extend(worked.then_some(what));
@@ -87,7 +87,7 @@ impl Tries {
     }
 }
 
-/// Why a box is not to be trusted, or cannot be made.
+/// Why a sandbox cannot be trusted or created.
 pub(super) fn run(sandbox: &Sandbox, house: &House) -> Result<(), String> {
     let text = |error: io::Error| format!("the self-test cannot be prepared: {error}");
     house.caches.make().map_err(text)?;
@@ -97,7 +97,7 @@ pub(super) fn run(sandbox: &Sandbox, house: &House) -> Result<(), String> {
     let (outside, hidden) = (folder.path().join("outside"), folder.path().join("hidden"));
     fs::create_dir(&outside).map_err(text)?;
     fs::create_dir(&hidden).map_err(text)?;
-    // Not where sessions write: what one left there must not make the next run do without a box.
+    // Not where sessions write: what one left there must not make the next run give up its sandbox.
     let allowed = folder.path().join("allowed");
     fs::create_dir(&allowed).map_err(text)?;
     let secret = hidden.join("secret");
@@ -133,7 +133,7 @@ pub(super) fn run(sandbox: &Sandbox, house: &House) -> Result<(), String> {
     };
     let tested = Sandbox::like(sandbox, house);
     let mut ran = tried(&tested, &command, &guest).map_err(text)?;
-    // Something that was to be hidden may have gone away in the moment when it was.
+    // A path that should be hidden may have been removed at that moment.
     for _ in 1..TRIED {
         if !ran.output.trim_start().starts_with(FLEETING) {
             break;
@@ -142,11 +142,11 @@ pub(super) fn run(sandbox: &Sandbox, house: &House) -> Result<(), String> {
     }
     match ran.end {
         Ended::Exited(0) => Ok(()),
-        Ended::TimedOut => Err("the self-test did not end".to_owned()),
+        Ended::TimedOut => Err("the self-test timed out".to_owned()),
         Ended::Interrupted => Err("the self-test was interrupted".to_owned()),
         Ended::NotStarted(error) => Err(error),
         Ended::Exited(_) => Err(match ran.output.trim() {
-            "" => "the self-test failed without a word".to_owned(),
+            "" => "the self-test failed without output".to_owned(),
             said => said.lines().last().unwrap_or(said).to_owned(),
         }),
     }

@@ -1,6 +1,7 @@
-//! Set-user-ID and set-group-ID bits on files that a sandboxed program left: whoever runs such a file gets the
-//! rights of the user whose ralph this is. The filter of system calls refuses to set them; what came to be all
-//! the same is put right here, before the next program runs. Folders keep theirs: they only pass on a group.
+//! Removes set-user-ID and set-group-ID bits from files that a sandboxed program left: whoever runs such a file
+//! gets the rights of the user who runs ralph. The system call filter refuses to set these bits; this module
+//! removes those that were set anyway, before the next program runs. Folders keep theirs: there the bits only pass
+//! on a group.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -13,7 +14,7 @@ const BITS: u32 = 0o6000;
 /// A file may carry a time that is a little older than the clock's.
 const COARSE: i64 = 1000;
 
-/// Takes the bits from files in these folders that were changed since, and says from which.
+/// Removes the bits from files in these folders that changed since then, and reports each file.
 pub(super) fn strip(folders: &[PathBuf], since: Timestamp) -> Vec<String> {
     let mut said = Vec::new();
     let mut open: Vec<PathBuf> = folders.iter().filter(|path| is_folder(path)).cloned().collect();
@@ -38,8 +39,10 @@ fn stripped(path: &Path, mode: u32) -> String {
     let without = Permissions::from_mode(mode & 0o7777 & !BITS);
     let path_shown = path.display();
     match fs::set_permissions(path, without) {
-        Ok(()) => format!("removed the set-user-ID and set-group-ID bits of {path_shown}"),
-        Err(error) => format!("{path_shown} runs with your rights for everybody: {error}"),
+        Ok(()) => format!("ralph removed the set-user-ID and set-group-ID bits of {path_shown}"),
+        Err(error) => format!(
+            "anybody can run {path_shown} with your rights, and ralph cannot change that: {error}"
+        ),
     }
 }
 

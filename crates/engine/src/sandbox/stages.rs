@@ -1,4 +1,4 @@
-//! The two stages of ralph around a boxed program, as arguments of hidden commands.
+//! The two ralph processes around a sandboxed program, as arguments of hidden commands.
 //!
 //! ```text
 //!   keeper ── ralph __box ⇒ bwrap ── bwrap (pid 1) ── ralph __inside ⇒ program
@@ -6,9 +6,9 @@
 //!             ignores INT, TERM, HUP                  seccomp, signals as ever
 //! ```
 //!
-//! The first stage becomes `bwrap`, which must survive the signals that are meant for the program: it dies
-//! only by KILL, and with it everything in the box. The second becomes the program, unless the box has a
-//! network of its own: then it stays beside the program and carries its connections to the proxy.
+//! The first becomes `bwrap`, which must survive the signals that are meant for the program: only KILL ends it, and
+//! with it everything in the sandbox. The second becomes the program, unless the sandbox has its own network: then
+//! it stays next to the program and carries its connections to the proxy.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -19,12 +19,12 @@ pub const OUTER: &str = "__box";
 pub const INNER: &str = "__inside";
 /// The hidden command that tries what is forbidden.
 pub const TRIES: &str = "__box-test";
-/// The exit code of a stage that could not go on, as `env` and `nohup` have it.
+/// The exit code of a stage that could not continue, as `env` and `nohup` have it.
 pub const FAILED: i32 = 125;
-/// How a stage begins its last words.
-pub const SAYS: &str = "ralph: the box: ";
+/// The prefix of the error message of a stage.
+pub const SAYS: &str = "ralph: sandbox: ";
 
-/// What everything in a box may use.
+/// What everything in a sandbox may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     /// Processes and threads; 0 is no limit.
@@ -35,7 +35,7 @@ pub struct Limits {
     pub file_size: Option<u64>,
 }
 
-/// What the first stage is told.
+/// The arguments of the first process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outer {
     /// Files of control groups that it writes its pid into.
@@ -44,24 +44,24 @@ pub struct Outer {
     pub command: Vec<OsString>,
 }
 
-/// What the second stage is told.
+/// The arguments of the second process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inner {
     /// Limits of a process.
     pub limits: Limits,
     /// Where the program may write; nothing at all is no Landlock.
     pub writable: Vec<PathBuf>,
-    /// What it may read although it lies in what follows.
+    /// What it may read although it is inside a hidden path.
     pub readable: Vec<PathBuf>,
     /// What it may not even read. Only where nothing can be mounted.
     pub hidden: Vec<PathBuf>,
-    /// The socket of the proxy, where the box has a network of its own.
+    /// The socket of the proxy, where the sandbox has a network of its own.
     pub proxy: Option<PathBuf>,
     /// Ports of the loopback that lead to the same ports outside, by the proxy.
     pub ports: Vec<u16>,
-    /// The system calls that nobody needs are refused.
+    /// Refuse the system calls that no program needs.
     pub seccomp: bool,
-    /// The program is root's outside, whoever it is in the sandbox.
+    /// The program belongs to root outside, whatever user it is in the sandbox.
     pub is_root: bool,
     /// What it becomes.
     pub command: Vec<OsString>,

@@ -1,6 +1,6 @@
-//! The files of an agent. A session works with a folder of its own: the person's settings lie in it to be
-//! read, its login is copied in and, when the agent has renewed it, taken back. So nothing that a session
-//! leaves there (a hook, a command, a setting) is ever run outside of a box.
+//! The files that an agent keeps in the user's home. Each session gets its own folder: it sees the user's settings
+//! read-only, and a copy of the login, which ralph copies back when the agent has renewed it. So nothing that a
+//! session leaves there (a hook, a command, a setting) ever runs outside a sandbox.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -11,19 +11,19 @@ use std::path::{Path, PathBuf};
 use crate::ports::Bind;
 use crate::project::write_privately;
 
-/// A login is at most so long.
+/// The longest login file.
 const LONGEST: u64 = 256 << 10;
 
-/// What an agent keeps in the person's home.
+/// What an agent keeps in the user's home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AgentState {
     /// The folder below the home.
     pub folder: &'static str,
     /// The variable that names another one.
     pub variable: &'static str,
-    /// What the person has set: shown, to be read.
+    /// The user's settings: shown read-only.
     pub settings: &'static [&'static str],
-    /// Logins in that folder: copied in, and taken back when they are newer.
+    /// Logins in that folder: copied in, and copied back when they are newer.
     pub logins: &'static [&'static str],
     /// A file beside the folder, which belongs into it where the variable is set.
     pub beside: &'static str,
@@ -35,7 +35,7 @@ pub struct AgentState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OwnState {
     what: AgentState,
-    /// The person's folder.
+    /// The user's folder.
     real: PathBuf,
     /// The sessions' folder.
     own: PathBuf,
@@ -62,7 +62,7 @@ impl OwnState {
     /// Makes the folder, and copies into it what the agent needs to be logged in.
     pub(super) fn copy_in(&self) -> io::Result<()> {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.own)?;
-        // A session may have locked it, and everybody who comes later out of it.
+        // A session may have changed its mode, which would lock out later ones.
         std::fs::set_permissions(&self.own, std::fs::Permissions::from_mode(0o700))?;
         for (from, to) in self.copied() {
             if is_newer(&from, &to)
@@ -74,7 +74,7 @@ impl OwnState {
         Ok(())
     }
 
-    /// Takes a login back that was renewed.
+    /// Copies a renewed login back.
     pub(super) fn take_back(&self) -> io::Result<()> {
         for name in self.what.logins {
             let (real, own) = (self.real.join(name), self.own.join(name));
@@ -100,7 +100,7 @@ impl OwnState {
         logins.chain(beside)
     }
 
-    /// What a box shows.
+    /// What a sandbox shows.
     pub(super) fn binds(&self) -> Vec<Bind> {
         let mut all = vec![Bind::writable(&self.own)];
         let settings = self.what.settings.iter().map(|name| (self.real.join(name), name));
@@ -109,7 +109,7 @@ impl OwnState {
         all
     }
 
-    /// What the agent is told.
+    /// The environment variable for the agent.
     pub(super) fn environment(&self) -> (OsString, OsString) {
         (self.what.variable.into(), self.own.clone().into_os_string())
     }

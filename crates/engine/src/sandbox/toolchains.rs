@@ -1,9 +1,9 @@
-//! The folders of the user's home that compilers, interpreters and their tools lie in: the roots behind the
-//! entries of `PATH`, what the variables of toolchains name, and the usual places.
+//! The folders of the user's home that contain compilers, interpreters and their tools: the roots behind the
+//! entries of `PATH`, the folders that toolchain variables name, and the usual places.
 //!
-//! A root is shown as a whole only where it looks like an installation. Beside the programs of many other
-//! tools lie their logins (`~/.fly/bin` and `~/.fly/config.yml`): of those only the folders for programs and
-//! libraries are shown. Nothing that holds a known place of logins is shown, and never a whole home.
+//! A sandbox shows a root as a whole only if it looks like an installation. Many other tools keep logins next to
+//! their programs (`~/.fly/bin` and `~/.fly/config.yml`): of those it shows only the folders for programs and
+//! libraries. It never shows a folder that contains a known place of logins, and never a whole home.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -94,9 +94,9 @@ const CERTIFICATES: [&str; 13] = [
     "npm_config_cafile",
 ];
 
-/// Folders of programs: what they belong to lies beside them.
+/// Folders of programs: the installation that they belong to is next to them.
 const OF_PROGRAMS: [&str; 5] = ["bin", "sbin", "shims", "condabin", ".bin"];
-/// What is shown beside programs of an installation that nobody knows.
+/// Folders that are shown next to the programs of an unknown installation.
 const BESIDE: [&str; 5] = ["lib", "lib64", "libexec", "include", "share"];
 /// What only an installation has.
 const MARKS: [&str; 14] = [
@@ -129,9 +129,9 @@ const NAMES: [&str; 8] = [
 
 /// How many places are shown at most: each costs a mount.
 const MOST: usize = 160;
-/// How many steps from one program to the next are gone.
+/// How many links from one program to the next are followed.
 const DEEPEST: usize = 4;
-/// Where so many places lie side by side, the folder around them is shown.
+/// From this many sibling places on, the folder around them is shown.
 const SIDE_BY_SIDE: usize = 4;
 
 /// What of the homes toolchains need.
@@ -140,7 +140,7 @@ pub(super) struct Toolchains<'a> {
     homes: &'a [PathBuf],
     /// The repository: shown by itself.
     root: &'a Path,
-    /// Where logins lie.
+    /// Where logins are.
     secrets: &'a [PathBuf],
     /// Folders and files to show.
     pub(super) places: Vec<PathBuf>,
@@ -230,7 +230,7 @@ impl<'a> Toolchains<'a> {
         }
     }
 
-    /// What is to be shown so that the programs of a folder run.
+    /// The folders to show so that the programs of a folder run.
     fn belonging(&self, folder: &Path) -> Vec<PathBuf> {
         let is_known =
             folder.file_name().is_some_and(|name| OF_PROGRAMS.iter().any(|n| name == *n));
@@ -266,7 +266,7 @@ impl<'a> Toolchains<'a> {
     }
 
     /// Whether a place below a home may be shown: not the repository or what is around it, nothing that holds
-    /// logins or lies among them, and nothing broad.
+    /// logins or is among them, and nothing broad.
     fn is_ours(&self, path: &Path) -> bool {
         let around = self.homes.iter().any(|home| home.starts_with(path));
         let of_repository = path.starts_with(self.root) || self.root.starts_with(path);
@@ -289,7 +289,7 @@ impl<'a> Toolchains<'a> {
         }
     }
 
-    /// The links on the way, which an empty home has not.
+    /// The links in its path, which an empty home lacks.
     fn note_links(&mut self, path: &Path) {
         for stop in stops_on(path).unwrap_or_default() {
             let Ok(leads) = std::fs::read_link(&stop) else { continue };

@@ -1,16 +1,17 @@
-//! What a program named in its output, that is there in a folder of users, and that its sandbox did not show. So
-//! that you need not guess why a gate is red inside and green outside.
+//! Finds paths in a gate's output that exist in a folder of users and that the sandbox hid, so that you need not
+//! guess why a gate fails inside the sandbox and passes outside.
 //!
-//! It is a hint: a program that does not say what it misses is not helped. Places of logins are never proposed.
+//! It is a hint only: it cannot help with a program that does not print what it misses. It never suggests places of
+//! logins.
 
 use std::path::{Path, PathBuf};
 
 use super::guest::{Guest, Kind};
 use super::house::{House, Sandbox};
 
-/// How many are told.
+/// How many are suggested.
 const MOST: usize = 3;
-/// Folders of a home that hold those of many programs, by how many of them lie one below the other.
+/// Folders of a home that hold those of many programs, by how many of them are one below the other.
 const BROAD: [(&str, usize); 5] =
     [(".config", 2), (".cache", 2), (".local/share", 3), (".local/state", 3), (".local", 2)];
 
@@ -87,7 +88,8 @@ impl House {
     }
 }
 
-/// What is to be shown so that `below` is there: of a program's own folder all, of others no more than needed.
+/// The path to show so that `below` exists: the whole folder of a single program, and no more than needed of
+/// others.
 fn proposal(home: &Path, below: &Path) -> PathBuf {
     let broad = BROAD.iter().find(|(name, _)| below.starts_with(name));
     let is_dotted = below.to_string_lossy().starts_with('.');
@@ -103,7 +105,7 @@ fn proposal(home: &Path, below: &Path) -> PathBuf {
     below.components().take(most).collect()
 }
 
-/// Paths below a folder that stand in a text, without the folder.
+/// Paths below a folder that a text contains, without the folder.
 fn paths_below<'a>(text: &'a str, folder: &Path) -> impl Iterator<Item = PathBuf> + use<'a> {
     let start = format!("{}/", folder.display());
     let ends = |c: char| c.is_whitespace() || c.is_control() || "\"'`:;,()[]{}<>|&*?=".contains(c);
@@ -111,7 +113,7 @@ fn paths_below<'a>(text: &'a str, folder: &Path) -> impl Iterator<Item = PathBuf
     std::iter::from_fn(move || {
         loop {
             let at = rest.find(&start)?;
-            // In the midst of another path it is none.
+            // Inside another path it does not count.
             let alone = !rest[..at].ends_with(|c: char| c.is_alphanumeric() || "/.-_".contains(c));
             let after = &rest[at + start.len()..];
             let end = after.find(ends).unwrap_or(after.len());

@@ -1,5 +1,5 @@
-//! The network of a guest: its own, with a proxy at its only end, unless the person lets it have the
-//! machine's.
+//! The network of a sandboxed command: a network of its own that ends in the proxy, unless the user allows the
+//! machine's network.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -15,7 +15,7 @@ use super::state::AgentState;
 
 /// What the folders of proxies are named, before the pid.
 const PREFIX: &str = "ralph-net-";
-/// Paths of sockets are short: not below a `TMPDIR` of the person's.
+/// Paths of sockets are short: not below a `TMPDIR` of the user's.
 const PLACE: &str = "/tmp";
 
 /// What the settings say of the network.
@@ -33,12 +33,12 @@ impl Network {
         Self { policy: Policy::AllowAll, allowed: vec![] }
     }
 
-    /// Nothing stands between.
+    /// The machine's network, without a proxy.
     pub(super) fn is_open(&self) -> bool {
         self.policy == Policy::AllowAll
     }
 
-    /// The rules for a guest: an agent reaches its model, whatever else is closed.
+    /// The rules for a program: an agent reaches its model, whatever else is closed.
     pub(super) fn rules(
         &self,
         kind: Kind,
@@ -83,7 +83,7 @@ fn of_url(url: &str) -> Option<Endpoint> {
     Some(Endpoint::new(Host::parse(host).ok()?, port))
 }
 
-/// A proxy for one guest, and the folder with its socket.
+/// A proxy for one program, and the folder with its socket.
 #[derive(Debug)]
 pub(super) struct Line {
     proxy: Proxy,
@@ -93,7 +93,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Starts it on the runtime of the box.
+    /// Starts it on the runtime of the sandbox.
     pub(super) fn lay(rules: Rules, environment: &[(OsString, OsString)]) -> io::Result<Self> {
         let runtime = runtime()?;
         let prefix = format!("{PREFIX}{}-", std::process::id());
@@ -105,7 +105,7 @@ impl Line {
         Ok(Self { proxy, folder, ports })
     }
 
-    /// The folder that a box shows.
+    /// The folder that a sandbox shows.
     pub(super) fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -115,13 +115,13 @@ impl Line {
         self.folder.path().join("proxy")
     }
 
-    /// What was refused, each in a sentence.
+    /// Refused connections, each in a sentence.
     pub(super) fn refusals(&self) -> Vec<String> {
         self.proxy.refusals().into_iter().map(|(_, _, why)| why).collect()
     }
 }
 
-/// Proxies must outlive the runtime of whoever asks for one, and a run may have several.
+/// Proxies must outlive the runtime of their caller, and a run may have several.
 fn runtime() -> io::Result<&'static Runtime> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     static MAKING: std::sync::Mutex<()> = std::sync::Mutex::new(());

@@ -1,4 +1,4 @@
-//! A boxed command while it runs, and what is made of its end.
+//! A sandboxed command while it runs, and what its end means.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use super::wire::Line;
 use super::{seatbelt, set_id};
 use crate::process::{CommandSpec, Ended};
 
-/// A command that runs in a box, and what has to be there as long.
+/// A command that runs in a sandbox, and what must exist as long as it runs.
 #[derive(Debug)]
 pub struct Wrapped {
     /// The command.
@@ -30,31 +30,31 @@ pub struct Wrapped {
     pub(super) _profile: Option<seatbelt::ProfileFile>,
 }
 
-/// Whether a box that could not be made can be, in a moment.
+/// Whether a failure to create a sandbox is temporary.
 pub fn is_fleeting(error: &str) -> bool {
-    error.starts_with("the box could not be made: Can't ")
+    error.starts_with("the sandbox could not be created: Can't ")
 }
 
 impl Wrapped {
-    /// Puts the settings of git back that the program changed, where it had the real ones, and takes the bits
-    /// from files that would run with its owner's rights. To be called before any git runs outside.
+    /// Restores git settings that the program changed, where it had the real ones, and removes set-ID bits from
+    /// files. Call it before any git runs outside.
     pub fn put_right(&self) -> Vec<String> {
         let put_back = self.guard.as_ref().map(Guard::restore);
         let mut said = match put_back {
             None => vec![],
             Some(Ok(told)) => told,
-            Some(Err(error)) => vec![format!("settings of git could not be put back: {error}")],
+            Some(Err(error)) => vec![format!("git settings could not be restored: {error}")],
         };
         said.extend(set_id::strip(&self.left.0, self.left.1));
         said
     }
 
-    /// What the network refused the program, each in a sentence.
+    /// The connections that the network refused, each in a sentence.
     pub fn refusals(&self) -> Vec<String> {
         self.line.as_ref().map(Line::refusals).unwrap_or_default()
     }
 
-    /// How the program itself ended: what is around it tells it in its own way.
+    /// How the program itself ended, translated from how the processes around it ended.
     pub fn told(&self, mut ended: Ended) -> Ended {
         if !self.boxed {
             return ended;
@@ -71,7 +71,7 @@ impl Wrapped {
                 if ended.stdout_bytes == 0 && says("bwrap: ").is_some() =>
             {
                 let why = says("bwrap: ").unwrap_or_default();
-                ProcessEnd::NotStarted { error: format!("the box could not be made: {why}") }
+                ProcessEnd::NotStarted { error: format!("the sandbox could not be created: {why}") }
             }
             ProcessEnd::Exited { code: code @ 129..=159 } => {
                 ProcessEnd::Signalled { signal: code - 128 }
@@ -85,7 +85,7 @@ impl Wrapped {
 impl Drop for Wrapped {
     fn drop(&mut self) {
         for state in &self.states {
-            // What cannot be taken back is asked for again by the agent itself.
+            // If this fails, the agent itself asks for a login again.
             let _ = state.take_back();
         }
     }

@@ -1,4 +1,4 @@
-//! The calling side. It blocks and needs no runtime: a task command makes one call and ends.
+//! The client side. It blocks and needs no runtime: a task command makes one call and ends.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -16,11 +16,11 @@ use super::protocol::{
 /// An answer may take as long as the store is locked by others, and then some.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(90);
 
-/// Why a call came to nothing.
+/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody listens at this path.
-    #[error("nobody answers at {}", .0.display())]
+    /// No run listens at this path.
+    #[error("no run answers at {}", .0.display())]
     NobodyThere(PathBuf),
     /// The request does not fit.
     #[error("the request has {0} bytes, more than the {MAX_LINE} that a session may send")]
@@ -28,8 +28,8 @@ pub enum ClientError {
     /// It was understood and refused.
     #[error("{0}")]
     Refused(String),
-    /// The answer is none.
-    #[error("the answer makes no sense: {0}")]
+    /// The answer is invalid.
+    #[error("ralph does not understand the answer: {0}")]
     Nonsense(String),
     /// The connection broke, or nothing came.
     #[error("{}: {source}", path.display())]
@@ -47,7 +47,7 @@ pub fn call(socket: &Path, call: &Call) -> Result<Reply, ClientError> {
     answer(send(socket, call)?, socket)
 }
 
-/// Tells a running loop something.
+/// Sends a control to a running loop.
 pub fn control(socket: &Path, control: &Control) -> Result<(), ClientError> {
     let line = ControlLine { control: Some(control.clone()), ..line() };
     accepted(answer(send(socket, &line)?, socket)?).map(|_| ())
@@ -79,7 +79,7 @@ fn accepted(reply: ControlReply) -> Result<serde_json::Value, ClientError> {
     match reply {
         ControlReply { ok: true, value, .. } => Ok(value.unwrap_or_default()),
         ControlReply { error, .. } => {
-            Err(ClientError::Refused(error.unwrap_or_else(|| "it was refused".to_owned())))
+            Err(ClientError::Refused(error.unwrap_or_else(|| "the run refused it".to_owned())))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The socket for people: controls, questions about the run, and the feed of its events.
+//! The control socket, for users: controls, questions about the run, and the feed of its events.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use super::server::{Connection, NoLine, Server, serve};
 use super::{Place, SocketError};
 use crate::feed::Feed;
 
-/// A follower that is stopped at its terminal for this long is let go; it can come back by number.
+/// A reader that is stopped at its terminal for this long is disconnected; it can reconnect by event number.
 const FOLLOWER_PATIENCE: Duration = Duration::from_secs(300);
 
-/// Tells about the run what is asked by name; `None` for a name that it does not know.
+/// Answers a question about the run by its name; `None` for an unknown name.
 pub type Inquiry = dyn Fn(&str) -> Option<Value> + Send + Sync;
 
 /// The open control socket. It is closed and removed when this is dropped.
@@ -48,7 +48,7 @@ impl ControlSocket {
         &self.path
     }
 
-    /// The end of a run whose feed is closed: whoever follows gets the rest of it, if they take it soon.
+    /// The end of a run whose feed is closed: readers get the rest of it, if they read it soon.
     pub async fn finish(mut self) {
         if let Some(server) = self.server.take() {
             server.finish(Duration::from_secs(2)).await;
@@ -83,13 +83,13 @@ async fn answer(
             let told = tokio::task::spawn_blocking(move || inquiry(&name)).await.ok().flatten();
             match told {
                 Some(value) => ControlReply { ok: true, error: None, value: Some(value) },
-                None => ControlReply::refused("the run cannot tell that"),
+                None => ControlReply::refused("the run cannot answer that"),
             }
         }
         Ok(ControlLine { control: None, ask: None, feed: Some(from), .. }) => {
             return follow(connection, feed, from).await;
         }
-        Ok(_) => ControlReply::refused("a request has one of control, ask and feed"),
+        Ok(_) => ControlReply::refused("a request needs one of control, ask and feed"),
     };
     connection.answer(&reply).await;
 }
@@ -98,10 +98,10 @@ async fn pass_on(control: Control, controls: &mpsc::Sender<Control>) -> ControlR
     match controls.send_timeout(control, PATIENCE).await {
         Ok(()) => ControlReply { ok: true, ..ControlReply::default() },
         Err(mpsc::error::SendTimeoutError::Timeout(_)) => {
-            ControlReply::refused("the run is busy and did not take it")
+            ControlReply::refused("the run is busy and did not accept the request")
         }
         Err(mpsc::error::SendTimeoutError::Closed(_)) => {
-            ControlReply::refused("the run is ending and takes no more")
+            ControlReply::refused("the run is ending and accepts no more requests")
         }
     }
 }
@@ -114,7 +114,7 @@ async fn follow(mut connection: Connection, feed: Feed, from: u64) {
     loop {
         let batch = tokio::select! {
             batch = lines.next() => batch,
-            // All that a follower may still say is that it leaves.
+            // The only thing that a reader may still do is disconnect.
             read = connection.read.read(&mut nothing) => match read {
                 Ok(0) | Err(_) => return,
                 Ok(_) => continue,

@@ -1,20 +1,20 @@
 //! The two unix sockets of a run.
 //!
-//! Each session has its own, which takes what an agent may ask for: reads, notes and requests. Who asks
-//! is known by the socket, whatever the caller says of itself. The other one takes the wishes of people
-//! and is never in a box.
+//! Each session has its own, which accepts what an agent may ask for: reads, notes and requests. The socket itself
+//! identifies the session, whatever the caller claims. The other one accepts controls from users and is never
+//! visible in a sandbox.
 //!
-//! One connection is one request: a line of JSON each way. Only the feed of events goes on until
-//! somebody closes it.
+//! One connection is one request: a line of JSON each way. Only the feed of events stays open until one side
+//! closes it.
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`protocol`] | what the lines say, and their limits |
+//! | [`protocol`] | the messages, and their size limits |
 //! | `place` | the private folder that holds the sockets |
-//! | `server` | accepting, reading and answering, whatever the other side does |
-//! | `session` | the socket of a session, and what is recorded there |
-//! | `control` | the socket for people |
-//! | [`client`] | the calling side; needs no runtime |
+//! | `server` | accepts, reads and answers, whatever the other side does |
+//! | `session` | the socket of a session, and its requests |
+//! | `control` | the control socket, for users |
+//! | [`client`] | the client side; needs no runtime |
 
 pub mod client;
 mod control;
@@ -32,7 +32,7 @@ use std::path::PathBuf;
 
 /// Why a socket could not be opened.
 #[derive(Debug, thiserror::Error)]
-#[error("{} cannot be made: {source}", path.display())]
+#[error("{} cannot be created: {source}", path.display())]
 pub struct SocketError {
     /// What was to be made.
     pub path: PathBuf,

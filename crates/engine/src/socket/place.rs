@@ -1,4 +1,4 @@
-//! The folder of a run's sockets: private, short, and gone when the run is.
+//! The folder of a run's sockets: private, with a short path, and removed at the end of the run.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -20,7 +20,7 @@ const LOCK: &str = "lock";
 /// Why there is no place for sockets.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
-    /// Something is there that we must not trust.
+    /// Something is there that ralph must not trust.
     #[error("{} cannot hold sockets: {why}", path.display())]
     NotOurs {
         /// The folder.
@@ -48,7 +48,7 @@ pub struct Place {
     folder: PathBuf,
     /// The folder for the `PATH` is there.
     has_bin: AtomicBool,
-    /// Locked; the system lets go of it even when the process is killed.
+    /// Locked; the system releases it even when the process is killed.
     _held: File,
 }
 
@@ -62,7 +62,7 @@ impl Place {
     fn make_in(runtime: Option<&Path>, shared: &Path, ids: &mut Ids) -> Result<Self, PlaceError> {
         let root = root(runtime, shared)?;
         let error = |path: &Path, source| PlaceError::Io { path: path.to_owned(), source };
-        // Held until the new folder is locked: nobody takes it for a dead one in between.
+        // Held until the new folder is locked: otherwise another process could take it for a dead one.
         let all = lock_file(&root.join(LOCK)).map_err(|source| error(&root, source))?;
         all.lock().map_err(|source| error(&root, source))?;
         remove_dead(&root);
@@ -86,7 +86,7 @@ impl Place {
         &self.folder
     }
 
-    /// The socket for people.
+    /// The socket for users.
     pub fn control(&self) -> PathBuf {
         self.folder.join("control")
     }
@@ -140,7 +140,7 @@ fn root(runtime: Option<&Path>, shared: &Path) -> Result<PathBuf, PlaceError> {
     private(&root, uid).map(|()| root)
 }
 
-/// Makes a folder that only we can enter, or makes sure that the one that is there is such a one.
+/// Creates a folder that only this user can enter, or checks that the existing one is.
 fn private(path: &Path, uid: u32) -> Result<(), PlaceError> {
     let io = |source| PlaceError::Io { path: path.to_owned(), source };
     match DirBuilder::new().mode(0o700).create(path) {
@@ -169,7 +169,7 @@ fn lock_file(path: &Path) -> io::Result<File> {
     untrusted::open_own(path, options.create(true).truncate(false).write(true).mode(0o600))
 }
 
-/// Removes what runs left that are no more. What cannot be removed is left.
+/// Removes the folders of dead runs, as far as possible.
 fn remove_dead(root: &Path) {
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     for entry in entries {

@@ -1,4 +1,4 @@
-//! What goes over the sockets, and how much of it.
+//! The messages on the sockets, and their size limits.
 
 use std::time::Duration;
 
@@ -24,10 +24,10 @@ pub struct Call {
     /// The width of the caller's terminal; `None` when it is not one.
     #[serde(default)]
     pub width: Option<usize>,
-    /// Whether data may have colours.
+    /// Whether data may have colors.
     #[serde(default)]
     pub color: bool,
-    /// Whether messages may have colours.
+    /// Whether messages may have colors.
     #[serde(default)]
     pub message_color: bool,
     /// What the caller read from its standard input, where the call asks for that.
@@ -43,7 +43,7 @@ impl Call {
     }
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Reply {
     /// The exit code.
@@ -66,13 +66,13 @@ impl Reply {
 pub struct ControlLine {
     /// The version of the format.
     pub v: u32,
-    /// A wish.
+    /// A control.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
-    /// A thing to be told, such as `status`.
+    /// A question, such as `status`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<String>,
-    /// Every event from this number on, until somebody closes.
+    /// Every event from this number on, until one side closes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feed: Option<u64>,
 }
@@ -80,9 +80,9 @@ pub struct ControlLine {
 /// The answer on the control socket.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ControlReply {
-    /// It was taken.
+    /// The run accepted it.
     pub ok: bool,
-    /// Why not.
+    /// Why the run refused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// What was asked for.
@@ -99,5 +99,5 @@ impl ControlReply {
 
 /// Why a line of another version is refused.
 pub(super) fn other_version(found: u32) -> String {
-    format!("this ralph speaks version {VERSION} and was asked in version {found}")
+    format!("this ralph speaks protocol version {VERSION}, the request has version {found}")
 }

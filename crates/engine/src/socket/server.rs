@@ -1,5 +1,4 @@
-//! Accepting, reading one line, answering. Nothing that the other side does or leaves out holds up
-//! anybody else.
+//! Accepts connections, reads one line each and answers. No client can delay another one, whatever it does.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -16,8 +15,8 @@ use tokio::task::{JoinHandle, JoinSet};
 use super::SocketError;
 use super::protocol::{MAX_LINE, PATIENCE};
 
-/// So many connections are served at a time; the others wait in line. Open files are few, and an agent
-/// must not be able to use up those of the loop.
+/// The most connections at a time; the others wait. File descriptors are few, and an agent must not be able to
+/// use up those of the loop.
 const AT_ONCE: usize = 64;
 
 /// Why a request could not be read.
@@ -29,7 +28,7 @@ pub(super) enum NoLine {
     TooLong,
     #[error("the request did not arrive within {} seconds", PATIENCE.as_secs())]
     TooLate,
-    /// Nobody is there to be told.
+    /// The caller has disconnected.
     #[error("the caller is gone")]
     Gone,
 }
@@ -41,7 +40,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Writes one line and closes. A caller that does not read is left.
+    /// Writes one line and closes. It does not wait for a caller that does not read.
     pub(super) async fn answer(mut self, reply: &impl Serialize) {
         let Ok(mut line) = serde_json::to_vec(reply) else { return };
         line.push(b'\n');
@@ -53,7 +52,7 @@ impl Connection {
     }
 }
 
-/// A socket that is being served. When this is dropped, nothing of it goes on.
+/// A socket that is being served. Dropping this ends it.
 #[derive(Debug)]
 pub(super) struct Server {
     task: JoinHandle<()>,
@@ -61,7 +60,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Takes no more requests and lets those that it has go to their end, for so long at most.
+    /// Accepts no more requests and lets the current ones finish, up to this time.
     pub(super) async fn finish(mut self, at_most: Duration) {
         self.stop.take();
         let _ = tokio::time::timeout(at_most, &mut self.task).await;
@@ -82,7 +81,7 @@ where
 {
     let listener =
         UnixListener::bind(path).map_err(|source| SocketError { path: path.to_owned(), source })?;
-    // Nobody else may enter its folder either; but its mode says so, too.
+    // No other user may enter its folder either; but its mode says so, too.
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
         .map_err(|source| SocketError { path: path.to_owned(), source })?;
     let (stop, stopped) = oneshot::channel();
@@ -110,7 +109,7 @@ where
                     drop(permit);
                 });
             }
-            // Out of files: others must close some first, and nothing tells when.
+            // Out of file descriptors: others must close some first, and no event reports when.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
         while served.try_join_next().is_some() {}
@@ -132,7 +131,7 @@ where
     }
 }
 
-/// Reads up to the first line break. What comes behind it is nobody's business.
+/// Reads up to the first line break. Everything after it is ignored.
 async fn read_line(from: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, NoLine> {
     let mut line = Vec::with_capacity(1024);
     loop {

@@ -1,4 +1,4 @@
-//! The socket of one session: who sits there, and what was asked for.
+//! The socket of one session: which session it belongs to, and what the agent asked for.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, OpenOptions};
@@ -19,7 +19,7 @@ use super::server::{Connection, NoLine, Server, serve};
 use super::{Place, SocketError};
 use crate::quota::{NOTES, NOTES_TEXT};
 
-/// So much is kept of each, in bytes.
+/// The most bytes that are kept of each note.
 const MAX_NOTE: usize = 4_000;
 
 /// Answers the calls from inside a session.
@@ -42,8 +42,8 @@ pub struct Seat {
     pub task: Option<(TaskId, Generation)>,
     /// The agent chooses, and claims by itself.
     pub may_claim: bool,
-    /// The plan file that it works off, where the agent ticks what it chose: tasks with this reference
-    /// may be called done without a claim.
+    /// The plan file that it works through, where the agent ticks the tasks it chose: tasks with this reference
+    /// may be reported done without a claim.
     pub plan: Option<String>,
     /// What it asked for so far.
     pub requests: Requests,
@@ -59,7 +59,7 @@ pub struct Adds {
 }
 
 impl Adds {
-    /// So many tasks may a session add.
+    /// The most tasks that a session may add.
     pub const MOST: usize = 10;
 }
 
@@ -82,7 +82,7 @@ struct Ledger {
 
 /// The session has ended: nothing is recorded any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the session has ended; nothing is recorded any more")]
+#[error("the session has ended; ralph records nothing more")]
 pub struct Closed;
 
 impl Requests {
@@ -170,17 +170,17 @@ impl Requests {
         Ok(none)
     }
 
-    /// The session cannot go on in a useful way: it is to be ended.
+    /// The session cannot do anything useful any more: end it.
     pub fn end_session(&self) {
         self.1.notify_one();
     }
 
-    /// Waits until the session is to be ended.
+    /// Waits until the session should end.
     pub async fn session_to_end(&self) {
         self.1.notified().await;
     }
 
-    /// Whether the session may write one more note: logs of tasks go into prompts, and have no end by themselves.
+    /// Whether the session may write one more note: task logs go into prompts, and have no limit of their own.
     pub fn may_note(&self) -> bool {
         let ledger = self.ledger();
         ledger.notes.len() < NOTES && ledger.noted < NOTES_TEXT
@@ -201,7 +201,7 @@ impl Requests {
         ledger.requests.iter().find(|known| known.task == *task).map(|known| known.wish.clone())
     }
 
-    /// Ends the recording, and gives the requests and the notes.
+    /// Ends the recording, and returns the requests and the notes.
     pub fn close(&self) -> (Vec<Request>, Vec<String>) {
         let mut ledger = self.ledger();
         ledger.closed = true;
@@ -211,7 +211,7 @@ impl Requests {
 
 /// An open socket of a session. It is closed, and its folder removed, when this is dropped.
 ///
-/// The folder holds the socket and the task script and nothing else, so that a box can show it. It may
+/// The folder holds the socket and the task script and nothing else, so that a sandbox can show it. It may
 /// be shown read-only.
 #[derive(Debug)]
 pub struct SessionSocket {
@@ -219,7 +219,7 @@ pub struct SessionSocket {
     path: PathBuf,
     script: PathBuf,
     seat: Arc<Seat>,
-    /// Ends with this.
+    /// Dropped with this, which ends it.
     _server: Server,
 }
 
@@ -256,7 +256,7 @@ impl SessionSocket {
         &self.path
     }
 
-    /// The folder that a box must show, and that nothing else lies in.
+    /// The folder that a sandbox must show; it contains nothing else.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -266,7 +266,7 @@ impl SessionSocket {
         &self.script
     }
 
-    /// Who sits there.
+    /// The identity of the session.
     pub fn seat(&self) -> &Seat {
         &self.seat
     }
@@ -313,7 +313,7 @@ async fn answer(
         Ok(call) if call.v != VERSION => Reply::failed(other_version(call.v)),
         Ok(call) => tokio::task::spawn_blocking(move || desk.answer(&seat, &call))
             .await
-            .unwrap_or_else(|_| Reply::failed("the loop could not carry this out")),
+            .unwrap_or_else(|_| Reply::failed("the loop could not do this")),
         Err(why) => Reply::failed(why),
     };
     connection.answer(&reply).await;

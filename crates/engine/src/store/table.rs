@@ -1,4 +1,4 @@
-//! What the rules need of a database: look-ups and writes that decide nothing.
+//! The database interface that the rules need: look-ups and writes that decide nothing.
 
 use std::collections::BTreeSet;
 use std::hash::Hash;
@@ -35,7 +35,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// As the task stands, in another status and without a claim.
+    /// The task's state with another status and without a claim.
     pub(crate) fn moved(task: &Task, status: Status) -> Self {
         Self {
             status,
@@ -57,7 +57,7 @@ pub(crate) enum Attempts<K> {
     Since(Timestamp),
 }
 
-/// Look-ups and writes. Writes happen between `begin` and `commit`; the neighbours of a task (open
+/// Look-ups and writes. Writes happen between `begin` and `commit`; the neighbors of a task (open
 /// blockers, children, failed ancestors) follow each write by themselves.
 pub(crate) trait Table: Send {
     /// As [`crate::ports::Store::heed`].

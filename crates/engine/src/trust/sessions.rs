@@ -1,6 +1,6 @@
-//! What sessions do to the files that decide. Before a session the digests of these files go into the ledger, and
-//! when it has ended, or its gates have, what differs is recorded as written by a session. A run that is killed in
-//! between leaves its entry: the next start compares for it.
+//! Records what sessions do to deciding files. Before a session ralph writes the digests of these files to the
+//! ledger, and after the session and its gates it records each difference as written by a session. A run that is
+//! killed in between leaves its entry: the next start compares for it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -167,13 +167,13 @@ impl Deciding {
         !self.open && place != self.home && name != FOUND && version(&self.home, name) == *now
     }
 
-    /// No session of a run lives any more, and what they changed is recorded. `ids` is what theirs begin with.
+    /// No session of a run is alive any more, and their changes are recorded. `ids` is the prefix of their ids.
     pub fn run_ends(&self, ids: &str) -> io::Result<()> {
         self.trust.update(|ledger| ledger.sessions.retain(|session| !session.id.starts_with(ids)))
     }
 
-    /// Ralph brought work of a session onto a branch that had moved, which may have merged a deciding file. `before`
-    /// says what the branch had.
+    /// ralph rebased the work of a session onto a branch that had moved, which may have merged a deciding file.
+    /// `before` says what the branch had.
     pub fn work_was_merged(
         &self,
         worktree: &Path,
@@ -191,7 +191,7 @@ impl Deciding {
 }
 
 impl Trust {
-    /// The ledger, with what sessions left whose runs were killed.
+    /// The ledger, including the changes of sessions whose runs were killed.
     pub fn settled(&self, found: &FoundCommand) -> io::Result<Ledger> {
         let ledger = self.read()?;
         if !ledger.sessions.iter().any(is_dead) {

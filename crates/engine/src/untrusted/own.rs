@@ -1,5 +1,5 @@
-//! ralph's own files below `.ralph`: locks, the record of a run, logs. A repository that came from elsewhere
-//! can bring them along, and a session can put links in their place, so none is opened through a link.
+//! ralph's own files below `.ralph`: locks, the record of a run, logs. A repository that came from elsewhere can
+//! contain them, and a session can replace them with links, so ralph opens none of them through a link.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -33,7 +33,7 @@ pub fn read_own(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     bytes(open_own(path, OpenOptions::new().read(true))?, most)
 }
 
-/// Refuses a `.ralph` that is not a folder, that belongs to another user, or in which a link stands for a part
+/// Refuses a `.ralph` that is not a folder, that belongs to another user, or that has a link in place of a part
 /// of ralph's state. Says which path it is.
 pub fn refuse_foreign_state(folder: &Path) -> Result<(), (PathBuf, io::Error)> {
     refuse_foreign_folder(folder).map_err(|error| (folder.to_owned(), error))?;
@@ -76,7 +76,7 @@ pub(crate) fn refuse_irregular(path: &Path) -> io::Result<()> {
 fn refuse_link(path: &Path) -> io::Result<()> {
     match std::fs::read_link(path) {
         Ok(target) => Err(refusal(format!(
-            "it is a symbolic link to {}; ralph writes through no link: remove it",
+            "it is a symbolic link to {}; ralph does not write through links: remove it",
             target.display()
         ))),
         Err(_) => Ok(()),

@@ -1,5 +1,5 @@
-//! A file of a worktree that has to stay as it is while programs of a session run: remembered before, compared
-//! after and put back. No link is followed on the way to it, for those programs could have made one.
+//! A file of a worktree that must not change while programs of a session run: ralph remembers it before, compares it
+//! after, and restores it. It follows no link on the way to it, because those programs could have made one.
 
 use std::ffi::OsString;
 use std::fs::{File, Permissions};
@@ -19,7 +19,7 @@ enum Content {
     Link(OsString),
 }
 
-/// Inode, size, and the moments of the last change to content and to anything, which nobody can set.
+/// Inode, size, and the times of the last change to content and to metadata, which no program can set.
 type Outside = (u64, i64, [i64; 4]);
 
 /// A file as it was at one moment.
@@ -31,8 +31,8 @@ pub struct Remembered {
 }
 
 impl Remembered {
-    /// The file at `path` below `root` as it is now; `None` where there is neither a file nor a link. Of a file
-    /// that is larger than `most` only is known whether somebody has touched it.
+    /// The file at `path` below `root` as it is now; `None` where there is neither a file nor a link. For a
+    /// file larger than `most`, it only knows whether it was touched.
     pub fn of(root: &Path, path: &Path, most: u64) -> Option<Self> {
         let (folder, name) = folder_of(root, path, false).ok()?;
         let outside = outside(&folder, &name)?;
@@ -58,11 +58,11 @@ impl Remembered {
             && content(&folder, &name, self.size()).is_ok_and(|now| now == self.content)
     }
 
-    /// Makes it as it was. A file or a link in the place of a folder above it goes; a folder in its own place
+    /// Restores it. A file or a link in the place of a folder above it is removed; a folder in its own place
     /// stays, and is an error.
     pub fn put_back(&self, root: &Path, path: &Path) -> io::Result<()> {
         let Some(content) = &self.content else {
-            return Err(io::Error::other("it was too large to be kept"));
+            return Err(io::Error::other("it was too large to keep a copy of"));
         };
         let (folder, name) = folder_of(root, path, true)?;
         let new = format!(".{}.ralph-{}", name.to_string_lossy(), std::process::id());
@@ -89,7 +89,7 @@ impl Remembered {
     }
 }
 
-/// The folder that a path lies in, and its name there. `make`: what stands in the way of a folder goes.
+/// The folder that a path is in, and its name there. `make`: what is in the way of a folder goes.
 fn folder_of(root: &Path, path: &Path, make: bool) -> io::Result<(OwnedFd, OsString)> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut at = rustix::fs::open(root, flags, Mode::empty())?;
@@ -113,7 +113,7 @@ fn folder_of(root: &Path, path: &Path, make: bool) -> io::Result<(OwnedFd, OsStr
             opened => opened?,
         };
     }
-    Err(io::Error::other("it is not the path of a file below the worktree"))
+    Err(io::Error::other("it is not the path of a file in the worktree"))
 }
 
 fn outside(folder: &OwnedFd, name: &OsString) -> Option<Outside> {
@@ -128,7 +128,7 @@ fn outside(folder: &OwnedFd, name: &OsString) -> Option<Outside> {
     Some((found.st_ino, found.st_size, moments))
 }
 
-/// What is there; `None` for a file that is larger than `most`.
+/// The content; `None` for a file that is larger than `most`.
 fn content(folder: &OwnedFd, name: &OsString, most: u64) -> io::Result<Option<Content>> {
     let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(found.st_mode) {

@@ -102,15 +102,15 @@ fn no_link_leads_out_of_the_worktree_or_into_git_or_ralph() {
     symlink(root.parent().unwrap().join("secret"), root.join("absolute")).unwrap();
     commit(&root, &["absolute"]);
     for (path, why) in [
-        ("config", "it lies in .git"),
-        ("upper", "it lies in .git"),
+        ("config", "it is in .git"),
+        ("upper", "it is in .git"),
         ("spec", "a symbolic link into .ralph"),
-        ("out", "leads out of the repository"),
-        ("docs/out", "leads out of the repository"),
-        ("absolute", "leads out of the repository"),
+        ("out", "outside the repository"),
+        ("docs/out", "outside the repository"),
+        ("absolute", "outside the repository"),
         ("loop", "more than 8 symbolic links"),
-        (".git/config", "it lies in .git"),
-        ("docs/../.git/config", "it lies in .git"),
+        (".git/config", "it is in .git"),
+        ("docs/../.git/config", "it is in .git"),
         (".ralph/state.toml", "ralph's own state"),
         (".ralph/progress.db-wal", "ralph's own state"),
         (".ralph/logs/x", "ralph's own state"),
@@ -160,10 +160,10 @@ fn a_name_that_is_not_utf_8_is_a_name() {
     assert_eq!(read(&root, name, SMALL).unwrap(), b"words");
     std::fs::remove_file(root.join(name)).unwrap();
     symlink("../secret", root.join(name)).unwrap();
-    assert!(refused(&root, name).contains("leads out of the repository"));
+    assert!(refused(&root, name).contains("outside the repository"));
     symlink(name, root.join("link")).unwrap();
     commit(&root, &["link"]);
-    assert!(refused(&root, "link").contains("leads out of the repository"));
+    assert!(refused(&root, "link").contains("outside the repository"));
 }
 
 #[test]

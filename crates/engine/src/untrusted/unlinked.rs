@@ -1,5 +1,5 @@
-//! Files that ralph writes in a worktree, such as the plan: no link is followed on the way to them, neither
-//! when they are read nor when they are written, and a link is named so that the user finds it.
+//! Files that ralph writes in a worktree, such as the plan: ralph follows no link on the way to them, neither when
+//! it reads nor when it writes them, and it names the link so that the user finds it.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -23,7 +23,7 @@ pub enum Unlinked {
 /// Reads a file below a folder without following any link.
 pub fn read_unlinked(root: &Path, path: &Path, most: u64) -> io::Result<Unlinked> {
     if path.components().any(|part| !matches!(part, Component::Normal(_))) {
-        return Err(io::Error::other("it is not below the folder of the repository"));
+        return Err(io::Error::other("it is not inside the repository"));
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = open(root, flags, Mode::empty())?;

@@ -1,4 +1,4 @@
-//! Which branch pull requests go to, and the commit that a branch begins at.
+//! The base branch of pull requests, and the commit where a branch starts.
 
 use super::git::{Git, GitError};
 use super::position::position;

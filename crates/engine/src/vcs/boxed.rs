@@ -1,8 +1,8 @@
-//! Version control where sessions are in a box: programs of ours that look at their files run in one too,
-//! and what sessions committed comes out as a pack that git has checked.
+//! Version control for sandboxed sessions: ralph's own programs that read the sessions' files are sandboxed too,
+//! and the commits of a session come out as a pack that git has checked.
 //!
-//! Outside, git only receives that pack, and works on objects, refs and the person's index. No file of a
-//! session's git directory is read outside, and no file of a worktree by git.
+//! Outside the sandbox, git only receives that pack, and works on objects, refs and the user's index. Outside,
+//! ralph reads no file of a session's git directory, and git reads no file of a worktree.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -29,37 +29,37 @@ use crate::process::{CommandSpec, Stop, capture};
 use crate::project::Project;
 use crate::run::crash;
 
-/// This program, in every box.
+/// This program, in every sandbox.
 const RALPH: &str = "/run/ralph/bin/ralph";
-/// Where programs are found when nobody says.
+/// The default search path for programs.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Refs that hold what was taken last from a worktree's sessions.
 pub(super) const TAKEN: &str = "refs/ralph/taken/";
-/// How often a box is tried to be made, and how it says that it cannot.
+/// How often ralph tries to create a sandbox, and how bubblewrap reports a failure.
 const TRIES: u32 = 3;
 const NO_BOX: &str = "bwrap: Can't ";
 /// How long a look, or a fetch, may take.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// How programs of the loop are boxed.
+/// How programs of the loop are sandboxed.
 #[derive(Debug, Clone)]
 pub struct Boxes {
-    /// The box.
+    /// The sandbox.
     pub jail: Arc<dyn Jail>,
-    /// What programs outside of it find in their environment: that of the person.
+    /// What programs outside of it find in their environment: that of the user.
     pub environment: Vec<(OsString, OsString)>,
     /// How long one may take.
     pub patience: Duration,
 }
 
 impl Boxes {
-    /// Boxes of this kind.
+    /// Sandboxes of this kind.
     pub fn new(jail: Arc<dyn Jail>, environment: Vec<(OsString, OsString)>) -> Self {
         Self { jail, environment, patience: PATIENCE }
     }
 }
 
-/// The boxes of a worktree.
+/// The sandboxes of a worktree.
 #[derive(Debug)]
 pub(super) struct Boxed {
     pub(super) boxes: Boxes,
@@ -67,16 +67,16 @@ pub(super) struct Boxed {
 }
 
 impl GitVcs {
-    /// Sessions of this worktree are in a box: each gets a git directory of its own, and everything that
-    /// looks at their files runs boxed.
+    /// Sessions of this worktree are in a sandbox: each gets a git directory of its own, and everything that
+    /// looks at their files runs sandboxed.
     pub fn boxed(mut self, boxes: &Boxes) -> Result<Self, GitError> {
         let private = Private::of(&self.project)?;
         self.boxed = Some(Boxed { boxes: boxes.clone(), private });
         Ok(self)
     }
 
-    /// A run begins. What another left in a git directory of its own is taken up if the run goes on with it,
-    /// and saved otherwise. A ref keeps what the new one will stand on from being collected.
+    /// A run begins. Work that another run left in a session's git directory is reused if this run continues
+    /// it, and saved otherwise. A ref keeps the base commit of the new directory from being collected.
     pub(super) fn begin_boxed(&self, run: &RunId, resumes: bool) -> Result<(), GitError> {
         let Some(boxed) = &self.boxed else { return Ok(()) };
         boxed.private.unlock();
@@ -96,12 +96,12 @@ impl GitVcs {
         Ok(())
     }
 
-    /// What the next session gets. Made anew where somebody has moved the branch since: what was committed
-    /// in the old one is saved.
+    /// The git directory for the next session. It is recreated if the branch has moved since: commits in the
+    /// old one are saved.
     pub(super) fn lend_private(&self) -> Result<Option<Shown>, GitError> {
         let Some(boxed) = &self.boxed else { return Ok(None) };
         let at = self.position()?;
-        // One that no session had yet may be older than what a person has done since.
+        // One that no session had yet may be older than what the user has done since.
         if !(boxed.private.was_lent() && boxed.private.fits(&at)) {
             self.let_go(boxed)?;
             boxed.private.ensure(&at)?;
@@ -121,15 +121,15 @@ impl GitVcs {
         boxed.private.for_judges(head).map(Some)
     }
 
-    /// Looks at the worktree and at what sessions committed, and takes both into the repository. Where the
-    /// commits are not sound the files are taken alone.
+    /// Reads the worktree and the commits of sessions, and imports both into the repository. If the commits are
+    /// invalid, only the files are imported.
     pub(super) fn see(&self, boxed: &Boxed) -> Result<Seen, GitError> {
         let at = self.position()?;
         boxed.private.ensure(&at)?;
         let mut refused = None;
         if boxed.private.was_lent() {
             let look = || self.look_and_take(boxed, &at, true);
-            // A look may fail by itself on a busy machine. What was committed is not dropped for that.
+            // Reading may fail on a busy machine. Commits are not dropped for that.
             match look().or_else(|_| look()) {
                 Ok(seen) if seen.refused.is_none() => return Ok(seen),
                 Ok(seen) => refused = seen.refused,
@@ -138,7 +138,7 @@ impl GitVcs {
         }
         let mut seen = self.look_and_take(boxed, &at, false)?;
         if let Some(why) = &refused {
-            self.warn(format!("what the session committed is not taken, only its files: {why}"));
+            self.warn(format!("ralph takes the session's files, but not its commits: {why}"));
         }
         seen.refused = refused;
         Ok(seen)
@@ -169,7 +169,7 @@ impl GitVcs {
             env: inside(&boxed.boxes),
             stdin: vec![],
         };
-        let printed = run("the look at the worktree", boxed, &spec, &binds)?;
+        let printed = run("reading the worktree", boxed, &spec, &binds)?;
         let line = printed.split(|byte| *byte == b'\n').find(|line| line.starts_with(b"{"));
         let seen: Seen =
             serde_json::from_slice(line.unwrap_or_default()).map_err(|error| odd(&error))?;
@@ -178,7 +178,7 @@ impl GitVcs {
         }
         let ids = [Some(&seen.tree), Some(&seen.commit), seen.head.as_ref()];
         if !ids.into_iter().flatten().chain(&seen.others).all(|id| is_id(id)) {
-            return Err(odd(&"names of objects that are none"));
+            return Err(odd(&"invalid object names"));
         }
         let parts = std::iter::once(&seen.tree).chain(&seen.head).chain(&seen.others);
         if !self.knows(parts)? {
@@ -201,8 +201,8 @@ impl GitVcs {
         Ok(!String::from_utf8_lossy(&told).lines().any(|line| line.ends_with(" missing")))
     }
 
-    /// Brings what a look has found into the repository. The other end runs in a box; what comes out of it
-    /// is checked object by object.
+    /// Imports what was read into the repository. The other end runs in a sandbox; its output is checked object
+    /// by object.
     fn fetch(&self, boxed: &Boxed, seeing: bool) -> Result<(), GitError> {
         let binds = boxed.private.look_binds(seeing)?;
         let common = boxed.private.common();
@@ -241,10 +241,10 @@ impl GitVcs {
         let call = Git::plumbing(self.worktree(), &arguments).arg(OsStr::from_bytes(&serve));
         let call = call.arg(boxed.private.look_folder()).arg(what);
         let spec = call.spec(&boxed.boxes.environment)?;
-        finish("the fetch of what the session left", boxed.boxes.patience, &spec).map(drop)
+        finish("fetching the session's commits", boxed.boxes.patience, &spec).map(drop)
     }
 
-    /// Runs git in a box. `binds` come first, our own directory behind them.
+    /// Runs git in a sandbox. `binds` come first, our own directory behind them.
     pub(super) fn boxed_git(
         &self,
         boxed: &Boxed,
@@ -259,7 +259,7 @@ impl GitVcs {
         run("git", boxed, &spec, &binds)
     }
 
-    /// The session's directory goes. What it committed, and nothing leads to, is saved first.
+    /// Removes the session's directory. Unreachable commits in it are saved first.
     pub(super) fn let_go(&self, boxed: &Boxed) -> Result<(), GitError> {
         let was_lent = boxed.private.was_lent();
         if was_lent {
@@ -281,7 +281,7 @@ impl GitVcs {
         Ok(())
     }
 
-    /// Removes what is there of a session's directory, and the ref that held what was taken from it.
+    /// Removes the rest of a session's directory, and the ref that kept its imported commits.
     fn forget_box(&self, boxed: &Boxed) -> Result<(), GitError> {
         if boxed.private.is_there() {
             self.git(&["update-ref", "-d", &taken_ref(&boxed.private)]).run()?;
@@ -289,8 +289,8 @@ impl GitVcs {
         boxed.private.remove()
     }
 
-    /// The run is over. A directory that holds nothing which is not on the branch goes; one with commits of an
-    /// unfinished session stays, for the next session begins there.
+    /// The run is over. A directory whose commits are all on the branch is removed; one with commits of an
+    /// unfinished session stays, because the next session starts there.
     pub(super) fn end_boxed(&self) -> Result<(), GitError> {
         let Some(boxed) = &self.boxed else { return Ok(()) };
         boxed.private.forget_seen();
@@ -313,7 +313,7 @@ impl GitVcs {
         forget_sandbox(&self.project, &boxed.private, true).map(drop)
     }
 
-    /// Saves commits that nothing of the person's and no save leads to.
+    /// Saves commits that neither the user's refs nor a save reaches.
     fn save_commits(&self, head: &str) -> Result<(), GitError> {
         let at = self.position()?;
         // Signed, it is another commit.
@@ -346,7 +346,7 @@ impl GitVcs {
         let commit = self.commit_tree(&tree, &parents, words, Author::Ralph)?;
         self.git(&["update-ref", &name, &commit]).run()?;
         self.warn(format!(
-            "what a session committed does not come from what is checked out now; it is saved under {name}"
+            "a session's commits are not based on the current checkout; they are saved under {name}"
         ));
         Ok(())
     }
@@ -373,7 +373,7 @@ impl GitVcs {
     }
 }
 
-/// A task that stands for work which belongs to none.
+/// The task id for work that belongs to no task.
 fn nameless() -> TaskId {
     #[expect(clippy::expect_used, reason = "a constant that is an id")]
     TaskId::new("main").expect("main is an id")
@@ -384,8 +384,8 @@ fn taken_ref(private: &Private) -> String {
     format!("{TAKEN}{}", private.name())
 }
 
-/// Removes the directory of a worktree, which may be gone itself, and the refs for it. One that a session had
-/// and nobody looked at since is kept under another name, which is returned.
+/// Removes the directory of a worktree, which may be gone itself, and the refs for it. A directory that a
+/// session used and that was not inspected since is kept under another name, which is returned.
 pub(super) fn forget_sandbox(
     project: &Project,
     private: &Private,
@@ -412,7 +412,7 @@ fn odd(answer: &dyn std::fmt::Display) -> GitError {
     GitError::Odd { verb: "look".to_owned(), answer: answer.to_string() }
 }
 
-/// The environment of programs in a box.
+/// The environment of programs in a sandbox.
 fn inside(boxes: &Boxes) -> Vec<(OsString, OsString)> {
     // What looks at a session's work must not be a program that the session wrote.
     let path = host().environment(&boxes.environment).into_iter().find(|(name, _)| name == "PATH");
@@ -423,7 +423,7 @@ fn inside(boxes: &Boxes) -> Vec<(OsString, OsString)> {
     environment
 }
 
-/// How the end of a program that said nothing is told.
+/// The message for a program that ended without output.
 fn exit_words(code: i32) -> String {
     format!("exit code {code}")
 }
@@ -433,7 +433,7 @@ pub(super) fn is_no(error: &GitError) -> bool {
     matches!(error, GitError::Boxed { message, .. } if *message == exit_words(1))
 }
 
-/// Runs a program in a box and returns what it printed.
+/// Runs a program in a sandbox and returns what it printed.
 fn run(
     what: &'static str,
     boxed: &Boxed,
@@ -445,7 +445,7 @@ fn run(
         again -= 1;
         let wrapped = boxed.boxes.jail.wrap(spec.clone(), binds);
         match finish(what, boxed.boxes.patience, &wrapped) {
-            // Something that was to be hidden went away in this very moment.
+            // A path that should be hidden was removed at this moment.
             Err(GitError::Boxed { message, .. }) if again > 0 && message.starts_with(NO_BOX) => {}
             done => return done,
         }
@@ -454,18 +454,18 @@ fn run(
 
 /// Runs a program to its end and returns what it printed.
 fn finish(what: &'static str, limit: Duration, spec: &CommandSpec) -> Result<Vec<u8>, GitError> {
-    // A thread of its own: this may be asked where a runtime is at work.
+    // A thread of its own: the caller may be inside a runtime.
     let ran =
         std::thread::scope(|scope| scope.spawn(|| capture(spec, limit, Stop::never())).join().ok());
     let Some(ran) = ran else {
-        return Err(GitError::Boxed { what, message: "it broke".to_owned() });
+        return Err(GitError::Boxed { what, message: "it crashed".to_owned() });
     };
     let message = match ran.end {
         ProcessEnd::Exited { code: 0 } => return Ok(ran.stdout),
         ProcessEnd::NotStarted { error } => {
             return Err(GitError::NotStarted(io::Error::other(error)));
         }
-        ProcessEnd::TimedOut { .. } => format!("no end after {} s", limit.as_secs()),
+        ProcessEnd::TimedOut { .. } => format!("timed out after {}s", limit.as_secs()),
         ProcessEnd::Exited { code } if ran.stderr.trim().is_empty() => exit_words(code),
         end => match ran.stderr.trim() {
             "" => format!("{end:?}"),

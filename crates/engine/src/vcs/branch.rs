@@ -1,8 +1,8 @@
-//! The one way onto a branch: a note of what is about to happen, then the files, the ref and the index.
+//! The only code that moves a branch: it writes a note of the planned move, then the files, the ref and the index.
 //!
-//! A branch moves only from where it is expected, in one step that git compares and carries out by itself.
-//! Killed in between, the next run finishes the move by the note, or takes the files back. A file that the
-//! user has changed is never written: the move does not happen.
+//! A branch moves only from where it is expected, in one compare-and-swap by git. If ralph is killed in between, the
+//! next run finishes the move from the note, or reverts the files. ralph never overwrites a file that the user has
+//! changed: then the move does not happen.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,25 +25,25 @@ pub(super) enum Files {
     Follow,
 }
 
-/// What came of moving a branch.
+/// The result of moving a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Advanced {
     /// It is where it was to go.
     There,
-    /// It was somewhere else than expected, or went there meanwhile.
+    /// It was not where it was expected, or moved meanwhile.
     Moved {
         /// Where it is.
         found: Option<String>,
     },
     /// Files of the user would be written over.
     InTheWay {
-        /// Which.
+        /// The files in the way.
         files: Vec<String>,
     },
 }
 
 impl Advanced {
-    /// The same as a result, where files in the way mean that somebody is at work.
+    /// The same as a result, where files in the way mean that another process is working there.
     pub(super) fn or_moved(self, expected: Option<&str>) -> Result<(), GitError> {
         let expected = expected.map(str::to_owned);
         match self {
@@ -150,7 +150,7 @@ impl GitVcs {
         arguments.extend([from, "--"]);
         let dirty = parse_changes("diff-index", &self.git(&arguments).run()?)?;
         let stands = |change: &&Change| {
-            // What git does not know of stands where a new file would.
+            // An untracked file is where a new file would be.
             let unknown = change.from.is_none()
                 && self.worktree().join(os_path(&change.path)).symlink_metadata().is_ok();
             unknown || dirty.iter().any(|found| found.path == change.path)
@@ -159,7 +159,7 @@ impl GitVcs {
         Ok(found.map(|change| spelled(&change.path)).collect())
     }
 
-    /// Finishes, or takes back, a move that a killed run had begun.
+    /// Finishes or reverts a move that a killed run had started.
     pub(super) fn finish_advance(&self) -> Result<(), GitError> {
         let path = self.note_path()?;
         let _ = crate::project::sweep_halves(&path);
@@ -182,7 +182,7 @@ impl GitVcs {
         self.forget_note()
     }
 
-    /// Takes what a commit would have changed out of the user's files again, as far as it is there.
+    /// Reverts the changes of a commit in the user's files, as far as they are there.
     fn take_files_back(&self, from: Option<&str>, to: &str) -> Result<usize, GitError> {
         let head_tree = self.tree_of(from)?;
         let head = from.map(str::to_owned);

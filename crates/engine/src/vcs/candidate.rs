@@ -2,7 +2,7 @@
 //!
 //! Git processes: 3 where nothing was dirty before the run (`diff-index`, `add`, `write-tree`), 5
 //! otherwise (`diff-index` again, `update-index`); one more (`read-tree`) while something is staged, and
-//! one more when somebody else has moved HEAD.
+//! one more when another process has moved HEAD.
 
 use std::collections::BTreeSet;
 
@@ -36,8 +36,8 @@ impl GitVcs {
         Ok(Candidate { tree, head, head_tree, leftovers, taken: None })
     }
 
-    /// The same by a look from inside a box. What sessions committed is below the work, and `head` is what
-    /// the person has all the same.
+    /// The same by a look from inside a sandbox. What sessions committed is below the work, and `head` is what
+    /// the user has all the same.
     fn seen_candidate(&self, boxed: &Boxed, base: &RunBase) -> Result<Candidate, GitError> {
         self.mirror()?;
         let at = self.position()?;
@@ -57,13 +57,13 @@ impl GitVcs {
         Ok(Candidate { tree, head, head_tree, leftovers, taken })
     }
 
-    /// Whether something in the worktree may be none of the work.
+    /// Whether something in the worktree may not be part of the work.
     fn leaves_out(&self, base: &RunBase) -> bool {
         self.adds_all.is_some() || base.start.is_some()
     }
 
-    /// Of the differences between HEAD and the worktree those that are none of the work: what the user had
-    /// before and no session touched, or where everything is added, new files that look like secrets.
+    /// The differences between HEAD and the worktree that are not part of the work: what the user had before
+    /// and no session touched, or, where everything is added, new files that look like secrets.
     fn left_out<'a>(
         &self,
         base: &RunBase,
@@ -85,8 +85,8 @@ impl GitVcs {
         }
     }
 
-    /// Whether the worktree is exactly what is committed. Two git processes; where they cannot tell, the
-    /// answer is no, and a candidate tells.
+    /// Whether the worktree is exactly what is committed. Two git processes; where they do not know, the answer
+    /// is no, and a candidate decides.
     pub(super) fn is_as_committed(&self, head: &str) -> Result<bool, GitError> {
         if let Some(boxed) = &self.boxed {
             return Ok(self.see(boxed)?.tree == self.tree_of(Some(head))?);
@@ -110,7 +110,7 @@ impl GitVcs {
     }
 }
 
-/// Of the differences between HEAD and the worktree those that the person made before the run and
+/// Of the differences between HEAD and the worktree those that the user made before the run and
 /// that no session touched: they go back to what HEAD has.
 pub(super) fn untouched<'a>(start: &Start, changes: &'a [Change]) -> Vec<&'a Change> {
     let is_untouched = |change: &&Change| {
@@ -118,7 +118,7 @@ pub(super) fn untouched<'a>(start: &Start, changes: &'a [Change]) -> Vec<&'a Cha
         personal.is_some_and(|dirty| dirty.saved == change.to)
     };
     let (untouched, touched): (Vec<_>, Vec<_>) = changes.iter().partition(is_untouched);
-    // Where a session built on a folder that the person put in place of a file, or the other way
+    // Where a session built on a folder that the user put in place of a file, or the other way
     // round, the committed one cannot be there as well.
     let present = || touched.iter().filter(|change| change.to.is_some());
     let files: BTreeSet<&[u8]> = present().map(|change| change.path.as_slice()).collect();

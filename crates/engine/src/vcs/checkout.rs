@@ -1,10 +1,9 @@
-//! A fresh checkout of a candidate: the files of its tree and nothing else, in a folder that is thrown
-//! away.
+//! A fresh checkout of a candidate: the files of its tree and nothing else, in a temporary folder.
 //!
-//! It lies in the system's folder for temporary files and not beneath the project, because most tools
-//! look upwards: a missing `node_modules` would be found in the project itself. Its `.git` is that of a
-//! linked worktree which no list names: history, refs and settings are those of the repository, HEAD and
-//! index are its own. So tests that ask git find what they would find after the commit.
+//! The folder is in the system's temporary folder and not inside the project, because most tools search upwards: a
+//! missing `node_modules` would be found in the project itself. Its `.git` is that of a linked worktree that no list
+//! names: history, refs and settings are those of the repository, HEAD and index are its own. So tests that ask git
+//! find what they would find after the commit.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -46,8 +45,8 @@ impl GitVcs {
         Ok(Checkout::new(held, folder))
     }
 
-    /// Copies the ignored files that fit these patterns into another worktree, and says which it could
-    /// not. What is there already stays.
+    /// Copies the ignored files that match these patterns into another worktree, and returns those it could not
+    /// copy. Existing files stay.
     pub(super) fn copy_included(
         &self,
         patterns: &str,
@@ -91,7 +90,7 @@ impl GitVcs {
         let call = self.git(&["ls-files", "--others", "--ignored", "-z", &from]);
         let shown = || vec![Bind::readable(self.worktree()), Bind::readable(file.path())];
         let mut fitting = self.run_on(call, shown())?;
-        // What comes out of a box ends with its line.
+        // What comes out of a sandbox ends with its line.
         fitting.truncate(fitting.iter().rposition(|byte| *byte == 0).map_or(0, |end| end + 1));
         if fitting.is_empty() {
             return Ok(vec![]);
@@ -113,7 +112,7 @@ impl GitVcs {
         Ok(wanted.filter(|path| !is_ours(path)).map(os_path).collect())
     }
 
-    /// Runs a git that reads or writes files of sessions: in a box with these places, where there is one.
+    /// Runs a git that reads or writes files of sessions: in a sandbox with these places, where there is one.
     pub(super) fn run_on(&self, call: Git<'_>, places: Vec<Bind>) -> Result<Vec<u8>, GitError> {
         match &self.boxed {
             None => call.run(),
@@ -159,7 +158,7 @@ impl GitVcs {
             let file = self.worktree().join(&path);
             let content = match std::fs::read_link(&file) {
                 Ok(target) => Content::Link(target),
-                // What vanishes meanwhile is empty, and differs from what it was.
+                // A file that vanishes meanwhile counts as empty, and differs from before.
                 Err(_) => Content::File {
                     mode: file.metadata().map(|data| data.mode()).unwrap_or_default(),
                     bytes: untrusted::read_own(&file, untrusted::ANY).unwrap_or_default(),
@@ -194,7 +193,7 @@ pub(super) fn copy_inside(from: &Path, folder: &Path, path: &Path) -> io::Result
     let parent = to.parent().unwrap_or(folder);
     std::fs::create_dir_all(parent)?;
     if !parent.canonicalize()?.starts_with(folder.canonicalize()?) {
-        return Err(io::Error::other("a link leads its place out of the worktree"));
+        return Err(io::Error::other("a link in its path points outside the worktree"));
     }
     if to.is_symlink() {
         std::fs::remove_file(&to)?;

@@ -1,5 +1,5 @@
-//! The commit of what a session left: the branch moves only from where the candidate found it, and in
-//! the person's index only the committed paths change.
+//! Commits the work of a session: the branch moves only from where the candidate found it, and only the committed
+//! paths change in the user's index.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,7 @@ use super::in_place::{Author, GitVcs, lock};
 use super::position::Position;
 use crate::ports::{Candidate, RunBase};
 
-/// Paths that are committed and still have to be brought into the person's index, because another git
-/// held it.
+/// Committed paths that are still missing in the user's index, because another git held it.
 #[derive(Debug)]
 pub(super) struct Unrefreshed {
     commit: String,
@@ -60,10 +59,10 @@ impl GitVcs {
         Ok(Some(id))
     }
 
-    /// Brings what was committed into the person's index, now or as soon as nobody else holds it.
+    /// Updates the user's index with a commit, now or as soon as it is unlocked.
     pub(super) fn bring_into_index(&self, id: &str, changes: Vec<Change>) {
         if let Err(error) = self.refresh_index(id, &changes) {
-            self.warn(format!("{id} is committed, but the index does not know it yet: {error}"));
+            self.warn(format!("{id} is committed, but the index is not updated yet: {error}"));
             *lock(&self.unrefreshed) = Some(Unrefreshed { commit: id.to_owned(), changes });
         }
     }
@@ -78,7 +77,7 @@ impl GitVcs {
         }
     }
 
-    /// The same for what another run had committed, as far as nobody has changed it since.
+    /// The same for what another run had committed, if nothing has changed it since.
     pub(super) fn bring_in_missed(&self, commit: String, changes: Vec<Change>) {
         *lock(&self.unrefreshed) = Some(Unrefreshed { commit, changes });
         self.catch_up();
@@ -89,7 +88,7 @@ impl GitVcs {
         self.set_index(&lines)
     }
 
-    /// Makes paths of the person's index hold these entries.
+    /// Makes paths of the user's index hold these entries.
     pub(super) fn set_index(&self, lines: &[u8]) -> Result<(), GitError> {
         if lines.is_empty() {
             return Ok(());
@@ -104,7 +103,7 @@ impl GitVcs {
         Ok(())
     }
 
-    /// How the person's index differs from a tree.
+    /// How the user's index differs from a tree.
     pub(super) fn staged_beyond(&self, tree: &str) -> Result<Vec<Change>, GitError> {
         let mut arguments = vec!["diff-index", "--cached"];
         arguments.extend(RAW);
@@ -112,14 +111,14 @@ impl GitVcs {
         parse_changes("diff-index", &self.git(&arguments).run()?)
     }
 
-    /// Brings into the index what it missed, as far as nobody has changed it since.
+    /// Brings into the index what it missed, if nothing has changed it since.
     pub(super) fn catch_up(&self) {
         let Some(missed) = lock(&self.unrefreshed).take() else {
             return;
         };
         if let Err(error) = self.bring_in(&missed) {
             let id = &missed.commit;
-            self.warn(format!("{id} is committed, but the index does not know it yet: {error}"));
+            self.warn(format!("{id} is committed, but the index is not updated yet: {error}"));
             *lock(&self.unrefreshed) = Some(missed);
         }
     }

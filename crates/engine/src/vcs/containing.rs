@@ -1,4 +1,4 @@
-//! Where the work of a commit is: in the history of what is checked out, or on another branch.
+//! Finds where the work of a commit is: in the history of the current checkout, or on another branch.
 
 use ralph_core::run::WorkPlace;
 

@@ -1,4 +1,4 @@
-//! What git says about paths: the entries of trees, and how they differ. Paths are bytes.
+//! Parses git's output about paths: the entries of trees, and how they differ. Paths are bytes.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -128,7 +128,7 @@ pub(super) fn zeros(like: &str) -> String {
     "0".repeat(like.len())
 }
 
-/// Every folder that a path lies in, the innermost first.
+/// Every folder that a path is in, the innermost first.
 pub(super) fn folders_above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let ends = path.iter().enumerate().rev().filter(|(_, byte)| **byte == b'/');
     ends.map(|(end, _)| &path[..end])

@@ -135,7 +135,7 @@ impl State {
         commit.and_then(|commit| self.trees.get(&commit.tree)).cloned().unwrap_or_default()
     }
 
-    /// What the person had before the run at a path, while it is still the person's.
+    /// What the user had before the run at a path, while it is still the user's.
     fn personal(
         &self,
         base: &RunBase,

@@ -1,6 +1,6 @@
-//! What no commit may hold: ralph's own state, and repositories that a session left inside the worktree. Of those git
-//! records only a name, and whoever asks git for the status of it runs what the inner repository says, outside of
-//! every sandbox.
+//! What no commit may contain: ralph's own state, and git repositories that a session left inside the worktree. Git
+//! records only the commit of such a repository, and asking for its status runs the programs that the inner
+//! repository names, outside of any sandbox.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ impl GitVcs {
     }
 
     /// The links that one tree has and another has not, and that lead out of the worktree. What the trees say
-    /// counts, not what lies in the worktree: a checkout has what is committed.
+    /// counts, not what is in the worktree: a checkout has what is committed.
     pub(super) fn new_links_out(
         &self,
         from_tree: &str,

@@ -31,7 +31,7 @@ pub(super) const ELSEWHERE: [&str; 10] = [
 ];
 
 /// Settings of every call that the loop makes for itself: no program of the repository is started,
-/// and no setting for people makes a call fail.
+/// and no setting for users makes a call fail.
 const PLUMBING: [&str; 5] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -77,7 +77,7 @@ pub struct Git<'a> {
 }
 
 impl<'a> Git<'a> {
-    /// Git in `folder`, as a person would call it.
+    /// Git in `folder`, as the user would call it.
     pub fn new(folder: &Path, arguments: &[&'a str]) -> Self {
         Self::with(folder, &[], arguments)
     }
@@ -89,12 +89,12 @@ impl<'a> Git<'a> {
 
     /// Plumbing on an index of our own.
     pub fn scratch(folder: &Path, index: &Path, arguments: &[&'a str]) -> Self {
-        // A split index would leave its other half in the person's git directory.
+        // A split index would leave its other half in the user's git directory.
         let call = Self::plumbing(folder, arguments).set(&["core.splitIndex=false"]);
         call.env("GIT_INDEX_FILE", index)
     }
 
-    /// Plumbing in a checkout of our own: all files of a tree, wherever the person leaves some out.
+    /// Plumbing in a checkout of our own: all files of a tree, wherever the user leaves some out.
     pub fn checkout(folder: &Path, arguments: &[&'a str]) -> Self {
         Self::plumbing(folder, arguments)
             .set(&["core.sparseCheckout=false", "core.splitIndex=false"])
@@ -147,13 +147,13 @@ impl<'a> Git<'a> {
         if pins.is_led_away {
             return Err(GitError::Led {
                 key: "core.worktree".to_owned(),
-                why: "leads out of the worktree; ralph does not follow it",
+                why: "points outside the worktree; ralph does not follow it",
             });
         }
         let mut command = host().git();
         command.current_dir(&self.folder).env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
         command.env("GIT_OPTIONAL_LOCKS", "0");
-        // What is judged is what is committed, not what somebody has git show instead of it.
+        // The judged objects are the committed ones, not replacements that git could show instead.
         command.env("GIT_NO_REPLACE_OBJECTS", "1");
         // Ctrl-C is for ralph, which stops in its own time: it must not cut a commit in half.
         command.process_group(0);
@@ -181,7 +181,7 @@ impl<'a> Git<'a> {
         Ok(command)
     }
 
-    /// Commits in the name of ralph: saving work must not depend on who the person is.
+    /// Commits in the name of ralph: saving work must not depend on who the user is.
     #[must_use]
     pub fn as_ralph(mut self) -> Self {
         for (name, value) in [("NAME", "ralph"), ("EMAIL", "ralph@localhost")] {
@@ -198,8 +198,8 @@ impl<'a> Git<'a> {
         self
     }
 
-    /// Has it hold this file open for as long as it, or a git that it started, runs: also when we are
-    /// killed meanwhile, the lock on the file lasts so long.
+    /// Git keeps this file open for as long as it, or a git that it started, runs: so the lock on the file
+    /// lasts even if ralph is killed.
     #[must_use]
     pub fn holding(mut self, lock: &File) -> Self {
         self.held = lock.try_clone().ok();
@@ -241,8 +241,7 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Runs it and returns what it printed, byte for byte. A lock that another git holds is waited
-    /// for, a moment.
+    /// Runs it and returns its output, byte for byte. Waits a moment for a lock of another git.
     pub fn run(self) -> Result<Vec<u8>, GitError> {
         let mut waits = WAITS.iter();
         loop {
@@ -264,7 +263,7 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Starts it with pipes on all sides, for a talk with it.
+    /// Starts it with pipes on all sides, for a dialog.
     pub(super) fn open(&self) -> Result<Child, GitError> {
         let mut command = self.command(is_inside())?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -301,7 +300,7 @@ impl<'a> Git<'a> {
         } else if self.input.is_empty() {
             command.stdin(Stdio::null());
         } else {
-            // A file and not a pipe: nobody has to write while git prints.
+            // A file and not a pipe: no thread has to write while git prints.
             let mut file = tempfile::tempfile().map_err(GitError::NotStarted)?;
             file.write_all(self.input).map_err(GitError::NotStarted)?;
             file.rewind().map_err(GitError::NotStarted)?;
@@ -316,7 +315,7 @@ fn pause(wait: Duration) {
     std::thread::sleep(wait);
 }
 
-/// What the refusal of git means. Only which error is returned hangs on its words.
+/// What an error of git means. Git's text only decides which error is returned.
 fn refusal(verb: &str, output: &Output) -> GitError {
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.trim();

@@ -1,9 +1,7 @@
-//! A branch that is held still while work for it is judged: git's own lock on it, kept by a transaction of
-//! git that stays open. Every other git that wants to move the branch meanwhile is refused, and nothing else
-//! in the repository is.
+//! Locks a branch while ralph judges work for it: with git's own lock, held by an open git transaction. Git refuses
+//! every other update of that branch meanwhile, and nothing else in the repository.
 //!
-//! Git ends the transaction and removes the lock when its input ends, so a ralph that is killed leaves no
-//! lock behind.
+//! Git ends the transaction and removes the lock when its input ends, so a killed ralph leaves no lock behind.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
@@ -11,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout};
 use super::git::{Git, GitError};
 use super::in_place::{GitVcs, lock};
 
-/// How often a branch is tried that another git has at the moment.
+/// How often ralph retries a branch that another git has locked.
 const TRIES: u32 = 5;
 
 /// An open transaction on a branch.

@@ -1,7 +1,7 @@
-//! The person's hooks, on the loop's own commits: as `git commit` would run them.
+//! Runs the user's hooks on ralph's own commits, as `git commit` would.
 //!
-//! They are started by the supervisor and not by git, because `git hook run` is younger than the oldest
-//! git that will do, and because one that hangs must not hang the loop.
+//! The supervisor starts them and not git, because `git hook run` is newer than the oldest git that ralph supports,
+//! and because a hook that hangs must not hang the loop.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -27,7 +27,7 @@ const SHOWN: usize = 2_000;
 
 /// The longest message that a hook may leave.
 const MOST_WORDS: u64 = 1 << 20;
-/// Where the person's hooks are in a box.
+/// Where the user's hooks are in a sandbox.
 const HOOKS: &str = "/run/ralph/hooks";
 
 /// What hooks are run with.
@@ -42,7 +42,7 @@ pub(super) struct Hooks {
 }
 
 impl GitVcs {
-    /// Runs the person's hooks on the commits of the loop, in this environment and each for at most so
+    /// Runs the user's hooks on the commits of the loop, in this environment and each for at most so
     /// long. Without this none is run.
     #[must_use]
     pub fn with_hooks(mut self, environment: &[(OsString, OsString)], timeout: Duration) -> Self {
@@ -79,7 +79,7 @@ impl GitVcs {
     /// Runs `pre-commit` on the candidate.
     ///
     /// What the hook adds was not judged, so it is not committed: the error says that the tree has to be
-    /// judged again. A formatter changes the files, and either adds them or fails so that a person does;
+    /// judged again. A formatter changes the files, and either adds them or fails so that the user does;
     /// the new candidate has them, and the second time there is nothing left to change.
     pub(super) fn pre_commit(
         &self,
@@ -90,7 +90,7 @@ impl GitVcs {
         let (Some(hooks), Some(hook)) = (&self.hooks, executable(folder, "pre-commit")) else {
             return Ok(());
         };
-        // Not the person's index: what is staged there is not a part of this commit.
+        // Not the user's index: what is staged there is not a part of this commit.
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
         scratch.git(&["read-tree", "--reset", &candidate.tree]).run()?;
         // It says no where a file differs, which is what it was asked to find out.
@@ -104,12 +104,12 @@ impl GitVcs {
             }
             Ok(()) => GitError::Hook {
                 hook: "pre-commit".to_owned(),
-                message: "it changes what is to be committed every time".to_owned(),
+                message: "it changes the files to commit every time".to_owned(),
             },
             Err(error) if self.write_candidate(base)?.tree == candidate.tree => return Err(error),
             Err(error) => error,
         };
-        // Once it is too often it stays so: trying again must not begin to count anew.
+        // Once the limit is reached it stays reached: a retry must not reset the count.
         match hooks.changes.fetch_add(1, Ordering::Relaxed) < MAX_CHANGES {
             true => Err(GitError::HookChanged { hook: "pre-commit".to_owned() }),
             false => Err(refused),
@@ -139,7 +139,7 @@ impl GitVcs {
         if prepare.is_none() && check.is_none() {
             return Ok(message);
         }
-        // Hooks in a box do not reach git's own folder.
+        // Hooks in a sandbox do not reach git's own folder.
         let scratch = Scratch::empty(self.worktree())?;
         let path = match &self.boxed {
             None => self.project.own_git_dir()?.join("COMMIT_EDITMSG"),
@@ -164,13 +164,13 @@ impl GitVcs {
         match String::from_utf8_lossy(&left).into_owned() {
             text if text.trim().is_empty() => Err(GitError::Hook {
                 hook: "commit-msg".to_owned(),
-                message: "it left no message".to_owned(),
+                message: "it left an empty message".to_owned(),
             }),
             text => Ok(text.replace('\0', "")),
         }
     }
 
-    /// Runs `post-commit`. The commit stands, whatever it says.
+    /// Runs `post-commit`. The commit stays, whatever the hook says.
     pub(super) fn post_commit(&self, folder: &Path) {
         let (Some(hooks), Some(hook)) = (&self.hooks, executable(folder, "post-commit")) else {
             return;
@@ -195,7 +195,7 @@ impl GitVcs {
             environment.retain(|(known, _)| known != name);
             environment.push((name.into(), value));
         };
-        // Nobody is there to edit anything.
+        // There is no user to edit anything.
         set("GIT_EDITOR", ":".into());
         set("GIT_TERMINAL_PROMPT", "0".into());
         if let Some(index) = index {
@@ -233,7 +233,7 @@ impl GitVcs {
         let why = match ran.end {
             Ended::Exited(0) => return Ok(()),
             Ended::Exited(code) => format!("exit code {code}"),
-            Ended::TimedOut => format!("no end after {} s", hooks.timeout.as_secs()),
+            Ended::TimedOut => format!("timed out after {}s", hooks.timeout.as_secs()),
             Ended::Interrupted => "it was stopped".to_owned(),
             Ended::NotStarted(error) => error,
         };
@@ -246,7 +246,7 @@ impl GitVcs {
 }
 
 impl GitVcs {
-    /// A hook in a box: the worktree is its to change, and git's own folder is that of the session.
+    /// A hook in a sandbox: the worktree is its to change, and git's own folder is that of the session.
     fn hook_in_box(
         &self,
         hook: &Path,
@@ -264,7 +264,7 @@ impl GitVcs {
         binds.push(Bind::writable(scratch));
         let mut program = hook.as_os_str().to_owned();
         let folder = hook.parent().and_then(|folder| folder.canonicalize().ok());
-        // What a session could have put in its place is not the person's hook.
+        // What a session could have put in its place is not the user's hook.
         if let (Some(folder), Some(name)) = (folder, hook.file_name())
             && (!folder.starts_with(self.worktree()) || self.is_in_git_dir(&folder))
         {

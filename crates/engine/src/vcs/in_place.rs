@@ -1,5 +1,5 @@
-//! Git in the worktree that the person is in. Without a box the agent's own commits land on the branch at
-//! once; with one they land when they are green. What it leaves uncommitted is committed, saved or put back.
+//! Git in the worktree that the user works in. Without a sandbox the agent's own commits land on the branch at
+//! once; with one they land when the gates pass. Uncommitted work is committed, saved or reverted.
 
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStringExt;
@@ -32,7 +32,7 @@ use crate::untrusted::settle_base;
 #[derive(Debug)]
 pub struct GitVcs {
     pub(super) project: Project,
-    /// Where the index of this worktree lies.
+    /// Where the index of this worktree is.
     pub(super) index: PathBuf,
     /// Trees of commits, and the id of the empty one under an empty name. Commits do not change.
     trees: Mutex<HashMap<String, String>>,
@@ -45,25 +45,25 @@ pub struct GitVcs {
     pub(super) adds_all: Option<Patterns>,
     /// What ralph keeps in the worktree beside the usual: the beginnings of paths.
     state: Vec<Vec<u8>>,
-    /// What sessions wrote is looked at in a box.
+    /// What sessions wrote is looked at in a sandbox.
     pub(super) boxed: Option<Boxed>,
-    /// Commits that were made anew: their old names, and their new ones.
+    /// Commits that were recreated: their old names, and their new ones.
     pub(super) renames: Mutex<Vec<(String, String)>>,
-    /// The branch is kept from moving.
+    /// The lock on the branch.
     pub(super) held: Mutex<Option<BranchHold>>,
 }
 
-/// So many commits of one session are told.
+/// The most commits of one session that are reported.
 const COUNTED_COMMITS: &str = "--max-count=1000";
 
-/// What a commit is made of.
+/// The parts of a commit.
 pub(super) struct CommitParts {
     pub(super) id: String,
     pub(super) tree: String,
     pub(super) parents: Vec<String>,
 }
 
-/// In whose name a commit is made.
+/// The author of a commit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Author {
     Person,
@@ -99,7 +99,7 @@ impl GitVcs {
         self
     }
 
-    /// The task database and the logs lie here. Where that is in the worktree, no commit or revert has them.
+    /// The task database and the logs are here. Where that is in the worktree, no commit or revert has them.
     #[must_use]
     pub fn keeping(mut self, places: &[&Path]) -> Self {
         let inside =

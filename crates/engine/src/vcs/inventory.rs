@@ -1,4 +1,4 @@
-//! Everything that ralph has made in the git directory of a repository, and how it goes again: for `ralph clean`.
+//! Lists and removes everything that ralph has created in the git directory of a repository, for `ralph clean`.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! How long saved work is kept. Work of unfinished tasks stays until you remove it; work of finished tasks goes
-//! when it is old, or when all of it together is too large.
+//! How long ralph keeps saved work. Work of unfinished tasks stays until you remove it; work of finished tasks is
+//! removed when it is old, or when all of it together is too large.
 
 use std::time::{Duration, SystemTime};
 

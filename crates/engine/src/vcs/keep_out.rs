@@ -1,4 +1,4 @@
-//! A file that no commit of a branch takes up, whatever an agent commits: its copy of the plan.
+//! Keeps one file out of all commits of a branch, whatever an agent commits: its copy of the plan.
 
 use std::collections::HashMap;
 
@@ -50,7 +50,7 @@ impl GitVcs {
         Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
     }
 
-    /// Makes the commits anew without the path; the old ones are saved before the branch moves.
+    /// Recreates the commits without the path; the old ones are saved before the branch moves.
     fn rebuild(
         &self,
         path: &str,

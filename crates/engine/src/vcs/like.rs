@@ -1,11 +1,11 @@
-//! Commits made anew: another tree or other parents, the same author.
+//! Recreates commits with another tree or other parents and the same author.
 
 use super::git::GitError;
 use super::in_place::GitVcs;
 
 impl GitVcs {
     /// A commit with the author and the dates of another one, and with its words unless it is to say
-    /// something else. Its signature would not fit: it is signed anew where commits are signed here.
+    /// something else. Its signature would not match: it is signed again where commits are signed here.
     pub(super) fn like(
         &self,
         raw: &[u8],

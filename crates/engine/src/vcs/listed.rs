@@ -1,10 +1,10 @@
-//! Every setting that counts in a worktree, as git lists them: so includes, conditions and odd spellings are read as
-//! git reads them.
+//! Every effective git setting of a worktree, as git lists them, so that includes, conditions and odd spellings are
+//! read as git reads them.
 //!
-//! Settings are needed before each session and each call of git, and asking for them starts a process. So the answer
-//! is remembered for as long as no file has changed that it came from or could come from: those of the repository, of
-//! the user and of the system, whether they are there or not, and those that they include. Sessions can write some of
-//! them, so the files are compared each time, by what no program can set back: inode and time of change.
+//! ralph needs settings before each session and each git call, and asking git starts a process. So it remembers the
+//! answer until a file changes that it came from or could come from: files of the repository, the user and the
+//! system, whether they exist or not, and included files. Sessions can write some of them, so ralph compares the
+//! files each time, by what no program can fake: inode and change time.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -22,9 +22,9 @@ use crate::project::Project;
 
 /// A file that changed so few milliseconds before it was read may change again without a later time.
 const RACY: i64 = 20;
-/// Where settings of the system lie, unless git was built to look elsewhere.
+/// Where settings of the system are, unless git was built to look elsewhere.
 const OF_SYSTEM: &str = "/etc/gitconfig";
-/// Conditions of includes that hang on settings, or on where the repository lies. Another may hang on anything.
+/// Conditions of includes that depend on settings, or on the path of the repository. Others may depend on anything.
 const CONDITIONS: [&[u8]; 3] = [b"gitdir:", b"gitdir/i:", b"hasconfig:"];
 
 /// A setting as git lists it.
@@ -49,7 +49,7 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    /// Name and address of whoever commits by these settings, as git says. `None` where it knows nobody.
+    /// Name and address of the committer by these settings, as git gives them. `None` where there is none.
     pub(super) fn author(&self, worktree: &Path) -> Option<(String, String)> {
         if let Some(known) = self.author.get() {
             return Some(known.clone());
@@ -147,11 +147,11 @@ impl Surroundings {
         Some(folder.join("git").join(name))
     }
 
-    /// Where the settings of the user and of the system lie, or would.
+    /// The paths of the user's and the system's settings, whether they exist or not.
     fn files(&self) -> Vec<PathBuf> {
         let mut all = vec![PathBuf::from(OF_SYSTEM)];
         all.extend(self.system.as_ref().map(PathBuf::from));
-        // Git that lies elsewhere than usual has its settings beside it.
+        // Git in an unusual place has its settings next to it.
         let git = PathBuf::from(host().git().get_program());
         let beside = |git: &Path| Some(git.parent()?.parent()?.join("etc/gitconfig"));
         all.extend(

@@ -1,8 +1,8 @@
-//! Locks that a killed git left. Git takes its locks away when it is told to end, but not always, and not
-//! when it is killed: then nobody can commit until somebody removes them.
+//! Removes locks that a killed git left. Git usually removes its locks when it is terminated, but not when it is
+//! killed: then nobody can commit until the locks are removed.
 //!
-//! A lock is removed only if it was made while a session ran, has not changed for a second, and no git
-//! works in this worktree. Every other one may be a person's.
+//! A lock is removed only if it was made while a session ran, has not changed for a second, and no git runs in this
+//! worktree. Any other lock may belong to the user.
 
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -16,10 +16,10 @@ use super::in_place::GitVcs;
 use crate::clock::now;
 use crate::process::works_in;
 
-/// How long nobody touched a lock that nobody has.
+/// How long a lock must be untouched to count as dead.
 const STILL_MS: u64 = 1_000;
 
-/// How far the times of files are behind the clock: they are told in ticks of the kernel.
+/// How far file times are behind the clock: they are in ticks of the kernel.
 const TICK_MS: u64 = 20;
 
 /// A lock as it was seen.
@@ -35,15 +35,15 @@ impl GitVcs {
         self.sweep_dead(&self.lock_paths()?, since)
     }
 
-    /// Removes those locks of a worktree of ours that nobody has, whenever they were made. What all
-    /// worktrees share stays.
+    /// Removes the dead locks of a worktree of ralph's, whenever they were made. Locks that all worktrees share
+    /// stay.
     pub(crate) fn sweep_own_locks(&self) -> Result<(), GitError> {
         let own = self.project.own_git_dir()?;
         let paths = [own.join("HEAD.lock"), own.join("index.lock")];
         self.sweep_dead(&paths, Timestamp::default())
     }
 
-    /// Removes those of these locks that were made since then and that nobody has.
+    /// Removes those of these locks that were made since then and are dead.
     pub(super) fn sweep_dead(&self, paths: &[PathBuf], since: Timestamp) -> Result<(), GitError> {
         let found = locks_since(paths, since);
         let Some(youngest) = found.iter().map(|lock| lock.changed).max() else { return Ok(()) };
@@ -58,13 +58,13 @@ impl GitVcs {
         for lock in locks_since(paths, since).iter().filter(|lock| found.contains(lock)) {
             if std::fs::remove_file(&lock.path).is_ok() {
                 let path = lock.path.display();
-                self.warn(format!("{path} was left by a git that was killed, and is removed"));
+                self.warn(format!("ralph removed {path}, which a killed git had left"));
             }
         }
         Ok(())
     }
 
-    /// Where the locks of this worktree and its branch lie.
+    /// Where the locks of this worktree and its branch are.
     fn lock_paths(&self) -> Result<Vec<PathBuf>, GitError> {
         let own = self.project.own_git_dir()?;
         let mut paths = vec![own.join("HEAD.lock"), own.join("index.lock")];
@@ -74,7 +74,7 @@ impl GitVcs {
         if let Some(branch) = self.position()?.branch {
             paths.push(self.project.git_dir.join("refs/heads").join(branch + ".lock"));
         }
-        // In the way of nobody, but also of no use to anybody.
+        // Harmless, but useless.
         let names = std::fs::read_dir(&own).into_iter().flatten().flatten();
         let is_next = |name: &OsString| {
             let name = name.to_string_lossy();
@@ -98,7 +98,7 @@ fn look(path: &Path) -> Option<Seen> {
     Some(Seen { path: path.to_owned(), inode: found.ino(), changed })
 }
 
-#[expect(clippy::disallowed_methods, reason = "nobody tells that a lock is no longer anybody's")]
+#[expect(clippy::disallowed_methods, reason = "no event reports that a lock is dead")]
 fn pause(time: Duration) {
     std::thread::sleep(time);
 }

@@ -1,8 +1,9 @@
-//! A look at the files of a worktree and at what a session committed, made inside a box: the only place where
-//! git reads what a session wrote. Whoever asked is outside and gets ids.
+//! Reads the files of a worktree and the commits of a session from inside a sandbox: the only place where git reads
+//! what a session wrote. The caller is outside and gets object ids.
 //!
-//! The session's directory is read by hand as far as that goes, because its settings are not ours: only where
-//! refs are not files is git asked. The files are looked at by our own directory, which no session sees.
+//! It reads the session's git directory directly as far as possible, because its settings are not ralph's: it asks
+//! git only where refs are not files. It reads the worktree files through ralph's own git directory, which no
+//! session sees.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
@@ -20,24 +21,24 @@ pub(super) const LOOKED: &str = "refs/ralph/look";
 pub const COMMAND: &str = "__look";
 /// The longest file with the name of a commit in it.
 const NAME_FILE: u64 = 64 << 10;
-/// So many other refs of a session are followed.
+/// The most other refs of a session that are followed.
 const MOST_OTHERS: usize = 256;
-/// So many files of a session's directory are looked at.
+/// The most files of a session's directory that are read.
 const MOST_FILES: u32 = 2_000_000;
 
-/// What is to be looked at.
+/// What to read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Look {
     /// The worktree.
     pub worktree: PathBuf,
     /// Our index of it, which this changes.
     pub index: PathBuf,
-    /// The commit that is checked out for the person.
+    /// The commit that is checked out for the user.
     pub head: Option<String>,
-    /// The session's git directory, and that of its worktree alone; `None` when no session had one, or
-    /// nothing in it is to be believed.
+    /// The session's git directory, and that of its worktree alone; `None` when no session had one, or when
+    /// nothing in it can be trusted.
     pub private: Option<(PathBuf, PathBuf)>,
-    /// A file with what the person's refs lead to, a line each.
+    /// A file with what the user's refs lead to, a line each.
     pub known: PathBuf,
     /// Whether some files of the tree are not in the worktree: only the session's index knows which.
     pub sparse: bool,
@@ -46,13 +47,13 @@ pub struct Look {
 /// What was found.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Seen {
-    /// The commit that the session stands on, overlaid by its files.
+    /// The session's base commit, overlaid by its files.
     pub tree: String,
     /// That commit.
     pub head: Option<String>,
     /// The branch that the session is on.
     pub branch: Option<String>,
-    /// What else the session's refs lead to and the person's do not.
+    /// What else the session's refs lead to and the user's do not.
     pub others: Vec<String>,
     /// A commit of the tree on top of that commit and of the others: it leads to all that was found.
     pub commit: String,
@@ -87,7 +88,7 @@ pub fn look(asked: &Look) -> Result<Seen, GitError> {
             .map_err(|source| GitError::File { path: own.join("index"), source })?;
     }
     let scratch = Scratch::at(&asked.worktree, &asked.index);
-    // To the system in a box all files may belong to somebody else than the index says. This only reads them
+    // In a sandbox all files may seem to belong to another user than the index says. This only reads them
     // once more; adding them would write each of them once more, too. It says no where one has changed.
     let _ = scratch.git(&["update-index", "-q", "--refresh"]).run();
     let left_out = scratch.overlay(at.head.as_deref())?;
@@ -150,7 +151,7 @@ fn others_in(asked: &Look, common: &Path, head: Option<&String>) -> Result<Vec<S
     Ok(commits.map(|(id, _)| id.to_owned()).collect())
 }
 
-/// What a session stands on in its own directory, or why that is not believed.
+/// The HEAD of a session in its own directory, or why it is not trusted.
 fn committed(asked: &Look, common: &Path, own: &Path) -> Result<Position, String> {
     let mut left = MOST_FILES;
     for (folder, name) in [
@@ -176,8 +177,8 @@ fn committed(asked: &Look, common: &Path, own: &Path) -> Result<Position, String
         let kind = Git::plumbing(&asked.worktree, &["cat-file", "-t", head]).line();
         match kind {
             Ok(kind) if kind == "commit" => {}
-            Ok(kind) => return Err(format!("its HEAD is a {kind} and no commit")),
-            Err(error) => return Err(format!("its HEAD leads nowhere: {error}")),
+            Ok(kind) => return Err(format!("its HEAD is a {kind}, not a commit")),
+            Err(error) => return Err(format!("its HEAD is invalid: {error}")),
         }
     }
     Ok(at)
@@ -219,7 +220,7 @@ fn check_plain(path: &Path, left: &mut u32) -> Result<(), String> {
 
 fn check_short(path: &Path) -> Result<(), String> {
     match path.metadata() {
-        Ok(found) if found.len() > NAME_FILE => Err(format!("its {} is long", path.display())),
+        Ok(found) if found.len() > NAME_FILE => Err(format!("its {} is too long", path.display())),
         _ => Ok(()),
     }
 }

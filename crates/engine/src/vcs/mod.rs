@@ -3,37 +3,37 @@
 //! | module | owns |
 //! |---|---|
 //! | [`git`] | the one constructor of git commands |
-//! | `listed` | the settings that count in a worktree, remembered while their files stay the same |
-//! | `pinned` | settings of a repository that name programs, made harmless for those commands |
+//! | `listed` | the effective settings of a worktree, cached until their files change |
+//! | `pinned` | settings of a repository that name programs, neutralized for those commands |
 //! | `position` | which commit and branch are checked out, read from files |
-//! | `entries` | what git says about paths: entries of trees and their changes |
-//! | `scratch` | a temporary index: how trees are written without touching the person's |
+//! | `entries` | parses entries of trees and their changes |
+//! | `scratch` | a temporary index, to write trees without touching the user's |
 //! | `spelling` | paths as text, without loss |
 //! | `signing` | whether commits can be signed |
-//! | `start` | what was uncommitted before the run |
-//! | `base` | which branch pull requests go to |
-//! | `branch` | the one way onto a branch |
-//! | `candidate`, `commit` | the tree to judge, and the commit when it is green |
-//! | `checkout` | a fresh checkout of a candidate, thrown away afterwards |
-//! | `hooks` | the person's hooks, on the loop's own commits |
-//! | [`wip`] | saving unfinished work, and the list of what is saved |
-//! | [`restore`] | taking work out of the worktree, and bringing saved work back |
-//! | [`base`] | which branch pull requests go to, and where a branch begins |
-//! | [`private`] | the git directory that a session gets in a box |
-//! | `boxed` | programs of ours in a box, and how what sessions left comes out of it |
-//! | [`look`] | a look at sessions' files, from inside a box |
-//! | `taken` | what sessions committed, on the person's branch or on the loop's own |
-//! | `push` | pushing a branch, never by force |
-//! | [`upstream`] | what a remote has |
+//! | `start` | work that was uncommitted before the run |
+//! | `base` | the base branch of pull requests |
+//! | `branch` | the only code that moves a branch |
+//! | `candidate`, `commit` | the tree to judge, and the commit when the gates pass |
+//! | `checkout` | a temporary fresh checkout of a candidate |
+//! | `hooks` | runs the user's hooks on ralph's own commits |
+//! | [`wip`] | saves unfinished work, and lists saved work |
+//! | [`restore`] | removes work from the worktree, and restores saved work |
+//! | [`base`] | the base branch of pull requests, and where a branch starts |
+//! | [`private`] | the git directory of a sandboxed session |
+//! | `boxed` | sandboxed programs of ralph, and importing the work of sessions |
+//! | [`look`] | reads sessions' files from inside a sandbox |
+//! | `taken` | imports the commits of sessions |
+//! | `push` | pushes a branch, never by force |
+//! | [`upstream`] | reads branches of a remote |
 //! | [`trunk`] | the branch that work from other worktrees lands on |
-//! | `like` | commits made anew: another tree or other parents, the same author |
-//! | `forbidden` | what no commit may hold |
-//! | `keep_out` | a file that no commit takes up, whatever an agent commits |
-//! | `locks` | removing the locks of a git that was killed |
-//! | `workspace` | whose work lies in a worktree: a task's, or the user's |
-//! | `stamp` | when a session last lived in a worktree |
-//! | [`worktree`] | a worktree per branch: made, repaired and removed |
-//! | `version` | which git there is, and the oldest that will do |
+//! | `like` | recreates commits with another tree or other parents |
+//! | `forbidden` | what no commit may contain |
+//! | `keep_out` | keeps a file out of all commits, whatever an agent commits |
+//! | `locks` | removes the locks of a killed git |
+//! | `workspace` | who owns the work in a worktree: a task, or the user |
+//! | `stamp` | when a session was last alive in a worktree |
+//! | [`worktree`] | a worktree per branch: created, repaired and removed |
+//! | `version` | the installed git version, and the oldest supported one |
 //! | [`fake`] | version control in memory, for tests and benches |
 
 pub mod base;

@@ -1,9 +1,9 @@
-//! How two trees differ, as a patch that people and models read.
+//! The difference between two trees, as a patch for users and models.
 
 use super::git::{Git, GitError};
 use super::in_place::GitVcs;
 
-/// So many files are looked into; a patch of more is of no use to a reader.
+/// The most files in a patch; a longer one is of no use to a reader.
 const FILES: usize = 200;
 
 impl GitVcs {
@@ -19,8 +19,8 @@ impl GitVcs {
         if paths.is_empty() {
             return Ok(String::new());
         }
-        // What is larger is told as binary: one great file must not be all that is seen. No program of
-        // the repository is started for it.
+        // Larger files are shown as binary: one huge file must not hide the rest. No program of the repository
+        // is started for it.
         let mut arguments = vec![
             "-c",
             "core.bigFileThreshold=128k",

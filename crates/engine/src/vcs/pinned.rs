@@ -1,11 +1,11 @@
-//! Settings of a repository that would have git start a program, made harmless for ralph's own calls.
+//! Neutralizes settings of a repository that would make ralph's own git start a program.
 //!
-//! Git reads `.git/config`, which a session can write where the sandbox has no mounts and which a copied folder
-//! brings along. What names a program there does not count outside the sandbox: ralph's git gets the value of
-//! the user's or the system's settings instead, or one that starts nothing. What only says who commits or where
-//! a remote lies counts as ever.
+//! Git reads `.git/config`, which a session can write where the sandbox has no mounts, and which comes along with a
+//! copied folder. A program named there does not count outside the sandbox: ralph's git gets the value from the
+//! user's or the system's settings instead, or one that starts nothing. Settings that only say who commits or where
+//! a remote is still count.
 //!
-//! [`PROGRAMS`] is the one list. What the settings are, [`listing`] knows.
+//! [`PROGRAMS`] is the one list of these settings; [`listing`] reads their values.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -17,7 +17,7 @@ use super::git::GitError;
 use super::listed::{Listing, listing};
 use crate::project::Project;
 
-/// What stands in for a value of the repository where the user has none.
+/// The replacement for a value of the repository where the user has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Instead {
     /// This one.
@@ -181,7 +181,7 @@ pub(super) fn check_leads(folder: &Path, remote: &str) -> Result<(), GitError> {
     };
     let key = differs(&now, &before).or_else(|| differs(&before, &now));
     let key = String::from_utf8_lossy(&key.unwrap_or_default()).into_owned();
-    let why = "changed during the run; ralph pushes only where it led before";
+    let why = "changed during the run; ralph pushes only to the original address";
     Err(GitError::Led { key, why })
 }
 
@@ -284,7 +284,7 @@ impl Pins {
     }
 }
 
-/// All four settings of a filter together: those of the user, or such that whoever needs the filter fails.
+/// All four settings of a filter together: those of the user, or values that make a required filter fail.
 fn pin_filter(pins: &mut Pins, all: &[Listed], middle: &[u8]) {
     let key = |name: &str| [b"filter.", middle, b".", name.as_bytes()].concat();
     let users = |name: &str| {

@@ -32,8 +32,8 @@ pub(super) fn position(project: &Project) -> Result<Position, GitError> {
     }
 }
 
-/// The same from a git directory of a worktree and the one that it shares; `None` when the files do not
-/// tell.
+/// The same from a git directory of a worktree and the one that it shares; `None` when the files are not
+/// enough.
 pub(super) fn read_position(own: &Path, common: &Path) -> Result<Option<Position>, GitError> {
     let text = read(&own.join("HEAD"))?.unwrap_or_default();
     let Some(name) = text.strip_prefix("ref:").map(str::trim) else {
@@ -108,12 +108,12 @@ pub(super) fn operation(own: &Path) -> Option<Operation> {
     OPERATIONS.iter().find(|(name, _)| own.join(name).exists()).map(|(_, found)| *found)
 }
 
-/// The files do not tell; git must.
+/// The files are not enough; ask git.
 struct Unclear;
 
 fn resolve(common: &Path, name: &str, depth: u8) -> Result<Option<String>, Unclear> {
     let depth = depth.checked_sub(1).ok_or(Unclear)?;
-    // A name that is not text cannot be told from others here.
+    // A name that is not UTF-8 could be confused with another one here.
     let is_text = !name.contains('\u{fffd}');
     if !is_text || !name.starts_with("refs/") || name.split('/').any(|part| part == "..") {
         return Err(Unclear);

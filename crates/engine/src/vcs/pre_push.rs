@@ -1,8 +1,8 @@
-//! The `pre-push` hook, asked before ralph pushes.
+//! Runs the `pre-push` hook before ralph pushes.
 //!
-//! `core.hooksPath` may lead into the worktree (husky, `.githooks`), where a session can write a hook that git
-//! would run outside the sandbox, with the user's keys. So git pushes with hooks off, and ralph asks the hook
-//! itself: one that no session can have written as git would, any other in the sandbox.
+//! `core.hooksPath` may point into the worktree (husky, `.githooks`), where a session can write a hook that git
+//! would run outside the sandbox, with the user's keys. So git pushes with hooks off, and ralph runs the hook
+//! itself: as git would if no session can have written it, and in the sandbox otherwise.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -67,7 +67,7 @@ impl PrePush {
     }
 }
 
-/// Whether the file and every link on the way to it lie where sessions cannot write: outside the repository
+/// Whether the file and every link on the way to it are where sessions cannot write: outside the repository
 /// and its worktrees, or in the `hooks` folder of git's own directory.
 fn is_users(project: &Project, path: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());

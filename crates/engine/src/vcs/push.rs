@@ -1,5 +1,5 @@
-//! Pushing a branch with the person's own credentials: never by force, never to a protected branch, and
-//! never with a question to a terminal.
+//! Pushes a branch with the user's own credentials: never by force, never to a protected branch, and never with a
+//! prompt on the terminal.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -17,7 +17,7 @@ use super::pinned::check_leads;
 use super::pre_push::{PrePush, RunHook, Update};
 use crate::process::{Captured, Stop, capture};
 
-/// How long git may take for a question that it asks nobody else.
+/// How long a git call without a network may take.
 const MOMENT: Duration = Duration::from_secs(30);
 
 /// A branch, and where it goes.
@@ -25,7 +25,7 @@ const MOMENT: Duration = Duration::from_secs(30);
 pub struct Push<'a> {
     /// The worktree.
     pub folder: &'a Path,
-    /// The environment of git: keys and helpers of the person are found by it.
+    /// The environment of git: keys and helpers of the user are found by it.
     pub environment: &'a [(OsString, OsString)],
     /// The name of the remote.
     pub remote: &'a str,
@@ -39,7 +39,7 @@ pub struct Push<'a> {
     pub sandboxed: &'a RunHook<'a>,
 }
 
-/// What a push came to.
+/// The result of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
     /// The remote did not have the branch before.
@@ -54,7 +54,9 @@ pub enum Pushed {
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
     /// The branch is one of those that are never pushed to.
-    #[error("`{branch}` is a protected branch and is not pushed; see git.protected_branches")]
+    #[error(
+        "`{branch}` is a protected branch, and ralph does not push it; see git.protected_branches"
+    )]
     Protected {
         /// The branch.
         branch: String,
@@ -73,8 +75,8 @@ pub enum PushError {
     },
     /// The remote has commits that the branch does not have.
     #[error(
-        "`{branch}` on {remote} has commits that are not here, and ralph never pushes by force: \
-         `git fetch {remote}`, then bring them together"
+        "`{branch}` on {remote} has commits that you do not have, and ralph never force-pushes: \
+         `git fetch {remote}`, then merge or rebase"
     )]
     NotFastForward {
         /// The branch.
@@ -82,7 +84,7 @@ pub enum PushError {
         /// The remote.
         remote: String,
     },
-    /// The remote said no: a hook, or a rule for the branch.
+    /// The remote rejected it: a hook, or a rule for the branch.
     #[error("{remote} refused `{branch}`: {reason}")]
     Declined {
         /// The branch.
@@ -92,16 +94,16 @@ pub enum PushError {
         /// Why, as it said.
         reason: String,
     },
-    /// The `pre-push` hook said no.
-    #[error("the pre-push hook did not let `{branch}` go: {said}")]
+    /// The `pre-push` hook rejected it.
+    #[error("the pre-push hook rejected `{branch}`: {said}")]
     Hook {
         /// The branch.
         branch: String,
         /// What it said.
         said: String,
     },
-    /// The remote does not know us, or cannot be reached.
-    #[error("{remote} cannot be pushed to: {said}; try `git push {remote} {branch}` by hand")]
+    /// The login failed, or the remote cannot be reached.
+    #[error("ralph cannot push to {remote}: {said}; try `git push {remote} {branch}` yourself")]
     Unreachable {
         /// The branch.
         branch: String,
@@ -111,14 +113,14 @@ pub enum PushError {
         said: String,
     },
     /// It took too long.
-    #[error("pushing to {remote} did not end within {}", duration(patience.as_millis() as u64))]
+    #[error("pushing to {remote} timed out after {}", duration(patience.as_millis() as u64))]
     TimedOut {
         /// The remote.
         remote: String,
         /// How long it could have taken.
         patience: Duration,
     },
-    /// We were told to stop.
+    /// ralph was asked to stop.
     #[error("pushing to {remote} was interrupted")]
     Interrupted {
         /// The remote.
@@ -133,8 +135,8 @@ impl Push<'_> {
     /// How long a push of any size should take at most.
     pub const PATIENCE: Duration = Duration::from_secs(600);
 
-    /// Pushes. Blocks until git has ended; not for threads of an async runtime. With what it came to comes the
-    /// page for a new pull request that the server printed.
+    /// Pushes. Blocks until git has ended; not for threads of an async runtime. Also returns the page for a new
+    /// pull request that the server printed.
     pub fn run(&self, stop: watch::Receiver<Stop>) -> Result<(Pushed, Option<String>), PushError> {
         let (remote, branch) = (self.remote.to_owned(), self.branch.to_owned());
         if is_protected(self.branch, self.protected) {
@@ -227,7 +229,7 @@ impl Push<'_> {
         PushError::Unreachable { remote, branch, said: said(&done.stderr) }
     }
 
-    /// What it means that a program did not come to its own end.
+    /// The error for a program that did not end by itself.
     pub(super) fn cut_short(&self, end: &ProcessEnd) -> PushError {
         let remote = self.remote.to_owned();
         match end {
@@ -265,8 +267,8 @@ impl Push<'_> {
         Ok(capture(&git.spec(self.environment)?, limit, stop.clone()))
     }
 
-    /// The lines of git for programs say what became of a branch. Only where there is none, because git
-    /// did not get so far, are its words for people told.
+    /// Git's machine-readable lines give the outcome of a branch. Only where there is none, because git
+    /// did not get that far, its text for users is reported.
     fn meaning(&self, code: i32, done: &Captured, full: &str) -> Result<Pushed, PushError> {
         let (remote, branch) = (self.remote.to_owned(), self.branch.to_owned());
         let printed = String::from_utf8_lossy(&done.stdout);
@@ -335,14 +337,14 @@ fn said(stderr: &str) -> String {
         !line.is_empty()
             && !line.starts_with("hint:")
             && !line.starts_with("error: failed to push some refs")
-            // That nobody is asked is our doing; the next line says what for.
+            // ralph disables prompts; the next line says what was asked.
             && !line.starts_with("error: unable to read askpass response")
             && !line.starts_with("Please make sure you have the correct access rights")
             && *line != "and the repository exists."
     };
     let lines: Vec<&str> = stderr.lines().map(str::trim).filter(advice).collect();
     match lines.is_empty() {
-        true => "git did not say why".to_owned(),
+        true => "git gave no reason".to_owned(),
         false => short(&lines.join("; ")),
     }
 }
@@ -361,8 +363,8 @@ fn not_started(end: &ProcessEnd) -> GitError {
         ProcessEnd::NotStarted { error } => {
             return GitError::NotStarted(std::io::Error::other(error.clone()));
         }
-        ProcessEnd::Signalled { signal } => format!("it was ended by signal {signal}"),
-        _ => "it did not end in time".to_owned(),
+        ProcessEnd::Signalled { signal } => format!("it was killed by signal {signal}"),
+        _ => "it timed out".to_owned(),
     };
     GitError::Failed { verb: "push".to_owned(), message }
 }
@@ -410,6 +412,6 @@ mod tests {
         assert_eq!(declined("[remote failure]", ""), "[remote failure]");
         let stderr = "fatal: unable to access 'https://ada:secret@h.org/x/': 403\nhint: x\n";
         assert_eq!(said(stderr), "fatal: unable to access 'https://h.org/x/': 403");
-        assert_eq!(said(""), "git did not say why");
+        assert_eq!(said(""), "git gave no reason");
     }
 }

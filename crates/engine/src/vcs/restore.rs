@@ -1,5 +1,5 @@
-//! Work leaves the worktree and comes back to it. Nothing that is not saved elsewhere is ever
-//! overwritten or removed.
+//! Removes work from the worktree and restores it. Never overwrites or removes anything that is not saved
+//! elsewhere.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::Metadata;
@@ -19,7 +19,7 @@ use crate::project::Project;
 /// Saved work that is in the worktree again.
 #[derive(Debug)]
 pub struct Recovered {
-    /// What was brought back.
+    /// The restored work.
     pub wip: Wip,
     /// The files that were written or removed.
     pub restored: Vec<PathBuf>,
@@ -29,7 +29,7 @@ pub struct Recovered {
     pub left: Vec<PathBuf>,
 }
 
-/// Why a file cannot be brought back.
+/// Why a file cannot be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
     /// The worktree has something there that is not committed.
@@ -38,7 +38,7 @@ pub enum Obstacle {
     CommittedSince,
 }
 
-/// Why saved work was not brought back. Nothing was written.
+/// Why saved work was not restored. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecoverError {
     /// There is no such save.
@@ -49,10 +49,10 @@ pub enum RecoverError {
         /// The attempt that was asked for.
         attempt: Option<u32>,
     },
-    /// Files stand in the way.
+    /// Files are in the way.
     #[error("{} in the way of {}", files_stand(.obstacles.len()), .wip.saved.name)]
     InTheWay {
-        /// What was to be brought back.
+        /// The saved work.
         wip: Box<Wip>,
         /// The files, and why.
         obstacles: Vec<(PathBuf, Obstacle)>,
@@ -67,11 +67,11 @@ fn wanted(task: &TaskId, attempt: &Option<u32>) -> String {
 }
 
 fn files_stand(count: usize) -> String {
-    if count == 1 { "a file stands".to_owned() } else { format!("{count} files stand") }
+    if count == 1 { "a file is".to_owned() } else { format!("{count} files are") }
 }
 
-/// Brings the newest save of a task, or that of an attempt, back into the worktree: all of it or
-/// nothing. The save stays.
+/// Restores the newest save of a task, or that of an attempt, to the worktree: all of it or nothing. The save
+/// stays.
 pub fn recover(
     project: &Project,
     task: &TaskId,
@@ -128,8 +128,8 @@ impl GitVcs {
         Ok(moved.iter().map(|path| os_path(path)).collect())
     }
 
-    /// Makes the index hold for these paths what it held before the sessions, unless somebody has
-    /// staged something of their own there.
+    /// Restores the index entries of these paths to what they were before the sessions, unless the user has
+    /// staged something there.
     fn unstage(
         &self,
         head_tree: &str,
@@ -234,8 +234,8 @@ impl GitVcs {
         Ok(true)
     }
 
-    /// Makes files of the worktree what `to` says and returns those that it did. What turns out to
-    /// stand in the way stays.
+    /// Writes the files of the worktree as in `to` and returns those that it wrote. A path that turns out to be
+    /// in the way stays.
     fn carry_out(&self, mut moves: Vec<Change>) -> Result<Vec<RepoPath>, GitError> {
         // A session can make it part of its work: it is ralph's own all the same.
         moves.retain(|change| !self.is_state(&change.path));
@@ -295,7 +295,7 @@ impl GitVcs {
         Ok(true)
     }
 
-    /// Git, told to write over what is there, would remove whole folders; it must find none.
+    /// When git overwrites, it would remove whole folders; it must find none.
     fn make_room(&self, path: &[u8]) -> Result<bool, GitError> {
         if !self.is_reached_by_folders(path)? {
             return Ok(false);
@@ -308,7 +308,7 @@ impl GitVcs {
         })
     }
 
-    /// No symbolic link and no file lies on the way: what we write or remove is in the worktree.
+    /// No symbolic link and no file is in its path: what ralph writes or removes is in the worktree.
     fn is_reached_by_folders(&self, path: &[u8]) -> Result<bool, GitError> {
         for folder in folders_above(path) {
             if self.look(folder)?.is_some_and(|found| !found.is_dir()) {

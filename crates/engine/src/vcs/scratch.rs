@@ -1,4 +1,4 @@
-//! A temporary index: how trees are written and files checked out without touching the person's.
+//! A temporary index, to write trees and check out files without touching the user's index.
 
 use std::fs::{File, FileTimes};
 use std::io;
@@ -8,7 +8,7 @@ use super::entries::{Change, Entry, RAW, RepoPath, index_info, parse_changes};
 use super::git::{Git, GitError};
 use crate::process::{project_key, runs};
 
-/// An index of our own. It goes away with its folder.
+/// An index of ralph's own. It is removed with its folder.
 pub(super) struct Scratch<'a> {
     worktree: &'a Path,
     index: PathBuf,
@@ -31,12 +31,12 @@ impl<'a> Scratch<'a> {
         Self { worktree, index: index.to_owned(), folder: None }
     }
 
-    /// The folder that it lies in, for a box.
+    /// The folder that it is in, for a sandbox.
     pub(super) fn folder(&self) -> &Path {
         self.folder.as_ref().map_or(self.worktree, tempfile::TempDir::path)
     }
 
-    /// A copy of the person's index: what git knows about unchanged files saves reading them again.
+    /// A copy of the user's index: what git knows about unchanged files saves reading them again.
     pub(super) fn copy_of(worktree: &'a Path, index: &Path) -> Result<Self, GitError> {
         let scratch = Self::empty(worktree)?;
         match copy_with_time(index, &scratch.path()) {
@@ -48,7 +48,7 @@ impl<'a> Scratch<'a> {
         }
     }
 
-    /// Where it lies.
+    /// Where it is.
     pub(super) fn path(&self) -> PathBuf {
         self.index.clone()
     }
@@ -58,8 +58,8 @@ impl<'a> Scratch<'a> {
         Git::scratch(self.worktree, &self.path(), arguments)
     }
 
-    /// Makes the index exactly the commit overlaid by the worktree, and returns what could not be
-    /// taken in. Ignored files stay out, unless the commit has them.
+    /// Sets the index to exactly the commit overlaid by the worktree, and returns what could not be added.
+    /// Ignored files stay out, unless the commit has them.
     pub(super) fn overlay(&self, head: Option<&str>) -> Result<Vec<String>, GitError> {
         match head {
             Some(head) => self.reset_to(head)?,
@@ -176,8 +176,8 @@ pub(super) fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
     copy.set_times(FileTimes::new().set_modified(modified))
 }
 
-/// The files that git could not take in although nothing is wrong with git: it may not read them, or
-/// they are a repository without a commit. `None` when it complained about anything else.
+/// The files that git could not add although git itself works: it may not read them, or they are a repository
+/// without a commit. `None` when it complained about anything else.
 fn left_out(said: &str) -> Option<Vec<String>> {
     let mut files = Vec::new();
     for line in said.lines() {
@@ -193,7 +193,7 @@ fn left_out(said: &str) -> Option<Vec<String>> {
         if let Some(folder) = named("'", "' does not have a commit checked out") {
             files.push(format!("{folder} is a repository without a commit and was left out"));
         } else if let Some(file) = named("open(\"", "\"): Permission denied") {
-            files.push(format!("{file} may not be read and was left out"));
+            files.push(format!("{file} cannot be read and was left out"));
         } else if !complaint.starts_with("unable to index file") {
             return None;
         }

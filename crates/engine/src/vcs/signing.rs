@@ -1,4 +1,4 @@
-//! Whether commits can be signed, tried without leaving anything behind.
+//! Tests whether commits can be signed, without leaving anything behind.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -21,8 +21,8 @@ pub enum Signing {
     Broken(String),
 }
 
-/// Tries to sign, with this key or with what the person's settings name. Asks nobody: a key that wants its
-/// passphrase typed does not work for a program.
+/// Tries to sign, with this key or with the one in the user's settings. Never prompts: a key that needs a typed
+/// passphrase does not work for a program.
 pub fn signing(
     folder: &Path,
     key: &str,
@@ -52,7 +52,7 @@ pub fn signing(
     Ok(match done.end {
         ProcessEnd::Exited { code: 0 } => Signing::Works,
         ProcessEnd::TimedOut { .. } => {
-            Signing::Broken(format!("it did not end within {} s", patience.as_secs()))
+            Signing::Broken(format!("it timed out after {}s", patience.as_secs()))
         }
         _ => Signing::Broken(said(&done.stderr)),
     })
@@ -61,7 +61,7 @@ pub fn signing(
 /// The complaint of the program that signs, which comes before that of git.
 fn said(stderr: &str) -> String {
     let line = |line: &&str| !line.trim().is_empty() && !line.starts_with("hint:");
-    let first = stderr.lines().find(line).unwrap_or("git did not say why");
+    let first = stderr.lines().find(line).unwrap_or("git gave no reason");
     let shown = printable_line(first.trim()).into_owned();
     shown.strip_prefix("error: ").unwrap_or(&shown).trim_end_matches(['.', '?', ':']).to_owned()
 }

@@ -1,6 +1,6 @@
-//! Paths as text without loss. A path of git is any bytes; rules, reports and the task database want text. A path that
-//! is text is itself; any other is in quotes, with its odd bytes in octal, as git prints it. So two paths are never
-//! the same text, and the text leads back to the path.
+//! Paths as text, without loss. A path in git is any bytes; rules, reports and the task database need text. A path
+//! that is valid text stays as it is; any other is quoted, with its odd bytes in octal, as git prints it. So two
+//! paths never have the same text, and the text can be turned back into the path.
 
 /// A path as text.
 pub(crate) fn spelled(path: &[u8]) -> String {

@@ -1,6 +1,6 @@
-//! When a session last lived in the worktree. A run that is killed cannot say what its session left: what changed
-//! after that moment is the user's. The stamp is a file beside the record of the workspace; its time is the moment,
-//! and its text says whether a session was alive then.
+//! The time when a session was last alive in the worktree. A killed run cannot say what its session left: changes
+//! after that time are the user's. The stamp is a file next to the record of the workspace; its modification time is
+//! the moment, and its text says whether a session was alive then.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -22,15 +22,14 @@ const RUNNING: &str = "running\n";
 const ENDED: &str = "ended\n";
 
 impl GitVcs {
-    /// A session lives, or does no longer. Losing this costs nothing but the knowledge, so it fails
-    /// silently.
+    /// A session is alive, or no longer is. Losing this only loses information, so it fails silently.
     pub(super) fn stamp(&self, alive: bool) {
         let Ok(path) = stamp_path(&self.project) else { return };
         let text = if alive { RUNNING } else { ENDED };
         let _ = fs::write(path, text);
     }
 
-    /// The last moment at which a session may have written; `None` where nothing tells.
+    /// The last moment at which a session may have written; `None` where it is unknown.
     pub(super) fn last_lived(&self) -> Result<Option<SystemTime>, GitError> {
         Ok(last_lived(&self.project)?)
     }
@@ -50,8 +49,8 @@ fn last_lived(project: &Project) -> Result<Option<SystemTime>, ProjectError> {
     Ok(Some(if text == ENDED.as_bytes() { stamped } else { stamped + SLACK }))
 }
 
-/// Whether a file was written after the last session in the worktree ended, or was killed. Where nothing tells, and for
-/// a file that is gone, it was not.
+/// Whether a file was written after the last session in the worktree ended or was killed. `false` where that is
+/// unknown, and for a file that is gone.
 pub fn written_since_session(project: &Project, path: &Path) -> bool {
     let Ok(Some(lived)) = last_lived(project) else { return false };
     let is_there = project.worktree.join(path).symlink_metadata().is_ok();

@@ -1,4 +1,4 @@
-//! What was uncommitted before the run: saved once, and known at every candidate.
+//! The work that was uncommitted before the run: saved once, and kept out of every candidate.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -27,14 +27,14 @@ pub(super) struct Dirty {
     committed: Option<Entry>,
     /// As it was staged.
     pub(super) staged: Option<Entry>,
-    /// As it lay in the worktree.
+    /// As it was in the worktree.
     pub(super) saved: Option<Entry>,
 }
 
 impl Start {
-    /// What the person had at a path, while it is still the person's: once a commit took in what a
+    /// What the user had at a path, while it is still the user's: once a commit took in what a
     /// session made of it, it is a path like any other. `committed` is what HEAD has there now. An
-    /// agent that commits without naming paths takes in what the person had staged; that changes
+    /// agent that commits without naming paths takes in what the user had staged; that changes
     /// nothing.
     pub(super) fn personal(&self, path: &[u8], committed: Option<&Entry>) -> Option<&Dirty> {
         let dirty = self.dirty.get(path)?;
@@ -84,7 +84,7 @@ impl GitVcs {
             (Some(settled), Some(head)) if self.is_ancestor(settled, head)? => {
                 let tree = self.tree_of(Some(settled))?;
                 match &record.head {
-                    // No session was at work: the user committed.
+                    // No session was running: the user committed.
                     Some(closed_at) if !record.open && closed_at != head => {
                         self.carry_over(&tree, Some(closed_at), Some(head))?
                     }
@@ -198,7 +198,7 @@ impl GitVcs {
 
     fn read_start(&self, id: &str) -> Result<Start, GitError> {
         let Some(commit) = self.commit_parts(id)? else {
-            let message = format!("{id} is gone, in which uncommitted work was saved");
+            let message = format!("the commit {id} with your saved uncommitted work is missing");
             return Err(GitError::Failed { verb: "cat-file".to_owned(), message });
         };
         let committed = self.tree_of(commit.parents.first().map(String::as_str))?;

@@ -1,5 +1,5 @@
-//! What sessions committed in a git directory of their own becomes part of the repository: in place when it
-//! is green, in a worktree whose branch is the loop's own at once.
+//! Imports the commits of sessions from their own git directory: in the user's worktree when the gates pass, and at
+//! once in a worktree whose branch belongs to ralph.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::run::crash;
 const SHORTEST: usize = 7;
 
 impl GitVcs {
-    /// Moves the branch to what sessions committed, and brings the paths into the person's index.
+    /// Moves the branch to what sessions committed, and brings the paths into the user's index.
     pub(super) fn land_taken(
         &self,
         base: &RunBase,
@@ -37,7 +37,7 @@ impl GitVcs {
         Ok(Some(taken.clone()))
     }
 
-    /// The work is settled: the session's directory has nothing more to say. That it is still there stops
+    /// The outcome is recorded: the session's directory is not needed any more. A failure to remove it stops
     /// nothing.
     pub(super) fn let_go_settled(&self, boxed: &Boxed) {
         if let Err(error) = self.let_go(boxed) {
@@ -45,8 +45,8 @@ impl GitVcs {
         }
     }
 
-    /// In a worktree whose branch is the loop's own: HEAD, branch and index become what the session made of
-    /// its own. Where the session is on another branch, HEAD is at its commit and on none.
+    /// In a worktree whose branch belongs to ralph: HEAD, branch and index become those of the session. If the
+    /// session is on another branch, HEAD is detached at its commit.
     pub(super) fn mirror(&self) -> Result<(), GitError> {
         let Some(boxed) = &self.boxed else { return Ok(()) };
         if !boxed.private.is_linked() || !boxed.private.was_lent() {
@@ -87,7 +87,7 @@ impl GitVcs {
         Ok(())
     }
 
-    /// The same commits signed, where this worktree has a key: in a box nothing is.
+    /// The same commits signed, where this worktree has a key: in a sandbox nothing is.
     fn signed(&self, from: Option<&str>, head: &str) -> Result<String, GitError> {
         if !self.signs() {
             return Ok(head.to_owned());
@@ -110,7 +110,7 @@ impl GitVcs {
         Ok(new.get(head).cloned().unwrap_or_else(|| head.to_owned()))
     }
 
-    /// A text in which commits that were made anew go by their new names.
+    /// A text in which commits that were recreated go by their new names.
     pub(super) fn with_new_names(&self, text: &str) -> String {
         let renames = lock(&self.renames);
         if renames.is_empty() {

@@ -1,7 +1,7 @@
-//! What runs leave in a repository beside the work itself: refs that hold what sandboxes and sessions stand on,
-//! and sandbox folders. Here all of it goes that no worktree needs any more.
+//! Removes what runs leave in a repository besides the work itself: refs that keep the objects of sandboxes and
+//! sessions, and sandbox folders that no worktree needs any more.
 //!
-//! Saved work is not part of it; see [`super::keep`].
+//! It does not touch saved work; see [`super::keep`].
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use super::worktree::remove_folder;
 use crate::project::Project;
 use crate::untrusted::{LARGE, read_own};
 
-/// Refs that keep what a sandbox stands on.
+/// Refs that keep the base commit of a sandbox.
 const BASES: &str = "refs/ralph/base/";
 /// Refs that hold your uncommitted work while a session runs.
 const SESSIONS: &str = "refs/ralph/session/";
@@ -75,8 +75,8 @@ pub(super) fn needed_starts(project: &Project) -> HashSet<String> {
 }
 
 impl GitVcs {
-    /// The run is over: sandbox folders and refs that no worktree needs any more go. Session directories that
-    /// nobody has looked into stay until `oldest`.
+    /// The run is over: removes sandbox folders and refs that no worktree needs any more. Session directories
+    /// that were not inspected stay until `oldest`.
     pub(super) fn sweep_traces(&self, oldest: Option<SystemTime>) -> Result<(), GitError> {
         self.end_boxed()?;
         let project = &self.project;
@@ -110,8 +110,8 @@ fn sweep_sandboxes(
     for path in read_dir(&all) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (of, rest) = name.split_once('.').unwrap_or((name.as_str(), ""));
-        // What was found changed in git's settings after a session is kept for you to look at, and so are
-        // directories that nobody has looked into.
+        // Changed git settings that a session left are kept for you to inspect, and so are session directories
+        // that were not inspected.
         let unseen = of == "found" || rest.starts_with(REFUSED) || path.join("lent").exists();
         let is_old = || {
             let changed = path.metadata().and_then(|found| found.modified()).ok();

@@ -1,4 +1,4 @@
-//! The branch that work from other worktrees lands on: it is checked out where the person works.
+//! The branch that work from other worktrees lands on: the one that is checked out where the user works.
 
 use ralph_core::TaskId;
 
@@ -10,7 +10,7 @@ use super::spelling::spelled;
 use crate::ports::{Bind, Vcs};
 use crate::project::Project;
 
-/// What came of bringing commits onto another one.
+/// The result of replaying commits onto another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Replayed {
     /// They are there, and this is the newest.
@@ -81,7 +81,7 @@ impl Trunk {
         }
     }
 
-    /// The first lines of what lies between two commits, the newest first.
+    /// The subjects of the commits between two commits, the newest first.
     pub fn subjects(&self, from: &str, to: &str, most: usize) -> Result<Vec<String>, GitError> {
         let (range, most) = (format!("{from}..{to}"), format!("--max-count={most}"));
         let printed = self.vcs.git(&["log", "--format=%h %s", &most, &range, "--"]).run()?;
@@ -118,9 +118,9 @@ impl Trunk {
         Ok(false)
     }
 
-    /// Makes what lies between `from` and `head` one commit on top of `onto`: only its last tree was
-    /// judged, and every commit of the branch is to be one that was. A commit that is alone keeps its
-    /// words, several are told in `words`. Signed as `by` does it. No ref and no file changes.
+    /// Squashes the commits between `from` and `head` into one commit on top of `onto`: only the last tree was
+    /// judged, and every commit of the branch must be a judged one. A single commit keeps its message, several
+    /// get `words`. Signed as `by` signs. No ref and no file changes.
     pub fn replay(
         &self,
         by: &GitVcs,
@@ -239,12 +239,12 @@ impl Trunk {
 }
 
 impl GitVcs {
-    /// Makes the worktree and its branch this commit. What is not committed there is gone: save it first.
+    /// Moves the worktree and its branch to this commit. Uncommitted files there are lost: save them first.
     pub fn move_to(&self, commit: &str) -> Result<(), GitError> {
         if self.boxed.is_none() {
             return self.git(&["reset", "--quiet", "--hard", commit]).run().map(drop);
         }
-        // Outside the branch and the index, and in a box the files: those that are known now, and only they.
+        // Outside the branch and the index, and in a sandbox the files: those that are known now, and only they.
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
         let id = self.git(&["rev-parse", "--verify", &format!("{commit}^{{commit}}")]).line()?;
         let call = scratch.git(&["read-tree", "--reset", "-u", &id]);
@@ -254,13 +254,13 @@ impl GitVcs {
         self.git(&["update-ref", "-m", "ralph: moved", "HEAD", &id]).run().map(drop)
     }
 
-    /// Makes the worktree what a branch is. What is not committed there is gone: save it first.
+    /// Checks out a branch in the worktree. Uncommitted files there are lost: save them first.
     pub(crate) fn switch_to(&self, branch: &str) -> Result<(), GitError> {
         self.git(&["symbolic-ref", "HEAD", &format!("refs/heads/{branch}")]).run()?;
         self.move_to("HEAD")
     }
 
-    /// Goes back to a branch with what is checked out, if that came from it. No file changes.
+    /// Returns to a branch with the current commit, if that is based on it. No file changes.
     pub(crate) fn come_home(&self, branch: &str) -> Result<(), GitError> {
         let at = self.position()?;
         if at.branch.as_deref() == Some(branch) {
@@ -280,7 +280,7 @@ impl GitVcs {
         }
         self.git(&["update-ref", &name, head, &own.id]).run()?;
         self.git(&["symbolic-ref", "HEAD", &name]).run()?;
-        self.warn(format!("what was committed on {} is on {branch} now", at.branch_words()));
+        self.warn(format!("ralph moved the commits on {} to {branch}", at.branch_words()));
         Ok(())
     }
 }

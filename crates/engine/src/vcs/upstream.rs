@@ -1,5 +1,5 @@
-//! What a remote has: the commit of a branch there, and commits from there. Git reaches it as for a push, with the
-//! user's own credentials and with nobody to ask.
+//! Reads from a remote: the commit of a branch there, and the objects of commits. Git connects as for a push, with
+//! the user's own credentials and without prompts.
 
 use std::path::Path;
 
@@ -86,7 +86,7 @@ pub fn commit_of(folder: &Path, name: &str) -> Result<Option<String>, GitError> 
     }
 }
 
-/// How a commit of ours lies to another one.
+/// How one of your commits relates to another one.
 pub fn relation(folder: &Path, ours: &str, other: &str) -> Result<Relation, GitError> {
     if !is_commit(other) || commit_of(folder, other)?.is_none() {
         return Ok(Relation::Unknown);

@@ -1,4 +1,4 @@
-//! Which git there is, and the oldest that will do.
+//! The installed git version, and the oldest one that ralph supports.
 
 use std::fmt;
 use std::path::Path;
@@ -26,7 +26,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// What git says of itself, and its numbers where it tells them.
+/// Git's version text, and its numbers where it has them.
 pub fn version() -> Result<(String, Option<Version>), GitError> {
     let text = git(Path::new("/"), &["--version"])?;
     let said = text.trim().strip_prefix("git version ").unwrap_or(&text).trim().to_owned();
@@ -34,7 +34,7 @@ pub fn version() -> Result<(String, Option<Version>), GitError> {
     Ok((said, found))
 }
 
-/// Refuses a git that is too old. One that does not tell is given a try.
+/// Refuses a git that is too old. An unknown version is accepted.
 pub fn check_version() -> Result<(), GitError> {
     match version()? {
         (found, Some(number)) if number < FLOOR => Err(GitError::TooOld { found, floor: FLOOR }),

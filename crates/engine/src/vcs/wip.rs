@@ -78,7 +78,7 @@ fn parse_ref(name: &str) -> Option<(TaskId, u32)> {
 pub(super) fn saved_words(task: &TaskId, attempt: u32) -> String {
     format!(
         "ralph: unfinished work on {task}, attempt {attempt}\n\nSaved at {}. \
-         To bring it back: ralph recover {task} --attempt {attempt}\n",
+         To restore it: ralph recover {task} --attempt {attempt}\n",
         clock::now()
     )
 }
@@ -186,7 +186,7 @@ fn parse_save(line: &str) -> Option<Wip> {
 }
 
 /// Everything that is saved in this repository, the newest first. Refs that ralph did not name are
-/// passed over.
+/// skipped.
 pub fn list_wip(project: &Project) -> Result<Vec<Wip>, GitError> {
     GitVcs::new(project.clone())?.saves()
 }

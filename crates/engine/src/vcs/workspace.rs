@@ -1,9 +1,9 @@
-//! Whose work lies in the worktree: the task that owns it, what the user had there before its session, and
-//! the work that was set aside for tasks that may come back.
+//! Who owns the work in the worktree: a task, or the user. It knows the owning task, what the user had there before
+//! its session, and the work that was set aside for tasks that may be retried.
 //!
-//! A path that changes while no session is at work is the user's. The record of this lies in the worktree's
-//! own git directory: no tree can hold it, `git clean` leaves it alone, and a sandboxed session does not see
-//! it. The work itself is under `refs/ralph/wip/`; a record that leads nowhere counts as none.
+//! A path that changes while no session runs is the user's. The record of this is in the worktree's own git
+//! directory: no tree can contain it, `git clean` leaves it alone, and a sandboxed session does not see it. The work
+//! itself is under `refs/ralph/wip/`; a record that points to nothing counts as none.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -34,10 +34,10 @@ pub(super) const RECORD: &str = "ralph-workspace.json";
 /// What is known about the worktree, from one session to the next and from one run to the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
-    /// Whose work lies in the worktree.
+    /// The owner of the work in the worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) owner: Option<Owner>,
-    /// A session is at work, or was when the run was killed.
+    /// A session is running, or was when the run was killed.
     #[serde(default)]
     pub(super) open: bool,
     /// The user's uncommitted work when that session began, as a commit.
@@ -323,14 +323,14 @@ impl GitVcs {
         Ok(Some(self.commit_tree(&tree, &parents, message, Author::Ralph)?))
     }
 
-    /// The task whose session was at work when the last run was killed.
+    /// The task whose session was running when the last run was killed.
     pub(super) fn interrupted_owner(&self) -> Result<Option<TaskId>, GitError> {
         let record = self.record()?;
         let owner = record.owner.filter(|_| record.open);
         Ok(owner.and_then(|owner| TaskId::new(owner.task).ok()))
     }
 
-    /// Saves the work of a task, and remembers that it lies in the worktree. `None` when there is none.
+    /// Saves the work of a task, and remembers that it is in the worktree. `None` when there is none.
     pub(super) fn save_candidate(
         &self,
         base: &RunBase,
@@ -349,7 +349,7 @@ impl GitVcs {
         Ok(saved)
     }
 
-    /// Nothing of these tasks lies in the worktree any more: it was accepted, or reverted.
+    /// Nothing of these tasks is in the worktree any more: it was accepted, or reverted.
     pub(super) fn close_workspace(&self, tasks: &[TaskId]) -> Result<(), GitError> {
         let mut record = self.record()?;
         record.owner = None;
@@ -408,8 +408,8 @@ impl GitVcs {
         Ok(Some(Saved { name, commit }))
     }
 
-    /// The tree without what is none of the task's: the plan, which ralph keeps whoever has work in the tree,
-    /// and what the user had before, where everything is committed.
+    /// The tree without what does not belong to the task: the plan, which ralph keeps in any case, and the
+    /// user's earlier changes, where everything is committed.
     fn own_part(&self, base: &RunBase, from: &str, tree: &str) -> Result<String, GitError> {
         let changes = self.diff(from, tree)?;
         let is_plan = |change: &&Change| {
@@ -480,7 +480,7 @@ impl GitVcs {
         Ok(RunBase { start: Some(start), ..base.clone() })
     }
 
-    /// What changed between two commits, done to a tree: a settled tree follows the user's commits.
+    /// Applies the changes between two commits to a tree: an accepted tree follows the user's commits.
     pub(super) fn carry_over(
         &self,
         tree: &str,

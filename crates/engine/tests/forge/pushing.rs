@@ -37,8 +37,8 @@ fn what_is_at_the_remote_alone_is_never_overwritten() {
     assert!(matches!(error, PushError::NotFastForward { .. }), "{error:?}");
     assert_eq!(
         error.to_string(),
-        "`feature` on origin has commits that are not here, and ralph never pushes by force: \
-         `git fetch origin`, then bring them together"
+        "`feature` on origin has commits that you do not have, and ralph never force-pushes: `git \
+         fetch origin`, then merge or rebase"
     );
     assert_eq!(repo.remote_has("feature"), there);
 }
@@ -60,7 +60,7 @@ fn the_persons_own_hook_is_asked() {
     repo.hook("work/.git", "pre-push", "echo 'Tests first.' >&2; exit 1");
     let error = repo.push("origin", "feature").unwrap_err();
     assert!(matches!(error, PushError::Hook { .. }), "{error:?}");
-    assert_eq!(error.to_string(), "the pre-push hook did not let `feature` go: Tests first");
+    assert_eq!(error.to_string(), "the pre-push hook rejected `feature`: Tests first");
     assert_eq!(repo.remote_has("feature"), None);
 }
 
@@ -101,7 +101,7 @@ fn a_hook_of_the_worktree_is_left_to_the_sandbox() {
     };
     let error = repo.push_with("origin", "feature", &says(1)).unwrap_err();
     assert!(matches!(error, PushError::Hook { .. }), "{error:?}");
-    assert_eq!(error.to_string(), "the pre-push hook did not let `feature` go: No tabs");
+    assert_eq!(error.to_string(), "the pre-push hook rejected `feature`: No tabs");
     assert_eq!(repo.remote_has("feature"), None);
     assert_eq!(repo.push_with("origin", "feature", &says(0)).unwrap(), Pushed::New);
     assert!(!repo.folder().join("ran").exists(), "a hook of the worktree ran outside the sandbox");
@@ -191,7 +191,7 @@ fn a_push_that_hangs_is_ended() {
         sandboxed: &refused,
     };
     let error = push.run(going()).unwrap_err();
-    assert_eq!(error.to_string(), "pushing to origin did not end within 1s");
+    assert_eq!(error.to_string(), "pushing to origin timed out after 1s");
 }
 
 /// The person's ssh is used, and has nobody to ask.

@@ -23,12 +23,12 @@ fn every_refusal_says_what_to_do() {
                 says(403, &[], "Resource not accessible"),
                 "(403: Resource not accessible): give the token",
             ),
-            (says(403, &[("retry-after", "30")], "wait"), "try again in 30 s"),
+            (says(403, &[("retry-after", "30")], "wait"), "try again in 30s"),
             (says(429, &[("x-ratelimit-reset", "1700000000")], "x"), "after 2023-11-14T22:13:20Z"),
-            (says(404, &[], "Not Found"), "no repository ada/engine on"),
-            (says(503, &[], "down"), "has a problem (503): try again later"),
+            (says(404, &[], "Not Found"), "has no repository ada/engine, or"),
+            (says(503, &[], "down"), "failed (503): try again later"),
             (says(401, &[], "Bad credentials"), "did not accept the token (401): "),
-            (Fault::Answer(200, vec![], json!({ "no": "list" })), "that is no answer of GitHub"),
+            (Fault::Answer(200, vec![], json!({ "no": "list" })), "did not answer as GitHub does"),
         ];
         for (fault, part) in cases {
             world.server.fault(fault);
@@ -49,7 +49,7 @@ fn what_is_wrong_with_the_branch_is_told() {
         assert!(matches!(error, ForgeError::NoBranch { .. }), "{by:?}: {error:?}");
         let error = world.publish_until(&words("feature"), "nowhere", going()).unwrap_err();
         assert!(matches!(error, ForgeError::NoBase { .. }), "{by:?}: {error:?}");
-        assert!(error.to_string().ends_with("`nowhere` to go to: set git.pr_base"), "{error}");
+        assert!(error.to_string().ends_with("base branch `nowhere`: set git.pr_base"), "{error}");
     }
 }
 
@@ -71,7 +71,7 @@ fn a_server_that_does_not_answer_is_not_waited_for() {
     world.patience = Duration::from_secs(1);
     world.server.fault(Fault::Silent);
     let error = world.publish(&words("feature")).unwrap_err().to_string();
-    assert_eq!(error, "git.example cannot be reached: there was no answer in 1 s");
+    assert_eq!(error, "git.example cannot be reached: no answer after 1s");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_gh_that_is_not_logged_in_is_not_used() {
         panic!("it cannot be published");
     };
     let why = "`gh auth status` says \"You are not logged into any GitHub hosts. To log in, run: gh \
-               auth login\", and no token is for github.localhost: see publish.hosts";
+               auth login\", and no token is set for github.localhost: see publish.hosts";
     assert_eq!(hand.why, why);
     assert!(world.server.asked().is_empty());
 }
@@ -151,7 +151,7 @@ fn remotes_that_lead_nowhere_are_named() {
     let Some(world) = World::by(By::Curl) else { return };
     world.repo.git(&["remote", "set-url", "origin", "https://ada:secret@git.example/only"]);
     let error = world.publish(&words("feature")).unwrap_err().to_string();
-    let expected = "the remote `origin` names no repository on a server: \
+    let expected = "the remote `origin` is not a repository on a server: \
                     https://git.example/only; set git.remote";
     assert_eq!(error, expected);
     world.repo.git(&["remote", "remove", "origin"]);

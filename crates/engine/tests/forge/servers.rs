@@ -128,10 +128,7 @@ fn limits_broken_servers_and_broken_connections_are_tried_again() {
         let before = world.server.asked().len();
         world.server.fault(says(429, &[("retry-after", "3600")], "slow down"));
         let error = world.publish(&words("feature")).unwrap_err().to_string();
-        assert_eq!(
-            error, "git.example takes no more requests for now; try again in 3600 s",
-            "{speaks:?}"
-        );
+        assert_eq!(error, "git.example limits requests; try again in 3600s", "{speaks:?}");
         assert_eq!(world.server.asked().len(), before + 1, "{speaks:?}");
     }
 }
@@ -154,7 +151,7 @@ fn a_wrong_token_is_one_sentence_with_its_variable() {
         world.set("ACME_TOKEN", "wrong");
         let error = world.publish(&words("feature")).unwrap_err().to_string();
         let expected =
-            "git.example did not accept the token (401): make a new one and set ACME_TOKEN";
+            "git.example did not accept the token (401): create a new one and set ACME_TOKEN";
         assert_eq!(error, expected, "{speaks:?}");
         world.set("ACME_TOKEN", "");
         let Published::ByHand(hand) = world.publish(&words("feature")).unwrap() else {

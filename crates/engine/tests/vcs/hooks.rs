@@ -34,7 +34,7 @@ fn a_hook_that_hangs_is_ended_and_named() {
     let candidate = vcs.candidate(&base).unwrap();
     let clock = Stopwatch::start();
     let error = vcs.commit(&base, &candidate, "s", "").unwrap_err().to_string();
-    assert_eq!(error, "the pre-commit hook failed: no end after 1 s: waiting");
+    assert_eq!(error, "the pre-commit hook failed: timed out after 1s: waiting");
     assert!(clock.elapsed() < PATIENCE);
     assert_eq!(vcs.head().unwrap(), base.head);
 }

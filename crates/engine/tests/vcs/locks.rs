@@ -36,7 +36,7 @@ fn locks_of_a_session_that_is_gone_are_removed_and_named() {
     assert!(!repo.path(".git/next-index-1234.lock").exists());
     let warnings = vcs.warnings();
     assert_eq!(warnings.len(), 4, "{warnings:?}");
-    assert!(warnings[0].ends_with("was left by a git that was killed, and is removed"));
+    assert!(warnings[0].ends_with(", which a killed git had left"));
     vcs.commit(&base, &candidate, "free", "").unwrap().unwrap();
 }
 

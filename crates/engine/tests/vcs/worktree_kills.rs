@@ -480,7 +480,7 @@ fn a_branch_that_somebody_works_on_is_waited_for() {
     let worktrees = repo.worktrees().with_patience(Duration::from_millis(50));
     let error = worktrees.remove(&name("side")).unwrap_err().to_string();
     let pid = std::process::id();
-    assert_eq!(error, format!("the worktree of branch side is being worked on (pid {pid})"));
+    assert_eq!(error, format!("another process is using the worktree of branch side (pid {pid})"));
     drop(lock);
     assert!(worktrees.remove(&name("side")).unwrap().is_some());
 }

@@ -275,7 +275,7 @@ fn a_worktree_that_was_switched_is_told() {
     git_in(&made.path, &["switch", "--quiet", "-c", "other"]);
     let refusal = repo.refused("side");
     let said = refusal.to_string();
-    assert!(said.ends_with("was made for branch side and is on branch other now"), "{said}");
+    assert!(said.ends_with("was created for branch side, but is on branch other now"), "{said}");
     assert!(refusal.hint(|path| path.display().to_string()).ends_with("switch side"));
 }
 
@@ -400,7 +400,7 @@ fn submodules_and_lfs_pointers_are_as_git_leaves_them() {
     let sub = made.path.join("sub");
     std::fs::write(sub.join("a.txt"), "changed\n").unwrap();
     let refusal = repo.worktrees().remove(&name("side")).unwrap_err().to_string();
-    assert!(refusal.contains("submodule sub has work that is not committed"), "{refusal}");
+    assert!(refusal.contains("submodule sub has uncommitted work"), "{refusal}");
     git_in(&sub, &["-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-qam", "own"]);
     let refusal = repo.worktrees().remove(&name("side")).unwrap_err().to_string();
     assert!(refusal.contains("submodule sub has commits that no remote has"), "{refusal}");
@@ -438,7 +438,7 @@ fn settings_of_a_submodule_run_nothing_when_its_worktree_is_removed() {
     }
     std::fs::write(sub.join(".gitattributes"), "*.txt filter=x\n").unwrap();
     let refusal = repo.worktrees().remove(&name("side")).unwrap_err().to_string();
-    assert!(refusal.contains("submodule sub has work that is not committed"), "{refusal}");
+    assert!(refusal.contains("submodule sub has uncommitted work"), "{refusal}");
     assert!(!ran.exists());
     std::fs::remove_file(sub.join(".gitattributes")).unwrap();
     repo.worktrees().remove(&name("side")).unwrap().unwrap();

@@ -60,7 +60,7 @@ fn what_a_session_plants_in_the_settings_of_git_is_put_back_before_git_runs() {
         assert!(!env.home().join(name).exists(), "{name}");
     }
     let told = format!("{}{}", ran.stdout, ran.stderr);
-    assert!(told.contains("was changed during a session and is as it was before"), "{told}");
+    assert!(told.contains(".git/config; ralph restored it"), "{told}");
     assert!(env.git(&["log", "--format=%s"]).contains("Work on a"));
 }
 

@@ -72,7 +72,7 @@ fn s4_9_the_plan_is_in_no_commit_even_when_the_agent_commits_it() {
         }
         agent(&mut env, COMMITS_PLAN);
         let text = said(build(&env, &[]), 0);
-        has(&text, "IMPLEMENTATION_PLAN.md was committed and is taken out of the commits");
+        has(&text, "ralph removed IMPLEMENTATION_PLAN.md from the session's commits");
         assert_eq!(subjects(&env, "one"), ["Write a", "Write b", "later"], "{text}");
         for commit in env.git(&["rev-list", "main..one", "main..two"]).lines() {
             let files = env.git(&["diff-tree", "--no-commit-id", "--name-only", "-r", commit]);

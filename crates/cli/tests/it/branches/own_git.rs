@@ -17,7 +17,7 @@ fn commits_from_boxes_are_on_their_branches_and_the_plan_is_in_none() {
     let here = agent(&mut env, commits::COMMITS_PLAN);
     let notes = format!("sandbox.writable=[{:?}]", here.display().to_string());
     let text = said(build(&env, &["--set", &notes]), 0);
-    has(&text, "IMPLEMENTATION_PLAN.md was committed and is taken out of the commits");
+    has(&text, "ralph removed IMPLEMENTATION_PLAN.md from the session's commits");
     assert_eq!(subjects(&env, "one"), ["Write a", "Write b", "later"], "{text}");
     assert_eq!(changed(&env, "one"), ["Write-a.txt", "Write-b.txt", "more.txt"]);
     assert_eq!(changed(&env, "two"), ["Write-c.txt", "Write-d.txt", "more.txt"]);

@@ -57,7 +57,7 @@ fn a_second_call_is_refused_with_the_pid_of_the_first() {
     let running = env.start(&["loop", "build"]);
     wait_for(&env, "agent/there.one");
     let text = build(&env, &[]).failure(1);
-    has(&text, &format!("another run is at work in this worktree (pid {})", running.id()));
+    has(&text, &format!("another run is active in this worktree (pid {})", running.id()));
     touch(&env, "agent/go");
     said(Ran::end_of(running), 0);
 }
@@ -171,7 +171,7 @@ fn a_worktree_is_set_up_once_and_again_after_a_failure() {
     env.write("ralph.toml", config);
     let here = agent(&mut env, LEAVES);
     let text = said(build(&env, &["--branch", "one"]), 1);
-    has(&text, "git.worktree.setup ended with code 1; see ");
+    has(&text, "git.worktree.setup exited with code 1; see ");
     assert_eq!(note(&here, "order"), "", "no session in a worktree that is not ready");
     let log = text.split("see ").nth(1).unwrap().lines().next().unwrap();
     assert_eq!(std::fs::read_to_string(log).unwrap(), "setting-up\n");

@@ -87,7 +87,7 @@ fn a_tick_that_nobody_judged_is_taken_back_wherever_a_session_sets_it() {
 sed -i 's/\\[ \\] Work on one/[x] Work on one/' ../../IMPLEMENTATION_PLAN.md IMPLEMENTATION_PLAN.md; result ok";
     agent(&mut env, body);
     let text = said(build(&env, &["--branch", "one", "--max", "1"]), 0);
-    has(&text, "the tick of \"Work on one\" was taken back");
+    has(&text, "ralph reverted the tick of \"Work on one\"");
     has(&plan(&env), "- [ ] Work on one");
 }
 
@@ -100,13 +100,20 @@ test $b$k = one1 && sed -i 's/\\[ \\] Write c/[x] Write c/; s/Write d/Write less
 done_";
     let here = agent(&mut env, body);
     let text = said(build(&env, &["--sequential"]), 0);
-    has(&text, "the session changed sections of IMPLEMENTATION_PLAN.md that are not its own");
+    has(
+        &text,
+        "the session changed sections of IMPLEMENTATION_PLAN.md that belong to other branches",
+    );
     assert_eq!(
         note(&here, "order"),
         "one Write a\none Write b\none Write e\ntwo Write c\ntwo Write d\n"
     );
     has(&plan(&env), "- [x] Write b\n- [x] Write e\n  It is missing.\n");
-    assert_eq!(text.matches("that are not its own").count(), 2, "once, and in the summary");
+    assert_eq!(
+        text.matches("that belong to other branches").count(),
+        2,
+        "once, and in the summary"
+    );
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn the_way_to_the_server_is_told_without_asking_it() {
     assert!(state == "warn" && says.contains("git remote add origin"), "{says}");
     env.git(&["remote", "add", "origin", "../elsewhere.git"]);
     let (state, says, _) = forge(&env, &WANTED);
-    assert!(state == "warn" && says.contains("names no repository"), "{says}");
+    assert!(state == "warn" && says.contains("is not a repository"), "{says}");
     let server = GitHubServer::start();
     env.set("GITHUB_API_URL", &server.url()).set("GITHUB_SERVER_URL", "https://git.example");
     env.git(&["remote", "set-url", "origin", &format!("git@git.example:{REPO}.git")]);

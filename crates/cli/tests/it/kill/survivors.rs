@@ -71,5 +71,5 @@ fn locks_that_a_killed_session_left_in_git_are_in_nobodys_way() {
     assert_eq!(run.end.code(), Some(0), "{}", world.said());
     assert_eq!(world.statuses()["locked"], Status::Done);
     assert_eq!(world.env.git(&["show", "HEAD:locked.txt"]), "locked\n");
-    assert!(world.said().contains("index.lock was left by a git that was killed"));
+    assert!(world.said().contains("index.lock, which a killed git had left"));
 }

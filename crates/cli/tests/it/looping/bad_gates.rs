@@ -26,7 +26,8 @@ fn a_gate_that_prints_without_end_is_read_in_part_and_fills_neither_memory_nor_d
     let (env, reason) = reason_of(&loud);
     assert_eq!(
         reason,
-        "gate check is red (exit code 1): it printed 152 MiB, of which the beginning and the end were read"
+        "gate check is red (exit code 1): it printed 152 MiB; ralph read only the beginning and \
+         the end"
     );
     let digest = show(&env, "a")["evidence"][0]["digest"].as_str().unwrap().to_owned();
     assert!(digest.contains("Failing tests:\n- first\n- last\n"), "{digest}");
@@ -45,5 +46,5 @@ fn a_gate_that_prints_one_endless_line_is_no_trouble() {
 #[test]
 fn a_gate_killed_by_a_signal_says_so() {
     let (_, reason) = reason_of("kill -9 $$");
-    assert_eq!(reason, "gate check is red (exit code 137): ended by signal 9");
+    assert_eq!(reason, "gate check is red (exit code 137): killed by signal 9");
 }

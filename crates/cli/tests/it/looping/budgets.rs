@@ -51,7 +51,7 @@ fn a_budget_that_was_lowered_holds_tasks_before_another_session_starts() {
     let ran = build(&env, &[&works_for("0.1")], &["--set", "budget.task_usd=0.2"]);
     assert_eq!(ran.code, 7, "{}", ran.stderr);
     assert_eq!((status(&env, "a"), status(&env, "b")), ("waiting".into(), "done".into()));
-    assert!(ran.stderr.contains("a waits for a person"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("a is waiting for you"), "{}", ran.stderr);
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn s1_50_a_crash_releases_the_task_and_the_next_iteration_starts() {
     let task = show(&env, "a");
     assert_eq!(
         (&task["retry_count"], &task["attempts"][0]["end"]["detail"]),
-        (&0.into(), &"ended with code 3".into())
+        (&0.into(), &"exited with code 3".into())
     );
 }
 

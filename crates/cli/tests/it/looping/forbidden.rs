@@ -43,7 +43,7 @@ fn work_that_holds_the_task_database_is_returned_with_the_reason() {
         let ran = build(&env, &[&tracks, &removes], &["--no-verify"]);
         assert_eq!(ran.code, 0, "{level}: {}", ran.stderr);
         assert_eq!(classes(&env), ["red", "done"], "{level}: {}", ran.stderr);
-        let said = ".ralph/progress.db is ralph's own state and can be in no commit";
+        let said = ".ralph/progress.db is ralph's own state and must not be committed";
         assert!(ran.stderr.contains(said), "{level}: {}", ran.stderr);
         let tree = env.git(&["ls-tree", "-r", "--name-only", "HEAD"]);
         assert!(!tree.contains("progress.db"), "{level}: {tree}");

@@ -160,7 +160,7 @@ fn what_a_hook_formats_is_judged_before_it_is_committed() {
     let rows = show(&env, "a")["evidence"].clone();
     let tree = env.git(&["rev-parse", "HEAD^{tree}"]);
     assert!(rows.to_string().contains(tree.trim()), "{rows}");
-    assert!(ran.stderr.contains("the pre-commit hook changed what is to be committed"));
+    assert!(ran.stderr.contains("the pre-commit hook changed the files to commit"));
 }
 
 /// The way of the program that is called pre-commit: it formats, and fails where that changed something.
@@ -188,7 +188,7 @@ fn a_hook_that_never_comes_to_rest_is_a_failure() {
     hook(&env, ".git/hooks/pre-commit", restless);
     let ran = build(&env, &[&works()], &["--max-retries", "0"]);
     assert_eq!((ran.code, status(&env, "a").as_str()), (0, "failed"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("changes what is to be committed every time"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("changes the files to commit every time"), "{}", ran.stderr);
     let tries = std::fs::read_to_string(env.repo().join("noted.tries")).unwrap().lines().count();
     let judged = of_kind(&journal(&env), "judged").len();
     assert!(judged == 3 && tries <= 8, "{judged} {tries}");

@@ -42,7 +42,7 @@ fn the_same_failure_twice_gets_the_next_larger_model() {
     let said = "the same failure 2 times chose this model; it would have been sonnet";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     let log = env.task(&["log", "a"]);
-    assert!(log.contains("model opus after the same failure 2 times, instead of sonnet"), "{log}");
+    assert!(log.contains("model opus instead of sonnet after the same failure 2 times"), "{log}");
     let journal = journal(&env);
     let started = of_kind(&journal, "iteration_started");
     assert_eq!((started[1].get("raised"), started[2]["raised"].as_u64()), (None, Some(2)));

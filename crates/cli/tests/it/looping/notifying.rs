@@ -190,10 +190,10 @@ fn a_notifier_that_hangs_or_fails_is_told_once_and_costs_a_few_seconds() {
     assert_eq!(
         warnings,
         [
-            "warning: notifications by notify-send do not arrive: \
-             it had not ended when the run was over",
-            "warning: notifications by the webhook do not arrive: \
-             it ended with exit code 7: curl: (7) no luck",
+            "warning: notifications through notify-send failed: it was still running when the \
+             run ended",
+            "warning: notifications through the webhook failed: it exited with code 7: curl: \
+             (7) no luck",
         ]
     );
     assert_eq!(lines(&env, "curl.args").len(), 3);

@@ -102,7 +102,7 @@ fn inside_a_session_the_plan_is_read_and_nothing_of_it_is_changed() {
     let first = session(&[tries, say("<task-done>{id}</task-done>")]);
     let ran = build(&env, &[&first, &works()], &[]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("the session added to the plan: found"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the session added tasks to the plan: found"), "{}", ran.stderr);
     let read = |name: &str| std::fs::read_to_string(env.note(name)).unwrap();
     let codes = read("codes");
     assert!(codes.lines().all(|line| !line.ends_with(": 0")), "{codes}");

@@ -160,7 +160,7 @@ fn s4_16_the_state_file_says_where_the_run_stands() {
         ("max_iterations", 5.into()),
         ("error_count", 1.into()),
         ("consecutive_errors", 1.into()),
-        ("last_error", "crash: ended with code 3".into()),
+        ("last_error", "crash: exited with code 3".into()),
         ("last_commit", env.git(&["rev-parse", "HEAD"]).trim().into()),
         // The crash is an error, and not a session that found nothing to do.
         ("idle_iterations", 1.into()),

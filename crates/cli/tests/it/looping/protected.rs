@@ -122,14 +122,14 @@ fn a_filter_that_a_session_plants_is_taken_back_or_refused() {
     let (env, said) = reported("", &[sh(plants)]);
     assert_eq!(classes(&env), ["done"], "{said}");
     for file in [".git/config", ".git/info/attributes", ".git/hooks/planted"] {
-        let told = format!("{file} was changed during a session and is as it was before");
+        let told = format!("{file}; ralph restored it");
         assert!(said.contains(&told), "{said}");
     }
     assert!(!env.git(&["config", "--list"]).contains("filter"));
     for plants in ["git config core.symlinks false", "git config core.fileMode false"] {
         let (env, said) = reported("", &[sh(plants)]);
         assert_eq!(classes(&env), ["done"], "{plants}: {said}");
-        assert!(said.contains(".git/config was changed during a session"), "{said}");
+        assert!(said.contains(".git/config; ralph restored it"), "{said}");
     }
     let (env, said) = reported("", &[sh("git config --global filter.x.smudge 'echo hello'")]);
     assert_eq!(classes(&env), ["red"]);
@@ -146,7 +146,7 @@ fn a_filter_that_a_session_plants_is_taken_back_or_refused() {
 fn a_file_that_clean_checkouts_get_counts_as_it_was() {
     let (env, said) = reported(".env\n", &[write(".env", "A=2\n")]);
     assert_eq!(classes(&env), ["red"]);
-    assert!(said.contains(".env (what a clean checkout gets)"), "{said}");
+    assert!(said.contains(".env (copied into a clean checkout)"), "{said}");
     let (env, said) = reported(".env\n", &[write(".env", "A=1\n")]);
     assert_eq!(classes(&env), ["done"], "{said}");
     let (env, said) = reported("", &[write(".env", "A=2\n")]);
@@ -157,7 +157,7 @@ fn a_file_that_clean_checkouts_get_counts_as_it_was() {
 fn a_link_out_of_the_repository_is_refused() {
     let (env, said) = reported("", &[sh("ln -s /etc/hostname name")]);
     assert_eq!(classes(&env), ["red"]);
-    assert!(said.contains("name (a link out of the repository)"), "{said}");
+    assert!(said.contains("name (a link that points outside the repository)"), "{said}");
     let (env, said) = reported("", &[sh("mkdir d; ln -s ../a.txt d/link")]);
     assert_eq!(classes(&env), ["done"], "{said}");
 }

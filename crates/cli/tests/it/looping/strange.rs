@@ -334,5 +334,5 @@ fn cassettes_that_are_missing_or_wrong() {
     assert_eq!((status(&env, "a"), &show(&env, "a")["retry_count"]), ("pending".into(), &0.into()));
     let ran = build(&env, &[&only_says("hm")], &[]);
     assert_eq!(ran.code, 4, "{}", ran.stderr);
-    assert!(ran.stderr.contains("at its end"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no session left to play"), "{}", ran.stderr);
 }

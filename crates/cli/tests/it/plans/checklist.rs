@@ -185,7 +185,7 @@ fn s3_10_s3_12_s3_18_red_gates_are_tried_again_and_then_exit_3() {
     assert_eq!(classes(&env), ["red"; 4]);
     assert_eq!(subjects(&env)[0], "AGENTS.md", "what is red is not committed");
     assert_eq!(ticks(&read(&env, PLAN)), [""; 0], "the tick was taken back");
-    has(&text, "the tick of \"Write one\" was taken back");
+    has(&text, "ralph reverted the tick of \"Write one\"");
     assert!(!env.git(&["for-each-ref", "refs/ralph/wip"]).is_empty(), "the work is kept");
     has(&log(&env), "Exit Code: 3\n");
 }

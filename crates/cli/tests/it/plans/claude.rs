@@ -103,7 +103,7 @@ fn s3_7_s3_9_s3_11_s3_19_a_checklist_to_its_promise() {
     assert_eq!(subjects(&env)[0], "build: iteration 1 - Write one");
     assert_eq!(ticks(&read(&env, "implementation_plan.md")), ["Write one"]);
     let told = openings(&env)[0].user_text();
-    has(&told, "works off `implementation_plan.md`");
+    has(&told, "works through `implementation_plan.md`");
     has_not(&told, "{{");
     let log = log(&env);
     for part in ["ITERATION 2 COMPLETE", "Model: ", "Messages: ", "Cost: $"] {
@@ -133,7 +133,7 @@ fn s3_10_s3_18_a_red_gate_and_then_a_green_one_in_a_checklist() {
             ]),
     );
     let text = said(env.build(&["1"]), 0);
-    has(&text, "the tick of \"Write one\" was taken back");
+    has(&text, "ralph reverted the tick of \"Write one\"");
     assert_eq!(classes(&env), ["red", "done"]);
     let second = openings(&env)[1].user_text();
     has(&second, "FAILED: misspelt");

@@ -52,7 +52,7 @@ fn a_task_that_leaves_while_a_session_runs_waits_until_the_user_agrees() {
     let text = while_it_runs(&env, &[say(&ticked(PROGRESS, &["Write one"]))], |env| {
         change(env, "progress.md", "- [ ] Write three\n", "");
     });
-    has(&text, "\"Write three\" left the plan");
+    has(&text, "\"Write three\" was removed from the plan");
     has_not(&read(&env, "progress.md"), "Write three");
     said(build(&env, &[&prints("two", &["Write two"])], &[]), 7);
     assert_eq!(stop(&env), "blocked");
@@ -119,7 +119,7 @@ fn a_tick_of_a_person_during_a_session_is_taken_back_only_with_a_word() {
     let file = read(&env, "progress.md");
     match ticks(&file).contains(&"Write three") {
         true => assert!(tasks(&env).contains(&("Write three".into(), "done".into()))),
-        false => has(&text, "the tick of \"Write three\" was taken back"),
+        false => has(&text, "ralph reverted the tick of \"Write three\""),
     }
 }
 
@@ -150,7 +150,7 @@ fn an_agent_that_rewrites_the_whole_file_gets_what_it_ticked_and_says_so_for_the
     let other = "# Progress: Greeter\n\n## Status\nGoing well\n\n## Tasks\n- [x] Write one\n- [ ] Write two\n";
     let steps = session(&[write("one", "x"), write("progress.md", other), say("ok")]);
     let text = said(build(&env, &[&steps], &["--once"]), 0);
-    has(&text, "\"Write three\" left the plan during iteration 1");
+    has(&text, "\"Write three\" was removed from the plan during iteration 1");
     let file = read(&env, "progress.md");
     has(&file, "## Status\nGoing well\n");
     assert_eq!(ticks(&file), ["Write one"]);

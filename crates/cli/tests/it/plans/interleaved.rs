@@ -108,8 +108,7 @@ impl Act {
             }
             Self::Tick(n) => {
                 there(format!("[x] Handmade number {n}\n")) != 1
-                    && !said
-                        .contains(&format!("the tick of \"Handmade number {n}\" was taken back"))
+                    && !said.contains(&format!("reverted the tick of \"Handmade number {n}\""))
             }
             Self::Untick(n) => there(format!("[ ] Finished number {n}\n")) != 1,
         };

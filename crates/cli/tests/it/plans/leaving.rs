@@ -46,11 +46,11 @@ fn a_task_that_leaves_during_a_session_waits_and_the_run_is_blocked() {
         has_not(&read(&env, name), "Write two");
         let id = id_of(&env, "Write two");
         let told = format!(
-            "\"Write two\" left the plan during iteration 1; if that was you: ralph task delete {id}, \
-             else: ralph task reset {id}"
+            "\"Write two\" was removed from the plan during iteration 1; to delete it: ralph task delete \
+             {id}, to restore it: ralph task reset {id}"
         );
         has(&said.split_whitespace().collect::<Vec<_>>().join(" "), &told);
-        has(&env.task(&["log", &id]), "left the plan during iteration 1");
+        has(&env.task(&["log", &id]), "was removed from the plan during iteration 1");
         // Nothing has changed: it still waits, and no session is started.
         said_blocked(&env);
         env.task(&["delete", &id]);
@@ -111,7 +111,7 @@ fn what_left_during_a_session_that_was_cut_off_waits_too() {
     running.wait().unwrap();
     let works = session(&[write("one.txt", "x"), tick("progress.md", "Write one"), say("Done.")]);
     said(build(&env, &[&works], &[]), 7);
-    has(&env.task(&["log", &id_of(&env, "Write two")]), "during a session that was cut off");
+    has(&env.task(&["log", &id_of(&env, "Write two")]), "during an interrupted session");
 }
 
 /// Between sessions nobody but a person is there.

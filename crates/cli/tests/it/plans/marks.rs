@@ -35,7 +35,7 @@ fn an_agent_that_marks_a_task_blocked_does_not_finish_the_plan() {
     ]);
     let text = flat(&said(build(&env, &[&marks], &[]), 7));
     assert_eq!(stop(&env), "blocked", "{text}");
-    has(&text, "the mark [!] of \"Write two\" was taken back");
+    has(&text, "ralph reverted the mark [!] of \"Write two\"");
     has(&text, "ralph retry t-");
     has(&read(&env, PLAN), "- [x] Write one\n- [ ] Write two\n");
 }
@@ -65,7 +65,7 @@ fn a_file_that_is_there_is_never_called_not_found() {
     let env = with_plan("progress.md", "# Progress: P\n\n## Work\n- [ ] a\n- [ ] b\n");
     for extra in [&[][..], &["--dry-run"]] {
         let text = flat(&said(build(&env, &[], extra), 2));
-        has(&text, "progress.md has no box (`- [ ] task`) below `## Tasks`");
+        has(&text, "progress.md has no checkbox (`- [ ] task`) below `## Tasks`");
         has(&text, "2 boxes");
         has_not(&text, "not found");
     }

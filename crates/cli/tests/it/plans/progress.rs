@@ -135,7 +135,7 @@ fn s2_8_what_is_finished_starts_no_session() {
     let env = with_plan("progress.md", &empty.join("\n"));
     let ran = build(&env, &[], &[]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
-    has(&ran.stderr, "progress.md has no box");
+    has(&ran.stderr, "progress.md has no checkbox");
     assert_eq!(runs(&env).len(), 0);
 }
 
@@ -183,8 +183,8 @@ fn s2_26_the_built_in_prompt_asks_for_what_the_loop_reads() {
         "complete updated progress file",
         "`# Progress:`",
         "Recent Attempts",
-        "not to be tried again in the same way",
-        "When in doubt, do not",
+        "do not repeat an approach that failed there",
+        "When in doubt, leave `In Progress` there",
     ] {
         has(&system, part);
     }
@@ -252,7 +252,7 @@ fn s2_18_red_gates_take_the_mark_back() {
     let writes = sh("sed -i 's/^In Progress$/RALPH_DONE/' progress.md");
     let text =
         said(build(&env, &[&session(&[write("x", "x"), writes, say("done")])], &["--once"]), 0);
-    has(&text, "RALPH_DONE was taken back");
+    has(&text, "ralph reverted RALPH_DONE");
     assert_eq!(stop(&env), "limit");
     has(&read(&env, "progress.md"), "## Status\nIn Progress\n");
 }
@@ -438,7 +438,7 @@ fn s2_17_red_gates_take_a_tick_back_and_the_next_session_is_told_why() {
         [ $n = 2 ] && echo x > good.txt; echo $n > work.txt; result ok"#;
     let here = stand_in(&mut env, body);
     let text = said(env.ralph(&["build", "2", "--agent", "claude"]), 0);
-    has(&text, "the tick of \"Write one\" was taken back");
+    has(&text, "ralph reverted the tick of \"Write one\"");
     assert_eq!(classes(&env), ["red", "done"]);
     assert_eq!(ticks(&read(&env, "progress.md")), ["Write one"]);
     assert_eq!(sessions_of(&here), 2);

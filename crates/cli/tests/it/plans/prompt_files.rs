@@ -11,9 +11,9 @@ const MINE: &str = "Never touch the folder vendor/.";
 /// A line that only the rules of this preset have.
 const RULES: [(&str, &str); 4] = [
     ("dag", "1. Do one task: the assigned one."),
-    ("checklist", "7. Do not commit. The loop commits what is green."),
-    ("progress", "5. Look at \"Recent Attempts\" first"),
-    ("branches", "You are one session of a loop that works off one branch of a plan."),
+    ("checklist", "7. Do not commit. The loop commits your work when the gates pass."),
+    ("progress", "5. Read \"Recent Attempts\" first"),
+    ("branches", "You are one session of a loop that works through one branch of a plan."),
 ];
 
 const BRANCHES: &str = "## Branch: one\nGoal: Do it\n\n- [ ] Write a\n";
@@ -98,6 +98,6 @@ fn a_prompt_file_of_the_users_own_stays_as_it_is() {
     let ran = build(&env, &[&only_says("hm")], &["1"]);
     let prompt = run_file(&env, "iteration-001.prompt.md");
     assert!(prompt.starts_with("Nobody watches this session.\n\nTick one task.\n\n"), "{prompt}");
-    has_not(&prompt, "The loop commits what is green.");
+    has_not(&prompt, "The loop commits your work when the gates pass.");
     has_not(&ran.stderr, "ralph 0.1");
 }

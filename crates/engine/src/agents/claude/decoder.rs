@@ -30,7 +30,7 @@ const NO_MODEL: &str = "<synthetic>";
 /// The reader. See [`Decoder`].
 #[derive(Debug, Default)]
 pub(super) struct ClaudeDecoder {
-    /// Nobody hears what messages say.
+    /// The text of messages is not needed.
     unheard: bool,
     /// Lines that were events.
     events: u64,
@@ -50,11 +50,11 @@ pub(super) struct ClaudeDecoder {
     error: ApiError,
     limits: Limits,
     outcome: Option<Outcome>,
-    /// What the session comes to although it goes on trying.
+    /// The outcome of the session although it keeps trying.
     over: Option<Outcome>,
-    /// What results told: tokens and price are of the whole session.
+    /// Usage from results: tokens and price of the whole session.
     told: Usage,
-    /// What messages told since the last result.
+    /// Usage from messages since the last result.
     since: Usage,
 }
 
@@ -124,7 +124,7 @@ impl ClaudeDecoder {
         }
     }
 
-    /// The session does something: a result that was told before is not its last word.
+    /// The session does something: an earlier result is not its last word.
     fn works(&mut self) -> Heard {
         match self.outcome.take() {
             Some(_) => Heard::Resumed,
@@ -157,7 +157,7 @@ impl ClaudeDecoder {
             ("assistant", _) => {
                 let heard = self.works();
                 match Message::patiently(line) {
-                    // The CLI's own words about an error; the end of the session tells them.
+                    // The CLI's own text about an error; the end of the session reports it.
                     Some(message) if line.error.is_some() || message.model == NO_MODEL => {
                         self.error = ApiError::of(line);
                     }
@@ -309,12 +309,11 @@ impl ClaudeDecoder {
         }
     }
 
-    /// The class, the final text and a sentence for people.
+    /// The class, the final text and a sentence for users.
     fn judged(&self, end: &ProcessEnd, stderr_tail: &str) -> (EndClass, String, String) {
         let none = String::new;
         let is_ours = matches!(end, ProcessEnd::NotStarted { .. } | ProcessEnd::Stopped);
-        // A result that stands counts, however the process left afterwards, unless we were told to
-        // stop it.
+        // The last result counts, however the process ended afterwards, unless ralph was asked to stop it.
         let told = self.outcome.as_ref().or(self.over.as_ref());
         let Some(outcome) = told.filter(|_| !is_ours) else {
             return self.without_result(end, stderr_tail);
@@ -327,7 +326,7 @@ impl ClaudeDecoder {
                 };
                 (EndClass::Completed, outcome.text.clone(), refused)
             }
-            EndClass::Empty => (EndClass::Empty, none(), "it said nothing".to_owned()),
+            EndClass::Empty => (EndClass::Empty, none(), "the agent returned no text".to_owned()),
             class => (class, none(), outcome.sentence()),
         }
     }
@@ -342,7 +341,7 @@ impl ClaudeDecoder {
         }
         let missed = self.cut + self.strange + self.unreadable;
         if missed > 0 {
-            sentence.push_str(&format!("; {missed} lines could not be read"));
+            sentence.push_str(&format!("; {missed} lines could not be parsed"));
         }
         // The result may have been the line that was too long.
         let class = if self.cut > 0 { EndClass::Malformed } else { class };
@@ -354,7 +353,7 @@ impl ClaudeDecoder {
         let text = self.printed.text();
         let (class, sentence) = match text.is_empty() {
             _ if self.strange + self.unknown > 0 => {
-                (EndClass::Malformed, "printed JSON that is not of this agent")
+                (EndClass::Malformed, "printed JSON that this agent does not print")
             }
             true => (EndClass::Empty, "printed nothing"),
             false => return (EndClass::Completed, text, String::new()),

@@ -1,4 +1,4 @@
-//! How a session ended, from structural fields alone. Prose is only ever shown.
+//! Classifies the end of a session from structural fields alone. Prose is only ever shown, never interpreted.
 
 use std::borrow::Cow;
 
@@ -14,13 +14,13 @@ const MAX_DETAIL: usize = 600;
 /// Names and numbers that the CLI gives an error of the model's API.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ApiError {
-    /// `error`, `api_error` and `api_error_type`, as far as told.
+    /// `error`, `api_error` and `api_error_type`, where present.
     names: Vec<String>,
     status: Option<u16>,
 }
 
 impl ApiError {
-    /// The error that a line tells of.
+    /// The error that a line reports.
     pub(super) fn of(line: &Line<'_>) -> Self {
         let names = [line.error, line.api_error, line.api_error_type];
         let names = names.into_iter().filter_map(|name| text(name).map(Cow::into_owned));
@@ -47,7 +47,7 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// Reads a result line; `error` is the one that the last message told of.
+    /// Reads a result line; `error` is the one that the last message reported.
     pub(super) fn of(line: &Line<'_>, error: &ApiError) -> Self {
         let word = |raw| text(raw).unwrap_or_default().into_owned();
         let subtype = word(line.subtype);
@@ -64,7 +64,7 @@ impl Outcome {
         }
     }
 
-    /// The end of a session whose login is refused again and again; the line tells of one such time.
+    /// The end of a session whose login is refused again and again; the line reports one refusal.
     pub(super) fn not_logged_in(line: &Line<'_>) -> Self {
         let names = text(line.error).map(Cow::into_owned).into_iter().collect();
         Self {
@@ -73,11 +73,11 @@ impl Outcome {
             stop_reason: String::new(),
             terminal_reason: String::new(),
             error: ApiError { names, status: get(line.error_status) },
-            text: "API Error: 401, the provider refuses the login or the API key".to_owned(),
+            text: "API Error: 401, the provider rejected the login or the API key".to_owned(),
         }
     }
 
-    /// For people: what went wrong.
+    /// For users: what went wrong.
     pub(super) fn sentence(&self) -> String {
         match self.text.trim() {
             "" => format!("the session ended with {}", self.subtype),
@@ -97,8 +97,8 @@ enum Mark {
     Status(u16, u16),
 }
 
-/// What a failed result means. The first row that holds decides, so that what is told exactly comes
-/// before what is told roughly: a low balance is a status 400 too.
+/// What a failed result means. The first matching row decides, so exact signs come before rough ones: a low
+/// balance is a status 400 too.
 const CLASSES: &[(Mark, EndClass)] = &[
     (Mark::Subtype("error_max_turns"), EndClass::MaxTurns),
     (Mark::Subtype("error_max_budget_usd"), EndClass::MaxTurns),
@@ -134,7 +134,7 @@ const CLASSES: &[(Mark, EndClass)] = &[
     (Mark::Name("server_error"), EndClass::Overload),
 ];
 
-/// What else the session told about limits.
+/// What else the session reported about limits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Limits {
     /// Since the last answer of the model the CLI tried again by itself.
@@ -147,10 +147,10 @@ pub(super) struct Limits {
 
 /// The class of a result.
 ///
-/// Short limits and used-up windows are both a 429. A window is told by a `rate_limit_event`, which
-/// not every version and login prints; without one, the CLI itself knows from the headers: it tries
-/// a short limit again, and gives up at once when trying again is of no use. So a 429 without a
-/// single retry is a window whose end is unknown.
+/// Short limits and used-up windows are both a 429. A `rate_limit_event` reports a window, but not every
+/// version and login prints one; without it, the CLI itself knows from the headers: it retries a short limit,
+/// and gives up at once when a retry is of no use. So a 429 without a single retry is a window whose end is
+/// unknown.
 pub(super) fn class(outcome: &Outcome, limits: Limits) -> EndClass {
     if !outcome.is_error {
         let is_empty = outcome.text.trim().is_empty();

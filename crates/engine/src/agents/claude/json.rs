@@ -1,8 +1,8 @@
-//! JSON, read without making anything of it: one pass over a line that finds what is asked for and checks
-//! the rest. Nearly all lines of a long session go through here.
+//! Scans JSON without building values: one pass over a line finds the requested fields and validates the rest.
+//! Nearly all lines of a long session go through here.
 //!
-//! It takes what `serde_json` takes and nothing else. What it is not made for (very deep nesting) it
-//! refuses, and whoever asked reads the line in another way.
+//! It accepts what `serde_json` accepts and nothing else. It refuses very deep nesting; the caller then parses the
+//! line in another way.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ pub(super) struct Cursor<'a> {
     depth: u32,
 }
 
-/// A string as it stands in the text, between its quotes. Known to be well-formed, but for surrogates
+/// A string as it is in the text, between its quotes. Known to be well-formed, but for surrogates
 /// without a partner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Quoted<'a> {
@@ -104,7 +104,7 @@ impl<'a> Cursor<'a> {
         (self.depth <= DEEPEST).then_some(())
     }
 
-    /// Takes a value of any kind, and gives it as it stands.
+    /// Takes a value of any kind, and gives it as it is.
     pub(super) fn value(&mut self) -> Option<&'a str> {
         let first = self.peek()?;
         let from = self.at;

@@ -1,6 +1,6 @@
-//! Messages in the lines of assistants and users. They are nearly all that a session prints, so a line
-//! as we know it is read in one pass. Anything else about it, and it is read again as patiently as every
-//! other line; both ways lead to the same [`Message`].
+//! Parses messages in the lines of assistants and users. They are nearly all that a session prints, so a line in
+//! the expected form is parsed in one pass. Any other line goes through the slower general parser; both produce the
+//! same [`Message`].
 
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ pub(super) enum Part<'a> {
     Other,
 }
 
-/// A text, which is made only when somebody wants it.
+/// A text that is built only on demand.
 #[derive(Debug)]
 pub(super) enum Words<'a> {
     Known(Cow<'a, str>),
@@ -68,7 +68,7 @@ impl<'a> Words<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// For people: its most telling argument, else the JSON.
+    /// For users: its most telling argument, else the JSON.
     pub(super) fn text(self) -> Cow<'a, str> {
         match self {
             Self::Known(text) => text,
@@ -352,7 +352,7 @@ impl ToolInput<'_> {
     ];
 }
 
-/// What a tool is called with, for people: its most telling argument, else the JSON.
+/// What a tool is called with, for users: its most telling argument, else the JSON.
 fn tool_input<'a>(raw: Raw<'a>) -> Cow<'a, str> {
     let raw = raw.map_or("", RawValue::get);
     telling(raw).unwrap_or(Cow::Borrowed(raw))

@@ -308,7 +308,7 @@ fn a_crash_tells_the_last_lines_of_stderr() {
     let stderr = "trace 1\n\nError: no such option\nTry --help\n";
     let (.., end) = read_with(&[], ProcessEnd::Exited { code: 1 }, stderr);
     assert_eq!(end.class, EndClass::Crash);
-    assert_eq!(end.detail, "ended with code 1: trace 1; Error: no such option; Try --help");
+    assert_eq!(end.detail, "exited with code 1: trace 1; Error: no such option; Try --help");
 }
 
 #[test]

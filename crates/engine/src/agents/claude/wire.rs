@@ -1,8 +1,7 @@
-//! The lines that Claude Code prints, as far as we read them; messages in them are in `message`.
+//! The lines that Claude Code prints, as far as ralph reads them; messages in them are in `message`.
 //!
-//! One struct for the fields of every kind of line, each still raw: one pass finds them whatever
-//! their order, what nobody asks for is only skipped, and a field of an unexpected type spoils
-//! itself alone.
+//! One struct has the fields of every kind of line, each still raw: one pass finds them in any order, skips unknown
+//! fields, and a field of an unexpected type affects only itself.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -48,7 +47,7 @@ pub(super) struct Line<'a> {
     pub(super) message: Raw<'a>,
     #[serde(borrow)]
     pub(super) parent_tool_use_id: Raw<'a>,
-    // an assistant message that tells of an error; api_retry
+    // an assistant message that reports an error; api_retry
     #[serde(borrow)]
     pub(super) error: Raw<'a>,
     // the same, and result
@@ -193,7 +192,7 @@ pub(super) fn tokens(usage: Raw<'_>) -> Usage {
     get::<Tokens>(usage).unwrap_or_default().into()
 }
 
-/// What a result tells of the whole session so far, and the models it names. The tokens by model
+/// What a result reports about the whole session so far, and the models it names. The tokens by model
 /// are those that the price is made of; `usage` may know less or more.
 pub(super) fn totals(line: &Line<'_>) -> (Usage, Vec<String>) {
     let by_model: BTreeMap<String, Tokens> = get(line.model_usage).unwrap_or_default();

@@ -38,7 +38,7 @@ pub enum Step {
         /// The message.
         message: String,
     },
-    /// Tells what was used.
+    /// Reports usage.
     Usage {
         /// Tokens read.
         #[serde(default)]
@@ -81,7 +81,7 @@ pub enum CassetteError {
         problem: String,
     },
     /// No step at all.
-    #[error("there is no step in it")]
+    #[error("it has no steps")]
     Empty,
 }
 
@@ -109,10 +109,10 @@ pub fn parse(text: &str) -> Result<Vec<Vec<Step>>, CassetteError> {
 fn check(step: &Step) -> Result<(), &'static str> {
     match step {
         Step::Write { path, .. } if !lies_beneath(path) => {
-            Err("the path of a write must lie beneath the folder of the session")
+            Err("the path of a write must be inside the session's folder")
         }
         Step::Run { argv } if argv.first().is_none_or(String::is_empty) => {
-            Err("the argv of a run must begin with a program")
+            Err("the argv of a run must start with a program")
         }
         Step::Usage { usd: Some(usd), .. } if !usd.is_finite() || *usd < 0.0 => {
             Err("the usd of a usage must not be negative")
@@ -121,7 +121,7 @@ fn check(step: &Step) -> Result<(), &'static str> {
     }
 }
 
-/// Whether a path leads downwards, as far as its words tell.
+/// Whether a path leads downwards, by its text alone.
 pub(super) fn lies_beneath(path: &str) -> bool {
     let mut parts = Path::new(path).components().peekable();
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
@@ -215,11 +215,11 @@ mod tests {
         );
         for path in ["/etc/passwd", "../x", "a/../../x", ""] {
             let line = format!(r#"{{"do":"write","path":"{path}","text":""}}"#);
-            assert!(after(&line).contains("beneath the folder"), "{path}");
+            assert!(after(&line).contains("inside the session's folder"), "{path}");
         }
-        assert!(after(r#"{"do":"run","argv":[]}"#).contains("begin with a program"));
+        assert!(after(r#"{"do":"run","argv":[]}"#).contains("start with a program"));
         assert!(after(r#"{"do":"usage","usd":-1}"#).contains("negative"));
-        assert_eq!(problem(" \n"), "there is no step in it");
+        assert_eq!(problem(" \n"), "it has no steps");
     }
 
     proptest::proptest! {

@@ -1,5 +1,5 @@
-//! Which session of a cassette comes next: a number in a file beside it, `CASSETTE.cursor`. It
-//! survives restarts, and two players that start at once take two sessions.
+//! Which session of a cassette comes next: a number in the file `CASSETTE.cursor` next to it. It survives restarts,
+//! and two players that start at once take two sessions.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -26,9 +26,9 @@ pub(super) fn take(path: &Path, count: usize) -> io::Result<Option<usize>> {
     file.read_to_string(&mut text)?;
     let taken: usize = match text.trim() {
         "" => 0,
-        number => number
-            .parse()
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it does not hold a number"))?,
+        number => number.parse().map_err(|_| {
+            io::Error::new(io::ErrorKind::InvalidData, "it does not contain a number")
+        })?,
     };
     if taken >= count {
         return Ok(None);
@@ -49,7 +49,7 @@ mod tests {
         assert!(path.ends_with("demo.jsonl.cursor"));
         let taken: Vec<_> = (0..5).map(|_| take(&path, 3).unwrap()).collect();
         assert_eq!(taken, [Some(0), Some(1), Some(2), None, None]);
-        // A longer cassette goes on where the shorter one ended.
+        // A longer cassette continues where the shorter one ended.
         assert_eq!(take(&path, 4).unwrap(), Some(3));
         std::fs::write(&path, "many").unwrap();
         assert!(take(&path, 4).unwrap_err().to_string().contains("number"));

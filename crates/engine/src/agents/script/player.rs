@@ -1,7 +1,7 @@
-//! Plays one session of a cassette: does its steps in the folder it is given and tells of each.
+//! Plays one session of a cassette: does its steps in the given folder and reports each.
 //!
-//! A step that goes wrong, such as a program that fails, is told as the result of a tool, and the
-//! session goes on; so do real agents. Only a cassette that cannot be played is an error.
+//! A step that fails, such as a program with a non-zero exit code, is reported as a tool result, and the session
+//! continues; real agents do the same. Only a cassette that cannot be played is an error.
 
 use std::fs;
 use std::io::{self, Write};
@@ -22,9 +22,9 @@ use crate::agents::text::one_line;
 use crate::clock::{Stopwatch, now};
 use crate::vcs::git::git;
 
-/// How much of what a program printed is told, in bytes.
+/// How much of a program's output is reported, in bytes.
 const MAX_RESULT: usize = 4 << 10;
-/// How much of a call is told, in characters.
+/// How much of a call is reported, in characters.
 const MAX_INPUT: usize = 500;
 
 /// Why nothing can be played.
@@ -43,7 +43,7 @@ pub enum PlayError {
         error: io::Error,
     },
     /// The file is no cassette.
-    #[error("the cassette {} is not right: {error}", path.display())]
+    #[error("the cassette {} is not valid: {error}", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -61,14 +61,14 @@ pub enum PlayError {
         error: io::Error,
     },
     /// Every session was played.
-    #[error("the cassette {} is at its end: it has {count} sessions", path.display())]
+    #[error("the cassette {} has no session left to play (it has {count})", path.display())]
     AtEnd {
         /// The file.
         path: PathBuf,
         /// How many there are.
         count: usize,
     },
-    /// Nobody listens any more.
+    /// The reader of the output is gone.
     #[error("the output is closed: {0}")]
     Closed(#[from] io::Error),
 }
@@ -87,8 +87,7 @@ pub struct Play<'a> {
 }
 
 impl Play<'_> {
-    /// Plays one session and returns the exit code that it wants. Why nothing could be played is
-    /// also told on `out`.
+    /// Plays one session and returns its exit code. An error is also reported on `out`.
     pub fn run(&self, out: &mut (impl Write + AsFd)) -> Result<u8, PlayError> {
         match self.steps() {
             Ok(steps) => {
@@ -207,8 +206,8 @@ impl<W: Write + AsFd> Player<'_, W> {
         Ok(None)
     }
 
-    /// Waits, or ends with an error as soon as nobody listens any more: a player that hangs must not
-    /// outlive its listener.
+    /// Waits, or ends with an error when the reader of the output is gone: a player that hangs must not outlive
+    /// its reader.
     fn wait(&mut self, longest: Option<Duration>) -> io::Result<()> {
         let longest = longest.and_then(|longest| Timespec::try_from(longest).ok());
         let mut listener = [PollFd::new(&*self.out, PollFlags::empty())];
@@ -245,7 +244,7 @@ impl<W: Write + AsFd> Player<'_, W> {
 }
 
 fn write_beneath(folder: &Path, path: &str, text: &str) -> Result<String, String> {
-    let outside = || format!("{path} does not lie beneath the folder of the session");
+    let outside = || format!("{path} is not inside the session's folder");
     if !lies_beneath(path) {
         return Err(outside());
     }
@@ -277,7 +276,7 @@ fn write_beneath(folder: &Path, path: &str, text: &str) -> Result<String, String
 /// would keep a pipe open.
 #[expect(clippy::disallowed_methods, reason = "cassettes run programs, as real agents do")]
 fn run(folder: &Path, argv: &[String]) -> Result<String, String> {
-    let (program, arguments) = argv.split_first().ok_or("there is no program")?;
+    let (program, arguments) = argv.split_first().ok_or("no program given")?;
     let start = || -> io::Result<_> {
         let output = tempfile::tempfile()?;
         let status = Command::new(program)

@@ -32,7 +32,7 @@ pub(super) enum Said {
     ToolStarted { id: String, name: String, input: String },
     /// It has ended.
     ToolEnded { id: String, is_error: bool, text: String },
-    /// What was used, besides what was told before.
+    /// Usage since the last report.
     Usage { usage: Usage },
     /// A limit is reached, until then.
     Limit { resets_at_ms: i64 },

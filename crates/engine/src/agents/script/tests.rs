@@ -110,7 +110,7 @@ fn sessions_come_one_after_the_other_and_then_no_more() {
     assert_eq!(stage.next().1.text, "two");
     let (events, end) = stage.next();
     assert_eq!((events, end.class), (vec![], EndClass::NotStarted));
-    assert!(end.detail.ends_with("is at its end: it has 2 sessions"), "{}", end.detail);
+    assert!(end.detail.ends_with("has no session left to play (it has 2)"), "{}", end.detail);
     // A session by its number needs no cursor and moves none.
     let (printed, ended) = stage.play(Some(1));
     assert!(printed.contains("one"));
@@ -124,7 +124,7 @@ fn a_cassette_that_is_not_right_is_told_with_file_and_line() {
     let stage = Stage::new("{\"do\":\"session\"}\n{\"do\":\"jump\"}\n");
     let (_, end) = stage.next();
     assert_eq!(end.class, EndClass::NotStarted);
-    let told = "cassette.jsonl is not right: line 2: column 12: unknown variant `jump`";
+    let told = "cassette.jsonl is not valid: line 2: column 12: unknown variant `jump`";
     assert!(end.detail.contains(told), "{}", end.detail);
     assert!(!stage.folder.path().join("cassette.jsonl.cursor").exists());
 
@@ -197,7 +197,7 @@ fn ends_are_told_apart() {
     );
     let (_, end) = stage.next();
     assert_eq!((end.class, end.text.as_str()), (EndClass::Crash, ""));
-    assert_eq!(end.detail, "ended with code 7");
+    assert_eq!(end.detail, "exited with code 7");
     let (_, end) = stage.next();
     assert_eq!((end.class, end.text.as_str()), (EndClass::Completed, "whole"));
     assert_eq!(stage.next().1.class, EndClass::Empty);
@@ -225,7 +225,7 @@ fn what_ended_the_process_counts_where_there_is_no_result() {
     let told = decode(&done, &ProcessEnd::Lingered { after_ms: 1 }, "").1;
     assert_eq!((told.class, told.text.as_str()), (EndClass::Completed, "partial"));
     let told = decode("noise\n\n{", &ProcessEnd::Exited { code: 0 }, "").1;
-    assert_eq!(told.detail, "ended without a result; 2 lines could not be read");
+    assert_eq!(told.detail, "ended without a result; 2 lines could not be parsed");
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn a_channel_that_fails_is_told_once_and_delays_no_other() {
     notifier.finish();
     assert_eq!(
         *warnings.lock().unwrap(),
-        ["notifications by notify.command do not arrive: it ended with exit code 3: no bus"]
+        ["notifications through notify.command failed: it exited with code 3: no bus"]
     );
     let texts = std::fs::read_to_string(folder.path().join("texts")).unwrap();
     assert_eq!(texts.lines().count(), 3);
@@ -113,7 +113,7 @@ fn a_channel_that_hangs_has_five_seconds_at_the_end_and_delays_no_other() {
     assert!(lines("texts") >= 16, "{}", lines("texts"));
     let warnings = warnings.lock().unwrap();
     assert_eq!(warnings.len(), 1);
-    assert!(warnings[0].contains("it had not ended when the run was over"), "{warnings:?}");
+    assert!(warnings[0].contains("it was still running when the run ended"), "{warnings:?}");
 }
 
 #[test]

@@ -32,7 +32,7 @@
 //! - When it is killed, its program dies with it. Those below are found by the mark of the session, by
 //!   the family or by the next run.
 
-#![expect(unsafe_code, reason = "a process in our memory, and nothing but system calls in it")]
+#![expect(unsafe_code, reason = "a process in ralph's memory that only makes system calls")]
 
 use std::convert::Infallible;
 use std::ffi::{c_char, c_int, c_long, c_void};
@@ -79,7 +79,7 @@ struct SignalSet([u64; 16]);
 const SIG_SETMASK: c_int = 2;
 const SIG_DFL: usize = 0;
 const SIG_IGN: usize = 1;
-/// Those behind are for real-time; nobody here handles them.
+/// Higher numbers are real-time signals, which ralph does not handle.
 const LAST_SIGNAL: c_int = 31;
 const CLONE_VM: c_int = 0x100;
 const CLONE_VFORK: c_int = 0x4000;
@@ -90,13 +90,13 @@ const SYS_CLOSE_RANGE: c_long = 436;
 /// The stack of the keeper, and that on which the program is started, in pieces of 16 bytes.
 const STACK: usize = 32 * 1024 / size_of::<u128>();
 
-/// `__WALL`: also children whose end nobody is signalled of.
+/// `__WALL`: also children that end without a signal.
 const ALL: u32 = 0x4000_0000;
 
-/// The last report: nobody is left. No status of a process is negative.
+/// The last report: no process is left. No process status is negative.
 pub(super) const NOBODY: i32 = -1;
 
-/// What a keeper stands on. Shared with it, so everything in it is atomic or never changes.
+/// The memory of a keeper. Shared with it, so everything in it is atomic or never changes.
 struct Ground {
     ralph: Pid,
     words: Words,
@@ -125,7 +125,7 @@ impl Drop for Ground {
 pub(super) struct Keeper {
     pub(super) pid: Pid,
     pub(super) program: Pid,
-    /// Where it stands until then.
+    /// Its memory until then.
     ground: Option<Box<Ground>>,
 }
 
@@ -163,7 +163,7 @@ impl Keeper {
         let mut keeper = Self { pid, program: program.unwrap_or(pid), ground: Some(ground) };
         match keeper.ground.as_ref().map_or(0, |ground| ground.failed.load(Ordering::Acquire)) {
             0 if program.is_some() => Ok(keeper),
-            0 => Err(io::Error::other("it was killed at its start")),
+            0 => Err(io::Error::other("it was killed while starting")),
             error => {
                 keeper.end();
                 Err(io::Error::from_raw_os_error(error))
@@ -171,7 +171,7 @@ impl Keeper {
         }
     }
 
-    /// Ends and awaits it. What it stands on stays when that fails, and when it never told.
+    /// Ends and awaits it. Its memory is leaked if that fails, or if it never reported.
     fn end(&mut self) {
         let Some(ground) = self.ground.take() else { return };
         // It was not awaited, so the pid is still its own.
@@ -279,7 +279,7 @@ fn begin(ground: &Ground) -> Result<c_int, Errno> {
         let _ = wait(WaitOptions::empty());
         return Err(Errno::from_raw_os_error(failed));
     }
-    // For the eyes of people only.
+    // Only shown to users.
     let _ = rustix::thread::set_name(c"ralph-session");
     // Pipes of the session would never end, and locks of ralph outlive it.
     close_all_but(ground.report);
@@ -297,7 +297,7 @@ extern "C" fn become_program(ground: *mut c_void) -> c_int {
 }
 
 fn exec(ground: &Ground) -> Result<Infallible, Errno> {
-    // Without a terminal: what asks a person there fails at once, and would wait for ever.
+    // Without a terminal: what asks the user there fails at once, and would wait for ever.
     setsid()?;
     die_with(Pid::from_raw(ground.keeper.load(Ordering::Acquire)).ok_or(Errno::SRCH)?)?;
     for (stream, number) in ground.streams.iter().zip(0..) {
@@ -368,7 +368,7 @@ fn keep(program: c_int, report: RawFd) {
             Err(_) => break,
         }
     }
-    // Told, because it takes the system a while to take a process apart.
+    // Reported explicitly, because the system takes a while to remove a process.
     let _ = rustix::io::write(report, &NOBODY.to_ne_bytes());
 }
 

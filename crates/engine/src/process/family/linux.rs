@@ -28,9 +28,9 @@ pub(in crate::process) struct Family {
     keeper: Option<Keeper>,
     report: Report,
     mark: Mark,
-    /// The end of the program was told.
+    /// The end of the program was reported.
     program_ended: bool,
-    /// The keeper was killed by somebody.
+    /// The keeper was killed.
     keeper_lost: bool,
     gone: bool,
 }
@@ -46,7 +46,7 @@ pub(in crate::process) async fn start(spec: &CommandSpec, mark: &Mark) -> io::Re
         }
     };
     let (stdout, output) = io::pipe()?;
-    // It is as good as ever where the system has no more room for pipes.
+    // Everything still works where the system has no more memory for pipes.
     let _ = rustix::pipe::fcntl_setpipe_size(&output, PIPE);
     let (stderr, errors) = io::pipe()?;
     let (report, reported) = io::pipe()?;
@@ -98,7 +98,7 @@ impl Family {
         News::KeeperLost
     }
 
-    /// Nobody is left.
+    /// No process is left.
     pub(in crate::process) fn is_gone(&self) -> bool {
         self.gone
     }
@@ -112,13 +112,13 @@ impl Family {
         }
     }
 
-    /// Sends a signal to everybody; says who got it.
+    /// Sends a signal to all processes; returns those that got it.
     pub(in crate::process) fn signal(&mut self, signal: Signal) -> Vec<ProcessId> {
         if self.gone {
             return vec![];
         }
         let mut members = self.members();
-        // Without a keeper nobody tells us that the last one has ended.
+        // Without a keeper no event reports that the last process has ended.
         self.gone = self.keeper_lost && members.is_empty();
         members.retain(|process| process.signal(signal));
         members.iter().map(Process::id).collect()
@@ -141,13 +141,13 @@ impl Family {
 
 impl Drop for Family {
     fn drop(&mut self) {
-        // Whoever is started while we look is found the next time.
+        // A process that starts while ralph looks is found the next time.
         for _ in 0..SWEEPS {
             if self.signal(Signal::KILL).is_empty() {
                 break;
             }
         }
-        // Awaiting it takes a moment that nobody else has to wait for.
+        // Awaiting it takes a moment; nothing else has to wait for it.
         let keeper = self.keeper.take();
         aside(move || drop(keeper));
     }

@@ -1,7 +1,7 @@
-//! The processes of one session: how they start, when they end, and signals to all of them.
+//! The processes of one session: starts them, notices their end, and signals all of them.
 //!
-//! Two implementations with the same face. On Linux a [keeper](linux) makes the family exact; elsewhere
-//! it is the process group, which a process can leave.
+//! Two implementations with the same interface. On Linux a [keeper](linux) makes the family exact; elsewhere it is
+//! the process group, which a process can leave.
 
 #[cfg(target_os = "linux")]
 mod keeper;
@@ -37,7 +37,7 @@ pub(super) type ProcessId = (Pid, u64);
 pub(super) enum News {
     /// The program itself has ended; others of the family may live.
     ProgramEnded(ExitStatus),
-    /// Nobody is left.
+    /// No process is left.
     AllGone,
     /// The keeper was killed: from now on the family has to be searched for.
     #[cfg(target_os = "linux")]
@@ -67,7 +67,7 @@ fn aside(job: impl FnOnce() + Send + 'static) -> bool {
     jobs.as_ref().is_some_and(|jobs| jobs.send(Box::new(job)).is_ok())
 }
 
-/// The same, and what came of it.
+/// The same, with the result.
 async fn on_lasting_thread<T: Send + 'static>(
     job: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
@@ -76,7 +76,7 @@ async fn on_lasting_thread<T: Send + 'static>(
     let (answer, answered) = oneshot::channel();
     let job = move || {
         let _inside = runtime.enter();
-        // Nobody may wait any more: then a child is dropped, and that kills it.
+        // The caller may be gone: then the child is dropped, and that kills it.
         let _ = answer.send(job());
     };
     if !aside(job) {

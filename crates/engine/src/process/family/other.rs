@@ -13,7 +13,7 @@ use super::{News, ProcessId, Started, on_lasting_thread};
 use crate::process::mark::{self, Mark};
 use crate::process::spec::CommandSpec;
 
-/// How often a group without its leader is looked at: no event tells of its end.
+/// How often ralph polls a group without its leader: no event reports its end.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The processes of a session. Dropping it kills those that are left.
@@ -29,7 +29,7 @@ pub(in crate::process) async fn start(spec: &CommandSpec, mark: &Mark) -> io::Re
     let mut command = command(spec, mark);
     let mut program = on_lasting_thread(move || command.spawn()).await?;
     let group = program.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-    let group = group.ok_or_else(|| io::Error::other("it ended at its start"))?;
+    let group = group.ok_or_else(|| io::Error::other("it ended while starting"))?;
     let (stdin, stdout, stderr) =
         (program.stdin.take(), program.stdout.take(), program.stderr.take());
     let family = Family { program, group, program_ended: false, gone: false };
@@ -76,7 +76,7 @@ impl Family {
         News::AllGone
     }
 
-    /// Nobody is left.
+    /// No process is left.
     pub(in crate::process) fn is_gone(&self) -> bool {
         self.gone
     }
@@ -89,7 +89,7 @@ impl Family {
         }
     }
 
-    /// Sends a signal to everybody; names the group when there was anybody.
+    /// Sends a signal to all processes; returns the group if there was any.
     pub(in crate::process) fn signal(&mut self, signal: Signal) -> Vec<ProcessId> {
         if self.gone || kill_process_group(self.group, signal).is_err() {
             return vec![];

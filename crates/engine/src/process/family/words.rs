@@ -1,5 +1,5 @@
-//! The words of a program as the system takes them: made beforehand, because nothing can be made between
-//! the start of a process and that of its program.
+//! The arguments and environment of a program in the form that the system takes. They are built beforehand, because
+//! nothing may allocate between the start of a process and that of its program.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, OsStr, c_char};
@@ -16,7 +16,7 @@ const DEFAULT_PATH: &str = "/bin:/usr/bin";
 /// A program, its arguments and its environment.
 pub(super) struct Words {
     pub(super) folder: CString,
-    /// Where the program may lie, in the order in which it is searched.
+    /// Candidate paths of the program, in search order.
     pub(super) files: Vec<File>,
     pub(super) arguments: List,
     pub(super) environment: List,
@@ -93,7 +93,7 @@ fn word(text: &OsStr) -> io::Result<CString> {
     CString::new(text.as_bytes()).map_err(io::Error::from)
 }
 
-/// Where a program may lie: a path is what it is, a name is searched.
+/// Candidate paths of a program: a path stays as it is, a name is searched.
 fn places(program: &OsStr, path: &OsStr) -> Vec<std::ffi::OsString> {
     if program.is_empty() || program.as_bytes().contains(&b'/') {
         return vec![program.to_owned()];

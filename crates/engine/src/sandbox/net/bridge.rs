@@ -1,5 +1,5 @@
-//! The inside: a small process in the box that programs find the proxy by. It listens on loopback, where
-//! there is nobody else, and copies to the socket.
+//! The sandbox side of the network: a small process that listens on loopback, where programs expect the proxy, and
+//! copies their connections to the proxy's unix socket.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
@@ -22,10 +22,10 @@ const CONNECTIONS: usize = 320;
 /// are well below.
 const ANSWER: Duration = Duration::from_secs(60);
 const ANSWER_BYTES: usize = 16 << 10;
-/// Before the next try to accept where the system has no room for another connection.
+/// Pause before the next accept when the system cannot take another connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Listens in the box and does not serve yet.
+/// Listens in the sandbox and does not serve yet.
 #[derive(Debug)]
 pub struct Bridge {
     port: u16,
@@ -43,7 +43,7 @@ struct Door {
 
 /// Listens on a free port for the proxy, and on each of `ports` for the same port of the machine outside.
 ///
-/// A port that the box may not have (those below 1024, mostly) is left out, see [`Bridge::unbound`].
+/// A port that the sandbox may not have (those below 1024, mostly) is left out, see [`Bridge::unbound`].
 pub fn listen(ports: &[u16]) -> io::Result<Bridge> {
     let mut doors = vec![];
     let mut unbound = vec![];
@@ -56,7 +56,7 @@ pub fn listen(ports: &[u16]) -> io::Result<Bridge> {
                 continue;
             }
             Err(error) => {
-                let text = format!("port {port} of the box cannot be listened on: {error}");
+                let text = format!("the sandbox cannot listen on port {port}: {error}");
                 return Err(io::Error::new(error.kind(), text));
             }
         }
@@ -77,9 +77,9 @@ fn bind(address: IpAddr, port: u16) -> io::Result<TcpListener> {
     Ok(listener)
 }
 
-/// The variables by which programs in the box find the proxy.
+/// The variables by which programs in the sandbox find the proxy.
 ///
-/// Loopback is left out: it is the box's own, a server that a test starts must be found there, and the
+/// Loopback is left out: it is the sandbox's own, a server that a test starts must be found there, and the
 /// ports that are listed are there too.
 pub fn variables(port: u16) -> Vec<(&'static str, String)> {
     let proxy = format!("http://127.0.0.1:{port}");
@@ -97,7 +97,7 @@ pub fn variables(port: u16) -> Vec<(&'static str, String)> {
 }
 
 impl Bridge {
-    /// The port of the proxy in the box.
+    /// The port of the proxy in the sandbox.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -125,7 +125,7 @@ impl Bridge {
     }
 }
 
-/// Takes everybody in who comes to a door.
+/// Accepts all connections on a port.
 async fn attend(
     listener: tokio::net::TcpListener,
     leads_to: Option<u16>,
@@ -140,7 +140,7 @@ async fn attend(
         let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
         let socket = Arc::clone(&socket);
         tokio::spawn(async move {
-            // A client whose way is cut off sees just that.
+            // A client whose connection breaks sees just that.
             let _ = carry(client, &socket, leads_to).await;
             drop(place);
         });

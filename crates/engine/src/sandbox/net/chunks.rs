@@ -1,5 +1,5 @@
-//! Where a body in chunks ends (RFC 9112, 7.1). What the proxy takes for the end must be what every server
-//! takes for it, so whatever servers read in different ways is refused. No I/O.
+//! Finds the end of a chunked body (RFC 9112, 7.1). The proxy and every server must agree on where a body ends, so
+//! anything that servers read in different ways is refused. No I/O.
 
 use std::io;
 
@@ -99,7 +99,7 @@ fn size(line: &[u8]) -> Option<u64> {
 }
 
 fn malformed() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the chunks of the request are not well-formed")
+    io::Error::new(io::ErrorKind::InvalidData, "the chunks of the request are malformed")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! One connection, from its first byte to its last. Its first byte tells the language.
+//! One connection to the proxy, from its first byte to its last. The first byte tells HTTP from SOCKS.
 
 use std::io;
 use std::time::Duration;
@@ -35,15 +35,15 @@ struct Journey {
 enum Language {
     /// A tunnel by HTTP.
     Connect,
-    /// One request by HTTP: what its head is to be, and what follows.
+    /// One HTTP request: its rewritten header, and its body.
     Forward(Vec<u8>, Body),
     Socks,
 }
 
-/// The last words to a client that goes nowhere.
+/// The answer to a refused client.
 type Refusal = Vec<u8>;
 
-/// Serves a client to its end. What goes wrong is the client's to see.
+/// Serves a client to its end. Errors go to the client.
 pub(super) async fn serve(stream: UnixStream, shared: &Shared) {
     let mut incoming = Incoming::new(stream);
     let journey = match timeout(shared.limits.head, hear(&mut incoming, shared)).await {
@@ -52,7 +52,7 @@ pub(super) async fn serve(stream: UnixStream, shared: &Shared) {
         Ok(Err(None)) => return,
         Err(_) => {
             let seconds = shared.limits.head.as_secs();
-            let sentence = format!("the request did not come within {seconds} s");
+            let sentence = format!("the request timed out after {seconds}s");
             return incoming.part(&http::answer("408 Request Timeout", &sentence)).await;
         }
     };
@@ -71,7 +71,7 @@ pub(super) async fn serve(stream: UnixStream, shared: &Shared) {
     let _ = travel(incoming, server, language).await;
 }
 
-/// Hears what a client wants. `Err(None)`: it went away, or speaks nothing that we know.
+/// Reads the request of a client. `Err(None)`: it disconnected, or speaks an unknown protocol.
 async fn hear<S: AsyncRead + AsyncWrite + Unpin>(
     incoming: &mut Incoming<S>,
     shared: &Shared,
@@ -88,7 +88,7 @@ async fn hear<S: AsyncRead + AsyncWrite + Unpin>(
     let head = incoming.head(most).await.map_err(|error| match error {
         NoHead::Gone => None,
         NoHead::TooLong => {
-            let sentence = format!("the head of the request is longer than {most} bytes");
+            let sentence = format!("the request header is longer than {most} bytes");
             refuse("431 Request Header Fields Too Large", &sentence)
         }
     })?;
@@ -129,7 +129,7 @@ async fn hear_socks<S: AsyncRead + AsyncWrite + Unpin>(
     Ok(Journey { host, port, language: Language::Socks })
 }
 
-/// Why there is no connection, in the words of the client.
+/// Why there is no connection, in the protocol of the client.
 fn sorry(language: &Language, error: &DialError) -> Refusal {
     let is_late = |source: &io::Error| source.kind() == io::ErrorKind::TimedOut;
     if let Language::Socks = language {
@@ -156,7 +156,7 @@ fn sorry(language: &Language, error: &DialError) -> Refusal {
     http::answer(status, &error.to_string())
 }
 
-/// Tells the client that it is connected, and copies from then on.
+/// Confirms the connection to the client, and copies from then on.
 async fn travel<S: AsyncRead + AsyncWrite + Unpin>(
     mut incoming: Incoming<S>,
     mut server: TcpStream,
@@ -204,7 +204,7 @@ async fn forward<S: AsyncRead + AsyncWrite + Unpin>(
         answered = &mut answering => answered,
         asked = asking => match asked {
             Ok(()) => answering.await,
-            // Nobody knows where the request ends, so the server gets no more of it.
+            // The end of the request is unknown, so the server gets no more of it.
             Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(error),
             // A server may answer before it has heard everything, and hang up.
             Err(_) => timeout(LINGER, answering).await?,
@@ -313,7 +313,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Incoming<S> {
         }
     }
 
-    /// Says the last word and goes, without taking it away from a client that still talks.
+    /// Sends the last answer and closes, without losing it for a client that still sends.
     pub(super) async fn part(mut self, word: &[u8]) {
         let said = async {
             self.stream.write_all(word).await?;
@@ -324,7 +324,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Incoming<S> {
         let _ = timeout(LINGER, said).await;
     }
 
-    /// Copies both ways until both have ended. The end of one side is passed on, and the other goes on.
+    /// Copies both ways until both have ended. The end of one side is passed on, and the other continues.
     pub(super) async fn join<T>(&mut self, other: &mut T) -> io::Result<()>
     where
         T: AsyncRead + AsyncWrite + Unpin,

@@ -1,4 +1,4 @@
-//! A host to a connection: looked up once, every address checked, and the checked address dialled.
+//! Connects to a host: resolves its name once, checks every address, and dials the address that was checked.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -101,19 +101,19 @@ async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
 
 /// Whether an address is one of this machine. Nothing is sent to find out.
 fn is_own(address: IpAddr) -> bool {
-    // Kept for documents, so they are nobody's.
+    // Reserved for documentation, so nobody has them.
     let (any, nobodys): (IpAddr, IpAddr) = match address {
         IpAddr::V4(_) => (Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into()),
         IpAddr::V6(_) => {
             (Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into())
         }
     };
-    // Only an address of its own can be listened at, unless the machine is told to allow any.
+    // A machine can listen only at its own addresses, unless it is configured to allow any.
     let can_listen = |address| UdpSocket::bind((address, 0)).is_ok();
     if can_listen(address) && !can_listen(nobodys) {
         return true;
     }
-    // Who talks to himself has the same address at both ends.
+    // A socket that is connected to its own machine has the same address at both ends.
     let local = UdpSocket::bind((any, 0)).and_then(|socket| {
         socket.connect((address, 9))?;
         socket.local_addr()

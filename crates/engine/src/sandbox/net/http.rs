@@ -1,4 +1,4 @@
-//! HTTP as proxies are spoken to: a head to what is wanted, and answers. No I/O.
+//! HTTP between a client and a proxy: parses request headers and writes answers. No I/O.
 
 use ralph_core::net::{Host, HostError};
 use thiserror::Error;
@@ -6,7 +6,7 @@ use thiserror::Error;
 /// Where a head ends.
 pub(super) const END: &[u8] = b"\r\n\r\n";
 
-/// Headers that are between a client and its proxy, and `Host`, which is made anew: it has to name who is
+/// Headers that are between a client and its proxy, and `Host`, which is rewritten: it has to name who is
 /// really asked.
 const OURS: [&str; 9] = [
     "host",
@@ -38,22 +38,22 @@ pub(super) enum Body {
     Chunked,
 }
 
-/// Why a head is none.
+/// Why a header is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(super) enum Malformed {
-    #[error("this is a proxy, and the request is not one for a proxy")]
+    #[error("this is a proxy, but the request is not a proxy request")]
     NotForProxies,
-    #[error("the request line is not one of HTTP/1.1")]
+    #[error("the request line is not HTTP/1.1")]
     RequestLine,
-    #[error("a header of the request is not one")]
+    #[error("the request has a malformed header")]
     Header,
     #[error("the request names no host and port")]
     Target,
-    #[error("the request names no host: {0}")]
+    #[error("the request names an invalid host: {0}")]
     Host(HostError),
-    #[error("only http:// is forwarded, everything else needs CONNECT")]
+    #[error("the proxy forwards only http://; everything else needs CONNECT")]
     Scheme,
-    #[error("the request does not say clearly how long it is")]
+    #[error("the length of the request is ambiguous")]
     Length,
 }
 
@@ -108,8 +108,8 @@ pub(super) fn read(head: &[u8]) -> Result<Wish, Malformed> {
     Ok(Wish::Forward { host, port, head, body: body_of(text, version)? })
 }
 
-/// What follows a head, by its headers. Where a server could read another length, the end of its request
-/// would be the beginning of one that nobody checked: such a request is refused.
+/// The body after a header. Where a server could read another length, the end of its request would be the start
+/// of an unchecked one: such a request is refused.
 fn body_of(text: &[u8], version: &str) -> Result<Body, Malformed> {
     let (mut length, mut chunked) = (None, false);
     for line in split_lines(text).skip(1) {
@@ -138,8 +138,8 @@ fn body_of(text: &[u8], version: &str) -> Result<Body, Malformed> {
     }
 }
 
-/// `host:port`; an address of IPv6 has brackets. No name of a user: nobody needs one here, and programs
-/// do not agree where it ends.
+/// `host:port`; an IPv6 address has brackets. No user name: it is not needed here, and programs do not agree
+/// where it ends.
 fn authority(text: &str, usual: Option<u16>) -> Result<(Host, u16), Malformed> {
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => {
@@ -178,8 +178,8 @@ fn split_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The name of a header; `None` for a line that is none. A line that goes on with the one before is none:
-/// nobody sends them, and servers do not agree about them.
+/// The name of a header; `None` for any other line. A continuation line is not a header: no client sends them,
+/// and servers do not agree about them.
 pub(super) fn name_of(line: &[u8]) -> Option<&[u8]> {
     let at = line.iter().position(|byte| *byte == b':')?;
     let name = &line[..at];
@@ -235,9 +235,8 @@ fn is_answer(head: &[u8]) -> bool {
     head.starts_with(b"HTTP/1.") && head.get(8) == Some(&b' ')
 }
 
-/// The head of an answer, which says that it is the last on its connection. A client that is told nothing
-/// sends its next request on the same one, and that may be for another host. What is no answer of HTTP
-/// stays as it is.
+/// The header of an answer, which says that it is the last on its connection. Otherwise a client sends its next
+/// request on the same one, and that may be for another host. Anything but HTTP stays as it is.
 pub(super) fn last_answer(head: &[u8]) -> Vec<u8> {
     if !is_answer(head) {
         return head.to_vec();
@@ -436,7 +435,7 @@ mod tests {
             let _ = read(format!("{method}{tail}\r\n\r\n").as_bytes());
         }
 
-        /// Whatever goes on to a server is one head: nobody can put a second request into the first.
+        /// Exactly one header goes to a server: nobody can hide a second request in the first.
         #[test]
         fn what_is_forwarded_is_one_head(path in "[!-~]{0,40}", headers in "([A-Za-z: \r\n\t]{0,30}\r\n){0,4}") {
             let head = format!("GET http://a.example/{path} HTTP/1.1\r\n{headers}\r\n");

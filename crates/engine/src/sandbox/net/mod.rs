@@ -1,23 +1,23 @@
-//! The network of a box: a proxy outside that lets through what the rules allow, and a bridge inside that
-//! programs find it by.
+//! The network of a sandbox: a proxy outside that forwards what the rules allow, and a bridge inside that
+//! programs use to reach it.
 //!
-//! A box has a network namespace with nothing but loopback. What leaves it goes through a unix socket
-//! that is bound into the box:
+//! A sandbox has a network namespace with nothing but loopback. What leaves it goes through a unix socket
+//! that is bound into the sandbox:
 //!
 //! ```text
-//!  box                                          │  outside, in ralph's process
+//!  sandbox                                      │  outside, in ralph's process
 //!  program ── TCP on loopback ── bridge ── unix socket ── Proxy ── TCP to the address that was checked
 //! ```
 //!
 //! | file | owns |
 //! |---|---|
-//! | `proxy` | accepting, limits, the end, what was refused |
+//! | `proxy` | accepts connections, limits, shutdown, refused connections |
 //! | `connection` | one connection, from its first byte to its last |
-//! | `http`, `socks` | the two languages, without I/O |
-//! | `chunks` | where a body in chunks ends, without I/O |
-//! | `dial` | a host to a connection: looked up once, checked, dialled |
-//! | `resolver` | names to addresses, by a program of the system |
-//! | `bridge` | the inside |
+//! | `http`, `socks` | the two protocols, without I/O |
+//! | `chunks` | finds the end of a chunked body, without I/O |
+//! | `dial` | connects to a host: resolved once, checked, dialed |
+//! | `resolver` | resolves names, by a program of the system |
+//! | `bridge` | the sandbox side |
 
 pub mod bridge;
 mod chunks;
@@ -31,7 +31,7 @@ mod socks;
 pub use proxy::{Limits, Proxy};
 pub use resolver::{Addresses, Getent, Resolver};
 
-/// Reads what a program in a box sends to the proxy, and what a server answers.
+/// Reads what a program in a sandbox sends to the proxy, and what a server answers.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn fuzz(bytes: &[u8]) {
     match http::read(bytes) {

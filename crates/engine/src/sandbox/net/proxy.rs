@@ -1,4 +1,4 @@
-//! The proxy: accepting, limits, the end, and what was refused.
+//! The proxy: accepts connections, enforces limits, shuts down, and records refused connections.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -23,12 +23,11 @@ use super::resolver::Resolver;
 const KEPT: usize = 100;
 /// How many connections may wait for one of the others to end. Those beyond wait in the system.
 const WAITING: usize = 64;
-/// Before the next try to accept where the system has no room for another connection: it tells nobody
-/// when it has.
+/// Pause before the next accept when the system cannot take another connection: no event reports when it can.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The connections that all proxies of this process may have at once. Each takes two of its files, and
-/// whoever is in a box must not leave the loop without any.
+/// The most connections of all proxies of this process. Each uses two file descriptors, and sandboxed programs
+/// must not leave the loop without any.
 static ROOM: LazyLock<Semaphore> =
     LazyLock::new(|| Semaphore::new(room(getrlimit(Resource::Nofile).current)));
 
@@ -132,7 +131,7 @@ impl Proxy {
         Ok(proxy)
     }
 
-    /// What was refused, in the order in which it came: host, port, and one sentence why. Each is told once,
+    /// What was refused, in the order in which it came: host, port, and one sentence why. Each is reported once,
     /// and no more than a hundred are kept.
     pub fn refusals(&self) -> Vec<(String, u16, String)> {
         self.shared.refusals.lock().unwrap_or_else(PoisonError::into_inner).kept.clone()
@@ -176,7 +175,7 @@ async fn accept(listener: UnixListener, shared: Arc<Shared>) {
 async fn attend(stream: UnixStream, shared: Arc<Shared>, slots: Arc<Semaphore>) {
     let turn = async { (slots.acquire().await, ROOM.acquire().await) };
     let Ok((Ok(_slot), Ok(_room))) = timeout(shared.limits.head, turn).await else {
-        let sentence = "as many connections are open as may be at once";
+        let sentence = "too many connections are open";
         let answer = http::answer("503 Service Unavailable", sentence);
         return Incoming::new(stream).part(&answer).await;
     };

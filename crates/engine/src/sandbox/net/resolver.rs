@@ -1,5 +1,5 @@
-//! Names to addresses. ralph is linked so that it cannot ask the C library itself, so a program of the
-//! system does: it knows the hosts file, the name servers and what a VPN changed.
+//! Resolves names to addresses. ralph is linked so that it cannot use the C library's resolver, so it
+//! asks a program of the system, which knows the hosts file, the name servers and what a VPN changed.
 
 use std::ffi::OsString;
 use std::io;
@@ -25,11 +25,11 @@ const AT_ONCE: usize = 8;
 /// The most addresses that are taken from an answer.
 const MOST: usize = 16;
 
-/// What a look-up comes to.
+/// The result of a look-up.
 pub type Addresses<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
 
-/// Looks names up. Asked once for each connection; what it says is checked and then dialled, so an answer
-/// that changes changes nothing.
+/// Resolves names. Asked once for each connection; the answer is checked and then dialed, so a later answer
+/// makes no difference.
 pub trait Resolver: Send + Sync + 'static {
     /// The addresses of a name in the order in which they are to be tried; none where it has none.
     fn resolve<'a>(&'a self, name: &'a str) -> Addresses<'a>;
@@ -89,8 +89,7 @@ impl Resolver for Getent {
     }
 }
 
-/// The first word of each line, each address once. One with a zone (`fe80::1%eth0`) is nobody's that a box
-/// may reach.
+/// The first word of each line, each address once. A sandbox may reach no address with a zone (`fe80::1%eth0`).
 struct Answers(Vec<IpAddr>);
 
 impl Listener for Answers {

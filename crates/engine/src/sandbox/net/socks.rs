@@ -1,4 +1,4 @@
-//! SOCKS 5 as far as it is spoken: no password, and connections only. No I/O.
+//! The part of SOCKS 5 that the proxy speaks: no password, CONNECT only. No I/O.
 
 use std::net::IpAddr;
 
@@ -6,13 +6,13 @@ use ralph_core::net::{Host, HostError};
 
 /// The first byte of everything.
 pub(super) const VERSION: u8 = 5;
-/// The one way to log in that we take: none.
+/// The only accepted login method: none.
 pub(super) const NO_LOGIN: u8 = 0;
 /// The answer where a client offers only others.
 pub(super) const NO_WAY_IN: [u8; 2] = [VERSION, 0xff];
-/// The answer where it may go on.
+/// The answer where it may continue.
 pub(super) const COME_IN: [u8; 2] = [VERSION, NO_LOGIN];
-/// The wish for a connection.
+/// The command to connect.
 pub(super) const CONNECT: u8 = 1;
 
 /// The codes of the answers.
@@ -28,7 +28,7 @@ pub(super) enum Code {
     UnknownAddress = 8,
 }
 
-/// An answer. The address that it has room for is of no use to anybody.
+/// An answer. Its address field is unused.
 pub(super) fn answer(code: Code) -> [u8; 10] {
     [VERSION, code as u8, 0, 1, 0, 0, 0, 0, 0, 0]
 }

@@ -29,7 +29,7 @@ impl<T: Table> Change<'_, T> {
         let note = match (take, &task.claim) {
             (Take::Expired, Some(before)) => {
                 to.retry_count += 1;
-                format!("the lease of {} ran out", before.agent)
+                format!("the lease of {} expired", before.agent)
             }
             _ => String::new(),
         };
@@ -87,7 +87,7 @@ impl<T: Table> Change<'_, T> {
             }
             Status::Waiting => self.hold(id),
             Status::Done => self.done(id, None),
-            Status::Failed => self.fail(id, "set by hand", true, limit).map(drop),
+            Status::Failed => self.fail(id, "set manually", true, limit).map(drop),
             Status::Deleted => self.delete(DeleteWhich::Ids(vec![id.clone()])).map(drop),
         }
     }

@@ -1,5 +1,5 @@
-//! The rules over any table: this is what makes a table a [`Store`]. Each change is one transaction
-//! that first looks, then asks `ralph_core::task`, then writes.
+//! The rules over any table: they make a table a [`Store`]. Each change is one transaction that first reads, then
+//! asks `ralph_core::task`, then writes.
 
 mod claims;
 mod editing;
@@ -60,7 +60,7 @@ impl<T: Table> Ruled<T> {
         done
     }
 
-    /// What the verifier said of a task stands with the task too.
+    /// Stores the verdict of the verifier with the task, too.
     fn note_verdict(&mut self, key: T::Key, evidence: &Evidence) -> Result<()> {
         if evidence.judge != VERIFIER {
             return Ok(());

@@ -1,9 +1,9 @@
-//! Bringing a whole plan in. Everything is looked up and checked on the way; any refusal rolls the
-//! whole transaction back, so a plan is applied as a whole or not at all.
+//! Imports a whole plan. Everything is looked up and checked on the way; any refusal rolls back the whole
+//! transaction, so a plan is applied as a whole or not at all.
 //!
-//! Order: rows first (new, revived, changed), then the edges between them, then one check for cycles
-//! over the finished graph, then what follows from it (deleted, done, parents), then a look at what
-//! was put below a closed parent: it must be done by now.
+//! Order: rows first (new, revived, changed), then the edges between them, then one check for cycles over the
+//! finished graph, then the consequences (deleted, done, parents), then a check that everything below a closed
+//! parent is done.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -49,14 +49,14 @@ impl<K> Line<'_, K> {
     }
 }
 
-/// What became of a line.
+/// What happened to a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// Done before: untouched.
     Skipped,
     /// New; its unfinished blockers are counted already.
     New,
-    /// Deleted before, and made anew.
+    /// Deleted before, and recreated.
     Revived,
     /// Here before, and whether a field changed.
     Kept { changed: bool },
@@ -177,8 +177,8 @@ impl<T: Table> Change<'_, T> {
         in_plan: &HashMap<&TaskId, usize>,
         existing: &'p Existing<T::Key>,
     ) -> Result<Vec<Line<'p, T::Key>>> {
-        // A plan may call a task done; where it has parts, they decide. What is done already becomes
-        // nobody's part: its line is skipped.
+        // A plan may call a task done; if it has parts, they decide. A task that is already done cannot become
+        // a part: its line is skipped.
         let was_done = |id| existing.tasks.get(id).is_some_and(|row| row.1.status == Status::Done);
         let parent_of = |line: &'p PlanTask| line.fields.parent.as_ref()?.as_ref();
         let parents: HashSet<&TaskId> = plan
@@ -418,8 +418,8 @@ impl<T: Table> Change<'_, T> {
         Ok(true)
     }
 
-    /// Has a task wait that the plan says waits for the user. One that has parts waits by them; one that
-    /// somebody works on, or that has ended, stays as it is. `true` when it began to wait.
+    /// Makes a task wait that waits for the user according to the plan. One with parts waits by them; one that
+    /// is claimed or finished stays as it is. `true` when it started to wait.
     fn hold_imported(&mut self, key: T::Key, line: &Line<'_, T::Key>) -> Result<bool> {
         let Some(reason) = &line.plan.waits else { return Ok(false) };
         let task = self.table.load(key)?;
@@ -464,8 +464,8 @@ impl<T: Table> Change<'_, T> {
         Ok(gone.len())
     }
 
-    /// Lets parents follow their children, the lowest first: a parent that looked before its own
-    /// children have settled might fail for a moment and lose its claim.
+    /// Updates parents from their children, the lowest first: a parent that is updated before its own children
+    /// might fail for a moment and lose its claim.
     fn families_follow(&mut self, families: HashSet<T::Key>) -> Result<()> {
         let mut depths = HashMap::new();
         let mut waiting = BTreeSet::new();

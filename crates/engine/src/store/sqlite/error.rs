@@ -1,4 +1,4 @@
-//! What SQLite reports, in the words of the store.
+//! Turns SQLite errors into errors of the store.
 
 use std::path::Path;
 use std::time::Duration;

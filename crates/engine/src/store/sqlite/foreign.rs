@@ -1,8 +1,8 @@
-//! Whether a task database was made by ralph alone. A repository that came from elsewhere can bring one along, and
-//! what its schema says runs inside of every change that ralph makes: a trigger can turn a failure into a success.
+//! Checks that ralph alone created a task database. A repository that came from elsewhere can contain one, and its
+//! schema would run inside every change that ralph makes: a trigger can turn a failure into a success.
 //!
-//! So each file is a regular one, no rollback journal names another file, and the schema is word for word what the
-//! migrations make.
+//! So each file must be a regular one, no rollback journal may name another file, and the schema must be exactly
+//! what the migrations make.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -60,9 +60,7 @@ pub(super) fn check_schema(path: &Path, connection: &Connection, version: i64) -
     let expected = migrated(made).and_then(|fresh| entries(&fresh)).map_err(fail)?;
     let is_ours = |entry: &&Entry| expected.contains(entry);
     match found.iter().find(|entry| !is_ours(entry)) {
-        Some(entry) => {
-            Err(foreign(path, format!("its {} is not one that ralph makes", entry.name)))
-        }
+        Some(entry) => Err(foreign(path, format!("ralph did not create its {}", entry.name))),
         None if found.len() != expected.len() => {
             let is_missing = |entry: &&Entry| !found.contains(entry);
             let missing = expected.iter().find(is_missing).map_or("schema", |entry| &entry.name);
@@ -137,7 +135,7 @@ mod tests {
         let said = SqliteStore::open(path).err().expect("it is opened for writing").to_string();
         let looked = SqliteStore::open_existing(path).err().expect("it is opened for reading");
         assert_eq!(said, looked.to_string());
-        assert!(said.contains("is not a store of ralph"), "{said}");
+        assert!(said.contains("is not a task database of ralph"), "{said}");
         said
     }
 

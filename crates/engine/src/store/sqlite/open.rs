@@ -1,4 +1,4 @@
-//! Opening the database: is it ours, is it whole, is it of our schema, and who else is writing.
+//! Opens the database: checks that it is ralph's, undamaged and of a known schema, and handles other writers.
 
 use std::cell::Cell;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -19,11 +19,11 @@ use crate::ports::{Result, StoreError};
 
 /// How long a write waits for other processes before it gives up.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// After this long, somebody is told that we are waiting.
+/// After this long, ralph says that it is waiting.
 const SAY_SO_AFTER: Duration = Duration::from_secs(2);
-/// A write-ahead log of more bytes than this is folded into the database by the last writer that
-/// leaves. Whoever comes first after that reads the whole log, so a small one keeps every start fast;
-/// folding costs two syncs, so it is not done each time.
+/// A write-ahead log of more bytes than this is folded into the database by the last writer that closes it. The
+/// next process reads the whole log, so a small one keeps every start fast; folding costs two syncs, so it is
+/// not done each time.
 const LARGE_LOG: u64 = 256 << 10;
 
 /// Called once when a write has waited for a while.
@@ -86,10 +86,10 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
 }
 
-/// Says on disk that somebody writes, so that the next process knows when a writer was cut off.
+/// Marks on disk that a process writes, so that the next one knows when a writer was interrupted.
 ///
-/// Every writer holds the file's lock, shared. Whoever finds nobody else there and the mark still
-/// set knows that the last writer did not leave by the door.
+/// Every writer holds the file's lock, shared. A process that finds no other writer and the mark still set
+/// knows that the last writer did not close the database.
 pub(super) struct Guard(File);
 
 /// How often the lock is asked for before we sleep.
@@ -138,7 +138,7 @@ impl Guard {
 }
 
 impl Guard {
-    /// Whether nobody else writes; then nobody can begin to before this one is dropped.
+    /// Whether no other process writes; then none can start before this one is dropped.
     pub(super) fn is_alone(&self) -> bool {
         self.0.try_lock().is_ok()
     }
@@ -203,10 +203,10 @@ fn connect(path: &Path) -> Result<Connection> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true).map_err(fail)?;
     // Folding the log in when the last process leaves would cost every command two syncs.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(fail)?;
-    // Without this a statement is compiled anew whenever its values change, because a value may decide
+    // Without this a statement is compiled again whenever its values change, because a value may decide
     // whether a partial index fits. Ours fit whatever the values are.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(fail)?;
-    // A file made by somebody else must not run code in here.
+    // A file made by another program must not run code in here.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(fail)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(fail)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).map_err(fail)?;
@@ -215,7 +215,7 @@ fn connect(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// The schema version of a database of ours; `None` for an empty file; an error for anything else.
+/// The schema version of a database of ralph's; `None` for an empty file; an error for anything else.
 fn identify(path: &Path, connection: &Connection) -> Result<Option<i64>> {
     let fail = |error: rusqlite::Error| named(path, waited(), &error);
     let number =
@@ -260,7 +260,7 @@ fn migrate(path: &Path, connection: &Connection, found: i64) -> Result<()> {
     let mode: String =
         patiently(|| connection.query_row(turn, [], |row| row.get(0))).map_err(fail)?;
     if !mode.eq_ignore_ascii_case("wal") {
-        let detail = format!("this file system allows the journal mode {mode} and not WAL");
+        let detail = format!("this file system does not support the journal mode WAL, only {mode}");
         return Err(StoreError::Failed { path: path.to_owned(), detail });
     }
     patiently(|| connection.execute_batch("BEGIN IMMEDIATE")).map_err(fail)?;

@@ -1,4 +1,4 @@
-//! SQL for what is kept beside the tasks. Plain inserts and reads: no rule and no counter is here.
+//! SQL for records other than tasks. Plain inserts and reads: no rule and no counter is here.
 
 use ralph_core::ids::{AttemptId, RunId};
 use ralph_core::records::{

@@ -1,4 +1,4 @@
-//! Rows and values: what a column becomes and what becomes a column.
+//! Converts between rows and values.
 
 use ralph_core::task::{Claim, Priority, Standing, Task};
 use ralph_core::text::Title;

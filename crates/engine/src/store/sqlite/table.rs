@@ -1,4 +1,4 @@
-//! Look-ups and writes in SQL. Each write keeps the counters of the neighbours right in the same
+//! Look-ups and writes in SQL. Each write keeps the counters of the neighbors right in the same
 //! transaction; nothing outside this file changes them.
 
 use std::collections::BTreeSet;
@@ -53,7 +53,7 @@ impl SqliteTable {
         done.map_err(|error| named(&self.path, open::waited(), &error))
     }
 
-    /// Fails when whoever called wants no answer any more.
+    /// Fails when the caller no longer needs an answer.
     fn wanted(&self) -> Sql<()> {
         match self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             true => Err(rusqlite::Error::SqliteFailure(
@@ -148,7 +148,7 @@ impl Table for SqliteTable {
     fn rollback(&mut self) {
         // After some failures SQLite has rolled back by itself.
         if !self.connection.is_autocommit() {
-            // Also where no call is to go on.
+            // Also when calls are to stop.
             let _ = self.connection.execute_batch("ROLLBACK");
         }
     }
@@ -565,7 +565,7 @@ impl Table for SqliteTable {
         let damaged = |detail: String| StoreError::Corrupt { path: self.path.clone(), detail };
         let orphans: Vec<String> = self.rows("PRAGMA foreign_key_check", [], |row| row.get(0))?;
         if let Some(table) = orphans.first() {
-            return Err(damaged(format!("a row of {table} points at nothing")));
+            return Err(damaged(format!("a row of {table} references a missing row")));
         }
         let wrong: Vec<String> = self.rows(schema::DISAGREEING, [], |row| row.get(0))?;
         if !wrong.is_empty() {
@@ -576,7 +576,7 @@ impl Table for SqliteTable {
 }
 
 impl SqliteTable {
-    /// Tells everything below `key` (and itself, if asked) of failed ancestors that came or went.
+    /// Updates the count of failed ancestors of everything below `key` (and of itself, if asked).
     fn shift_failed_above(&self, key: i64, change: i64, with_itself: bool) -> Result<()> {
         self.run(
             "WITH RECURSIVE below (seq) AS (

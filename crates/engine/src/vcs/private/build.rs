@@ -1,4 +1,4 @@
-//! Making the two directories from the real one.
+//! Builds the two git directories from the real one.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -12,7 +12,7 @@ use super::settings::{self, Setting};
 use super::{LOOK, OBJECTS, PRIVATE, Private, private_folder};
 use crate::untrusted::{DOCUMENT, LARGE, SMALL, read_named, read_own};
 
-/// The person's list of ignored files, and of attributes, as they are named in the directories.
+/// The user's list of ignored files, and of attributes, as they are named in the directories.
 const LISTS: [(&str, &str, &str); 2] = [
     ("core.excludesfile", "ralph-ignore", "ignore"),
     ("core.attributesfile", "ralph-attributes", "attributes"),
@@ -47,7 +47,7 @@ impl Private {
     }
 
     /// Fills the directory of a gate or a verifier: the settings that ours was made with, the user's refs and
-    /// hooks, and the index of the last look, or the user's where no session was at work.
+    /// hooks, and the index of the last look, or the user's where no session was running.
     pub(super) fn build_for_judges(&self, to: &Path, head: Option<&str>) -> Result<(), GitError> {
         let look = self.folder.join(LOOK);
         let inside = self.own.strip_prefix(&self.common).unwrap_or(Path::new(""));
@@ -73,7 +73,7 @@ impl Private {
         made().map_err(|source| GitError::File { path: to.to_owned(), source })
     }
 
-    /// The person's lists, whatever their home is in a box.
+    /// The user's lists, whatever their home is in a sandbox.
     fn lists(&self, in_force: &[Setting]) -> Vec<(&'static str, &'static str, Vec<u8>)> {
         let read = |(key, name, standard): (&'static str, &'static str, &str)| {
             let path = match settings::value_of(in_force, key) {
@@ -93,7 +93,7 @@ impl Private {
         Git::new(&self.project.worktree, &call).line().ok().map(PathBuf::from)
     }
 
-    /// What the directories say beyond what is in force: who commits, and nothing in the background.
+    /// Settings of the directories besides the effective ones: the identity, and nothing in the background.
     fn own_settings(
         &self,
         listing: &Listing,
@@ -101,7 +101,7 @@ impl Private {
     ) -> Vec<Setting> {
         let mut more =
             vec![Setting::new("gc.auto", "0"), Setting::new("maintenance.auto", "false")];
-        // Where nobody is known, sessions are told so by git.
+        // Without an identity, git itself says so in sessions.
         if let Some((name, email)) = listing.author(&self.project.worktree) {
             more.push(Setting::new("user.name", name));
             more.push(Setting::new("user.email", email));
@@ -158,7 +158,7 @@ impl Private {
         Ok(())
     }
 
-    /// Refs, without ours and without what the person has put aside.
+    /// Refs, without ours and without what the user has put aside.
     fn copy_refs(&self, to: &Path) -> io::Result<()> {
         if to.join("reftable").is_dir() {
             return Ok(());

@@ -1,12 +1,12 @@
-//! The git directory that a session gets in a box: it lies over the real one, so that nothing that a session
-//! does to refs, settings, hooks and objects reaches the person's repository.
+//! The git directory that a sandboxed session gets: it is mounted over the real one, so that nothing that a session
+//! does to refs, settings, hooks and objects reaches the user's repository.
 //!
-//! Two directories are made from the real one. `git` is the session's: once it was lent, nobody but programs
-//! in a box reads what is in it. `look` is ours: no session sees it, and by it the loop's own programs look
-//! at the files that sessions wrote. Both find the real objects at `OBJECTS`.
+//! Two directories are made from the real one. `git` is the session's: once a session had it, only sandboxed
+//! programs read it. `look` is ralph's: no session sees it, and ralph's own programs use it to read the files that
+//! sessions wrote. Both find the real objects at `OBJECTS`.
 //!
-//! They are made beside their place and renamed into it, and renamed before they are removed: a kill leaves
-//! a whole one or none.
+//! They are built under another name and renamed into place, and renamed before they are removed: a kill leaves a
+//! complete one or none.
 
 mod build;
 mod seen;
@@ -33,14 +33,14 @@ use crate::untrusted::{SMALL, read_own};
 use seen::Seen;
 pub use settings::shared_settings;
 
-/// Where the real objects are in a box.
+/// Where the real objects are in a sandbox.
 pub(super) const OBJECTS: &str = "/run/ralph/objects";
 /// Where the session's git directory is while we look at it.
 pub(super) const PRIVATE: &str = "/run/ralph/private";
-/// Folders of ours within the box folder of a worktree.
+/// Folders of ralph's within the sandbox folder of a worktree.
 const GIT: &str = "git";
 const LOOK: &str = "look";
-/// How the note of the ref ends that keeps what a directory stands on.
+/// The suffix of the note about the ref that keeps a directory's base commit.
 pub(super) const BASE: &str = "base";
 /// How directories end whose commits git refused.
 pub(super) const REFUSED: &str = "refused-";
@@ -50,7 +50,7 @@ const JUDGE: &str = "judge-";
 const SEEN: &str = "objects-";
 /// The file that says what both were made from.
 const MADE: &str = "made.json";
-/// The file in ours that says what the person's refs lead to.
+/// The file in ours that says what the user's refs lead to.
 const KNOWN: &str = "ralph-known";
 /// The file that says that a session had it.
 const LENT: &str = "lent";
@@ -123,12 +123,13 @@ impl Private {
         self.folder.join(MADE).is_file()
     }
 
-    /// Removes the locks and the directories of gates that a run which was killed left in here. Called when no git of ours is at work.
+    /// Removes the locks and the gate directories that a killed run left in here. Called when no git of ralph's is
+    /// running.
     pub(super) fn unlock(&self) {
         remove_locks(&self.folder, 12);
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(JUDGE) {
-                // It is only in the way.
+                // A leftover is harmless.
                 let _ = remove_folder(&entry.path());
             }
         }
@@ -154,7 +155,7 @@ impl Private {
         serde_json::from_slice::<Made>(&text).is_ok_and(|made| made == Made::from(at))
     }
 
-    /// Held while it is made, used or removed: runs side by side use that of the person's worktree.
+    /// Held while it is made, used or removed: runs side by side use that of the user's worktree.
     pub(super) fn turn(&self) -> Arc<Mutex<()>> {
         static TURNS: Mutex<BTreeMap<PathBuf, Arc<Mutex<()>>>> = Mutex::new(BTreeMap::new());
         let mut turns = TURNS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -196,7 +197,7 @@ impl Private {
         }
     }
 
-    /// Puts it out of the way, with all that is in it, and says where it is now.
+    /// Moves it aside, with all its content, and returns its new path.
     pub(super) fn set_aside(&self) -> Result<PathBuf, GitError> {
         let aside = (1..).map(|n| self.beside_as(&format!("{REFUSED}{n}")));
         let aside = aside.into_iter().find(|path| path.symlink_metadata().is_err());
@@ -206,7 +207,7 @@ impl Private {
         Ok(aside)
     }
 
-    /// Remembers the ref that keeps what the directory stands on, and returns the one of the run before.
+    /// Remembers the ref that keeps the directory's base commit, and returns the one of the run before.
     pub(super) fn note_base(&self, name: &str) -> Result<Option<String>, GitError> {
         let path = self.beside_as(BASE);
         let before = noted_base(&path);
@@ -217,7 +218,7 @@ impl Private {
         Ok(before.filter(|before| before != name))
     }
 
-    /// The ref that keeps what the directory stands on.
+    /// The ref that keeps the directory's base commit.
     pub(super) fn base(&self) -> Option<String> {
         noted_base(&self.beside_as(BASE))
     }
@@ -259,7 +260,7 @@ impl Private {
         self.folder.with_file_name(format!("{}.{what}", self.name))
     }
 
-    /// What a box needs in which a session, or anything that it wrote, uses git.
+    /// What a sandbox needs in which a session, or anything that it wrote, uses git.
     fn binds(&self, head: Option<&str>) -> Result<Vec<Bind>, GitError> {
         self.with_seen(Bind::writable(self.folder.join(GIT)).at(&self.common), head)
     }
@@ -269,7 +270,7 @@ impl Private {
         format!("{}.{SEEN}{}-", self.name, std::process::id())
     }
 
-    /// No session comes any more: the folder of objects goes.
+    /// No more sessions: removes the folder of objects.
     pub(super) fn forget_seen(&self) {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
@@ -292,7 +293,7 @@ impl Private {
         Ok(binds)
     }
 
-    /// What a box needs in which the loop's own git looks at files. `seeing`: also at what a session
+    /// What a sandbox needs in which the loop's own git looks at files. `seeing`: also at what a session
     /// committed.
     pub(super) fn look_binds(&self, seeing: bool) -> Result<Vec<Bind>, GitError> {
         let look = self.folder.join(LOOK);
@@ -325,8 +326,8 @@ impl Private {
         places
     }
 
-    /// What git finds in its environment in a box: no settings but those of the directory, which belongs
-    /// to whoever the box says.
+    /// The environment of git in a sandbox: no settings but those of the directory, which belongs to the user
+    /// of the sandbox.
     pub fn environment() -> Vec<(OsString, OsString)> {
         let set = |name: &str, value: &str| (name.into(), value.into());
         vec![
@@ -375,28 +376,28 @@ impl Private {
         Bind::readable(self.folder.join(LOOK).join("config")).at(self.common.join("config"))
     }
 
-    /// The index that our own looks write, where it is in a box.
+    /// The index that our own looks write, where it is in a sandbox.
     pub(super) fn look_index(&self) -> PathBuf {
         self.own.join("index")
     }
 
-    /// Writes down for a look what the person's refs lead to.
+    /// Writes down for a look what the user's refs lead to.
     pub(super) fn note_known(&self, ids: &[u8]) -> Result<(), GitError> {
         let path = self.folder.join(LOOK).join(KNOWN);
         std::fs::write(&path, ids).map_err(|source| GitError::File { path, source })
     }
 
-    /// Where that is in a box.
+    /// Where that is in a sandbox.
     pub(super) fn known_in_look(&self) -> PathBuf {
         self.common.join(KNOWN)
     }
 
-    /// Where our own directory lies, for a fetch.
+    /// The path of ralph's own directory, for a fetch.
     pub(super) fn look_folder(&self) -> PathBuf {
         self.folder.join(LOOK)
     }
 
-    /// The real directory that all worktrees share, which is where ours is in a box.
+    /// The real directory that all worktrees share, which is where ours is in a sandbox.
     pub(super) fn common(&self) -> &Path {
         &self.common
     }

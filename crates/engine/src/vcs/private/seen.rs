@@ -1,13 +1,13 @@
-//! The objects that sessions and gates find: those of the repository without what no ref reaches.
+//! The git objects that sessions and gates see: those of the repository without unreachable ones.
 //!
-//! Stashes, dropped commits and files that were only ever staged lie among the loose objects of a repository, and
-//! whoever can list the objects can read them. Where there are such, a folder of our own takes the place of the
-//! objects, with hard links to all others. It is made once for a worktree in a run. Before each session and gate
-//! what is new is linked, and what was left out and is reached by now.
+//! Stashes, dropped commits and files that were only ever staged are among the loose objects of a repository, and
+//! anyone who can list the objects can read them. If there are any, ralph replaces the object folder with its own,
+//! which hard-links all other objects. It is built once for each worktree of a run. Before each session and gate
+//! ralph adds links for new objects, and for objects that have become reachable.
 //!
-//! Not left out: what `git gc` has packed (but for cruft packs), and what is dropped while a run is at work. All
-//! objects are shown where links cannot be made, where objects are fetched on demand, or where the packs are so large
-//! that looking would take long.
+//! Not left out: objects that `git gc` has packed (except in cruft packs), and objects that are dropped during a
+//! run. All objects are visible if links cannot be made, if objects are fetched on demand, or if the packs are so
+//! large that checking them would take long.
 
 use std::collections::HashSet;
 use std::io;

@@ -1,5 +1,5 @@
-//! The settings that a session's git directory gets: what is in force for the person, as one file, without
-//! what signs, what knows secrets, and what would start a program of the person's choice beside git.
+//! The settings of a session's git directory: the user's effective settings as one file, without settings that sign
+//! commits, hold secrets, or start programs other than git.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -19,12 +19,12 @@ pub(super) struct Setting {
 /// The parts of a key.
 struct Parts<'a> {
     section: &'a [u8],
-    /// What stands between the dots.
+    /// The part between the dots.
     middle: Option<&'a [u8]>,
     name: &'a [u8],
 }
 
-/// Everything that is in force, in the order in which git reads it.
+/// All effective settings, in the order in which git reads them.
 pub(super) fn in_force(listing: &Listing) -> Vec<Setting> {
     listing.all.iter().map(Setting::from).collect()
 }
@@ -175,13 +175,13 @@ pub(super) fn text_of(settings: &[Setting], more: &[Setting]) -> Vec<u8> {
     text
 }
 
-/// The value that is in force for a key.
+/// The effective value of a key.
 pub(super) fn value_of<'a>(settings: &'a [Setting], key: &str) -> Option<&'a [u8]> {
     let found = settings.iter().rev().find(|setting| setting.key == key.as_bytes())?;
     Some(found.value.as_deref().unwrap_or(b"true"))
 }
 
-/// The files in a worktree that would decide what the person's git does outside: those that settings are
+/// The files in a worktree that would decide what the user's git does outside: those that settings are
 /// read from, and those that a setting names as a program. Settings may be remembered, files are not: a session
 /// can make one that a setting has named all along.
 pub(super) fn deciding_files(listing: &Listing, worktree: &Path, common: &Path) -> Vec<PathBuf> {
@@ -198,7 +198,7 @@ pub(super) fn deciding_files(listing: &Listing, worktree: &Path, common: &Path) 
     if linked.is_file() {
         found.push(linked);
     }
-    // A file says many things, and real names are dear.
+    // A file has many settings, and resolving paths is expensive.
     found.sort();
     found.dedup();
     let inside = |path: &PathBuf| {

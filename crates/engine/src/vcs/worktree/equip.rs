@@ -1,4 +1,5 @@
-//! What a worktree of a branch has of its own: who commits, and a plan that no commit takes up.
+//! Sets up the worktree of a branch: the git identity, ignored files, and a copy of the plan that is never
+//! committed.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -20,7 +21,7 @@ pub struct Identity {
     pub signing_key: String,
     /// The key that pushes use; `~/` is the home.
     pub ssh_key: String,
-    /// The person's home.
+    /// The user's home.
     pub home: Option<PathBuf>,
 }
 
@@ -59,8 +60,8 @@ fn ssh_command(key: &str, home: Option<&Path>) -> String {
     format!("ssh -i {quoted} -o IdentitiesOnly=yes")
 }
 
-/// Makes the settings of a worktree what they should be and returns which they are. What ralph set there
-/// before and nobody wants any more goes.
+/// Sets the settings of a worktree and returns which they are. Settings that ralph set there before and that
+/// are no longer wanted are removed.
 pub(super) fn set_identity(
     worktree: &Path,
     identity: &Identity,
@@ -89,8 +90,8 @@ pub(super) fn set_identity(
     Ok(wanted.into_iter().map(|(key, _)| key.to_owned()).collect())
 }
 
-/// Copies a file of the project's worktree into another one, where no status and no commit sees it. One
-/// that is there already stays unless the worktree is `fresh`: it may have what nobody has read yet.
+/// Copies a file of the project's worktree into another one, where no status and no commit sees it. An existing
+/// file stays unless the worktree is `fresh`: it may contain changes that ralph has not read yet.
 pub(super) fn carry(
     project: &Project,
     file: &Path,
@@ -113,7 +114,7 @@ pub(super) fn carry(
 }
 
 /// Has git ignore an untracked file in this worktree alone. Git has one list for all worktrees, and one
-/// of the person's; so the worktree gets a list of its own that says what the person's says, and this.
+/// of the user's; so the worktree gets a list of its own that says what the user's says, and this.
 fn ignore_in(
     project: &Project,
     worktree: &Path,

@@ -1,4 +1,4 @@
-//! How the worktrees of ours stand, for people who ask. Changes nothing.
+//! Reports the state of ralph's worktrees, for users who ask. Changes nothing.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,47 +11,47 @@ use super::marker::Stage;
 use super::prepare::Worktrees;
 use super::repair::is_ours;
 
-/// How a worktree of ours stands.
+/// The state of a worktree of ralph's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
     /// As it should be.
     Whole,
-    /// Whoever made it was killed on the way. Nobody has worked in it.
+    /// Its creation was killed. Nobody has worked in it.
     HalfMade,
     /// Its folder is gone, and git and ralph still remember it.
     Gone,
-    /// Whoever removed it was killed on the way. What was in it is saved.
+    /// Its removal was killed. Its work is saved.
     HalfRemoved,
     /// Git has forgotten it, or does not know it by that place.
     Forgotten,
-    /// There is a worktree of a person in its place.
+    /// There is a worktree of the user in its place.
     Persons,
     /// A marker speaks of a folder that is not ours.
     Outside,
-    /// Somebody is making or removing it right now.
+    /// Another process is creating or removing it right now.
     AtWork,
 }
 
 impl Condition {
-    /// Whether removing what is left of it can lose nothing.
+    /// Whether its rest can be removed without losing anything.
     pub const fn is_debris(self) -> bool {
         matches!(self, Self::HalfMade | Self::Gone | Self::HalfRemoved)
     }
 }
 
-/// A worktree of ours, and how it stands.
+/// A worktree of ralph's, and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspected {
     /// Its branch.
     pub branch: BranchName,
-    /// Where it lies.
+    /// Where it is.
     pub path: PathBuf,
-    /// How it stands.
+    /// Its state.
     pub condition: Condition,
 }
 
 impl Worktrees {
-    /// Every worktree that ralph made or began to make, and how it stands.
+    /// Every worktree that ralph made or began to make, and its state.
     pub fn inspect(&self) -> Result<Vec<Inspected>, GitError> {
         let all = self.markers.all()?.into_iter().map(|(branch, marker)| {
             let admin = self.admin_at(&marker.path);

@@ -1,5 +1,4 @@
-//! What git's own folder says of its worktrees, read from files: half of what is found there after a
-//! crash no git command tells.
+//! Reads git's own worktree folder from files: no git command reports half of what is there after a crash.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -12,7 +11,7 @@ use crate::untrusted::read_own;
 /// The longest of these files that is read: each is a path, a reason or a token.
 const LONGEST: u64 = 64 << 10;
 
-/// The file with which a worktree of ours is told from others.
+/// The file that marks a worktree as ralph's.
 pub(super) const TOKEN: &str = "ralph";
 
 /// What git writes into the lock of a worktree that it is still making.
@@ -23,7 +22,7 @@ const INITIALIZING: &str = "initializing";
 pub(super) struct Admin {
     pub(super) folder: PathBuf,
     pub(super) name: OsString,
-    /// Where the worktree lies; `None` when git was killed before it wrote that.
+    /// Where the worktree is; `None` when git was killed before it wrote that.
     pub(super) worktree: Option<PathBuf>,
     /// The reason of its lock.
     pub(super) locked: Option<String>,
@@ -35,7 +34,7 @@ impl Admin {
         self.locked.as_deref() == Some(INITIALIZING)
     }
 
-    /// The reason of a lock that a person set.
+    /// The reason of a lock that the user set.
     pub(super) fn locked_by_person(&self) -> Option<&str> {
         self.locked.as_deref().filter(|reason| *reason != INITIALIZING)
     }

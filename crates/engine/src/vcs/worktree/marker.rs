@@ -1,4 +1,4 @@
-//! What ralph writes down before it asks git for a worktree, and the lock of a branch.
+//! The markers that ralph writes before it asks git for a worktree, and the lock of a branch.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -26,15 +26,15 @@ const LONGEST_PID: u64 = 64;
 pub(super) enum Stage {
     /// Git was asked for it, or is about to be.
     Making,
-    /// Git has made it; what it needs is being put there.
+    /// Git has created it; its files and settings are being set up.
     Equipping,
     /// All of it is there.
     Made,
-    /// What was unsaved is saved, and it is being taken away.
+    /// Unsaved work is saved, and it is being removed.
     Removing,
 }
 
-/// A worktree of ours.
+/// A worktree of ralph's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Marker {
     pub(super) branch: String,
@@ -44,7 +44,7 @@ pub(super) struct Marker {
     pub(super) base: String,
     /// Whether the branch was not there before.
     pub(super) new_branch: bool,
-    /// Written into git's folder of the worktree too: what a person makes later in the same place does
+    /// Written into git's folder of the worktree too: what the user makes later in the same place does
     /// not have it.
     pub(super) token: String,
     /// The worktrees that git knew before, by the names of their folders.
@@ -54,7 +54,7 @@ pub(super) struct Marker {
     /// The settings that ralph made in it.
     #[serde(default)]
     pub(super) keys: Vec<String>,
-    /// What prepares a new worktree has been run in it, and went well.
+    /// The setup command has succeeded in it.
     #[serde(default)]
     pub(super) set_up: bool,
 }
@@ -83,12 +83,12 @@ impl Marker {
     /// folders are removed by what they say.
     fn check(&self) -> Result<(), &'static str> {
         if !self.token.bytes().all(|byte| byte.is_ascii_hexdigit()) || self.token.is_empty() {
-            return Err("its token is not one of ralph's");
+            return Err("its token is not from ralph");
         }
         let is_plain =
             |part: Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
         if !self.path.is_absolute() || !self.path.components().all(is_plain) {
-            return Err("its path is not that of a folder");
+            return Err("its path is not the path of a folder");
         }
         Ok(())
     }
@@ -148,15 +148,15 @@ impl Markers {
         Ok(found)
     }
 
-    /// Takes the lock of a branch. Whoever holds it may be a git whose ralph was killed: it inherited the
-    /// lock, and it is waited for.
+    /// Takes the lock of a branch. Its holder may be a git whose ralph was killed: it inherited the lock, and
+    /// ralph waits for it.
     pub(super) fn hold(&self, branch: &BranchName, most: Duration) -> Result<Hold, GitError> {
         let path = self.folder.join(branch.file_name() + ".lock");
         let waited = Stopwatch::start();
         loop {
             match Hold::try_take(&path) {
                 Ok(Some(hold)) => {
-                    // Somebody may have been killed while they wrote the marker.
+                    // A process may have been killed while it wrote the marker.
                     let marker = self.folder.join(branch.file_name() + ".toml");
                     let _ = sweep_halves(&marker);
                     return Ok(hold);
@@ -178,7 +178,8 @@ impl Markers {
         std::fs::read_dir(&self.folder).is_ok_and(|mut entries| entries.next().is_some())
     }
 
-    /// Removes the locks and the half-written markers of branches without a marker, as far as nobody holds them.
+    /// Removes the locks and the half-written markers of branches without a marker, unless a process holds
+    /// them.
     pub(super) fn sweep(&self) {
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -191,7 +192,7 @@ impl Markers {
             let Ok(Some(hold)) = Hold::try_take(&self.folder.join(format!("{of}.lock"))) else {
                 continue;
             };
-            // Somebody may have made a worktree meanwhile.
+            // Another process may have created a worktree meanwhile.
             if !marker.exists() {
                 let _ = sweep_halves(&marker);
                 hold.give_up();
@@ -234,7 +235,7 @@ pub(super) fn gone(removed: io::Result<()>) -> io::Result<()> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "a lock that a dying git holds tells nobody when it goes"
+    reason = "no event reports that a dying git releases its lock"
 )]
 fn pause() {
     std::thread::sleep(Duration::from_millis(10));
@@ -254,7 +255,7 @@ impl Hold {
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let mut file = match open_own(path, &mut options) {
             Ok(file) => file,
-            // Whoever removed the last worktree removed the folder too, just now.
+            // The process that removed the last worktree has just removed the folder too.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -263,7 +264,7 @@ impl Hold {
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // It may be the lock of somebody who has removed it meanwhile.
+        // Its holder may have removed the lock file meanwhile.
         let same = std::fs::metadata(path).is_ok_and(|now| {
             file.metadata().is_ok_and(|mine| (mine.ino(), mine.dev()) == (now.ino(), now.dev()))
         });

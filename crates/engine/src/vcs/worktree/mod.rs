@@ -1,21 +1,20 @@
-//! A worktree per branch: made, repaired after a crash, and taken away again.
+//! A worktree per branch: created, repaired after a crash, and removed.
 //!
-//! Before git is asked for a worktree, a marker is written to `.ralph/worktrees/`. Only what a marker
-//! names is ever repaired or removed; everything else belongs to a person, and is named when it stands
-//! in the way. A lock that git inherits keeps the next caller waiting until also a git is gone whose
-//! ralph was killed.
+//! Before ralph asks git for a worktree, it writes a marker to `.ralph/worktrees/`. It only ever repairs or removes
+//! what a marker names; everything else belongs to the user, and an error names it when it is in the way. Git
+//! inherits the lock of a branch, so the next caller also waits for a git whose ralph was killed.
 //!
 //! | file | owns |
 //! |---|---|
 //! | `marker` | the markers, and the lock of a branch |
-//! | `look` | what git's own folder says of its worktrees |
-//! | `prepare` | making a worktree, or taking up the one that is there |
-//! | `repair` | half-made, half-removed and damaged ones |
-//! | `equip` | identity, ignored files and the plan, inside a worktree |
-//! | `inspect` | how they stand, for people who ask |
-//! | `remove` | saving what is unsaved, and taking a worktree away |
-//! | `submodules` | submodules of a worktree that is to go |
-//! | `refusal` | what is refused, and what to type |
+//! | `look` | reads git's own worktree folder |
+//! | `prepare` | creates a worktree, or reuses the existing one |
+//! | `repair` | repairs half-created, half-removed and damaged ones |
+//! | `equip` | sets up identity, ignored files and the plan in a worktree |
+//! | `inspect` | reports their state, for users who ask |
+//! | `remove` | saves unsaved work, and removes a worktree |
+//! | `submodules` | finds work in submodules before a worktree is removed |
+//! | `refusal` | refusals, and what to type |
 
 mod equip;
 mod inspect;

@@ -1,4 +1,4 @@
-//! Making the worktree of a branch, or taking up the one that is there.
+//! Creates the worktree of a branch, or reuses the existing one.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::refusal::WorktreeRefusal;
 use crate::project::{Project, write_privately};
 use crate::run::crash;
 
-/// How long somebody else may be at work on the same branch.
+/// How long another process may be working on the same branch.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The worktrees of a repository that are ralph's.
@@ -28,7 +28,7 @@ pub struct Worktrees {
     boxes: Option<Boxes>,
 }
 
-/// What is to be there.
+/// The wanted worktree.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     /// The branch.
@@ -46,7 +46,7 @@ pub struct Wanted<'a> {
 /// A worktree that is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
-    /// Where it lies.
+    /// Where it is.
     pub path: PathBuf,
     /// Whether it was not there before.
     pub made: bool,
@@ -56,14 +56,14 @@ pub struct Prepared {
     pub behind: Option<String>,
     /// The commit that ralph found the branch at, or began it at.
     pub began: String,
-    /// Whether what prepares a new worktree has been run in it: see [`Worktrees::mark_set_up`].
+    /// Whether the setup command has run in it: see [`Worktrees::mark_set_up`].
     pub set_up: bool,
-    /// What was mended, and what could not be copied, in sentences.
+    /// Repairs, and files that could not be copied, in sentences.
     pub notes: Vec<String>,
 }
 
 impl Worktrees {
-    /// Those of the repository, in `folder`, which may lie anywhere.
+    /// Those of the repository, in `folder`, which may be anywhere.
     pub fn new(project: &Project, folder: &Path) -> Self {
         // Within the repository a link on the way is refused; elsewhere the user put it there, and git names the
         // place that it leads to.
@@ -75,14 +75,14 @@ impl Worktrees {
         Self { markers: Markers::of(&project), project, folder, patience: PATIENCE, boxes: None }
     }
 
-    /// The same, with less patience for others at work on the same branch.
+    /// The same, with less patience for others working on the same branch.
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// The same where sessions are in boxes.
+    /// The same where sessions are in sandboxes.
     #[must_use]
     pub fn boxed(mut self, boxes: Option<Boxes>) -> Self {
         self.boxes = boxes;
@@ -102,8 +102,8 @@ impl Worktrees {
         }
     }
 
-    /// Makes the worktree of a branch, or takes up what is there of it. Killed at any moment, the next
-    /// call puts it right. What is not ours is never touched.
+    /// Creates the worktree of a branch, or reuses an existing one. If it is killed at any moment, the next
+    /// call repairs it. What is not ours is never touched.
     pub fn prepare(&self, wanted: &Wanted<'_>) -> Result<Prepared, GitError> {
         self.check_home()?;
         self.project.exclude_state()?;
@@ -144,7 +144,7 @@ impl Worktrees {
         Ok(Prepared { path, made, new_branch, behind, began, set_up, notes })
     }
 
-    /// What prepares a new worktree went well in that of this branch, and is not run again.
+    /// The setup command succeeded in the worktree of this branch, and is not run again.
     pub fn mark_set_up(&self, branch: &BranchName) -> Result<(), GitError> {
         crash::point("worktree-set-up");
         let _hold = self.markers.hold(branch, self.patience)?;
@@ -154,7 +154,7 @@ impl Worktrees {
         }
     }
 
-    /// Where the worktree of a branch lies.
+    /// Where the worktree of a branch is.
     pub fn path_of(&self, branch: &BranchName) -> Result<PathBuf, GitError> {
         let path = branch.folder().fold(self.folder.clone(), |path, part| path.join(part));
         let Ok(inside) = path.strip_prefix(&self.project.root) else { return Ok(path) };
@@ -172,13 +172,11 @@ impl Worktrees {
     fn check_home(&self) -> Result<(), GitError> {
         let refuse = |why| WorktreeRefusal::NoHome { path: self.project.root.clone(), why };
         if self.project.git_dir != self.project.root.join(".git") {
-            return Err(
-                refuse("its git directory lies elsewhere, as that of a submodule does").into()
-            );
+            return Err(refuse("its git directory is elsewhere, as in a submodule").into());
         }
         let get = ["config", "--local", "--get", "core.worktree"];
         if self.git(&get).line().is_ok() && self.config_of_worktrees()? != Some(true) {
-            return Err(refuse("it sets core.worktree, which all of them would follow").into());
+            return Err(refuse("it sets core.worktree, which every worktree would use").into());
         }
         Ok(())
     }
@@ -234,7 +232,8 @@ impl Worktrees {
         }
     }
 
-    /// Has git make the worktree. The marker comes first, so that whatever is left of it is ours.
+    /// Asks git for the worktree. The marker is written first, so that ralph knows whatever is left of it as
+    /// its own.
     fn add(
         &self,
         branch: &BranchName,
@@ -247,7 +246,7 @@ impl Worktrees {
         if self.config_of_worktrees()? != Some(true) {
             self.git(&["config", "extensions.worktreeConfig", "true"]).run()?;
         }
-        // One that does not say where its worktree lies is left of a git that was killed, maybe of ours.
+        // One that does not name its worktree was left by a killed git, maybe ralph's own.
         let names = admins(&self.project).into_iter().filter(|admin| admin.worktree.is_some());
         let names = names.filter_map(|admin| admin.name.into_string().ok()).collect();
         let begin = tip.as_deref().unwrap_or(base);
@@ -273,7 +272,7 @@ impl Worktrees {
         Ok(marker)
     }
 
-    /// Git said no: nothing of the attempt stays.
+    /// Git failed: nothing of the attempt stays.
     fn take_back(&self, branch: &BranchName, marker: &Marker) -> Result<(), GitError> {
         self.clear_half(branch, marker)?;
         if marker.new_branch && self.tip(branch)?.as_ref() == Some(&marker.base) {
@@ -289,7 +288,7 @@ impl Worktrees {
         if admin.token.as_ref() == Some(&marker.token) {
             return Ok(());
         }
-        // Whole or not at all: half a token would be somebody else's.
+        // Atomic: half a token would look like another process's.
         let path = admin.folder.join(TOKEN);
         write_privately(&path, &format!("{}\n", marker.token))
             .map_err(|source| GitError::File { path, source })
@@ -299,7 +298,7 @@ impl Worktrees {
         admins(&self.project).into_iter().find(|admin| admin.worktree.as_deref() == Some(path))
     }
 
-    /// Nothing of anybody's is in the way of a new worktree.
+    /// Checks that nothing is in the way of a new worktree.
     fn check_free(&self, branch: &BranchName, path: &Path) -> Result<(), GitError> {
         if let Some(place) = look::checked_out(&self.project, branch.as_str())? {
             return Err(
@@ -314,7 +313,7 @@ impl Worktrees {
         Ok(())
     }
 
-    /// A new name must be one on every disk, beside the branches that there are.
+    /// A new name must be valid on every disk, next to the existing branches.
     fn check_name(&self, branch: &BranchName) -> Result<(), GitError> {
         let printed =
             self.git(&["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/"]).run()?;

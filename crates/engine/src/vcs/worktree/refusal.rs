@@ -1,17 +1,17 @@
-//! Why a worktree is not made or not removed, and what to type.
+//! Why ralph does not create or remove a worktree, and what to type.
 
 use std::path::{Path, PathBuf};
 
-/// What stands in the way. Nothing was changed.
+/// What is in the way. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorktreeRefusal {
-    /// A worktree lies there that ralph did not make.
-    #[error("{} is a worktree that ralph did not make", path.display())]
+    /// A worktree that ralph did not create is there.
+    #[error("{} is a worktree that ralph did not create", path.display())]
     Persons {
         /// The worktree.
         path: PathBuf,
     },
-    /// Files lie there that ralph did not put there.
+    /// The folder has files that ralph did not put there.
     #[error("{} has files that ralph did not put there, such as {}", path.display(), file.display())]
     FolderTaken {
         /// The folder.
@@ -19,8 +19,8 @@ pub enum WorktreeRefusal {
         /// One of the files.
         file: PathBuf,
     },
-    /// The folder would lie in another worktree.
-    #[error("{} would lie inside the worktree {}", path.display(), outer.display())]
+    /// The folder would be in another worktree.
+    #[error("{} would be inside the worktree {}", path.display(), outer.display())]
     Inside {
         /// The folder.
         path: PathBuf,
@@ -28,7 +28,7 @@ pub enum WorktreeRefusal {
         outer: PathBuf,
     },
     /// A link leads the folder elsewhere.
-    #[error("{} is a link; worktrees are made in folders only", path.display())]
+    #[error("{} is a link; ralph creates worktrees only in real folders", path.display())]
     Linked {
         /// The link.
         path: PathBuf,
@@ -38,11 +38,11 @@ pub enum WorktreeRefusal {
     Elsewhere {
         /// The branch.
         branch: String,
-        /// Where.
+        /// The path of its worktree.
         path: PathBuf,
     },
-    /// Somebody switched our worktree to another branch.
-    #[error("{} was made for branch {branch} and is on {found} now", path.display())]
+    /// The worktree was switched to another branch.
+    #[error("{} was created for branch {branch}, but is on {found} now", path.display())]
     Switched {
         /// The worktree.
         path: PathBuf,
@@ -51,32 +51,32 @@ pub enum WorktreeRefusal {
         /// What is checked out.
         found: String,
     },
-    /// A person locked it.
+    /// The user locked it.
     #[error("{} is locked{}", path.display(), reason_text(.reason))]
     Locked {
         /// The worktree.
         path: PathBuf,
-        /// The person's reason; may be empty.
+        /// The user's reason; may be empty.
         reason: String,
     },
-    /// Another ralph, or a git that outlived one, is at work on it.
-    #[error("the worktree of branch {branch} is being worked on (pid {pid})")]
+    /// Another ralph, or a git that outlived one, is working on it.
+    #[error("another process is using the worktree of branch {branch} (pid {pid})")]
     AtWork {
         /// The branch.
         branch: String,
-        /// Whoever took it.
+        /// The process that uses it.
         pid: String,
     },
-    /// Its place is known and is another.
-    #[error("the worktree of branch {branch} lies in {}", path.display())]
+    /// It already exists in another place.
+    #[error("the worktree of branch {branch} is in {}", path.display())]
     OtherPlace {
         /// The branch.
         branch: String,
-        /// Where.
+        /// The path of its worktree.
         path: PathBuf,
     },
-    /// There is nothing to begin from.
-    #[error("there is no commit {base:?} to begin branch {branch} from")]
+    /// The start commit does not exist.
+    #[error("there is no commit {base:?} to start branch {branch} from")]
     NoBase {
         /// The branch.
         branch: String,
@@ -84,7 +84,7 @@ pub enum WorktreeRefusal {
         base: String,
     },
     /// Another branch takes the name.
-    #[error("branch {branch} cannot be made beside {other}")]
+    #[error("branch {branch} cannot exist next to branch {other}")]
     NameTaken {
         /// The branch.
         branch: String,
@@ -92,15 +92,15 @@ pub enum WorktreeRefusal {
         other: String,
     },
     /// The repository cannot have worktrees that ralph would find again.
-    #[error("{} cannot have worktrees of ralph's: {why}", path.display())]
+    #[error("ralph cannot create worktrees in {}: {why}", path.display())]
     NoHome {
         /// The repository.
         path: PathBuf,
-        /// Why.
+        /// What prevents it.
         why: &'static str,
     },
     /// Something in it cannot be saved, so it is not removed.
-    #[error("{} stays: {why}", path.display())]
+    #[error("ralph does not remove {}: {why}", path.display())]
     NotSaved {
         /// The worktree.
         path: PathBuf,
@@ -135,7 +135,7 @@ impl WorktreeRefusal {
         match self {
             Self::Persons { path } => {
                 format!(
-                    "take it away yourself, or name another branch: git worktree remove {}",
+                    "remove it yourself, or use another branch name: git worktree remove {}",
                     quoted(path)
                 )
             }
@@ -144,10 +144,10 @@ impl WorktreeRefusal {
                 format!("move it away: mv {} {}", quoted(path), quoted(&aside))
             }
             Self::Inside { outer, .. } => {
-                format!("take the outer one away first: git worktree remove {}", quoted(outer))
+                format!("remove the outer one first: git worktree remove {}", quoted(outer))
             }
             Self::Linked { path } => format!(
-                "see where it leads: ls -ld {}; set git.worktree.dir to the folder itself",
+                "see where it points: ls -ld {}; set git.worktree.dir to the folder itself",
                 quoted(path)
             ),
             Self::Elsewhere { path, .. } if path.exists() => {
@@ -157,25 +157,24 @@ impl WorktreeRefusal {
                 "that folder is gone; have git forget it: git worktree prune".to_owned()
             }
             Self::Switched { path, branch, .. } => format!(
-                "finish what you do there, then: git -C {} switch {}",
+                "finish your work there, then: git -C {} switch {}",
                 quoted(path),
                 quoted(Path::new(branch))
             ),
             Self::Locked { path, .. } => {
-                format!("when it may go: git worktree unlock {}", quoted(path))
+                format!("to allow its removal: git worktree unlock {}", quoted(path))
             }
             Self::AtWork { pid, .. } => format!("wait for it, or see what it is: ps -fp {pid}"),
             Self::OtherPlace { .. } => {
-                "set git.worktree.dir back, or take it away: ralph clean --worktrees".to_owned()
+                "restore git.worktree.dir, or remove it: ralph clean --worktrees".to_owned()
             }
-            Self::NoBase { .. } => "see what there is: git branch --all".to_owned(),
-            Self::NameTaken { other, .. } => format!(
-                "give one of them another name: git branch -m {} NEW-NAME",
-                quoted(Path::new(other))
-            ),
+            Self::NoBase { .. } => "list your branches: git branch --all".to_owned(),
+            Self::NameTaken { other, .. } => {
+                format!("rename one of them: git branch -m {} NEW-NAME", quoted(Path::new(other)))
+            }
             Self::NoHome { .. } => "work in a clone of it: git clone PATH DIR".to_owned(),
             Self::NotSaved { path, .. } => format!(
-                "save what you need of it, then: git worktree remove --force {}",
+                "save what you need from it, then: git worktree remove --force {}",
                 quoted(path)
             ),
             Self::Outside { marker, .. } => format!(
@@ -183,7 +182,7 @@ impl WorktreeRefusal {
                 quoted(marker)
             ),
             Self::Marker { path, .. } => {
-                format!("look at it, and remove it when it is damaged: rm {}", quoted(path))
+                format!("inspect it, and remove it if it is damaged: rm {}", quoted(path))
             }
         }
     }

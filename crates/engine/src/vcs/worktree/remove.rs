@@ -1,4 +1,4 @@
-//! Taking worktrees away: what is unsaved in them is saved first.
+//! Removes worktrees, after saving unsaved work in them.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -26,25 +26,25 @@ use crate::run::place::WorktreeLock;
 pub struct Ours {
     /// Its branch.
     pub branch: BranchName,
-    /// Where it lies.
+    /// Where it is.
     pub path: PathBuf,
     /// Whether something in it is not committed.
     pub unsaved: bool,
 }
 
-/// What became of a worktree.
+/// What happened to a worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removed {
     /// Where it lay.
     pub path: PathBuf,
-    /// The work that was unsaved, and is not any more.
+    /// The work that was unsaved and is now saved.
     pub saved: Option<Wip>,
-    /// The git directory of its last session, where nobody could look into it: no sandbox was at hand.
+    /// The git directory of its last session, if ralph could not inspect it because there was no sandbox.
     pub aside: Option<PathBuf>,
 }
 
 impl Worktrees {
-    /// Every worktree that ralph made, wherever it lies.
+    /// Every worktree that ralph made, wherever it is.
     pub fn ours(&self) -> Result<Vec<Ours>, GitError> {
         let all = self.markers.all()?;
         Ok(all
@@ -56,7 +56,7 @@ impl Worktrees {
             .collect())
     }
 
-    /// Where each of them lies, without a look at what is in it.
+    /// The path of each of them, without inspecting it.
     pub fn places(&self) -> Result<Vec<(BranchName, PathBuf)>, GitError> {
         Ok(self.markers.all()?.into_iter().map(|(branch, marker)| (branch, marker.path)).collect())
     }
@@ -75,7 +75,7 @@ impl Worktrees {
         Ok(())
     }
 
-    /// Removes locks and half-written markers of branches that have no worktree: whoever held them was killed.
+    /// Removes locks and half-written markers of branches that have no worktree: their processes were killed.
     pub fn sweep_locks(&self) {
         self.markers.sweep();
     }
@@ -88,8 +88,8 @@ impl Worktrees {
         }
     }
 
-    /// Saves what is unsaved in the worktree of a branch and takes it away. The branch stays. `None` when
-    /// ralph made none.
+    /// Saves unsaved work in the worktree of a branch and removes it. The branch stays. `None` when ralph
+    /// created none.
     pub fn remove(&self, branch: &BranchName) -> Result<Option<Removed>, GitError> {
         let hold = self.markers.hold(branch, self.patience)?;
         let Some(mut marker) = self.markers.read(branch)? else {
@@ -108,7 +108,7 @@ impl Worktrees {
                 crash::point("worktree-saved");
                 marker.stage = Stage::Removing;
                 self.markers.write(branch, &marker)?;
-                // In one step, so that what a person puts there from now on is not ours to remove.
+                // In one step, so that ralph does not remove what the user puts there from now on.
                 let trash = self.trash(&marker);
                 std::fs::rename(&path, &trash)
                     .map_err(|source| GitError::File { path: path.clone(), source })?;
@@ -131,7 +131,7 @@ impl Worktrees {
             hold.give_up();
             self.markers.tidy();
         } else {
-            // The next removal finds by the marker what is left.
+            // The marker lets the next removal find the rest.
             self.markers.write(branch, &Marker { stage: Stage::Removing, ..marker })?;
         }
         Ok(Some(Removed { path, saved, aside }))
@@ -172,9 +172,9 @@ impl Worktrees {
         Ok(admin)
     }
 
-    /// Whether a marker may speak of this folder: a repository that came from elsewhere can bring markers along.
-    /// A folder is ours where it and git's own folder name each other, which nobody does from outside of it, and
-    /// else only where ralph makes its worktrees.
+    /// Whether a marker may name this folder: a repository that came from elsewhere can contain markers. A
+    /// folder is ralph's if it and git's own folder name each other, which nothing outside can fake, and
+    /// otherwise only in the place for ralph's worktrees.
     pub(super) fn check_place(&self, branch: &BranchName, path: &Path) -> Result<(), GitError> {
         if self.is_worktree(path) || self.is_in_place(path) {
             return Ok(());
@@ -188,7 +188,7 @@ impl Worktrees {
         self.admin_at(path).is_some_and(|admin| is_named_by(path, &admin))
     }
 
-    /// Whether a folder lies where ralph makes worktrees, with no link on the way.
+    /// Whether a folder is in the place for ralph's worktrees, with no link in its path.
     fn is_in_place(&self, path: &Path) -> bool {
         let Ok(inside) = path.strip_prefix(&self.folder) else { return false };
         let mut at = self.folder.clone();
@@ -208,11 +208,11 @@ impl Worktrees {
     ) -> Result<Option<Wip>, GitError> {
         let not_saved = |why: String| WorktreeRefusal::NotSaved { path: path.to_owned(), why };
         if admin.is_none() {
-            let why = "git has forgotten it, so what is in it cannot be saved".to_owned();
+            let why = "git no longer knows it, so ralph cannot save what is in it".to_owned();
             return Err(not_saved(why).into());
         }
         let Some(task) = branch.as_task() else {
-            return Err(not_saved("its name cannot be that of saved work".to_owned()).into());
+            return Err(not_saved("ralph cannot save work under its name".to_owned()).into());
         };
         let vcs = self.vcs(Project::find(path)?)?;
         vcs.take_over()?;
@@ -257,7 +257,7 @@ impl Worktrees {
         Ok(saves.into_iter().find(|save| save.saved == saved))
     }
 
-    /// Where a worktree lies while it is removed: beside it, on the same disk.
+    /// Where a worktree is while it is removed: beside it, on the same disk.
     pub(super) fn trash(&self, marker: &Marker) -> PathBuf {
         let folder = marker.path.parent().unwrap_or(&self.folder);
         folder.join(format!(".ralph-removed-{}", marker.token))

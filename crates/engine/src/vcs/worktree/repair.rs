@@ -1,11 +1,11 @@
-//! What a crash, or a person, left of a worktree of ours.
+//! Repairs a worktree of ralph's after a crash or a change by the user.
 //!
-//! Git makes a worktree in this order: the branch, its own folder with a lock, `gitdir` in it, the
-//! `.git` file, HEAD, the files; the lock goes last. So a lock that says `initializing` means that it
-//! was killed on the way, and no session has been there. Then all of it goes, and it is made anew. Where
-//! it had once been whole, a session may have worked in it: then only git's own files are mended.
+//! Git creates a worktree in this order: the branch, its own folder with a lock, `gitdir` in it, the `.git` file,
+//! HEAD, the files; it removes the lock last. So a lock that says `initializing` means that git was killed on the
+//! way, and no session has been there: ralph removes everything and starts again. If the worktree had been complete
+//! before, a session may have worked in it: then ralph repairs only git's own files.
 //!
-//! Git's folder is renamed before it is removed: one that is half gone would not say whose it is.
+//! Git's folder is renamed before it is removed: a half-removed one would not say which worktree it belongs to.
 
 use std::collections::HashSet;
 use std::io;
@@ -29,7 +29,7 @@ use crate::run::crash;
 pub(in crate::vcs) const FORGOTTEN: &str = "ralph-removed-";
 
 impl Worktrees {
-    /// Puts right what is there of a branch. The marker when its worktree is whole, `None` when there is
+    /// Repairs the worktree of a branch. The marker when its worktree is complete, `None` when there is
     /// none and its place is free.
     pub(super) fn mend(
         &self,
@@ -62,7 +62,7 @@ impl Worktrees {
         match &admin {
             Some(admin) if marker.stage == Stage::Making && is_half(admin, path) => {
                 self.clear_half(branch, &marker)?;
-                notes.push(said("was half-made and is made anew"));
+                notes.push(said("was half-created; ralph recreates it"));
                 Ok(None)
             }
             None if marker.stage == Stage::Making => {
@@ -72,26 +72,26 @@ impl Worktrees {
             Some(admin) if is_free(path) => {
                 check_unlocked(admin)?;
                 self.forget_admin(admin, &marker)?;
-                notes.push(said("was gone and is made anew"));
+                notes.push(said("was gone; ralph recreates it"));
                 Ok(None)
             }
             Some(admin) => {
                 if named_admin(path).is_none() {
                     write_link(path, &admin.folder)?;
-                    notes.push(said("had lost its .git file"));
+                    notes.push(said("had lost its .git file; ralph restored it"));
                 }
                 self.check_whole(branch, path, &marker, admin, notes)
             }
             None if is_free(path) => Ok(None),
             None => {
                 let admin = self.rebuild(branch, path)?;
-                notes.push(said("was forgotten by git and is known again"));
+                notes.push(said("was unknown to git; ralph registered it again"));
                 self.check_whole(branch, path, &marker, &admin, notes)
             }
         }
     }
 
-    /// A worktree that was once whole must be on its branch; locks of a killed git go.
+    /// A worktree that was once complete must be on its branch; locks of a killed git are removed.
     fn check_whole(
         &self,
         branch: &BranchName,
@@ -117,8 +117,8 @@ impl Worktrees {
         Ok(Some(marker.clone()))
     }
 
-    /// Takes away all that is left of a worktree that git did not finish. Nobody can have worked in it,
-    /// but somebody may have put files there: then it stays.
+    /// Removes a half-created worktree. No session can have worked in it, but the user may have put files
+    /// there: then it stays.
     pub(super) fn clear_half(&self, branch: &BranchName, marker: &Marker) -> Result<(), GitError> {
         let path = &marker.path;
         let found = self.admin_at(path).filter(|admin| is_ours(marker, Some(admin)));
@@ -144,9 +144,9 @@ impl Worktrees {
         Ok(())
     }
 
-    /// Takes away folders of git's that do not say where their worktree lies: git, or who removed them, was killed.
-    /// Ours have our token, or came after the marker and have the name that git gives to our worktree. `false` when
-    /// some had to stay, because a git that is at work may be making them.
+    /// Removes git's folders that do not name their worktree: git, or the process that removed them, was
+    /// killed. ralph's have its token, or came after the marker and have the name that git gives to ralph's
+    /// worktree. `false` when some had to stay, because a running git may be creating them.
     pub(super) fn clear_nameless(
         &self,
         branch: &BranchName,
@@ -172,7 +172,7 @@ impl Worktrees {
                 begun.push(admin);
             }
         }
-        // A person's git may have begun one this very moment.
+        // The user's git may have begun one this very moment.
         let places = [&self.project.root, &self.project.git_dir];
         if !begun.is_empty() && crate::process::works_in("git", &places) {
             return Ok(false);
@@ -181,7 +181,7 @@ impl Worktrees {
         Ok(true)
     }
 
-    /// A file in a half-made worktree that git did not write there.
+    /// A file in a half-created worktree that git did not write there.
     fn stranger(&self, path: &Path, base: &str) -> Result<Option<PathBuf>, GitError> {
         let mut files = files_below(path);
         files.retain(|file| file != Path::new(".git"));
@@ -195,13 +195,13 @@ impl Worktrees {
         Ok(files.into_iter().find(|file| !is_known(file)))
     }
 
-    /// Has git forget a worktree, in one step.
+    /// Makes git forget a worktree, in one step.
     pub(super) fn forget_admin(&self, admin: &Admin, marker: &Marker) -> Result<(), GitError> {
         let gone_to = self.forgotten(marker);
         remove_tree(&gone_to)?;
         match gone(std::fs::rename(&admin.folder, &gone_to)) {
             Ok(()) => {}
-            // Somebody has put the folder of worktrees on another disk.
+            // The folder of worktrees is on another disk.
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
                 remove_tree(&admin.folder)?;
             }
@@ -214,12 +214,12 @@ impl Worktrees {
         Ok(())
     }
 
-    /// Where git's folder of a worktree lies while it is removed.
+    /// Where git's folder of a worktree is while it is removed.
     pub(super) fn forgotten(&self, marker: &Marker) -> PathBuf {
         self.project.git_dir.join(format!("{FORGOTTEN}{}", marker.token))
     }
 
-    /// Writes git's folder anew for a worktree that git has forgotten. Its files stay as they are; what
+    /// Writes git's folder again for a worktree that git has forgotten. Its files stay as they are; what
     /// differs from the branch shows as uncommitted.
     fn rebuild(&self, branch: &BranchName, path: &Path) -> Result<Admin, GitError> {
         let worktrees = self.project.git_dir.join("worktrees");

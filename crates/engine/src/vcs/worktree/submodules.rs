@@ -1,8 +1,8 @@
-//! Work in the submodules of a worktree: named after a session, and asked for before a worktree goes, since their
-//! git directories go with it.
+//! Finds work in the submodules of a worktree. ralph reports it after a session, and checks for it before it removes
+//! a worktree, since the git directories of submodules go with it.
 //!
-//! Their settings may be a session's. So git is asked in a sandbox, or it runs with the settings of the main
-//! repository and only borrows their objects and their index; their refs are read as files.
+//! A session may have written their settings. So git runs in a sandbox, or with the settings of the main repository
+//! and only borrows their objects and their index; ralph reads their refs as files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ impl Worktrees {
                 }
             };
             if let Some(dirty) = dirty {
-                return Ok(Some(format!("its submodule {dirty} has work that is not committed")));
+                return Ok(Some(format!("its submodule {dirty} has uncommitted work")));
             }
         }
         for folder in git_dirs(&modules, DEEPEST) {

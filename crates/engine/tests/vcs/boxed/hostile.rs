@@ -73,7 +73,7 @@ fn refused(script: &str) {
     assert_eq!(candidate.taken, None, "{script}");
     assert_eq!(world.repo.beyond_head(&candidate), ["A one.txt"], "{script}");
     let told = world.vcs.warnings().join("\n");
-    assert!(told.contains("what the session committed is not taken"), "{script}: {told}");
+    assert!(told.contains("but not its commits"), "{script}: {told}");
     world.vcs.commit(&world.base, &candidate, "subject", "").unwrap().unwrap();
     let told = world.vcs.warnings().join("\n");
     assert!(told.contains("is kept in") && told.contains("main.refused-1"), "{script}: {told}");
@@ -191,7 +191,7 @@ fn a_box_that_hangs_is_ended_in_time() {
     repo.write(".gitattributes", "*.x filter=x\n");
     repo.write("a.x", "x\n");
     let failed = vcs.begin(&crate::kit::run("r-1"), None).unwrap_err();
-    assert!(failed.to_string().contains("no end after"), "{failed}");
+    assert!(failed.to_string().contains("timed out after"), "{failed}");
     let nobody = || {
         let shown = std::process::Command::new("ps").args(["-eo", "args"]).output().unwrap();
         !String::from_utf8_lossy(&shown.stdout).lines().any(|line| line == "sleep 300")

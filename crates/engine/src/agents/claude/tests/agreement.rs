@@ -58,7 +58,7 @@ fn read(
     by: impl FnOnce(&mut ClaudeDecoder, &mut Vec<AgentEvent>) -> Heard,
 ) -> Reading {
     let (mut decoder, mut events) = (ClaudeDecoder::default(), Vec::new());
-    // So that a line of a session that goes on is told from one after its end.
+    // To tell a line of a running session from one after its end.
     decoder.line(br#"{"type":"result","subtype":"success","result":"x"}"#, false, &mut vec![]);
     let heard = by(&mut decoder, &mut events);
     assert!(!line.is_empty());
