@@ -388,7 +388,7 @@ fn first_two(tape: &mut Tape) {
     tape.changed(0, &["src/auth.rs"]);
     let digest = "---- wrong_user_and_wrong_password_look_the_same stdout ----\nassertion `left == right` failed\n  left: \"no such user\"\n right: \"wrong name or password\"";
     tape.judged(0, vec![gate("fmt", 790), red("test", 9_100, 101, digest)]);
-    let reason = format!("gate test is red (exit code 101)\n{digest}");
+    let reason = format!("gate test failed (exit code 101)\n{digest}");
     tape.settle(0, 2, REJECT, title, Class::Red, Status::Pending, &reason, 72_000);
 
     tape.begin(0, 3, REJECT, title, 2);

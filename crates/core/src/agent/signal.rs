@@ -330,9 +330,9 @@ impl Verdict {
             return Self::Pass;
         }
         let what = match (mentions_fail, text.contains("<verify-pass/>")) {
-            (true, _) => "it mentions a fail, and does not say why in <verify-fail>",
-            (_, true) => "<verify-pass/> is not alone on its last line",
-            (_, false) => "it ended without a verdict",
+            (true, _) => "the verifier mentions a fail, but does not say why in <verify-fail>",
+            (_, true) => "<verify-pass/> is not alone on the verifier's last line",
+            (_, false) => "the verifier ended without a verdict",
         };
         match text.trim() {
             "" => Self::Fail(what.to_owned()),

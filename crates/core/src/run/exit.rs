@@ -1,4 +1,4 @@
-//! When a run stops: two lists of rules, asked in order. The first that speaks decides.
+//! When a run stops: two ordered lists of rules. The first rule that returns a reason decides.
 
 use super::SlotId;
 use super::budget;
@@ -32,7 +32,7 @@ pub struct Rule {
     pub check: fn(View<'_>) -> Option<StopReason>,
 }
 
-/// Tasks in a row whose requests the provider does not take: then it is not about the tasks.
+/// After so many tasks in a row whose requests the provider rejects, the cause is not the tasks: the run stops.
 const MOST_PARKED: u32 = 3;
 
 /// Before anything is chosen.
@@ -153,7 +153,7 @@ fn blocked(view: View<'_>) -> Option<StopReason> {
         }
     };
     part(counts.waiting, &waiting_words(&survey.needs_you));
-    part(survey.foreign, "claimed by others");
+    part(survey.foreign, "claimed by other agents");
     part(counts.blocked, "blocked by unfinished or failed tasks");
     let merges = survey.needs_merge.len() as u64;
     if let Some(first) = survey.needs_merge.first() {
@@ -162,13 +162,13 @@ fn blocked(view: View<'_>) -> Option<StopReason> {
     }
     part(
         counts.open.saturating_sub(merges),
-        "open below a failed task, or with unfinished parts (ralph task tree)",
+        "open below a failed task, or with unfinished subtasks (ralph task tree)",
     );
     let why = format!("nothing is ready, and tasks remain: {}", parts.join(", "));
     Some(StopReason::Blocked { why })
 }
 
-/// What is said of tasks that wait for the user: their names, as far as they are known.
+/// The names of the tasks that wait for the user, or the commands to type where they are not known.
 fn waiting_words(names: &[String]) -> String {
     const MOST: usize = 5;
     if names.is_empty() {

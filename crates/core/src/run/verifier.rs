@@ -86,7 +86,7 @@ impl VerifierReport {
                 (records::Verdict::Fail, reason.clone())
             }
             Some(agent::Verdict::Fail(_)) => {
-                (records::Verdict::Fail, "it said no and gave no reason".to_owned())
+                (records::Verdict::Fail, "the verifier gave no reason".to_owned())
             }
             None => (records::Verdict::Fail, self.why_none()),
         };
@@ -101,9 +101,13 @@ impl VerifierReport {
 
     fn why_none(&self) -> String {
         match Class::of(self.end.class) {
-            None => "it ended without a verdict".to_owned(),
-            Some(class) if self.end.detail.is_empty() => format!("its session ended with {class}"),
-            Some(class) => format!("its session ended with {class}: {}", self.end.detail),
+            None => "the verifier ended without a verdict".to_owned(),
+            Some(class) if self.end.detail.is_empty() => {
+                format!("the verifier's session ended with {class}")
+            }
+            Some(class) => {
+                format!("the verifier's session ended with {class}: {}", self.end.detail)
+            }
         }
     }
 }

@@ -291,7 +291,7 @@ impl RunView {
                 self.last_error = Some(words::with_detail(words::port(*port), error));
             }
             Fact::ClaimLost { task, .. } => {
-                self.warn(format!("the claim on {task} went to somebody else"));
+                self.warn(format!("this run lost its claim on {task} to another agent"));
             }
             Fact::ControlReceived { control } => match control {
                 Control::Pause => self.paused = true,

@@ -87,7 +87,7 @@ pub struct Details<'a> {
     pub questions: &'a [Question],
     pub blockers: Option<&'a [Task]>,
     pub dependents: Option<&'a [Task]>,
-    /// It waits until a branch is merged.
+    /// Set when the task waits until a branch is merged.
     pub needs_merge: Option<&'a NeedsMerge>,
     /// Everything in full, not only what is newest.
     pub all: bool,

@@ -14,7 +14,7 @@ pub struct Kv<'a> {
     pub task: &'a Task,
     /// The word for its status.
     pub status: &'a str,
-    /// Whether to name its holder.
+    /// Whether to show who claimed it.
     pub assignee: bool,
     /// For a claim: its lease, retries and description, and what its blockers produced.
     pub claim: Option<&'a [(TaskId, String)]>,

@@ -30,9 +30,9 @@ fn only_old_failures_do_not_hold_a_task_up() {
     gate(&env, "old_one\nold_two\n");
     let ran = build(&env, &[&leaves("old_two\n")], &[]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let said = "gate check was already red before the run, with 2 failing tests: old_one, old_two";
+    let said = "gate check already failed before the run, with 2 failing tests: old_one, old_two";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
-    assert!(ran.stderr.contains("only old failures"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("only failures from before the run"), "{}", ran.stderr);
     let page = env.task(&["show", "a"]);
     assert!(page.contains("Only tests fail that failed before the run"), "{page}");
     let evidence = &show(&env, "a")["evidence"][0];
@@ -56,7 +56,7 @@ fn new_failures_are_red_and_told_apart_from_old_ones() {
     let told = ["New failing tests:", "- new", "", "Failing before the run as well:", "- old"];
     assert!(lines.windows(told.len()).any(|window| window == told), "{prompt}");
     let log = env.task(&["log", "a"]);
-    assert!(log.contains("gate check is red (exit code 101): New failing tests: new"), "{log}");
+    assert!(log.contains("gate check failed (exit code 101): New failing tests: new"), "{log}");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_green_baseline_is_told_and_changes_nothing() {
     let env = project(&["a"]);
     gate(&env, "");
     let ran = build(&env, &[&leaves("new\n"), &leaves("")], &[]);
-    assert!(ran.stderr.contains("gate check is green before the run"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("gate check passes before the run"), "{}", ran.stderr);
     assert_eq!(classes(&env), ["red", "done"]);
 }
 

@@ -126,7 +126,7 @@ fn s1_5_s1_52_a_stale_claim_blocks_and_reset_recovers_it() {
     env.task_as("ghost", &["claim", "a"]).success();
     let ran = build(&env, &[&works()], &[]);
     assert_eq!(ran.code, 7, "{}", ran.stderr);
-    assert!(ran.stderr.contains("1 claimed by others"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("1 claimed by other agents"), "{}", ran.stderr);
     env.task(&["reset", "a"]);
     again(&env, &[]).success();
     assert_eq!(status(&env, "a"), "done");

@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_returned_task_has_its_verdict_the_gates_words_and_the_answers() {
-        let reason = Some("gate test is red (exit code 1): 2 != 3".to_owned());
+        let reason = Some("gate test failed (exit code 1): 2 != 3".to_owned());
         let came_back = AttemptContext {
             retry: RetryInfo::of(1, RetryLimit::Unlimited, reason),
             failures: vec![GateFailure {
@@ -117,7 +117,7 @@ mod tests {
 
         - id: `b`
         - title: Do b
-        - last verdict (attempt 1): red: gate test is red (exit code 1): 2 != 3
+        - last verdict (attempt 1): red: gate test failed (exit code 1): 2 != 3
 
         - `test`, exit code 1
 

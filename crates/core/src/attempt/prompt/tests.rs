@@ -126,7 +126,7 @@ fn a_retry_learns_from_what_was_tried_and_what_is_the_same_is_said_once() {
         same(3, "I turned the sign."),
         same(4, "Now it works.\n<task-done>t</task-done>"),
     ];
-    let reason = Some("gate test is red (exit code 1): Failing tests: a".to_owned());
+    let reason = Some("gate test failed (exit code 1): Failing tests: a".to_owned());
     let retry = RetryInfo::of(4, RetryLimit::Unlimited, reason).map(|r| r.after(&failures, &all));
     let context = AttemptContext { retry, failures, earlier: all.to_vec(), ..bare() };
     let prompt = built_in(&context, DEFAULT_BUDGET);
@@ -148,7 +148,7 @@ fn a_retry_learns_from_what_was_tried_and_what_is_the_same_is_said_once() {
 
     The task came back with this reason:
 
-    > gate test is red (exit code 1): Failing tests: a
+    > gate test failed (exit code 1): Failing tests: a
 
     Put this right first; only then is the task done.
 

@@ -40,7 +40,7 @@ impl Draft {
             return;
         }
         if let Some(used_up) = self.nothing_left(current) {
-            let detail = format!("nothing is left for the verifier, {used_up}");
+            let detail = format!("no budget is left for the verifier, {used_up}");
             self.unverified(slot, Class::Cancelled, detail);
             return;
         }
