@@ -12,41 +12,41 @@ use crate::text::printable_line;
 /// The longest name, in bytes: with `.lock` behind it, its last part is still a file name.
 pub const MAX_BRANCH_LEN: usize = 200;
 
-/// Why a text cannot be the name of a branch, or not beside the others.
+/// Why a text cannot be a branch name, or not beside the other names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BranchError {
     /// Nothing was given.
     #[error("a branch needs a name")]
     Empty,
     /// Longer than [`MAX_BRANCH_LEN`].
-    #[error("the name of a branch has at most {MAX_BRANCH_LEN} bytes, this one has {len}")]
+    #[error("a branch name has at most {MAX_BRANCH_LEN} bytes, this one has {len}")]
     TooLong {
         /// Its length.
         len: usize,
     },
     /// It would be read as an option.
-    #[error("the name of a branch cannot start with \"-\"")]
+    #[error("a branch name cannot start with \"-\"")]
     OptionLike,
     /// It is a name that git has for something else.
-    #[error("{name:?} means something else to git")]
+    #[error("{name:?} has a special meaning in git")]
     Taken {
         /// The name.
         name: String,
     },
     /// A character that names of branches do not have.
-    #[error("the name of a branch cannot contain {found:?}")]
+    #[error("a branch name cannot contain {found:?}")]
     Character {
         /// The character.
         found: char,
     },
     /// Characters that git reads as an operator.
-    #[error("the name of a branch cannot contain {found:?}")]
+    #[error("a branch name cannot contain {found:?}")]
     Sequence {
         /// The characters.
         found: &'static str,
     },
     /// A part between slashes that git does not accept.
-    #[error("{part:?} cannot be a part of the name of a branch: {why}")]
+    #[error("{part:?} cannot be part of a branch name: {why}")]
     Part {
         /// The part.
         part: String,
@@ -72,7 +72,7 @@ pub enum BranchError {
         name: String,
     },
     /// Two names that differ by case alone: on many disks they are one file.
-    #[error("branches {one} and {other} differ by case alone")]
+    #[error("branches {one} and {other} differ only in case")]
     Twins {
         /// The one that came first.
         one: String,
@@ -80,7 +80,7 @@ pub enum BranchError {
         other: String,
     },
     /// One name is a folder of the other: git cannot have both.
-    #[error("there cannot be a branch {outer} beside {inner}")]
+    #[error("branches {outer} and {inner} cannot both exist")]
     Nested {
         /// The shorter one.
         outer: String,
@@ -361,14 +361,13 @@ mod tests {
         };
         for (texts, said) in [
             (["a", "a"], "named twice"),
-            (["a", "A"], "differ by case alone"),
-            (["ä", "Ä"], "differ by case alone"),
-            (["a", "a/b"], "no branch a beside a/b"),
-            (["a/b", "A"], "no branch A beside a/b"),
+            (["a", "A"], "differ only in case"),
+            (["ä", "Ä"], "differ only in case"),
+            (["a", "a/b"], "branches a and a/b cannot both exist"),
+            (["a/b", "A"], "branches A and a/b cannot both exist"),
         ] {
             let error = together(&texts).unwrap_err().to_string();
-            let said = said.replace("no branch", "there cannot be a branch");
-            assert!(error.contains(&said), "{error}");
+            assert!(error.contains(said), "{error}");
         }
         assert_eq!(together(&["a", "ab", "b/a", "b/c", "a-b"]), Ok(()));
     }

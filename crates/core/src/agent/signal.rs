@@ -134,7 +134,7 @@ impl WhyIgnored {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Quoted => "is in code or a quotation",
-            Self::LookAlike => "has characters that only look like the right ones",
+            Self::LookAlike => "has look-alike characters",
             Self::Misspelled => "is not spelled exactly like a signal",
         }
     }

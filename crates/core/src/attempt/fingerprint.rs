@@ -42,7 +42,10 @@ impl FirstWords {
 
 /// Lines that digests have of their own.
 fn is_ours(line: &str) -> bool {
-    line.starts_with("[... ") || line.starts_with("This gate was red before the run")
+    // The last one is in digests that ralph 0.1 recorded.
+    line.starts_with("[... ")
+        || line.starts_with("This gate also failed before the run")
+        || line.starts_with("This gate was red before the run")
 }
 
 /// The fingerprint of a failure: the same for the same failure, whatever the clock, the machine and the
@@ -187,13 +190,13 @@ mod tests {
 
     #[test]
     fn the_first_words_are_failing_tests_and_the_first_error() {
-        let text = "New failing tests:\n- n::one\n\nFailing before the run as well:\n- old\n\n\
+        let text = "New failing tests:\n- n::one\n\nAlso failing before the run:\n- old\n\n\
                     [... 12 lines left out]\ncompiling\nerror: no such thing\nmore";
         let words = FirstWords::of(text);
         assert_eq!(words.failing, ["n::one"]);
         assert_eq!(words.error.as_deref(), Some("error: no such thing"));
         assert_eq!(
-            FirstWords::of("This gate was red before the run as well; …\n\nno\n").error.as_deref(),
+            FirstWords::of("This gate also failed before the run; …\n\nno\n").error.as_deref(),
             Some("no")
         );
         assert_eq!(FirstWords::of(""), FirstWords::default());

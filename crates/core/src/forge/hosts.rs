@@ -23,7 +23,7 @@ pub enum HostError {
     #[error("it must be HOST=KIND, such as \"git.example.org=gitlab\"")]
     Shape,
     /// There is no such kind.
-    #[error("{0:?} is none of github, gitlab, gitea and forgejo")]
+    #[error("{0:?} is not one of github, gitlab, gitea and forgejo")]
     Kind(String),
     /// What follows is neither the name of a variable nor an address.
     #[error("{0:?} is neither the name of a variable nor an https:// address")]

@@ -190,7 +190,7 @@ impl Words {
         let cost = match (spent.cost_micro_usd, spent.unpriced) {
             (Some(cost), 0) => money(cost),
             (Some(cost), _) => format!("at least {}", money(cost)),
-            (None, _) => "price not told".to_owned(),
+            (None, _) => "cost unknown".to_owned(),
         };
         let attempts = match spent.attempts {
             0 => return None,
@@ -198,7 +198,7 @@ impl Words {
             n => format!("{n} attempts"),
         };
         Some(format!(
-            "## Cost\n\n{attempts}, {} of work, {} tokens read, {} written, {cost}.",
+            "## Cost\n\n{attempts}, {} of work, {} tokens in, {} out, {cost}.",
             duration(spent.duration_ms),
             tokens(spent.input_tokens),
             tokens(spent.output_tokens),
@@ -227,7 +227,7 @@ fn check_row((last, runs, red): &(&Evidence, usize, usize)) -> String {
     };
     let runs = match red {
         0 => runs.to_string(),
-        red => format!("{runs}, {red} red"),
+        red => format!("{runs}, {red} failed"),
     };
     let tree: String = last.tree.chars().take(12).collect();
     // In a table a bar ends the cell, in code too.

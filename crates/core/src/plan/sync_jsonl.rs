@@ -108,7 +108,7 @@ fn unknown_key(key: &str) -> Problem {
         Some((key, _)) => format!("unknown key {unknown}; did you mean \"{key}\"?"),
         None => {
             let known = KEYS.map(|(key, _)| key).join(", ");
-            format!("unknown key {unknown}; known are {known}")
+            format!("unknown key {unknown}; known keys: {known}")
         }
     })
 }

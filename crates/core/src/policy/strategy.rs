@@ -38,7 +38,7 @@ pub enum Strategy {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StrategyError {
     /// There is none of that name.
-    #[error("{name:?} is not a model strategy; there are {}", STRATEGIES.join(", "))]
+    #[error("{name:?} is not a model strategy; choose one of {}", STRATEGIES.join(", "))]
     Unknown {
         /// What was asked for.
         name: String,

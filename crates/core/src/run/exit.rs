@@ -162,7 +162,7 @@ fn blocked(view: View<'_>) -> Option<StopReason> {
     }
     part(
         counts.open.saturating_sub(merges),
-        "open below a failed task, or with unfinished subtasks (ralph task tree)",
+        "open below a failed task, or with unfinished parts (ralph task tree)",
     );
     let why = format!("nothing is ready, and tasks remain: {}", parts.join(", "));
     Some(StopReason::Blocked { why })

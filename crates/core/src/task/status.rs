@@ -103,7 +103,7 @@ impl fmt::Display for UnknownStatus {
         write!(f, "{:?} is not a status", self.text)?;
         match nearest(&self.text, WORDS, 1).first() {
             Some(word) => write!(f, "; did you mean {word}?"),
-            None => write!(f, "; known are {}", WORDS.join(", ")),
+            None => write!(f, "; known statuses: {}", WORDS.join(", ")),
         }
     }
 }

@@ -158,7 +158,7 @@ fn a_verifier_is_told_of_tests_that_got_weaker() {
     let deletes = session(&[sh("rm tests/test_a.py"), say("<task-done>a</task-done>")]);
     build(&env, &[&deletes, &fails("tests/test_a.py is gone")], &["--once"]);
     let told = run_file(&env, "iteration-001.verifier.task.md");
-    let (_, closely) = told.split_once("## Look at this closely").unwrap();
+    let (_, closely) = told.split_once("## Check closely").unwrap();
     assert!(closely.contains("tests/test_a.py"), "{told}");
     assert_eq!(status(&env, "a"), "pending");
 }

@@ -62,7 +62,7 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
     doc.warnings.extend(doc.stray.iter().map(|stray| Warning {
         line: stray.line,
         text: format!(
-            "\"{}\" is in no branch, so nobody works on it; move it below a `## Branch:` heading",
+            "\"{}\" is in no branch, so ralph skips it; move it below a `## Branch:` heading",
             stray.title
         ),
     }));

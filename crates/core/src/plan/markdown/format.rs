@@ -31,7 +31,7 @@ impl PlanFormat for Markdown {
         match self.0 {
             Kind::Branches => "markdown with \"## Branch: name\" sections",
             Kind::Progress => "markdown that starts with \"# Progress: name\"",
-            Kind::Checklist => "markdown with boxes or \"### Task N: title\"",
+            Kind::Checklist => "markdown with checkboxes or \"### Task N: title\"",
         }
     }
 

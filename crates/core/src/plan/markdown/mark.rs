@@ -74,10 +74,12 @@ impl Oddity {
     /// What to write instead.
     pub(super) const fn advice(self) -> &'static str {
         match self {
-            Self::Empty => "`[]` is read as an open box; write `[ ]`",
-            Self::NoSpaceBefore => "read as a box; put a space before the bracket",
-            Self::NoSpaceAfter => "read as a box; put a space after the bracket",
-            Self::HardBlank => "read as a box; it has a non-breaking space, write an ordinary one",
+            Self::Empty => "`[]` is read as an open checkbox; write `[ ]`",
+            Self::NoSpaceBefore => "read as a checkbox; put a space before the bracket",
+            Self::NoSpaceAfter => "read as a checkbox; put a space after the bracket",
+            Self::HardBlank => {
+                "read as a checkbox; replace its non-breaking space with an ordinary one"
+            }
         }
     }
 }

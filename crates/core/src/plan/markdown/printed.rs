@@ -104,13 +104,13 @@ fn compare(current: &PlanDoc, file: &PlanDoc) -> Printed {
     let (mut added, mut reworded, mut unticked) = (Vec::new(), Vec::new(), Vec::new());
     for (item, known) in file.items.iter().zip(&found.items) {
         let Some(known) = *known else {
-            added.push(format!("It has a new task: {}", item.title));
+            added.push(format!("It adds the task: {}", item.title));
             continue;
         };
         let own = &current.items[known];
         match (own.is_done(), item.is_done()) {
             (false, true) => printed.ticked.push(known),
-            (true, false) => unticked.push(format!("It takes back the tick of: {}", own.title)),
+            (true, false) => unticked.push(format!("It unticks the task: {}", own.title)),
             _ => {}
         }
         if plain(&own.title) != plain(&item.title) {

@@ -267,7 +267,7 @@ fn escaped(mut text: String, tally: &mut Tally) -> String {
         _ => None,
     });
     let boxes: Vec<usize> = boxes.collect();
-    tally.lost(!boxes.is_empty(), "boxes in the text (escaped)", "task");
+    tally.lost(!boxes.is_empty(), "checkboxes in the text (escaped)", "task");
     let closing = outline.closing();
     for at in boxes.into_iter().rev() {
         text.insert(at, '\\');

@@ -225,7 +225,7 @@ fn a_page_is_what_a_person_would_write() {
     assert_eq!(
         rendered.not_kept,
         [
-            "boxes in the text (escaped) of 1 task",
+            "checkboxes in the text (escaped) of 1 task",
             "code that is not closed (closed now) of 1 task",
             "status failed of 1 task (exported as not done)",
             "the id of 4 tasks",
