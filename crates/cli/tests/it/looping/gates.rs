@@ -61,7 +61,7 @@ fn max_retries_are_retries_after_the_first_attempt() {
         task["reason"]
             .as_str()
             .unwrap()
-            .starts_with("gave up after 2 attempts, last: gate check is red"),
+            .starts_with("gave up after 2 attempts, last: gate check failed"),
         "{task}"
     );
     assert_eq!(status(&env, "b"), "done");

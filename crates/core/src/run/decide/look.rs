@@ -169,7 +169,7 @@ impl Draft {
             By::Hint(_) => None,
         });
         let overridden = choice.overridden.map(|instead| {
-            instead.strategy.as_ref().map_or_else(|| "the agent's own".to_owned(), name)
+            instead.strategy.as_ref().map_or_else(|| "the agent's default".to_owned(), name)
         });
         self.fact(Fact::IterationStarted {
             slot,
