@@ -1,4 +1,4 @@
-//! What single facts do to the state. [`RunState::evolve`] says which of these a fact calls.
+//! How single facts change the state. [`RunState::evolve`] picks the function for each fact.
 
 use super::SlotId;
 use super::class::{Breaker, Class};
@@ -153,7 +153,7 @@ impl RunState {
     }
 }
 
-/// What the end of an attempt says about how the run goes, whatever words were written about it.
+/// How the class of an attempt says that the run is in trouble, whatever the task log says.
 const fn trouble(class: Class) -> Distress {
     match class {
         Class::Crash => Distress { moderate: true, severe: true },

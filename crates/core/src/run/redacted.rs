@@ -1,5 +1,5 @@
-//! Inputs without secrets. Whatever the loop remembers, writes down or shows comes in by an input, so
-//! this is the one place where the texts of others are cleaned. Names that the loop decides by (ids of
+//! Inputs without secrets. Everything that the loop remembers, records or shows comes in by an input, so
+//! this is the one place where texts from outside are redacted. Names that the loop decides by (ids of
 //! tasks, trees, branches, paths) stay as they are.
 
 use super::fact::Fact;

@@ -1,5 +1,5 @@
-//! What sessions cost, summed up by task, model and day, and as CSV. What attempts tell is complete where they
-//! tell anything; sessions that no attempt accounts for stand beside them.
+//! The cost of sessions, summed up by task, model and day, and as CSV. Attempts count first; sessions that no
+//! attempt accounts for are added beside them.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -29,9 +29,9 @@ pub struct Total {
     pub input_tokens: u64,
     /// Tokens written.
     pub output_tokens: u64,
-    /// Millionths of a dollar, as far as they were told; `None` when nothing was.
+    /// Millionths of a dollar, as far as they were reported; `None` when no session reported any.
     pub cost_micro_usd: Option<u64>,
-    /// Attempts that used tokens and told no price: the cost is at least what is known.
+    /// Attempts that used tokens and reported no price: the cost is a lower bound.
     pub unpriced: u64,
     /// Milliseconds.
     pub duration_ms: u64,
@@ -79,7 +79,7 @@ impl Total {
         self.duration_ms = self.duration_ms.saturating_add(took);
     }
 
-    /// As that from which the rest is told.
+    /// The sum as the base of a forecast.
     pub fn spent(&self) -> Spent {
         let micro_usd = self.cost_micro_usd.filter(|_| self.unpriced == 0);
         Spent { tasks: self.settled, micro_usd, millis: self.duration_ms }

@@ -1,4 +1,4 @@
-//! What people tell a running loop.
+//! Controls from the user: pause, resume, cancel, skip, retry.
 
 use super::Draft;
 use crate::run::SlotId;
@@ -73,8 +73,7 @@ impl Draft {
         }
     }
 
-    /// The slot does not wait any more. Nothing that it would begin is begun, and what it has under way
-    /// goes on at once.
+    /// Ends a wait: the slot starts nothing new, and work in progress continues at once.
     fn end_wait(&mut self, slot: SlotId, current: &Slot) {
         if self.leave_wait(slot, current) {
             return;
@@ -87,7 +86,7 @@ impl Draft {
     }
 }
 
-/// How whatever runs in the slot is ended; `None` where it may go on.
+/// How to stop what runs in the slot; `None` where it may continue.
 fn stopping(cancel: Cancel, slot: &Slot) -> Option<Stopping> {
     let how = match cancel {
         Cancel::AfterTask => return None,

@@ -129,7 +129,7 @@ impl Draft {
         }
     }
 
-    /// Asks for the tree that is to be judged.
+    /// Asks for the tree that the gates judge.
     pub(super) fn make_candidate(&mut self, slot: SlotId) {
         let hold = !self.state.policy.integrates && self.slot(slot).is_some_and(Slot::is_overtaken);
         self.effect(Effect::MakeCandidate { slot, hold });
@@ -198,7 +198,7 @@ impl SessionReport {
         self.signals.promises.iter().any(|text| text == "FAILURE")
     }
 
-    /// What the session wants for a task, by command or by signal. Done comes before failed, failed
+    /// What the session requests for a task, by command or by signal. Done comes before failed, failed
     /// before a question, all of them before what a hook says.
     pub(super) fn wish_for(&self, task: &TaskId) -> Option<Wish> {
         let asked = || self.requests.iter().filter(|request| request.task == *task);

@@ -246,7 +246,7 @@ pub(super) fn spent(report: &SessionReport, task: &TaskBrief) -> u64 {
     task.spent_micro_usd.saturating_add(now.unwrap_or(0))
 }
 
-/// The class of one task, in words, and what the session wanted for it.
+/// The class of one task, the reason in words, and what the session requested for it.
 fn class_of_task(
     state: &RunState,
     slot: &Slot,
@@ -309,7 +309,7 @@ fn class_of_task(
     (Class::NoSignal, detail.to_owned(), None)
 }
 
-/// What the gates make of a request for done.
+/// The class of a request for done, by the results of the gates.
 fn judged(policy: &Policy, slot: &Slot, changed: bool) -> (Class, String) {
     let Some((gates, green)) = &slot.judged else {
         return (Class::Cancelled, "not checked".to_owned());
@@ -426,7 +426,7 @@ fn class_of_iteration(
     Class::of(report.end.class).unwrap_or(Class::NoSignal)
 }
 
-/// The task is not going to be tried again by itself.
+/// Whether ralph will not retry the task by itself.
 fn gives_up(policy: &Policy, ending: &Ending) -> bool {
     match &ending.action {
         Some(TaskAction::Fail { for_good, .. }) => {
