@@ -186,7 +186,7 @@ mod tests {
             let session = sessions.iter().find(|(path, _)| path == log);
             session.map(|(_, events)| events.clone()).unwrap_or_default()
         });
-        // But for the words that a person interrupted: their place is not in the journal.
+        // Except the text that the user interrupted: its place is not in the journal.
         let same = |text: &str| {
             let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
             lines.sort();

@@ -1,4 +1,4 @@
-//! `ralph report`: what sessions cost, as tables for people.
+//! `ralph report`: what sessions cost, as tables.
 
 use ralph_core::amounts::count;
 use ralph_core::text::printable_line;

@@ -13,7 +13,7 @@ use ralph_core::task::{Counts, RetryLimit, Status};
 use ralph_core::time::Timestamp;
 use ralph_core::view::Reporter;
 
-/// What a reporter is told.
+/// The events of a reporter.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "a few hundred of them, in tests")]
 pub(crate) enum Told {
@@ -336,7 +336,7 @@ const REMEMBER: &str = "t-m4xw6tfe";
 const RESET: &str = "t-q3nd5yhc";
 
 /// One slot: a success, a red gate and then a green one, a question, a usage limit, a crash, and a
-/// person who stops it.
+/// user who stops it.
 pub(crate) fn busy_day() -> Vec<Told> {
     let mut tape = Tape::new(1, 6);
     tape.notice(Notice::DirtyStart { saved: "refs/ralph/start/r-4qz7k2ma".into(), paths: 2 });

@@ -266,7 +266,7 @@ impl Signals {
     }
 
     /// What these signals ask for the task `id`: FAILURE comes first, then done, then failed, then a
-    /// question. Another task's id alone asks for nothing, and is named so that it can be told.
+    /// question. Another task's id alone requests nothing, and is named so that it can be reported.
     pub fn request(&self, id: &str) -> Request<'_> {
         let reason = self.reason.as_deref();
         if self.promises("FAILURE") {

@@ -1,5 +1,5 @@
-//! What makes two failures the same one: who judged, and which tests failed; where no test is named, the
-//! first error without what differs from run to run.
+//! Fingerprints of failures. Two failures are the same when the same gate failed with the same failing tests;
+//! where no test is named, with the same first error, apart from what differs between runs.
 
 use super::budget::beginning;
 use super::digest::line::{clean, is_error};
@@ -8,7 +8,7 @@ use crate::stable_hash::stable_hash;
 /// The longest fingerprint, in bytes; what is longer ends with a sum of all of it.
 const MAX: usize = 240;
 
-/// What a digest tells first.
+/// The failing tests and the first error of a digest.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FirstWords {
     /// The tests that fail, those that are new where old ones are known.
@@ -72,7 +72,7 @@ fn bounded(text: &str) -> String {
     format!("{}… {sum:016x}", beginning(text, MAX))
 }
 
-/// A line without colours, numbers, addresses, durations, moments and folders.
+/// A line without colors, numbers, addresses, durations, times and folders.
 fn steady(line: &str) -> String {
     let line = clean(line);
     let words = line.split_whitespace().map(steady_word);

@@ -15,7 +15,7 @@ pub struct RedBefore {
     pub failing: Vec<String>,
     /// All of them are named: the output was read whole, and had names.
     pub named: bool,
-    /// How many tests passed; `None` where the output does not tell.
+    /// How many tests passed; `None` where the output does not say.
     #[serde(default)]
     pub passed: Option<u32>,
 }

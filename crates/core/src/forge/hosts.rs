@@ -8,7 +8,7 @@ use super::kind::ForgeKind;
 pub struct HostEntry {
     /// The server, with its port where that is an unusual one.
     pub host: String,
-    /// What it is.
+    /// Its kind.
     pub kind: ForgeKind,
     /// The variable that holds its token, where it is not the usual one of the kind.
     pub token: Option<String>,
@@ -16,7 +16,7 @@ pub struct HostEntry {
     pub api: Option<String>,
 }
 
-/// Why an entry is none. Displays as the end of a sentence.
+/// Why an entry is not valid. Displays as the end of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
     /// It has another shape.

@@ -64,7 +64,7 @@ struct Read {
     branch: &'static [&'static str],
     base: &'static str,
     head: &'static str,
-    /// What names the repository of the branch, and that of the base where only both together tell.
+    /// What names the repository of the branch, and that of the base where both are needed.
     source: &'static str,
     target: &'static str,
     /// What is set where it was merged.
@@ -156,7 +156,7 @@ pub struct Route {
     pub target: Address,
     /// The repository that branches are pushed to: the same one, or a fork of it.
     pub source: Address,
-    /// The numbers of both, where the server tells repositories apart by number and they are two.
+    /// The numbers of both, where the server identifies repositories by number and they differ.
     pub ids: Option<(u64, u64)>,
 }
 

@@ -1,4 +1,5 @@
-//! Texts of others inside of our markdown: they can end or start nothing, call nobody and close no issue.
+//! Texts from outside in ralph's markdown, escaped so that they stay text: they cannot start or end a block,
+//! mention a user or close an issue.
 
 use crate::text::{printable, printable_line};
 

@@ -1,17 +1,17 @@
-//! What people and checks say about a pull request, and what of it becomes work. Every text is the server's:
-//! it is told to sessions between marks, and decides nothing but that there is something to look at.
+//! Checks and comments on a pull request, and which of them become tasks. Every text comes from the server:
+//! sessions see it between marks, and it decides nothing but that there is something to look at.
 
 use super::markdown::{block, one_line};
 use crate::attempt::digest::digest;
 
-/// How a check stands.
+/// The state of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckState {
     /// It has not ended.
     Pending,
-    /// It lets the commit through.
+    /// It passed.
     Passed,
-    /// It does not.
+    /// It failed.
     Failed,
 }
 
@@ -20,13 +20,13 @@ pub enum CheckState {
 pub struct Check {
     /// Its name.
     pub name: String,
-    /// How it stands.
+    /// Its state.
     pub state: CheckState,
     /// Who reports it; `None` is the server's own CI.
     pub author: Option<String>,
     /// Its page; may be empty.
     pub page: String,
-    /// What it says in short; may be empty.
+    /// Its summary; may be empty.
     pub said: String,
     /// The resource with its log, where the server gives it out.
     pub log: Option<String>,
@@ -35,7 +35,7 @@ pub struct Check {
 /// A comment on a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comment {
-    /// What tells it from every other of the pull request.
+    /// A key that is unique in the pull request.
     pub key: String,
     /// Who wrote it.
     pub author: String,
@@ -50,9 +50,9 @@ pub struct Comment {
 /// Something to be done about a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What tells it from every other of the pull request, in any round.
+    /// A key that is unique in the pull request, over all rounds.
     pub key: String,
-    /// In a line.
+    /// One line.
     pub title: String,
     /// Its page; may be empty.
     pub page: String,
@@ -190,7 +190,7 @@ impl Finding {
         }
     }
 
-    /// All that a session is told, with the log where there is one.
+    /// The description of the task, with the log where there is one.
     pub fn description(&self, log: Option<&str>) -> String {
         let mut parts = vec![self.ask.to_owned()];
         if !self.page.is_empty() {

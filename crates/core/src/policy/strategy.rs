@@ -231,7 +231,7 @@ pub fn choose(strategy: &Strategy, state: &ModelState, facts: &ModelFacts) -> Ch
 }
 
 /// The tier above the one that the strategy wants, for a task that fails in the same way again and
-/// again. What people fixed, or left to the agent, stays.
+/// again. A model that the user fixed, or left to the agent, stays.
 fn raised(strategy: &Strategy, wanted: Option<&Model>, failures: u32) -> Option<Tier> {
     let Some(Model::Tier(tier)) = wanted else { return None };
     if matches!(strategy, Strategy::Agent | Strategy::Fixed(_)) {

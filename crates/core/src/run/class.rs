@@ -198,7 +198,7 @@ impl Class {
     }
 
     /// The same session would end the same way, and nothing but the task's own prompt may be to blame: the
-    /// task waits for you, and the run goes on with the others.
+    /// task waits for the user, and the run continues with the others.
     pub const fn parks(self) -> bool {
         matches!(self, Self::TooLong | Self::Rejected)
     }

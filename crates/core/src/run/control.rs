@@ -30,7 +30,8 @@ pub enum Control {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cancel {
-    /// The tasks in hand go on, with retries, until each is done, failed or parked. No other task starts.
+    /// The current tasks continue, with retries, until each is done, failed or waits for the user. No other task
+    /// starts.
     AfterTask,
     /// Running sessions end by themselves and their work is judged. No other session starts.
     AfterSession,

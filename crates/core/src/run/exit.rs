@@ -78,7 +78,7 @@ fn complete(view: View<'_>) -> Option<StopReason> {
     let counts = view.survey.map_or(view.state.counts, |survey| survey.counts);
     let settled = || match (policy.picker, view.survey) {
         (Picker::Loop, _) => counts.total() > 0 && counts.unresolved() == 0,
-        // An empty look: nothing to claim and nobody at work.
+        // An empty survey: nothing to claim and no agent at work.
         (Picker::Agent, Some(survey)) => {
             survey.claimable == 0 && survey.foreign == 0 && survey.needs_merge.is_empty()
         }
@@ -280,7 +280,7 @@ mod tests {
     }
 
     /// An agent that picks from a plan file is started as long as the file has work, and not for tasks that
-    /// only a person can decide about.
+    /// only the user can decide about.
     #[test]
     fn a_plan_file_with_nothing_but_waiting_tasks_is_blocked() {
         let policy = Policy { unit: Unit::Iteration, picker: Picker::Agent, ..Policy::default() };

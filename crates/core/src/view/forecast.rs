@@ -138,9 +138,8 @@ mod tests {
     /// Both: log-normal sessions, one in three is not enough.
     const RETRIED: Draw = |dice| dice.task(|dice| 100_000.0 * (0.5 * dice.normal()).exp(), 0.33);
 
-    /// Runs of 15 tasks in one project, one after the other. From the third task of each on it is told what
-    /// the whole run comes to; the runs in which that was ever more than twice or less than half of the
-    /// truth.
+    /// Runs of 15 tasks in one project, one after the other. From the third task of each on there is a forecast
+    /// for the whole run; returns the runs in which it was ever more than twice or less than half of the truth.
     fn misses(seed: u64, draw: Draw, runs: usize, remembers: bool) -> Vec<usize> {
         let mut dice = Dice(seed.wrapping_mul(0x2545_F491_4F6C_DD1D));
         let mut earlier = Spent { micro_usd: Some(0), ..Spent::default() };
@@ -195,8 +194,8 @@ mod tests {
         }
     }
 
-    /// The very first run has only its own three tasks, which may all be cheap by chance: nothing that is
-    /// made of them holds always. Afterwards a miss is a rarity.
+    /// The very first run has only its own three tasks, which may all be cheap by chance: no estimate from them
+    /// always holds. Later runs rarely miss.
     #[test]
     fn a_first_run_is_missed_in_one_of_eight_and_a_later_one_in_one_of_two_hundred() {
         const SERIES: usize = 500;

@@ -308,7 +308,7 @@ impl RunView {
             }
             Fact::Watching { page, .. } => self.watched = Some(page.clone()),
             Fact::Reviewed { review } => {
-                // The run goes on.
+                // The run continues.
                 if review.is_work() {
                     self.stopping = None;
                 }

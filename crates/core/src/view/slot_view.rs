@@ -91,7 +91,7 @@ pub struct SlotView {
     pub task: Option<TaskView>,
     /// What the plan has next, where the agent picks.
     pub about: Option<String>,
-    /// The model, as told by the agent or else as asked for.
+    /// The model: as the agent reports it, else as requested.
     pub model: Option<String>,
     /// What it waits for.
     pub waiting: Option<Waiting>,

@@ -68,7 +68,7 @@ pub struct PlanDoc {
     pub groups: Vec<Group>,
     /// What the user should look at, in the order of the text.
     pub warnings: Vec<Warning>,
-    /// Open boxes outside of every branch of a plan of branches: nobody works on them.
+    /// Open checkboxes outside of every branch of a plan of branches: ralph skips them.
     pub stray: Vec<Stray>,
     /// The sections of a progress file; empty for the other kinds.
     pub(super) progress: Progress,
@@ -142,7 +142,7 @@ pub struct Stray {
 pub struct Warning {
     /// The line, from 1.
     pub line: usize,
-    /// What about it.
+    /// The warning.
     pub text: String,
 }
 

@@ -17,7 +17,7 @@ const FEW_PAIRS: usize = 40_000;
 const NEAR: usize = 8;
 /// Titles this alike are one title in other words.
 const ALIKE: f64 = 0.62;
-/// In the same place between the same neighbours less is enough.
+/// In the same place between the same neighbors less likeness is enough.
 const ALIKE_IN_PLACE: f64 = 0.45;
 /// Repeated titles are aligned by what stands around them up to so many; more pair in order.
 const FEW_TWINS: usize = 64;

@@ -1,4 +1,4 @@
-//! Boxes: what the mark between the brackets says, and the spellings that are read with a warning.
+//! Checkboxes: what the mark between the brackets means, and the spellings that are read with a warning.
 //!
 //! One line at a time, without knowing what is around it. Links, footnotes and longer tags such as
 //! `[P1]` are text. A character that no convention knows is a mark only where the page has ordinary

@@ -1,4 +1,4 @@
-//! A whole progress file in what an agent said: read for what it asks, never taken over.
+//! A whole progress file in the output of an agent: ralph reads what it requests and never copies it.
 
 use super::doc::{Kind, PlanDoc, read};
 use super::identity::{entries, pair};
@@ -6,9 +6,9 @@ use super::likeness::plain;
 use super::line::{self, Fence, atx};
 use super::progress::{self, AttemptNote, Section};
 
-/// So many beginnings are tried, from the last.
+/// How many possible beginnings are tried, from the last.
 const MOST_STARTS: usize = 8;
-/// So many sentences of a kind are said one by one.
+/// How many sentences of a kind are listed one by one.
 const MOST_SENTENCES: usize = 10;
 
 /// What a printed file asks for.
@@ -22,7 +22,7 @@ pub struct Printed {
     pub completed: Vec<String>,
     /// Its newest attempt, if the current file does not have it.
     pub attempt: Option<AttemptNote>,
-    /// What it changed and had no business to, one sentence each.
+    /// Changes that it must not make, one sentence each.
     pub ignored: Vec<String>,
 }
 

@@ -27,7 +27,7 @@ impl LogRow {
     const COLUMNS: [&'static str; 5] =
         ["Iteration", "Started", "Duration", "Tasks Completed", "Notes"];
 
-    /// The cell below a header. `None` for a column of somebody else.
+    /// The cell below a header. `None` for a column that ralph does not know.
     fn cell(&self, header: &str) -> Option<String> {
         let header = header.to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| header.contains(word));

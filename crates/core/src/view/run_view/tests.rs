@@ -147,8 +147,8 @@ fn a_slot_is_followed_from_the_claim_to_the_outcome() {
             ("idle", 3),
             ("working", 4),
             ("running gates", 5),
-            ("settling", 6),
-            ("settling", 6),
+            ("recording the result", 6),
+            ("recording the result", 6),
         ]
     );
     assert_eq!(run.view.slots[0].doing, Doing::Idle);
