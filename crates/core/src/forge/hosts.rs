@@ -114,7 +114,7 @@ mod tests {
             ("=gitlab", "HOST=KIND"),
             ("-x=gitlab", "HOST=KIND"),
             ("h=", "HOST=KIND"),
-            ("h=bitbucket", "none of github"),
+            ("h=bitbucket", "not one of github"),
             ("h=gitlab http://h.org/api", "neither"),
             ("h=gitlab https://a:b@h.org", "neither"),
             ("h=gitlab http://127.0.0.1.evil.org", "neither"),

@@ -243,7 +243,7 @@ impl Class {
     /// What you have to do, where retrying cannot fix it.
     pub const fn remedy(self) -> Option<&'static str> {
         Some(match self {
-            Self::Auth => "run the agent yourself and log in, or set its API key",
+            Self::Auth => "run `claude` and log in, or set ANTHROPIC_API_KEY",
             Self::Forbidden => {
                 "check that your account can use this model and organization, or log in with another one"
             }

@@ -97,7 +97,7 @@ fn a_usage_window_without_a_known_end_is_looked_at_again_much_later() {
 fn what_no_retry_mends_stops_the_run_and_says_what_to_do() {
     for (turn, outcome, remedy) in [
         (Turn::unauthorized(), "auth", "log in"),
-        (Turn::error(403), "forbidden", "check that the account may use this model"),
+        (Turn::error(403), "forbidden", "check that your account can use this model"),
         (Turn::no_credit(), "billing", "credit"),
         (Turn::error(404), "unknown-model", "--model"),
     ] {

@@ -89,7 +89,7 @@ fn work_that_was_left_uncommitted_is_committed_by_the_loop() {
             .session([Turn::write(env.repo().join("hello.txt"), "hello\n"), Turn::text(DONE)]),
     );
     let said = said(env.build(&[]), 0);
-    has(&said, "there are no gates");
+    has(&said, "no gates: work is accepted unchecked");
     assert_eq!(env.git(&["log", "-1", "--format=%s"]), "build: iteration 1 - Greet the world\n");
     assert_eq!(env.git(&["show", "--format=", "--name-only"]), "hello.txt\n");
     assert_eq!(env.git(&["status", "--short"]), "?? mine.txt\n");

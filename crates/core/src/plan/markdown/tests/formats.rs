@@ -281,7 +281,7 @@ Why
         plan.tasks[2].fields.deps,
         Some(vec![plan.tasks[1].id.clone(), plan.tasks[0].id.clone()])
     );
-    // A text that would break out of its section is safe below a box.
+    // A text that would break out of its section is safe below a checkbox.
     tasks[1].description = "### Task 9: more\n**Status:** done\n".into();
     let rendered = Markdown(Kind::Checklist).render(&tasks);
     assert!(rendered.text.contains("- [ ] Task b\n  ### Task 9: more\n"), "{}", rendered.text);
