@@ -1,4 +1,4 @@
-//! What is printed for each fact.
+//! The lines that [`PlainReporter`] prints for each fact.
 
 use std::io::Write;
 
@@ -23,7 +23,7 @@ const DIGEST_LINES: usize = 10;
 /// How many changed files are named.
 const FILES: usize = 3;
 
-/// What became of a task, kept until its iteration has ended.
+/// The result of a task, kept until its iteration has ended.
 #[derive(Debug)]
 pub(super) struct Ending {
     task: TaskId,
@@ -37,7 +37,7 @@ impl<W: Write> PlainReporter<W> {
     pub(super) fn fact(&mut self, fact: &Fact) {
         self.tell_level(fact);
         if !self.view.is_parallel() {
-            // Words that have not ended their line come before what happened after them.
+            // An unfinished line of the agent comes before the fact that followed it.
             self.end_words(0);
         }
         match fact {
@@ -301,7 +301,7 @@ impl<W: Write> PlainReporter<W> {
         self.beside_all(slot, [text]);
     }
 
-    /// Shows words that still wait for the end of their line.
+    /// Shows the rest of an unfinished line.
     pub(super) fn end_words(&mut self, slot: SlotId) {
         let (look, room) = (self.look(), self.room(slot));
         let lines = self.streams.entry(slot).or_default().end(look, room);

@@ -1,7 +1,7 @@
 //! A run as lines: what `ralph build` shows on stderr, on a terminal and in a pipe.
 //!
-//! [`PlainReporter`] prints each fact when it comes, the words of agents between them, and on a
-//! terminal one last line that says how far the run is. Without a terminal there are no cursor codes,
+//! [`PlainReporter`] prints each fact when it comes, the text of agents between them, and on a
+//! terminal a progress line below them. Without a terminal there are no cursor codes,
 //! without colors no escape codes at all. Text from agents, tasks and gates is made safe first.
 
 mod facts;
@@ -29,7 +29,7 @@ use stream::Stream;
 
 pub use summary::summary;
 
-/// The last line is rewritten at most this often.
+/// The shortest time between two updates of the progress line, in milliseconds.
 const REDRAW_MS: u64 = 100;
 
 /// How much is shown.
@@ -49,9 +49,9 @@ pub enum Verbosity {
 pub struct Options {
     /// Colors and width.
     pub look: Look,
-    /// How much.
+    /// How much is shown.
     pub verbosity: Verbosity,
-    /// Whether there is a last line that is rewritten. It needs a terminal.
+    /// Whether there is a progress line. It needs a terminal.
     pub progress: bool,
     /// How many minutes the clock of the reader is ahead of UTC.
     pub offset_minutes: i16,

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 /// Moves to the first column and clears the line.
 const CLEAR: &str = "\r\u{1b}[2K";
 
-/// Where lines go.
+/// The output of a display.
 #[derive(Debug)]
 pub(super) struct Screen<W> {
     out: W,

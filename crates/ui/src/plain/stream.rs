@@ -16,7 +16,7 @@ const ERROR_LINES: usize = 5;
 /// Where there is no terminal to fit, tool inputs are cut here.
 const WIDTH: usize = 100;
 
-/// What one slot's agent is saying.
+/// The output of one slot's agent.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
     pending: String,
@@ -29,7 +29,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Whether the agent said anything that was shown.
+    /// Whether any text of the agent was shown.
     pub(crate) const fn spoke(&self) -> bool {
         self.spoke
     }

@@ -77,7 +77,7 @@ impl<'a> From<&'a Task> for TaskJson<'a> {
     }
 }
 
-/// What is known beside the task itself.
+/// The records of a task.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs, reason = "each field holds the records of its name")]
 pub struct Details<'a> {

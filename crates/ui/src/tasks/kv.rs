@@ -1,5 +1,5 @@
 //! markdown-KV: tasks for agents. Headings and `key: value` lines that a model reads as text and a
-//! script reads with `grep`. Texts of several lines are indented, so that no text can pose as a key.
+//! script reads with `grep`. Texts of several lines are indented, so that no text can look like a key.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Which item of a plan is which known task, after people and agents have edited the file.
+//! Which item of a plan is which known task, after the user or an agent has edited the file.
 //!
 //! In four steps, each only among those that the ones before left: the same title in the same
 //! group, the same title elsewhere (moved), the same text below another title or a title in other
@@ -11,7 +11,7 @@ use super::doc::PlanDoc;
 use super::likeness::{Words, plain};
 use crate::ids::TaskId;
 
-/// So many pairs are all compared.
+/// Up to so many pairs, all are compared.
 const FEW_PAIRS: usize = 40_000;
 /// With more, each item is compared with so many on either side of its place.
 const NEAR: usize = 8;
