@@ -206,7 +206,7 @@ impl<W: Write> SessionLog<W> {
         });
         let reason = match outcome {
             Some(outcome) => outcome.sentence(),
-            None => "Stopped by an error: ralph exited before the run ended".to_owned(),
+            None => "Stopped by an error: ralph exited before the run ended.".to_owned(),
         };
         let code = outcome.map_or(1, Outcome::code);
         let rule = "=".repeat(WIDTH);

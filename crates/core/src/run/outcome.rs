@@ -171,7 +171,9 @@ impl StopReason {
             Self::Limit { sessions, remaining } => format!(
                 "Stopped: max iterations ({sessions}) reached. Tasks remaining: {remaining}"
             ),
-            Self::Error { why } => format!("Stopped by an error: {why}"),
+            Self::Error { why } => {
+                format!("Stopped by an error: {}.", why.trim_end_matches('.'))
+            }
         }
     }
 }

@@ -237,7 +237,7 @@ fn s1_51_a_store_that_stays_broken_ends_the_run_with_an_error() {
     world.tell(&broken(false));
     let outcome = world.outcome();
     assert_eq!((outcome.reason.name(), outcome.reason.code(&outcome.left, false)), ("Error", 1));
-    assert_eq!(outcome.reason.sentence(), "Stopped by an error: the disk is gone");
+    assert_eq!(outcome.reason.sentence(), "Stopped by an error: the disk is gone.");
     assert!(outcome.reason.is_interruption(), "the next start goes on");
     // What trying again cannot mend is not tried again.
     let mut world = looking(dag());
