@@ -368,7 +368,7 @@ impl Route {
                 ];
                 words.into_iter().chain(options).collect()
             }
-            // Their programs read no text from a file, and an argument of that length is nothing to type.
+            // Their programs do not read the text from a file, and it is too long to type as an argument.
             ForgeKind::GitLab => {
                 let mut words = vec!["glab".to_owned(), "mr".to_owned(), "create".to_owned()];
                 words.push(format!("--repo=https://{host}/{}", self.target));

@@ -145,7 +145,7 @@ impl Looking<'_> {
         match (found.is_empty(), is(CheckState::Failed).next().is_some()) {
             (false, _) if self.rounds_left == 0 => FollowUp::Spent(found),
             (false, _) => FollowUp::Work(found),
-            // People may still say something.
+            // Reviewers may still comment.
             (true, true) if self.is_late || self.authors.is_empty() => FollowUp::Red(red()),
             (true, false) if has_passed && (self.is_late || self.authors.is_empty()) => {
                 match is(CheckState::Pending).next() {
@@ -271,7 +271,7 @@ mod tests {
             "Review by Ada on src/lib.rs:3: rename it",
         ];
         assert_eq!(found, expected);
-        // A check that never ends holds up nothing for longer than the time that there is.
+        // A check that never ends delays nothing beyond the end of watching.
         feedback.checks[1].state = Pending;
         let late = Looking { is_late: true, ..looking(&authors, &[]) };
         assert_eq!(titles(late.verdict(&feedback)).len(), 2);
@@ -305,7 +305,7 @@ mod tests {
         let late = Looking { is_late: true, ..looking(&authors, &seen) };
         assert_eq!(late.verdict(&feedback), FollowUp::Red(vec!["test".to_owned()]));
         assert_eq!(looking(&[], &seen).verdict(&feedback), FollowUp::Red(vec!["test".to_owned()]));
-        // On the next commit the check is news again.
+        // On the next commit the check counts again.
         let next = Looking { commit: "fedcba", ..looking(&authors, &seen) };
         assert_eq!(titles(next.verdict(&feedback)).len(), 1);
     }

@@ -84,7 +84,7 @@ fn complete(view: View<'_>) -> Option<StopReason> {
         }
         (Picker::Agent, None) => counts.open == 0 && counts.active == 0,
     };
-    // Where tasks that fail are passed over, they hold up nothing: the outcome names them.
+    // Where the run skips failed tasks, they do not keep it from being complete: the outcome names them.
     let ticked = match policy.on_exhausted {
         Exhausted::Fail => counts.total() > 0 && counts.unresolved() == 0,
         Exhausted::Stop => counts.done > 0 && counts.done == counts.total(),
@@ -97,11 +97,11 @@ fn complete(view: View<'_>) -> Option<StopReason> {
     if policy.ends_when(EndsWhen::Session) && view.state.successful > 0 {
         return Some(StopReason::Session);
     }
-    // A claim that the plan is done is checked against the plan, where claims are to be confirmed.
+    // Where claims are confirmed, the plan decides whether it is done.
     let agrees = policy.claims == Claims::Trust || counts.unresolved() == 0;
     let text =
         view.state.marker.clone().filter(|_| agrees && policy.ends_when(EndsWhen::Marker))?;
-    // Nobody but the user says that a task is done which waits for the user.
+    // Only the user can call a task done that waits for the user.
     if counts.waiting > 0 {
         let names = view.survey.map(|survey| survey.needs_you.as_slice()).unwrap_or_default();
         let why = format!("the agent said {text}, and {} {}", counts.waiting, waiting_words(names));

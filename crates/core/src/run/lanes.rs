@@ -225,7 +225,7 @@ impl Schedule {
             let needs = section.needs.iter().filter_map(|need| place(&found[*need].name));
             self.sections[at] = Section { needs: needs.collect(), ..section.clone() };
             let tally = (section.tasks, section.ticked);
-            // What the plan and the task database disagree about is no reason to begin for ever.
+            // Where the plan and the task database disagree, the lane must not start again and again.
             let news = section.ticked < section.tasks && self.again[at] != Some(tally);
             if self.lanes[at] == Lane::Ended(true)
                 && news

@@ -93,7 +93,7 @@ impl SessionReport {
         self.notes.iter_mut().for_each(|note| secrets.clean(note));
         let Signals { done, failed, reason, promises, next_model: _, question, in_code, ignored } =
             &mut self.signals;
-        // What names a task of the session is its name, whatever it looks like.
+        // The id of a task of the session stays, even if it looks like a secret.
         let held = &self.held;
         ignored.iter_mut().for_each(|ignored| secrets.clean(&mut ignored.text));
         let named =

@@ -461,7 +461,7 @@ impl RunState {
                 let counts = self.policy.picker == Picker::Agent && !self.policy.by_iteration();
                 let Some(slot) = self.slots.get_mut(*slot as usize) else { return };
                 slot.port_streak = *streak;
-                // A look that failed counts as an iteration where the agent picks.
+                // A failed survey counts as an iteration where the agent picks.
                 if counts && matches!(slot.phase, Phase::Surveying | Phase::Claiming) {
                     let most = self.policy.max_sessions.unwrap_or(u32::MAX);
                     self.counted = (self.counted + 1).min(most);

@@ -121,7 +121,7 @@ impl Report {
         let both = (attempts.as_slice(), sessions.as_slice());
         let kind = |session: &SessionCost| Some(format!("({})", session.kind));
         let mut tasks = rows(both, |attempt| Some(attempt.task.to_string()), kind);
-        // What was for no task comes last.
+        // Sessions without a task come last.
         let first = |row: &Row| {
             let is_it = |attempt: &Attempt| Some(attempt.task.as_str()) == row.name.as_deref();
             attempts.iter().position(is_it).unwrap_or(usize::MAX)
@@ -295,7 +295,7 @@ mod tests {
             vec![
                 session("build", &["a-1"]),
                 session("verifier", &["a-1"]),
-                // Its run was killed, and somebody gave the task back.
+                // Its run was killed, and another agent released the task.
                 session("build", &["a-2"]),
                 session("build", &["a-3"]),
                 session("plan", &[]),

@@ -157,7 +157,7 @@ impl Stream {
         room: Option<usize>,
     ) -> Vec<String> {
         let mut lines = Vec::new();
-        // Without colors nothing else would tell thoughts from text.
+        // Without colors nothing else would mark thoughts.
         let mark = if meaning == Meaning::Thinking && !look.color { "~ " } else { "" };
         for line in wrap(text, room.map(|room| room.saturating_sub(mark.len()))) {
             if line.is_empty() {

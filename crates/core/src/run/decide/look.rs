@@ -81,7 +81,7 @@ impl Draft {
             .max_sessions
             .is_some_and(|most| self.state.counted + self.state.under_way() >= most);
         match self.state.policy.picker {
-            // What is under way elsewhere may free something; the slot looks again after it.
+            // A session in another slot may free a place; this slot looks again after it.
             _ if full => self.free(slot),
             Picker::Loop if survey.claimable == 0 => self.free(slot),
             Picker::Loop => {

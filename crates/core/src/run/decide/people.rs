@@ -61,7 +61,7 @@ impl Draft {
             if current.phase == Phase::Queued && cancel >= Cancel::Now {
                 self.leave_queue(slot);
             }
-            // What is tried again later belongs to a task that is still in hand.
+            // A retry that waits belongs to a current task, which may still finish.
             if current.wait.is_some()
                 && !(cancel == Cancel::AfterTask && current.has_task_in_hand())
             {

@@ -73,7 +73,7 @@ impl Draft {
     pub(super) fn stop_publishing(&mut self) {
         let ending = match self.state.publishing {
             Publishing::UnderWay => self.state.cancel >= Some(Cancel::AfterSession),
-            // Nothing of it would be lost.
+            // Stopping to watch loses nothing.
             Publishing::Watching => true,
             Publishing::No | Publishing::Over | Publishing::Failed => false,
         };

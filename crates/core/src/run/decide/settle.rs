@@ -177,7 +177,7 @@ fn ending(
         class.is_return() && task.returns + 1 >= policy.give_up_after && !policy.by_iteration();
     let fingerprint = match class {
         Class::Red => slot.judged.as_ref().and_then(|(gates, _)| red(gates)).map(print_of),
-        // The words name the model, and another one was asked the second time.
+        // The refusal names the model, and the next attempt may use another one.
         Class::Refusal => Some(fingerprint(class.as_str(), "")),
         _ => None,
     };
@@ -185,7 +185,7 @@ fn ending(
     let used_up = after_failure(task.retry_count, policy.retries, false) == Status::Failed;
     let most_alike = if class == Class::Refusal { SAME_REFUSALS } else { SAME_FAILURES };
     let stuck = alike >= most_alike && !used_up && !policy.by_iteration();
-    // What does not count comes back as it was; the next claim asks the budget.
+    // A task whose end does not count is released as it was; the next claim checks the budget.
     let counts_or_unverified = row.counts || slot.unverified.is_some();
     let too_dear = policy.budget.holds_task(spent(report, task)).filter(|_| counts_or_unverified);
     let in_the_way = class == Class::Conflict && is_in_the_way(slot);
@@ -381,7 +381,7 @@ fn judged_as_a_whole(
         return unverified.clone();
     }
     let promised = report.promise(&state.policy).is_some();
-    // Ticks that are refused are taken back, and then nothing has changed.
+    // Rejected ticks are reverted, and then nothing has changed.
     let refused = !tasks.is_empty() && tasks.iter().all(|task| task.class == Class::Unchanged);
     let unchanged = match difference {
         Difference::None => true,
