@@ -265,7 +265,7 @@ fn titled(task: &TaskBrief) -> (TaskId, String) {
 
 /// The text on one line, safe to show, of at most `max` characters.
 fn bounded(text: &str, max: usize) -> String {
-    // What can be shown is never longer than what was there, so much more than this is not looked at.
+    // Making a text printable never makes it longer, so the rest need not be read.
     let some: String = text.chars().take(max * 20).collect();
     let line = printable_line(&some).split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= max && some.len() == text.len() {
