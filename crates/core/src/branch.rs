@@ -1,7 +1,7 @@
 //! Names of branches that ralph makes, and the folders of their worktrees.
 //!
-//! What git accepts is the outer bound. Inside it, names are left out that would be read as something
-//! else: as an option, as a commit, or, on a disk that does not tell `A` from `a`, as another branch.
+//! ralph accepts fewer names than git. It rejects those that would be read as something else: as an option,
+//! as a commit, or, on a disk that ignores case, as another branch.
 
 use std::fmt;
 
@@ -12,54 +12,54 @@ use crate::text::printable_line;
 /// The longest name, in bytes: with `.lock` behind it, its last part is still a file name.
 pub const MAX_BRANCH_LEN: usize = 200;
 
-/// Why a text cannot be the name of a branch, or not beside the others.
+/// Why a text cannot be a branch name, or not beside the other names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BranchError {
     /// Nothing was given.
     #[error("a branch needs a name")]
     Empty,
     /// Longer than [`MAX_BRANCH_LEN`].
-    #[error("the name of a branch has at most {MAX_BRANCH_LEN} bytes, this one has {len}")]
+    #[error("a branch name has at most {MAX_BRANCH_LEN} bytes, this one has {len}")]
     TooLong {
         /// Its length.
         len: usize,
     },
     /// It would be read as an option.
-    #[error("the name of a branch cannot start with \"-\"")]
+    #[error("a branch name cannot start with \"-\"")]
     OptionLike,
     /// It is a name that git has for something else.
-    #[error("{name:?} means something else to git")]
+    #[error("{name:?} has a special meaning in git")]
     Taken {
         /// The name.
         name: String,
     },
     /// A character that names of branches do not have.
-    #[error("the name of a branch cannot contain {found:?}")]
+    #[error("a branch name cannot contain {found:?}")]
     Character {
         /// The character.
         found: char,
     },
     /// Characters that git reads as an operator.
-    #[error("the name of a branch cannot contain {found:?}")]
+    #[error("a branch name cannot contain {found:?}")]
     Sequence {
         /// The characters.
         found: &'static str,
     },
     /// A part between slashes that git does not accept.
-    #[error("{part:?} cannot be a part of the name of a branch: {why}")]
+    #[error("{part:?} cannot be part of a branch name: {why}")]
     Part {
         /// The part.
         part: String,
         /// What is wrong with it.
         why: &'static str,
     },
-    /// It is one that ralph must not work on.
+    /// It is protected: ralph must not work on it.
     #[error("branch {name} is protected")]
     Protected {
         /// The name.
         name: String,
     },
-    /// It is checked out where the person works.
+    /// It is checked out where the user works.
     #[error("branch {name} is checked out here")]
     Current {
         /// The name.
@@ -71,8 +71,8 @@ pub enum BranchError {
         /// The name.
         name: String,
     },
-    /// Two names that differ by case alone: on many disks they are one file.
-    #[error("branches {one} and {other} differ by case alone")]
+    /// Two names that differ only in case: on many disks they are one file.
+    #[error("branches {one} and {other} differ only in case")]
     Twins {
         /// The one that came first.
         one: String,
@@ -80,7 +80,7 @@ pub enum BranchError {
         other: String,
     },
     /// One name is a folder of the other: git cannot have both.
-    #[error("there cannot be a branch {outer} beside {inner}")]
+    #[error("branches {outer} and {inner} cannot both exist")]
     Nested {
         /// The shorter one.
         outer: String,
@@ -116,15 +116,15 @@ impl BranchName {
         self.0.rsplit('/').next().unwrap_or(&self.0)
     }
 
-    /// A file name of its own, also where case is not told apart: every byte but small letters, digits
-    /// and `-` is written `=HH`.
+    /// A unique file name, also on disks that ignore case: every byte but small letters, digits and `-` is
+    /// written `=HH`.
     pub fn file_name(&self) -> String {
         let escaped =
             escape(&self.0, '=', |b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
         shortened(escaped, &self.0, 200)
     }
 
-    /// The name that work left in its worktree is saved under, and by which it is brought back.
+    /// The name under which unfinished work in its worktree is saved and restored.
     pub fn as_task(&self) -> Option<TaskId> {
         let plain = |b: u8| b.is_ascii_alphanumeric() || b"._:#@+=/-".contains(&b);
         // No branch has a tilde, so the escaped name is that of no other.
@@ -137,7 +137,7 @@ impl BranchName {
         TaskId::new(shortened(whole, &self.0, MAX_ID_LEN)).ok()
     }
 
-    /// Compares as disks do that do not tell `A` from `a`.
+    /// Compares as disks do that ignore case.
     fn folded(&self) -> String {
         self.0.to_lowercase()
     }
@@ -161,7 +161,7 @@ fn escape(text: &str, mark: char, plain: impl Fn(u8) -> bool) -> String {
     escaped
 }
 
-/// At most so many bytes; what is cut off leaves a number behind that tells it from others.
+/// At most so many bytes; a number replaces what is cut off and keeps the name unique.
 fn shortened(escaped: String, whole: &str, most: usize) -> String {
     if escaped.len() <= most {
         return escaped;
@@ -219,8 +219,8 @@ fn check_part(part: &str) -> Result<(), BranchError> {
     Err(BranchError::Part { part: part.to_owned(), why })
 }
 
-/// Whether ralph may work on the branch: not on one that is protected, nor on the one that the person
-/// has checked out. Names that differ by case alone count as one.
+/// Whether ralph may work on the branch: not on one that is protected, nor on the one that the user
+/// has checked out. Names that differ only in case count as one.
 pub fn check_free(
     name: &BranchName,
     protected: &[String],
@@ -236,7 +236,7 @@ pub fn check_free(
     Ok(())
 }
 
-/// Whether branches of these names can be beside each other, on any disk.
+/// Whether branches with these names can exist together, on any disk.
 pub fn check_together(names: &[BranchName]) -> Result<(), BranchError> {
     for (at, name) in names.iter().enumerate() {
         names[..at].iter().try_for_each(|before| check_beside(before, name))?;
@@ -244,7 +244,7 @@ pub fn check_together(names: &[BranchName]) -> Result<(), BranchError> {
     Ok(())
 }
 
-/// Whether a branch `new` can be made beside `old`.
+/// Whether a branch `new` can be created beside `old`.
 pub fn check_beside(old: &BranchName, new: &BranchName) -> Result<(), BranchError> {
     if old == new {
         return Err(BranchError::Twice { name: new.to_string() });
@@ -361,14 +361,13 @@ mod tests {
         };
         for (texts, said) in [
             (["a", "a"], "named twice"),
-            (["a", "A"], "differ by case alone"),
-            (["ä", "Ä"], "differ by case alone"),
-            (["a", "a/b"], "no branch a beside a/b"),
-            (["a/b", "A"], "no branch A beside a/b"),
+            (["a", "A"], "differ only in case"),
+            (["ä", "Ä"], "differ only in case"),
+            (["a", "a/b"], "branches a and a/b cannot both exist"),
+            (["a/b", "A"], "branches A and a/b cannot both exist"),
         ] {
             let error = together(&texts).unwrap_err().to_string();
-            let said = said.replace("no branch", "there cannot be a branch");
-            assert!(error.contains(&said), "{error}");
+            assert!(error.contains(said), "{error}");
         }
         assert_eq!(together(&["a", "ab", "b/a", "b/c", "a-b"]), Ok(()));
     }

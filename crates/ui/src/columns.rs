@@ -1,4 +1,4 @@
-//! Aligned columns. Widths are counted in cells of a terminal, so wide letters keep their place.
+//! Aligned columns. Widths are counted in terminal cells, so wide letters stay aligned.
 
 use ralph_core::text::printable_line;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};

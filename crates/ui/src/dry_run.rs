@@ -1,4 +1,4 @@
-//! `ralph build --dry-run`: what a run would do, in the lines of S2.
+//! `ralph build --dry-run`: what a run would do. Scripts read these lines, so their words stay.
 
 use std::fmt::Write;
 
@@ -7,13 +7,13 @@ use ralph_core::text::printable_line;
 /// What a run would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DryRun {
-    /// The plan: a file, or words for the store.
+    /// The plan: a file, or words for the task database.
     pub source: String,
     /// How many iterations; `None` is no limit.
     pub max_iterations: Option<u32>,
-    /// Only one.
+    /// Only one iteration.
     pub once: bool,
-    /// The status that the plan tells.
+    /// The status of the plan.
     pub status: String,
     /// Tasks that are done.
     pub done: u64,
@@ -21,21 +21,21 @@ pub struct DryRun {
     pub total: u64,
     /// The next task and its phase, where the plan has phases.
     pub next: Option<(Option<String>, String)>,
-    /// Why the run would end before its first session.
+    /// Why the run would stop before its first session.
     pub stop: Option<String>,
-    /// The prompt is the user's own.
+    /// The user's own prompt is used.
     pub custom_prompt: bool,
     /// The agent and its arguments.
     pub command: Vec<String>,
-    /// About how long the prompt is.
+    /// The estimated length of the prompt.
     pub prompt_tokens: u64,
-    /// About how much of that is ralph's own: rules, signals, learning.
+    /// How much of it comes from ralph itself: rules, signals, learning.
     pub own_tokens: u64,
-    /// The gates that would judge.
+    /// The gates that would run.
     pub gates: Vec<String>,
-    /// Who would look at what they let through.
+    /// The verifier that would check work that passes the gates.
     pub verifier: Option<String>,
-    /// The level of the box.
+    /// The level of the sandbox.
     pub level: String,
 }
 
@@ -66,34 +66,34 @@ impl DryRun {
             None => line("No pending tasks found.".to_owned()),
         }
         if let Some(stop) = &self.stop {
-            line(format!("Would end at once: {stop}"));
+            line(format!("Would stop at once: {stop}"));
         }
         line(String::new());
         let prompt = if self.custom_prompt { "custom (from config)" } else { "default (embedded)" };
         line(format!("Would use prompt: {prompt}"));
         line(format!("Agent command: {}", command(&self.command)));
         line(format!(
-            "Prompt size: about {} tokens, {} of them ralph's own words",
+            "Prompt size: about {} tokens, {} of them from ralph itself",
             self.prompt_tokens, self.own_tokens
         ));
         let gates = if self.gates.is_empty() { "none".to_owned() } else { self.gates.join(", ") };
         line(format!("Gates: {gates}"));
         line(format!("Verifier: {}", self.verifier.as_deref().unwrap_or("none")));
-        line(format!("Box: {}", self.level));
+        line(format!("Sandbox: {}", self.level));
         line(String::new());
         line("=== END DRY RUN ===".to_owned());
         text
     }
 }
 
-/// A branch that would be worked on.
+/// A branch that the run would build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneDryRun {
     /// The branch.
     pub branch: String,
     /// What it is for; may be empty.
     pub goal: String,
-    /// What it begins at.
+    /// The commit or branch that it starts from.
     pub base: String,
     /// The branches that have to be complete first.
     pub needs: Vec<String>,
@@ -103,16 +103,16 @@ pub struct LaneDryRun {
     pub total: u64,
 }
 
-/// What a run would do that works on branches.
+/// What a run over several branches would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LanesDryRun {
     /// The plan.
     pub source: String,
     /// How many iterations each branch may have; `None` is no limit.
     pub max_iterations: Option<u32>,
-    /// Only one.
+    /// Only one iteration.
     pub once: bool,
-    /// How many branches would begin at once.
+    /// How many branches would start at once.
     pub at_once: u64,
     /// The branches.
     pub lanes: Vec<LaneDryRun>,
@@ -132,7 +132,7 @@ impl LanesDryRun {
         let done: u64 = self.lanes.iter().map(|lane| lane.done).sum();
         let total: u64 = self.lanes.iter().map(|lane| lane.total).sum();
         line(format!("Tasks: {done}/{total} complete"));
-        line(format!("Branches: {}, {} at once to begin with", self.lanes.len(), self.at_once));
+        line(format!("Branches: {}, {} start at once", self.lanes.len(), self.at_once));
         for lane in &self.lanes {
             line(String::new());
             line(format!("Branch: {}", lane.branch));
@@ -198,8 +198,8 @@ mod tests {
              Next task to execute:\n  Phase: Phase 2: Login\n  Task: Add the login form\n\n\
              Would use prompt: default (embedded)\n\
              Agent command: claude --print --system-prompt 'You'\\''re a loop'\n\
-             Prompt size: about 1480 tokens, 790 of them ralph's own words\nGates: fmt, test\n\
-             Verifier: none\nBox: full\n\n\
+             Prompt size: about 1480 tokens, 790 of them from ralph itself\nGates: fmt, test\n\
+             Verifier: none\nSandbox: full\n\n\
              === END DRY RUN ===\n"
         );
     }

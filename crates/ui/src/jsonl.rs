@@ -2,8 +2,8 @@
 //!
 //! Two kinds of lines, each whole and flushed at once:
 //! - a line of the journal, byte for byte as it is in `events.jsonl`; it has a `seq`;
-//! - `{"v":1,"run":…,"kind":"agent","slot":0,"iteration":3,"event":"text","text":…}`: what an agent
-//!   tells while it works. It has no `seq` and no `at`: it is not in the journal and a reader that
+//! - `{"v":1,"run":…,"kind":"agent","slot":0,"iteration":3,"event":"text","text":…}`: an event of an
+//!   agent while it works. It has no `seq` and no `at`: it is not in the journal, and a reader that
 //!   joins late never sees it.
 
 use std::collections::BTreeMap;
@@ -37,12 +37,12 @@ pub struct JsonReporter<W> {
 }
 
 impl<W: Write> JsonReporter<W> {
-    /// A display that writes there.
+    /// A display that writes to `out`.
     pub const fn new(out: W) -> Self {
         Self { out, run: None, iterations: BTreeMap::new(), broken: false }
     }
 
-    /// Whether a line could not be written: nobody reads any more.
+    /// Whether a line could not be written: the reader is gone.
     pub const fn is_broken(&self) -> bool {
         self.broken
     }

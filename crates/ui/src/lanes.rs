@@ -1,5 +1,4 @@
-//! Several runs on one screen: whole lines, each with the branch that it belongs to, and what became of
-//! all of them.
+//! Several runs on one screen: complete lines, each prefixed with its branch, and a summary of all branches.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,10 +10,10 @@ use unicode_width::UnicodeWidthStr;
 use crate::columns::cut;
 use crate::style::{Look, Meaning};
 
-/// The widest that a name is shown.
+/// The longest branch name that is shown, in cells.
 const WIDEST: usize = 28;
 
-/// Writes whole lines to where others write too. Each begins with the same text.
+/// Writes complete lines, each with a prefix, to an output that other writers share.
 #[derive(Debug)]
 pub struct LaneWriter<W> {
     out: Arc<Mutex<W>>,
@@ -23,7 +22,7 @@ pub struct LaneWriter<W> {
 }
 
 impl<W> LaneWriter<W> {
-    /// For lines that begin so.
+    /// A writer that puts `prefix` before each line.
     pub fn new(out: &Arc<Mutex<W>>, prefix: impl Into<String>) -> Self {
         Self { out: Arc::clone(out), prefix: prefix.into(), half: Vec::new() }
     }
@@ -52,7 +51,7 @@ impl<W: Write> Write for LaneWriter<W> {
     }
 }
 
-/// What the lines of each branch begin with, all equally wide: the text, and its width in cells.
+/// The prefix of each branch, all equally wide: the text, and its width in cells.
 pub fn prefixes(names: &[&str], look: Look) -> Vec<(String, usize)> {
     let names: Vec<String> = names.iter().map(|name| cut(&printable_line(name), WIDEST)).collect();
     let widest = names.iter().map(|name| name.width()).max().unwrap_or(0);
@@ -63,14 +62,14 @@ pub fn prefixes(names: &[&str], look: Look) -> Vec<(String, usize)> {
     names.iter().enumerate().map(prefix).collect()
 }
 
-/// What became of a branch.
+/// The result of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneLine {
     /// The branch.
     pub branch: String,
     /// The name of its outcome.
     pub state: String,
-    /// Whether that is how it should be.
+    /// Whether that is a success.
     pub good: bool,
     /// Tasks that are done.
     pub done: u64,

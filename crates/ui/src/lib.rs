@@ -1,5 +1,5 @@
-//! What people and programs see. Everything here turns values of `ralph-core` into text; nothing
-//! here opens, asks or changes anything.
+//! What users and programs see. Everything here turns values of `ralph-core` into text; nothing
+//! here opens a file, asks a question or changes anything.
 //!
 //! | module | owns |
 //! |---|---|
@@ -8,14 +8,14 @@
 //! | [`jsonl`] | a run as lines of JSON |
 //! | [`session_log`] | a run as the readable log file |
 //! | [`logs`] | a past run, shown as it was |
-//! | [`status`] | how things stand, on one page |
+//! | [`status`] | the state of the run and the plan on one page |
 //! | [`report`] | what attempts cost, as tables |
 //! | [`dry_run`] | what a run would do |
 //! | [`tasks`] | tasks as a table, a tree, a page, markdown-KV and JSON |
-//! | [`style`] | colours by meaning |
+//! | [`style`] | colors by meaning |
 //! | [`columns`] | aligned text, cut to the width of the terminal |
-//! | [`mod@line`] | a line of coloured parts that fits, and wrapped text |
-//! | [`units`] | durations, money and tokens for people |
+//! | [`mod@line`] | a line of colored parts that fits, and wrapped text |
+//! | [`units`] | durations, money and tokens in words |
 
 pub mod columns;
 pub mod dry_run;

@@ -1,5 +1,5 @@
-//! Text that is safe to show: a [`Line`] of coloured parts that fits the terminal, and [`wrap`] for
-//! longer texts. Whatever comes from agents, tasks and gates goes through here.
+//! Text that is safe to show: a [`Line`] of colored parts that fits the terminal, and [`wrap`] for
+//! longer texts. Every text from agents, tasks and gates goes through here.
 
 use ralph_core::text::{printable, printable_line};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -7,7 +7,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use crate::columns::cut;
 use crate::style::{Look, Meaning};
 
-/// The least that a part is cut to.
+/// The shortest that a part is cut to, in cells.
 const LEAST: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl Line {
 /// The column of names in [`field`].
 const NAMES: usize = 10;
 
-/// A name and what it stands for, which goes on below itself where it is long.
+/// A label and its text, wrapped below itself where it is long.
 pub fn field(name: &str, meaning: Meaning, text: &str, look: Look) -> Vec<String> {
     let room = look.width.map(|width| width.saturating_sub(NAMES + 3));
     let name = look.paint(meaning, format!("{name:<NAMES$}"));
@@ -111,7 +111,7 @@ pub fn field(name: &str, meaning: Meaning, text: &str, look: Look) -> Vec<String
     shown
 }
 
-/// A text below the left edge by `indent` cells, in the colour of its meaning.
+/// A text indented by `indent` cells, in the color of its meaning.
 pub fn paragraph(indent: usize, meaning: Option<Meaning>, text: &str, look: Look) -> Vec<String> {
     let room = look.width.map(|width| width.saturating_sub(indent));
     let lead = " ".repeat(indent);
@@ -124,8 +124,8 @@ pub fn paragraph(indent: usize, meaning: Option<Meaning>, text: &str, look: Look
         .collect()
 }
 
-/// The lines of a text, made safe and broken between words where one is wider than `width`. A line
-/// that is broken goes on below its first word; a word that is too wide is broken anywhere.
+/// The lines of a text, made safe and broken between words where one is wider than `width`. A broken
+/// line continues below its first word; a word that is too wide is broken anywhere.
 pub fn wrap(text: &str, width: Option<usize>) -> Vec<String> {
     let safe = printable(text);
     let mut lines = Vec::new();

@@ -17,8 +17,8 @@ pub enum Part {
     Iteration(u32),
 }
 
-/// Shows a journal on `out`, and fails where it cannot be written. `said` gives what an agent told in the session whose raw log has that path;
-/// where that is nothing, the final text of the session stands for it.
+/// Shows a journal on `out`, and fails where it cannot be written. `said` returns the agent's events of the
+/// session whose raw log has that path; without any, the final text of the session is shown instead.
 pub fn show(
     journal: &[RunEvent],
     part: Part,
@@ -43,7 +43,7 @@ pub fn show(
     reporter.close()
 }
 
-/// Tells which events belong to a part. It is asked about every event of a journal, in order.
+/// Decides which events belong to a part. Ask it about every event of a journal, in order.
 #[derive(Debug)]
 pub struct Shown {
     part: Part,
@@ -186,7 +186,7 @@ mod tests {
             let session = sessions.iter().find(|(path, _)| path == log);
             session.map(|(_, events)| events.clone()).unwrap_or_default()
         });
-        // But for the words that a person interrupted: their place is not in the journal.
+        // Except the text that the user interrupted: its place is not in the journal.
         let same = |text: &str| {
             let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
             lines.sort();
@@ -220,7 +220,7 @@ mod tests {
         let text = render(&journal, Part::Iteration(5), Options::PLAIN, |_| vec![]);
         assert_eq!(text.matches("── 5 ── ").count(), 2, "{text}");
         assert_eq!(text.matches("── ").count(), 4 + 2, "{text}");
-        assert!(text.contains("✗ back     t-q3nd5yhc") && text.contains("usage limit"));
+        assert!(text.contains("✗ retry    t-q3nd5yhc") && text.contains("usage limit"));
         assert!(!text.contains("ralph build") && !text.contains("Stopped"), "{text}");
         let text = render(&journal, Part::Iteration(7), Options::PLAIN, |_| vec![]);
         assert_eq!(text, "");

@@ -1,4 +1,4 @@
-//! `ralph report`: what sessions cost, as tables for people.
+//! `ralph report`: what sessions cost, as tables.
 
 use ralph_core::amounts::count;
 use ralph_core::text::printable_line;
@@ -38,7 +38,7 @@ pub fn text(report: &Report, look: Look) -> String {
 
 fn row(row: &Row) -> Vec<Cell> {
     let total = &row.total;
-    let name = row.name.as_deref().map_or("(the agent's own)".into(), printable_line);
+    let name = row.name.as_deref().map_or("(agent's default)".into(), printable_line);
     vec![
         Cell::new(name),
         Cell::new((total.attempts + total.sessions).to_string()),
@@ -49,13 +49,13 @@ fn row(row: &Row) -> Vec<Cell> {
     ]
 }
 
-/// What is known of the price, and whether that is all.
+/// The known cost, and whether sessions without a price are missing from it.
 fn cost(total: &Total) -> String {
     match (total.cost_micro_usd, total.unpriced) {
         (Some(cost), 0) => money(cost),
         (Some(cost), _) => format!("at least {}", money(cost)),
         (None, 0) => money(0),
-        (None, _) => "not told".to_owned(),
+        (None, _) => "unknown".to_owned(),
     }
 }
 
@@ -96,10 +96,10 @@ mod tests {
         let expected = "\
 TASK  SESSIONS  IN   OUT  TIME    COST
 t-1   2         12k  400  1m 35s  $0.25
-t-2   2         12k  400  1m 35s  not told
+t-2   2         12k  400  1m 35s  unknown
 
 MODEL              SESSIONS  IN   OUT  TIME    COST
-(the agent's own)  2         12k  400  1m 35s  at least $0.25
+(agent's default)  2         12k  400  1m 35s  at least $0.25
 
 DAY (UTC)   SESSIONS  IN   OUT  TIME    COST
 2026-11-15  2         12k  400  1m 35s  at least $0.25

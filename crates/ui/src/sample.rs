@@ -13,7 +13,7 @@ use ralph_core::task::{Counts, RetryLimit, Status};
 use ralph_core::time::Timestamp;
 use ralph_core::view::Reporter;
 
-/// What a reporter is told.
+/// The events of a reporter.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "a few hundred of them, in tests")]
 pub(crate) enum Told {
@@ -336,7 +336,7 @@ const REMEMBER: &str = "t-m4xw6tfe";
 const RESET: &str = "t-q3nd5yhc";
 
 /// One slot: a success, a red gate and then a green one, a question, a usage limit, a crash, and a
-/// person who stops it.
+/// user who stops it.
 pub(crate) fn busy_day() -> Vec<Told> {
     let mut tape = Tape::new(1, 6);
     tape.notice(Notice::DirtyStart { saved: "refs/ralph/start/r-4qz7k2ma".into(), paths: 2 });
@@ -388,7 +388,7 @@ fn first_two(tape: &mut Tape) {
     tape.changed(0, &["src/auth.rs"]);
     let digest = "---- wrong_user_and_wrong_password_look_the_same stdout ----\nassertion `left == right` failed\n  left: \"no such user\"\n right: \"wrong name or password\"";
     tape.judged(0, vec![gate("fmt", 790), red("test", 9_100, 101, digest)]);
-    let reason = format!("gate test is red (exit code 101)\n{digest}");
+    let reason = format!("gate test failed (exit code 101)\n{digest}");
     tape.settle(0, 2, REJECT, title, Class::Red, Status::Pending, &reason, 72_000);
 
     tape.begin(0, 3, REJECT, title, 2);

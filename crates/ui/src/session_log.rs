@@ -1,7 +1,7 @@
 //! The readable log of a run: one block per iteration and a summary, in the form of S3.
 //!
-//! No colours and no control characters. With several slots a block is written when its iteration has
-//! ended, so blocks never mix; with one it grows as the agent works.
+//! No colors and no control characters. With several slots a block is written when its iteration has
+//! ended, so blocks never mix; with one slot it grows as the agent works.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -140,7 +140,9 @@ impl<W: Write> SessionLog<W> {
         for gate in gates {
             let code = match (gate.verdict, gate.exit_code) {
                 (Verdict::Fail, Some(code)) => format!(", exit code {code}"),
-                (Verdict::Pass, Some(code @ 1..)) => format!(", exit code {code}, old failures"),
+                (Verdict::Pass, Some(code @ 1..)) => {
+                    format!(", exit code {code}, only failures from before the run")
+                }
                 _ => String::new(),
             };
             let time = short_duration(gate.duration_ms);
@@ -184,7 +186,7 @@ impl<W: Write> SessionLog<W> {
         self.write(&format!("{before}{text}"));
     }
 
-    /// Iterations that the end of the run cut off get their footer, too.
+    /// Iterations that were still running at the end of the run get a footer, too.
     fn close(&mut self, at: Timestamp) {
         let open: Vec<(SlotId, Timestamp)> =
             self.blocks.iter().map(|(slot, block)| (*slot, block.began)).collect();
@@ -204,7 +206,7 @@ impl<W: Write> SessionLog<W> {
         });
         let reason = match outcome {
             Some(outcome) => outcome.sentence(),
-            None => "Build failed: ralph stopped before the run had ended".to_owned(),
+            None => "Stopped by an error: ralph exited before the run ended.".to_owned(),
         };
         let code = outcome.map_or(1, Outcome::code);
         let rule = "=".repeat(WIDTH);

@@ -1,4 +1,4 @@
-//! `ralph status`: how things stand, on one page, as text and as JSON.
+//! `ralph status`: the state of the run and the plan on one page, as text and as JSON.
 
 use ralph_core::TaskId;
 use ralph_core::amounts::money;
@@ -16,36 +16,36 @@ use crate::plain::summary::{cost, next_commands, rest};
 use crate::style::{Look, Meaning};
 use crate::units::{brief_duration, duration};
 
-/// Whether a loop runs here.
+/// Whether a run is active here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {
-    /// It runs.
+    /// A run is active.
     Running {
-        /// Its process.
+        /// Its process id.
         pid: u32,
     },
-    /// It does not.
+    /// No run is active.
     Stopped,
-    /// It was cut off; the next one goes on.
+    /// The last run was interrupted; the next one continues it.
     Interrupted,
 }
 
-/// A task that waits for a person.
+/// A task that waits for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WaitingTask {
     /// The task.
     pub task: TaskId,
-    /// Why; may be empty.
+    /// Why it waits; may be empty.
     pub reason: String,
 }
 
-/// A branch that is worked on in a worktree of its own.
+/// A branch with a worktree of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LaneStatus {
     /// The branch.
     pub branch: String,
-    /// Whether a loop runs there.
+    /// Whether a run is active there.
     #[serde(flatten)]
     pub state: State,
     /// The name of the outcome of the last run there.
@@ -60,29 +60,29 @@ pub struct LaneStatus {
     pub cost_micro_usd: Option<u64>,
     /// The last error.
     pub last_error: Option<String>,
-    /// How soon a run stops that was cancelled.
+    /// How soon the run stops, if it was cancelled.
     pub cancel: Option<Cancel>,
 }
 
-/// Everything that the page tells.
+/// Everything on the page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StatusPage {
-    /// Whether a loop runs here.
+    /// Whether a run is active here.
     #[serde(flatten)]
     pub state: State,
     /// The run, or the last one.
     pub run: Option<RunView>,
     /// The plan.
     pub counts: Counts,
-    /// About what the rest will take.
+    /// Estimated time and cost of the remaining tasks.
     pub forecast: Option<Forecast>,
-    /// The level of the box.
+    /// The level of the sandbox.
     pub level: Option<String>,
     /// Every open question.
     pub questions: Vec<QuestionView>,
-    /// Tasks that wait for a person without a question, and why.
+    /// Tasks that wait for the user without a question, and why.
     pub waiting: Vec<WaitingTask>,
-    /// The branches that are worked on in worktrees of their own.
+    /// Branches with worktrees of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lanes: Vec<LaneStatus>,
     /// The last error.
@@ -91,7 +91,7 @@ pub struct StatusPage {
     pub commits: Vec<CommitView>,
     /// What to type, the best first.
     pub next: Vec<String>,
-    /// When this was.
+    /// The time of the page.
     pub now: Timestamp,
 }
 
@@ -115,7 +115,7 @@ impl StatusPage {
             }
         }
         if let Some(forecast) = &self.forecast {
-            say("rest", &rest(forecast));
+            say("remaining", &rest(forecast));
         }
         if let Some(made) = self.run.as_ref().and_then(|run| run.publication.as_ref()) {
             say("published", &made.sentence());
@@ -124,7 +124,7 @@ impl StatusPage {
             say("review", &review.sentence());
         }
         if let Some(level) = &self.level {
-            say("box", level);
+            say("sandbox", level);
         }
         if let Some(error) = &self.last_error {
             lines.extend(field("last error", Meaning::Bad, error, look));
@@ -146,7 +146,7 @@ impl StatusPage {
         lines.join("\n") + "\n"
     }
 
-    /// The page in two or three lines: how things stand, what runs, the plan.
+    /// The page in two or three lines: the state, what runs, the plan.
     pub fn brief(&self, look: Look) -> Vec<String> {
         let mut lines = self.first_lines(look);
         for now in self.now_doing() {
@@ -163,7 +163,7 @@ impl StatusPage {
         }
     }
 
-    /// What goes on, one sentence for each session; nothing where nothing runs.
+    /// What is running, one sentence per session; empty where nothing runs.
     fn now_doing(&self) -> Vec<String> {
         match (&self.state, &self.run) {
             (State::Running { .. }, Some(run)) => {
@@ -176,7 +176,7 @@ impl StatusPage {
 
     /// The page as JSON, on one line.
     pub fn json(&self) -> String {
-        // Every key is text and no value can refuse to be written.
+        // Serializing cannot fail: every key is text.
         serde_json::to_string(self).unwrap_or_default()
     }
 
@@ -201,13 +201,13 @@ impl StatusPage {
                 None if self.lanes.is_empty() => {
                     (Meaning::Heading, "nothing has run here yet".to_owned())
                 }
-                None => (Meaning::Heading, "no run is at work".to_owned()),
+                None => (Meaning::Heading, "no run is active".to_owned()),
             },
         };
         paragraph(0, Some(meaning), &text, look)
     }
 
-    /// How soon the runs at work stop, where they were cancelled. A run that has ended was an earlier one.
+    /// How soon the active runs stop, where they were cancelled. A run that has ended does not count.
     pub fn cancel(&self) -> Option<Cancel> {
         let run = self.run.as_ref().filter(|run| run.outcome.is_none());
         let lanes = self.working_lanes().filter_map(|lane| lane.cancel);
@@ -230,7 +230,7 @@ impl StatusPage {
 
     fn goes_on(&self) -> String {
         let mode = self.run.as_ref().map_or("", |run| run.mode.as_str());
-        format!("ralph {} goes on with it", if mode.is_empty() { "build" } else { mode })
+        format!("ralph {} continues it", if mode.is_empty() { "build" } else { mode })
     }
 
     fn what(&self, run: &RunView) -> String {
@@ -242,7 +242,7 @@ impl StatusPage {
         )
     }
 
-    /// A run that does not run any more lasted until its last fact.
+    /// The time that the run took: until now, or until its last event.
     fn lasted(&self, run: &RunView) -> String {
         match self.state {
             State::Running { .. } => duration(run.elapsed(self.now)),
@@ -262,7 +262,7 @@ impl StatusPage {
             },
             (State::Interrupted, _) => (Meaning::Warning, "interrupted".to_owned()),
             (State::Stopped, Some(outcome)) => (Meaning::Faint, outcome.clone()),
-            (State::Stopped, None) => (Meaning::Faint, "not begun".to_owned()),
+            (State::Stopped, None) => (Meaning::Faint, "not started".to_owned()),
         };
         let widest = |text: &dyn Fn(&LaneStatus) -> usize| self.lanes.iter().map(text).max();
         let name = widest(&|lane| lane.branch.width()).unwrap_or(0);
@@ -295,7 +295,7 @@ impl StatusPage {
         if self.waiting.is_empty() {
             return;
         }
-        lines.extend([String::new(), look.paint(Meaning::Heading, "Waiting for a person")]);
+        lines.extend([String::new(), look.paint(Meaning::Heading, "Waiting for you")]);
         for waiting in &self.waiting {
             let name = Line::new().plain("  ").add(Meaning::Name, waiting.task.as_str());
             lines.push(name.show(look));

@@ -1,4 +1,4 @@
-//! Colours by meaning. A place that shows something says what it is, never which colour it gets.
+//! Colors by meaning. Code that shows something says what it is, never which color it gets.
 
 use std::fmt::Display;
 
@@ -12,19 +12,19 @@ pub enum Meaning {
     Good,
     /// Something is wrong.
     Bad,
-    /// Something wants attention.
+    /// Something needs attention.
     Warning,
-    /// Something is under way.
+    /// Something is running.
     Active,
-    /// Something to type or a name.
+    /// A command to type, or a name.
     Name,
-    /// Beside the point.
+    /// A detail.
     Faint,
     /// A heading.
     Heading,
-    /// Thoughts of an agent.
+    /// An agent's thinking.
     Thinking,
-    /// Words of an agent.
+    /// An agent's text.
     Speech,
     /// A model.
     Model,
@@ -59,25 +59,25 @@ impl Meaning {
     }
 }
 
-/// Whether text is coloured, and how wide it may be.
+/// Whether text is colored, and how wide it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
-    /// Colours or none.
+    /// Colors or none.
     pub color: bool,
     /// The width of the terminal; `None` when it is not one, and then nothing is cut.
     pub width: Option<usize>,
 }
 
 impl Look {
-    /// No colours, no cutting: for files, pipes and tests.
+    /// No colors, no cutting: for files, pipes and tests.
     pub const PLAIN: Self = Self { color: false, width: None };
 
-    /// Cursor codes and links are understood there.
+    /// Whether the output is a terminal, which understands cursor codes and links.
     pub const fn is_terminal(self) -> bool {
         self.width.is_some()
     }
 
-    /// The name of one of several runs, in a colour that it keeps.
+    /// The name of one of several runs, each in its own color.
     pub fn paint_lane(self, lane: usize, text: impl Display) -> String {
         const COLORS: [AnsiColor; 6] = [
             AnsiColor::Cyan,
@@ -95,7 +95,7 @@ impl Look {
         }
     }
 
-    /// The text in the colour of its meaning.
+    /// The text in the color of its meaning.
     pub fn paint(self, meaning: Meaning, text: impl Display) -> String {
         if self.color {
             let style = meaning.style();

@@ -1,4 +1,4 @@
-//! Durations, money and tokens for people.
+//! Durations, money and tokens in words.
 
 pub use ralph_core::amounts::{money, tokens};
 pub use ralph_core::time::duration;

@@ -101,10 +101,10 @@ fn what_is_not_allowed_now_is_exit_2() {
     };
     refused(&["delete", "e"], "has unfinished parts");
     refused(&["block", "d", "--by", "e"], "a blocker would change nothing");
-    refused(&["add", "More", "--parent", "d"], "takes no new parts");
+    refused(&["add", "More", "--parent", "d"], "cannot get new parts");
     env.task(&["claim", "p"]);
     env.task(&["fail", "p", "--reason", "no", "--final"]);
-    refused(&["reset", "e"], "failed with its parts");
+    refused(&["reset", "e"], "failed because its parts failed");
 }
 
 #[test]

@@ -40,9 +40,9 @@ fn the_demo_shows_the_whole_loop_and_leaves_nothing() {
         "  plan       0 of 3 done, 2 blocked\n",
         "  ✗ docs  ",
         "    │ FAILED: README.md does not mention --loud\n",
-        "✗ back     loud  gate docs is red (exit code 1)",
+        "✗ retry    loud  gate docs failed (exit code 1)",
         "✓ All 3 tasks done.\n  plan       3 of 3 done\n",
-        "✗ back     usage  verification failed: without a name it ends with exit code 0",
+        "✗ retry    usage  verification failed: without a name it ends with exit code 0",
         "$ ralph task show usage\n",
         "$ git log --oneline\n",
         "✓ 3 tasks done, 5 sessions, 2 of them refused",
@@ -51,7 +51,7 @@ fn the_demo_shows_the_whole_loop_and_leaves_nothing() {
         assert!(text.contains(part), "{part}\n{text}");
     }
     // Red first, then green, and both are evidence.
-    let red = text.find("✗ back     loud").unwrap();
+    let red = text.find("✗ retry    loud").unwrap();
     let green = text.find("✓ done     loud").unwrap();
     assert!(red < green, "{text}");
     let (_, page) = text.split_once("$ ralph task show usage\n").unwrap();

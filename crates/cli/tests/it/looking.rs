@@ -120,10 +120,10 @@ fn a_finished_run_is_told_on_a_page_and_as_json() {
     for part in [
         "Stopped: nothing is ready, and tasks remain: 1 waiting for you (ralph answer, ralph retry ID).\n",
         "  run        build all tasks, dag with script, 3 of 20 iterations ended\n",
-        "  plan       1 of 2 done, 1 waiting for a person\n",
+        "  plan       1 of 2 done, 1 waiting for you\n",
         "  cost       $0.03 (3k tokens in, 150 out)\n",
-        "  box        ",
-        "  last error a: gate check is red (exit code 1)\n",
+        "  sandbox    ",
+        "  last error a: gate check failed (exit code 1)\n",
         "\nQuestions\n  b  asks\n    Red or blue?\n    ralph answer q-",
         "\nRecent commits\n",
         "  build: iteration 2 - First\n",
@@ -199,7 +199,7 @@ fn a_running_loop_is_watched_and_followed_until_it_ends() {
 
     let page = Ran::end_of(watch).success();
     assert!(page.starts_with("running (pid ") || page.starts_with("paused (pid "), "{page}");
-    assert!(page.contains("\nStopped: cancelled. ralph build goes on with it\n"), "{page}");
+    assert!(page.contains("\nStopped: cancelled. ralph build continues it\n"), "{page}");
     let pages = Ran::end_of(lines).success();
     let pages: Vec<Value> = pages.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(pages.last().unwrap()["state"], "interrupted");
@@ -217,7 +217,7 @@ fn a_run_that_was_killed_is_interrupted_and_goes_on() {
     send_signal("KILL", run.id());
     Ran::end_of(run);
     let text = env.ralph(&["status"]).success();
-    assert!(text.starts_with("interrupted: ralph build goes on with it\n"), "{text}");
+    assert!(text.starts_with("interrupted: ralph build continues it\n"), "{text}");
     assert!(text.contains("\nNext: ralph build\n") && !text.contains("  now "), "{text}");
     assert_eq!(json(&env)["state"], "interrupted");
     let bare = env.ralph(&[]).success();

@@ -225,7 +225,7 @@ fn show_tells_everything_and_its_neighbours() {
         "status        blocked",
         "deps          a",
         "Description\n  Why",
-        "Waits for\n  a  open  First",
+        "Blocked by\n  a  open  First",
         "Log\n  TIME  created    hand-tester",
         "note       hand-tester  looked at it",
     ] {

@@ -5,36 +5,36 @@ use serde::{Deserialize, Serialize};
 use super::event::Usage;
 use crate::time::Timestamp;
 
-/// Why a process is no more, in words of our own that hold on every system.
+/// How a process ended, the same on every system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum ProcessEnd {
-    /// It ended by itself.
+    /// It exited by itself.
     Exited {
         /// With this code.
         code: i32,
     },
-    /// A signal ended it that we did not send.
+    /// A signal that ralph did not send killed it.
     Signalled {
         /// The number.
         signal: i32,
     },
-    /// It ran longer than a session may.
+    /// It ran longer than the session timeout.
     TimedOut {
         /// After so many milliseconds.
         after_ms: u64,
     },
-    /// It said nothing for too long.
+    /// It printed nothing for too long.
     Silent {
         /// For so many milliseconds.
         after_ms: u64,
     },
-    /// It told its result and did not leave. The result counts.
+    /// It printed its result but did not exit. The result counts.
     Lingered {
         /// So many milliseconds after the result.
         after_ms: u64,
     },
-    /// We ended it because we were told to.
+    /// ralph stopped it on request.
     Stopped,
     /// It never ran.
     NotStarted {
@@ -47,7 +47,7 @@ pub enum ProcessEnd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndClass {
-    /// It had its say: the final text counts.
+    /// It completed: the final text counts.
     Completed,
     /// It died, or ended without a result.
     Crash,
@@ -55,9 +55,9 @@ pub enum EndClass {
     Timeout,
     /// The silence watchdog.
     Silence,
-    /// It ended well and said nothing at all.
+    /// It exited with 0 and printed nothing.
     Empty,
-    /// What it printed is not what this agent prints.
+    /// Its output is not what this agent prints.
     Malformed,
     /// The model refused.
     Refusal,
@@ -85,28 +85,28 @@ pub enum EndClass {
     UnknownModel,
     /// The agent could not be started.
     NotStarted,
-    /// We were told to stop it.
+    /// The user stopped it.
     Cancelled,
-    /// Somebody else has the task now.
+    /// Another agent has the task now.
     ClaimLost,
 }
 
 /// The end of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionEnd {
-    /// What kind.
+    /// The kind of end.
     pub class: EndClass,
     /// The final text of the assistant; empty unless the class is `Completed`.
     pub text: String,
-    /// For people: what happened, in a sentence; may be empty.
+    /// What happened, in a sentence for the user; may be empty.
     pub detail: String,
     /// What it used.
     pub usage: Usage,
-    /// The model that answered, where told.
+    /// The model that answered, where the agent reports it.
     pub model: Option<String>,
-    /// Tools that were asked for and refused.
+    /// Tools that the agent asked for and was denied.
     pub denied: Vec<String>,
-    /// When a limit ends, where told.
+    /// When a limit resets, where the provider says so.
     pub resets_at: Option<Timestamp>,
 }
 

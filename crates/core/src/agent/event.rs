@@ -1,13 +1,13 @@
-//! What an agent tells while it works.
+//! Events of an agent while it works.
 
 use serde::{Deserialize, Serialize};
 
-/// Something that an agent CLI told, in our words. Only for display and for watchdogs: decisions are
-/// made on the [`SessionEnd`](super::SessionEnd).
+/// An event of an agent CLI, in a vocabulary that all agents share. Only for display and for watchdogs:
+/// decisions are made on the [`SessionEnd`](super::SessionEnd).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum AgentEvent {
-    /// The session is up.
+    /// The session has started.
     Started {
         /// The model it says it uses.
         model: Option<String>,
@@ -19,12 +19,12 @@ pub enum AgentEvent {
         /// The model.
         model: String,
     },
-    /// Words of the agent.
+    /// Text of the agent.
     Text {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// Thoughts of the agent.
+    /// Thinking of the agent.
     Thinking {
         /// The thoughts.
         text: String,
@@ -44,15 +44,15 @@ pub enum AgentEvent {
         id: String,
         /// It failed.
         is_error: bool,
-        /// What it gave back.
+        /// What it returned.
         text: String,
     },
-    /// A tool was refused.
+    /// A tool was denied.
     Denied {
         /// The tool.
         tool: String,
     },
-    /// The agent waits and tries its request again by itself.
+    /// The agent waits and retries its request by itself.
     Retrying {
         /// Which try this was.
         attempt: u32,
@@ -63,14 +63,14 @@ pub enum AgentEvent {
         /// The agent's word for the error.
         error: String,
     },
-    /// The last word of the session: a result was seen.
+    /// The session printed its result.
     Result {
         /// How long the session says it took.
         duration_ms: Option<u64>,
         /// What it used so far.
         usage: Usage,
     },
-    /// Something that this version does not know. Harmless.
+    /// An event that this version does not know. It is ignored.
     Unknown {
         /// Its type.
         kind: String,
@@ -84,16 +84,16 @@ pub struct Usage {
     pub input_tokens: u64,
     /// Tokens written.
     pub output_tokens: u64,
-    /// Millionths of a dollar, as the agent told it; `None` when it told no price.
+    /// Millionths of a dollar, as the agent reports it; `None` when it reports no price.
     pub cost_micro_usd: Option<u64>,
-    /// Turns of the conversation, where told.
+    /// Turns of the conversation, where the agent reports them.
     pub turns: Option<u32>,
-    /// Requests to the model, where told.
+    /// Requests to the model, where the agent reports them.
     pub requests: Option<u32>,
 }
 
 impl Usage {
-    /// Both together. A price that one of them does not tell makes the sum a lower bound.
+    /// The sum of both. If one of them has no price, the cost is a lower bound.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         fn sum<T: std::ops::Add<Output = T>>(a: Option<T>, b: Option<T>) -> Option<T> {

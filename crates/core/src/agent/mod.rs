@@ -1,5 +1,5 @@
-//! One vocabulary for every agent CLI: what a session tells while it runs, what its final text asks
-//! for, and how it ended.
+//! One vocabulary for every agent CLI: the events of a session, the signals in its final text, and how it
+//! ended.
 
 mod end;
 mod event;

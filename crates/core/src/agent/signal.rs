@@ -1,4 +1,4 @@
-//! What the final text of a session asks for. Every signal is a request: the loop checks it.
+//! The signals in the final text of a session. Every signal is a request: the loop checks it.
 
 use std::str::FromStr;
 
@@ -9,10 +9,10 @@ use super::tags::{Tag, only_tag, tags};
 
 /// The most characters of a question, a reason or an id that are kept.
 const MAX_CHARS: usize = 4_000;
-/// How many signals that do not count are reported, and how much of each, in characters.
+/// How many ignored signals are reported, and how much of each, in characters.
 const MAX_IGNORED: usize = 5;
 const MAX_SHOWN: usize = 200;
-/// How much of a verifier's text stands in for a reason that it does not give, in characters.
+/// How much of a verifier's text replaces a missing reason, in characters.
 const MAX_REASON: usize = 1_500;
 
 /// The three sizes of model, by the names that the first agent gave them.
@@ -55,7 +55,7 @@ impl Tier {
     }
 }
 
-/// A word that is no tier.
+/// A word that is not a tier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not one of haiku, sonnet and opus")]
 pub struct UnknownTier(pub String);
@@ -134,7 +134,7 @@ impl WhyIgnored {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Quoted => "is in code or a quotation",
-            Self::LookAlike => "has characters that only look like the right ones",
+            Self::LookAlike => "has look-alike characters",
             Self::Misspelled => "is not spelled exactly like a signal",
         }
     }
@@ -214,7 +214,7 @@ impl Signals {
         self.done.iter().any(|done| done == id) || self.names_in_code(id, false)
     }
 
-    /// Whether the text gives `id` up.
+    /// Whether the text asks for `id` to fail.
     pub fn names_failed(&self, id: &str) -> bool {
         self.failed.iter().any(|failed| failed == id) || self.names_in_code(id, true)
     }
@@ -266,7 +266,7 @@ impl Signals {
     }
 
     /// What these signals ask for the task `id`: FAILURE comes first, then done, then failed, then a
-    /// question. Another task's id alone asks for nothing, and is named so that it can be told.
+    /// question. Another task's id alone requests nothing, and is named so that it can be reported.
     pub fn request(&self, id: &str) -> Request<'_> {
         let reason = self.reason.as_deref();
         if self.promises("FAILURE") {
@@ -292,20 +292,20 @@ pub enum Request<'a> {
     Failure,
     /// Judge the task.
     Done,
-    /// Give the task up.
+    /// Fail the task.
     Failed {
-        /// Why, where told.
+        /// The reason, where given.
         reason: Option<&'a str>,
     },
-    /// Wait for a person to answer.
+    /// Wait for the user to answer.
     Ask(&'a str),
-    /// Only a task was named that is not this one.
+    /// Only another task was named.
     Other(&'a str),
     /// No request.
     Nothing,
 }
 
-/// What a verifier says. Only its own session is read for this.
+/// The verdict of a verifier. It is read only from the verifier's own session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -330,9 +330,9 @@ impl Verdict {
             return Self::Pass;
         }
         let what = match (mentions_fail, text.contains("<verify-pass/>")) {
-            (true, _) => "it mentions a fail, and does not say why in <verify-fail>",
-            (_, true) => "<verify-pass/> is not alone on its last line",
-            (_, false) => "it ended without a verdict",
+            (true, _) => "the verifier mentions a fail, but does not say why in <verify-fail>",
+            (_, true) => "<verify-pass/> is not alone on the verifier's last line",
+            (_, false) => "the verifier ended without a verdict",
         };
         match text.trim() {
             "" => Self::Fail(what.to_owned()),
@@ -380,7 +380,7 @@ fn looks_like_one(id: &str, assigned: &[&str]) -> bool {
     !id.is_ascii() && !assigned.contains(&id) && assigned.contains(&&*plain_letters(id))
 }
 
-/// The end of a text: what matters is said last.
+/// The end of a text: what matters comes last.
 fn ending(text: &str) -> &str {
     let start = text.char_indices().rev().nth(MAX_REASON).map_or(0, |(start, _)| start);
     &text[start..]

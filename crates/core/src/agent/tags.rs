@@ -1,4 +1,4 @@
-//! Finds tags in a text in one pass, and tells those in quotations apart.
+//! Finds tags in a text in one pass, and separates those in quotations.
 //!
 //! A quotation is a fenced code block (``` or ~~~, to its end or to that of the text), inline code
 //! (within one line) or a line that begins with `>`. Tags are exact: no attributes, no spaces, small
@@ -29,7 +29,7 @@ impl Tag {
         ("verify-pass", Self::VerifyPass),
     ];
 
-    /// What stands between these is prose for people: nothing in it is a request.
+    /// The text between these is prose for the user: nothing in it is a request.
     const fn holds_prose(self) -> bool {
         matches!(self, Self::Reason | Self::Question | Self::VerifyFail)
     }

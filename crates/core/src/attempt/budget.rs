@@ -1,11 +1,10 @@
-//! How much of each text goes into a prompt: a share for everybody, and a visible note where a text
-//! was cut.
+//! How much of each text goes into a prompt: a share for each, and a visible note where a text was cut.
 
 use std::borrow::Cow;
 
 use crate::text::printable;
 
-/// How many bytes of text make a token, roughly. Coarse on purpose: no agent tells its tokenizer.
+/// How many bytes of text make a token, roughly. Coarse on purpose: agents do not publish their tokenizers.
 pub(super) const BYTES_PER_TOKEN: usize = 4;
 
 /// Splits `budget` among texts of these lengths. Whoever needs less than an equal share gets all it

@@ -1,4 +1,4 @@
-//! What an agent is told about its work, before it is text.
+//! The content of a prompt as data, before it becomes text.
 
 use std::sync::Arc;
 
@@ -7,40 +7,40 @@ use crate::ids::TaskId;
 use crate::records::Changes;
 use crate::task::RetryLimit;
 
-/// Everything that one attempt is told. Whatever is absent here is absent from the prompt.
+/// Everything that the prompt of one attempt says. What is absent here is absent from the prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AttemptContext {
     /// The task, where the loop picks it.
     pub task: Option<AssignedTask>,
-    /// The markdown plan that the task stands in, where it stands in one.
+    /// The markdown plan that contains the task, if there is one.
     pub plan_file: Option<String>,
-    /// The branch that the task is worked on, where the plan has branches.
+    /// The branch of the task, where the plan has branches.
     pub branch: Option<BranchWork>,
-    /// What the task is a part of.
+    /// The parent task.
     pub parent: Option<ParentTask>,
-    /// What was done for it before, oldest first.
+    /// The finished tasks that it depends on, oldest first.
     pub blockers: Vec<FinishedBlocker>,
     /// How many finished blockers were left out of `blockers`.
     pub more_blockers: usize,
-    /// What is to be built.
+    /// The feature's specification.
     pub spec: Option<Document>,
-    /// How it is to be built.
+    /// The feature's plan.
     pub plan: Option<Document>,
-    /// Present when the task came back at least once.
+    /// Present when the task was returned for retry at least once.
     pub retry: Option<RetryInfo>,
-    /// What was wrong with the signals of the session before.
+    /// Problems with the signals of the last session.
     pub signal: Option<SignalInfo>,
-    /// What people said to earlier questions, oldest first.
+    /// The user's answers to earlier questions, oldest first.
     pub answers: Vec<AnsweredQuestion>,
-    /// What was red when the task was last judged.
+    /// The gates that failed on the last attempt.
     pub failures: Vec<GateFailure>,
     /// How the last few sessions on the task ended, oldest first.
     pub earlier: Vec<EarlierAttempt>,
-    /// What earlier sessions and people wrote down about the task, oldest first.
+    /// Notes of earlier sessions and of the user about the task, oldest first.
     pub notes: Vec<String>,
-    /// What can be looked up when needed.
+    /// Skills that the agent can read when needed.
     pub skills: Vec<Skill>,
-    /// The agent is to write down what it learns.
+    /// Ask the agent to record what it learns.
     pub learn: bool,
 }
 
@@ -56,13 +56,13 @@ pub struct BranchWork {
 /// The task of this attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssignedTask {
-    /// Its name, to be written into signals.
+    /// Its id, which the agent writes into signals.
     pub id: TaskId,
-    /// In a line.
+    /// What to do, in one line.
     pub title: String,
-    /// At length; may be empty.
+    /// What to do, in detail; may be empty.
     pub description: String,
-    /// How to go about it.
+    /// The steps.
     pub steps: Vec<String>,
     /// The user's own grouping.
     pub category: Option<String>,
@@ -72,21 +72,21 @@ pub struct AssignedTask {
     pub reference: Option<String>,
 }
 
-/// The task that this one is a part of.
+/// The parent task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParentTask {
-    /// In a line.
+    /// Its title.
     pub title: String,
-    /// At length; may be empty.
+    /// Its description; may be empty.
     pub description: String,
 }
 
-/// A task that had to be done first, and is.
+/// A task that had to be done first, and is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinishedBlocker {
-    /// Its name.
+    /// Its id.
     pub id: TaskId,
-    /// In a line.
+    /// Its title.
     pub title: String,
     /// Its last note, else its description; may be empty.
     pub summary: String,
@@ -110,16 +110,16 @@ pub struct RetryInfo {
     pub attempt: u32,
     /// How many retries there may be.
     pub max: RetryLimit,
-    /// Why the task came back, where that was told.
+    /// Why the task was returned, where that is known.
     pub reason: Option<String>,
-    /// What the judge said first.
+    /// The failing tests and the first error of the last failure.
     pub first: FirstWords,
     /// The numbers of the last attempts that failed in the same way; empty when there are not several.
     pub same: Vec<u32>,
 }
 
 impl RetryInfo {
-    /// The retry information of a task that came back `retry_count` times; none before the first.
+    /// The retry information of a task that was retried `retry_count` times; none before the first retry.
     pub fn of(retry_count: u32, max: RetryLimit, reason: Option<String>) -> Option<Self> {
         (retry_count > 0).then(|| Self {
             attempt: retry_count.saturating_add(1),
@@ -130,7 +130,7 @@ impl RetryInfo {
         })
     }
 
-    /// With what was red, and how the attempts before this one ended.
+    /// Adds the failing gates, and how the earlier attempts ended.
     pub fn after(mut self, failures: &[GateFailure], earlier: &[EarlierAttempt]) -> Self {
         self.first = failures.first().map(|red| FirstWords::of(&red.digest)).unwrap_or_default();
         let last = earlier.last().and_then(|attempt| attempt.fingerprint.as_ref());
@@ -154,12 +154,12 @@ impl RetryInfo {
     }
 }
 
-/// What was wrong with the signals of the session before.
+/// Problems with the signals of the last session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SignalInfo {
-    /// None counted, although one is asked for.
+    /// No signal was valid, although one is required.
     pub missing: bool,
-    /// Texts that look like signals and did not count, each with the reason.
+    /// Texts that look like signals and were ignored, each with the reason.
     pub ignored: Vec<String>,
 }
 
@@ -171,16 +171,16 @@ impl SignalInfo {
     }
 }
 
-/// A question and what a person said.
+/// A question and the user's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnsweredQuestion {
-    /// What an agent asked.
+    /// The agent's question.
     pub question: String,
-    /// What a person said.
+    /// The user's answer.
     pub answer: String,
 }
 
-/// A gate or verifier that said no.
+/// A gate or verifier that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateFailure {
     /// Its name.
@@ -196,21 +196,21 @@ pub struct GateFailure {
 pub struct EarlierAttempt {
     /// Its number, from 1.
     pub number: u32,
-    /// In a word.
+    /// Its outcome, in a word.
     pub outcome: String,
-    /// In words; may be empty.
+    /// The detail in words; may be empty.
     pub detail: String,
     /// The commit that holds its work, if any.
     pub commit: Option<String>,
-    /// What it left changed.
+    /// The files that it changed.
     pub changed: Changes,
-    /// The end of what it said last; may be empty.
+    /// The end of its last message; may be empty.
     pub said: String,
     /// What makes two failures the same.
     pub fingerprint: Option<String>,
 }
 
-/// Something that an earlier session or a person wrote down for repeated use.
+/// A skill: instructions that an earlier session or the user recorded for repeated use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
     /// The name of its folder.

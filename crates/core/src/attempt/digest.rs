@@ -1,5 +1,5 @@
-//! What the next session is told about a gate that was red: the names of failing tests, the first
-//! errors, the end of the output. Bounded, the same for the same output, one pass over it.
+//! The digest of a failing gate's output, for the next session: the names of failing tests, the first errors,
+//! the end of the output. Bounded, the same for the same output, made in one pass.
 
 pub(super) mod line;
 mod names;
@@ -11,26 +11,26 @@ use self::names::{GoEvent, Runners};
 use self::passed::Passed;
 use super::budget::beginning;
 
-/// How long a digest is unless told otherwise, in bytes.
+/// The default length of a digest, in bytes.
 pub const DEFAULT_MAX: usize = 4_000;
 
 /// How many failing tests are named at most.
 const MAX_NAMES: usize = 50;
-/// How many names are told apart; beyond that they are only counted.
+/// How many names are remembered; beyond that they are only counted.
 const MAX_KNOWN: usize = 10_000;
 /// How many lines under an error belong to it at most; an empty line ends it sooner.
 const MAX_BLOCK: usize = 10;
 /// Room for a line that says how many lines are left out.
 const MARK: usize = 40;
 
-/// What an output comes to.
+/// The digest of an output.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Digest {
     /// Every failing test that was named, in the order of the output.
     pub failing: Vec<String>,
     /// There were more of them than are remembered.
     pub more: bool,
-    /// How many tests passed; `None` where the output does not tell.
+    /// How many tests passed; `None` where the output does not say.
     pub passed: Option<u32>,
     head: String,
     rest: String,

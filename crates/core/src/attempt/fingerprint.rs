@@ -1,5 +1,5 @@
-//! What makes two failures the same one: who judged, and which tests failed; where no test is named, the
-//! first error without what differs from run to run.
+//! Fingerprints of failures. Two failures are the same when the same gate failed with the same failing tests;
+//! where no test is named, with the same first error, apart from what differs between runs.
 
 use super::budget::beginning;
 use super::digest::line::{clean, is_error};
@@ -8,7 +8,7 @@ use crate::stable_hash::stable_hash;
 /// The longest fingerprint, in bytes; what is longer ends with a sum of all of it.
 const MAX: usize = 240;
 
-/// What a digest tells first.
+/// The failing tests and the first error of a digest.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FirstWords {
     /// The tests that fail, those that are new where old ones are known.
@@ -42,7 +42,10 @@ impl FirstWords {
 
 /// Lines that digests have of their own.
 fn is_ours(line: &str) -> bool {
-    line.starts_with("[... ") || line.starts_with("This gate was red before the run")
+    // The last one is in digests that ralph 0.1 recorded.
+    line.starts_with("[... ")
+        || line.starts_with("This gate also failed before the run")
+        || line.starts_with("This gate was red before the run")
 }
 
 /// The fingerprint of a failure: the same for the same failure, whatever the clock, the machine and the
@@ -69,7 +72,7 @@ fn bounded(text: &str) -> String {
     format!("{}… {sum:016x}", beginning(text, MAX))
 }
 
-/// A line without colours, numbers, addresses, durations, moments and folders.
+/// A line without colors, numbers, addresses, durations, times and folders.
 fn steady(line: &str) -> String {
     let line = clean(line);
     let words = line.split_whitespace().map(steady_word);
@@ -187,13 +190,13 @@ mod tests {
 
     #[test]
     fn the_first_words_are_failing_tests_and_the_first_error() {
-        let text = "New failing tests:\n- n::one\n\nFailing before the run as well:\n- old\n\n\
+        let text = "New failing tests:\n- n::one\n\nAlso failing before the run:\n- old\n\n\
                     [... 12 lines left out]\ncompiling\nerror: no such thing\nmore";
         let words = FirstWords::of(text);
         assert_eq!(words.failing, ["n::one"]);
         assert_eq!(words.error.as_deref(), Some("error: no such thing"));
         assert_eq!(
-            FirstWords::of("This gate was red before the run as well; …\n\nno\n").error.as_deref(),
+            FirstWords::of("This gate also failed before the run; …\n\nno\n").error.as_deref(),
             Some("no")
         );
         assert_eq!(FirstWords::of(""), FirstWords::default());

@@ -1,5 +1,5 @@
-//! One attempt as data: what the agent is told ([`context`], [`prompt`]), and what the next one is
-//! told about it ([`digest`], [`fingerprint`], [`old_failures`], [`weakened`]).
+//! One attempt as data: what the agent gets to read ([`context`], [`prompt`]), and what the next attempt
+//! learns from it ([`digest`], [`fingerprint`], [`old_failures`], [`weakened`]).
 
 mod budget;
 pub mod context;

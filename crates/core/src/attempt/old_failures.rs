@@ -1,4 +1,4 @@
-//! Old failures and new ones: a red gate compared with what it said before the run.
+//! Old and new failures: compares a failing gate with its result before the run.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::{Digest, list};
 
-/// What a gate said before the run, where it was red.
+/// The result of a gate that failed before the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RedBefore {
     /// Its exit code, where it had one.
@@ -15,25 +15,25 @@ pub struct RedBefore {
     pub failing: Vec<String>,
     /// All of them are named: the output was read whole, and had names.
     pub named: bool,
-    /// How many tests passed; `None` where the output does not tell.
+    /// How many tests passed; `None` where the output does not say.
     #[serde(default)]
     pub passed: Option<u32>,
 }
 
-/// A red gate, seen against what it said before.
+/// A failing gate, compared with its result before the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compared {
     /// Nothing fails that did not fail before.
     pub only_old: bool,
-    /// What evidence and the next session are told.
+    /// The text for the evidence and for the next session.
     pub text: String,
 }
 
 /// Compares. `whole`: the output was read from its first byte to its last.
 ///
-/// A gate that was red before the run would make every task fail for ever. So it counts as passed when
+/// A gate that failed before the run would make every task fail for ever. So it counts as passed when
 /// the tests that fail are among those that failed before, and the rest of its result is intact: it ended with
-/// the same exit code, and at least as many tests passed. Where that is not certain it is red: names of failing
+/// the same exit code, and at least as many tests passed. Where that is not certain it fails: names of failing
 /// tests alone can be printed by a program that runs nothing.
 pub fn compare(before: &RedBefore, now: &Digest, exit_code: Option<i32>, whole: bool) -> Compared {
     let old: BTreeSet<&String> = before.failing.iter().collect();
@@ -44,27 +44,27 @@ pub fn compare(before: &RedBefore, now: &Digest, exit_code: Option<i32>, whole: 
     let room = now.max() / 4;
     let same_end = exit_code.is_some() && exit_code == before.exit_code;
     if certain && new.is_empty() && same_end && intact {
-        let text = list("Only tests fail that failed before the run", &still, now.max() / 2);
+        let text = list("All failing tests also failed before the run", &still, now.max() / 2);
         return Compared { only_old: true, text: text.trim_end().to_owned() };
     }
     let fewer = match (before.passed, now.passed) {
         (None | Some(0), _) => {
-            "Before the run no test was counted as passed, so none of its failures is excused.\n"
-                .to_owned()
+            "ralph counted no passing test before the run, so it excuses no failure.\n".to_owned()
         }
-        (Some(had), None) => format!("No test was counted as passed; before the run {had} were.\n"),
+        (Some(had), None) => {
+            format!("ralph counted no passing test; before the run it counted {had}.\n")
+        }
         (Some(had), Some(has)) if has < had => {
-            format!("Fewer tests passed than before the run: {has}, {had} before.\n")
+            format!("Fewer tests passed than before the run: {has} instead of {had}.\n")
         }
         _ => String::new(),
     };
     let text = if now.failing.is_empty() || before.failing.is_empty() {
-        let known =
-            "This gate was red before the run as well; which failures are new is not known.\n";
+        let known = "This gate also failed before the run; which failures are new is unknown.\n";
         now.under(&format!("{known}{fewer}{}", list("Failing tests", &now.failing, room)))
     } else {
         let new = list("New failing tests", &new, room);
-        now.under(&format!("{fewer}{new}{}", list("Failing before the run as well", &still, room)))
+        now.under(&format!("{fewer}{new}{}", list("Also failing before the run", &still, room)))
     };
     Compared { only_old: false, text }
 }
@@ -94,7 +94,7 @@ mod tests {
         let was = before(&["a", "b"]);
         let same = compare(&was, &failing(&["b", "a"]), Some(101), true);
         assert!(same.only_old);
-        assert_eq!(same.text, "Only tests fail that failed before the run:\n- b\n- a");
+        assert_eq!(same.text, "All failing tests also failed before the run:\n- b\n- a");
         assert!(compare(&was, &failing(&["a"]), Some(101), true).only_old, "one was mended");
     }
 
@@ -121,7 +121,9 @@ mod tests {
         assert!(compare(&was, &passing(&["a"], 3), Some(101), true).only_old, "one was added");
         let fewer = compare(&was, &passing(&["a"], 1), Some(101), true);
         assert!(!fewer.only_old);
-        assert!(fewer.text.starts_with("Fewer tests passed than before the run: 1, 2 before.\n"));
+        assert!(
+            fewer.text.starts_with("Fewer tests passed than before the run: 1 instead of 2.\n")
+        );
         // A program that runs nothing, and prints the names that failed before.
         let printed = read("test a ... FAILED\n", 4_000);
         assert!(!compare(&was, &printed, Some(101), true).only_old);
@@ -138,10 +140,10 @@ mod tests {
     #[test]
     fn the_next_session_is_told_which_failures_are_new() {
         let told = compare(&before(&["a"]), &failing(&["a", "new"]), Some(101), true).text;
-        let head = "New failing tests:\n- new\n\nFailing before the run as well:\n- a\n\n";
+        let head = "New failing tests:\n- new\n\nAlso failing before the run:\n- a\n\n";
         assert!(told.starts_with(head), "{told}");
         let told = compare(&before(&[]), &failing(&["a"]), Some(1), true).text;
-        assert!(told.starts_with("This gate was red before the run as well"), "{told}");
+        assert!(told.starts_with("This gate also failed before the run"), "{told}");
         assert!(told.contains("Failing tests:\n- a\n"), "{told}");
     }
 }

@@ -1,8 +1,8 @@
-//! The words of a prompt. What stays the same from session to session is the *system prompt*, so
+//! The text of a prompt. What stays the same from session to session is the *system prompt*, so
 //! that agents can cache it; what belongs to this attempt is the *task text*.
 //!
-//! Everything that ralph puts in shares one budget. What does not fit is cut with a note that says
-//! how much is missing and where to read it; the instructions themselves are never cut.
+//! Everything that ralph adds shares one budget. A section that does not fit is cut, with a note that
+//! says how much is missing and where to read it; the instructions themselves are never cut.
 
 mod earlier;
 mod returned;
@@ -21,18 +21,18 @@ pub use verify::{VERIFIER_RULES, Work, verifier};
 
 /// The instructions of every session, without a line break at the end.
 pub const RULES: &str = include_str!("text/rules.md").trim_ascii_end();
-/// What an agent may ask for, and how.
+/// The signals of a session with an assigned task.
 pub const SIGNALS: &str = include_str!("text/signals.md").trim_ascii_end();
-/// What an agent may ask for that picks from a plan file.
+/// The signals of a session that picks from a plan file.
 pub const PROMISES: &str = include_str!("text/promises.md").trim_ascii_end();
-/// What an agent may ask for besides what it ticks in a progress file.
+/// The signals of a session that ticks tasks in a progress file.
 pub const PROGRESS_SIGNALS: &str = include_str!("text/progress_signals.md").trim_ascii_end();
-/// How to write down what was learnt.
+/// How to record what the session learned.
 pub const LEARNING: &str = include_str!("text/learning.md").trim_ascii_end();
-/// What ralph may put into a prompt unless told otherwise, in tokens.
+/// The default budget of what ralph puts into a prompt, in tokens.
 pub const DEFAULT_BUDGET: usize = 20_000;
-/// What stands in for a task text that is empty: agents want some prompt.
-pub const GO_AHEAD: &str = "Go ahead as your instructions say.";
+/// The task text where there is none: agents need some prompt.
+pub const GO_AHEAD: &str = "Follow your instructions.";
 
 /// The longest entry of a list, in bytes. One long note must not crowd out the others.
 const MAX_ENTRY: usize = 6_000;
@@ -86,7 +86,7 @@ pub struct Cut {
 /// The parts of a prompt. A part without content is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parts {
-    /// What the agent may ask for, and how.
+    /// The signals that the agent can give.
     pub signals: &'static str,
     /// The list of skills.
     pub skills: String,
@@ -98,7 +98,7 @@ pub struct Parts {
     pub cuts: Vec<Cut>,
 }
 
-/// Where a part of a prompt already stands, and need not be added.
+/// The parts of a prompt that a template already contains, and that are not added again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Placed {
     /// [`SIGNALS`].
@@ -131,7 +131,7 @@ impl Parts {
         Self { signals: SIGNALS, skills, learning, task, cuts }
     }
 
-    /// With other words for what the agent may ask for.
+    /// The same with other signals.
     pub fn with_signals(self, signals: &'static str) -> Self {
         Self { signals, ..self }
     }
@@ -271,7 +271,7 @@ fn sections(context: &AttemptContext) -> Vec<Section<'_>> {
     all.push(list(
         "Failing gates",
         failure_entries(&context.failures),
-        "These gates were red when the task was last judged, and they will run again.".to_owned(),
+        "These gates failed on the last attempt, and they will run again.".to_owned(),
         look("log"),
     ));
     let earlier = earlier::entries(&context.earlier);
@@ -292,7 +292,7 @@ fn skills(context: &AttemptContext) -> Option<Section<'static>> {
         .collect();
     (!entries.is_empty()).then(|| Section {
         title: "Available skills",
-        head: "Each is a file `.ralph/skills/NAME/SKILL.md`. Read one before work that it is for."
+        head: "Each is a file `.ralph/skills/NAME/SKILL.md`. Read one before you do work that it is for."
             .to_owned(),
         body: Body::List(entries),
         foot: String::new(),
@@ -317,17 +317,17 @@ fn assigned(context: &AttemptContext) -> Option<Section<'_>> {
             head.push_str(&format!("\n- {name}: {}", field(value)));
         }
     }
-    // As it is to be written: agents repeat what they are shown, backticks included.
+    // Exactly as the agent has to write it: agents repeat what they see, backticks included.
     let mut foot = format!(
         "When it is finished, end your last message with this line, as plain text:\n\n\
          <task-done>{id}</task-done>\n\n\
          If it cannot be done, end with these two lines instead:\n\n\
-         <reason>what stands in the way</reason>\n<task-failed>{id}</task-failed>",
+         <reason>why it cannot be done</reason>\n<task-failed>{id}</task-failed>",
         id = task.id
     );
     if let Some(file) = &context.plan_file {
         let file = field(file);
-        foot.push_str(&format!("\n\nIts box is in `{file}`: tick that one, and no other."));
+        foot.push_str(&format!("\n\nIts checkbox is in `{file}`: tick that one, and no other."));
     }
     let rest = format!("see `ralph task show {}`", task.id);
     Some(Section { title: "Assigned task", head, body: Body::Text(body_of(task)), foot, rest })
@@ -351,7 +351,7 @@ fn picking(file: &str) -> Section<'static> {
     Section {
         title: "Pick a task",
         head: format!(
-            "Take the most important open task of `{file}`, that one only, and tick its box there \
+            "Do the most important open task of `{file}`, only that one, and tick its checkbox there \
              when it is finished. If none is left, end your last message with this line, as plain text:\n\n\
              <promise>COMPLETE</promise>"
         ),
@@ -381,29 +381,29 @@ fn retry_words(retry: &RetryInfo) -> (String, String, &'static str) {
     }
     head.push_str(&earlier::first_words(retry));
     let Some(reason) = retry.reason.as_deref().filter(|reason| !reason.trim().is_empty()) else {
-        return (head, String::new(), "Look at what is there before you go on.");
+        return (head, String::new(), "Look at the existing work before you continue.");
     };
-    head.push_str("\n\nThe task came back with this reason:");
+    head.push_str("\n\nThe task was returned for this reason:");
     let quoted = prefixed(reason.trim(), "> ");
-    (head, quoted, "Put this right first; only then is the task done.")
+    (head, quoted, "Fix this first: without it the task is not done.")
 }
 
-/// What was wrong with the signals of the session before.
+/// What was wrong with the signals of the last session.
 fn signal_words(signal: &SignalInfo) -> Section<'static> {
     let (title, head) = match signal.missing {
         true => (
             "Missing signal",
-            "The last session on this task ended without a signal that counts. If the task is finished, \
+            "The last session on this task ended without a valid signal. If the task is finished, \
              check it and end your last message with the signal.",
         ),
-        false => ("Ignored signals", "The last session wrote signals that did not count."),
+        false => ("Ignored signals", "The last session wrote signals that were not valid."),
     };
     Section {
         title,
         head: head.to_owned(),
         body: Body::List(signal_lines(signal)),
-        foot: "A signal counts as plain text on a line of its own at the end of the last message, letter \
-               by letter as shown, without backticks or a code block around it."
+        foot: "A signal is valid only as plain text on a line of its own at the end of your last message, \
+               spelled exactly as shown, without backticks or a code block around it."
             .to_owned(),
         rest: String::new(),
     }

@@ -1,7 +1,7 @@
 //! Tests that a change makes weaker, in three ways: a test is gone, a test is skipped, or a test has fewer
 //! assertions that can fail. Rust, Python, JavaScript, TypeScript and Go are read.
 //!
-//! A test that was renamed or moved is not weaker. What is found is told to people; nothing is refused for it.
+//! A test that was renamed or moved is not weaker. ralph reports what it finds; it rejects no work for it.
 
 mod assertions;
 mod found;

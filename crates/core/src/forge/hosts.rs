@@ -8,7 +8,7 @@ use super::kind::ForgeKind;
 pub struct HostEntry {
     /// The server, with its port where that is an unusual one.
     pub host: String,
-    /// What it is.
+    /// Its kind.
     pub kind: ForgeKind,
     /// The variable that holds its token, where it is not the usual one of the kind.
     pub token: Option<String>,
@@ -16,14 +16,14 @@ pub struct HostEntry {
     pub api: Option<String>,
 }
 
-/// Why an entry is none. Displays as the end of a sentence.
+/// Why an entry is not valid. Displays as the end of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
     /// It has another shape.
     #[error("it must be HOST=KIND, such as \"git.example.org=gitlab\"")]
     Shape,
     /// There is no such kind.
-    #[error("{0:?} is none of github, gitlab, gitea and forgejo")]
+    #[error("{0:?} is not one of github, gitlab, gitea and forgejo")]
     Kind(String),
     /// What follows is neither the name of a variable nor an address.
     #[error("{0:?} is neither the name of a variable nor an https:// address")]
@@ -114,7 +114,7 @@ mod tests {
             ("=gitlab", "HOST=KIND"),
             ("-x=gitlab", "HOST=KIND"),
             ("h=", "HOST=KIND"),
-            ("h=bitbucket", "none of github"),
+            ("h=bitbucket", "not one of github"),
             ("h=gitlab http://h.org/api", "neither"),
             ("h=gitlab https://a:b@h.org", "neither"),
             ("h=gitlab http://127.0.0.1.evil.org", "neither"),

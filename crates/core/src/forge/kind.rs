@@ -64,7 +64,7 @@ struct Read {
     branch: &'static [&'static str],
     base: &'static str,
     head: &'static str,
-    /// What names the repository of the branch, and that of the base where only both together tell.
+    /// What names the repository of the branch, and that of the base where both are needed.
     source: &'static str,
     target: &'static str,
     /// What is set where it was merged.
@@ -156,7 +156,7 @@ pub struct Route {
     pub target: Address,
     /// The repository that branches are pushed to: the same one, or a fork of it.
     pub source: Address,
-    /// The numbers of both, where the server tells repositories apart by number and they are two.
+    /// The numbers of both, where the server identifies repositories by number and they differ.
     pub ids: Option<(u64, u64)>,
 }
 
@@ -368,7 +368,7 @@ impl Route {
                 ];
                 words.into_iter().chain(options).collect()
             }
-            // Their programs read no text from a file, and an argument of that length is nothing to type.
+            // Their programs do not read the text from a file, and it is too long to type as an argument.
             ForgeKind::GitLab => {
                 let mut words = vec!["glab".to_owned(), "mr".to_owned(), "create".to_owned()];
                 words.push(format!("--repo=https://{host}/{}", self.target));

@@ -1,4 +1,5 @@
-//! Texts of others inside of our markdown: they can end or start nothing, call nobody and close no issue.
+//! Texts from outside in ralph's markdown, escaped so that they stay text: they cannot start or end a block,
+//! mention a user or close an issue.
 
 use crate::text::{printable, printable_line};
 
@@ -16,7 +17,7 @@ pub(super) fn inline(text: &str, max: usize) -> String {
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '$' | '!' => shown.extend(['\\', c]),
             _ => shown.push(c),
         }
-        // Names behind them would be called, numbers linked, and closed with the merge.
+        // Names after them would be mentioned, numbers linked, and issues closed by the merge.
         if matches!(c, '@' | '#') || ends_link(before, c) {
             shown.push_str("&#8203;");
         }
@@ -48,7 +49,7 @@ pub(super) fn code(text: &str, max: usize) -> String {
 /// Lines as they are, between fences that none of them can end.
 pub(super) fn block(text: &str, max: usize) -> String {
     let text = cut(printable(text).trim_end(), max);
-    // Ours is found again by these words at the beginning of a line.
+    // ralph finds its own part by these words at the start of a line.
     let text = text.replace("<!--", "<! --");
     let fence = "`".repeat((longest_run(&text) + 1).max(3));
     format!("{fence}text\n{text}\n{fence}")

@@ -1,4 +1,4 @@
-//! The part of a body that is ours, among what people wrote around it.
+//! The part of a pull request's body that is ralph's, among what people wrote around it.
 
 use super::words::{MAX_BODY, Words};
 
@@ -12,14 +12,14 @@ const MAX_WHOLE: usize = 65_000;
 /// What is left for our part in any case.
 const MIN_BODY: usize = 2_000;
 
-/// What is to become of a pull request that is there already.
+/// What to do with an existing pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Merged {
-    /// It has no part of ours: people wrote it, and it stays as it is.
+    /// It has no part of ralph's: people wrote it, and ralph leaves it alone.
     Theirs,
-    /// It says what it should.
+    /// It is up to date.
     Same,
-    /// It needs these; `None` stays as it is.
+    /// It needs these changes; `None` leaves the field as it is.
     Change {
         /// The new title.
         title: Option<String>,
@@ -28,8 +28,7 @@ pub enum Merged {
     },
 }
 
-/// Brings a pull request that is there up to date. A title that a person gave stays: ours begin with the
-/// branch.
+/// Updates an existing pull request. A title that a user gave stays: ralph's begin with the branch.
 pub fn merge(words: &Words, title: &str, body: &str) -> Merged {
     let Some((before, old, after)) = parts(body) else {
         return Merged::Theirs;
@@ -99,7 +98,7 @@ mod tests {
     fn nothing_is_written_that_is_there_already() {
         let body = words().body().replace('\n', "\r\n");
         assert_eq!(merge(&words(), "login: People log in", &body), Merged::Same);
-        // And a title that somebody found better is kept.
+        // And a title that a user changed is kept.
         for title in ["Log in, at last", "login page", "loginX: People", ""] {
             assert_eq!(merge(&words(), title, &body), Merged::Same, "{title}");
         }

@@ -1,15 +1,15 @@
-//! Pull requests as people read them: their words, whose words they are, and where they live.
+//! Pull requests: their text, which part of it is ralph's, and the servers they are on.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `words` | the title and the body of a pull request, from what became of a branch |
-//! | `markdown` | texts of others inside of our markdown, where they can end or start nothing |
-//! | `marked` | the part of a body that is ours, among what people wrote around it |
+//! | `words` | the title and the body of a pull request, from the results of a branch |
+//! | `markdown` | texts from outside in ralph's markdown, escaped so that they stay text |
+//! | `marked` | the part of a body that is ralph's, among what people wrote around it |
 //! | `remote` | the server and the repository that the address of a remote names |
 //! | `kind` | the kinds of servers: their requests and how their answers are read |
-//! | `pull` | pull requests as any server tells them, and what they mean for a branch |
-//! | `sources` | where servers tell what people and checks say about a pull request |
-//! | `review` | what of that becomes work |
+//! | `pull` | pull requests as any server reports them, and what they mean for a branch |
+//! | `sources` | where servers list the checks and comments of a pull request |
+//! | `review` | which of them become tasks |
 //! | `hosts` | which kind the server of a host is, and the variables with its token |
 //! | `protected` | branches that are never pushed to |
 

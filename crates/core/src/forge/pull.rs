@@ -1,9 +1,9 @@
-//! Pull requests as any server tells them, and what they mean for a branch that is about to be pushed.
+//! Pull requests as any server reports them, and what they mean for a branch that is about to be pushed.
 
-/// What became of a pull request.
+/// The state of a pull request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PullState {
-    /// It waits.
+    /// It is open.
     Open,
     /// It was merged, by whatever method.
     Merged,
@@ -11,7 +11,7 @@ pub enum PullState {
     Closed,
 }
 
-/// A pull request as a server tells it. Every text is the server's.
+/// A pull request as a server reports it. Every text comes from the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pull {
     /// Its number in the repository.
@@ -22,19 +22,19 @@ pub struct Pull {
     pub title: String,
     /// Its text; may be empty.
     pub body: String,
-    /// What became of it.
+    /// Its state.
     pub state: PullState,
-    /// The branch that it brings.
+    /// Its source branch.
     pub branch: String,
-    /// The branch that it goes to.
+    /// Its target branch.
     pub base: String,
-    /// The last commit of the branch that it brings; empty where the server does not say.
+    /// The last commit of the source branch; empty where the server does not say.
     pub head: String,
     /// Whether it comes from the repository that ralph pushes to.
     pub is_ours: bool,
 }
 
-/// How the local branch lies to a commit.
+/// How the local branch relates to a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
     /// Every commit of the branch is part of it.
@@ -50,7 +50,7 @@ pub enum Relation {
 /// What is known of a branch before it is pushed.
 #[derive(Debug, Clone, Default)]
 pub struct BranchFacts {
-    /// Its pull requests, each with how the local branch lies to its last commit.
+    /// Its pull requests, each with how the local branch relates to its last commit.
     pub pulls: Vec<(Pull, Relation)>,
     /// The remote has the branch.
     pub is_there: bool,
@@ -60,23 +60,23 @@ pub struct BranchFacts {
     pub all_were_there: bool,
 }
 
-/// What is to be done with a branch.
+/// What to do with a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Course {
-    /// It is pushed, and its open pull request brought up to date, or a new one opened.
+    /// Push it, and update its open pull request or open a new one.
     Push,
     /// It is merged: there is nothing to push, and nothing to keep.
     Finished(Pull),
-    /// It is merged, and commits came after that. Pushing would open the merged work again.
+    /// It is merged, and new commits came after that. Pushing would propose the merged work again.
     MergedAndMore(Pull),
-    /// Its pull request was closed: a decision of people, which stays.
+    /// Someone closed its pull request: ralph respects that.
     Closed(Pull),
-    /// It was deleted on the server: a decision of people, which stays.
+    /// Someone deleted it on the server: ralph respects that.
     Deleted,
 }
 
-/// Decides what is to be done with a branch. A pull request whose commits have nothing to do with the local
-/// branch belongs to an earlier branch of the same name and decides nothing.
+/// Decides what to do with a branch. A pull request whose commits have nothing to do with the local branch
+/// belongs to an earlier branch of the same name and does not count.
 pub fn course(facts: &BranchFacts) -> Course {
     let ours = || facts.pulls.iter().filter(|(pull, _)| pull.is_ours);
     if ours().any(|(pull, _)| pull.state == PullState::Open) {

@@ -58,7 +58,7 @@ impl Address {
         all.then(|| Self { host, owner: owner.to_owned(), repo: repo.to_owned(), by_ssh })
     }
 
-    /// The same repository on the server of this name, as `ssh -G` tells it; `None` where it is no name.
+    /// The same repository on the server of this name, as `ssh -G` prints it; `None` where it is not a name.
     #[must_use]
     pub fn on(&self, name: &str) -> Option<Self> {
         let (name, _) = host_and_port(name)?;

@@ -1,17 +1,17 @@
-//! What people and checks say about a pull request, and what of it becomes work. Every text is the server's:
-//! it is told to sessions between marks, and decides nothing but that there is something to look at.
+//! Checks and comments on a pull request, and which of them become tasks. Every text comes from the server:
+//! sessions see it between marks, and it decides nothing but that there is something to look at.
 
 use super::markdown::{block, one_line};
 use crate::attempt::digest::digest;
 
-/// How a check stands.
+/// The state of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckState {
     /// It has not ended.
     Pending,
-    /// It lets the commit through.
+    /// It passed.
     Passed,
-    /// It does not.
+    /// It failed.
     Failed,
 }
 
@@ -20,13 +20,13 @@ pub enum CheckState {
 pub struct Check {
     /// Its name.
     pub name: String,
-    /// How it stands.
+    /// Its state.
     pub state: CheckState,
     /// Who reports it; `None` is the server's own CI.
     pub author: Option<String>,
     /// Its page; may be empty.
     pub page: String,
-    /// What it says in short; may be empty.
+    /// Its summary; may be empty.
     pub said: String,
     /// The resource with its log, where the server gives it out.
     pub log: Option<String>,
@@ -35,7 +35,7 @@ pub struct Check {
 /// A comment on a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comment {
-    /// What tells it from every other of the pull request.
+    /// A key that is unique in the pull request.
     pub key: String,
     /// Who wrote it.
     pub author: String,
@@ -50,9 +50,9 @@ pub struct Comment {
 /// Something to be done about a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What tells it from every other of the pull request, in any round.
+    /// A key that is unique in the pull request, over all rounds.
     pub key: String,
-    /// In a line.
+    /// One line.
     pub title: String,
     /// Its page; may be empty.
     pub page: String,
@@ -145,7 +145,7 @@ impl Looking<'_> {
         match (found.is_empty(), is(CheckState::Failed).next().is_some()) {
             (false, _) if self.rounds_left == 0 => FollowUp::Spent(found),
             (false, _) => FollowUp::Work(found),
-            // People may still say something.
+            // Reviewers may still comment.
             (true, true) if self.is_late || self.authors.is_empty() => FollowUp::Red(red()),
             (true, false) if has_passed && (self.is_late || self.authors.is_empty()) => {
                 match is(CheckState::Pending).next() {
@@ -190,7 +190,7 @@ impl Finding {
         }
     }
 
-    /// All that a session is told, with the log where there is one.
+    /// The description of the task, with the log where there is one.
     pub fn description(&self, log: Option<&str>) -> String {
         let mut parts = vec![self.ask.to_owned()];
         if !self.page.is_empty() {
@@ -271,7 +271,7 @@ mod tests {
             "Review by Ada on src/lib.rs:3: rename it",
         ];
         assert_eq!(found, expected);
-        // A check that never ends holds up nothing for longer than the time that there is.
+        // A check that never ends delays nothing beyond the end of watching.
         feedback.checks[1].state = Pending;
         let late = Looking { is_late: true, ..looking(&authors, &[]) };
         assert_eq!(titles(late.verdict(&feedback)).len(), 2);
@@ -305,7 +305,7 @@ mod tests {
         let late = Looking { is_late: true, ..looking(&authors, &seen) };
         assert_eq!(late.verdict(&feedback), FollowUp::Red(vec!["test".to_owned()]));
         assert_eq!(looking(&[], &seen).verdict(&feedback), FollowUp::Red(vec!["test".to_owned()]));
-        // On the next commit the check is news again.
+        // On the next commit the check counts again.
         let next = Looking { commit: "fedcba", ..looking(&authors, &seen) };
         assert_eq!(titles(next.verdict(&feedback)).len(), 1);
     }

@@ -1,5 +1,5 @@
-//! Where servers tell what people and checks say about a pull request, as rows of data: the lists to ask for,
-//! and how each is read. What cannot be read is left out: it is no work.
+//! Where servers list the checks and comments of a pull request, as rows of data: the lists to request, and
+//! how to read each. Entries that cannot be read are skipped.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ pub struct Source {
     read: fn(&Route, &Value) -> Vec<Said>,
 }
 
-/// What a list says.
+/// An entry of a list.
 #[derive(Debug, Clone)]
 pub enum Said {
     /// A check.
@@ -40,7 +40,7 @@ impl Source {
 }
 
 impl Route {
-    /// The lists that tell how the checks of a commit stand.
+    /// The lists with the checks of a commit.
     pub fn checks(&self, commit: &str) -> Vec<Source> {
         let repo = self.repository(&self.target);
         let at = |name: &str| format!("{repo}/commits/{commit}/{name}");
@@ -64,7 +64,7 @@ impl Route {
         }
     }
 
-    /// The lists that tell what people said about a pull request.
+    /// The lists with the comments on a pull request.
     pub fn comments(&self, number: u64) -> Vec<Source> {
         let repo = self.repository(&self.target);
         match self.kind {
@@ -115,7 +115,7 @@ fn github_runs(route: &Route, answer: &Value) -> Vec<Said> {
         let state = match text(run, "/conclusion").as_str() {
             _ if !ended => CheckState::Pending,
             "success" | "neutral" | "skipped" => CheckState::Passed,
-            // It waits for people, or was superseded: nothing that a session could mend.
+            // It waits for a user, or was superseded: nothing that a session could fix.
             "action_required" | "cancelled" | "stale" => CheckState::Pending,
             _ => CheckState::Failed,
         };
@@ -159,7 +159,7 @@ fn github_statuses(_: &Route, answer: &Value) -> Vec<Said> {
 fn gitea_statuses(_: &Route, answer: &Value) -> Vec<Said> {
     newest(answer, "/context", |status| {
         let by = text(status, "/creator/login");
-        // Names that nobody else can have.
+        // Names that are reserved for the server.
         let is_ours = ["gitea-actions", "forgejo-actions"].contains(&by.as_str());
         Check {
             name: text(status, "/context"),
@@ -179,7 +179,7 @@ fn gitlab_statuses(route: &Route, answer: &Value) -> Vec<Said> {
         let page = text(status, "/target_url");
         let number = id(status, "/id").unwrap_or_default();
         let begins = format!("https://{}", route.source.host);
-        // A job of the server itself, and not what somebody reports.
+        // A job of the server itself, not a status that others report.
         let is_job =
             page.strip_prefix(&begins).is_some_and(|path| path == format!("{pages}{number}"));
         let word = text(status, "/status");

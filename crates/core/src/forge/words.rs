@@ -1,4 +1,4 @@
-//! The title and the body of a pull request, from what became of a branch.
+//! The title and the body of a pull request, from the results of a branch.
 
 use super::markdown::{block, code, inline, one_line};
 use super::marked::{BEGIN, END};
@@ -20,25 +20,25 @@ const DIGEST: usize = 4_000;
 /// How many lines a list has at first; half as many when the body is too long.
 const LIST: usize = 400;
 
-/// What became of a task of the branch.
+/// The result of a task of the branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskEnd {
     /// Accepted.
     Done,
-    /// Given up.
+    /// It failed.
     Failed,
-    /// Neither; it is still to be done.
+    /// Neither: it is still open.
     Open,
 }
 
 /// A task of the branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskLine {
-    /// Its name.
+    /// Its id.
     pub id: TaskId,
-    /// What it is about.
+    /// Its title.
     pub title: String,
-    /// What became of it.
+    /// Its result.
     pub end: TaskEnd,
     /// Why it failed; may be empty.
     pub reason: String,
@@ -53,7 +53,7 @@ pub struct Commit {
     pub subject: String,
 }
 
-/// What a pull request tells.
+/// The content of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Words {
     /// The branch.
@@ -62,11 +62,11 @@ pub struct Words {
     pub goal: String,
     /// Its tasks, in the order of the plan.
     pub tasks: Vec<TaskLine>,
-    /// What judged it, the oldest first.
+    /// The results of its gates, the oldest first.
     pub evidence: Vec<Evidence>,
     /// Its commits, the oldest first.
     pub commits: Vec<Commit>,
-    /// What its attempts took.
+    /// Cost and time of its attempts.
     pub spent: Total,
 }
 
@@ -93,7 +93,7 @@ impl Words {
         one_line(&title, MAX_TITLE)
     }
 
-    /// Whether a title has the form of ours.
+    /// Whether a title has the form of ralph's.
     pub(super) fn is_ours(&self, title: &str) -> bool {
         let rest = title.strip_prefix(one_line(&self.branch, MAX_TITLE).as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(": "))
@@ -145,7 +145,7 @@ impl Words {
         })
     }
 
-    /// The last word of every judge, and below it why where it was no.
+    /// The last result of every gate, and below it the reason where it failed.
     fn check_part(&self, list: usize, digest: usize) -> Option<String> {
         let mut judges: Vec<(&Evidence, usize, usize)> = vec![];
         for found in &self.evidence {
@@ -190,7 +190,7 @@ impl Words {
         let cost = match (spent.cost_micro_usd, spent.unpriced) {
             (Some(cost), 0) => money(cost),
             (Some(cost), _) => format!("at least {}", money(cost)),
-            (None, _) => "price not told".to_owned(),
+            (None, _) => "cost unknown".to_owned(),
         };
         let attempts = match spent.attempts {
             0 => return None,
@@ -198,7 +198,7 @@ impl Words {
             n => format!("{n} attempts"),
         };
         Some(format!(
-            "## Cost\n\n{attempts}, {} of work, {} tokens read, {} written, {cost}.",
+            "## Cost\n\n{attempts}, {} of work, {} tokens in, {} out, {cost}.",
             duration(spent.duration_ms),
             tokens(spent.input_tokens),
             tokens(spent.output_tokens),
@@ -227,7 +227,7 @@ fn check_row((last, runs, red): &(&Evidence, usize, usize)) -> String {
     };
     let runs = match red {
         0 => runs.to_string(),
-        red => format!("{runs}, {red} red"),
+        red => format!("{runs}, {red} failed"),
     };
     let tree: String = last.tree.chars().take(12).collect();
     // In a table a bar ends the cell, in code too.

@@ -1,4 +1,4 @@
-//! The `issues.jsonl` of beads: one issue a line.
+//! The `issues.jsonl` of beads: one issue per line.
 //!
 //! A line is a whole issue, so a field that beads leaves out when it is empty empties the task's
 //! field too. What beads has no field for stands in labels such as `spec:login.md`; a task that has
@@ -33,7 +33,7 @@ impl PlanFormat for BeadsJsonl {
     }
 
     fn about(&self) -> &'static str {
-        "beads' issues.jsonl, one issue a line"
+        "beads' issues.jsonl, one issue per line"
     }
 
     fn recognises(&self, file_name: &str, text: &str) -> bool {

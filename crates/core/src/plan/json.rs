@@ -56,7 +56,7 @@ impl<'a> Json<'a> {
         serde_json::from_str(line).map_err(|error| {
             let Problem(mut problem) = problem_of(&error);
             if error.is_eof() {
-                problem.push_str("; each line holds one whole object");
+                problem.push_str("; each line must hold one complete object");
             }
             Problem(problem)
         })
@@ -264,7 +264,7 @@ impl<'de> Visitor<'de> for JsonVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Json<'de>, A::Error> {
         let mut fields: Fields<'de> = Vec::with_capacity(10);
-        let twice = |key| A::Error::custom(format_args!("the key {} is there twice", quoted(key)));
+        let twice = |key| A::Error::custom(format_args!("the key {} is given twice", quoted(key)));
         while let Some(Json::Text(key)) = entries.next_key()? {
             if fields.len() < FEW && fields.iter().any(|(earlier, _)| *earlier == key) {
                 return Err(twice(&key));

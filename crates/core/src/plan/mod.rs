@@ -1,4 +1,4 @@
-//! Plans as text: what tasks are brought in and out by.
+//! Plans as text: the formats for importing and exporting tasks.
 //!
 //! A format turns text into a [`Plan`] and tasks into text. It never touches a store: checking and
 //! applying a plan is the store's one transaction. To add a format, write a file beside this one and
@@ -44,7 +44,7 @@ pub struct Done {
     pub at: Option<Timestamp>,
 }
 
-/// What a text held.
+/// The content of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     /// The tasks, in the order of the text.
@@ -57,7 +57,7 @@ pub struct Plan {
     pub not_kept: Vec<String>,
 }
 
-/// What tasks became.
+/// Tasks as text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rendered {
     /// The text.
@@ -66,7 +66,7 @@ pub struct Rendered {
     pub not_kept: Vec<String>,
 }
 
-/// Why a text is no plan.
+/// Why a text is not a plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct PlanError {
@@ -94,7 +94,7 @@ pub trait PlanFormat: Sync {
     fn render(&self, tasks: &[Task]) -> Rendered;
 }
 
-/// Every format, in the order in which they are asked whether they recognise a file.
+/// Every format, in the order in which they are asked whether they recognize a file.
 pub static FORMATS: &[&dyn PlanFormat] = &[
     &prd_json::PrdJson,
     &beads_jsonl::BeadsJsonl,

@@ -81,7 +81,7 @@ fn repeated_story(tasks: &[PlanTask]) -> Option<PlanError> {
     let index = |task: &PlanTask| tasks.iter().take_while(|t| !std::ptr::eq(*t, task)).count();
     let (id, number) = (&first.id, index(first) + 1);
     let problem =
-        format!("the id \"{id}\" is already that of story {number} on line {}", first.line);
+        format!("the id \"{id}\" is already used by story {number} on line {}", first.line);
     Some(at_story(second.line, index(second), &Problem(problem)))
 }
 

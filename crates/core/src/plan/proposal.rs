@@ -1,5 +1,5 @@
 //! Tasks that a session proposes for a feature: a list that grows by single requests, kept as JSON
-//! lines until a person has said yes. Whether they fit the plan is for the store to say.
+//! lines until the user accepts it. The store decides whether they fit the plan.
 
 use serde::{Deserialize, Serialize};
 
@@ -75,7 +75,7 @@ impl Proposals {
         Ok(())
     }
 
-    /// Takes one back.
+    /// Removes one.
     pub fn withdraw(&mut self, id: &TaskId) -> Result<(), Refusal> {
         let before = self.tasks.len();
         self.tasks.retain(|task| task.id != *id);
@@ -113,7 +113,7 @@ impl Proposals {
         self.tasks.iter().map(line).collect()
     }
 
-    /// Reads what [`Proposals::to_lines`] wrote, or a person changed.
+    /// Reads what [`Proposals::to_lines`] wrote, with the user's changes.
     pub fn from_lines(feature: FeatureName, text: &str) -> Result<Self, PlanError> {
         let mut all = Self::new(feature);
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

@@ -1,4 +1,4 @@
-//! The lines of `plan-sync`: one JSON object a task, with short keys, as an agent writes them.
+//! The lines of `plan-sync`: one JSON object per task, with short keys, as an agent writes them.
 //!
 //! ```text
 //! {"id":"login/01","t":"Add the form","p":1,"spec":"login.md","deps":["login/00"]}
@@ -82,7 +82,7 @@ fn read_line(line: usize, content: &str) -> Result<PlanTask, Problem> {
     Ok(PlanTask { line, id, title, fields: patch, done: None, waits: None })
 }
 
-/// `null` is the priority of a task that nobody gave one.
+/// `null` is the default priority.
 fn priority(value: &Json<'_>) -> Result<Priority, Problem> {
     match value {
         Json::Null => Ok(Priority::default()),
@@ -108,7 +108,7 @@ fn unknown_key(key: &str) -> Problem {
         Some((key, _)) => format!("unknown key {unknown}; did you mean \"{key}\"?"),
         None => {
             let known = KEYS.map(|(key, _)| key).join(", ");
-            format!("unknown key {unknown}; known are {known}")
+            format!("unknown key {unknown}; known keys: {known}")
         }
     })
 }

@@ -1,4 +1,4 @@
-//! Counting what a format cannot keep.
+//! Counts what a format cannot represent, for the report after an import or export.
 
 use std::collections::BTreeMap;
 

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-/// The longest wait for something that passes by itself.
+/// The longest wait for a temporary failure.
 pub const MAX_TRANSIENT: Duration = Duration::from_secs(60);
-/// The longest wait between two looks at a usage window of unknown length.
+/// The longest wait between two tries during a usage limit of unknown length.
 pub const MAX_PROBE: Duration = Duration::from_secs(15 * 60);
 
 /// After the `failures`-th failure in a row by rate limit, overload or network: 2^n seconds up to a
-/// minute. Jitter takes away at most half, so that many loops do not come back at the same moment.
+/// minute. Jitter takes away at most half, so that many loops do not retry at the same moment.
 pub fn transient(failures: u32, jitter: f64) -> Duration {
     let full = doubled(Duration::from_secs(1), failures, MAX_TRANSIENT);
     let jitter = if jitter.is_nan() { 1.0 } else { jitter.clamp(0.0, 1.0) };
@@ -21,8 +21,8 @@ pub fn peek_failure(failures: u32, jitter: f64) -> Duration {
     transient(failures, jitter)
 }
 
-/// Before the `probe`-th look (from 1) at a usage window that did not say when it ends: 1, 2, 4, 8,
-/// then every 15 minutes.
+/// Before the `probe`-th try (from 1) during a usage limit without a reset time: 1, 2, 4, 8, then every 15
+/// minutes.
 pub fn usage_probe(probe: u32) -> Duration {
     doubled(Duration::from_secs(60), probe.saturating_sub(1), MAX_PROBE)
 }

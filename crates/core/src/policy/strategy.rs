@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Tier;
 
-/// Words of a task log that say something went wrong.
+/// Words in a task log that mean trouble.
 const MODERATE: [&str; 4] = ["error", "failure", "failed", "bug"];
-/// Words that say it went badly wrong.
+/// Words that mean serious trouble.
 const SEVERE: [&str; 7] = ["stuck", "cannot", "unable", "panic", "crash", "broken", "regression"];
-/// So many tasks done in a row make `cost-optimized` try the small model.
+/// After so many tasks done in a row `cost-optimized` tries the small model.
 const STEADY: u32 = 3;
 
 /// The names of the strategies, as users write them.
@@ -34,11 +34,11 @@ pub enum Strategy {
     PlanThenExecute,
 }
 
-/// Why a strategy cannot be had.
+/// Why there is no such strategy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StrategyError {
     /// There is none of that name.
-    #[error("{name:?} is not a model strategy; there are {}", STRATEGIES.join(", "))]
+    #[error("{name:?} is not a model strategy; choose one of {}", STRATEGIES.join(", "))]
     Unknown {
         /// What was asked for.
         name: String,
@@ -173,7 +173,7 @@ pub fn distress(text: &str) -> Distress {
 pub struct Choice {
     /// The model to ask for; `None` leaves it to the agent.
     pub model: Option<Model>,
-    /// Present when something else than the strategy chose, and the two differ: to be recorded.
+    /// Present when something other than the strategy chose, and the two differ: for the record.
     pub overridden: Option<Overridden>,
     /// What to remember: the hint is used up.
     pub state: ModelState,
@@ -188,7 +188,7 @@ pub struct Overridden {
     pub by: By,
 }
 
-/// What can beat a strategy.
+/// What can override a strategy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
     /// The agent asked for it.
@@ -197,7 +197,7 @@ pub enum By {
     SameFailure(u32),
 }
 
-/// So many equal failures in a row make a strategy go one tier up, and so many more another one.
+/// After so many equal failures in a row a strategy goes one tier up, and after as many more another one.
 pub const FAILURES_PER_TIER: u32 = 2;
 
 /// Chooses the model of the next iteration.
@@ -231,7 +231,7 @@ pub fn choose(strategy: &Strategy, state: &ModelState, facts: &ModelFacts) -> Ch
 }
 
 /// The tier above the one that the strategy wants, for a task that fails in the same way again and
-/// again. What people fixed, or left to the agent, stays.
+/// again. A model that the user fixed, or left to the agent, stays.
 fn raised(strategy: &Strategy, wanted: Option<&Model>, failures: u32) -> Option<Tier> {
     let Some(Model::Tier(tier)) = wanted else { return None };
     if matches!(strategy, Strategy::Agent | Strategy::Fixed(_)) {

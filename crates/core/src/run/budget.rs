@@ -1,4 +1,4 @@
-//! What of the budgets is used, when that is nearly all, and the words for it.
+//! How much of each budget is used, when that is nearly all of it, and the words for it.
 
 use serde::{Deserialize, Serialize};
 
@@ -112,7 +112,7 @@ impl Budget {
         (limit > 0).then_some(Used { budget: Allowance::Task, used: spent_micro_usd, limit })
     }
 
-    /// Why a task that cost so much is left to a person; `None` while it may go on.
+    /// Why a task that cost so much has to wait for the user; `None` while it may continue.
     pub fn holds_task(self, spent_micro_usd: u64) -> Option<String> {
         let used = self.of_task(spent_micro_usd).filter(|used| used.is_up())?;
         let amounts = used.budget.amounts(used.used, used.limit);
@@ -121,7 +121,7 @@ impl Budget {
 }
 
 impl Usage {
-    /// Something was used, and nobody said what it costs.
+    /// Tokens were used, and the agent reported no price.
     pub const fn is_unpriced(&self) -> bool {
         (self.input_tokens > 0 || self.output_tokens > 0) && self.cost_micro_usd.is_none()
     }

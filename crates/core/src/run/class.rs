@@ -36,17 +36,17 @@ macro_rules! classes {
 pub enum Becomes {
     /// Done.
     Done,
-    /// Back in the plan.
+    /// Returned for retry.
     Pending,
-    /// Given up.
+    /// Failed for good.
     Failed,
-    /// Left to a person.
+    /// Waiting for the user.
     Waiting,
-    /// It is not ours any more.
+    /// Unchanged: the claim is lost, so the task is not this run's any more.
     Untouched,
 }
 
-/// Whether it uses up a retry.
+/// Whether the end uses up a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
     /// No.
@@ -55,14 +55,14 @@ pub enum Retry {
     Yes,
     /// Only where the agent picks.
     WhereAgentPicks,
-    /// Not where the loop picks from the store.
+    /// Not where the loop picks from the task database.
     UnlessGraph,
 }
 
-/// What it does to the circuit breaker.
+/// What the end does to the circuit breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Breaker {
-    /// The count of consecutive errors starts anew.
+    /// The count of consecutive errors starts again at 0.
     Reset,
     /// One more error.
     Add,
@@ -90,19 +90,19 @@ classes! {
     Done = "done", Done, retry No, breaker Reset, counts true;
     /// Requested done and judged red.
     Red = "red", Pending, retry Yes, breaker Reset, counts true;
-    /// Requested done, judged green, and it does not go together with what has landed meanwhile.
+    /// Requested done, judged green, but it conflicts with work that landed meanwhile.
     Conflict = "conflict", Pending, retry No, breaker Reset, counts true;
     /// Requested done, nothing changed and nothing could judge: refused.
     Unchanged = "unchanged", Pending, retry Yes, breaker Same, counts true;
-    /// The agent gave it up.
+    /// The agent gave up on it.
     TaskFailed = "task-failed", Failed, retry No, breaker Reset, counts true;
-    /// The agent wants another try, by command.
+    /// The agent asked for another attempt (`ralph task fail`).
     TaskRetry = "task-retry", Pending, retry Yes, breaker Reset, counts true;
     /// Nothing was requested.
     NoSignal = "no-signal", Pending, retry WhereAgentPicks, breaker Same, counts true;
     /// A signal for another task.
     WrongId = "wrong-id", Pending, retry WhereAgentPicks, breaker Same, counts true;
-    /// The agent asked a person.
+    /// The agent asked the user.
     Question = "question", Waiting, retry No, breaker Same, counts true;
     /// The agent said FAILURE.
     Failure = "failure", Pending, retry No, breaker Same, counts true;
@@ -112,9 +112,9 @@ classes! {
     Timeout = "timeout", Pending, retry Yes, breaker Add, counts true;
     /// It said nothing for too long.
     Silence = "hang", Pending, retry Yes, breaker Add, counts true;
-    /// It ended well and said nothing.
+    /// It exited with 0 and printed nothing.
     Empty = "empty", Pending, retry Yes, breaker Add, counts true;
-    /// It printed something else than this agent prints.
+    /// Its output is not what this agent prints.
     Malformed = "malformed", Pending, retry Yes, breaker Add, counts true;
     /// The model refused.
     Refusal = "refusal", Pending, retry Yes, breaker Add, counts true;
@@ -142,11 +142,11 @@ classes! {
     UnknownModel = "unknown-model", Pending, retry No, breaker Same, counts true;
     /// The agent could not be started.
     NotStarted = "not-started", Pending, retry No, breaker Same, counts true;
-    /// A person stopped it.
+    /// The user stopped it.
     Cancelled = "cancelled", Pending, retry No, breaker Same, counts false;
-    /// A person took the task out of the run.
+    /// The user skipped the task.
     Skipped = "skipped", Waiting, retry No, breaker Same, counts false;
-    /// Somebody else has the task now.
+    /// Another agent has the task now.
     ClaimLost = "claim-lost", Untouched, retry No, breaker Same, counts false;
 }
 
@@ -157,7 +157,7 @@ impl Class {
         CLASSES[self as usize]
     }
 
-    /// The class of a session that had no say; `None` for one that had.
+    /// The class of a session that did not complete; `None` for one that did.
     pub const fn of(end: EndClass) -> Option<Self> {
         Some(match end {
             EndClass::Completed => return None,
@@ -184,12 +184,12 @@ impl Class {
         })
     }
 
-    /// A limit or an outage of the provider: waited out, never counted against anything.
+    /// A limit or an outage of the provider: ralph waits, and nothing is counted.
     pub const fn is_limit(self) -> bool {
         matches!(self, Self::RateLimit | Self::UsageWindow | Self::Overload | Self::Network)
     }
 
-    /// Nothing that trying again could mend: the run stops and says what to do.
+    /// Retrying cannot fix it: the run stops and says what to do.
     pub const fn is_hopeless(self) -> bool {
         matches!(
             self,
@@ -198,7 +198,7 @@ impl Class {
     }
 
     /// The same session would end the same way, and nothing but the task's own prompt may be to blame: the
-    /// task waits for you, and the run goes on with the others.
+    /// task waits for the user, and the run continues with the others.
     pub const fn parks(self) -> bool {
         matches!(self, Self::TooLong | Self::Rejected)
     }
@@ -210,19 +210,19 @@ impl Class {
             Self::Red => "a gate failed",
             Self::Conflict => "conflicts with work that landed meanwhile",
             Self::Unchanged => "No changes detected",
-            Self::TaskFailed => "the agent gave the task up",
-            Self::TaskRetry => "the agent wants another try",
-            Self::NoSignal => "the agent asked for nothing",
+            Self::TaskFailed => "the agent gave up on the task",
+            Self::TaskRetry => "the agent asked for another attempt",
+            Self::NoSignal => "the agent gave no signal",
             Self::WrongId => "the signal named another task",
-            Self::Question => "the agent asks you",
+            Self::Question => "the agent asked you a question",
             Self::Failure => "the agent said FAILURE",
             Self::Crash => "the agent crashed",
             Self::Timeout => "the session timed out",
             Self::Silence => "the agent stopped responding",
-            Self::Empty => "the agent said nothing",
-            Self::Malformed => "the agent printed something unreadable",
+            Self::Empty => "the agent printed nothing",
+            Self::Malformed => "the agent printed unreadable output",
             Self::Refusal => "the model refused",
-            Self::MaxTurns => "the agent reached its own limit of turns",
+            Self::MaxTurns => "the agent reached its own limit of turns or cost",
             Self::TooLong => "the prompt is too long for this model",
             Self::Rejected => "the provider rejected the request",
             Self::RateLimit => "rate limit",
@@ -232,46 +232,46 @@ impl Class {
             Self::Auth => "the agent is not logged in",
             Self::Forbidden => "the account has no access",
             Self::Billing => "out of credit",
-            Self::UnknownModel => "there is no such model",
-            Self::NotStarted => "the agent could not be started",
+            Self::UnknownModel => "the model does not exist",
+            Self::NotStarted => "the agent did not start",
             Self::Cancelled => "cancelled",
             Self::Skipped => "skipped by you",
-            Self::ClaimLost => "somebody else has the task now",
+            Self::ClaimLost => "another agent claimed the task",
         }
     }
 
-    /// What you can do about it, where nothing else helps.
+    /// What you have to do, where retrying cannot fix it.
     pub const fn remedy(self) -> Option<&'static str> {
         Some(match self {
-            Self::Auth => "start the agent by hand and log in, or set its API key",
+            Self::Auth => "run `claude` and log in, or set ANTHROPIC_API_KEY",
             Self::Forbidden => {
-                "check that the account may use this model and organization, or log in with another one"
+                "check that your account can use this model and organization, or log in with another one"
             }
             Self::Billing => "add credit at the provider, or log in with another account",
-            Self::UnknownModel => "name a model that the account may use, with --model",
-            Self::NotStarted => "see what is missing with ralph doctor",
+            Self::UnknownModel => "choose a model that your account can use, with --model",
+            Self::NotStarted => "run ralph doctor to see what is missing",
             Self::TooLong => {
                 "lower prompts.budget_tokens, split the task, or use a model with a larger context (--model)"
             }
             Self::Rejected => {
-                "read what the provider says, change the task, the prompt or the model, then ralph retry it"
+                "read the provider's message, change the task, the prompt or the model, then run ralph retry"
             }
             _ => return None,
         })
     }
 
-    /// The attempt came back without progress: ten of these in a row and a person is asked.
+    /// The attempt returned the task without progress: after ten of these in a row the task waits for the user.
     pub fn is_return(self) -> bool {
         let row = self.row();
         row.becomes == Becomes::Pending && row.counts && !self.is_hopeless()
     }
 
-    /// An iteration that ended so is tried again, where iterations are what is tried again.
+    /// The loop retries an iteration that ended so, in presets that retry iterations.
     pub fn is_tried_again(self) -> bool {
         self.is_return() && self != Self::Failure
     }
 
-    /// The iteration was a good one: it did what it was for, or found out honestly that it cannot.
+    /// The iteration did what it was for.
     pub const fn is_success(self) -> bool {
         matches!(self, Self::Done)
     }

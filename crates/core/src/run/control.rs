@@ -1,4 +1,4 @@
-//! What a user may tell a running loop, and how soon a cancelled run stops.
+//! Controls that a user can send to a running loop, and how soon a cancelled run stops.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,18 +8,18 @@ use crate::ids::TaskId;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Control {
-    /// Start nothing new; what runs may end.
+    /// Start nothing new; running sessions finish.
     Pause,
-    /// Go on.
+    /// Continue after a pause.
     Resume,
     /// Stop the run.
     Cancel(#[serde(with = "recorded")] Cancel),
-    /// Leave this task to a person; its session is ended.
+    /// Stop the session of this task; the task waits for the user.
     Skip {
         /// The task.
         task: TaskId,
     },
-    /// Take this task up again from a clean slate.
+    /// Reopen this task, with no retries used.
     Retry {
         /// The task.
         task: TaskId,
@@ -30,7 +30,8 @@ pub enum Control {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cancel {
-    /// The tasks in hand go on, with retries, until each is done, failed or parked. No other task starts.
+    /// The current tasks continue, with retries, until each is done, failed or waits for the user. No other task
+    /// starts.
     AfterTask,
     /// Running sessions end by themselves and their work is judged. No other session starts.
     AfterSession,

@@ -1,4 +1,4 @@
-//! What is to be done. Carried out by the engine; the answer comes back as an input.
+//! Effects: what the loop wants done. The engine carries them out, and each answer is an input.
 
 use super::SlotId;
 use super::class::Class;
@@ -8,40 +8,40 @@ use crate::agent::Ignored;
 use crate::ids::TaskId;
 use crate::time::Timestamp;
 
-/// How hard a session is ended.
+/// How a session is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stopping {
-    /// It is interrupted and may finish.
+    /// Interrupt it and let it finish.
     Interrupt,
-    /// It is killed.
+    /// Kill it.
     Kill,
 }
 
-/// What the store is to write about one task.
+/// What to write about one task into the task database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskAction {
     /// Done.
     Done {
-        /// JSON text of the agent; the loop's own commit is put in where there is none.
+        /// The agent's result as JSON; without one, ralph fills in its own commit.
         result: Option<String>,
     },
-    /// Back for another try, or failed.
+    /// Returned for retry, or failed.
     Fail {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// For good.
+        /// Failed for good, without a retry.
         for_good: bool,
     },
-    /// Back, and nothing is counted.
+    /// Open again, with no retry used.
     Release,
     /// It waits for an answer.
     Ask {
-        /// To this.
+        /// The question.
         text: String,
     },
-    /// It waits for a person.
+    /// It waits for the user.
     Hold {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -51,29 +51,29 @@ pub enum TaskAction {
 pub struct Ending {
     /// The task.
     pub task: TaskBrief,
-    /// Why.
+    /// How the attempt ended.
     pub class: Class,
-    /// What is written; `None` when it is not ours any more.
+    /// What to write; `None` when the claim is lost.
     pub action: Option<TaskAction>,
-    /// In words; may be empty.
+    /// The detail in words; may be empty.
     pub detail: String,
-    /// What makes another failure the same as this one, where it was judged red.
+    /// Identifies failures that are the same as this one, where a gate failed.
     pub fingerprint: Option<String>,
-    /// What is to be known about the signals of the session.
+    /// Problems with the signals of the session.
     pub signal: SignalNote,
 }
 
-/// What is to be known about the signals of a session that has ended.
+/// Problems with the signals of a session that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SignalNote {
-    /// None named the task, although the loop asks for one.
+    /// No signal named the task, although the loop asks for one.
     pub missing: bool,
     /// Texts that look like signals and did not count.
     pub ignored: Vec<Ignored>,
 }
 
 impl SignalNote {
-    /// A line each; empty when there is nothing to know.
+    /// One line for each problem; empty when there is none.
     pub fn words(&self) -> String {
         let missing = self.missing.then(|| "The session ended without a signal.".to_owned());
         let ignored = self.ignored.iter().map(|ignored| format!("Ignored: {ignored}."));
@@ -90,55 +90,55 @@ pub struct CommitPlan {
     pub body: String,
 }
 
-/// All that is to be written down after an iteration. Carrying it out twice is the same as once.
+/// Everything to record after an iteration. Carrying it out twice has the same result as once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settlement {
     /// The class of the iteration.
     pub class: Class,
-    /// In words; may be empty.
+    /// The detail in words; may be empty.
     pub detail: String,
-    /// Each task that was held.
+    /// Each task that the session held.
     pub tasks: Vec<Ending>,
-    /// What the session left uncommitted is committed, before the store says done.
+    /// Commit the session's uncommitted work with this, before the task database says done.
     pub commit: Option<CommitPlan>,
-    /// Uncommitted work is saved under this task's name.
+    /// Save uncommitted work under this task and number.
     pub save: Option<(TaskId, u32)>,
-    /// What sessions changed goes back to the last settled tree.
+    /// Revert the changes of sessions to the last accepted tree.
     pub put_back: bool,
-    /// No changes were found although done was requested: the evidence says so.
+    /// Done was requested but nothing changed: the evidence says so.
     pub unchanged: bool,
-    /// The session said that the plan is done, and what it left is green.
+    /// The session said that the plan is done, and its work passed the gates.
     pub marker: Option<String>,
-    /// The work goes from its worktree onto the branch of the run.
+    /// Land the work: move it from its worktree onto the branch of the run.
     pub land: bool,
-    /// What its worktree has beyond the branch of the run is saved and taken out of it: the next attempt
-    /// begins from what has landed.
+    /// Save what the worktree has beyond the branch of the run and remove it there: the next attempt starts
+    /// from work that has landed.
     pub start_over: bool,
 }
 
-/// Something to be done.
+/// Something that the loop wants done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Take back dead claims, count the plan.
+    /// Release claims of dead runs and count the plan.
     Survey {
-        /// For this slot.
+        /// The slot.
         slot: SlotId,
     },
     /// Claim the first ready task.
     Claim {
-        /// For this slot.
+        /// The slot.
         slot: SlotId,
         /// No task but this.
         only: Option<TaskId>,
     },
     /// Take a snapshot of the plan for the agent.
     Peek {
-        /// For this slot.
+        /// The slot.
         slot: SlotId,
     },
     /// Run a session.
     RunSession {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// The number of the iteration.
         iteration: u32,
@@ -146,85 +146,85 @@ pub enum Effect {
         task: Option<Box<TaskBrief>>,
         /// The model.
         model: Option<String>,
-        /// What the strategy would have chosen, where something else chose: to be recorded.
+        /// The model that the strategy would have chosen, where something else chose: for the record.
         overridden: Option<String>,
-        /// How often the task failed in the same way, where that chose; else it was a hint.
+        /// How often the task failed in the same way, where that chose the model; else the agent's hint did.
         raised: Option<u32>,
     },
-    /// End the session.
+    /// Stop the session.
     StopSession {
-        /// Where.
+        /// The slot.
         slot: SlotId,
-        /// How.
+        /// How to stop it.
         how: Stopping,
     },
-    /// Write the tree that is to be judged.
+    /// Write the tree for the gates to judge.
     MakeCandidate {
-        /// Where.
+        /// The slot.
         slot: SlotId,
-        /// The branch is kept from moving until the work is committed or refused.
+        /// Lock the branch until the work is committed or rejected.
         hold: bool,
     },
     /// Run the gates on it.
     Judge {
-        /// Where.
+        /// The slot.
         slot: SlotId,
     },
-    /// Let the verifier look at it.
+    /// Run the verifier on it.
     Verify {
-        /// Where.
+        /// The slot.
         slot: SlotId,
-        /// The tasks that are called done.
+        /// The tasks that the session calls done.
         tasks: Vec<TaskBrief>,
         /// The model.
         model: Option<String>,
     },
-    /// Commit what the session left in its worktree, and bring it onto what has landed on the branch of
-    /// the run. That branch stays where it is.
+    /// Commit the session's uncommitted work in its worktree, and rebase it onto work that has landed on the
+    /// branch of the run. That branch does not move.
     Integrate {
-        /// Where.
+        /// The slot.
         slot: SlotId,
-        /// The commit of what is not committed; `None` where the agent alone commits.
+        /// The commit for uncommitted work; `None` where only the agent commits.
         commit: Option<Box<CommitPlan>>,
-        /// The branch is kept from moving until the work has landed or is refused.
+        /// Lock the branch until the work has landed or is rejected.
         hold: bool,
     },
-    /// Write down what was decided.
+    /// Record the result.
     Settle {
-        /// Where.
+        /// The slot.
         slot: SlotId,
-        /// What.
+        /// The result.
         settlement: Box<Settlement>,
     },
-    /// Give a claim back: nothing was started on it.
+    /// Release a claim on which nothing was started.
     Release {
         /// The slot whose claim it is.
         slot: SlotId,
         /// The task.
         task: TaskId,
     },
-    /// A person wants a task left alone.
+    /// Skip a task, as the user asked: it waits for the user.
     HoldTask {
         /// The task.
         task: TaskId,
     },
-    /// A person wants a task taken up again.
+    /// Reopen a task, as the user asked.
     ResetTask {
         /// The task.
         task: TaskId,
     },
-    /// Wake the slot then, or when the plan changes.
+    /// Wake the slot at a time, or when the plan changes.
     Wake {
-        /// Which.
+        /// The slot.
         slot: SlotId,
-        /// When; `None` is only by a change.
+        /// The time; `None` waits only for a change.
         at: Option<Timestamp>,
         /// A change of the plan wakes it too.
         on_change: bool,
     },
-    /// A wait that is no longer wanted.
+    /// Stop a wait that is no longer needed.
     StopWaiting {
-        /// Whose.
+        /// The slot.
         slot: SlotId,
     },
     /// Publish the branch of the complete run.
@@ -235,14 +235,14 @@ pub enum Effect {
         number: u64,
         /// Its page.
         page: String,
-        /// Until when at most.
+        /// The latest end of watching.
         until: Timestamp,
     },
-    /// End every push and request that is under way, and begin none.
+    /// Stop every push and request that is under way, and start none.
     StopPublishing,
     /// End the run. The last effect.
     Finish {
-        /// How.
+        /// How it ended.
         outcome: Outcome,
     },
 }

@@ -1,4 +1,4 @@
-//! What single facts do to the state. [`RunState::evolve`] says which of these a fact calls.
+//! How single facts change the state. [`RunState::evolve`] picks the function for each fact.
 
 use super::SlotId;
 use super::class::{Breaker, Class};
@@ -20,7 +20,7 @@ impl RunState {
         self.consecutive_errors = resume.consecutive_errors;
         self.last_error.clone_from(&resume.last_error);
         self.idle_iterations = resume.idle_iterations;
-        // What was committed since is not settled: the run was cut off before it could say so.
+        // Commits after that are not accepted yet: the run was interrupted before it recorded them.
         if resume.last_commit.is_some() {
             self.last_commit.clone_from(&resume.last_commit);
         }
@@ -119,7 +119,7 @@ impl RunState {
         if *settled {
             self.last_commit.clone_from(head);
         }
-        // An iteration that is judged as a whole need not have a task to tell of it.
+        // An iteration that is judged as a whole may have no task that records it.
         if self.policy.by_iteration() && row.counts {
             self.distress = match class {
                 Class::Done => Distress::default(),
@@ -153,7 +153,7 @@ impl RunState {
     }
 }
 
-/// What the end of an attempt says about how the run goes, whatever words were written about it.
+/// How the class of an attempt says that the run is in trouble, whatever the task log says.
 const fn trouble(class: Class) -> Distress {
     match class {
         Class::Crash => Distress { moderate: true, severe: true },

@@ -1,4 +1,4 @@
-//! When a run stops: two lists of rules, asked in order. The first that speaks decides.
+//! When a run stops: two ordered lists of rules. The first rule that returns a reason decides.
 
 use super::SlotId;
 use super::budget;
@@ -32,7 +32,7 @@ pub struct Rule {
     pub check: fn(View<'_>) -> Option<StopReason>,
 }
 
-/// Tasks in a row whose requests the provider does not take: then it is not about the tasks.
+/// After so many tasks in a row whose requests the provider rejects, the cause is not the tasks: the run stops.
 const MOST_PARKED: u32 = 3;
 
 /// Before anything is chosen.
@@ -78,13 +78,13 @@ fn complete(view: View<'_>) -> Option<StopReason> {
     let counts = view.survey.map_or(view.state.counts, |survey| survey.counts);
     let settled = || match (policy.picker, view.survey) {
         (Picker::Loop, _) => counts.total() > 0 && counts.unresolved() == 0,
-        // An empty look: nothing to claim and nobody at work.
+        // An empty survey: nothing to claim and no agent at work.
         (Picker::Agent, Some(survey)) => {
             survey.claimable == 0 && survey.foreign == 0 && survey.needs_merge.is_empty()
         }
         (Picker::Agent, None) => counts.open == 0 && counts.active == 0,
     };
-    // Where tasks that fail are passed over, they hold up nothing: the outcome names them.
+    // Where the run skips failed tasks, they do not keep it from being complete: the outcome names them.
     let ticked = match policy.on_exhausted {
         Exhausted::Fail => counts.total() > 0 && counts.unresolved() == 0,
         Exhausted::Stop => counts.done > 0 && counts.done == counts.total(),
@@ -97,11 +97,11 @@ fn complete(view: View<'_>) -> Option<StopReason> {
     if policy.ends_when(EndsWhen::Session) && view.state.successful > 0 {
         return Some(StopReason::Session);
     }
-    // A claim that the plan is done is checked against the plan, where claims are to be confirmed.
+    // Where claims are confirmed, the plan decides whether it is done.
     let agrees = policy.claims == Claims::Trust || counts.unresolved() == 0;
     let text =
         view.state.marker.clone().filter(|_| agrees && policy.ends_when(EndsWhen::Marker))?;
-    // Nobody but the user says that a task is done which waits for the user.
+    // Only the user can call a task done that waits for the user.
     if counts.waiting > 0 {
         let names = view.survey.map(|survey| survey.needs_you.as_slice()).unwrap_or_default();
         let why = format!("the agent said {text}, and {} {}", counts.waiting, waiting_words(names));
@@ -153,7 +153,7 @@ fn blocked(view: View<'_>) -> Option<StopReason> {
         }
     };
     part(counts.waiting, &waiting_words(&survey.needs_you));
-    part(survey.foreign, "claimed by others");
+    part(survey.foreign, "claimed by other agents");
     part(counts.blocked, "blocked by unfinished or failed tasks");
     let merges = survey.needs_merge.len() as u64;
     if let Some(first) = survey.needs_merge.first() {
@@ -168,7 +168,7 @@ fn blocked(view: View<'_>) -> Option<StopReason> {
     Some(StopReason::Blocked { why })
 }
 
-/// What is said of tasks that wait for the user: their names, as far as they are known.
+/// The names of the tasks that wait for the user, or the commands to type where they are not known.
 fn waiting_words(names: &[String]) -> String {
     const MOST: usize = 5;
     if names.is_empty() {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     /// An agent that picks from a plan file is started as long as the file has work, and not for tasks that
-    /// only a person can decide about.
+    /// only the user can decide about.
     #[test]
     fn a_plan_file_with_nothing_but_waiting_tasks_is_blocked() {
         let policy = Policy { unit: Unit::Iteration, picker: Picker::Agent, ..Policy::default() };

@@ -1,4 +1,5 @@
-//! What happened, in the past tense: the lines of the journal. A fact is never taken back.
+//! Facts: what happened in a run, in the past tense. They are the lines of the journal, and no fact is ever
+//! changed or removed.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,10 +32,10 @@ pub struct RunEvent {
     pub run: RunId,
     /// Its number in the run, from 1, without gaps.
     pub seq: u64,
-    /// When.
+    /// The time.
     #[serde(with = "millis")]
     pub at: Timestamp,
-    /// What.
+    /// What happened.
     #[serde(flatten)]
     pub fact: Fact,
 }
@@ -44,7 +45,7 @@ impl RunEvent {
     pub const VERSION: u32 = 1;
 }
 
-/// A task that the loop will not take up by itself: it failed, or it waits for you.
+/// A task that the loop will not work on by itself: it failed, or it waits for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftTask {
     /// The task.
@@ -53,34 +54,34 @@ pub struct LeftTask {
     pub title: String,
     /// `failed` or `waiting`.
     pub status: Status,
-    /// Why; may be empty.
+    /// The reason; may be empty.
     pub reason: String,
 }
 
-/// Why nothing is being started.
+/// Why a slot waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Wait {
     /// A limit or an outage of the provider.
     Limit {
-        /// Which.
+        /// The kind of limit.
         class: Class,
-        /// How often in a row.
+        /// How many in a row.
         streak: u32,
-        /// The reset was told; otherwise this is a guess.
+        /// The provider said when the limit resets; otherwise ralph guesses.
         told: bool,
     },
-    /// Only tasks of others are left.
+    /// Other agents have claimed every task that is left.
     Others {
-        /// How many.
+        /// How many tasks.
         tasks: u64,
     },
-    /// A port failed and is tried again.
+    /// A port failed, and ralph tries again.
     Port {
-        /// Which.
+        /// The port.
         port: Port,
     },
-    /// A person paused the run.
+    /// The user paused the run.
     Paused,
     /// The disk is nearly full.
     DiskLow,
@@ -104,71 +105,71 @@ pub enum Fact {
         target: String,
         /// The gates that judge.
         gates: Vec<String>,
-        /// The level of the box.
+        /// The level of the sandbox.
         level: String,
         /// The commit that it started from.
         head: Option<String>,
         /// The branch that it works on, where that is not the one that is checked out in the main worktree.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         branch: Option<String>,
-        /// The tree that counts as settled.
+        /// The last accepted tree.
         settled_tree: String,
-        /// An interrupted run that this one goes on with.
+        /// An interrupted run that this one continues.
         resumed: Option<Box<Resume>>,
-        /// What earlier runs spent, to tell what this one will take.
+        /// What earlier runs spent: the base of the forecast.
         #[serde(default)]
         earlier: Spent,
     },
-    /// A person should know.
+    /// The user should know something.
     Noticed {
-        /// What.
+        /// The notice.
         #[serde(flatten)]
         notice: Notice,
     },
     /// The plan was counted.
     PlanCounted {
-        /// How many tasks stand where.
+        /// How many tasks are in each state.
         counts: Counts,
     },
-    /// The tasks in scope that failed or wait for you, whichever run left them so.
+    /// The tasks in scope that failed or wait for the user, from this run or an earlier one.
     TasksLeft {
         /// The first of them.
         tasks: Vec<LeftTask>,
     },
-    /// Ready tasks that wait until you merge a branch. Written when the list changes.
+    /// Ready tasks that wait until the user merges a branch. Written when the list changes.
     MergesNeeded {
-        /// Each, and the branch.
+        /// Each task and its branch.
         tasks: Vec<NeedsMerge>,
     },
-    /// A planning session left this plan.
+    /// A planning session wrote this plan.
     PlanWritten {
-        /// What it has.
+        /// The plan.
         #[serde(flatten)]
         planned: Planned,
     },
     /// A slot looks for work.
     Surveying {
-        /// Which.
+        /// The slot.
         slot: SlotId,
     },
     /// A slot tries to claim, or peeks.
     Claiming {
-        /// Which.
+        /// The slot.
         slot: SlotId,
     },
-    /// There was nothing to claim after all; somebody was faster.
+    /// There was nothing to claim: another agent was faster.
     ClaimMissed {
-        /// Which slot.
+        /// The slot.
         slot: SlotId,
     },
     /// A slot has nothing to do for now.
     SlotFreed {
-        /// Which.
+        /// The slot.
         slot: SlotId,
     },
     /// An iteration began. Its session is being started.
     IterationStarted {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// Its number.
         iteration: u32,
@@ -184,45 +185,45 @@ pub enum Fact {
         retry: u32,
         /// The model that is asked for.
         model: Option<String>,
-        /// What the strategy would have chosen, where a hint of the agent or a failure that repeats
-        /// itself chose another.
+        /// The model that the strategy would have chosen, where the agent's hint or a repeated failure
+        /// chose another.
         overridden: Option<String>,
         /// How often the task failed in the same way, where that chose the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raised: Option<u32>,
-        /// Where the choice of models stands after this.
+        /// The state of the model strategy after this choice.
         models: ModelState,
     },
     /// The session's process runs, or the verifier's.
     SessionStarted {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// Where its raw output goes.
         log: String,
     },
-    /// Finished work of an earlier attempt is still there: no session is needed to get it onto the branch.
+    /// The worktree still has finished work of an earlier attempt: it can land without another session.
     WorkFound {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// The task, with the attempt that did the work.
         task: TaskBrief,
     },
     /// The session ended and so did all its processes.
     SessionEnded {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// All about it.
         report: SessionReport,
     },
     /// The tree to be judged was written.
     CandidateMade {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// The tree.
         tree: String,
-        /// It differs from the tree that was settled last.
+        /// It differs from the last accepted tree.
         changed: bool,
-        /// It differs in nothing but the plan file.
+        /// Only the plan file differs.
         #[serde(default)]
         plan_only: bool,
         /// The files that differ, the first of them.
@@ -232,23 +233,23 @@ pub enum Fact {
     },
     /// The agent or the plan says that the plan is done.
     MarkerFound {
-        /// In these words.
+        /// The words of the agent or the plan.
         marker: String,
     },
     /// The gates have judged the tree.
     Judged {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// The tree.
         tree: String,
-        /// What each said, in order; empty when there are none.
+        /// The result of each gate, in order; empty when there are none.
         gates: Vec<GateReport>,
-        /// All were green.
+        /// All passed.
         green: bool,
     },
     /// The verifier is being started on the tree.
     Verifying {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// Its agent.
         agent: String,
@@ -257,91 +258,91 @@ pub enum Fact {
     },
     /// The verifier's session ended.
     Verified {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// All about it.
         report: VerifierReport,
     },
-    /// There will be no verdict: the verifier cannot look, or may not.
+    /// There will be no verdict: the verifier could not run.
     Unverified {
-        /// Where.
+        /// The slot.
         slot: SlotId,
-        /// What becomes of the work for it.
+        /// The class that the attempt gets for it.
         class: Class,
-        /// Why, in words.
+        /// The reason in words.
         detail: String,
     },
-    /// The work is good. It waits for its turn to go onto the branch of the run.
+    /// The work passed every check and waits for its turn to land.
     Queued {
-        /// Where.
+        /// The slot.
         slot: SlotId,
     },
-    /// Its turn has come: it is being brought onto what has landed.
+    /// Its turn has come: it is being rebased onto work that has landed.
     Integrating {
-        /// Where.
+        /// The slot.
         slot: SlotId,
     },
-    /// It was brought onto what has landed, or could not be.
+    /// It was rebased onto work that has landed, or could not be.
     Integrated {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// The newest commit that has landed.
         onto: Option<String>,
         /// The tree that would land.
         tree: String,
-        /// What came of it.
+        /// The result.
         #[serde(flatten)]
         landing: Landing,
     },
-    /// Somebody committed meanwhile, or a git hook changed what was to be committed: the tree is written
-    /// and judged once more.
+    /// The branch moved meanwhile, or a git hook changed what was to be committed: ralph writes the tree
+    /// again and runs the gates on it again.
     HeadMoved {
-        /// Where.
+        /// The slot.
         slot: SlotId,
     },
-    /// A commit hook refused work that the gates had passed: it is red after all.
+    /// A commit hook rejected work that had passed the gates: the attempt counts as red.
     HookRefused {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// What the hook said.
         gate: GateReport,
     },
-    /// What becomes of the iteration's tasks was decided; it is being carried out.
+    /// The results of the iteration's tasks are decided and are being recorded.
     Settling {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// The class of the iteration.
         class: Class,
     },
-    /// A task has its outcome in the store.
+    /// The result of a task is in the task database.
     TaskSettled {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// The task.
         task: TaskId,
         /// Its title.
         title: String,
-        /// Why.
+        /// How the attempt ended.
         class: Class,
-        /// What it is now.
+        /// The new status.
         status: Status,
-        /// In words; may be empty.
+        /// The reason in words; may be empty.
         reason: String,
-        /// How often it came back so far.
+        /// How many retries it has used.
         retry_count: u32,
     },
-    /// A person was asked.
+    /// The agent asked the user.
     QuestionAsked {
         /// The task that waits.
         task: TaskId,
-        /// The question's name.
+        /// The id of the question.
         question: QuestionId,
-        /// What was asked.
+        /// The question.
         text: String,
     },
     /// A commit is on the branch: the loop's own, or one of the agent's that was accepted.
     Committed {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// The commit.
         commit: String,
@@ -355,40 +356,40 @@ pub enum Fact {
         /// The ref.
         name: String,
     },
-    /// Files went back to what they were.
+    /// Files of a task that ralph gave up on were reverted.
     WorkPutBack {
-        /// The task that was given up.
+        /// The task.
         task: TaskId,
-        /// How many.
+        /// How many files.
         paths: u32,
     },
     /// An iteration ended.
     IterationEnded {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// Its number.
         iteration: u32,
-        /// How.
+        /// How it ended.
         class: Class,
-        /// In words; may be empty.
+        /// The detail in words; may be empty.
         detail: String,
         /// The branch's newest commit.
         head: Option<String>,
         /// The tree that it left.
         tree: String,
-        /// That tree counts as settled: what comes later is compared with it.
+        /// That tree is the new last accepted tree.
         settled: bool,
-        /// The iteration is tried once more under its number.
+        /// The iteration is retried under the same number.
         #[serde(default)]
         again: bool,
-        /// How long it took, from claim to settled.
+        /// How long it took, from the claim to the recorded result.
         duration_ms: u64,
     },
-    /// Nothing is started for a while.
+    /// The slot starts nothing for a while.
     WaitStarted {
-        /// Where.
+        /// The slot.
         slot: SlotId,
-        /// Why.
+        /// Why it waits.
         #[serde(flatten)]
         wait: Wait,
         /// Until when, if that is known.
@@ -397,72 +398,72 @@ pub enum Fact {
     },
     /// The wait is over.
     WaitEnded {
-        /// Where.
+        /// The slot.
         slot: SlotId,
     },
-    /// A person told the loop something.
+    /// The user sent a control.
     ControlReceived {
-        /// What.
+        /// The control.
         control: Control,
     },
-    /// A claim went to somebody else while its session ran.
+    /// Another agent claimed the task while its session ran.
     ClaimLost {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// The task.
         task: TaskId,
     },
-    /// Store, git or a file failed.
+    /// The task database, git or a file failed.
     PortFailed {
-        /// Where, if a slot waits for it.
+        /// The slot that waits for it.
         slot: SlotId,
         /// What failed.
         port: Port,
-        /// How, in a sentence.
+        /// The error, in a sentence.
         error: String,
-        /// How often in a row.
+        /// How many failures in a row.
         streak: u32,
     },
-    /// Something arrived that does not fit. It is ignored.
+    /// An input arrived that the phase of its slot does not expect. It is ignored.
     Anomaly {
-        /// What arrived.
+        /// The input.
         input: String,
-        /// Where things stood.
+        /// The phase of the slot.
         phase: String,
     },
-    /// The run is going to stop; nothing is started any more.
+    /// The run is going to stop and starts nothing new.
     StopDecided {
-        /// Why.
+        /// The reason.
         reason: super::outcome::StopReason,
     },
     /// The run has ended.
     RunEnded {
-        /// How.
+        /// How it ended.
         outcome: Outcome,
     },
     /// The branch of the complete run is being published.
     Publishing,
-    /// That is over, whatever came of it.
+    /// Publishing has ended, with success or not.
     Published {
-        /// What came of it.
+        /// The result.
         #[serde(flatten)]
         publication: Publication,
     },
-    /// The pull request is watched for failed checks and comments.
+    /// ralph watches the pull request for failed checks and comments.
     Watching {
         /// Its page.
         page: String,
-        /// Until when at most.
+        /// The end of watching.
         #[serde(with = "millis")]
         until: Timestamp,
     },
-    /// That is over for now. Where it led to work, the run goes on.
+    /// Watching has ended for now. If it led to new tasks, the run continues.
     Reviewed {
-        /// What came of it.
+        /// The result.
         #[serde(flatten)]
         review: Review,
     },
-    /// A line of a newer version.
+    /// A line written by a newer version of ralph.
     #[serde(other)]
     Unknown,
 }

@@ -1,4 +1,4 @@
-//! What the loop is told: answers to its effects, the clock, and people.
+//! Inputs of the loop: answers to its effects, the clock, and the user.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,11 +17,11 @@ use crate::ids::{AgentId, QuestionId, TaskId};
 use crate::task::{Counts, Status};
 use crate::time::Timestamp;
 
-/// A thing of ours that may fail.
+/// A part of ralph that can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Port {
-    /// The task store.
+    /// The task database.
     Store,
     /// Git.
     Git,
@@ -33,49 +33,49 @@ pub enum Port {
     Gate,
 }
 
-/// How the plan stands, before anything is chosen.
+/// The state of the plan, before a task is chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Survey {
-    /// How many tasks stand where, in scope.
+    /// How many tasks in scope are in each state.
     pub counts: Counts,
     /// Tasks that can be claimed now, as far as that was counted.
     pub claimable: u32,
-    /// Tasks that others hold.
+    /// Tasks that other agents have claimed.
     pub foreign: u64,
     /// When the first of their leases ends.
     pub next_expiry: Option<Timestamp>,
-    /// Claims of dead runs that were given back.
+    /// Tasks whose claims by dead runs were released.
     pub taken_back: Vec<TaskId>,
     /// There is no plan: no file, or nothing in it to work on.
     pub absent: bool,
-    /// Which file is there all the same, and why it is no plan.
+    /// The file that was found, and why it is not a plan.
     pub absent_why: Option<String>,
     /// The tasks of a plan file that wait for the user, each in words.
     pub needs_you: Vec<String>,
-    /// Ready tasks that wait until a branch is merged here. They are not among those that can be claimed.
+    /// Ready tasks that wait until a branch is merged here. `claimable` does not count them.
     pub needs_merge: Vec<NeedsMerge>,
-    /// The plan itself says that it is done, in these words.
+    /// The words with which the plan itself says that it is done.
     pub marker: Option<String>,
-    /// Millionths of a dollar that were spent today, by all runs; 0 where no budget asks.
+    /// Millionths of a dollar that all runs spent today; 0 where no budget needs it.
     pub day_micro_usd: u64,
-    /// Millionths of a dollar that runs have spent which share the budget of this one.
+    /// Millionths of a dollar spent by other runs that share the budget of this one.
     pub others_micro_usd: u64,
     /// Tokens that they have used.
     pub others_tokens: u64,
-    /// The first tasks in scope that failed or wait for you, whichever run left them so.
+    /// The first tasks in scope that failed or wait for the user, from this run or an earlier one.
     pub left: Vec<LeftTask>,
 }
 
-/// What became of one task in the store.
+/// The result of one task in the task database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskResult {
     /// The task.
     pub id: TaskId,
-    /// What it is now; `None` when the claim was lost and nothing was written.
+    /// The new status; `None` when the claim was lost and nothing was written.
     pub status: Option<Status>,
-    /// How often it came back so far.
+    /// How many retries it has used.
     pub retry_count: u32,
-    /// The question that was put to a person.
+    /// The question to the user.
     pub question: Option<QuestionId>,
 }
 
@@ -92,82 +92,82 @@ pub struct Settled {
     pub head: Option<String>,
     /// Saved work: task and ref.
     pub saved: Option<(TaskId, String)>,
-    /// Files that went back.
+    /// How many files were reverted.
     pub put_back: u32,
-    /// The tree that is there now, without what a person left uncommitted.
+    /// The current tree, without the user's uncommitted changes.
     pub tree: String,
-    /// How the plan stands now; `None` when it could not be read.
+    /// The tasks of the plan by state; `None` when the plan could not be read.
     pub counts: Option<Counts>,
-    /// The plan as a planning session left it.
+    /// The plan that a planning session wrote.
     pub planned: Option<Planned>,
 }
 
-/// Something that the loop is told.
+/// An input of the loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// Begin. What was found is told as notices.
+    /// The run begins.
     Begin {
-        /// All that the first fact tells.
+        /// The first fact of the run.
         started: Box<super::Fact>,
-        /// What a person should know.
+        /// What the user should know.
         notices: Vec<Notice>,
     },
-    /// The plan was looked at.
+    /// The plan was read.
     Surveyed {
-        /// For this slot.
+        /// The slot.
         slot: SlotId,
-        /// What was seen.
+        /// The state of the plan.
         survey: Survey,
     },
     /// A task was claimed.
     Claimed {
-        /// By this slot.
+        /// The slot.
         slot: SlotId,
         /// The task.
         task: Box<TaskBrief>,
     },
-    /// The agent may choose among so many.
+    /// Tasks were listed for the agent to pick from.
     Peeked {
-        /// For this slot.
+        /// The slot.
         slot: SlotId,
-        /// How many.
+        /// How many tasks.
         offered: u32,
         /// What the plan has next.
         about: Option<About>,
     },
     /// Nothing could be claimed.
     NothingToClaim {
-        /// By this slot.
+        /// The slot.
         slot: SlotId,
     },
     /// Instead of a session: the worktree holds finished work of the task.
     WorkFound {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// The task, with the attempt that did the work.
         task: Box<TaskBrief>,
     },
     /// The session's process runs.
     SessionStarted {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// Where its raw output goes.
         log: String,
     },
     /// The session ended.
     SessionEnded {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// All about it.
         report: Box<SessionReport>,
     },
     /// The tree was written.
     CandidateMade {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// The tree.
         tree: String,
-        /// The files that differ from the settled tree, the first of them.
+        /// The first files that differ from the last accepted tree.
         files: Vec<String>,
         /// How many differ.
         file_count: u32,
@@ -176,60 +176,60 @@ pub enum Input {
     },
     /// The gates have judged.
     Judged {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// The tree that they judged.
         tree: String,
-        /// What each said.
+        /// The result of each gate.
         gates: Vec<GateReport>,
-        /// Work on the tree went on while it was judged, and again: it cannot be judged.
+        /// The files changed while the gates ran, twice: the result does not count.
         restless: bool,
-        /// The files in which it conflicts with what has landed. Only looked at where it is green and a
-        /// verifier is next.
+        /// The files in which it conflicts with work that has landed. Checked only where the gates passed and
+        /// a verifier is next.
         conflict: Vec<String>,
     },
     /// The verifier's session ended.
     Verified {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// All about it.
         report: Box<VerifierReport>,
     },
-    /// The work was brought onto what has landed, or could not be.
+    /// The work was rebased onto work that has landed, or could not be.
     Integrated {
-        /// Where.
+        /// The slot.
         slot: SlotId,
         /// The newest commit that has landed.
         onto: Option<String>,
         /// The tree that would land.
         tree: String,
-        /// What came of it.
+        /// The result.
         landing: Landing,
     },
     /// The settlement was carried out.
     Settled {
-        /// Where.
+        /// The slot.
         slot: SlotId,
-        /// How.
+        /// The result.
         settled: Box<Settled>,
     },
-    /// Somebody committed since the tree was written: it is no longer what it was judged to be.
+    /// The branch moved since the tree was written: the result of the gates is out of date.
     HeadMoved {
-        /// Where.
+        /// The slot.
         slot: SlotId,
     },
-    /// A commit hook refused the work.
+    /// A commit hook rejected the work.
     HookRefused {
-        /// Where.
+        /// The slot.
         slot: SlotId,
-        /// What it said.
+        /// The hook's result, as a gate.
         gate: GateReport,
     },
-    /// A claim is gone.
+    /// A claim was lost.
     ClaimLost {
-        /// Whose.
+        /// The agent that had the claim.
         agent: AgentId,
-        /// On which task.
+        /// The task.
         task: TaskId,
     },
     /// An effect failed.
@@ -238,25 +238,25 @@ pub enum Input {
         slot: SlotId,
         /// What failed.
         port: Port,
-        /// How.
+        /// The error.
         error: String,
-        /// Trying again is of no use.
+        /// Retrying cannot help.
         for_good: bool,
     },
     /// A wait is over: the time came, or something changed.
     Woken {
-        /// Whose.
+        /// The slot.
         slot: SlotId,
     },
-    /// Publishing is over, whatever came of it.
+    /// Publishing has ended, with success or not.
     Published(Publication),
-    /// Watching the pull request is over, whatever came of it.
+    /// Watching the pull request has ended.
     Reviewed(Review),
-    /// The user, by a command.
+    /// The user sent a control.
     Control(Control),
-    /// The user, by Ctrl-C.
+    /// The user pressed Ctrl-C.
     CtrlC,
-    /// Something that a person should know.
+    /// Something that the user should know.
     Notice(Notice),
 }
 

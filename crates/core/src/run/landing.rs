@@ -1,29 +1,29 @@
-//! What came of bringing work from a worktree of its own onto the branch of the run.
+//! Landing: how work from a task's own worktree gets onto the branch of the run, or why it cannot.
 
 use serde::{Deserialize, Serialize};
 
-/// What evidence about it is filed under.
+/// The name under which evidence about landing is kept.
 pub const MERGE: &str = "merge";
 
 /// How many files are named.
 const NAMED: usize = 8;
 
-/// What came of it.
+/// The result of landing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "landing", rename_all = "snake_case")]
 pub enum Landing {
-    /// Nothing has landed since it was begun: what would land is what was judged.
+    /// Nothing landed since the task started: what lands is what the gates judged.
     Straight,
-    /// It stands on what has landed since. The whole is to be judged.
+    /// It was rebased onto work that landed since; the gates have to judge the result.
     Rebased,
-    /// It does not go together with what has landed since.
+    /// It conflicts with work that landed since.
     Conflict {
-        /// Where not.
+        /// The files with conflicts.
         files: Vec<String>,
     },
-    /// A person has changes there that are not committed.
+    /// The user has uncommitted changes in files that would change.
     InTheWay {
-        /// Where.
+        /// These files.
         files: Vec<String>,
     },
 }
@@ -34,10 +34,10 @@ impl Landing {
         match self {
             Self::Straight | Self::Rebased => None,
             Self::Conflict { files } => {
-                Some(format!("conflict with what has landed meanwhile in {}", named(files)))
+                Some(format!("conflicts with work that landed meanwhile, in {}", named(files)))
             }
             Self::InTheWay { files } => Some(format!(
-                "uncommitted changes of a person are in the way in {}; commit them, then ralph retry",
+                "you have uncommitted changes in {}; commit them, then run ralph retry",
                 named(files)
             )),
         }
@@ -65,6 +65,6 @@ mod tests {
         let said = Landing::Conflict { files: files.clone() }.obstacle().unwrap();
         assert!(said.ends_with("f8 and 2 more"), "{said}");
         let said = Landing::InTheWay { files }.obstacle().unwrap();
-        assert!(said.contains("commit them, then ralph retry"), "{said}");
+        assert!(said.contains("commit them, then run ralph retry"), "{said}");
     }
 }

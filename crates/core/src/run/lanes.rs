@@ -1,8 +1,8 @@
-//! Several branches at once: which one may begin, and what they come to together.
+//! Several branches at once: which one may start, and their joint exit code.
 //!
-//! A lane is a run of one branch in a worktree of its own. Here is only the order: what needs what, what
-//! must not run side by side, how many run at most. Each lane is begun once, and again when its section gets
-//! new tasks after all of it was done.
+//! A lane is a run of one branch in a worktree of its own. This module owns only the order: which lane needs
+//! which, which must not run in parallel, how many run at most. Each lane starts once, and again when its
+//! section gets new tasks after all of it was done.
 
 use std::collections::HashMap;
 
@@ -19,9 +19,9 @@ pub struct Section {
     pub line: usize,
     /// What it is for.
     pub goal: String,
-    /// What it begins at, where the plan says so.
+    /// What it starts from, where the plan says so.
     pub base: Option<String>,
-    /// Its place among the sections that must be complete first.
+    /// The indexes of the sections that must be complete first.
     pub needs: Vec<usize>,
     /// Patterns of the files that it changes; none is not known.
     pub touches: Vec<String>,
@@ -31,7 +31,7 @@ pub struct Section {
     pub ticked: usize,
 }
 
-/// Why the sections of a plan cannot be worked off.
+/// Why ralph cannot work on the sections of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SectionError {
     /// A name that cannot be that of a branch.
@@ -42,7 +42,7 @@ pub enum SectionError {
         /// What is wrong.
         error: BranchError,
     },
-    /// Names that cannot be beside each other.
+    /// Names that cannot both exist.
     #[error("{0}")]
     Together(BranchError),
     /// A branch that needs one which the plan does not have.
@@ -121,7 +121,7 @@ pub fn sections(doc: &PlanDoc) -> Result<(Vec<Section>, Vec<String>), SectionErr
 
 /// Sections that need each other, the first one again at the end.
 fn circle(sections: &[Section]) -> Option<Vec<usize>> {
-    /// Whether a section is on the way that is being walked, or was walked before.
+    /// Whether a section is on the current path of the search, or was visited before.
     #[derive(Clone, Copy, PartialEq)]
     enum Seen {
         Not,
@@ -155,27 +155,27 @@ fn circle(sections: &[Section]) -> Option<Vec<usize>> {
     (0..sections.len()).find_map(|at| walk(at, sections, &mut seen, &mut Vec::new()))
 }
 
-/// How a lane stands.
+/// The state of a lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Lane {
     Waiting,
     Running,
-    /// All of it is done, and its pull request is watched.
+    /// All of it is done, and ralph watches its pull request.
     Watching,
     /// Whether all of it is done.
     Ended(bool),
-    /// It never began.
+    /// It never started.
     LeftOut,
 }
 
-/// Which lane begins next.
+/// Decides which lane starts next.
 #[derive(Debug)]
 pub struct Schedule {
     sections: Vec<Section>,
     lanes: Vec<Lane>,
-    /// The tasks of each section, and how many were ticked, when its lane was begun again last.
+    /// The tasks of each section, and how many were ticked, when its lane last started again.
     again: Vec<Option<(usize, usize)>>,
-    /// The one that is worked on alone.
+    /// The only lane that may start, where the user asked for one.
     only: Option<usize>,
     jobs: usize,
     stopped: bool,
@@ -195,7 +195,7 @@ impl Schedule {
         &self.sections
     }
 
-    /// Only this one is worked on; the others count as they stand in the plan.
+    /// Starts only this one; the others count as complete or not by what the plan says.
     pub fn only(&mut self, lane: usize) {
         self.only = Some(lane);
         for (at, section) in self.sections.iter().enumerate() {
@@ -206,8 +206,8 @@ impl Schedule {
         }
     }
 
-    /// The plan has these sections now. Those that are new get a lane of their own behind the others; one that
-    /// was complete and has open tasks again is begun again. Sections that are gone stay as they were.
+    /// Takes the current sections of the plan. New ones get a lane behind the others; one that was complete and
+    /// has open tasks again starts again. Sections that are gone stay as they were.
     pub fn refresh(&mut self, found: &[Section]) {
         for section in found {
             if !self.sections.iter().any(|known| known.name == section.name) {
@@ -225,7 +225,7 @@ impl Schedule {
             let needs = section.needs.iter().filter_map(|need| place(&found[*need].name));
             self.sections[at] = Section { needs: needs.collect(), ..section.clone() };
             let tally = (section.tasks, section.ticked);
-            // What the plan and the task database disagree about is no reason to begin for ever.
+            // Where the plan and the task database disagree, the lane must not start again and again.
             let news = section.ticked < section.tasks && self.again[at] != Some(tally);
             if self.lanes[at] == Lane::Ended(true)
                 && news
@@ -237,8 +237,8 @@ impl Schedule {
         }
     }
 
-    /// The next lane that may begin now; it counts as running from then on. `None` while the others have
-    /// to be waited for, and when nothing is left.
+    /// The next lane that may start now; it counts as running from then on. `None` while it has to wait for
+    /// others, and when none is left.
     pub fn next_lane(&mut self) -> Option<usize> {
         if self.stopped || self.running().count() >= self.jobs {
             return None;
@@ -258,8 +258,8 @@ impl Schedule {
         self.lanes[lane] = Lane::Ended(complete);
     }
 
-    /// A lane has nothing to do but to watch its pull request, or has work again. While it watches it is in
-    /// nobody's way, and what needs it may begin.
+    /// A lane only watches its pull request, or has work again. While it watches it takes up no place, and lanes
+    /// that need it may start.
     pub fn watches(&mut self, lane: usize, watches: bool) {
         match (&self.lanes[lane], watches) {
             (Lane::Running, true) => self.lanes[lane] = Lane::Watching,
@@ -268,17 +268,17 @@ impl Schedule {
         }
     }
 
-    /// Nothing more begins.
+    /// Starts no more lanes.
     pub fn stop(&mut self) {
         self.stopped = true;
     }
 
-    /// Whether lanes are under way.
+    /// Whether lanes are running.
     pub fn is_busy(&self) -> bool {
         self.lanes.iter().any(|lane| matches!(lane, Lane::Running | Lane::Watching))
     }
 
-    /// The lanes that never began, each with the ones that it needs and that are not complete.
+    /// The lanes that never started, each with the incomplete ones that it needs.
     pub fn left_out(&self) -> Vec<(usize, Vec<usize>)> {
         let waiting = (0..self.lanes.len()).filter(|at| self.lanes[*at] == Lane::Waiting);
         let missing = |at: usize| {
@@ -302,7 +302,7 @@ impl Schedule {
     }
 }
 
-/// Exit codes of lanes, the one that counts first at the front.
+/// Exit codes of lanes, the one with the highest precedence first.
 pub const JOINT_ORDER: [u8; 12] = [130, 1, 5, 10, 4, 3, 6, 8, 7, 2, 9, 0];
 
 /// The exit code of lanes that ended with these.

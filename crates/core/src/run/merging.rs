@@ -1,5 +1,5 @@
-//! Whether a task may begin on this branch: done is done everywhere, but the work of what a task needs must be
-//! in the history of the branch that it runs on.
+//! Whether a task can start on this branch. A dependency that is done counts as done on every branch, but its
+//! commits must also be in the history of the branch that the task runs on.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub enum WorkPlace {
     Here,
     /// Only in the history of this other branch.
     Branch(String),
-    /// Nobody knows: the task has no commit, or no branch leads to it any more.
+    /// Unknown: the task has no commit, or no branch contains it any more.
     Unknown,
 }
 
@@ -39,8 +39,8 @@ impl NeedsMerge {
     }
 }
 
-/// Whether a task has to wait, by where the work of each task is that it needs. What is lost cannot be waited
-/// for.
+/// Whether a task has to wait, given where the work of each of its dependencies is. Work that is in no branch
+/// does not make it wait.
 pub fn needs_merge(task: &TaskId, works: &[(TaskId, WorkPlace)]) -> Option<NeedsMerge> {
     works.iter().find_map(|(needs, place)| match place {
         WorkPlace::Branch(branch) => {

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Every preset, mode and number of slots goes through here; none has a loop of its own. What a preset
-//! changes is data in [`Policy`], what an end means is the table [`CLASSES`], when a run stops is the
-//! two lists in [`exit`].
+//! changes is data in [`Policy`], what the end of an attempt means is the table [`CLASSES`], and when a run
+//! stops is decided by the two lists in [`exit`].
 
 pub mod budget;
 mod class;
@@ -56,5 +56,5 @@ pub use slot::{Circumstances, Difference, InHand, Phase, Slot};
 pub use state::{Resume, RunState};
 pub use verifier::{VERIFIER, Verifier, VerifierModel, VerifierReport};
 
-/// Which of the places where sessions run side by side.
+/// The number of a slot, from 0.
 pub type SlotId = u32;

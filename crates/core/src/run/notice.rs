@@ -1,4 +1,4 @@
-//! What a person should know, in the words of the loop. What people read is in `view::words`.
+//! What the user should know, as data. `view::words` turns it into sentences.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,18 +7,18 @@ use crate::agent::Ignored;
 use crate::ids::TaskId;
 use crate::records::Verdict;
 
-/// Something a person should know.
+/// Something the user should know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "notice", rename_all = "snake_case")]
 pub enum Notice {
-    /// The box that sessions run in.
+    /// The sandbox that sessions run in.
     Level {
         /// The level.
         level: String,
         /// In a sentence.
         text: String,
     },
-    /// Nothing judges the work but that it changed something.
+    /// There are no gates: work is accepted unchecked.
     Ungated,
     /// Work that was uncommitted before the run.
     DirtyStart {
@@ -27,36 +27,36 @@ pub enum Notice {
         /// How many paths.
         paths: u32,
     },
-    /// Processes of a run that was killed were ended.
+    /// Processes that a killed run had left running were ended.
     LeftoversEnded {
         /// How many.
         processes: u32,
     },
-    /// Claims of dead runs were taken back.
+    /// Claims of dead runs were released.
     ClaimsTakenBack {
-        /// Whose tasks.
+        /// The tasks.
         tasks: Vec<TaskId>,
     },
     /// A signal for a task that the session did not hold.
     WrongId {
-        /// What it named.
+        /// The ids in the signal.
         named: Vec<String>,
-        /// What it held.
+        /// The tasks of the session.
         held: Vec<TaskId>,
     },
     /// Texts in the last message of a session that look like signals and did not count.
     SignalsIgnored {
-        /// Which, the first of them.
+        /// The first of them.
         signals: Vec<Ignored>,
     },
-    /// A session left work and gave no signal; the work was judged all the same.
+    /// A session left work and gave no signal; the gates judged the work anyway.
     Unclaimed {
         /// The task.
         task: TaskId,
     },
-    /// Tools that the agent asked for and was refused.
+    /// Tools that the agent asked for and was denied.
     Denied {
-        /// Which.
+        /// Their names.
         tools: Vec<String>,
     },
     /// A claim that nothing checked was accepted.
@@ -64,39 +64,39 @@ pub enum Notice {
         /// The task.
         task: TaskId,
     },
-    /// The agent promised that the plan is done; the plan decides.
+    /// The agent said that the plan is done; ralph goes by the plan.
     Promise {
-        /// Its words.
+        /// What it said.
         text: String,
     },
     /// What a gate said before the first session.
     Baseline {
         /// The gate.
         gate: String,
-        /// What it said.
+        /// Whether it passed.
         verdict: Verdict,
         /// The tests that failed, the first of them.
         failing: Vec<String>,
         /// How many failed.
         count: u32,
     },
-    /// A session changed files that it should leave alone, or what defines the gates.
+    /// A session changed protected files, or what defines the gates.
     Protected {
-        /// Which.
+        /// Their paths.
         files: Vec<String>,
-        /// The work is refused for it.
+        /// The work was rejected for it.
         rejected: bool,
     },
     /// A session left tests weaker than they were: deleted, removed, skipped, or asserting less.
     TestsWeakened {
-        /// How, a sentence each, the first of them.
+        /// The first of them, a sentence each.
         found: Vec<String>,
         /// How many there are.
         count: u32,
     },
     /// Most of a budget is used.
     BudgetNear {
-        /// Which.
+        /// The budget.
         budget: Allowance,
         /// The task, for the budget of one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,7 +106,7 @@ pub enum Notice {
         /// How much there is.
         limit: u64,
     },
-    /// The branch moved each time while the gates judged the same work: it is held for the next try.
+    /// The branch moved each time the gates judged the same work: ralph locks it for the next try.
     Overtaken {
         /// The task, where there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,7 +116,7 @@ pub enum Notice {
         /// How long the gates took last, in milliseconds.
         gates_ms: u64,
     },
-    /// There is a budget of money, and a session told no price.
+    /// There is a budget of money, and a session reported no price.
     Unpriced,
     /// Anything else.
     Other {

@@ -13,11 +13,11 @@ use crate::task::Counts;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "stop", rename_all = "snake_case")]
 pub enum StopReason {
-    /// A person said so.
+    /// The user cancelled the run.
     Cancelled,
-    /// There is nothing to do and never was.
+    /// There is no plan to work on.
     NoPlan {
-        /// Which file is there and why it cannot be worked on; `None` when there is no plan at all.
+        /// The file that was found and why it is not a plan; `None` when there is none at all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
@@ -28,13 +28,13 @@ pub enum StopReason {
         /// In these words.
         text: String,
     },
-    /// The one session that was asked for ended well.
+    /// The only session of the run succeeded.
     Session,
-    /// Money, tokens or time.
+    /// A budget of money, tokens or time is used up.
     Budget {
-        /// Which, in words.
+        /// The budget in words, with the amounts.
         what: String,
-        /// Which one.
+        /// The budget; journals of older versions do not have it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         budget: Option<Allowance>,
     },
@@ -43,23 +43,23 @@ pub enum StopReason {
         /// Why not, in words.
         why: String,
     },
-    /// The agent asks a person, and nothing can go on without the answer.
+    /// The agent asked the user, and nothing can continue without the answer.
     Asked {
-        /// What it asks.
+        /// The question.
         question: String,
     },
     /// The agent said FAILURE.
     Failure,
-    /// Red gates exceeded the retries.
+    /// The gates still fail after every retry.
     GatesFailed,
     /// A gate cannot run here, with or without the work of sessions.
     GateUnusable {
-        /// Which, and what the shell said.
+        /// The gate, and what the shell said.
         why: String,
     },
-    /// The agent failed for good.
+    /// The agent failed in a way that retrying cannot fix.
     AgentFailed {
-        /// How.
+        /// What happened, and what to do about it.
         why: String,
         /// The class of its last end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,9 +70,9 @@ pub enum StopReason {
         /// How many.
         errors: u32,
     },
-    /// A git operation failed for good.
+    /// A git operation failed in a way that retrying cannot fix.
     GitFailed {
-        /// How.
+        /// What git said.
         why: String,
     },
     /// Iterations without a change.
@@ -113,7 +113,7 @@ impl StopReason {
         }
     }
 
-    /// The exit code. `strict` also tells failed, blocked and unfinished plans from finished ones.
+    /// The exit code. With `strict` it is not 0 when tasks failed or remain.
     pub fn code(&self, left: &Counts, strict: bool) -> u8 {
         match self {
             Self::Complete | Self::Marker { .. } if strict && left.unresolved() > 0 => 7,
@@ -138,12 +138,12 @@ impl StopReason {
         }
     }
 
-    /// An interrupted run goes on at the next start; any other starts anew.
+    /// The next run continues an interrupted one; after any other it starts a new one.
     pub const fn is_interruption(&self) -> bool {
         matches!(self, Self::Cancelled | Self::Error { .. })
     }
 
-    /// In a sentence, without what the plan adds to it: [`Outcome::sentence`] has that.
+    /// The reason as a sentence; [`Outcome::sentence`] adds the state of the plan.
     pub fn sentence(&self) -> String {
         match self {
             Self::Cancelled => "Stopped: cancelled.".to_owned(),
@@ -156,7 +156,7 @@ impl StopReason {
             Self::Session => "Finished: the session succeeded.".to_owned(),
             Self::Budget { what, .. } => format!("Stopped: budget used up ({what})."),
             Self::Blocked { why } => format!("Stopped: {why}."),
-            Self::Asked { .. } => "Stopped: the agent asks you a question.".to_owned(),
+            Self::Asked { .. } => "Stopped: the agent asked you a question.".to_owned(),
             Self::Failure => "Stopped: the agent said FAILURE.".to_owned(),
             Self::GatesFailed => "Stopped: the gates still fail after every retry.".to_owned(),
             Self::GateUnusable { why } => format!("Stopped: {}.", why.trim_end_matches('.')),
@@ -171,12 +171,14 @@ impl StopReason {
             Self::Limit { sessions, remaining } => format!(
                 "Stopped: max iterations ({sessions}) reached. Tasks remaining: {remaining}"
             ),
-            Self::Error { why } => format!("Build failed: {why}"),
+            Self::Error { why } => {
+                format!("Stopped by an error: {}.", why.trim_end_matches('.'))
+            }
         }
     }
 }
 
-/// The plan that a planning run left.
+/// The plan that a planning run wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
     /// How many tasks it has.
@@ -190,7 +192,7 @@ pub struct Planned {
 pub struct Outcome {
     /// Why.
     pub reason: StopReason,
-    /// How the plan stands.
+    /// The tasks of the plan, by state.
     pub left: Counts,
     /// Iterations that were started and counted.
     pub iterations: u32,
@@ -202,7 +204,7 @@ pub struct Outcome {
     pub usage: Usage,
     /// From the start of the run.
     pub duration_ms: u64,
-    /// Exit codes tell failed, blocked and unfinished plans from finished ones.
+    /// The exit code is not 0 when tasks failed or remain.
     #[serde(default)]
     pub strict: bool,
     /// A task that failed, in this run or an earlier one.
@@ -211,7 +213,7 @@ pub struct Outcome {
     /// The plan that was written, in plan mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<Planned>,
-    /// The branch was to be published, and that is left to the next run.
+    /// Publishing the branch failed, and the next run has to try again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unpublished: bool,
 }

@@ -1,4 +1,5 @@
-//! What a preset and the settings come to: plain data that the loop reads and never changes.
+//! The policy of a run: what the preset and the settings decide, as plain data that the loop reads and never
+//! changes.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,40 +14,40 @@ use crate::task::RetryLimit;
 pub enum Picker {
     /// The loop claims the first ready task.
     Loop,
-    /// The agent claims one of those that it is shown.
+    /// The agent claims one of the tasks that it is shown.
     Agent,
 }
 
-/// What is made of a claim that nothing can check.
+/// What the loop does with a "done" that no gate can check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claims {
-    /// It is taken at its word, and the summary says so.
+    /// Accept it, with a warning in the summary.
     Trust,
-    /// It is refused.
+    /// Reject it.
     Confirm,
 }
 
-/// What is judged and tried again.
+/// What the gates judge and the loop retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// Each task by itself: it comes back, or fails, and the run goes on.
+    /// Each task by itself: it is returned for retry, or fails, and the run continues.
     #[default]
     Task,
-    /// The iteration as a whole: it is tried again under its number.
+    /// The iteration as a whole: it is retried under the same number.
     Iteration,
 }
 
-/// What follows from red gates, where the iteration as a whole is judged. A task that is judged by itself
-/// comes back either way, and its next session is told.
+/// What follows from failing gates, where the iteration as a whole is judged. A task that is judged by itself
+/// is returned for retry either way, and its next session sees the failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnRed {
-    /// The iteration is tried again under its number.
+    /// The iteration is retried under the same number.
     #[default]
     Retry,
-    /// It is over; what the gates said is told to the next one.
+    /// The iteration ends, and the next one sees the failure.
     Feed,
 }
 
@@ -54,7 +55,7 @@ pub enum OnRed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exhausted {
-    /// The task is failed and the run goes on.
+    /// The task fails and the run continues.
     #[default]
     Fail,
     /// The run stops.
@@ -65,16 +66,16 @@ pub enum Exhausted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Commits {
-    /// The loop, of what is done: all that is not committed by then.
+    /// The loop, once a task is done: everything that is uncommitted by then.
     #[default]
     WhenDone,
-    /// The loop, of every iteration that is green.
+    /// The loop, after every iteration that passes the gates.
     EveryIteration,
-    /// The agent alone.
+    /// Only the agent.
     Agent,
 }
 
-/// What makes a run complete, besides a person, a limit or a failure. Any of them will do.
+/// What makes a run complete. Any one of them is enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndsWhen {
@@ -82,9 +83,9 @@ pub enum EndsWhen {
     Settled,
     /// Every task in scope is done.
     Ticked,
-    /// The agent says that the plan is done, by a promise or by the mark in a progress file.
+    /// The agent says that the plan is done, by a promise or by the marker in a progress file.
     Marker,
-    /// One session ended well.
+    /// One session succeeded.
     Session,
 }
 
@@ -114,20 +115,20 @@ pub struct Policy {
     pub mode: String,
     /// Who picks.
     pub picker: Picker,
-    /// How many sessions run side by side.
+    /// How many sessions run in parallel.
     pub slots: u32,
-    /// How many sessions may count; `None` is no limit.
+    /// The maximum number of sessions; `None` is unlimited.
     pub max_sessions: Option<u32>,
-    /// How often a task may come back.
+    /// How many retries a task may use.
     #[serde(with = "retries")]
     pub retries: RetryLimit,
-    /// Returns without progress before a task waits for a person.
+    /// Returns without progress before a task waits for the user.
     pub give_up_after: u32,
-    /// Consecutive errors that open the breaker; 0 is off.
+    /// Consecutive errors that stop the run; 0 is off.
     pub breaker: u32,
-    /// Iterations without a change that end the run; 0 is off.
+    /// Iterations without a change that stop the run; 0 is off.
     pub idle: u32,
-    /// Claims that nothing checks.
+    /// What happens to a "done" that no gate can check.
     pub claims: Claims,
     /// What it may spend.
     pub budget: Budget,
@@ -135,12 +136,12 @@ pub struct Policy {
     pub strategy: Strategy,
     /// What the agent calls the models.
     pub tiers: TierNames,
-    /// How often a store or git failure is tried again.
+    /// How often ralph retries after a failure of the task database or git.
     pub port_retries: u32,
-    /// What is judged and tried again.
+    /// What the gates judge and the loop retries.
     #[serde(default)]
     pub unit: Unit,
-    /// What follows from red gates.
+    /// What follows from failing gates.
     #[serde(default)]
     pub on_red: OnRed,
     /// What happens when the retries are used up.
@@ -155,23 +156,23 @@ pub struct Policy {
     /// The promises that say that the plan is done.
     #[serde(default)]
     pub promises: Vec<String>,
-    /// An iteration that changed nothing is a failure, where the iteration is what is judged.
+    /// An iteration that changed nothing fails, where the iteration as a whole is judged.
     #[serde(default)]
     pub unchanged_fails: bool,
-    /// What the sessions are to make is judged after each of them, whatever changed.
+    /// The gates run after every session, even if nothing changed.
     #[serde(default)]
     pub always_judged: bool,
-    /// A question of the agent ends the run: a person answers before the next one.
+    /// A question of the agent ends the run: the user answers before the next one.
     #[serde(default)]
     pub asks: bool,
-    /// Each task has a worktree of its own, and what is good goes onto the branch of the run, one after
-    /// the other.
+    /// Each task has a worktree of its own, and accepted work lands on the branch of the run, one task at a
+    /// time.
     #[serde(default)]
     pub integrates: bool,
-    /// Who looks at what the gates let through; `None` is nobody.
+    /// The verifier of work that passed the gates; `None` is no verifier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Box<Verifier>>,
-    /// Exit codes tell failed, blocked and unfinished plans from finished ones.
+    /// The exit code is not 0 when tasks failed or remain.
     #[serde(default)]
     pub strict_exit: bool,
     /// What a complete run does with its branch; `None` is nothing.
@@ -219,22 +220,22 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The loop claims from the store by itself: the preset of a task graph.
+    /// The loop claims from the task database by itself: the preset of a task graph.
     pub fn is_graph(&self) -> bool {
         self.preset == "dag"
     }
 
-    /// The iteration as a whole is judged and tried again.
+    /// The iteration as a whole is judged and retried.
     pub fn by_iteration(&self) -> bool {
         self.unit == Unit::Iteration
     }
 
-    /// Whether what was not committed before the run is committed with the work.
+    /// Whether changes that were uncommitted before the run are committed with the work.
     pub fn adds_all(&self) -> bool {
         self.by_iteration() && self.mode == "build"
     }
 
-    /// Whether the run may end so.
+    /// Whether this makes the run complete.
     pub fn ends_when(&self, end: EndsWhen) -> bool {
         self.ends.contains(&end)
     }

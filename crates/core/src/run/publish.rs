@@ -1,5 +1,5 @@
-//! What a complete run does with its branch, and what came of it. It does not change the outcome of the run;
-//! its exit code only where codes are strict.
+//! Publishing the branch of a complete run: pushing it, opening a pull request, and the result. Publishing does
+//! not change the outcome of the run, and its exit code only where codes are strict.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use super::fact::Fact;
 use super::outcome::StopReason;
 use super::state::RunState;
 
-/// What is asked for.
+/// What the user asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Publish {
     /// The branch is pushed after each green iteration, and at the end.
@@ -19,33 +19,33 @@ pub struct Publish {
     pub watch_ms: u64,
 }
 
-/// How far it is.
+/// How far publishing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Publishing {
-    /// It was not begun.
+    /// Not started.
     #[default]
     No,
-    /// It is under way.
+    /// Under way.
     UnderWay,
-    /// The pull request is watched.
+    /// Published; ralph watches the pull request.
     Watching,
-    /// It is over, and nothing is left to do.
+    /// Finished, and nothing is left to do.
     Over,
-    /// It is over, and the next run has to try again.
+    /// Failed; the next run has to try again.
     Failed,
 }
 
-/// What came of it.
+/// How publishing ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PublishEnd {
     /// A pull request was opened.
     Opened,
-    /// The pull request that was there was changed.
+    /// An existing pull request was updated.
     Updated,
-    /// The pull request that was there said all of it.
+    /// An existing pull request was already up to date.
     Unchanged,
-    /// There is a pull request that somebody else wrote; it stays as it is.
+    /// Someone else opened the pull request; ralph leaves it alone.
     Theirs,
     /// The branch is pushed, and no pull request was asked for.
     Pushed,
@@ -59,18 +59,18 @@ pub enum PublishEnd {
     Deleted,
     /// The branch is pushed; you have to open the pull request.
     ByHand,
-    /// There is no remote to publish to. No further try would change that.
+    /// There is no remote to publish to, so the next run does not try again.
     NoRemote,
-    /// It did not work.
+    /// It failed.
     Failed,
-    /// Somebody cancelled.
+    /// The user cancelled.
     Interrupted,
 }
 
-/// What came of it, with what people need to know.
+/// The result of publishing, as the user sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Publication {
-    /// In a word.
+    /// How it ended.
     pub end: PublishEnd,
     /// The branch; empty where none is checked out.
     pub branch: String,
@@ -89,7 +89,7 @@ pub struct Publication {
 }
 
 impl Publication {
-    /// It came to this, and there is no more to say.
+    /// A result without page, reason or command.
     pub fn blank(end: PublishEnd, branch: &str) -> Self {
         let branch = branch.to_owned();
         let (page, why, command) = (String::new(), String::new(), String::new());
@@ -113,14 +113,14 @@ impl Publication {
         self.is_pending() || matches!(self.end, PublishEnd::ByHand | PublishEnd::NoRemote)
     }
 
-    /// In a sentence without a full stop.
+    /// A sentence without a full stop.
     pub fn sentence(&self) -> String {
         let Self { branch, page, why, .. } = self;
         match self.end {
             PublishEnd::Opened => format!("opened {page}"),
             PublishEnd::Updated => format!("updated {page}"),
             PublishEnd::Unchanged => format!("up to date: {page}"),
-            PublishEnd::Theirs => format!("{page} was written by somebody else and stays as it is"),
+            PublishEnd::Theirs => format!("left {page} alone: someone else opened it"),
             PublishEnd::Pushed => format!("`{branch}` is pushed"),
             PublishEnd::Nothing => format!("nothing to publish: {why}"),
             PublishEnd::Merged => format!("`{branch}` is merged, so nothing was pushed: {page}"),

@@ -1,5 +1,5 @@
-//! Inputs without secrets. Whatever the loop remembers, writes down or shows comes in by an input, so
-//! this is the one place where the texts of others are cleaned. Names that the loop decides by (ids of
+//! Inputs without secrets. Everything that the loop remembers, records or shows comes in by an input, so
+//! this is the one place where texts from outside are redacted. Names that the loop decides by (ids of
 //! tasks, trees, branches, paths) stay as they are.
 
 use super::fact::Fact;
@@ -93,7 +93,7 @@ impl SessionReport {
         self.notes.iter_mut().for_each(|note| secrets.clean(note));
         let Signals { done, failed, reason, promises, next_model: _, question, in_code, ignored } =
             &mut self.signals;
-        // What names a task of the session is its name, whatever it looks like.
+        // The id of a task of the session stays, even if it looks like a secret.
         let held = &self.held;
         ignored.iter_mut().for_each(|ignored| secrets.clean(&mut ignored.text));
         let named =

@@ -1,5 +1,5 @@
-//! What facts and inputs carry about a task, a session and its gates. Data only: what follows from it is
-//! decided elsewhere.
+//! Reports about a task, a session and its gates, which facts and inputs carry. Data only: `decide` draws the
+//! conclusions.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,18 +8,18 @@ use crate::ids::{AttemptId, TaskId};
 use crate::records::Verdict;
 use crate::task::Generation;
 
-/// What the loop needs to know of a task.
+/// What the loop needs to know about a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskBrief {
-    /// Its name.
+    /// Its id.
     pub id: TaskId,
-    /// What is to be done.
+    /// Its title.
     pub title: String,
-    /// The number of our claim on it.
+    /// The number of the run's claim on it.
     pub generation: Generation,
-    /// How often it came back.
+    /// How many retries it has used.
     pub retry_count: u32,
-    /// How often in a row it came back without progress.
+    /// How often in a row it was returned without progress.
     pub returns: u32,
     /// The specification it comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,13 +28,13 @@ pub struct TaskBrief {
     pub attempt: AttemptId,
     /// The number of that attempt on this task, from 1.
     pub attempt_number: u32,
-    /// Millionths of a dollar that earlier attempts cost, since a person last put it back.
+    /// Millionths of a dollar that earlier attempts cost, since the user last reopened it.
     #[serde(default)]
     pub spent_micro_usd: u64,
     /// How it failed last, where it was judged red.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<SameFailure>,
-    /// What its last attempt left, where every check passed and the work never got onto the branch.
+    /// The work of its last attempt, where every check passed but the work did not land.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished: Option<FinishedWork>,
     /// Its last sessions, where they ended without a signal.
@@ -47,7 +47,7 @@ pub struct TaskBrief {
 pub struct FinishedWork {
     /// Its tree.
     pub tree: String,
-    /// The verifier was among those that passed it.
+    /// The verifier passed it, too.
     pub verified: bool,
 }
 
@@ -59,19 +59,19 @@ impl TaskBrief {
     }
 }
 
-/// A failure that a task came back with, and how often in a row.
+/// The last failure of a task, and how often in a row it occurred.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SameFailure {
     /// What makes two failures the same.
     pub fingerprint: String,
-    /// How often.
+    /// How often it occurred.
     pub times: u32,
 }
 
 /// Sessions on a task in a row that ended without a signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unsignaled {
-    /// How many.
+    /// How many sessions.
     pub ends: u32,
     /// How many of the last ones left no new tree.
     pub unchanged: u32,
@@ -80,7 +80,7 @@ pub struct Unsignaled {
 }
 
 impl Unsignaled {
-    /// With one more that left this tree; `changed`: it is not the one that was accepted last.
+    /// The count after one more session that left this tree; `changed`: it is not the last accepted tree.
     pub fn after(before: Option<&Self>, tree: &str, changed: bool) -> Self {
         let is_new = changed && before.is_none_or(|before| before.tree != tree);
         let (ends, unchanged) = before.map_or((0, 0), |before| (before.ends, before.unchanged));
@@ -92,10 +92,10 @@ impl Unsignaled {
     }
 }
 
-/// What an iteration is about where the agent picks, as far as the plan tells.
+/// What an iteration is about where the agent picks, as far as the plan says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// In a line.
+    /// One line.
     pub title: String,
     /// The specification it comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,32 +105,32 @@ pub struct About {
     pub open: Option<u64>,
 }
 
-/// What an agent asked for about a task.
+/// What an agent requested for a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "wish", rename_all = "snake_case")]
 pub enum Wish {
-    /// Judge it.
+    /// The task is done: judge it.
     Done {
-        /// JSON text that tells what was produced.
+        /// JSON text that says what was produced.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<String>,
     },
-    /// Give it up, or try it again.
+    /// Fail it for good, or retry it.
     Fail {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// For good. A `fail` by command is another try; the signal is for good.
+        /// For good. The command `ralph task fail` asks for a retry; the signal is for good.
         for_good: bool,
     },
-    /// Said by a hook, not by the agent: the session ends and still holds the task. It counts only where
+    /// From a hook, not from the agent: the session ended and still holds the task. It counts only where
     /// neither the agent nor the end of the session says anything else.
     Left {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Ask a person.
+    /// Ask the user.
     Ask {
-        /// What.
+        /// The question.
         text: String,
     },
 }
@@ -140,7 +140,7 @@ pub enum Wish {
 pub struct Request {
     /// The task it is about.
     pub task: TaskId,
-    /// What is wished.
+    /// The request.
     #[serde(flatten)]
     pub wish: Wish,
 }
@@ -154,7 +154,7 @@ pub struct SessionReport {
     pub process: ProcessEnd,
     /// What its final text asks for.
     pub signals: Signals,
-    /// What it asked for by command.
+    /// What it requested by `ralph task` commands.
     pub requests: Vec<Request>,
     /// The tasks that it held when it ended.
     pub held: Vec<TaskBrief>,
@@ -162,12 +162,12 @@ pub struct SessionReport {
     pub notes: Vec<String>,
     /// How long it took.
     pub duration_ms: u64,
-    /// Processes that it left behind and that were ended.
+    /// Processes that it left running and that ralph killed.
     pub leftovers: u32,
 }
 
 impl SessionReport {
-    /// What stands for the session where finished work of an earlier attempt was found.
+    /// A report in place of a session, where finished work of an earlier attempt was found.
     pub fn of_found_work(task: &TaskBrief) -> Self {
         Self {
             end: SessionEnd::of(EndClass::Completed, ""),
@@ -185,27 +185,27 @@ impl SessionReport {
 /// The commit hooks of the repository, as a gate.
 pub const COMMIT_HOOK: &str = "commit-hook";
 
-/// The judge of changes to protected files, as it is named in evidence.
+/// The check for changes to protected files, as evidence names it.
 pub const PROTECTED: &str = "protected files";
 
-/// The judge of files that no commit may hold, as it is named in evidence.
+/// The check for files that no commit may contain, as evidence names it.
 pub const FORBIDDEN: &str = "forbidden files";
 
-/// What looks whether anything changed, as it is named in evidence.
+/// The check whether anything changed, as evidence names it.
 pub const CHANGES: &str = "changes";
 
-/// What evidence about weakened tests is filed under.
+/// The name of evidence about weakened tests.
 pub const WEAKENED: &str = "weakened tests";
 
-/// What evidence about a missing signal is filed under, and about texts that only look like one.
+/// The name of evidence about missing and invalid signals.
 pub const SIGNAL: &str = "signal";
 
-/// What one gate said.
+/// The result of one gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateReport {
     /// Its name.
     pub name: String,
-    /// What it said.
+    /// Whether it passed.
     pub verdict: Verdict,
     /// Its exit code, where it had one.
     pub exit_code: Option<i32>,

@@ -1,16 +1,16 @@
-//! What came of watching a pull request: work for the same run, or its end.
+//! The result of watching a pull request: more work for the same run, or the end of it.
 
 use serde::{Deserialize, Serialize};
 
-/// How it ended.
+/// How watching ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewEnd {
     /// Failed checks and comments became tasks.
     Work,
-    /// There is more to do, and no round is left for it.
+    /// There is more to do, and all rounds are used up.
     Spent,
-    /// Checks still fail that sessions were at work on.
+    /// Checks still fail after sessions worked on them.
     Red,
     /// Every check has passed.
     Green,
@@ -22,18 +22,18 @@ pub enum ReviewEnd {
     Closed,
     /// The server could not be asked, or what it said could not become tasks.
     Failed,
-    /// Somebody cancelled.
+    /// The user cancelled.
     Interrupted,
 }
 
-/// What came of it, with what people need to know.
+/// The result of watching, as the user sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Review {
-    /// In a word.
+    /// How it ended.
     pub end: ReviewEnd,
     /// The page of the pull request.
     pub page: String,
-    /// The titles of the tasks that it became, or those that are left.
+    /// The titles of the new tasks, or of those that are left.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<String>,
     /// The round of the pull request that begins with it, from 1.
@@ -48,7 +48,7 @@ pub struct Review {
 }
 
 impl Review {
-    /// It came to this, and there is no more to say.
+    /// A result without tasks or reason.
     pub fn blank(end: ReviewEnd, page: &str) -> Self {
         let page = page.to_owned();
         Self { end, page, tasks: vec![], round: 0, rounds: 0, why: String::new() }
@@ -64,7 +64,7 @@ impl Review {
         matches!(self.end, ReviewEnd::Spent | ReviewEnd::Red | ReviewEnd::Failed)
     }
 
-    /// In a sentence without a full stop.
+    /// A sentence without a full stop.
     pub fn sentence(&self) -> String {
         let Self { page, round, rounds, why, .. } = self;
         let names = self.names();

@@ -1,4 +1,4 @@
-//! One place where sessions run, and where it stands.
+//! A slot: one place where sessions run one after the other, and its state.
 
 use super::class::Class;
 use super::fact::Wait;
@@ -8,15 +8,15 @@ use super::verifier::VERIFIER;
 use crate::ids::TaskId;
 use crate::time::Timestamp;
 
-/// Where a slot stands. Each but `Free` waits for the answer to one effect.
+/// The phase of a slot. Each but `Free` waits for the answer to one effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Phase {
     /// Nothing is under way.
     #[default]
     Free,
-    /// The plan is being looked at.
+    /// The plan is being read.
     Surveying,
-    /// A task is being claimed, or the plan peeked at.
+    /// A task is being claimed, or tasks are being listed for the agent to pick from.
     Claiming,
     /// A session runs.
     Running,
@@ -24,40 +24,40 @@ pub enum Phase {
     Candidate,
     /// The gates run.
     Judging,
-    /// The verifier looks.
+    /// The verifier runs.
     Verifying,
-    /// It is good and waits for its turn to go onto the branch of the run.
+    /// The work passed every check and waits for its turn to land.
     Queued,
-    /// It is being brought onto what has landed there meanwhile.
+    /// The work is being rebased onto work that landed meanwhile.
     Integrating,
-    /// What was decided is being written down.
+    /// The result is being recorded.
     Settling,
 }
 
-/// After so many moves of the branch under the same work, ralph holds the branch for the next try.
+/// After the branch moved so often under the same work, ralph locks the branch for the next try.
 pub(super) const OVERTAKES: u32 = 2;
 
-/// What people and others did to an iteration.
+/// What the user and other agents did to an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Circumstances {
-    /// A person does not want the task done now.
+    /// The user skipped the task.
     pub skip: bool,
-    /// The claim went to somebody else.
+    /// Another agent claimed the task.
     pub lost: bool,
-    /// The run was cancelled, and nothing is waited for.
+    /// The run was cancelled, and waits for nothing.
     pub cancelled: bool,
 }
 
-/// What a slot goes on with while the run stops after the tasks in hand.
+/// What a slot still has to finish while the run stops after its current tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InHand {
     /// A task that was returned for retry.
     Task(TaskId),
-    /// The iteration is tried again, where iterations are judged as a whole.
+    /// An iteration that is retried, where iterations are judged as a whole.
     Iteration,
 }
 
-/// How a tree differs from the one that was settled last.
+/// How a tree differs from the last accepted tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
     /// Not at all.
@@ -71,13 +71,13 @@ pub enum Difference {
 /// One place where sessions run, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Slot {
-    /// Where it stands.
+    /// Its phase.
     pub phase: Phase,
-    /// What it waits for before it goes on, and until when.
+    /// What it waits for before it continues, and until when.
     pub wait: Option<(Wait, Option<Timestamp>)>,
     /// The number of its iteration.
     pub iteration: u32,
-    /// When that began.
+    /// When that iteration began.
     pub began: Timestamp,
     /// The task that the loop claimed for it.
     pub task: Option<TaskBrief>,
@@ -91,35 +91,35 @@ pub struct Slot {
     pub started: bool,
     /// The session, once it has ended.
     pub report: Option<SessionReport>,
-    /// The tree, and how it differs from the settled one.
+    /// The tree, and how it differs from the last accepted one.
     pub candidate: Option<(String, Difference)>,
-    /// What the gates said of it, and whether that is green.
+    /// The results of the gates, and whether all passed.
     pub judged: Option<(Vec<GateReport>, bool)>,
-    /// Why the verifier has no say, and what becomes of the work for it.
+    /// Why there is no verdict of the verifier, and the class that the attempt gets for it.
     pub unverified: Option<(Class, String)>,
-    /// Limits that the verifier met in a row.
+    /// Limits that the verifier hit in a row.
     pub verifier_limits: u32,
-    /// Its place among those that wait for their turn.
+    /// Its place in the queue of work that waits to land.
     pub queued: u64,
-    /// It has the turn: nothing else goes onto the branch meanwhile.
+    /// It has its turn: no other work lands meanwhile.
     pub turn: bool,
-    /// How often others moved the branch while this work was judged.
+    /// How often others moved the branch while the gates judged this work.
     pub overtaken: u32,
-    /// How long the gates took when they judged it last, in milliseconds.
+    /// How long the gates took the last time, in milliseconds.
     pub gates_ms: u64,
-    /// What came of bringing the work onto the branch.
+    /// The result of landing the work.
     pub landing: Option<Landing>,
-    /// A person does not want this task done now.
+    /// The user skipped this task.
     pub skip: bool,
-    /// The claim went to somebody else.
+    /// Another agent claimed this task.
     pub lost: bool,
-    /// A task of the iteration waits for you.
+    /// A task of the iteration waits for the user.
     pub parked: bool,
     /// The task that the loop claimed was returned for retry.
     pub returned: bool,
-    /// What it goes on with, where the run is to stop after the tasks in hand.
+    /// What it still has to finish, where the run stops after its current tasks.
     pub in_hand: Option<InHand>,
-    /// How things stood when its end was decided: what comes later does not change that.
+    /// The circumstances when its end was decided: what comes later does not change that.
     pub decided: Option<Circumstances>,
     /// Failures of a port in a row.
     pub port_streak: u32,
@@ -134,7 +134,7 @@ impl Slot {
         !idle || self.in_hand.is_some()
     }
 
-    /// The only task that it may claim, where it goes on with one.
+    /// The only task that it may claim, where it has one to finish.
     pub(super) fn only_task(&self) -> Option<TaskId> {
         match &self.in_hand {
             Some(InHand::Task(task)) => Some(task.clone()),
@@ -142,7 +142,7 @@ impl Slot {
         }
     }
 
-    /// What is left to do on the task or iteration that ended so; nothing where the agent picks its tasks.
+    /// What is left to finish of the task or iteration that ended so; nothing where the agent picks its tasks.
     pub(super) fn left_in_hand(&self, by_iteration: bool, again: bool) -> Option<InHand> {
         match &self.task {
             _ if by_iteration => again.then_some(InHand::Iteration),
@@ -156,13 +156,13 @@ impl Slot {
         self.phase != Phase::Free && self.task.as_ref().is_some_and(|brief| brief.id == *task)
     }
 
-    /// Whether the branch moves faster than the work can be judged.
+    /// Whether the branch moves faster than the gates can judge the work.
     pub(super) fn is_overtaken(&self) -> bool {
         self.overtaken >= OVERTAKES
     }
 
-    /// Somebody committed. Work that was about to land is brought onto that; any other is written as a
-    /// tree once more.
+    /// The branch moved. Work that was about to land is rebased onto it; for any other work the tree is written
+    /// again.
     pub(super) fn head_moved(&mut self) {
         self.wait = None;
         self.decided = None;
@@ -179,7 +179,7 @@ impl Slot {
         self.unverified = None;
     }
 
-    /// A commit hook refused what the gates had passed.
+    /// A commit hook rejected work that had passed the gates.
     pub(super) fn refused(&mut self, gate: &GateReport) {
         let mut gates = self.judged.take().map(|(gates, _)| gates).unwrap_or_default();
         gates.push(gate.clone());
@@ -187,8 +187,8 @@ impl Slot {
         self.decided = None;
     }
 
-    /// The gates have judged. What the verifier said of work that is now on top of what has landed still
-    /// counts: it is asked once.
+    /// The gates have judged. A verdict of the verifier on work that was rebased since still counts: the verifier
+    /// runs once.
     pub(super) fn judged(&mut self, gates: &[GateReport], green: bool) {
         let before = self.judged.take().filter(|_| self.landing.is_some());
         let verdict = before.into_iter().flat_map(|(gates, _)| gates);

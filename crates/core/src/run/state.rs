@@ -1,4 +1,4 @@
-//! What the loop remembers: the fold of its facts, and nothing else.
+//! The state of a run: the fold of its facts, and nothing else.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ use crate::time::{Timestamp, millis};
 /// What an interrupted run leaves for the next one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resume {
-    /// Its name.
+    /// The interrupted run.
     pub run: RunId,
     /// Iterations that it counted.
     pub iteration: u32,
@@ -36,11 +36,11 @@ pub struct Resume {
     pub consecutive_errors: u32,
     /// The last error.
     pub last_error: Option<String>,
-    /// The last commit that was settled.
+    /// The last accepted commit.
     pub last_commit: Option<String>,
     /// Iterations in a row without a change.
     pub idle_iterations: u32,
-    /// What else is the same as in that run, in a few words each.
+    /// What else carries over from that run, in a few words each.
     #[serde(default)]
     pub kept: Vec<String>,
 }
@@ -50,9 +50,9 @@ pub struct Resume {
 pub struct RunState {
     /// How it behaves.
     pub policy: Policy,
-    /// When it started; an interrupted run's start counts.
+    /// When it started; for a continued run, when the interrupted one did.
     pub started_at: Timestamp,
-    /// When this process took it up.
+    /// When this process started or continued it.
     pub began_at: Timestamp,
     /// The id under which each slot claims.
     pub agent_ids: Vec<AgentId>,
@@ -60,16 +60,16 @@ pub struct RunState {
     pub slots: Vec<Slot>,
     /// The highest iteration number given out.
     pub last_iteration: u32,
-    /// Numbers that did not count and are given out again.
+    /// Numbers of iterations that did not count: they are used again.
     pub spare_iterations: Vec<u32>,
     /// Iterations that count.
     pub counted: u32,
-    /// Sessions that ended because the run was cancelled. They count for nothing but the limit of a run
-    /// that goes on.
+    /// Sessions that ended because the run was cancelled. They count only towards the session limit of a
+    /// continued run.
     pub cut_off: u32,
-    /// Iterations of this process that ended well.
+    /// Iterations of this process that succeeded.
     pub successful: u32,
-    /// Iterations of this process that did not.
+    /// Iterations of this process that failed.
     pub failed: u32,
     /// Errors so far.
     pub error_count: u32,
@@ -77,7 +77,7 @@ pub struct RunState {
     pub consecutive_errors: u32,
     /// The last error.
     pub last_error: Option<String>,
-    /// The newest commit that was settled.
+    /// The newest accepted commit.
     pub last_commit: Option<String>,
     /// When the last iteration ended.
     pub last_iteration_at: Option<Timestamp>,
@@ -87,7 +87,7 @@ pub struct RunState {
     pub last_tree: String,
     /// The plan, when it was counted last.
     pub counts: Counts,
-    /// How often work was queued to go onto the branch.
+    /// How often work was queued to land.
     pub queued: u64,
     /// What all sessions used.
     pub usage: Usage,
@@ -97,37 +97,37 @@ pub struct RunState {
     pub done_in_a_row: u32,
     /// Words of trouble in the task logs since the last done.
     pub distress: Distress,
-    /// Where the choice of a model stands.
+    /// The state of the model strategy.
     pub models: ModelState,
     /// The class of the last iteration.
     pub last_class: Option<Class>,
-    /// The last iteration left a task to you.
+    /// After the last iteration a task waits for the user.
     pub last_parked: bool,
-    /// Iterations in a row that ended so that the same again would end the same.
+    /// Iterations in a row whose requests the provider rejected: repeating them would end the same.
     pub parked_in_a_row: u32,
-    /// How often the iteration was tried before, where iterations are tried again.
+    /// How often the iteration was retried, where iterations are retried.
     pub iteration_retries: u32,
     /// The class of the iteration whose retries are used up.
     pub exhausted: Option<Class>,
-    /// A commit hook refused the work of the last iteration.
+    /// A commit hook rejected the work of the last iteration.
     pub hook_refused: bool,
-    /// What the agent asked, where a question ends the run.
+    /// The agent's question, where a question ends the run.
     pub asked: Option<String>,
-    /// The agent or the plan said last that the plan is done, in these words.
+    /// The words with which the agent or the plan last said that the plan is done.
     pub marker: Option<String>,
-    /// The tasks in scope that failed or wait for you, when they were looked at last.
+    /// The tasks in scope that failed or wait for the user, as of the last survey.
     pub left_tasks: Vec<LeftTask>,
-    /// Ready tasks that wait until a branch is merged, when they were looked at last.
+    /// Ready tasks that wait until a branch is merged, as of the last survey.
     pub merges: Vec<NeedsMerge>,
     /// A task that failed.
     pub failed_task: Option<TaskId>,
-    /// The plan that a planning session left.
+    /// The plan that a planning session wrote.
     pub planned: Option<Planned>,
-    /// Budgets that people were warned of.
+    /// Budgets that the user was warned about.
     pub warned: Vec<(Allowance, Option<TaskId>)>,
-    /// People know that a session told no price.
+    /// The user was told that a session reported no price.
     pub told_unpriced: bool,
-    /// Nothing new is started.
+    /// The user paused it: nothing new starts.
     pub paused: bool,
     /// The user cancelled it: how soon it stops.
     pub cancel: Option<Cancel>,
@@ -204,18 +204,18 @@ impl RunState {
         Some(state)
     }
 
-    /// A slot. There is one for every number that the loop hands out.
+    /// The slot with this number.
     pub fn slot(&self, slot: SlotId) -> Option<&Slot> {
         self.slots.get(slot as usize)
     }
 
-    /// Whether a slot other than this is at work.
+    /// Whether another slot is busy.
     pub fn others_busy(&self, slot: SlotId) -> bool {
         let others = self.slots.iter().enumerate().filter(|(index, _)| *index != slot as usize);
         others.into_iter().any(|(_, slot)| slot.phase != Phase::Free)
     }
 
-    /// The number of the next iteration: one that did not count is given out again.
+    /// The number of the next iteration: numbers that did not count are used again.
     pub fn next_iteration(&self) -> u32 {
         self.spare_iterations.iter().min().copied().unwrap_or(self.last_iteration + 1)
     }
@@ -226,26 +226,26 @@ impl RunState {
         self.slots.iter().filter(busy).count() as u32
     }
 
-    /// Sessions that a run which goes on with this one must not have again: those that counted, those that
-    /// were cut off, and those that are running, which are cut off if nothing more is heard of them.
+    /// Sessions that a continued run subtracts from its limit: those that counted, those that were cut off, and
+    /// those that are running, which are cut off if the process dies now.
     pub fn sessions_used(&self) -> u32 {
         let running = self.slots.iter().filter(|slot| slot.started).count() as u32;
         self.counted.saturating_add(self.cut_off).saturating_add(running)
     }
 
-    /// Whether an iteration that ended so is tried once more under its number.
+    /// Whether an iteration that ended so is retried under the same number.
     pub fn tries_again(&self, class: Class) -> bool {
         self.is_retried(class)
             && after_failure(self.iteration_retries, self.policy.retries, false) == Status::Pending
     }
 
-    /// Whether iterations that end so are tried again, as long as there are retries.
+    /// Whether iterations that end so are retried, as long as retries are left.
     pub fn is_retried(&self, class: Class) -> bool {
         let fed = class == Class::Red && self.policy.on_red == OnRed::Feed;
         self.policy.by_iteration() && class.is_tried_again() && !fed
     }
 
-    /// What the end of the slot's iteration is decided under.
+    /// The circumstances that decide the end of the slot's iteration.
     pub fn circumstances(&self, slot: &Slot) -> Circumstances {
         slot.decided.unwrap_or(Circumstances {
             skip: slot.skip,
@@ -254,7 +254,7 @@ impl RunState {
         })
     }
 
-    /// Whether the run is cancelled and has come as far as the user let it.
+    /// Whether the run is cancelled and everything that the user let finish has finished.
     pub fn is_cancelled(&self) -> bool {
         match self.cancel {
             None => false,
@@ -263,7 +263,7 @@ impl RunState {
         }
     }
 
-    /// Whether the slot may begin another session, as far as a cancellation goes.
+    /// Whether a cancellation still lets the slot start another session.
     pub fn may_begin(&self, slot: SlotId) -> bool {
         match self.cancel {
             None => true,
@@ -274,7 +274,7 @@ impl RunState {
         }
     }
 
-    /// How the run stands, as an outcome.
+    /// The outcome of the run, if it ended now.
     pub fn outcome(&self, reason: StopReason, now: Timestamp) -> Outcome {
         Outcome {
             reason,
@@ -291,7 +291,7 @@ impl RunState {
         }
     }
 
-    /// Remembers a fact.
+    /// Applies a fact to the state.
     pub fn evolve(&mut self, fact: &Fact, at: Timestamp) {
         match fact {
             Fact::RunStarted { agent_ids, head, settled_tree, resumed, .. } => {
@@ -461,7 +461,7 @@ impl RunState {
                 let counts = self.policy.picker == Picker::Agent && !self.policy.by_iteration();
                 let Some(slot) = self.slots.get_mut(*slot as usize) else { return };
                 slot.port_streak = *streak;
-                // A look that failed counts as an iteration where the agent picks.
+                // A failed survey counts as an iteration where the agent picks.
                 if counts && matches!(slot.phase, Phase::Surveying | Phase::Claiming) {
                     let most = self.policy.max_sessions.unwrap_or(u32::MAX);
                     self.counted = (self.counted + 1).min(most);

@@ -1,4 +1,4 @@
-//! The verifier: a second session that judges what the first one left, and may change nothing.
+//! The verifier: a second session that judges the work of the first one and changes nothing.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::records;
 /// The verifier as it is named in evidence.
 pub const VERIFIER: &str = "verifier";
 
-/// How much of what a verifier says is kept with the evidence, in characters.
+/// How much of a verifier's message is kept with the evidence, in characters.
 const KEPT: usize = 2_000;
 
 /// The model of a verifier.
@@ -20,13 +20,13 @@ const KEPT: usize = 2_000;
 pub enum VerifierModel {
     /// The same as that of the session it judges.
     Same,
-    /// This one.
+    /// The model with this name.
     Named(String),
-    /// Whatever its agent takes by itself.
+    /// The agent's default.
     Own,
 }
 
-/// Who verifies.
+/// The agent and model that verify.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verifier {
     /// The agent, by its profile's name.
@@ -62,21 +62,21 @@ pub struct VerifierReport {
     pub end: SessionEnd,
     /// How its process ended.
     pub process: ProcessEnd,
-    /// What its final text says; `None` where it says nothing or was not to be heard.
+    /// The verdict in its final text; `None` where the session did not complete.
     pub verdict: Option<agent::Verdict>,
     /// How long it took.
     pub duration_ms: u64,
 }
 
 impl VerifierReport {
-    /// Why there is no verdict about the work: a limit, a wrong key, somebody who stopped it. Anything
-    /// else that goes wrong with a verifier is a verdict, and that is no.
+    /// Why there is no verdict on the work: a limit, a wrong key, or the user stopped it. Any other failure of a
+    /// verifier counts as a failed verification.
     pub fn obstacle(&self) -> Option<Class> {
         Class::of(self.end.class)
             .filter(|class| class.is_limit() || class.is_hopeless() || *class == Class::Cancelled)
     }
 
-    /// What it says, as one who judges among others.
+    /// Its verdict, as the result of one more gate.
     pub fn judged(&self) -> GateReport {
         let (verdict, words) = match &self.verdict {
             Some(agent::Verdict::Pass) => {
@@ -86,7 +86,7 @@ impl VerifierReport {
                 (records::Verdict::Fail, reason.clone())
             }
             Some(agent::Verdict::Fail(_)) => {
-                (records::Verdict::Fail, "it said no and gave no reason".to_owned())
+                (records::Verdict::Fail, "the verifier gave no reason".to_owned())
             }
             None => (records::Verdict::Fail, self.why_none()),
         };
@@ -101,15 +101,19 @@ impl VerifierReport {
 
     fn why_none(&self) -> String {
         match Class::of(self.end.class) {
-            None => "it ended without a verdict".to_owned(),
-            Some(class) if self.end.detail.is_empty() => format!("its session ended with {class}"),
-            Some(class) => format!("its session ended with {class}: {}", self.end.detail),
+            None => "the verifier ended without a verdict".to_owned(),
+            Some(class) if self.end.detail.is_empty() => {
+                format!("the verifier's session ended with {class}")
+            }
+            Some(class) => {
+                format!("the verifier's session ended with {class}: {}", self.end.detail)
+            }
         }
     }
 }
 
 impl Slot {
-    /// Takes in what a verifier said. What it used is part of what the iteration used.
+    /// Adds the verdict of a verifier. Its cost and tokens count for the iteration.
     pub(super) fn heard(&mut self, verifier: &VerifierReport) {
         if let Some(report) = &mut self.report {
             report.end.usage = report.end.usage.plus(verifier.end.usage);
@@ -127,7 +131,7 @@ impl Slot {
     }
 }
 
-/// The end of a text: a verdict comes last, with what led to it before it.
+/// The end of a text: the verdict and the reasons come last.
 fn ending(text: &str) -> String {
     match text.char_indices().rev().nth(KEPT) {
         Some((start, first)) => format!("…{}", &text[start + first.len_utf8()..]),

@@ -1,7 +1,7 @@
 //! Claims: who may work on a task, until when, and which writes a claim covers.
 //!
-//! A claim has a lease, so a dead holder gives way, and a generation, so a holder that comes back
-//! from the dead cannot write over its successor.
+//! A claim has a lease, so that the task of a dead holder becomes free, and a generation, so that a holder
+//! that returns late cannot overwrite its successor.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ impl Claim {
 /// Who asks for a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Actor {
-    /// A person at a terminal: acts directly, whoever holds the claim.
+    /// The user at a terminal: acts directly, whoever holds the claim.
     Person(AgentId),
     /// An agent: may settle only what it holds. With a generation, only that very claim.
     Agent(AgentId, Option<Generation>),
@@ -52,12 +52,12 @@ impl Actor {
     }
 }
 
-/// How a claimable task would be taken.
+/// How a claimable task would be claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Take {
     /// It is pending.
     Fresh,
-    /// Its holder let the lease run out: another try.
+    /// The lease of its holder has expired: a retry.
     Expired,
 }
 
@@ -66,7 +66,7 @@ pub enum Take {
 pub enum NotClaimable {
     /// It is waiting, done, failed or deleted.
     Status(Status),
-    /// Somebody works on it.
+    /// Another agent has claimed it.
     Held {
         /// Who.
         by: AgentId,
@@ -107,7 +107,7 @@ pub fn claimable(task: &Task, now: Timestamp) -> Result<Take, NotClaimable> {
 
 /// Whether `actor` may settle, renew or release the claim on `task`.
 ///
-/// The lease is not asked: as long as nobody else took the task, a late holder may still finish.
+/// The lease does not matter: as long as no other agent claimed the task, a late holder may still finish.
 pub fn may_write(task: &Task, actor: &Actor) -> Result<(), Refusal> {
     let Actor::Agent(agent, generation) = actor else {
         return Ok(());
@@ -126,16 +126,16 @@ pub fn may_write(task: &Task, actor: &Actor) -> Result<(), Refusal> {
     }
 }
 
-/// How often a task may come back before it is given up.
+/// How many retries a task may use before it fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryLimit {
     /// This many retries after the first attempt.
     AtMost(u32),
-    /// For ever.
+    /// No limit.
     Unlimited,
 }
 
-/// What a failed attempt makes of a task that had `retry_count` retries before.
+/// The status after a failed attempt of a task that had used `retry_count` retries before.
 pub fn after_failure(retry_count: u32, limit: RetryLimit, final_: bool) -> Status {
     match limit {
         RetryLimit::AtMost(most) if retry_count >= most => Status::Failed,

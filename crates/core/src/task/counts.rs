@@ -1,4 +1,4 @@
-//! How many tasks stand where: the line that steers a loop.
+//! How many tasks are in each state: the numbers of `plan-status`, which scripts loop by.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub enum Bucket {
     Deleted,
     /// Failed.
     Failed,
-    /// Waiting for a person.
+    /// Waiting for the user.
     Waiting,
 }
 

@@ -51,7 +51,7 @@ impl From<Priority> for i64 {
     }
 }
 
-/// A number that is no priority.
+/// A number that is not a priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a priority is a whole number from 0 (first) to 9999, not {number}")]
 pub struct PriorityError {
@@ -89,7 +89,7 @@ pub struct TaskPatch {
     pub deps: Option<Vec<TaskId>>,
 }
 
-/// A field that is there: `null` empties it, a field that is left out is not asked about.
+/// A field that is given: `null` empties it. serde does not call this for a field that is left out.
 fn named<'de, D, T>(from: D) -> Result<Option<Option<T>>, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -124,7 +124,7 @@ impl TaskPatch {
     }
 }
 
-/// A task to be made. Fields left out of `fields` get their defaults.
+/// A task to create. Fields left out of `fields` get their defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewTask {
     /// Its id, or `None` for a generated one.

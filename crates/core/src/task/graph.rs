@@ -1,5 +1,5 @@
-//! How tasks hang together: which are ready, how parents follow their children, and why an edge
-//! may close a cycle.
+//! The graph of tasks: which are ready, how parents follow their children, and which edges would create a
+//! cycle.
 //!
 //! Two kinds of edge say that one task *needs* another: a task needs its blockers, and a parent
 //! needs its children (it is done when they are). A cycle through both kinds can never finish, so
@@ -7,7 +7,7 @@
 
 use super::status::Status;
 
-/// What the neighbours of a task mean for it.
+/// What a task needs to know about its neighbors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Standing {
     /// Blockers that are neither done nor deleted.
@@ -41,8 +41,8 @@ pub struct Children {
 
 /// What a task becomes because of its children; `None` when nothing changes.
 ///
-/// Failed while any child is failed, done when all are done, and back to pending when the failed
-/// child that it fell with is reset, deleted or moved away.
+/// Failed while any child is failed, done when all are done, and pending again when the failed
+/// child that made it fail is reset, deleted or moved away.
 pub fn parent_status(current: Status, children: Children) -> Option<Status> {
     let next = match current {
         Status::Deleted | Status::Done => return None,
@@ -54,9 +54,9 @@ pub fn parent_status(current: Status, children: Children) -> Option<Status> {
     (next != current).then_some(next)
 }
 
-/// The way from `from` to `to` along `needs`, both ends included; `None` when there is none.
+/// The path from `from` to `to` along `needs`, both ends included; `None` when there is none.
 ///
-/// A new edge "`to` needs `from`" closes a cycle exactly when this finds a way.
+/// A new edge "`to` needs `from`" creates a cycle exactly when this finds a path.
 pub fn path_between<N: Clone + Eq + std::hash::Hash, E>(
     from: N,
     to: &N,

@@ -1,5 +1,5 @@
-//! A task and the rules that govern it. Every store keeps tasks; none of them makes a rule of its
-//! own: they ask the functions here.
+//! A task and the rules that govern it. Stores keep tasks and make no rules of their own: they call the
+//! functions here.
 
 mod claim;
 mod counts;
@@ -21,18 +21,18 @@ use crate::ids::{FeatureName, TaskId};
 use crate::text::Title;
 use crate::time::Timestamp;
 
-/// One piece of work, as a store gives it out.
+/// A task, as a store returns it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// Its name.
+    /// Its id.
     pub id: TaskId,
-    /// What is to be done, in a line.
+    /// What to do, in one line.
     pub title: Title,
-    /// What is to be done, at length; may be empty.
+    /// What to do, in detail; may be empty.
     pub description: String,
     /// 0 comes first.
     pub priority: Priority,
-    /// Where it stands.
+    /// Its status.
     pub status: Status,
     /// The user's own grouping.
     pub category: Option<String>,
@@ -46,7 +46,7 @@ pub struct Task {
     pub feature: Option<FeatureName>,
     /// The branch that it becomes part of.
     pub branch: Option<String>,
-    /// Globs of the files that it is going to change.
+    /// Globs of the files that it will change.
     pub touches: Vec<String>,
     /// How to go about it, one line each.
     pub steps: Vec<String>,
@@ -54,21 +54,21 @@ pub struct Task {
     pub deps: Vec<TaskId>,
     /// Who works on it. Present exactly while the status is [`Status::InProgress`].
     pub claim: Option<Claim>,
-    /// Counts every claim ever made; a claim's own number fences off those before it.
+    /// Counts every claim ever made; with its own number a claim shuts out all earlier ones.
     pub generation: Generation,
-    /// How often it came back for another try.
+    /// How many retries it has used.
     pub retry_count: u32,
-    /// Why it failed or came back last.
+    /// Why it failed or was last returned for retry.
     pub reason: Option<String>,
     /// What the work produced, as JSON text.
     pub result: Option<String>,
     /// `passed` or `failed`, once a verifier has judged it.
     pub verification_status: Option<String>,
-    /// How it stands among its neighbours.
+    /// What it needs to know about its blockers, parents and children.
     pub standing: Standing,
     /// Its place in the order of creation.
     pub order: u64,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
@@ -77,7 +77,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// A task that has only just been thought of.
+    /// A new task with defaults.
     pub fn new(id: TaskId, title: Title, now: Timestamp) -> Self {
         Self {
             id,
@@ -108,12 +108,12 @@ impl Task {
         }
     }
 
-    /// Whether a loop may take it up without waiting for anything.
+    /// Whether a loop can start it now.
     pub fn is_ready(&self) -> bool {
         is_ready(self.status, self.standing)
     }
 
-    /// The word that people see for its status.
+    /// Its status as shown to users.
     pub fn shown(&self) -> Shown {
         Shown::of(self.status, self.standing.open_blockers)
     }

@@ -1,4 +1,4 @@
-//! Everything that a store may refuse because of the rules, by name.
+//! Everything that the rules of the task database refuse: one variant and one sentence each.
 
 use crate::ids::{AgentId, FeatureName, QuestionId, TaskId};
 use crate::task::claim::NotClaimable;
@@ -20,7 +20,7 @@ pub enum Refusal {
     UnknownQuestion { id: QuestionId },
     #[error("the id {id} is taken")]
     Exists { id: TaskId },
-    #[error("there is a feature {name} already")]
+    #[error("feature {name} already exists")]
     FeatureExists { name: FeatureName },
     #[error("{}", transition(id, *from, *to))]
     Transition { id: TaskId, from: Status, to: Status },
@@ -32,9 +32,9 @@ pub enum Refusal {
     ClaimLost { id: TaskId, agent: AgentId, holder: Option<AgentId> },
     #[error("{id} cannot depend on itself")]
     OnItself { id: TaskId },
-    #[error("that would close a cycle: {}", cycle(path))]
+    #[error("that would create a cycle: {}", cycle(path))]
     Cycle { path: Vec<TaskId> },
-    #[error("{parent} is {status} and takes no new parts")]
+    #[error("{parent} is {status}, so it cannot get new parts")]
     ParentClosed { parent: TaskId, status: Status },
     #[error("{id} is {status}; a blocker would change nothing")]
     BlockClosed { id: TaskId, status: Status },
@@ -42,13 +42,13 @@ pub enum Refusal {
     NotBlockedBy { id: TaskId, by: TaskId },
     #[error("{id} has unfinished parts: {}", list(children))]
     HasUnfinishedParts { id: TaskId, children: Vec<TaskId> },
-    #[error("{id} failed with its parts: {}", list(children))]
+    #[error("{id} failed because its parts failed: {}", list(children))]
     FailedParts { id: TaskId, children: Vec<TaskId> },
-    #[error("{id} is {status}: nobody holds a claim on it")]
+    #[error("{id} is {status}, and no agent has claimed it")]
     NotClaimed { id: TaskId, status: Status },
     #[error("{id} is deleted")]
     IsDeleted { id: TaskId },
-    #[error("{id} is done and stays as it is")]
+    #[error("{id} is done, and a done task cannot change")]
     DoneIsFinal { id: TaskId },
     #[error("{name} has {unfinished} unfinished tasks")]
     FeatureUnfinished { name: FeatureName, unfinished: u64 },
@@ -56,13 +56,13 @@ pub enum Refusal {
 
 fn transition(id: &TaskId, from: Status, to: Status) -> String {
     if from == to {
-        format!("{id} is {from} already")
+        format!("{id} is already {from}")
     } else {
         format!("{id} is {from} and cannot become {to}")
     }
 }
 
-/// A long way round is shown by its two ends.
+/// A long cycle is shown by its two ends.
 fn cycle(path: &[TaskId]) -> String {
     let mut names: Vec<&str> = path.iter().map(TaskId::as_str).collect();
     if names.len() > 12 {
@@ -84,7 +84,7 @@ fn not_claimable(id: &TaskId, why: &NotClaimable) -> String {
         NotClaimable::Status(status) => format!("{id} is {status} and cannot be claimed"),
         NotClaimable::Held { by, until } => held(id, by, *until),
         NotClaimable::HasChildren => format!("{id} has parts; claim one of them"),
-        NotClaimable::FailedAbove => format!("{id} belongs to a task that has failed"),
+        NotClaimable::FailedAbove => format!("{id} is part of a task that has failed"),
         NotClaimable::Blocked(1) => format!("{id} is blocked by an unfinished task"),
         NotClaimable::Blocked(n) => format!("{id} is blocked by {n} unfinished tasks"),
     }
@@ -97,9 +97,9 @@ fn held(id: &TaskId, by: &AgentId, until: Timestamp) -> String {
 fn claim_lost(id: &TaskId, agent: &AgentId, holder: Option<&AgentId>) -> String {
     match holder {
         Some(holder) if holder == agent => {
-            format!("{agent} lost its claim on {id} and claimed it anew")
+            format!("{agent} lost its claim on {id} and claimed it again")
         }
         Some(holder) => format!("{agent} does not hold {id}: {holder} does"),
-        None => format!("{agent} does not hold {id}: nobody does"),
+        None => format!("{agent} does not hold {id}: no agent does"),
     }
 }

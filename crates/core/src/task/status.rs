@@ -1,4 +1,4 @@
-//! The status machine.
+//! The status of a task, which transitions are allowed, and the words that users see.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,26 +7,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::nearest::nearest;
 
-/// What a store keeps. `blocked` is not among them: it follows from the blockers.
+/// The stored status. `blocked` is not one of them: it follows from the blockers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Nobody works on it.
+    /// Not claimed.
     Pending,
     /// Claimed.
     InProgress,
-    /// A person has to answer first.
+    /// It waits for the user.
     Waiting,
     /// Judged and accepted.
     Done,
-    /// Given up.
+    /// It failed for good.
     Failed,
-    /// Taken out of the plan; its history stays.
+    /// Removed from the plan; its history stays.
     Deleted,
 }
 
 impl Status {
-    /// All of them, in the order in which they are listed to people.
+    /// All of them, in the order in which users see them.
     pub const ALL: [Self; 6] =
         [Self::Pending, Self::InProgress, Self::Waiting, Self::Done, Self::Failed, Self::Deleted];
 
@@ -42,8 +42,8 @@ impl Status {
         }
     }
 
-    /// Whether a task itself may go from here to `to`. Parents also follow their children, which is
-    /// not asked here.
+    /// Whether a task itself may go from this status to `to`. Parents also follow their children, which
+    /// this does not cover.
     pub const fn allows(self, to: Self) -> bool {
         use Status::{Deleted, Done, Failed, InProgress, Pending, Waiting};
         match (self, to) {
@@ -79,7 +79,7 @@ impl FromStr for Status {
     }
 }
 
-/// A word that is no status.
+/// A word that is not a status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownStatus {
     text: String,
@@ -103,12 +103,12 @@ impl fmt::Display for UnknownStatus {
         write!(f, "{:?} is not a status", self.text)?;
         match nearest(&self.text, WORDS, 1).first() {
             Some(word) => write!(f, "; did you mean {word}?"),
-            None => write!(f, "; known are {}", WORDS.join(", ")),
+            None => write!(f, "; known statuses: {}", WORDS.join(", ")),
         }
     }
 }
 
-/// The word that people see.
+/// The status as shown to users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Shown {
     /// Pending, and no blocker in the way.

@@ -1,42 +1,40 @@
-//! About what the rest of a plan will cost, and how long it will take.
+//! The forecast: an estimate of what the remaining tasks of a plan will cost, and how long they will take.
 //!
-//! Everything that was spent so far, divided by the tasks that it settled, times the tasks that are left:
-//! the mean. The median of what single tasks cost looks sturdier and is worse here: costs of tasks are
-//! skewed (a few need many attempts) and the rest of a plan has such tasks too. Also the mean needs no
-//! account of who spent what: attempts that failed, gates, and sessions that settle several tasks or none
-//! are in it by themselves.
+//! It is the mean: everything spent so far, divided by the tasks finished with it, times the tasks that remain.
+//! The median cost of single tasks looks more robust and is worse here: the costs of tasks are skewed (a few
+//! need many attempts), and the remaining tasks contain such tasks too. The mean also needs no record of which
+//! task spent what: failed attempts, gates, and sessions that finish several tasks or none are included anyway.
 //!
-//! Three tasks may all be cheap ones by chance, whatever is made of them. What helps is more of them: the
-//! tasks of earlier runs of the project count as if this run had settled them, twenty at most, so that they
-//! steady the beginning and the run's own tasks decide the end. The tests compare the two over several
-//! distributions of costs.
+//! Three tasks may all be cheap by chance. More tasks help: those of earlier runs of the project count as if
+//! this run had finished them, twenty at most, so that they steady the first estimates and the run's own tasks
+//! decide the later ones. The tests compare both over several distributions of costs.
 
 use serde::Serialize;
 
 pub use crate::records::Spent;
 
-/// So many tasks must be settled before anything is said.
+/// How many tasks must be finished before there is a forecast.
 pub const ENOUGH: u64 = 3;
 
-/// So many tasks of earlier runs count at most: more of them would outweigh what this run is like.
+/// How many tasks of earlier runs count at most: more of them would outweigh those of this run.
 pub const EARLIER: u64 = 20;
 
-/// What the rest will take, as far as the past tells.
+/// An estimate for the remaining tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Forecast {
     /// Tasks that are left.
     pub tasks: u64,
-    /// About so many millionths of a dollar; `None` when prices are not known.
+    /// Estimated millionths of a dollar; `None` when prices are not known.
     pub micro_usd: Option<u64>,
-    /// About so many milliseconds, with as many sessions side by side as there were so far.
+    /// Estimated milliseconds, with as many sessions in parallel as there were so far.
     pub duration_ms: u64,
-    /// It is told from so many tasks.
+    /// How many finished tasks the estimate is based on.
     pub from_tasks: u64,
 }
 
 impl Forecast {
-    /// The same where `worked` milliseconds of sessions took `passed` by the clock: what could not run side by
-    /// side so far, because tasks need each other, is not going to. `slots` run at most.
+    /// The same where `worked` milliseconds of sessions took `passed` by the clock: tasks that could not run in
+    /// parallel so far, because they need each other, will not do so later. `slots` run at most.
     #[must_use]
     pub fn side_by_side(self, worked: u64, passed: u64, slots: u64) -> Self {
         let least = self.duration_ms / slots.min(self.tasks).max(1);
@@ -47,8 +45,8 @@ impl Forecast {
         Self { duration_ms: by_clock.max(least), ..self }
     }
 
-    /// The same where branches are worked on side by side, each with so many tasks left: the longest decides,
-    /// and what no branch has yet comes on top of all.
+    /// The same where branches run in parallel, each with so many tasks left: the longest branch decides, and
+    /// tasks that no branch has yet are added on top.
     #[must_use]
     pub fn in_lanes(self, left: &[u64]) -> Self {
         let lanes = left.len() as u64;
@@ -59,8 +57,8 @@ impl Forecast {
 }
 
 impl Spent {
-    /// Adds what earlier runs spent, as if on [`EARLIER`] tasks where it was on more. A price that is not
-    /// known of earlier runs is no reason not to tell that of this one.
+    /// Adds what earlier runs spent, scaled down to [`EARLIER`] tasks where there were more. Unknown prices of
+    /// earlier runs do not hide those of this one.
     fn with(self, earlier: Self) -> (Self, u64) {
         let counted = earlier.tasks.min(EARLIER);
         if counted == 0 {
@@ -77,7 +75,7 @@ impl Spent {
     }
 }
 
-/// Looks ahead by what this run and those before it spent; `None` with too little behind or nothing ahead.
+/// The forecast from what this run and earlier ones spent; `None` with too few finished tasks or none remaining.
 pub fn forecast(spent: Spent, earlier: Spent, left: u64) -> Option<Forecast> {
     if spent.tasks < ENOUGH || left == 0 {
         return None;
@@ -140,9 +138,8 @@ mod tests {
     /// Both: log-normal sessions, one in three is not enough.
     const RETRIED: Draw = |dice| dice.task(|dice| 100_000.0 * (0.5 * dice.normal()).exp(), 0.33);
 
-    /// Runs of 15 tasks in one project, one after the other. From the third task of each on it is told what
-    /// the whole run comes to; the runs in which that was ever more than twice or less than half of the
-    /// truth.
+    /// Runs of 15 tasks in one project, one after the other. From the third task of each on there is a forecast
+    /// for the whole run; returns the runs in which it was ever more than twice or less than half of the truth.
     fn misses(seed: u64, draw: Draw, runs: usize, remembers: bool) -> Vec<usize> {
         let mut dice = Dice(seed.wrapping_mul(0x2545_F491_4F6C_DD1D));
         let mut earlier = Spent { micro_usd: Some(0), ..Spent::default() };
@@ -197,8 +194,8 @@ mod tests {
         }
     }
 
-    /// The very first run has only its own three tasks, which may all be cheap by chance: nothing that is
-    /// made of them holds always. Afterwards a miss is a rarity.
+    /// The very first run has only its own three tasks, which may all be cheap by chance: no estimate from them
+    /// always holds. Later runs rarely miss.
     #[test]
     fn a_first_run_is_missed_in_one_of_eight_and_a_later_one_in_one_of_two_hundred() {
         const SERIES: usize = 500;

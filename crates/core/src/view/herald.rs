@@ -1,4 +1,4 @@
-//! Which events of a run are worth telling somebody who is not looking, and in which words.
+//! Notifications: which events of a run are worth a message to a user who is not watching, and its words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ pub const MAX_MESSAGE: usize = 200;
 const MAX_SUBJECT: usize = 90;
 /// The longest text that is spoken, in characters: about seven seconds.
 const MAX_SPOKEN: usize = 100;
-/// A provider's limit that is over sooner is nobody's business.
+/// A provider's limit that is over sooner is not worth a message.
 const WORTH_TELLING_MS: u64 = 30_000;
 
 /// What a message is about: the words of `notify.on`.
@@ -26,11 +26,11 @@ const WORTH_TELLING_MS: u64 = 30_000;
 pub enum Occasion {
     /// A task is done.
     Done,
-    /// A task was given up, or is left to a person.
+    /// A task failed, or waits for the user.
     Failed,
-    /// An agent asks a person.
+    /// An agent asks the user.
     Question,
-    /// The run waits for something that may take long: a limit of the provider, or room on the disk.
+    /// The run waits for something that may take long: a limit of the provider, or space on the disk.
     Limit,
     /// The run has ended.
     End,
@@ -57,8 +57,8 @@ impl Occasion {
     }
 }
 
-/// A message to somebody who is not looking. Its texts are one line each, bounded, and hold nothing that
-/// could drive a terminal. As JSON it is what a webhook and a command are given.
+/// A message to a user who is not watching. Its texts are one line each, bounded, and hold nothing that
+/// could drive a terminal. As JSON it is what webhooks and commands get.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Message {
     /// What it is about.
@@ -67,31 +67,31 @@ pub struct Message {
     pub run: RunId,
     /// The task, where it is about one.
     pub task: Option<TaskId>,
-    /// A headline. It begins with a word of ours.
+    /// A headline. It begins with a word of ralph's, never of the agent's.
     pub title: String,
-    /// What there is to say.
+    /// The message.
     pub text: String,
     /// The name of the repository.
     pub repo: String,
-    /// What is said aloud: short, and without names of things. It begins with a word of ours.
+    /// The text to speak: short, without ids. It begins with a word of ralph's, never of the agent's.
     #[serde(skip)]
     pub spoken: String,
 }
 
-/// Hears a run and makes the messages.
+/// Turns the events of a run into messages.
 #[derive(Debug)]
 pub struct Herald {
     on: Vec<Occasion>,
     repo: String,
-    /// The run that it has heard begin: whatever belongs to another is history.
+    /// The run whose start it has seen; events of any other run are old.
     run: Option<RunId>,
     /// The titles of what each slot works on.
     titles: BTreeMap<SlotId, Vec<(TaskId, String)>>,
     /// Tasks that wait because of a question.
     asked: BTreeSet<TaskId>,
-    /// The wait that goes on was told.
+    /// The current wait was already reported.
     waits: bool,
-    /// What came of publishing its branch.
+    /// The result of publishing the branch.
     published: Option<String>,
 }
 
@@ -105,7 +105,7 @@ struct Draft {
 }
 
 impl Herald {
-    /// One that tells of these occasions in the repository of this name.
+    /// One that reports these occasions in the repository of this name.
     pub fn new(on: impl IntoIterator<Item = Occasion>, repo: &str) -> Self {
         Self {
             on: on.into_iter().collect(),
@@ -118,7 +118,7 @@ impl Herald {
         }
     }
 
-    /// Hears an event. Each is heard once, in order.
+    /// The message for an event, if there is one. Give it each event once, in order.
     pub fn hear(&mut self, event: &RunEvent) -> Option<Message> {
         if matches!(event.fact, Fact::RunStarted { .. }) {
             self.run = Some(event.run.clone());
@@ -205,11 +205,11 @@ impl Herald {
     ) -> Option<Draft> {
         let asked = self.asked.remove(task);
         let (event, words) = match status {
-            // Whoever skips a task knows.
+            // The user skipped it, and knows.
             _ if class == Class::Skipped => return None,
             Status::Done => (Occasion::Done, "Task done"),
             Status::Failed => (Occasion::Failed, "Task failed"),
-            Status::Waiting if !asked => (Occasion::Failed, "Task left to you"),
+            Status::Waiting if !asked => (Occasion::Failed, "Task waiting for you"),
             Status::Waiting | Status::Pending | Status::InProgress | Status::Deleted => {
                 return None;
             }
@@ -227,7 +227,7 @@ impl Herald {
         })
     }
 
-    /// A long wait is told once, however often it is tried meanwhile.
+    /// A long wait is reported once, however often ralph tries again meanwhile.
     fn wait(&mut self, wait: &Wait, at: Timestamp, until: Option<Timestamp>) -> Option<Draft> {
         let left = until.map(|until| until.millis_since(at));
         let worth = match wait {
@@ -240,15 +240,15 @@ impl Herald {
         }
         let why = words::wait(wait);
         let text = match left {
-            Some(left) => format!("{why}; it is tried again in {}", duration(left)),
+            Some(left) => format!("{why}; ralph tries again in {}", duration(left)),
             None => why.clone(),
         };
         Some(Draft {
             event: Occasion::Limit,
             task: None,
-            title: format!("Run waits in {}", self.repo),
+            title: format!("Run waiting in {}", self.repo),
             text,
-            spoken: format!("Run waits: {why}"),
+            spoken: format!("Run waiting: {why}"),
         })
     }
 
@@ -265,7 +265,7 @@ fn titled(task: &TaskBrief) -> (TaskId, String) {
 
 /// The text on one line, safe to show, of at most `max` characters.
 fn bounded(text: &str, max: usize) -> String {
-    // What can be shown is never longer than what was there, so much more than this is not looked at.
+    // Making a text printable never makes it longer, so the rest need not be read.
     let some: String = text.chars().take(max * 20).collect();
     let line = printable_line(&some).split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= max && some.len() == text.len() {

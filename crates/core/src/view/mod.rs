@@ -1,6 +1,6 @@
-//! A run as people see it: [`RunView`] is the one fold for every display, [`words`] are the sentences
-//! that every display uses, [`Reporter`] is what a display is, [`Herald`] says what is worth telling
-//! somebody who looks at none.
+//! A run as users see it: [`RunView`] is the one fold for every display, [`words`] has the sentences
+//! that every display uses, [`Reporter`] is the trait of a display, [`Herald`] decides which events are
+//! worth a notification.
 
 pub mod forecast;
 mod herald;

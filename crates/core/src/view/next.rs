@@ -1,14 +1,14 @@
-//! What to type after a run: one table from how it ended to commands, for every display. Pure; it knows a
-//! run only by its [`RunView`].
+//! The next commands to type after a run: one table from the outcome to commands, for every display. Pure; it
+//! knows a run only by its [`RunView`].
 
 use super::run_view::RunView;
 use super::words::{again, of_feature};
 use crate::run::{Allowance, Class, NeedsMerge, PublishEnd, StopReason};
 
-/// Commands for so many questions and tasks are shown.
+/// For how many questions and tasks commands are shown.
 const MOST: usize = 3;
 
-/// Plans that `ralph build` finds without their name.
+/// Plans that `ralph build` finds without an argument.
 const FOUND: [&str; 3] = ["IMPLEMENTATION_PLAN.md", "implementation_plan.md", "progress.md"];
 
 /// What to type after the run, the best first; nothing while it has not ended.
@@ -44,7 +44,7 @@ pub fn next(view: &RunView) -> Vec<String> {
     commands
 }
 
-/// The table.
+/// The table from outcome to commands.
 fn by_reason(reason: &StopReason, view: &RunView) -> Vec<String> {
     let again = again(view);
     let open = view.outcome.as_ref().map_or(0, |outcome| outcome.left.unresolved());
@@ -87,7 +87,7 @@ fn is_done(view: &RunView) -> bool {
     left.total() > 0 && left.unresolved() == 0
 }
 
-/// What helps when the agent failed for good.
+/// The commands after a failure of the agent that retrying cannot fix.
 fn for_class(class: Class, view: &RunView) -> Vec<String> {
     let again = again(view);
     match class {

@@ -1,5 +1,5 @@
-//! What sessions cost, summed up by task, model and day, and as CSV. What attempts tell is complete where they
-//! tell anything; sessions that no attempt accounts for stand beside them.
+//! The cost of sessions, summed up by task, model and day, and as CSV. Attempts count first; sessions that no
+//! attempt accounts for are added beside them.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -29,9 +29,9 @@ pub struct Total {
     pub input_tokens: u64,
     /// Tokens written.
     pub output_tokens: u64,
-    /// Millionths of a dollar, as far as they were told; `None` when nothing was.
+    /// Millionths of a dollar, as far as they were reported; `None` when no session reported any.
     pub cost_micro_usd: Option<u64>,
-    /// Attempts that used tokens and told no price: the cost is at least what is known.
+    /// Attempts that used tokens and reported no price: the cost is a lower bound.
     pub unpriced: u64,
     /// Milliseconds.
     pub duration_ms: u64,
@@ -79,7 +79,7 @@ impl Total {
         self.duration_ms = self.duration_ms.saturating_add(took);
     }
 
-    /// As that from which the rest is told.
+    /// The sum as the base of a forecast.
     pub fn spent(&self) -> Spent {
         let micro_usd = self.cost_micro_usd.filter(|_| self.unpriced == 0);
         Spent { tasks: self.settled, micro_usd, millis: self.duration_ms }
@@ -121,7 +121,7 @@ impl Report {
         let both = (attempts.as_slice(), sessions.as_slice());
         let kind = |session: &SessionCost| Some(format!("({})", session.kind));
         let mut tasks = rows(both, |attempt| Some(attempt.task.to_string()), kind);
-        // What was for no task comes last.
+        // Sessions without a task come last.
         let first = |row: &Row| {
             let is_it = |attempt: &Attempt| Some(attempt.task.as_str()) == row.name.as_deref();
             attempts.iter().position(is_it).unwrap_or(usize::MAX)
@@ -295,7 +295,7 @@ mod tests {
             vec![
                 session("build", &["a-1"]),
                 session("verifier", &["a-1"]),
-                // Its run was killed, and somebody gave the task back.
+                // Its run was killed, and another agent released the task.
                 session("build", &["a-2"]),
                 session("build", &["a-3"]),
                 session("plan", &[]),

@@ -1,16 +1,16 @@
-//! What a display of a run is told.
+//! The trait that every display of a run implements.
 
 use crate::agent::AgentEvent;
 use crate::run::{RunEvent, SlotId};
 use crate::time::Timestamp;
 
 /// Something that shows a run. Every call is cheap and none fails: a display that can no longer write
-/// falls silent, the run goes on.
+/// stops writing, and the run continues.
 pub trait Reporter {
-    /// A line of the journal. Told once each, in order.
+    /// A line of the journal. Each comes once, in order.
     fn event(&mut self, event: &RunEvent);
 
-    /// What the agent in a slot tells while it works. It is not in the journal and never comes again.
+    /// An event of the agent in a slot while it works. It is not in the journal and comes only once.
     fn agent(&mut self, slot: SlotId, event: &AgentEvent);
 
     /// The time, about once a second.

@@ -1,4 +1,4 @@
-//! The fold of a journal into what people want to know.
+//! The fold of a journal into what a user wants to know.
 
 use serde::Serialize;
 
@@ -14,9 +14,9 @@ use crate::run::{
 use crate::task::{Counts, Status};
 use crate::time::Timestamp;
 
-/// So many of the newest commits are kept.
+/// How many of the newest commits are kept.
 const COMMITS: usize = 10;
-/// So many different warnings are kept.
+/// How many different warnings are kept.
 const WARNINGS: usize = 50;
 
 /// A commit of the run.
@@ -35,18 +35,18 @@ impl CommitView {
     }
 }
 
-/// A question that waits for a person.
+/// A question that waits for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct QuestionView {
-    /// Its name.
+    /// Its id.
     pub id: QuestionId,
     /// The task that waits.
     pub task: TaskId,
-    /// What was asked.
+    /// The question.
     pub text: String,
 }
 
-/// A task that the loop will not take up by itself.
+/// A task that the loop will not work on by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EndedTask {
     /// The task.
@@ -66,7 +66,7 @@ pub struct SavedWork {
     pub name: String,
 }
 
-/// A run as people see it. Terminal, page and `ralph status` show this, so they cannot disagree.
+/// A run as users see it. Terminal, page and `ralph status` all show this, so they cannot disagree.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct RunView {
     /// The run.
@@ -79,13 +79,13 @@ pub struct RunView {
     pub preset: String,
     /// The agent.
     pub agent: String,
-    /// The level of the box.
+    /// The level of the sandbox.
     pub level: String,
     /// The gates that judge.
     pub gates: Vec<String>,
-    /// Who looks at what they let through, in words.
+    /// The verifier, in words.
     pub verifier: Option<String>,
-    /// How many sessions may count; `None` is no limit.
+    /// The maximum number of sessions; `None` is unlimited.
     pub max_sessions: Option<u32>,
     /// What it may spend.
     pub budget: Budget,
@@ -94,27 +94,27 @@ pub struct RunView {
     /// The branch that it works on, where that is not the one you have checked out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The iteration that an interrupted run had reached, where this one goes on with it.
+    /// The iteration that an interrupted run had reached, where this one continues it.
     pub resumed_after: Option<u32>,
-    /// What is the same as in the interrupted run.
+    /// What carries over from the interrupted run.
     pub kept: Vec<String>,
-    /// When this process took it up.
+    /// When this process started or continued it.
     pub began_at: Timestamp,
     /// The time of the newest fact.
     pub last_at: Timestamp,
-    /// How the plan stands.
+    /// The tasks of the plan, by state.
     pub counts: Counts,
     /// The slots.
     pub slots: Vec<SlotView>,
-    /// Iterations that ended well.
+    /// Iterations that succeeded.
     pub successful: u32,
-    /// Iterations that counted and did not.
+    /// Iterations that counted and failed.
     pub failed: u32,
     /// What all sessions used.
     pub usage: Usage,
-    /// Sessions that used tokens and told no price: the cost is at least what is known.
+    /// Sessions that used tokens and reported no price: the cost is a lower bound.
     pub unpriced: u32,
-    /// Tasks that this run settled: done, or failed for good.
+    /// Tasks that this run finished: done, or failed for good.
     pub settled: u64,
     /// Milliseconds of all iterations that ended, without waits.
     pub worked_ms: u64,
@@ -130,36 +130,36 @@ pub struct RunView {
     pub commits: Vec<CommitView>,
     /// How many commits the run made.
     pub commit_count: u32,
-    /// Questions of this run that wait for a person.
+    /// Questions of this run that wait for the user.
     pub questions: Vec<QuestionView>,
     /// Tasks that failed for good.
     pub failed_tasks: Vec<EndedTask>,
-    /// Tasks that wait for a person without a question.
+    /// Tasks that wait for the user without a question.
     pub held_tasks: Vec<EndedTask>,
-    /// Ready tasks that wait until you merge a branch.
+    /// Ready tasks that wait until the user merges a branch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub merges: Vec<NeedsMerge>,
     /// Unfinished work that was saved, the newest of each task.
     pub saved: Vec<SavedWork>,
     /// Where work that was uncommitted before the run was saved, and how many paths it has.
     pub saved_start: Option<(String, u32)>,
-    /// The plan that a planning session left.
+    /// The plan that a planning session wrote.
     pub planned: Option<Planned>,
-    /// What a person should know, each once.
+    /// What the user should know, each once.
     pub warnings: Vec<String>,
     /// The last error.
     pub last_error: Option<String>,
-    /// A person paused it.
+    /// The user paused it.
     pub paused: bool,
     /// The user cancelled it: how soon it stops.
     pub cancel: Option<Cancel>,
     /// It is going to stop.
     pub stopping: Option<StopReason>,
-    /// What came of publishing its branch.
+    /// The result of publishing its branch.
     pub publication: Option<Publication>,
-    /// The page of its pull request while that is watched.
+    /// The page of its pull request while ralph watches it.
     pub watched: Option<String>,
-    /// What came of watching its pull request last.
+    /// The last result of watching its pull request.
     pub review: Option<Review>,
     /// It has ended.
     pub outcome: Option<Outcome>,
@@ -183,13 +183,13 @@ impl RunView {
         }
     }
 
-    /// What it has spent, as that from which the rest is told.
+    /// What it has spent, as the base of the forecast.
     pub fn spent(&self) -> Spent {
         let priced = self.usage.cost_micro_usd.filter(|_| self.unpriced == 0);
         Spent { tasks: self.settled, micro_usd: priced, millis: self.worked_ms }
     }
 
-    /// What the rest of the plan will take, by what this run and those before it have spent.
+    /// The forecast for the remaining tasks, from what this run and earlier ones have spent.
     pub fn forecast(&self) -> Option<Forecast> {
         self.forecast_for(self.counts.unresolved())
     }
@@ -200,7 +200,7 @@ impl RunView {
         Some(rest.side_by_side(self.sessions_ms, self.busy_ms, self.slots.len() as u64))
     }
 
-    /// Whether sessions run side by side.
+    /// Whether sessions run in parallel.
     pub fn is_parallel(&self) -> bool {
         self.slots.len() > 1
     }
@@ -210,18 +210,18 @@ impl RunView {
         self.slots.get(slot as usize)
     }
 
-    /// The slots that have something under way, with their numbers.
+    /// The busy slots, with their numbers.
     pub fn busy(&self) -> impl Iterator<Item = (SlotId, &SlotView)> {
         let numbered = self.slots.iter().enumerate().map(|(index, slot)| (index as SlotId, slot));
         numbered.filter(|(_, slot)| slot.doing != Doing::Idle || slot.waiting.is_some())
     }
 
-    /// How many sessions are under way, with all that follows each.
+    /// How many sessions are running, gates and landing included.
     pub fn sessions(&self) -> usize {
         self.slots.iter().filter(|slot| slot.iteration > 0).count()
     }
 
-    /// Takes in the next line of the journal.
+    /// Applies the next line of the journal.
     pub fn apply(&mut self, event: &RunEvent) {
         self.count_time(event.at);
         self.last_at = self.last_at.max(event.at);
@@ -291,7 +291,7 @@ impl RunView {
                 self.last_error = Some(words::with_detail(words::port(*port), error));
             }
             Fact::ClaimLost { task, .. } => {
-                self.warn(format!("the claim on {task} went to somebody else"));
+                self.warn(format!("this run lost its claim on {task} to another agent"));
             }
             Fact::ControlReceived { control } => match control {
                 Control::Pause => self.paused = true,
@@ -308,7 +308,7 @@ impl RunView {
             }
             Fact::Watching { page, .. } => self.watched = Some(page.clone()),
             Fact::Reviewed { review } => {
-                // The run goes on.
+                // The run continues.
                 if review.is_work() {
                     self.stopping = None;
                 }
@@ -443,7 +443,7 @@ impl RunView {
         (self.failed_tasks, self.held_tasks) = (failed, held);
     }
 
-    /// The task is taken up again: whatever kept it is over.
+    /// A session works on the task again: it no longer failed or waits.
     fn forget(&mut self, task: &TaskId) {
         self.questions.retain(|question| question.task != *task);
         self.failed_tasks.retain(|ended| ended.id != *task);

@@ -1,6 +1,6 @@
-//! What the sessions of a run used, as its journal tells it, and which of that no attempt accounts for: sessions
-//! that plan, write a feature's texts, follow a prompt or work through a checklist have no attempt, and that of
-//! a run that was killed tells nothing.
+//! What the sessions of a run used, from its journal, and which of them no attempt accounts for: sessions that
+//! plan, write a feature's texts, follow a prompt or work through a checklist have no attempt, and the attempts of
+//! a killed run have no usage.
 
 use std::collections::{HashMap, HashSet};
 

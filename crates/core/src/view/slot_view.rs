@@ -1,4 +1,4 @@
-//! One slot of a run as people see it.
+//! One slot of a run as users see it.
 
 use serde::Serialize;
 
@@ -19,17 +19,17 @@ pub enum Doing {
     Starting,
     /// The agent works.
     Working,
-    /// What it left is being looked at.
+    /// Its changes are being read.
     Reading,
     /// The gates run.
     Judging,
-    /// The verifier looks.
+    /// The verifier runs.
     Verifying,
     /// Its work waits for its turn to land.
     Queued,
-    /// Its work is being brought onto what has landed.
+    /// Its work is landing.
     Integrating,
-    /// The outcome is being written down.
+    /// The result is being recorded.
     Settling,
 }
 
@@ -46,7 +46,7 @@ impl Doing {
             Self::Verifying => "verifying",
             Self::Queued => "waiting to land",
             Self::Integrating => "landing",
-            Self::Settling => "settling",
+            Self::Settling => "recording the result",
         }
     }
 }
@@ -54,9 +54,9 @@ impl Doing {
 /// The task of a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaskView {
-    /// Its name.
+    /// Its id.
     pub id: TaskId,
-    /// What is to be done.
+    /// Its title.
     pub title: String,
     /// Which attempt on it this is, from 1.
     pub attempt: u32,
@@ -91,7 +91,7 @@ pub struct SlotView {
     pub task: Option<TaskView>,
     /// What the plan has next, where the agent picks.
     pub about: Option<String>,
-    /// The model, as told by the agent or else as asked for.
+    /// The model: as the agent reports it, else as requested.
     pub model: Option<String>,
     /// What it waits for.
     pub waiting: Option<Waiting>,

@@ -1,5 +1,5 @@
-//! The sentences that every display uses for what happened. They hold texts of agents as they came:
-//! a display makes them safe.
+//! The sentences that every display uses for what happened in a run. Agents' texts go in as they came:
+//! the display makes them safe to print.
 
 pub use super::next::next;
 use super::run_view::RunView;
@@ -26,7 +26,7 @@ pub fn is_error(class: Class) -> bool {
 /// What a task has become.
 pub const fn status(status: Status) -> &'static str {
     match status {
-        Status::Pending => "back",
+        Status::Pending => "retry",
         Status::InProgress => "active",
         Status::Waiting => "waiting",
         Status::Done => "done",
@@ -35,18 +35,18 @@ pub const fn status(status: Status) -> &'static str {
     }
 }
 
-/// Which thing of ours failed.
+/// Which part of ralph failed.
 pub const fn port(port: Port) -> &'static str {
     match port {
-        Port::Store => "the task store failed",
+        Port::Store => "the task database failed",
         Port::Git => "git failed",
-        Port::Prompt => "the prompt could not be made",
+        Port::Prompt => "the prompt could not be built",
         Port::Disk => "the disk is nearly full",
         Port::Gate => "a gate cannot run here",
     }
 }
 
-/// What is waited for, in words that can follow "waiting:".
+/// What a slot waits for, in words that can follow "waiting:".
 pub fn wait(wait: &Wait) -> String {
     match wait {
         Wait::Limit { class: limit, streak: 0 | 1, .. }
@@ -54,82 +54,84 @@ pub fn wait(wait: &Wait) -> String {
         Wait::Limit { class: limit, streak, .. } => {
             format!("{} ({streak} times in a row)", class(*limit))
         }
-        Wait::Others { tasks: 1 } => "the last open task is claimed by somebody else".to_owned(),
-        Wait::Others { tasks } => format!("the {tasks} open tasks are claimed by others"),
-        Wait::Port { port: failed } => format!("{} and is tried again", port(*failed)),
-        Wait::Paused => "paused by a person (ralph resume)".to_owned(),
+        Wait::Others { tasks: 1 } => "another agent has claimed the last open task".to_owned(),
+        Wait::Others { tasks } => format!("other agents have claimed the {tasks} open tasks"),
+        Wait::Port { port: failed } => format!("{}; ralph tries again", port(*failed)),
+        Wait::Paused => "paused by you (ralph resume)".to_owned(),
         Wait::DiskLow => "the disk is nearly full".to_owned(),
     }
 }
 
-/// What a person should know, without a full stop.
+/// A notice as a sentence without a full stop.
 pub fn notice(notice: &Notice) -> String {
     match notice {
         Notice::Level { level, text } => with_detail(level, text),
-        Notice::Ungated => {
-            "there are no gates: done means changed and committed, nothing is proven".to_owned()
+        Notice::Ungated => "no gates: work is accepted unchecked".to_owned(),
+        Notice::DirtyStart { saved, paths } => {
+            format!("{}, in {saved}", count(u64::from(*paths), "uncommitted path"))
         }
-        Notice::DirtyStart { saved, paths } => format!(
-            "{} uncommitted before the run {} saved as {saved}",
-            count(u64::from(*paths), "path"),
-            if *paths == 1 { "is" } else { "are" }
-        ),
         Notice::LeftoversEnded { processes } => {
-            format!("ended {} of a run that was killed", count(u64::from(*processes), "process"))
+            let left = count(u64::from(*processes), "process");
+            format!("ended {left} left running by a run that was killed")
         }
         Notice::ClaimsTakenBack { tasks } => {
-            format!("took back from a run that died: {}", list(tasks))
+            format!("released the claims of a run that died: {}", list(tasks))
         }
-        Notice::WrongId { named, held } if held.is_empty() => {
-            format!("the agent named {}, a task that it did not hold", list(named))
-        }
-        Notice::WrongId { named, held } => {
-            format!("the agent named {}, but it worked on {}", list(named), list(held))
-        }
+        Notice::WrongId { named, held } => match (named.as_slice(), held.is_empty()) {
+            ([one], true) => {
+                format!("the agent reported task \"{one}\", which is not assigned to it")
+            }
+            (_, true) => {
+                format!("the agent reported tasks that are not assigned to it: {}", list(named))
+            }
+            (_, false) => {
+                format!("the agent reported {}, but it worked on {}", list(named), list(held))
+            }
+        },
         Notice::SignalsIgnored { signals } => {
             let ignored: Vec<String> = signals.iter().map(ToString::to_string).collect();
             format!("signal ignored: {}", ignored.join("; "))
         }
         Notice::Unclaimed { task } => {
-            format!("the agent gave no signal for {task}; ralph judged its changes all the same")
+            format!("the agent gave no signal for {task}; ralph checked its changes anyway")
         }
-        Notice::Denied { tools } => format!("the agent was refused: {}", list(tools)),
+        Notice::Denied { tools } => format!("tools denied to the agent: {}", list(tools)),
         Notice::Trusted { task } => {
-            format!("{task} was taken as done although nothing changed and nothing judged it")
+            format!("{task} was accepted as done, but nothing changed and no gate checked it")
         }
-        Notice::Promise { text } => format!("the agent promised {text}; the plan decides"),
+        Notice::Promise { text } => format!("the agent said {text}; ralph goes by the plan"),
         Notice::Baseline { gate, verdict: Verdict::Pass, .. } => {
-            format!("gate {gate} is green before the run")
+            format!("gate {gate} passes before the run")
         }
         Notice::Baseline { gate, count: 0, .. } => {
-            format!("gate {gate} was already red before the run, and names no failing test")
+            format!("gate {gate} already failed before the run and named no failing test")
         }
         Notice::Baseline { gate, failing, count, .. } => {
             let and_more = if u64::from(*count) > failing.len() as u64 { ", …" } else { "" };
             let tests = self::count(u64::from(*count), "failing test");
             format!(
-                "gate {gate} was already red before the run, with {tests}: {}{and_more}",
+                "gate {gate} already failed before the run, with {tests}: {}{and_more}",
                 list(failing)
             )
         }
         Notice::Protected { files, rejected } => format!(
             "protected files changed: {}{}",
             list(files),
-            if *rejected { "; the work is refused" } else { "" }
+            if *rejected { "; ralph rejected the work" } else { "" }
         ),
         Notice::TestsWeakened { found, count } => weakened(found, *count),
         Notice::BudgetNear { budget, task, used, limit } => format!(
-            "a budget is nearly used up ({}): {}{}",
+            "budget nearly used up ({}): {}{}",
             budget.as_str(),
-            task.as_ref().map(|task| format!("{task} has cost ")).unwrap_or_default(),
+            task.as_ref().map(|task| format!("{task} cost ")).unwrap_or_default(),
             budget.amounts(*used, *limit)
         ),
         Notice::Unpriced => {
-            "the agent told no price: what it cost is not counted in the budget".to_owned()
+            "the agent reported no price, so the budget does not count its cost".to_owned()
         }
         Notice::Overtaken { task, times, gates_ms } => format!(
-            "the branch moved {times} times while the gates judged {}. ralph now holds the branch until they \
-             have judged it once more (last time: {}); until then git refuses other commits on it",
+            "the branch moved {times} times while the gates checked {}. ralph now locks the branch until the \
+             gates have run once more (last time: {}); until then git refuses other commits on it",
             task.as_ref().map_or_else(|| "the work".to_owned(), ToString::to_string),
             duration(*gates_ms)
         ),
@@ -142,7 +144,7 @@ pub fn needs_merge(waiting: &NeedsMerge) -> String {
     format!("{} {}: {}", waiting.task, waiting.reason(), waiting.command())
 }
 
-/// What was found about weakened tests: `count` things, of which some are told.
+/// Weakened tests: how many there are, and the first of them.
 pub fn weakened(found: &[String], count: u32) -> String {
     let more = u64::from(count).saturating_sub(found.len() as u64);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
@@ -167,7 +169,7 @@ pub const fn is_warning(notice: &Notice) -> bool {
     }
 }
 
-/// Whether a notice belongs into the summary too.
+/// Whether the summary repeats a notice.
 pub const fn is_lasting(notice: &Notice) -> bool {
     is_warning(notice) || matches!(notice, Notice::Promise { .. } | Notice::Other { .. })
 }
@@ -203,14 +205,14 @@ pub fn cancelled(cancel: Cancel, sessions: usize) -> String {
     format!("{}. {rest}", self::cancel(cancel, sessions))
 }
 
-/// What the user told the loop: a word, and what it means.
+/// A control from the user: its label, and what it does.
 pub fn control(control: &Control) -> (&'static str, String) {
     match control {
-        Control::Pause => ("paused", "what runs may end, nothing new is started".to_owned()),
-        Control::Resume => ("resumed", "the loop goes on".to_owned()),
+        Control::Pause => ("paused", "running sessions finish, nothing new starts".to_owned()),
+        Control::Resume => ("resumed", "the run continues".to_owned()),
         Control::Cancel(level) => ("stopping", cancelled(*level, 1)),
-        Control::Skip { task } => ("skipped", format!("{task} is left to a person")),
-        Control::Retry { task } => ("retry", format!("{task} starts from a clean slate")),
+        Control::Skip { task } => ("skipped", format!("{task} is waiting for you")),
+        Control::Retry { task } => ("retry", format!("{task} starts over")),
     }
 }
 
@@ -231,7 +233,7 @@ pub(super) fn of_feature(view: &RunView) -> &str {
     view.target.strip_prefix("feature ").unwrap_or_default()
 }
 
-/// The command that goes on with a run.
+/// The command that continues a run.
 pub fn again(view: &RunView) -> String {
     let mode = if view.mode.is_empty() { "build" } else { &view.mode };
     let feature = of_feature(view);

@@ -271,9 +271,9 @@ fn a_reset_forgets_and_a_reason_is_not_told_twice() {
     assert_eq!(judges(&context), ["test of n1"]);
     assert_eq!(context.earlier[0].detail, "");
     // The loop puts the name of the gate before what it found.
-    let second = story.attempt(&task, "n2", "red", "gate test is red (exit code 1)\ntest of n2");
+    let second = story.attempt(&task, "n2", "red", "gate test failed (exit code 1)\ntest of n2");
     story.judged(&task, &second, "test", Verdict::Fail);
-    story.fail(&task, "gate test is red (exit code 1)\ntest of n2");
+    story.fail(&task, "gate test failed (exit code 1)\ntest of n2");
     assert_eq!(judges(&story.gather(&task)), [""; 0]);
     story.reset(&task);
     let context = story.gather(&task);

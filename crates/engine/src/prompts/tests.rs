@@ -93,7 +93,7 @@ fn what_the_template_places_is_not_repeated() {
     assert_eq!(prompt.system.matches("## Signals").count(), 1);
     assert!(prompt.system.find("C\n\n## Available skills").is_some());
     assert_eq!(prompt.task, "");
-    assert_eq!(prompt.task_file(), "Go ahead as your instructions say.");
+    assert_eq!(prompt.task_file(), "Follow your instructions.");
 }
 
 #[test]

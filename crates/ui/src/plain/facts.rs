@@ -1,4 +1,4 @@
-//! What is printed for each fact.
+//! The lines that [`PlainReporter`] prints for each fact.
 
 use std::io::Write;
 
@@ -6,8 +6,8 @@ use ralph_core::TaskId;
 use ralph_core::agent::EndClass;
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    COMMIT_HOOK, Class, Control, FORBIDDEN, Fact, GateReport, Landing, Notice, PROTECTED,
-    Publication, SessionReport, SlotId, StopReason, VerifierReport, Wait,
+    Class, Control, Fact, GateReport, Landing, Notice, Publication, SessionReport, SlotId,
+    StopReason, VerifierReport, Wait,
 };
 use ralph_core::task::Status;
 use ralph_core::time::Timestamp;
@@ -18,12 +18,12 @@ use crate::line::{Line, field, paragraph, wrap};
 use crate::style::Meaning;
 use crate::units::{brief_duration, duration, money, short_duration};
 
-/// Lines of a red gate that are shown.
+/// How many lines of a failing gate are shown.
 const DIGEST_LINES: usize = 10;
-/// Changed files that are named.
+/// How many changed files are named.
 const FILES: usize = 3;
 
-/// What became of a task, kept until its iteration has ended.
+/// The result of a task, kept until its iteration has ended.
 #[derive(Debug)]
 pub(super) struct Ending {
     task: TaskId,
@@ -37,7 +37,7 @@ impl<W: Write> PlainReporter<W> {
     pub(super) fn fact(&mut self, fact: &Fact) {
         self.tell_level(fact);
         if !self.view.is_parallel() {
-            // Words that have not ended their line come before what happened after them.
+            // An unfinished line of the agent comes before the fact that followed it.
             self.end_words(0);
         }
         match fact {
@@ -64,8 +64,10 @@ impl<W: Write> PlainReporter<W> {
             }
             Fact::TasksLeft { .. } | Fact::PlanWritten { .. } => {}
             Fact::Surveying { slot } => self.detail(*slot, "looks at the plan"),
-            Fact::Claiming { slot } => self.detail(*slot, "claims"),
-            Fact::ClaimMissed { slot } => self.detail(*slot, "somebody was faster"),
+            Fact::Claiming { slot } => self.detail(*slot, "claims a task"),
+            Fact::ClaimMissed { slot } => {
+                self.detail(*slot, "got no task: another agent claimed it first");
+            }
             Fact::SlotFreed { slot } => self.detail(*slot, "has nothing to do"),
             Fact::IterationStarted { .. } => self.iteration_started(fact),
             Fact::SessionStarted { slot, log } => self.session_started(*slot, log),
@@ -88,10 +90,10 @@ impl<W: Write> PlainReporter<W> {
                 self.judged(*slot, std::slice::from_ref(gate), false);
             }
             Fact::HeadMoved { .. } => {
-                let text = "what is to be committed has changed meanwhile; it is judged again";
+                let text = "the branch or the files changed meanwhile; ralph runs the gates again";
                 self.named("note", Meaning::Faint, text);
             }
-            Fact::Settling { slot, class } => self.detail(*slot, &format!("settles as {class}")),
+            Fact::Settling { slot, class } => self.detail(*slot, &format!("records {class}")),
             Fact::TaskSettled { slot, task, title, class, status, reason, .. } => {
                 let ending = Ending {
                     task: task.clone(),
@@ -112,26 +114,26 @@ impl<W: Write> PlainReporter<W> {
                 }
             }
             Fact::WorkFound { slot, task } => {
-                let text = format!("finished work of attempt {} found", task.attempt_number);
+                let text = format!("found finished work of attempt {}", task.attempt_number);
                 self.detail(*slot, &text);
             }
             Fact::WorkPutBack { task, paths } => {
                 let files = words::count(u64::from(*paths), "file");
-                let text = format!("put {files} back; the work is kept (ralph recover {task})");
+                let text = format!("Reverted {files}. The work is saved: ralph recover {task}");
                 self.named("note", Meaning::Faint, &text);
             }
             Fact::IterationEnded { slot, class, detail, duration_ms, .. } => {
                 self.iteration_ended(*slot, *class, detail, *duration_ms);
             }
             Fact::WaitStarted { slot, wait, until } => self.waits(*slot, wait, *until),
-            Fact::WaitEnded { slot } => self.detail(*slot, "goes on"),
+            Fact::WaitEnded { slot } => self.detail(*slot, "continues"),
             Fact::ControlReceived { control: Control::Cancel(_) } => self.cancelled(),
             Fact::ControlReceived { control } => {
                 let (name, text) = words::control(control);
                 self.named(name, Meaning::Warning, &text);
             }
             Fact::ClaimLost { task, .. } => {
-                let text = format!("the claim on {task} went to somebody else");
+                let text = format!("this run lost its claim on {task} to another agent");
                 self.named("warning", Meaning::Warning, &text);
             }
             Fact::PortFailed { port, error, streak, .. } => {
@@ -144,17 +146,17 @@ impl<W: Write> PlainReporter<W> {
                 self.named(
                     "note",
                     Meaning::Faint,
-                    &format!("{marker}: the plan is said to be done"),
+                    &format!("the plan is declared done ({marker})"),
                 );
             }
             Fact::Anomaly { input, phase } => {
                 if self.is(Verbosity::Verbose) {
-                    let text = format!("{input} does not fit in the phase {phase}; ignored");
+                    let text = format!("ignored {input}: unexpected in phase {phase}");
                     self.named("anomaly", Meaning::Faint, &text);
                 }
             }
             Fact::StopDecided { reason } => {
-                // With nothing under way the summary comes at once; whoever cancelled knows.
+                // With nothing under way the summary follows at once; a user who cancelled knows.
                 let known = *reason == StopReason::Cancelled && self.view.cancel.is_some();
                 let busy = self.view.sessions() > 0 && !known;
                 if busy || self.is(Verbosity::Verbose) {
@@ -162,9 +164,9 @@ impl<W: Write> PlainReporter<W> {
                 }
             }
             Fact::Publishing => {
-                self.named("publishing", Meaning::Faint, "the branch of the run");
+                self.named("publishing", Meaning::Faint, "the branch of this run");
             }
-            // The summary, which follows at once, tells it.
+            // The summary, which follows at once, shows it.
             Fact::Published { .. } => {}
             Fact::Watching { until, .. } => {
                 let made = self.view.publication.as_ref().map(Publication::sentence);
@@ -185,13 +187,13 @@ impl<W: Write> PlainReporter<W> {
             }
             Fact::Unknown => {
                 if self.is(Verbosity::Verbose) {
-                    self.named("unknown", Meaning::Faint, "a line of a newer version of ralph");
+                    self.named("unknown", Meaning::Faint, "an event of a newer version of ralph");
                 }
             }
         }
     }
 
-    /// Tells the level of the box once: in a sentence where there is one.
+    /// Shows the level of the sandbox once, with its sentence where there is one.
     fn tell_level(&mut self, fact: &Fact) {
         if self.level_told {
             return;
@@ -219,7 +221,7 @@ impl<W: Write> PlainReporter<W> {
         self.named(name, meaning, &words::notice(notice));
     }
 
-    /// A named sentence, unless it is to be quiet.
+    /// A sentence with a label, unless the user wants it quiet.
     fn named(&mut self, name: &str, meaning: Meaning, text: &str) {
         if self.is(Verbosity::Normal) {
             let lines = field(name, meaning, text, self.look());
@@ -227,7 +229,7 @@ impl<W: Write> PlainReporter<W> {
         }
     }
 
-    /// How soon the run stops. Whoever pressed a key wants to know, however little is to be shown.
+    /// How soon the run stops. A user who pressed Ctrl-C sees it at every verbosity.
     fn cancelled(&mut self) {
         let sessions = self.view.sessions();
         let Some(cancel) = self.view.cancel.filter(|_| sessions > 0) else { return };
@@ -236,7 +238,7 @@ impl<W: Write> PlainReporter<W> {
         self.lines(lines);
     }
 
-    /// What only matters when something is strange.
+    /// A line for debugging: shown only with `--verbose`.
     fn detail(&mut self, slot: SlotId, text: &str) {
         if self.is(Verbosity::Verbose) {
             self.beside(slot, &Line::new().add(Meaning::Faint, format!("slot {slot} {text}")));
@@ -274,10 +276,10 @@ impl<W: Write> PlainReporter<W> {
         self.top(&heading);
         if let Some(instead) = overridden {
             let why = match raised {
-                Some(times) => format!("the same failure {times} times chose this model"),
-                None => "the agent asked for this model".to_owned(),
+                Some(times) => format!("after the same failure {times} times"),
+                None => "because the agent asked for it".to_owned(),
             };
-            let text = format!("{why}; it would have been {instead}");
+            let text = format!("this model instead of {instead}, {why}");
             self.beside(*slot, &Line::new().add(Meaning::Faint, text));
         }
     }
@@ -299,7 +301,7 @@ impl<W: Write> PlainReporter<W> {
         self.beside_all(slot, [text]);
     }
 
-    /// Shows words that still wait for the end of their line.
+    /// Shows the rest of an unfinished line.
     pub(super) fn end_words(&mut self, slot: SlotId) {
         let (look, room) = (self.look(), self.room(slot));
         let lines = self.streams.entry(slot).or_default().end(look, room);
@@ -327,7 +329,7 @@ impl<W: Write> PlainReporter<W> {
         let took = took.join(" · ");
         match Class::of(report.end.class) {
             None => self.beside(slot, &Line::new().add(Meaning::Good, took)),
-            // How exactly is told where the task is settled.
+            // The detail follows with the result of the task.
             Some(class) => {
                 let limit = class.is_limit() || class == Class::Cancelled;
                 let meaning = if limit { Meaning::Warning } else { Meaning::Bad };
@@ -337,7 +339,7 @@ impl<W: Write> PlainReporter<W> {
         }
         if report.leftovers > 0 {
             let left = words::count(u64::from(report.leftovers), "process");
-            let text = format!("ended {left} that the session left behind");
+            let text = format!("killed {left} that the session left running");
             self.named("warning", Meaning::Warning, &text);
         }
     }
@@ -379,14 +381,9 @@ impl<W: Write> PlainReporter<W> {
             let name = format!(" {:<longest$}  ", gate.name);
             let time = short_duration(gate.duration_ms);
             let how = match (gate.verdict, gate.exit_code) {
-                (Verdict::Fail, _)
-                    if [PROTECTED, FORBIDDEN, COMMIT_HOOK].contains(&gate.name.as_str()) =>
-                {
-                    String::new()
-                }
                 (Verdict::Fail, Some(code)) => format!("  exit code {code}"),
-                (Verdict::Fail, None) => "  it did not end".to_owned(),
-                (Verdict::Pass, Some(1..)) => "  only old failures".to_owned(),
+                (Verdict::Pass, Some(1..)) => "  only failures from before the run".to_owned(),
+                // Without an exit code the digest below says what happened.
                 (_, _) => String::new(),
             };
             let line = Line::new().add(meaning, symbol).flexible(None, name);
@@ -397,7 +394,7 @@ impl<W: Write> PlainReporter<W> {
             }
         }
         if !green && gates.iter().all(|gate| gate.verdict == Verdict::Pass) {
-            let text = "✗ the files changed while they were judged";
+            let text = "✗ the files changed while the gates ran";
             self.beside(slot, &Line::new().add(Meaning::Bad, text));
         }
     }
@@ -415,7 +412,7 @@ impl<W: Write> PlainReporter<W> {
         let (meaning, text) = match landing {
             Landing::Straight => return,
             Landing::Rebased => {
-                (Meaning::Faint, "is on top of what has landed; judged again".into())
+                (Meaning::Faint, "rebased onto work that landed meanwhile; gates run again".into())
             }
             Landing::Conflict { .. } | Landing::InTheWay { .. } => {
                 (Meaning::Warning, landing.obstacle().unwrap_or_default())
@@ -472,7 +469,7 @@ impl<W: Write> PlainReporter<W> {
         tail = tail.add(Meaning::Faint, format!("  {}", brief_duration(duration_ms)));
         let endings = self.endings.remove(&slot).unwrap_or_default();
         if endings.is_empty() {
-            // Work was accepted, and the plan is no shorter for it.
+            // Work was accepted, but no task of the plan is done by it.
             let is_short = class == Class::Done && !detail.is_empty();
             let (symbol, meaning) = match is_short {
                 true => ("·", Meaning::Warning),
@@ -517,7 +514,7 @@ impl<W: Write> PlainReporter<W> {
             text.push_str(&self.until(until));
         }
         let idle = self.view.slots.iter().filter(|slot| slot.doing == Doing::Idle).count();
-        // While others work, a slot that finds everything taken is no news.
+        // While other slots work, a slot that finds every task claimed is not worth a line.
         if matches!(wait, Wait::Others { .. }) && idle < self.view.slots.len() {
             self.detail(slot, &text);
         } else {

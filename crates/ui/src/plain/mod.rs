@@ -1,8 +1,8 @@
 //! A run as lines: what `ralph build` shows on stderr, on a terminal and in a pipe.
 //!
-//! [`PlainReporter`] prints each fact when it comes, the words of agents between them, and on a
-//! terminal one last line that says how far the run is. Without a terminal there are no cursor codes,
-//! without colours no escape codes at all. Every text that is not ours is made safe first.
+//! [`PlainReporter`] prints each fact when it comes, the text of agents between them, and on a
+//! terminal a progress line below them. Without a terminal there are no cursor codes,
+//! without colors no escape codes at all. Text from agents, tasks and gates is made safe first.
 
 mod facts;
 mod progress;
@@ -29,29 +29,29 @@ use stream::Stream;
 
 pub use summary::summary;
 
-/// The last line is rewritten at most this often.
+/// The shortest time between two updates of the progress line, in milliseconds.
 const REDRAW_MS: u64 = 100;
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Verbosity {
-    /// The start, what became of each task, and the summary.
+    /// The start, the result of each task, and the summary.
     Quiet,
-    /// Also what agents say and gates find.
+    /// Also what agents and gates print.
     #[default]
     Normal,
-    /// Also what only matters when something is strange.
+    /// Also details for debugging.
     Verbose,
 }
 
 /// How a run is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Colours and width.
+    /// Colors and width.
     pub look: Look,
-    /// How much.
+    /// How much is shown.
     pub verbosity: Verbosity,
-    /// Whether there is a last line that is rewritten. It needs a terminal.
+    /// Whether there is a progress line. It needs a terminal.
     pub progress: bool,
     /// How many minutes the clock of the reader is ahead of UTC.
     pub offset_minutes: i16,
@@ -87,13 +87,13 @@ pub struct PlainReporter<W> {
 }
 
 impl<W: Write> PlainReporter<W> {
-    /// Shows what is left, and says whether all could be shown.
+    /// Shows what is left, and returns the first write error.
     pub fn close(&mut self) -> io::Result<()> {
         self.finish();
         self.screen.take_failure().map_or(Ok(()), Err)
     }
 
-    /// A display that writes there.
+    /// A display that writes to `out`.
     pub fn new(out: W, options: Options) -> Self {
         Self {
             screen: Screen::new(out),
@@ -115,14 +115,14 @@ impl<W: Write> PlainReporter<W> {
         &self.view
     }
 
-    /// The terminal has another width now.
+    /// Takes the new width of the terminal.
     pub const fn resize(&mut self, width: usize) {
         if self.options.look.width.is_some() {
             self.options.look.width = Some(width);
         }
     }
 
-    /// Takes an event in without showing it.
+    /// Counts an event without showing it.
     pub fn skip(&mut self, event: &RunEvent) {
         self.take_in(event);
         self.screen.discard();
@@ -162,7 +162,7 @@ impl<W: Write> PlainReporter<W> {
         }
     }
 
-    /// What a line of a slot begins with: with several, the number of the iteration.
+    /// The prefix of a slot's lines: the number of the iteration, where several slots run.
     fn margin(&self, slot: SlotId) -> Line {
         match self.view.slot(slot) {
             Some(slot) if self.view.is_parallel() => {

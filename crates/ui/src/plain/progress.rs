@@ -1,4 +1,4 @@
-//! The last line: how far the run is and what it does now.
+//! The progress line: how far the run is and what it does now.
 
 use ralph_core::time::Timestamp;
 use ralph_core::view::{RunView, SlotView, words};
@@ -24,7 +24,7 @@ pub(super) fn progress(view: &RunView, now: Timestamp, look: Look) -> String {
     }
     if let Some(rest) = view.forecast() {
         let cost = rest.micro_usd.map(|cost| format!("~{}, ", money(cost))).unwrap_or_default();
-        parts.push(format!("rest {cost}~{}", duration(rest.duration_ms)));
+        parts.push(format!("{cost}~{} left", duration(rest.duration_ms)));
     }
     if view.cancel.is_none() {
         parts.extend(doing(view, now));
@@ -43,7 +43,7 @@ fn doing(view: &RunView, now: Timestamp) -> Vec<String> {
     }
 }
 
-/// What a wait or a phase is, and how long it lasts or lasted.
+/// What the only busy slot does or waits for, and for how long.
 fn alone(slot: &SlotView, now: Timestamp) -> String {
     if let Some(waiting) = &slot.waiting {
         let what = words::wait(&waiting.wait);
@@ -84,8 +84,8 @@ mod tests {
         let shown = |view: &RunView| progress(view, Timestamp::default(), Look::PLAIN);
         assert_eq!(shown(&view), "3/5 done · 0s · $0.60");
         view.settled = 3;
-        assert_eq!(shown(&view), "3/5 done · 0s · $0.60 · rest ~$0.40, ~1m 00s");
+        assert_eq!(shown(&view), "3/5 done · 0s · $0.60 · ~$0.40, ~1m 00s left");
         view.usage.cost_micro_usd = None;
-        assert_eq!(shown(&view), "3/5 done · 0s · rest ~1m 00s");
+        assert_eq!(shown(&view), "3/5 done · 0s · ~1m 00s left");
     }
 }

@@ -1,12 +1,12 @@
-//! Lines that scroll, above one last line that is rewritten. Everything goes out in one write, so the
-//! last line never mixes with others.
+//! Scrolling lines above one progress line that is rewritten. Everything goes out in one write, so the
+//! progress line never mixes with the others.
 
 use std::io::{self, Write};
 
-/// Back to the first column, and the line is empty.
+/// Moves to the first column and clears the line.
 const CLEAR: &str = "\r\u{1b}[2K";
 
-/// Where lines go.
+/// The output of a display.
 #[derive(Debug)]
 pub(super) struct Screen<W> {
     out: W,
@@ -58,7 +58,7 @@ impl<W: Write> Screen<W> {
         }
     }
 
-    /// Why nothing is shown any more.
+    /// The error that ended the output, if there was one.
     pub(super) fn take_failure(&mut self) -> Option<io::Error> {
         self.failed.take()
     }

@@ -13,7 +13,7 @@ use crate::units::{duration, money, tokens};
 const WIDTH: usize = 80;
 const WIDEST: usize = 100;
 
-/// What runs, on what, with what.
+/// The command, its target, the agent, the gates and the limits.
 pub(super) fn start(view: &RunView, look: Look) -> Vec<String> {
     let mut lines = Vec::new();
     let command = format!("ralph {}", view.mode);
@@ -22,7 +22,7 @@ pub(super) fn start(view: &RunView, look: Look) -> Vec<String> {
     let mut say = |name: &str, text: &str| lines.extend(field(name, Meaning::Faint, text, look));
     let side_by_side = match view.slots.len() {
         0 | 1 => String::new(),
-        many => format!(", {many} side by side"),
+        many => format!(", {many} in parallel"),
     };
     let preset = match view.mode.as_str() {
         "build" => format!(", preset {}", view.preset),
@@ -49,7 +49,7 @@ pub(super) fn start(view: &RunView, look: Look) -> Vec<String> {
 fn limits(view: &RunView) -> String {
     let mut limits = vec![match view.max_sessions {
         Some(most) => words::count(u64::from(most), "session"),
-        None => "any number of sessions".to_owned(),
+        None => "unlimited sessions".to_owned(),
     }];
     if view.budget.micro_usd > 0 {
         limits.push(money(view.budget.micro_usd));
@@ -61,18 +61,18 @@ fn limits(view: &RunView) -> String {
         limits.push(duration(view.budget.time_ms));
     }
     if view.budget.task_micro_usd > 0 {
-        limits.push(format!("{} a task", money(view.budget.task_micro_usd)));
+        limits.push(format!("{} per task", money(view.budget.task_micro_usd)));
     }
     if view.budget.day_micro_usd > 0 {
-        limits.push(format!("{} a day", money(view.budget.day_micro_usd)));
+        limits.push(format!("{} per day", money(view.budget.day_micro_usd)));
     }
     limits.join(", ")
 }
 
-/// The box, told once.
+/// The sandbox that sessions run in.
 pub(super) fn level(level: &str, text: &str, look: Look) -> Vec<String> {
     let meaning = if level == "none" { Meaning::Warning } else { Meaning::Faint };
-    field("box", meaning, &words::with_detail(level, text), look)
+    field("sandbox", meaning, &words::with_detail(level, text), look)
 }
 
 /// `3 of 12 done, 1 blocked`.
@@ -81,7 +81,7 @@ pub(crate) fn plan(counts: &Counts) -> String {
     let others = [
         (counts.active, "active"),
         (counts.failed, "failed"),
-        (counts.waiting, "waiting for a person"),
+        (counts.waiting, "waiting for you"),
         (counts.blocked, "blocked"),
     ];
     for (n, what) in others.into_iter().filter(|(n, _)| *n > 0) {

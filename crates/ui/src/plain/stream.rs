@@ -1,5 +1,5 @@
-//! What an agent tells while it works, line by line. Words come in pieces: they are shown when their
-//! line is whole, so that two agents side by side never share one.
+//! The output of an agent while it works, line by line. Text comes in pieces and is shown when its line is
+//! complete, so that two agents in parallel never share a line.
 
 use ralph_core::agent::AgentEvent;
 use ralph_core::text::printable;
@@ -9,14 +9,14 @@ use crate::line::{Line, wrap};
 use crate::style::{Look, Meaning};
 use crate::units::duration;
 
-/// A line without an end is shown in pieces of this size.
+/// The longest line that is collected before it is shown, in bytes.
 const LONGEST: usize = 16 * 1024;
-/// Lines of a failed tool that are shown.
+/// How many lines of a failed tool are shown.
 const ERROR_LINES: usize = 5;
 /// Where there is no terminal to fit, tool inputs are cut here.
 const WIDTH: usize = 100;
 
-/// What one slot's agent is saying.
+/// The output of one slot's agent.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
     pending: String,
@@ -29,7 +29,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Whether the agent said anything that was shown.
+    /// Whether any text of the agent was shown.
     pub(crate) const fn spoke(&self) -> bool {
         self.spoke
     }
@@ -88,18 +88,18 @@ impl Stream {
             AgentEvent::Retrying { attempt, delay_ms, status, error } => {
                 let status = status.map(|code| format!("HTTP {code} ")).unwrap_or_default();
                 let text = format!(
-                    "the agent tries its request again in {} (try {attempt}): {status}{error}",
+                    "the agent retries its request in {} (try {attempt}): {status}{error}",
                     duration(*delay_ms)
                 );
                 line(Line::new().flexible(Some(Meaning::Warning), text));
             }
             AgentEvent::Denied { tool } if verbose => {
-                line(Line::new().add(Meaning::Warning, format!("refused: {tool}")));
+                line(Line::new().add(Meaning::Warning, format!("denied: {tool}")));
             }
             AgentEvent::Unknown { kind } => {
                 line(Line::new().add(Meaning::Faint, format!("unknown event: {kind}")));
             }
-            // What the session took is told when it has ended: that is also in the journal.
+            // Cost and turns are shown when the session has ended: they are also in the journal.
             AgentEvent::ToolEnded { .. }
             | AgentEvent::Denied { .. }
             | AgentEvent::Result { .. } => {}
@@ -107,13 +107,13 @@ impl Stream {
         lines
     }
 
-    /// Whether words wait although nothing came since this was asked last: the agent makes a pause
-    /// and they are shown as they are.
+    /// Whether an unfinished line is pending and nothing was added since the last call: the agent pauses,
+    /// and the line is shown as it is.
     pub(crate) fn rests(&mut self) -> bool {
         !std::mem::take(&mut self.fresh) && !self.pending.is_empty()
     }
 
-    /// The words that still wait for the end of their line.
+    /// The rest of an unfinished line.
     pub(crate) fn end(&mut self, look: Look, room: Option<usize>) -> Vec<String> {
         let Some(meaning) = self.meaning.take() else { return vec![] };
         let pending = std::mem::take(&mut self.pending);
@@ -148,7 +148,7 @@ impl Stream {
         lines
     }
 
-    /// Blank lines are shown between words only, and never two in a row.
+    /// Shows blank lines only between text, and never two in a row.
     fn shown(
         &mut self,
         meaning: Meaning,
@@ -157,7 +157,7 @@ impl Stream {
         room: Option<usize>,
     ) -> Vec<String> {
         let mut lines = Vec::new();
-        // Without colours nothing else would tell thoughts from words.
+        // Without colors nothing else would mark thoughts.
         let mark = if meaning == Meaning::Thinking && !look.color { "~ " } else { "" };
         for line in wrap(text, room.map(|room| room.saturating_sub(mark.len()))) {
             if line.is_empty() {

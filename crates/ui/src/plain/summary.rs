@@ -1,4 +1,4 @@
-//! The last lines of a run: how it ended, what it made and cost, what is left to a person.
+//! The last lines of a run: how it ended, what it did and cost, and what waits for the user.
 
 use ralph_core::run::{Outcome, StopReason};
 use ralph_core::view::forecast::Forecast;
@@ -9,7 +9,7 @@ use crate::line::{Line, field, paragraph};
 use crate::style::{Look, Meaning};
 use crate::units::{brief_duration, money, tokens};
 
-/// Lists of a summary have at most so many entries.
+/// The longest list in a summary.
 const MOST: usize = 10;
 
 /// How a run ended and what to do next; nothing while it has not ended.
@@ -35,7 +35,7 @@ pub fn summary(view: &RunView, look: Look) -> Vec<String> {
         more(view.questions.len(), &mut lines, look);
     }
     ended("Failed", &view.failed_tasks, &mut lines, look);
-    ended("Left to you", &view.held_tasks, &mut lines, look);
+    ended("Waiting for you", &view.held_tasks, &mut lines, look);
     if !view.warnings.is_empty() {
         heading("Warnings", &mut lines, look);
         for warning in view.warnings.iter().take(MOST) {
@@ -104,7 +104,7 @@ fn figures(view: &RunView, outcome: &Outcome, look: Look) -> Vec<String> {
         say("cost", &cost);
     }
     if let Some(forecast) = view.forecast() {
-        say("rest", &rest(&forecast));
+        say("remaining", &rest(&forecast));
     }
     if let Some(last) = view.commits.last() {
         say("commits", &format!("{}, last {}", view.commit_count, last.short()));
@@ -133,14 +133,14 @@ fn iterations(outcome: &Outcome) -> String {
     }
 }
 
-/// What the run used; `None` when no session told anything.
+/// The cost and tokens of the run; `None` when no session reported any.
 pub(crate) fn cost(view: &RunView) -> Option<String> {
     let usage = view.usage;
     let used = usage.input_tokens > 0 || usage.output_tokens > 0;
     let price = match usage.cost_micro_usd {
         Some(cost) if view.unpriced > 0 => format!("at least {}", money(cost)),
         Some(cost) => money(cost),
-        None if used => "not told by the agent".to_owned(),
+        None if used => "not reported by the agent".to_owned(),
         None => return None,
     };
     let flow =
@@ -148,13 +148,13 @@ pub(crate) fn cost(view: &RunView) -> Option<String> {
     Some(if used { format!("{price} ({flow})") } else { price })
 }
 
-/// What is still to come, in words.
+/// The forecast in words.
 pub(crate) fn rest(forecast: &Forecast) -> String {
     let tasks = words::count(forecast.tasks, "task");
     let time = brief_duration(forecast.duration_ms);
     match forecast.micro_usd {
         Some(cost) => format!("about {} and {time} for {tasks}", money(cost)),
-        None => format!("about {time} for {tasks}; the price is not known"),
+        None => format!("about {time} for {tasks}, cost unknown"),
     }
 }
 

@@ -301,7 +301,7 @@ fn verbose_tells_what_quiet_and_normal_leave_out() {
     told.push(Told::Event(RunEvent { fact: anomaly, ..last }));
     let verbose = Options { verbosity: Verbosity::Verbose, ..options(false, 80) };
     let (normal, verbose) = (shown(&told, options(false, 80)), shown(&told, verbose));
-    for text in ["slot 0 looks at the plan", "settled does not fit", "agent version 2.1.0"] {
+    for text in ["slot 0 looks at the plan", "ignored settled", "agent version 2.1.0"] {
         assert!(verbose.contains(text) && !normal.contains(text), "{text}");
     }
 }

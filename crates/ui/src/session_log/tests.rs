@@ -31,7 +31,7 @@ fn short_run() -> Vec<Told> {
     tape.changed(0, &[]);
     let gates = vec![gate("fmt", 800), red("test", 9_100, 101, "left: 1\nright: 2\u{7}\n")];
     tape.judged(0, gates);
-    let reason = "gate test is red (exit code 101)\nleft: 1";
+    let reason = "gate test failed (exit code 101)\nleft: 1";
     tape.settle(0, 2, "t-7hq2mz4a", title, Class::Red, Status::Pending, reason, 31_000);
     tape.stop(StopReason::Limit { sessions: 2, remaining: 1 }, 1, 1)
 }
@@ -85,7 +85,7 @@ fn s3_13_s3_14_s3_15_header_footer_and_summary_are_exact() {
     Gate test: fail (9.1s, exit code 101)
       left: 1
       right: 2
-    Task t-7hq2mz4a: back: gate test is red (exit code 101)
+    Task t-7hq2mz4a: retry: gate test failed (exit code 101)
     --------------------------------------------------------------------------------
     ITERATION 2 COMPLETE
     End Time: 2026-11-15 03:49:43

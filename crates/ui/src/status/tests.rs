@@ -45,7 +45,7 @@ fn a_running_loop() {
       plan       1 of 6 done, 1 blocked
       time       3m 53s
       cost       $0.19 (378k tokens in, 15k out)
-      box        full
+      sandbox    full
 
     Questions
       t-m4xw6tfe  asks
@@ -66,10 +66,10 @@ fn a_loop_that_waits_for_its_limit() {
     running (pid 4242)
       run        build the feature login, dag with claude, 4 of 20 iterations ended
       now        waiting: usage limit, 2h 09m 44s left
-      plan       2 of 6 done, 1 waiting for a person, 1 blocked
+      plan       2 of 6 done, 1 waiting for you, 1 blocked
       time       5m 15s
       cost       $0.27 (524k tokens in, 20k out)
-      box        full
+      sandbox    full
       last error usage limit: You've hit your limit · resets 5am
 
     Questions
@@ -91,12 +91,9 @@ fn a_loop_that_has_ended_or_was_cut_off() {
     assert!(text.starts_with("Stopped: cancelled.\n"), "{text}");
     assert!(text.contains("\n  time       2h 15m 31s\n"), "{text}");
     let cancelled = page(|_| false, State::Interrupted).text(WIDE);
-    assert!(
-        cancelled.starts_with("Stopped: cancelled. ralph build goes on with it\n"),
-        "{cancelled}"
-    );
+    assert!(cancelled.starts_with("Stopped: cancelled. ralph build continues it\n"), "{cancelled}");
     let cut = page(|fact| matches!(fact, Fact::Judged { .. }), State::Interrupted);
-    assert!(cut.text(WIDE).starts_with("interrupted: ralph build goes on with it\n"));
+    assert!(cut.text(WIDE).starts_with("interrupted: ralph build continues it\n"));
 }
 
 #[test]
@@ -178,12 +175,12 @@ fn the_rest_is_told_with_its_price_or_without() {
     let at_work = page(told, State::Running { pid: 4242 });
     let page = StatusPage { forecast: Some(forecast), ..at_work };
     let text = page.text(WIDE);
-    assert!(text.contains("\n  rest       about $0.95 and 12m 34s for 5 tasks\n"), "{text}");
+    assert!(text.contains("\n  remaining  about $0.95 and 12m 34s for 5 tasks\n"), "{text}");
     let json: serde_json::Value = serde_json::from_str(&page.json()).unwrap();
     assert_eq!(json["forecast"]["micro_usd"], 950_000);
     let forecast = Forecast { tasks: 1, micro_usd: None, ..forecast };
     let text = StatusPage { forecast: Some(forecast), ..page }.text(WIDE);
-    assert!(text.contains("about 12m 34s for 1 task; the price is not known\n"), "{text}");
+    assert!(text.contains("about 12m 34s for 1 task, cost unknown\n"), "{text}");
 }
 
 #[test]

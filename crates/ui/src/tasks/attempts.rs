@@ -18,20 +18,20 @@ const SHORT: usize = 12;
 const FILES: usize = 12;
 /// How many lines of the last failure are shown, unless everything is asked for.
 const FAILURE_LINES: usize = 12;
-/// How many lines of what a session said last are shown, unless everything is asked for.
+/// How many lines of a session's last message are shown, unless everything is asked for.
 const SAID_LINES: usize = 4;
 
 /// A heading, and the lines below it.
 pub(super) type Section = (String, Vec<String>);
 
-/// What all attempts on a task took.
+/// Time, tokens and cost of all attempts on a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub(super) struct Sums {
     attempts: usize,
     duration_ms: u64,
     input_tokens: u64,
     output_tokens: u64,
-    /// Of those that told a price; `None` when none did.
+    /// The sum over the attempts that reported a price; `None` when none did.
     cost_micro_usd: Option<u64>,
 }
 
@@ -60,7 +60,7 @@ impl Sums {
     }
 }
 
-/// The last judge that said no, unless the task is done.
+/// The last gate or verifier that failed, unless the task is done.
 pub(super) fn last_failure<'a>(task: &Task, evidence: &'a [Evidence]) -> Option<&'a Evidence> {
     let red = evidence.iter().rev().find(|row| row.verdict == Verdict::Fail);
     red.filter(|_| task.status != Status::Done)
@@ -115,7 +115,7 @@ impl Shown<'_> {
 
     fn outcome(&self) -> (Meaning, &str) {
         match self.attempt.end.as_ref().map(|end| end.outcome.as_str()) {
-            None => (Meaning::Active, "no end"),
+            None => (Meaning::Active, "unfinished"),
             Some("done") => (Meaning::Good, "done"),
             Some("red") => (Meaning::Bad, "red"),
             Some(other) => (Meaning::Warning, other),
@@ -127,17 +127,17 @@ impl Shown<'_> {
         Some(brief_duration(end.at.millis_since(self.attempt.started_at)))
     }
 
-    /// When, how long, which model and at what price.
+    /// Start, duration, model, sandbox, cost and tokens.
     fn facts(&self) -> Vec<String> {
         let mut facts = vec![self.attempt.started_at.to_string()];
         facts.extend(self.lasted());
         facts.extend(self.attempt.model.clone());
-        facts.extend(self.attempt.sandbox.as_ref().map(|level| format!("box {level}")));
+        facts.extend(self.attempt.sandbox.as_ref().map(|level| format!("sandbox {level}")));
         if let Some(end) = &self.attempt.end {
             facts.extend(end.cost_micro_usd.map(money));
             if end.input_tokens + end.output_tokens > 0 {
                 let (read, written) = (tokens(end.input_tokens), tokens(end.output_tokens));
-                facts.push(format!("{read} tokens read, {written} written"));
+                facts.push(format!("{read} tokens in, {written} out"));
             }
         }
         facts
@@ -170,7 +170,7 @@ impl Shown<'_> {
         lines
     }
 
-    /// How it ended, and when, how long, with what: on one line where that fits.
+    /// The outcome and the facts, on one line where that fits.
     fn heading(&self) -> Vec<String> {
         let (meaning, outcome) = self.outcome();
         let facts = self.facts().join(", ");
@@ -197,7 +197,7 @@ impl Shown<'_> {
         lines
     }
 
-    /// What one judge said.
+    /// The verdict of one gate or verifier.
     fn verdict(&self, row: &Evidence, width: usize) -> String {
         let (meaning, word) = match row.verdict {
             Verdict::Pass => (Meaning::Good, "pass"),
@@ -214,14 +214,14 @@ impl Shown<'_> {
             facts.push(brief_duration(row.duration_ms));
         }
         let why = match row.verdict {
-            Verdict::Ungated => "nothing judged the work but that it changed something",
+            Verdict::Ungated => "no gates: accepted unchecked",
             Verdict::Unchanged => "No changes detected",
-            // What passed says something only where there is something to know.
+            // A gate that passed has a digest only where there is something to know.
             Verdict::Pass | Verdict::Fail | Verdict::Unclaimed => {
                 row.digest.trim().lines().next().unwrap_or_default()
             }
         };
-        // What a program printed stands below.
+        // The output of a failed program is shown below.
         let printed = row.verdict == Verdict::Fail && row.exit_code.is_some();
         facts.extend((!why.is_empty() && !printed).then(|| why.to_owned()));
         let line = Line::new().plain("  ").add(meaning, format!("{word:<4}"));
@@ -232,7 +232,7 @@ impl Shown<'_> {
     fn changed(&self) -> Vec<String> {
         let Some(end) = &self.attempt.end else { return vec![] };
         if end.changed.count() == 0 {
-            return vec!["changed nothing".to_owned()];
+            return vec!["no files changed".to_owned()];
         }
         let Changes { files, .. } = &end.changed;
         let (added, removed) = end.changed.lines();
@@ -260,16 +260,16 @@ impl Shown<'_> {
         if said.is_empty() {
             return vec![];
         }
-        let mut lines = vec!["said last".to_owned()];
+        let mut lines = vec!["last message".to_owned()];
         let words = paragraph(2, Some(Meaning::Speech), said, self.look);
-        // The end of it matters.
+        // Its end matters most.
         let skipped = if self.more.all { 0 } else { words.len().saturating_sub(SAID_LINES) };
         lines.extend(words.into_iter().skip(skipped));
         lines
     }
 }
 
-/// What is told of a tree without judging it.
+/// Evidence that only informs and does not decide.
 fn is_note(row: &Evidence) -> bool {
     row.verdict == Verdict::Pass && matches!(row.judge.as_str(), PROTECTED | WEAKENED | SIGNAL)
 }
@@ -277,7 +277,7 @@ fn is_note(row: &Evidence) -> bool {
 fn lines_of(file: &FileChange) -> String {
     match (file.added, file.removed) {
         (Some(added), Some(removed)) => format!("+{added} -{removed}"),
-        _ => "no text".to_owned(),
+        _ => "binary".to_owned(),
     }
 }
 

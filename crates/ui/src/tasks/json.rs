@@ -77,7 +77,7 @@ impl<'a> From<&'a Task> for TaskJson<'a> {
     }
 }
 
-/// What is known beside the task itself.
+/// The records of a task.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs, reason = "each field holds the records of its name")]
 pub struct Details<'a> {
@@ -87,7 +87,7 @@ pub struct Details<'a> {
     pub questions: &'a [Question],
     pub blockers: Option<&'a [Task]>,
     pub dependents: Option<&'a [Task]>,
-    /// It waits until a branch is merged.
+    /// Set when the task waits until a branch is merged.
     pub needs_merge: Option<&'a NeedsMerge>,
     /// Everything in full, not only what is newest.
     pub all: bool,

@@ -1,5 +1,5 @@
 //! markdown-KV: tasks for agents. Headings and `key: value` lines that a model reads as text and a
-//! script reads with `grep`. Texts of several lines are indented, so that no text can pose as a key.
+//! script reads with `grep`. Texts of several lines are indented, so that no text can look like a key.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ pub struct Kv<'a> {
     pub task: &'a Task,
     /// The word for its status.
     pub status: &'a str,
-    /// Whether to name its holder.
+    /// Whether to show who claimed it.
     pub assignee: bool,
     /// For a claim: its lease, retries and description, and what its blockers produced.
     pub claim: Option<&'a [(TaskId, String)]>,

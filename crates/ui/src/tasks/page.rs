@@ -19,7 +19,7 @@ const VALUES: usize = 16;
 /// How many entries of the log are shown, unless everything is asked for.
 const LOG_LINES: usize = 12;
 
-/// A task and all that is known of it.
+/// A task with everything that is known about it.
 pub fn page(task: &Task, more: Details<'_>, look: Look) -> String {
     let mut text = String::new();
     let shown = task.shown();
@@ -66,7 +66,7 @@ pub fn page(task: &Task, more: Details<'_>, look: Look) -> String {
     field("created", &task.created_at.to_string());
     field("done", &task.done_at.map(|at| at.to_string()).unwrap_or_default());
 
-    // Lines of a section stand two cells to the right.
+    // The lines of a section are indented by two cells.
     let inside = Look { width: look.width.map(|width| width.saturating_sub(2)), ..look };
     let mut section = |name: &str, lines: Vec<String>| {
         if !lines.is_empty() {
@@ -84,8 +84,8 @@ pub fn page(task: &Task, more: Details<'_>, look: Look) -> String {
         };
         tasks.unwrap_or_default().iter().map(line).collect()
     };
-    section("Waits for", neighbours(more.blockers));
-    section("Holds up", neighbours(more.dependents));
+    section("Blocked by", neighbours(more.blockers));
+    section("Blocks", neighbours(more.dependents));
     section(
         "Questions",
         more.questions
@@ -106,7 +106,7 @@ pub fn page(task: &Task, more: Details<'_>, look: Look) -> String {
     text
 }
 
-/// What was said last of a task that waits for a person without a question.
+/// The last note on a task that waits for the user without a question.
 fn why_waiting<'a>(task: &Task, more: Details<'a>) -> Option<&'a str> {
     let asks = more.questions.iter().any(|question| question.answer.is_none());
     let is_note = |entry: &&LogEntry| entry.kind == LogKind::Note;
@@ -129,7 +129,7 @@ fn log_lines(task: &Task, more: Details<'_>, look: Look) -> Vec<String> {
     lines
 }
 
-/// When, what which judge said of which tree, and why.
+/// Time, verdict, gate, tree and reason.
 fn evidence_line(found: &Evidence, look: Look) -> String {
     let meaning = match found.verdict {
         Verdict::Pass => Meaning::Good,
@@ -137,7 +137,7 @@ fn evidence_line(found: &Evidence, look: Look) -> String {
         Verdict::Ungated | Verdict::Unchanged | Verdict::Unclaimed => Meaning::Warning,
     };
     let why = match found.verdict {
-        // What passed says something only where there is something to know.
+        // A gate that passed has a digest only where there is something to know.
         Verdict::Fail | Verdict::Pass | Verdict::Unclaimed => {
             found.digest.trim().lines().next().unwrap_or_default()
         }

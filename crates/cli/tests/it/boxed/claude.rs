@@ -45,7 +45,7 @@ fn check(env: &ClaudeEnv, ran: &ralph_testkit::Ran, outside: &[PathBuf]) {
     }
     assert!(said.contains("skills") && said.trim_end().ends_with('0'), "{said}");
     let told = format!("{}{}", ran.stdout, ran.stderr);
-    assert!(told.contains("box        full"), "{told}");
+    assert!(told.contains("sandbox    full"), "{told}");
     assert!(told.contains("example.com:80"), "what was refused is told: {told}");
 }
 

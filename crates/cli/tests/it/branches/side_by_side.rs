@@ -183,7 +183,7 @@ fn a_dry_run_shows_the_branches_and_does_nothing() {
     let text = env.ralph(&["loop", "build", "--dry-run", "--max", "7"]).success();
     has(&text, "=== DRY RUN MODE ===\n\nProgress file: IMPLEMENTATION_PLAN.md\n");
     has(&text, "Max iterations: 7 for each branch\n");
-    has(&text, "Branches: 3, 2 at once to begin with\n");
+    has(&text, "Branches: 3, 2 start at once\n");
     has(&text, "Branch: two\n  Goal: Do two\n  Base: one\n  Needs: one\n  Tasks: 0/1 complete\n");
     assert_eq!(env.git(&["for-each-ref"]), before);
     assert!(!env.repo().join(".worktrees").exists() && !env.repo().join(".ralph").exists());

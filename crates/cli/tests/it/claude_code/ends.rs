@@ -97,7 +97,7 @@ fn a_usage_window_without_a_known_end_is_looked_at_again_much_later() {
 fn what_no_retry_mends_stops_the_run_and_says_what_to_do() {
     for (turn, outcome, remedy) in [
         (Turn::unauthorized(), "auth", "log in"),
-        (Turn::error(403), "forbidden", "check that the account may use this model"),
+        (Turn::error(403), "forbidden", "check that your account can use this model"),
         (Turn::no_credit(), "billing", "credit"),
         (Turn::error(404), "unknown-model", "--model"),
     ] {
@@ -184,7 +184,7 @@ fn a_tool_that_is_not_allowed_is_named() {
     let turns = [Turn::bash("touch hello.txt"), Turn::text("I may not.")];
     let Some(env) = session(turns) else { return };
     let said = comes_back(&env, "no-signal", 0, &["--allow", "Read,Glob"]);
-    has(&said, "warning    the agent was refused: Bash");
+    has(&said, "warning    tools denied to the agent: Bash");
     assert!(!env.repo().join("hello.txt").exists());
 }
 
@@ -197,7 +197,7 @@ fn a_refusal_uses_up_a_try() {
 #[test]
 fn an_empty_answer_uses_up_a_try() {
     let Some(env) = session([Turn::empty().for_ever()]) else { return };
-    has(&comes_back(&env, "empty", 1, &[]), "the agent said nothing");
+    has(&comes_back(&env, "empty", 1, &[]), "the agent printed nothing");
 }
 
 #[test]

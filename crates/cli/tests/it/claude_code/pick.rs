@@ -157,6 +157,6 @@ fn when_others_finish_the_last_task_the_run_ends_without_a_request() {
     let run = start(&env, &["--preset", "pick"]);
     wait_for_fact(&env, "wait_started");
     env.task_as("other", &["done", "a"]).success();
-    has(&said(Ran::end_of(run), 0), "the last open task is claimed by somebody else");
+    has(&said(Ran::end_of(run), 0), "another agent has claimed the last open task");
     assert_eq!(env.server().requests().len(), 0);
 }

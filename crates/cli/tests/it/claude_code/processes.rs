@@ -113,6 +113,6 @@ fn a_child_in_the_background_is_gone_after_the_session() {
         assert!(!PathBuf::from("/proc").join(pid.trim()).exists(), "{pid}");
     }
     assert_eq!(processes(&env), [""; 0]);
-    has(&said, "ended 2 processes that the session left behind");
+    has(&said, "killed 2 processes that the session left running");
     assert_eq!(outcomes(&env, "a"), ["done"]);
 }

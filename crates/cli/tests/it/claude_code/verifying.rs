@@ -68,7 +68,10 @@ fn s1_43_a_verifier_that_crashes_is_a_fail() {
     let Some(env) = verified(script) else { return };
     said(env.build(&[]), 0);
     assert_eq!(outcomes(&env, "a"), ["red", "done"]);
-    has(&prompt(&openings(&env)[2]), "verification failed: its session ended with crash");
+    has(
+        &prompt(&openings(&env)[2]),
+        "verification failed: the verifier's session ended with crash",
+    );
 }
 
 /// A reader's tools: what writes files is refused, and the refusal is no reason to fail.

@@ -89,7 +89,7 @@ fn work_that_was_left_uncommitted_is_committed_by_the_loop() {
             .session([Turn::write(env.repo().join("hello.txt"), "hello\n"), Turn::text(DONE)]),
     );
     let said = said(env.build(&[]), 0);
-    has(&said, "there are no gates");
+    has(&said, "no gates: work is accepted unchecked");
     assert_eq!(env.git(&["log", "-1", "--format=%s"]), "build: iteration 1 - Greet the world\n");
     assert_eq!(env.git(&["show", "--format=", "--name-only"]), "hello.txt\n");
     assert_eq!(env.git(&["status", "--short"]), "?? mine.txt\n");
@@ -126,7 +126,7 @@ fn s1_36_s1_37_without_a_signal_for_it_a_task_comes_back_uncounted() {
     let Some(env) = playing(script) else { return };
     let said = said(env.build(&[]), 0);
     has(&said, "no signal; No changes detected");
-    has(&said, "warning    the agent named b, but it worked on a");
+    has(&said, "warning    the agent reported b, but it worked on a");
     assert_eq!(outcomes(&env, "a"), ["no-signal", "wrong-id", "done"]);
     let task = shown(&env, "a");
     assert_eq!((&task["status"], &task["retry_count"]), (&json!("done"), &json!(0)));
@@ -182,7 +182,7 @@ fn done_without_a_change_is_believed_only_where_that_is_the_rule() {
 
     env.play(claim());
     let trusted = said(env.build(&["--set", "completion.claims=trust"]), 0);
-    has(&trusted, "a was taken as done although nothing changed and nothing judged it");
+    has(&trusted, "a was accepted as done, but nothing changed and no gate checked it");
     has(&prompt(&openings(&env)[1]), "No changes detected");
     assert_eq!(outcomes(&env, "a"), ["unchanged", "done"]);
 
@@ -191,7 +191,7 @@ fn done_without_a_change_is_believed_only_where_that_is_the_rule() {
     gate(&env, "true");
     env.play(claim());
     let judged = said(env.build(&["--set", "completion.claims=confirm"]), 0);
-    has_not(&judged, "was taken as done");
+    has_not(&judged, "was accepted as done");
     let verdicts = shown(&env, "b")["evidence"].clone();
     let verdicts: Vec<_> = verdicts.as_array().unwrap().iter().map(|v| &v["verdict"]).collect();
     assert_eq!(verdicts, ["pass", "unchanged"]);
@@ -205,7 +205,7 @@ fn s1_17_s1_21_the_model_is_the_one_that_was_asked_for_until_an_agent_names_anot
         .session(good_session());
     let Some(env) = playing(script) else { return };
     let said = said(env.build(&["--model", "my-own-model"]), 0);
-    has(&said, "the agent asked for this model; it would have been my-own-model");
+    has(&said, "this model instead of my-own-model, because the agent asked for it");
     let models: Vec<String> =
         openings(&env).iter().map(|opening| opening.model().to_owned()).collect();
     assert_eq!(models[0], "my-own-model");

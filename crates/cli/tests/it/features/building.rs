@@ -102,8 +102,8 @@ fn what_does_not_fit_is_refused_at_once_with_the_reason() {
     let answers: Vec<&str> =
         noted.split_inclusive("= ").map(|part| part.trim_end_matches("= ")).collect();
     for (number, part) in [
-        (2, "that would close a cycle: "),
-        (3, "that would close a cycle: "),
+        (2, "that would create a cycle: "),
+        (3, "that would create a cycle: "),
         (4, "propose it first: ralph task add \"Title\" --id nothing"),
         (5, "there is no task nowhere"),
         (6, "the id a is taken"),

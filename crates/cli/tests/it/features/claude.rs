@@ -54,7 +54,7 @@ fn s1_53_claude_proposes_a_graph_mends_a_cycle_and_works_it_off() {
     let answers = sessions[0].last().unwrap().tool_results();
     let refused: Vec<&(String, bool)> = answers.iter().filter(|(_, is_error)| *is_error).collect();
     assert_eq!(refused.len(), 1, "{answers:?}");
-    has(&refused[0].0, "that would close a cycle");
+    has(&refused[0].0, "that would create a cycle");
     let (_, said) =
         ended(env.ralph(&["run", "login", "--agent", "claude", "--model", "sonnet"]), 0);
     has(&said, "tasks done.");

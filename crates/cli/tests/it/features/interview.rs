@@ -14,7 +14,7 @@ fn a_question_ends_the_call_and_the_answer_goes_on_with_all_that_was_said() {
     let all = [&only_says(ASKS)[..], &only_says("<question>Which sender?</question>"), &writes()];
     let (out, said) = ended(feature(&env, &all, &["create", "login", "--interview", "Log in"]), 7);
     assert_eq!(out, "");
-    has(&said, "? Stopped: the agent asks you a question.\n");
+    has(&said, "? Stopped: the agent asked you a question.\n");
     has(&said, "Next: ralph feature create login --answer");
     has(&said, "  1. By mail?\n  2. For how long?\n");
     has(&said, "hint: answer it: ralph feature create login --answer \"…\"");

@@ -108,7 +108,7 @@ fn creating_again_keeps_what_was_written() {
     assert!(made.stderr.contains("kept "), "{}", made.stderr);
     assert_eq!(std::fs::read_to_string(spec).unwrap(), "my own words\n");
     let said = env.ralph(&["feature", "create", "login"]).failure(1);
-    assert!(said.contains("there is a feature login already"), "{said}");
+    assert!(said.contains("feature login already exists"), "{said}");
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn the_next_build_ends_what_a_killed_run_left_alive() {
     // The session may be killed before it sleeps: then the hidden one is the only one.
     let said = world.said();
     let counts = ["ended 2 processes", "ended 1 process"].map(|count| said.contains(count));
-    assert!(counts.contains(&true) && said.contains("of a run that was killed"), "{said}");
+    assert!(counts.contains(&true) && said.contains("by a run that was killed"), "{said}");
     assert!(!lives(&hidden));
     assert!(world.processes().is_empty());
     assert_eq!(world.statuses()["stuck"], Status::Done);

@@ -26,7 +26,7 @@ fn a_gate_that_prints_without_end_is_read_in_part_and_fills_neither_memory_nor_d
     let (env, reason) = reason_of(&loud);
     assert_eq!(
         reason,
-        "gate check is red (exit code 1): it printed 152 MiB; ralph read only the beginning and \
+        "gate check failed (exit code 1): it printed 152 MiB; ralph read only the beginning and \
          the end"
     );
     let digest = show(&env, "a")["evidence"][0]["digest"].as_str().unwrap().to_owned();
@@ -40,11 +40,11 @@ fn a_gate_that_prints_without_end_is_read_in_part_and_fills_neither_memory_nor_d
 #[test]
 fn a_gate_that_prints_one_endless_line_is_no_trouble() {
     let (_, reason) = reason_of("head -c 300000000 /dev/zero | tr '\\0' y; exit 1");
-    assert!(reason.starts_with("gate check is red (exit code 1)"), "{reason}");
+    assert!(reason.starts_with("gate check failed (exit code 1)"), "{reason}");
 }
 
 #[test]
 fn a_gate_killed_by_a_signal_says_so() {
     let (_, reason) = reason_of("kill -9 $$");
-    assert_eq!(reason, "gate check is red (exit code 137): killed by signal 9");
+    assert_eq!(reason, "gate check failed (exit code 137): killed by signal 9");
 }

@@ -30,14 +30,14 @@ fn only_old_failures_do_not_hold_a_task_up() {
     gate(&env, "old_one\nold_two\n");
     let ran = build(&env, &[&leaves("old_two\n")], &[]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let said = "gate check was already red before the run, with 2 failing tests: old_one, old_two";
+    let said = "gate check already failed before the run, with 2 failing tests: old_one, old_two";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
-    assert!(ran.stderr.contains("only old failures"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("only failures from before the run"), "{}", ran.stderr);
     let page = env.task(&["show", "a"]);
-    assert!(page.contains("Only tests fail that failed before the run"), "{page}");
+    assert!(page.contains("All failing tests also failed before the run"), "{page}");
     let evidence = &show(&env, "a")["evidence"][0];
     assert_eq!((&evidence["verdict"], &evidence["exit_code"]), (&"pass".into(), &101.into()));
-    assert_eq!(evidence["digest"], "Only tests fail that failed before the run:\n- old_two");
+    assert_eq!(evidence["digest"], "All failing tests also failed before the run:\n- old_two");
     let journal = journal(&env);
     let told: Vec<_> =
         of_kind(&journal, "noticed").into_iter().filter(|n| n["notice"] == "baseline").collect();
@@ -53,10 +53,10 @@ fn new_failures_are_red_and_told_apart_from_old_ones() {
     assert_eq!(classes(&env), ["red", "done"]);
     let prompt = run_file(&env, "iteration-002.task.md");
     let lines: Vec<&str> = prompt.lines().map(str::trim).collect();
-    let told = ["New failing tests:", "- new", "", "Failing before the run as well:", "- old"];
+    let told = ["New failing tests:", "- new", "", "Also failing before the run:", "- old"];
     assert!(lines.windows(told.len()).any(|window| window == told), "{prompt}");
     let log = env.task(&["log", "a"]);
-    assert!(log.contains("gate check is red (exit code 101): New failing tests: new"), "{log}");
+    assert!(log.contains("gate check failed (exit code 101): New failing tests: new"), "{log}");
 }
 
 #[test]
@@ -74,9 +74,12 @@ fn old_failures_are_not_excused_where_the_other_tests_no_longer_pass() {
     build(&env, &[&breaks("2\n"), &breaks(""), &breaks("3\n")], &[]).success();
     assert_eq!(classes(&env), ["red", "red", "done"]);
     let prompt = run_file(&env, "iteration-002.task.md");
-    assert!(prompt.contains("Fewer tests passed than before the run: 2, 3 before."), "{prompt}");
+    assert!(prompt.contains("Fewer tests passed than before the run: 2 instead of 3."), "{prompt}");
     let prompt = run_file(&env, "iteration-003.task.md");
-    assert!(prompt.contains("No test was counted as passed; before the run 3 were."), "{prompt}");
+    assert!(
+        prompt.contains("ralph counted no passing test; before the run it counted 3."),
+        "{prompt}"
+    );
 }
 
 #[test]
@@ -94,7 +97,7 @@ fn a_green_baseline_is_told_and_changes_nothing() {
     let env = project(&["a"]);
     gate(&env, "");
     let ran = build(&env, &[&leaves("new\n"), &leaves("")], &[]);
-    assert!(ran.stderr.contains("gate check is green before the run"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("gate check passes before the run"), "{}", ran.stderr);
     assert_eq!(classes(&env), ["red", "done"]);
 }
 

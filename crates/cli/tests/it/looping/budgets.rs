@@ -80,7 +80,7 @@ fn eighty_percent_of_a_budget_is_told_once() {
     let ran = build(&env, &played.each_ref().map(String::as_str), &["--budget", "1"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(notices(&env, "budget_near"), 1);
-    let said = "a budget is nearly used up (money for this run): $0.85 of $1.00";
+    let said = "budget nearly used up (money for this run): $0.85 of $1.00";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
 }
 
@@ -90,9 +90,9 @@ fn a_price_that_is_not_told_is_said_once_and_not_guessed() {
     let played = [works_for("null"), works_for("null")];
     let ran = build(&env, &played.each_ref().map(String::as_str), &["--budget", "0.01"]);
     assert_eq!((ran.code, notices(&env, "unpriced")), (0, 1), "{}", ran.stderr);
-    assert!(ran.stderr.contains("the agent told no price"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the agent reported no price"), "{}", ran.stderr);
     let told = report(&env, &[]).success();
-    assert!(told.contains("not told"), "{told}");
+    assert!(told.contains("unknown"), "{told}");
 }
 
 #[test]
@@ -100,9 +100,9 @@ fn after_three_tasks_the_rest_is_told() {
     let env = project(&["a", "b", "c", "d", "e"]);
     let played = [works_for("0.2"), works_for("0.3"), works_for("0.4")];
     let ran = build(&env, &played.each_ref().map(String::as_str)[..2], &["2"]);
-    assert!(!ran.stderr.contains("rest"), "too early: {}", ran.stderr);
+    assert!(!ran.stderr.contains("\n  remaining "), "too early: {}", ran.stderr);
     let page = env.ralph(&["status"]).success();
-    assert!(!page.contains("rest"), "{page}");
+    assert!(!page.contains("\n  remaining "), "{page}");
     // The second run has done one; the store knows of three.
     build(&env, &[&played[2]], &["1"]).success();
     let page = env.ralph(&["status"]).success();

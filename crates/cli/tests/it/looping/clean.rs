@@ -67,7 +67,7 @@ fn a_setup_command_that_fails_is_red_with_its_output() {
     build(&env, &[&works()], &["--once"]).success();
     assert_eq!(classes(&env), ["red"]);
     let reason = show(&env, "a")["reason"].as_str().unwrap().to_owned();
-    assert_eq!(reason, "gate setup is red (exit code 9): cannot install");
+    assert_eq!(reason, "gate setup failed (exit code 9): cannot install");
     assert!(!env.note("ran").exists());
 }
 

@@ -31,13 +31,13 @@ a  a
   status        open
   priority      2
   retries       2
-  reason        gate test is red (exit code 1): Failing tests: sums::adds
+  reason        gate test failed (exit code 1): Failing tests: sums::adds
   attempts      2, 0.1s
   created       TIME
 
 Attempt 2 of 2
-  red  TIME, 0.1s, opus, box LEVEL
-  gate test is red (exit code 1): Failing tests: sums::adds
+  red  TIME, 0.1s, opus, sandbox LEVEL
+  gate test failed (exit code 1): Failing tests: sums::adds
     pass  lint  0.1s
     fail  test  exit code 1, 0.1s
   changed 3 files, +4 -2
@@ -46,7 +46,7 @@ Attempt 2 of 2
     +1 -1  tests/test_sums.py
   protected files changed: docs/sums.md
   tests are weaker than before: tests/test_sums.py: test_adds asserts nothing now (1 before)
-  said last
+  last message
     It works now. <task-done>a</task-done>
 
 Last failure: test
@@ -56,14 +56,14 @@ Last failure: test
   assertion: 1 is not 2
 
 Earlier attempts (in full: ralph task show a --all)
-   1  red  TIME  0.1s, sonnet  gate test is red (exit code 1): Failing tests: sums::adds
+   1  red  TIME  0.1s, sonnet  gate test failed (exit code 1): Failing tests: sums::adds
 
 Log
   TIME  created    hand-tester
   TIME  claimed    AGENT
-  TIME  retry      AGENT  gate test is red (exit code 1): Failing tests: sums::adds
+  TIME  retry      AGENT  gate test failed (exit code 1): Failing tests: sums::adds
   TIME  claimed    AGENT
-  TIME  retry      AGENT  gate test is red (exit code 1): Failing tests: sums::adds";
+  TIME  retry      AGENT  gate test failed (exit code 1): Failing tests: sums::adds";
 const DONE: &str = "\
 a  a
   status        done
@@ -75,26 +75,26 @@ a  a
   done          TIME
 
 Attempt 3 of 3
-  done  TIME, 0.1s, opus, box LEVEL
+  done  TIME, 0.1s, opus, sandbox LEVEL
     pass  lint  0.1s
     pass  test  0.1s
   changed 2 files, +1 -1, commit COMMIT
     +1 -0  docs/sums.md
     +0 -1  said.txt
   protected files changed: docs/sums.md
-  said last
+  last message
     Done. <task-done>a</task-done>
 
 Earlier attempts (in full: ralph task show a --all)
-   2  red  TIME  0.1s, opus  gate test is red (exit code 1): Failing tests: sums::adds
-   1  red  TIME  0.1s, sonnet  gate test is red (exit code 1): Failing tests: sums::adds
+   2  red  TIME  0.1s, opus  gate test failed (exit code 1): Failing tests: sums::adds
+   1  red  TIME  0.1s, sonnet  gate test failed (exit code 1): Failing tests: sums::adds
 
 Log
   TIME  created    hand-tester
   TIME  claimed    AGENT
-  TIME  retry      AGENT  gate test is red (exit code 1): Failing tests: sums::adds
+  TIME  retry      AGENT  gate test failed (exit code 1): Failing tests: sums::adds
   TIME  claimed    AGENT
-  TIME  retry      AGENT  gate test is red (exit code 1): Failing tests: sums::adds
+  TIME  retry      AGENT  gate test failed (exit code 1): Failing tests: sums::adds
   TIME  claimed    AGENT
   TIME  done       AGENT";
 

@@ -61,7 +61,7 @@ fn max_retries_are_retries_after_the_first_attempt() {
         task["reason"]
             .as_str()
             .unwrap()
-            .starts_with("gave up after 2 attempts, last: gate check is red"),
+            .starts_with("gave up after 2 attempts, last: gate check failed"),
         "{task}"
     );
     assert_eq!(status(&env, "b"), "done");
@@ -74,9 +74,9 @@ fn give_up_after_leaves_the_task_to_a_person() {
     let ran = build(&env, &[&nothing, &nothing, &works()], &["--set", "loop.give_up_after=2"]);
     assert_eq!(ran.code, 7, "{}", ran.stderr);
     assert_eq!((status(&env, "a"), status(&env, "b")), ("waiting".into(), "done".into()));
-    assert!(env.task(&["log", "a"]).contains("came back 2 times without progress"));
+    assert!(env.task(&["log", "a"]).contains("returned 2 times without progress"));
     assert!(
-        ran.stderr.contains("Left to you") && ran.stderr.contains("ralph retry a"),
+        ran.stderr.contains("Waiting for you") && ran.stderr.contains("ralph retry a"),
         "{}",
         ran.stderr
     );
@@ -90,7 +90,7 @@ fn without_gates_it_is_said_once_and_the_evidence_says_so() {
     let env = project(&["a", "b"]);
     let ran = build(&env, &[&works(), &works()], &[]);
     let head = ran.stderr.split("── 1 ──").next().unwrap();
-    assert!(head.contains("there are no gates"), "{}", ran.stderr);
+    assert!(head.contains("no gates: work is accepted unchecked"), "{}", ran.stderr);
     assert_eq!(
         of_kind(&journal(&env), "noticed").iter().filter(|n| n["notice"] == "ungated").count(),
         1
@@ -130,7 +130,7 @@ fn a_gate_that_does_not_end_is_red() {
     build(&env, &[&works()], &["--once"]).success();
     assert_eq!(classes(&env), ["red"]);
     let reason = show(&env, "a")["reason"].as_str().unwrap().to_owned();
-    assert!(reason.contains("gate slow is red (it did not end)"), "{reason}");
+    assert!(reason.contains("gate slow failed: timed out after 1s"), "{reason}");
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_branch_that_moves_faster_than_the_gates_is_held_in_place_as_well() {
     let ran = build(&env, &[&works], &[]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("the branch moved 2 times while the gates judged a."), "{told}");
+    assert!(told.contains("the branch moved 2 times while the gates checked a."), "{told}");
     let log = env.git(&["log", "--format=%s"]);
     assert_eq!(log, "build: iteration 1 - a\nbusy\nbusy\ngate\nfirst\n");
     assert!(!env.repo().join(".git/refs/heads/main.lock").exists());

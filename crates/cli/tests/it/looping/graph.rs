@@ -144,7 +144,7 @@ fn s1_15_s1_40_s1_41_the_prompt_tells_what_is_known() {
         assert!(second.contains(there), "{there}\n{second}");
     }
     let third = prompt(&env, 3);
-    for there in ["attempt 2 of 4", "gate test is red", "GATE-OUTPUT"] {
+    for there in ["attempt 2 of 4", "gate test failed", "GATE-OUTPUT"] {
         assert!(third.to_lowercase().contains(&there.to_lowercase()), "{there}\n{third}");
     }
 }

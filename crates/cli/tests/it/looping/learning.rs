@@ -39,7 +39,7 @@ fn the_same_failure_twice_gets_the_next_larger_model() {
     let ran = build(&env, &[&red("1s"), &red("22ms"), &red("3s"), &green], &PLAN);
     assert_eq!((ran.code, status(&env, "a").as_str()), (0, "done"), "{}", ran.stderr);
     assert_eq!(models(&env), ["opus", "sonnet", "opus", "opus"]);
-    let said = "the same failure 2 times chose this model; it would have been sonnet";
+    let said = "this model instead of sonnet, after the same failure 2 times";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     let log = env.task(&["log", "a"]);
     assert!(log.contains("model opus instead of sonnet after the same failure 2 times"), "{log}");
@@ -109,10 +109,10 @@ fn five_equal_failures_where_the_agent_picks_are_put_to_a_person() {
     let ran = build(&env, &[&*red; 6], &["--preset", "pick"]);
     assert_eq!((classes(&env).len(), status(&env, "a").as_str()), (5, "waiting"), "{}", ran.stderr);
     let said =
-        "failed 5 times in the same way: gate test is red (exit code 1): Failing tests: sums";
+        "failed 5 times in the same way: gate test failed (exit code 1): Failing tests: sums";
     assert!(env.task(&["log", "a"]).contains(said));
     let page = env.ralph(&["status"]).success();
-    assert!(page.contains(&format!("Waiting for a person\n  a\n    {said}\n")), "{page}");
+    assert!(page.contains(&format!("Waiting for you\n  a\n    {said}\n")), "{page}");
     assert!(env.task(&["show", "a"]).contains(&format!("\n  why           {said}\n")));
     // Put back by a person, it is counted anew.
     env.task(&["reset", "a"]);

@@ -88,7 +88,7 @@ fn a_gate_that_the_work_has_broken_is_red() {
     let ran = build(&env, &[&breaks], &["--once"]);
     assert_eq!((ran.code, classes(&env)), (0, vec!["red".to_owned()]), "{}", ran.stderr);
     let reason = show(&env, "a")["reason"].as_str().unwrap().to_owned();
-    assert_eq!(reason, "gate check is red (exit code 127): command not found");
+    assert_eq!(reason, "gate check failed (exit code 127): command not found");
 }
 
 #[test]

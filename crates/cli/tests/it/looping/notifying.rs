@@ -83,7 +83,10 @@ fn a_limit_is_told_while_the_run_waits() {
     env.ralph(&["cancel"]).success();
     assert_eq!(Ran::end_of(running).code, 130);
     let told = lines(&env, "notify-send.args");
-    assert!(told[0].contains("|Run waits in repo|usage limit; it is tried again in "), "{told:?}");
+    assert!(
+        told[0].contains("|Run waiting in repo|usage limit; ralph tries again in "),
+        "{told:?}"
+    );
     assert!(told[1].ends_with("|Run ended in repo|Stopped: cancelled.|"), "{told:?}");
 }
 

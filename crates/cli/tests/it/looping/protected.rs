@@ -272,7 +272,7 @@ fn a_gate_that_rewrites_a_protected_file_is_red_and_the_file_is_put_back() {
         let log = env.task(&["log", "a"]);
         let said = "this gate changed protected files: tests/check.sh";
         // Read-only, the file stays as it is, and the next gate judges by it.
-        assert!(log.contains(if level == "full" { "gate check is red" } else { said }), "{log}");
+        assert!(log.contains(if level == "full" { "gate check failed" } else { said }), "{log}");
         let prompt = run_file(&env, "iteration-003.task.md");
         assert!(level == "full" || prompt.contains(said), "{level}: {log}");
         let kept = std::fs::read_to_string(env.repo().join("tests/check.sh")).unwrap();

@@ -110,7 +110,7 @@ fn s1_51_a_store_that_stays_broken_ends_the_run_and_loses_nothing() {
     touch(&env, "go");
     let ran = Ran::end_of(running);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
-    assert!(ran.stderr.contains("Build failed: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("Stopped by an error: "), "{}", ran.stderr);
     assert_eq!(std::fs::read_to_string(env.repo().join("a.txt")).unwrap(), "precious\n");
     show_tasks(&env);
     let state = std::fs::read_to_string(env.repo().join(".ralph/state.toml")).unwrap();
@@ -126,7 +126,7 @@ fn s1_5_s1_52_a_stale_claim_blocks_and_reset_recovers_it() {
     env.task_as("ghost", &["claim", "a"]).success();
     let ran = build(&env, &[&works()], &[]);
     assert_eq!(ran.code, 7, "{}", ran.stderr);
-    assert!(ran.stderr.contains("1 claimed by others"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("1 claimed by other agents"), "{}", ran.stderr);
     env.task(&["reset", "a"]);
     again(&env, &[]).success();
     assert_eq!(status(&env, "a"), "done");

@@ -87,8 +87,11 @@ fn s1_46_when_the_retries_are_used_up_count_and_reason_are_told() {
 #[test]
 fn s1_43_no_verdict_a_crash_and_a_hang_are_a_fail() {
     for (session, words) in [
-        (only_says("Looks fine to me."), "it ended without a verdict"),
-        (only_says("`<verify-pass/>` is what I would say"), "is not alone on its last line"),
+        (only_says("Looks fine to me."), "the verifier ended without a verdict"),
+        (
+            only_says("`<verify-pass/>` is what I would say"),
+            "is not alone on the verifier's last line",
+        ),
         (r#"{"do":"exit","code":3}"#.to_owned(), "crash"),
         (format!("{}\n{}", only_says(PASS), r#"{"do":"exit","code":3}"#), "crash"),
         (r#"{"do":"hang"}"#.to_owned(), "timeout"),
@@ -155,7 +158,7 @@ fn a_verifier_is_told_of_tests_that_got_weaker() {
     let deletes = session(&[sh("rm tests/test_a.py"), say("<task-done>a</task-done>")]);
     build(&env, &[&deletes, &fails("tests/test_a.py is gone")], &["--once"]);
     let told = run_file(&env, "iteration-001.verifier.task.md");
-    let (_, closely) = told.split_once("## Look at this closely").unwrap();
+    let (_, closely) = told.split_once("## Check closely").unwrap();
     assert!(closely.contains("tests/test_a.py"), "{told}");
     assert_eq!(status(&env, "a"), "pending");
 }
@@ -271,7 +274,7 @@ fn what_a_verifier_costs_is_in_the_attempt_and_in_the_run() {
     let env = verified(&["a"]);
     let ran = build(&env, &[&work, &pass], &["--budget", "0.2"]);
     assert_eq!(ran.code, 8, "{}", ran.stderr);
-    assert!(ran.stderr.contains("nothing is left for the verifier"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no budget is left for the verifier"), "{}", ran.stderr);
     assert_eq!(status(&env, "a"), "pending");
     assert_eq!(std::fs::read_to_string(env.repo().join("a.txt")).unwrap(), "work\n");
 }

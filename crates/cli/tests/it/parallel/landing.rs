@@ -64,7 +64,7 @@ fn work_is_judged_on_top_of_what_has_landed() {
     let journal = journal(&world.env);
     let red = of_kind(&journal, "task_settled").into_iter().find(|event| event["class"] == "red");
     let reason = red.unwrap()["reason"].as_str().unwrap();
-    assert!(reason.starts_with("on top of what has landed meanwhile, gate test"), "{reason}");
+    assert!(reason.starts_with("on top of work that landed meanwhile, gate test"), "{reason}");
     let commits = world.git(&["rev-list", "HEAD"]);
     for commit in commits.lines() {
         let files = world.git(&["ls-tree", "--name-only", commit]);
@@ -86,7 +86,7 @@ fn a_branch_that_moves_faster_than_the_gates_does_not_keep_work_from_landing() {
     let ran = world.build(2, &["--max-iterations", "1"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("the branch moved 2 times while the gates judged a."), "{told}");
+    assert!(told.contains("the branch moved 2 times while the gates checked a."), "{told}");
     let log = world.git(&["log", "--format=%s"]);
     assert!(log.starts_with("build: iteration 1 - a\nbusy\n"), "{log}");
     let journal = journal(&world.env);

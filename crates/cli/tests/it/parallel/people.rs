@@ -16,7 +16,7 @@ fn uncommitted_changes_of_a_person_are_never_written_over() {
     let said = ran.stderr.clone();
     assert_eq!(ran.code, 7, "{said}");
     assert!(
-        said.contains("uncommitted changes of a person are in the way in file.txt, new.txt"),
+        said.contains("you have uncommitted changes in file.txt, new.txt; commit them"),
         "{said}"
     );
     assert_eq!(std::fs::read_to_string(world.env.repo().join("file.txt")).unwrap(), "mine\n");

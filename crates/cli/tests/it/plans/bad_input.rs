@@ -178,7 +178,7 @@ fn without_agents_md_there_is_no_gate_and_that_is_said() {
     for env in [with_progress(), with_checklist()] {
         let steps = session(&[write("x", "x"), say("ok")]);
         let text = said(build(&env, &[&steps], &["--once"]), 0);
-        has(&text, "there are no gates");
+        has(&text, "no gates: work is accepted unchecked");
     }
 }
 
@@ -187,7 +187,7 @@ fn an_agents_md_without_a_command_is_no_gate_either() {
     let env = with_checklist();
     commit_file(&env, "AGENTS.md", "# Agents\n\nBe nice.\n");
     let text = said(build(&env, &[&session(&[write("x", "x"), say("ok")])], &["--once"]), 0);
-    has(&text, "there are no gates");
+    has(&text, "no gates: work is accepted unchecked");
 }
 
 #[test]

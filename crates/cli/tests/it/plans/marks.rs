@@ -134,7 +134,7 @@ fn a_dry_run_ends_as_the_run_would() {
         let env = with_plan("progress.md", text);
         let dry = build(&env, &[], &["--dry-run"]);
         assert_eq!(dry.code, code, "{}", dry.stderr);
-        has(&dry.stdout, "Would end at once: ");
+        has(&dry.stdout, "Would stop at once: ");
         has(&dry.stdout, word);
         said(build(&env, &[], &[]), code);
     }

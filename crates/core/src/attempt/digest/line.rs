@@ -1,4 +1,4 @@
-//! One line of a gate's output: without colours, and what it tells.
+//! One line of a gate's output: without colors, and whether it reports an error.
 
 use std::borrow::Cow;
 

@@ -9,7 +9,7 @@ pub(super) struct Passed {
 }
 
 impl Passed {
-    /// How many tests passed; `None` where the output does not tell.
+    /// How many tests passed; `None` where the output does not say.
     pub(super) fn total(&self) -> Option<u32> {
         self.sum.or(self.single).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
     }

@@ -1,4 +1,4 @@
-//! What earlier attempts came to, in few words: what is the same is said once.
+//! The earlier attempts on a task, in few words: attempts that ended alike are described once.
 
 use super::{entry, field, prefixed};
 use crate::attempt::context::{EarlierAttempt, RetryInfo};
@@ -9,13 +9,13 @@ const MAX_TESTS: usize = 20;
 /// How many changed files of an attempt are named.
 const MAX_FILES: usize = 8;
 
-/// What goes before the reason of a retry: that it repeats itself, and what the reason leaves out of
-/// the failing tests and the first error.
+/// The text before the reason of a retry: whether the failure repeats itself, and the failing tests and the
+/// first error where the reason does not name them.
 pub(super) fn first_words(retry: &RetryInfo) -> String {
     let mut text = String::new();
     if !retry.same.is_empty() {
         text.push_str(&format!(
-            "\n\nThe same failure {} times in a row: attempts {}. What they did does not mend it: look \
+            "\n\nThe same failure {} times in a row: attempts {}. What they tried does not fix it: look \
              for another cause.",
             retry.same.len(),
             numbers(&retry.same)

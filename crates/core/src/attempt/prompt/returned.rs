@@ -1,11 +1,11 @@
-//! What a session that picks for itself is told about the tasks that came back: a section for each, after the
-//! look at the plan.
+//! The prompt of a session that picks its own task: the output of `ralph task peek`, then a section for each
+//! task that was returned for retry.
 
 use super::{AttemptContext, Body, Section, answer_entries, failure_entries, field, signal_lines};
 use crate::attempt::budget::{BYTES_PER_TOKEN, shares};
 
 /// The prompt of a `pick` session: the build skill and the output of `peek`, byte for byte, then what is known
-/// about tasks that came back, within `budget` tokens.
+/// about returned tasks, within `budget` tokens.
 pub fn pick_prompt(peek: &str, offered: &[AttemptContext], budget: usize) -> String {
     let sections: Vec<Section<'_>> = offered.iter().filter_map(returned).collect();
     let needs: Vec<usize> = sections.iter().map(Section::need).collect();
@@ -41,7 +41,7 @@ fn returned(context: &AttemptContext) -> Option<Section<'static>> {
             last.number,
             field(&last.outcome)
         )),
-        None if !why.is_empty() => head.push_str(&format!("\n- it came back{why}")),
+        None if !why.is_empty() => head.push_str(&format!("\n- returned for retry{why}")),
         None => {}
     }
     Some(Section {
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_returned_task_has_its_verdict_the_gates_words_and_the_answers() {
-        let reason = Some("gate test is red (exit code 1): 2 != 3".to_owned());
+        let reason = Some("gate test failed (exit code 1): 2 != 3".to_owned());
         let came_back = AttemptContext {
             retry: RetryInfo::of(1, RetryLimit::Unlimited, reason),
             failures: vec![GateFailure {
@@ -117,7 +117,7 @@ mod tests {
 
         - id: `b`
         - title: Do b
-        - last verdict (attempt 1): red: gate test is red (exit code 1): 2 != 3
+        - last verdict (attempt 1): red: gate test failed (exit code 1): 2 != 3
 
         - `test`, exit code 1
 

@@ -82,7 +82,7 @@ fn full() -> AttemptContext {
             digest: "Failing tests:\n- login\n```\n".into(),
         }],
         earlier: vec![EarlierAttempt {
-            detail: "no end after 60 minutes".into(),
+            detail: "timed out after 60 minutes".into(),
             ..earlier(1, "timeout", None)
         }],
         notes: vec!["The mailer is in `mail/`.\nIt has tests.".into(), "Mind the gap.".into()],
@@ -107,7 +107,7 @@ fn earlier(number: u32, outcome: &str, fingerprint: Option<&str>) -> EarlierAtte
 fn a_retry_learns_from_what_was_tried_and_what_is_the_same_is_said_once() {
     let change = |path: &str, added, removed| FileChange { path: path.into(), added, removed };
     let same = |number, said: &str| EarlierAttempt {
-        detail: "gate test is red".into(),
+        detail: "gate test failed".into(),
         changed: Changes::of(vec![
             change("src/a.rs", Some(3), Some(1)),
             change("logo", None, None),
@@ -126,7 +126,7 @@ fn a_retry_learns_from_what_was_tried_and_what_is_the_same_is_said_once() {
         same(3, "I turned the sign."),
         same(4, "Now it works.\n<task-done>t</task-done>"),
     ];
-    let reason = Some("gate test is red (exit code 1): Failing tests: a".to_owned());
+    let reason = Some("gate test failed (exit code 1): Failing tests: a".to_owned());
     let retry = RetryInfo::of(4, RetryLimit::Unlimited, reason).map(|r| r.after(&failures, &all));
     let context = AttemptContext { retry, failures, earlier: all.to_vec(), ..bare() };
     let prompt = built_in(&context, DEFAULT_BUDGET);
@@ -136,7 +136,7 @@ fn a_retry_learns_from_what_was_tried_and_what_is_the_same_is_said_once() {
 
     This is retry attempt 5.
 
-    The same failure 3 times in a row: attempts 2, 3, 4. What they did does not mend it: look for another cause.
+    The same failure 3 times in a row: attempts 2, 3, 4. What they tried does not fix it: look for another cause.
 
     Failing tests:
     - a
@@ -146,11 +146,11 @@ fn a_retry_learns_from_what_was_tried_and_what_is_the_same_is_said_once() {
 
           thread 'a' panicked at src/a.rs:3:
 
-    The task came back with this reason:
+    The task was returned for this reason:
 
-    > gate test is red (exit code 1): Failing tests: a
+    > gate test failed (exit code 1): Failing tests: a
 
-    Put this right first; only then is the task done.
+    Fix this first: without it the task is not done.
 
     ## Failing gates
 
@@ -163,13 +163,13 @@ fn a_retry_learns_from_what_was_tried_and_what_is_the_same_is_said_once() {
           thread 'a' panicked at src/a.rs:3:
           left: 1
 
-    These gates were red when the task was last judged, and they will run again.
+    These gates failed on the last attempt, and they will run again.
 
     ## Earlier attempts
 
     - attempt 1: timeout
     - attempts 2, 3, 4: red, the same 3 times
-      gate test is red
+      gate test failed
       Attempts 2, 3 changed `src/a.rs` +3 -1, `logo`, and said:
       > I turned the sign.
       Attempt 4 changed `src/a.rs` +3 -1, `logo`, and said:
@@ -194,7 +194,7 @@ fn s1_40_a_minimal_prompt_has_rules_signals_and_the_task() {
 
     If it cannot be done, end with these two lines instead:
 
-    <reason>what stands in the way</reason>
+    <reason>why it cannot be done</reason>
     <task-failed>t-abcd2345</task-failed>
     ");
 }
@@ -207,19 +207,19 @@ fn s1_41_a_full_prompt_has_every_section_in_its_order() {
     insta::assert_snapshot!(prompt.system.strip_prefix(&stable).unwrap(), @r"
     ## Available skills
 
-    Each is a file `.ralph/skills/NAME/SKILL.md`. Read one before work that it is for.
+    Each is a file `.ralph/skills/NAME/SKILL.md`. Read one before you do work that it is for.
 
     - **run-tests**: How to test.
 
     ## Learning
 
-    Before you end, write down what took you long to find out and will be needed again:
+    Before you end, write down what took you long to find out and later sessions will need:
 
     - a procedure: `.ralph/skills/NAME/SKILL.md`, beginning with the lines `---`, `description: ` and
       when to use it, `---`;
     - a fact about this project: a line in `CLAUDE.md`, or in `AGENTS.md` if the project has only that.
 
-    Correct what stands there rather than adding beside it. If nothing is worth keeping, write nothing.
+    Correct existing entries instead of adding new ones beside them. If nothing is worth keeping, write nothing.
     ");
     insta::assert_snapshot!(prompt.task, @r##"
     ## Assigned task
@@ -244,7 +244,7 @@ fn s1_41_a_full_prompt_has_every_section_in_its_order() {
 
     If it cannot be done, end with these two lines instead:
 
-    <reason>what stands in the way</reason>
+    <reason>why it cannot be done</reason>
     <task-failed>t-abcd2345</task-failed>
 
     ## Parent context
@@ -284,20 +284,20 @@ fn s1_41_a_full_prompt_has_every_section_in_its_order() {
 
     This is retry attempt 2 of 4.
 
-    The task came back with this reason:
+    The task was returned for this reason:
 
     > tests red
     > second line
 
-    Put this right first; only then is the task done.
+    Fix this first: without it the task is not done.
 
     ## Missing signal
 
-    The last session on this task ended without a signal that counts. If the task is finished, check it and end your last message with the signal.
+    The last session on this task ended without a valid signal. If the task is finished, check it and end your last message with the signal.
 
     - <task-done>t-9</task-done> is in code or a quotation.
 
-    A signal counts as plain text on a line of its own at the end of the last message, letter by letter as shown, without backticks or a code block around it.
+    A signal is valid only as plain text on a line of its own at the end of your last message, spelled exactly as shown, without backticks or a code block around it.
 
     ## Answers
 
@@ -314,12 +314,12 @@ fn s1_41_a_full_prompt_has_every_section_in_its_order() {
           - login
           ```
 
-    These gates were red when the task was last judged, and they will run again.
+    These gates failed on the last attempt, and they will run again.
 
     ## Earlier attempts
 
     - attempt 1: timeout
-      no end after 60 minutes
+      timed out after 60 minutes
 
     ## Notes
 
@@ -426,7 +426,7 @@ fn s1_41_a_retry_says_which_and_why() {
     let first = text(1, RetryLimit::AtMost(3), Some("2 tests\n\nare red"));
     assert!(first.contains("This is retry attempt 2 of 4.\n"), "{first}");
     assert!(first.contains("\n> 2 tests\n>\n> are red\n"), "{first}");
-    assert!(first.contains("Put this right first"));
+    assert!(first.contains("Fix this first"));
     assert!(text(3, RetryLimit::AtMost(3), None).contains("attempt 4 of 4."));
     assert!(text(7, RetryLimit::AtMost(3), None).contains("attempt 8 of 8."));
     assert!(text(2, RetryLimit::Unlimited, None).contains("attempt 3.\n"));

@@ -1,4 +1,4 @@
-//! The words of a verifier's prompt: what was to be done, what was changed, and what the gates said.
+//! The prompt of a verifier: the task, the changes, and the results of the gates.
 
 use super::{
     AttemptContext, Body, Cow, Prompt, Section, beginning, body_of, document, entry, field,
@@ -13,13 +13,13 @@ pub const VERIFIER_RULES: &str = include_str!("../text/verifier.md").trim_ascii_
 
 /// How many changed files are named.
 const FILES: usize = 100;
-/// The most of a diff, in bytes. The whole tree lies before the verifier.
+/// How much of a diff the prompt has, in bytes. The verifier can read the whole tree.
 const DIFF: usize = 48 << 10;
 
-/// The work that is to be verified.
+/// The work to verify.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Work {
-    /// What the session was told, for each task that it calls done; the first one's spec and plan count.
+    /// The context of each task that the session calls done; the spec and plan of the first one count.
     pub tasks: Vec<AttemptContext>,
     /// The files that it changed.
     pub files: Vec<String>,
@@ -27,7 +27,7 @@ pub struct Work {
     pub diff: String,
     /// What the gates said.
     pub gates: Vec<GateReport>,
-    /// What else was found, in sentences.
+    /// Other findings, a sentence each.
     pub remarks: Vec<String>,
 }
 
@@ -57,8 +57,8 @@ fn sections(work: &Work) -> Vec<Section<'_>> {
     all.push(Section {
         title: "Gates",
         head: match gates.is_empty() {
-            true => "Nothing but you judges this work.".to_owned(),
-            false => "The loop ran these itself:".to_owned(),
+            true => "There are no gates: you alone judge this work.".to_owned(),
+            false => "The loop ran these gates itself:".to_owned(),
         },
         body: Body::List(gates),
         foot: String::new(),
@@ -68,7 +68,7 @@ fn sections(work: &Work) -> Vec<Section<'_>> {
         work.remarks.iter().map(|text| format!("- {}", field(text))).collect();
     if !remarks.is_empty() {
         all.push(Section {
-            title: "Look at this closely",
+            title: "Check closely",
             head: String::new(),
             body: Body::List(remarks),
             foot: String::new(),
@@ -88,7 +88,7 @@ fn claimed(context: &AttemptContext) -> Option<Section<'_>> {
         head.push_str(&format!("\n- spec: {}", field(spec)));
     }
     Some(Section {
-        title: "Task that is said to be done",
+        title: "Task to verify",
         head,
         body: Body::Text(body_of(task)),
         foot: String::new(),
@@ -100,11 +100,11 @@ fn changes(work: &Work) -> Section<'_> {
     let named: Vec<String> =
         work.files.iter().take(FILES).map(|file| format!("- {}", field(file))).collect();
     let mut head = match work.files.len() {
-        0 => "Nothing was changed: the session says that the task was done before.".to_owned(),
-        count => format!("{count} files differ from the last tree that was accepted:"),
+        0 => "No file changed: the session says that the task was done already.".to_owned(),
+        count => format!("{count} files differ from the last accepted tree:"),
     };
     if work.files.len() == 1 {
-        head = "One file differs from the last tree that was accepted:".to_owned();
+        head = "One file differs from the last accepted tree:".to_owned();
     }
     if !named.is_empty() {
         head = format!("{head}\n\n{}", named.join("\n"));
@@ -126,7 +126,7 @@ fn changes(work: &Work) -> Section<'_> {
     };
     let cut = diff.len() < work.diff.len();
     Section {
-        title: "What was changed",
+        title: "Changes",
         head,
         body: Body::Text(Cow::Owned(body)),
         foot: if cut { "[the rest of the diff is left out]".to_owned() } else { String::new() },
@@ -136,8 +136,8 @@ fn changes(work: &Work) -> Section<'_> {
 
 fn gate(gate: &GateReport) -> String {
     let said = match gate.verdict {
-        Verdict::Pass => "green",
-        _ => "red",
+        Verdict::Pass => "passed",
+        _ => "failed",
     };
     entry(format!("- `{}`: {said}", field(&gate.name)), &gate.digest, "      ")
 }
@@ -177,7 +177,7 @@ mod tests {
     fn s1_42_a_verifier_is_told_the_task_the_diff_and_what_the_gates_said() {
         let prompt = verifier(&work(), 20_000);
         insta::assert_snapshot!(prompt.task, @r"
-        ## Task that is said to be done
+        ## Task to verify
 
         - id: `t-1`
         - title: Say hello
@@ -188,9 +188,9 @@ mod tests {
         Steps:
         1. Write it
 
-        ## What was changed
+        ## Changes
 
-        One file differs from the last tree that was accepted:
+        One file differs from the last accepted tree:
 
         - README.md
 
@@ -200,11 +200,11 @@ mod tests {
 
         ## Gates
 
-        The loop ran these itself:
+        The loop ran these gates itself:
 
-        - `test`: green
+        - `test`: passed
 
-        ## Look at this closely
+        ## Check closely
 
         - tests/a.rs: the test `a` was removed
         ");
@@ -228,7 +228,7 @@ mod tests {
     fn without_changes_and_gates_it_is_said_too() {
         let bare = Work { files: vec![], diff: String::new(), gates: vec![], ..work() };
         let prompt = verifier(&bare, 20_000);
-        assert!(prompt.task.contains("Nothing was changed"));
-        assert!(prompt.task.contains("Nothing but you judges this work."));
+        assert!(prompt.task.contains("No file changed"));
+        assert!(prompt.task.contains("you alone judge this work."));
     }
 }

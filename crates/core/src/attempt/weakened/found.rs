@@ -387,8 +387,7 @@ fn mark_names(marks: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether marks above a declaration keep it from running. Conditions that may hold are no reason to alarm
-/// anybody.
+/// Whether marks above a declaration keep it from running. Conditions that may hold are not reported.
 fn marked_skipped(marks: &str, language: Language) -> bool {
     let never = |line: &str| NEVER.iter().any(|never| line.starts_with(&format!("#[{never}")));
     let is_skip = |line: &str| line.starts_with("#[ignore") || never(line);

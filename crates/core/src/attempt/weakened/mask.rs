@@ -1,5 +1,5 @@
-//! The text of a program without what only people read. Every byte keeps its place, so that what is
-//! found in one form can be looked up in the other.
+//! Program text with comments and strings blanked out. Every byte keeps its place, so that a position in one
+//! form is the same in the other.
 
 /// How comments and strings are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -79,8 +79,8 @@ fn a_pull_request_tells_tasks_checks_commits_and_cost() {
 
     | check | last verdict | tree | time | runs |
     |---|---|---|---|---|
-    | `tests` | pass | `0123456789ab` | 1m 04s | 2, 1 red |
-    | `lint\|all` | fail, exit code 1 | `0123456789ab` | 1m 04s | 1, 1 red |
+    | `tests` | pass | `0123456789ab` | 1m 04s | 2, 1 failed |
+    | `lint\|all` | fail, exit code 1 | `0123456789ab` | 1m 04s | 1, 1 failed |
 
     `lint|all` said:
 
@@ -96,7 +96,7 @@ fn a_pull_request_tells_tasks_checks_commits_and_cost() {
 
     ## Cost
 
-    4 attempts, 12m 34s of work, 1.3M tokens read, 12k written, $3.20.
+    4 attempts, 12m 34s of work, 1.3M tokens in, 12k out, $3.20.
 
     <!-- ralph:end -->
     ");
@@ -115,7 +115,7 @@ fn a_price_that_is_not_whole_is_told_so() {
     words.spent.unpriced = 1;
     assert!(words.body().contains("at least $3.20."), "{}", words.body());
     words.spent.cost_micro_usd = None;
-    assert!(words.body().contains("price not told."), "{}", words.body());
+    assert!(words.body().contains("cost unknown."), "{}", words.body());
 }
 
 #[test]

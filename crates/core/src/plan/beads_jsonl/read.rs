@@ -194,7 +194,7 @@ fn shown(word: &str) -> String {
     printable_line(word).chars().take(60).collect()
 }
 
-/// A line of a list without its one bullet, number or box.
+/// A line of a list without its one bullet, number or checkbox.
 fn without_marker(line: &str) -> &str {
     let line = line.trim();
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());

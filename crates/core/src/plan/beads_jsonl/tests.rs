@@ -217,7 +217,7 @@ fn each_problem_has_its_words() {
     for (line, problem) in [
         (
             r#"{"id":"b","title":"B""#,
-            "not valid JSON: EOF while parsing an object (column 21); each line holds one whole object",
+            "not valid JSON: EOF while parsing an object (column 21); each line must hold one complete object",
         ),
         ("[]", "an issue is an object, not a list"),
         (r#"{"title":"B"}"#, r#""id" is missing"#),
@@ -279,7 +279,7 @@ fn each_problem_has_its_words() {
             r#"{"id":"b","title":"B","status":"closed","closed_at":"today"}"#,
             r#""closed_at" must be an RFC 3339 time, not "today""#,
         ),
-        (r#"{"id":"b","id":"c","title":"B"}"#, r#"the key "id" is there twice"#),
+        (r#"{"id":"b","id":"c","title":"B"}"#, r#"the key "id" is given twice"#),
         (r#"{"id":"a","title":"B"}"#, r#"the id "a" is already on line 1"#),
     ] {
         let text = format!("{{\"id\":\"a\",\"title\":\"A\"}}\r\n\r\n{line}");

@@ -100,7 +100,7 @@ fn own_type(task: &Task) -> Option<&str> {
     task.category.as_deref().filter(|category| OWN_TYPES[1..].contains(category))
 }
 
-/// One item a step. A step that looks like a box gets one in front, or its own would be taken off.
+/// One item a step. A step that looks like a checkbox gets one in front, or its own would be taken off.
 fn criteria(steps: &[String]) -> String {
     let item = |step: &String| match boxed(step) {
         Some(_) => format!("- [ ] {step}"),

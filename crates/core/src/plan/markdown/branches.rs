@@ -1,4 +1,4 @@
-//! Plans of branches: sections `## Branch: name`, each with a goal, a base and boxes.
+//! Plans of branches: sections `## Branch: name`, each with a goal, a base and checkboxes.
 
 use std::collections::HashMap;
 
@@ -62,7 +62,7 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
     doc.warnings.extend(doc.stray.iter().map(|stray| Warning {
         line: stray.line,
         text: format!(
-            "\"{}\" is in no branch, so nobody works on it; move it below a `## Branch:` heading",
+            "\"{}\" is in no branch, so ralph skips it; move it below a `## Branch:` heading",
             stray.title
         ),
     }));
@@ -70,7 +70,7 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
     Ok(doc)
 }
 
-/// The boxes that are neither done nor dropped. What has parts is done with them.
+/// The checkboxes that are neither done nor dropped. What has parts is done with them.
 fn stray(boxes: Boxes<'_, '_>) -> Vec<Stray> {
     let (items, _) = boxes.finish();
     let doc = PlanDoc { items, ..PlanDoc::empty(Kind::Branches) };

@@ -1,4 +1,4 @@
-//! Checklists: boxes anywhere, or headings `### Task N: title` with a status line.
+//! Checklists: checkboxes anywhere, or headings `### Task N: title` with a status line.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -154,7 +154,7 @@ fn task_heading(words: &str) -> Option<(&str, &str)> {
     Some((label, behind.trim()))
 }
 
-/// The place in the text of the value of `**Key:** value`, outside of boxes and code.
+/// The place in the text of the value of `**Key:** value`, outside of checkboxes and code.
 fn field(outline: &Outline<'_>, line: &Line, key: &str) -> Option<Range<usize>> {
     let readable = matches!(line.kind, LineKind::Text | LineKind::Bullet { .. });
     let range =

@@ -16,7 +16,7 @@ pub enum Kind {
     Branches,
     /// `# Progress: name` with its fixed sections.
     Progress,
-    /// Boxes anywhere, or headings `### Task N: title`.
+    /// Checkboxes anywhere, or headings `### Task N: title`.
     Checklist,
 }
 
@@ -68,7 +68,7 @@ pub struct PlanDoc {
     pub groups: Vec<Group>,
     /// What the user should look at, in the order of the text.
     pub warnings: Vec<Warning>,
-    /// Open boxes outside of every branch of a plan of branches: nobody works on them.
+    /// Open checkboxes outside of every branch of a plan of branches: ralph skips them.
     pub stray: Vec<Stray>,
     /// The sections of a progress file; empty for the other kinds.
     pub(super) progress: Progress,
@@ -85,18 +85,18 @@ pub struct Item {
     pub line: usize,
     /// Its words as written: one line, no control characters, no longer than a title may be.
     pub title: String,
-    /// The text below it without its indentation, boxes inside left out. A title that was cut
+    /// The text below it without its indentation, checkboxes inside left out. A title that was cut
     /// stands here whole.
     pub body: String,
-    /// What its box says.
+    /// What its checkbox says.
     pub mark: Mark,
     /// The group it is in.
     pub group: Option<usize>,
     /// The item that it is a part of.
     pub parent: Option<usize>,
-    /// What `Task N` calls it; boxes have none.
+    /// What `Task N` calls it; checkboxes have none.
     pub label: Option<String>,
-    /// The words after `**Status:**`; boxes have none.
+    /// The words after `**Status:**`; checkboxes have none.
     pub status: Option<String>,
     /// The specification it names.
     pub spec: Option<String>,
@@ -128,7 +128,7 @@ pub enum Standing {
     Waits,
 }
 
-/// An open box that belongs to no branch.
+/// An open checkbox that belongs to no branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stray {
     /// The line, from 1.
@@ -142,7 +142,7 @@ pub struct Stray {
 pub struct Warning {
     /// The line, from 1.
     pub line: usize,
-    /// What about it.
+    /// The warning.
     pub text: String,
 }
 
@@ -164,7 +164,7 @@ pub(super) enum Tick {
     Missing(usize, bool),
 }
 
-/// A branch, a phase, or a heading above boxes.
+/// A branch, a phase, or a heading above checkboxes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Group {
     /// Its name.
@@ -334,7 +334,7 @@ impl PlanDoc {
         (!is_so).then(|| self.set_mark(item, if done { Mark::Done } else { Mark::Open })).flatten()
     }
 
-    /// The change that makes an item's box say this; `None` if it does already. A status in words only
+    /// The change that makes an item's checkbox say this; `None` if it does already. A status in words only
     /// says whether the task is done.
     pub fn set_mark(&self, item: usize, mark: Mark) -> Option<Edit> {
         let item = self.items.get(item).filter(|item| item.mark != mark)?;

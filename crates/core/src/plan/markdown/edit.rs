@@ -1,4 +1,4 @@
-//! Changes of a text as values: what is replaced by what, and nothing else.
+//! Edits of a text as values: which bytes are replaced, and by what.
 
 use std::ops::Range;
 

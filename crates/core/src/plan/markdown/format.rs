@@ -31,14 +31,14 @@ impl PlanFormat for Markdown {
         match self.0 {
             Kind::Branches => "markdown with \"## Branch: name\" sections",
             Kind::Progress => "markdown that starts with \"# Progress: name\"",
-            Kind::Checklist => "markdown with boxes or \"### Task N: title\"",
+            Kind::Checklist => "markdown with checkboxes or \"### Task N: title\"",
         }
     }
 
     fn recognises(&self, file_name: &str, text: &str) -> bool {
         let name = file_name.to_ascii_lowercase();
         let is_markdown = [".md", ".markdown"].iter().any(|end| name.ends_with(end));
-        // Standard input has no name; a list of boxes could still be anything.
+        // Standard input has no name; a list of checkboxes could still be anything.
         let is_named = is_markdown || (self.0 != Kind::Checklist && !name.contains('.'));
         is_named && Kind::of(file_name, text) == self.0
     }

@@ -1,4 +1,4 @@
-//! Which item of a plan is which known task, after people and agents have edited the file.
+//! Which item of a plan is which known task, after the user or an agent has edited the file.
 //!
 //! In four steps, each only among those that the ones before left: the same title in the same
 //! group, the same title elsewhere (moved), the same text below another title or a title in other
@@ -11,13 +11,13 @@ use super::doc::PlanDoc;
 use super::likeness::{Words, plain};
 use crate::ids::TaskId;
 
-/// So many pairs are all compared.
+/// Up to so many pairs, all are compared.
 const FEW_PAIRS: usize = 40_000;
 /// With more, each item is compared with so many on either side of its place.
 const NEAR: usize = 8;
 /// Titles this alike are one title in other words.
 const ALIKE: f64 = 0.62;
-/// In the same place between the same neighbours less is enough.
+/// In the same place between the same neighbors less likeness is enough.
 const ALIKE_IN_PLACE: f64 = 0.45;
 /// Repeated titles are aligned by what stands around them up to so many; more pair in order.
 const FEW_TWINS: usize = 64;

@@ -1,4 +1,4 @@
-//! Boxes as items, and the small readings that all kinds of plan share.
+//! Checkboxes as items, and the small readings that all kinds of plan share.
 
 use std::ops::Range;
 
@@ -9,16 +9,16 @@ use super::outline::{BoxAt, Line, LineKind, Outline};
 use super::table::{Table, is_delimiter};
 use crate::text::MAX_TITLE;
 
-/// Collects the boxes of a part of the outline: in lists, in headings, in rows of tables.
+/// Collects the checkboxes of a part of the outline: in lists, in headings, in rows of tables.
 pub(super) struct Boxes<'o, 't> {
     outline: &'o Outline<'t>,
     items: Vec<Item>,
     warnings: Vec<Warning>,
-    /// For each line of a box the item that it became, or the one that it is in.
+    /// For each line of a checkbox the item that it became, or the one that it is in.
     item_of: Vec<(usize, Option<usize>)>,
     /// The lines of each item's body.
     bodies: Vec<Vec<usize>>,
-    /// The headings with a box that the current line is below: their levels and items.
+    /// The headings with a checkbox that the current line is below: their levels and items.
     sections: Vec<(u8, usize)>,
     /// The table that the last line was in, and the number of that line.
     table: Option<(Table<'t>, usize)>,
@@ -54,7 +54,7 @@ impl<'o, 't> Boxes<'o, 't> {
         }
     }
 
-    /// A heading or the end of the part: the headings with boxes end that are not above it.
+    /// A heading or the end of the part: the headings with checkboxes end that are not above it.
     pub(super) fn end_section(&mut self, level: u8, index: usize) {
         while let Some((_, item)) = self.sections.pop_if(|(other, _)| *other >= level) {
             let last = index.checked_sub(1).map_or(0, |last| self.outline.lines[last].end);

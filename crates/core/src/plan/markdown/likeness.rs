@@ -1,6 +1,6 @@
-//! How alike two titles are, as a person would say.
+//! How alike two titles are to a reader.
 
-/// Only so many words of a title are compared.
+/// How many words of a title are compared.
 const MOST_WORDS: usize = 24;
 
 /// Words that say nothing about what a task is.

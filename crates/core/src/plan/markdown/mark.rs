@@ -1,14 +1,14 @@
-//! Boxes: what the mark between the brackets says, and the spellings that are read with a warning.
+//! Checkboxes: what the mark between the brackets means, and the spellings that are read with a warning.
 //!
 //! One line at a time, without knowing what is around it. Links, footnotes and longer tags such as
 //! `[P1]` are text. A character that no convention knows is a mark only where the page has ordinary
-//! boxes too, which the scanner decides.
+//! checkboxes too, which the scanner decides.
 
 use std::ops::Range;
 
 use super::line::marker;
 
-/// What the mark in a box says about its task.
+/// What the mark in a checkbox says about its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mark {
     /// `[ ]`.
@@ -51,13 +51,13 @@ impl Mark {
         matches!(self, Self::Open | Self::Begun)
     }
 
-    /// Whether only the boxes around it tell that this is one: `[b]` may be an entry of a list of books.
+    /// Whether only the checkboxes around it tell that this is one: `[b]` may be an entry of a list of books.
     pub(super) const fn needs_company(self) -> bool {
         matches!(self, Self::Waits(other) if !matches!(other, '!' | '?' | '>'))
     }
 }
 
-/// A spelling that is read as a box although markdown would not.
+/// A spelling that is read as a checkbox although markdown would not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Oddity {
     /// `- []`.
@@ -74,15 +74,17 @@ impl Oddity {
     /// What to write instead.
     pub(super) const fn advice(self) -> &'static str {
         match self {
-            Self::Empty => "`[]` is read as an open box; write `[ ]`",
-            Self::NoSpaceBefore => "read as a box; put a space before the bracket",
-            Self::NoSpaceAfter => "read as a box; put a space after the bracket",
-            Self::HardBlank => "read as a box; it has a non-breaking space, write an ordinary one",
+            Self::Empty => "`[]` is read as an open checkbox; write `[ ]`",
+            Self::NoSpaceBefore => "read as a checkbox; put a space before the bracket",
+            Self::NoSpaceAfter => "read as a checkbox; put a space after the bracket",
+            Self::HardBlank => {
+                "read as a checkbox; replace its non-breaking space with an ordinary one"
+            }
         }
     }
 }
 
-/// A box at the start of a text.
+/// A checkbox at the start of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Boxed {
     pub(super) mark: Mark,
@@ -94,7 +96,7 @@ pub(super) struct Boxed {
 }
 
 impl Boxed {
-    /// The same box in a text that begins `by` bytes earlier.
+    /// The same checkbox in a text that begins `by` bytes earlier.
     fn moved(self, by: usize) -> Self {
         let inner = self.inner.start + by..self.inner.end + by;
         Self { inner, length: self.length + by, ..self }
@@ -106,7 +108,7 @@ pub(super) fn is_hard_blank(c: char) -> bool {
     c.is_whitespace() && !c.is_ascii()
 }
 
-/// The box that a text starts with.
+/// The checkbox that a text starts with.
 pub(super) fn boxed(text: &str) -> Option<Boxed> {
     let behind = text.strip_prefix('[')?;
     let mut characters = behind.chars();
@@ -134,7 +136,7 @@ pub(super) fn boxed(text: &str) -> Option<Boxed> {
     Some(Boxed { mark, inner: 1..1 + inner, length: inner + 2, odd })
 }
 
-/// The bytes of the marker of a list item at the start of `text`, also where a box follows it without a
+/// The bytes of the marker of a list item at the start of `text`, also where a checkbox follows it without a
 /// space or after a blank that is none.
 pub(super) fn list_marker(text: &str) -> Option<(usize, Option<Oddity>)> {
     if let Some(length) = marker(text) {
@@ -147,14 +149,14 @@ pub(super) fn list_marker(text: &str) -> Option<(usize, Option<Oddity>)> {
     let bare = behind.trim_start_matches(|c| c == ' ' || c == '\t' || is_hard_blank(c));
     let found = boxed(bare).filter(|found| !found.mark.needs_company())?;
     match bare.len() == behind.len() {
-        // `-[x]y` is too far from a box.
+        // `-[x]y` is too far from a checkbox.
         true if found.odd == Some(Oddity::NoSpaceAfter) => None,
         true => Some((length, Some(Oddity::NoSpaceBefore))),
         false => Some((length, Some(Oddity::HardBlank))),
     }
 }
 
-/// The box in the words of a heading, and where its title is: `1. [ ] Title`, `Task 2: [x] Title`, or at
+/// The checkbox in the words of a heading, and where its title is: `1. [ ] Title`, `Task 2: [x] Title`, or at
 /// the end.
 pub(super) fn in_heading(words: &str) -> Option<(Boxed, Range<usize>)> {
     let start = numbered(words);

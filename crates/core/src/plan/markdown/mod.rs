@@ -1,15 +1,15 @@
-//! Plans that people keep as markdown: read without loss, changed byte by byte.
+//! Markdown plans: read without loss, changed byte by byte.
 //!
-//! A markdown plan stays its owner's file. [`read`] says where the tasks are; what ralph changes is
-//! a list of [`Edit`]s that touch the bytes they must and no others. Text that nobody here
-//! understands is never parsed and so never written.
+//! A markdown plan stays the user's file. [`read`] says where the tasks are; what ralph changes is
+//! a list of [`Edit`]s that touch the bytes they must and no others. Text that is not part of a task is
+//! never parsed and so never written.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `outline.rs`, `scan.rs`, `line.rs` | lines of markdown: headings, list items, boxes, code that hides them |
-//! | `mark.rs`, `table.rs` | what the mark in a box says, odd spellings; rows of tables that are tasks |
-//! | `doc.rs` | [`PlanDoc`]: what all three kinds of plan come to |
-//! | `items.rs` | boxes as items: titles, bodies, parents |
+//! | `outline.rs`, `scan.rs`, `line.rs` | lines of markdown: headings, list items, checkboxes, code that hides them |
+//! | `mark.rs`, `table.rs` | what the mark in a checkbox means, odd spellings; rows of tables that are tasks |
+//! | `doc.rs` | [`PlanDoc`]: the common form of all three kinds of plan |
+//! | `items.rs` | checkboxes as items: titles, bodies, parents |
 //! | `branches.rs`, `progress.rs`, `checklist.rs` | one kind of plan each |
 //! | `edit.rs`, `sections.rs` | ticks, and what is written into a progress file |
 //! | `identity.rs`, `likeness.rs` | which item is which known task after an edit |

@@ -2,7 +2,7 @@
 //!
 //! This follows CommonMark, since what a page shows is what its author means, with two liberties
 //! for what people write by hand: an item is inside another when it is indented by two columns or
-//! more, and a box or a fence in a list may be indented too far. No step looks back, none recurses,
+//! more, and a checkbox or a fence in a list may be indented too far. No step looks back, none recurses,
 //! and blank lines are not kept: the work is in proportion to the text.
 
 use std::ops::Range;
@@ -24,7 +24,7 @@ pub(super) struct Line {
     pub(super) indent: usize,
     /// What it is.
     pub(super) kind: LineKind,
-    /// The line of the innermost box that it is below, as an index into the lines.
+    /// The line of the innermost checkbox that it is below, as an index into the lines.
     pub(super) under: Option<usize>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Line {
 pub(super) enum LineKind {
     /// A heading outside all lists. One with an underline may be meant as text above a rule.
     Heading { level: u8, words: Range<usize>, underlined: bool, boxed: Option<BoxAt> },
-    /// A list item with a box, up to the `end` of what is inside it.
+    /// A list item with a checkbox, up to the `end` of what is inside it.
     Box { at: BoxAt, end: usize },
     /// Any other list item.
     Bullet { words: Range<usize> },
@@ -45,7 +45,7 @@ pub(super) enum LineKind {
     Opaque,
 }
 
-/// A box and the words of its task, as places in the text.
+/// A checkbox and the words of its task, as places in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BoxAt {
     pub(super) mark: Mark,
@@ -66,7 +66,7 @@ pub(super) struct Outline<'t> {
 
 impl<'t> Outline<'t> {
     /// Reads the lines of a text. Characters that no convention knows are marks only where there are
-    /// ordinary boxes, so a page without any is read again as one that has none.
+    /// ordinary checkboxes, so a page without any is read again as one that has none.
     pub(super) fn of(text: &'t str) -> Self {
         let outline = Self::scanned(text, true);
         let lonely =
@@ -74,7 +74,7 @@ impl<'t> Outline<'t> {
         if lonely { Self::scanned(text, false) } else { outline }
     }
 
-    /// The boxes of list items and headings.
+    /// The checkboxes of list items and headings.
     fn boxes(&self) -> impl Iterator<Item = &BoxAt> {
         self.lines.iter().filter_map(|line| match &line.kind {
             LineKind::Box { at, .. } => Some(at),
@@ -141,7 +141,7 @@ pub(super) fn after_break(text: &str, end: usize) -> usize {
 }
 
 /// The columns of white space that a line starts with, and their bytes. Blanks that markdown does not take
-/// for such count in front of a box.
+/// for such count in front of a checkbox.
 fn indentation(line: &str) -> (usize, usize) {
     let (columns, bytes) = line::indent(line);
     let rest = &line[bytes..];
@@ -153,7 +153,7 @@ fn indentation(line: &str) -> (usize, usize) {
     (columns + hard.chars().count(), bytes + hard.len())
 }
 
-/// Whether a list item with a box starts here.
+/// Whether a list item with a checkbox starts here.
 fn is_box(text: &str) -> bool {
     let behind = list_marker(text).and_then(|(length, _)| text.get(length..));
     behind.is_some_and(|behind| boxed(behind.trim_start()).is_some())

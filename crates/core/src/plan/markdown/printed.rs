@@ -1,4 +1,4 @@
-//! A whole progress file in what an agent said: read for what it asks, never taken over.
+//! A whole progress file in the output of an agent: ralph reads what it requests and never copies it.
 
 use super::doc::{Kind, PlanDoc, read};
 use super::identity::{entries, pair};
@@ -6,9 +6,9 @@ use super::likeness::plain;
 use super::line::{self, Fence, atx};
 use super::progress::{self, AttemptNote, Section};
 
-/// So many beginnings are tried, from the last.
+/// How many possible beginnings are tried, from the last.
 const MOST_STARTS: usize = 8;
-/// So many sentences of a kind are said one by one.
+/// How many sentences of a kind are listed one by one.
 const MOST_SENTENCES: usize = 10;
 
 /// What a printed file asks for.
@@ -22,7 +22,7 @@ pub struct Printed {
     pub completed: Vec<String>,
     /// Its newest attempt, if the current file does not have it.
     pub attempt: Option<AttemptNote>,
-    /// What it changed and had no business to, one sentence each.
+    /// Changes that it must not make, one sentence each.
     pub ignored: Vec<String>,
 }
 
@@ -104,13 +104,13 @@ fn compare(current: &PlanDoc, file: &PlanDoc) -> Printed {
     let (mut added, mut reworded, mut unticked) = (Vec::new(), Vec::new(), Vec::new());
     for (item, known) in file.items.iter().zip(&found.items) {
         let Some(known) = *known else {
-            added.push(format!("It has a new task: {}", item.title));
+            added.push(format!("It adds the task: {}", item.title));
             continue;
         };
         let own = &current.items[known];
         match (own.is_done(), item.is_done()) {
             (false, true) => printed.ticked.push(known),
-            (true, false) => unticked.push(format!("It takes back the tick of: {}", own.title)),
+            (true, false) => unticked.push(format!("It unticks the task: {}", own.title)),
             _ => {}
         }
         if plain(&own.title) != plain(&item.title) {

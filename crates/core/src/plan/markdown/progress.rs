@@ -94,11 +94,11 @@ pub(super) struct SectionAt {
 /// What was tried in an iteration, as the file remembers it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AttemptNote {
-    /// Which iteration.
+    /// The iteration.
     pub iteration: u64,
     /// What was tried.
     pub tried: String,
-    /// What came of it.
+    /// The result.
     pub result: String,
     /// What to do next.
     pub next: Option<String>,
@@ -179,8 +179,8 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
     Ok(doc)
 }
 
-/// A section begins. Two that say where the work stands are for a person to join; of others the
-/// second is text.
+/// A section begins. A second section of a kind that must be unique is an error for the user to fix; of other
+/// kinds the second is text.
 fn start(
     doc: &mut PlanDoc,
     section: Section,

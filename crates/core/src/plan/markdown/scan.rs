@@ -12,9 +12,9 @@ const MOST_MARKERS: usize = 16;
 struct Open {
     marker: usize,
     content: usize,
-    /// The box of this item, or the one that it is in.
+    /// The checkbox of this item, or the one that it is in.
     under: Option<usize>,
-    /// Whether the box is this item's own.
+    /// Whether the checkbox is this item's own.
     own: bool,
 }
 
@@ -84,7 +84,7 @@ impl<'t> Scanner<'t> {
         self.lines.push(Line { number, start, end, indent, kind, under });
     }
 
-    /// Closes all items but the outermost `keep`. A box ends with the last line that was in it.
+    /// Closes all items but the outermost `keep`. A checkbox ends with the last line that was in it.
     fn close(&mut self, keep: usize) {
         let last = self.lines.last().map_or(0, |line| line.end);
         for open in self.open.drain(keep..).filter(|open| open.own) {
@@ -204,7 +204,7 @@ impl<'t> Scanner<'t> {
         Some(LineKind::Opaque)
     }
 
-    /// The box in the words of a heading.
+    /// The checkbox in the words of a heading.
     fn heading_box(&self, words: std::ops::Range<usize>) -> Option<BoxAt> {
         let (found, title) = in_heading(&self.text[words.clone()])?;
         let moved =

@@ -27,7 +27,7 @@ impl LogRow {
     const COLUMNS: [&'static str; 5] =
         ["Iteration", "Started", "Duration", "Tasks Completed", "Notes"];
 
-    /// The cell below a header. `None` for a column of somebody else.
+    /// The cell below a header. `None` for a column that ralph does not know.
     fn cell(&self, header: &str) -> Option<String> {
         let header = header.to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| header.contains(word));
@@ -238,7 +238,7 @@ fn after_blank(text: &str, end: usize) -> usize {
     at
 }
 
-/// A list item that is no box, whatever its words are.
+/// A list item that is no checkbox, whatever its words are.
 fn bullet(words: &str) -> String {
     let mut line = format!("- {}", one_line(words));
     let kind = Outline::of(&line).lines.first().map(|line| line.kind.clone());
@@ -248,7 +248,7 @@ fn bullet(words: &str) -> String {
     line
 }
 
-/// A text on one line, so that it cannot become a heading, a row or a box.
+/// A text on one line, so that it cannot become a heading, a row or a checkbox.
 fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").chars().filter(|c| !c.is_control()).collect()

@@ -1,4 +1,4 @@
-//! Tables of tasks: a row with a box in one of its cells is a task, its other cells say what it is.
+//! Tables of tasks: a row with a checkbox in one of its cells is a task, its other cells say what it is.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::mark::{Boxed, boxed};
 #[derive(Debug, Clone)]
 pub(super) struct Table<'t> {
     columns: Vec<&'t str>,
-    /// The column with the boxes.
+    /// The column with the checkboxes.
     boxes: usize,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn is_delimiter(line: &str) -> bool {
 }
 
 impl<'t> Table<'t> {
-    /// The table with this head, if one of its columns has boxes.
+    /// The table with this head, if one of its columns has checkboxes.
     pub(super) fn headed(line: &'t str, rows: impl Iterator<Item = &'t str>) -> Option<Self> {
         let columns = cells(line).into_iter().map(|cell| line[cell].trim()).collect();
         let is_box = |row: &str, cell: &Range<usize>| {
@@ -76,7 +76,7 @@ impl<'t> Table<'t> {
     }
 }
 
-/// The box that a cell starts with, and the words behind it.
+/// The checkbox that a cell starts with, and the words behind it.
 fn found_in(line: &str, cell: &Range<usize>) -> Option<(Boxed, Range<usize>)> {
     let content = &line[cell.clone()];
     let start = cell.start + content.len() - content.trim_start().len();

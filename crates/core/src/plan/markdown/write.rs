@@ -49,7 +49,7 @@ fn grouped<'t>(kind: Kind, tasks: &[&'t Task]) -> Vec<(String, Vec<&'t Task>)> {
     groups
 }
 
-/// The page as boxes, parts below their parents.
+/// The page as checkboxes, parts below their parents.
 fn boxes(kind: Kind, live: &[&Task], tally: &mut Tally) -> String {
     let tree = Tree::of(live);
     let mut text = head(kind, live.iter().all(|task| task.status == Status::Done));
@@ -117,7 +117,7 @@ fn read_back(kind: Kind, name: &str) -> String {
     let words = outline.headings().next().map(|(_, words)| words).unwrap_or_default();
     let words = match kind {
         Kind::Branches => branches::name(words).unwrap_or_default(),
-        // A heading with a box would be a task.
+        // A heading with a checkbox would be a task.
         Kind::Progress | Kind::Checklist => match outline.lines.first().map(|line| &line.kind) {
             Some(LineKind::Heading { boxed: Some(at), .. }) => &line[at.words.clone()],
             _ => words.trim_matches('`').trim(),
@@ -238,7 +238,7 @@ impl<'t> Tree<'t> {
     }
 }
 
-/// A box with the text below it.
+/// A checkbox with the text below it.
 fn item(task: &Task, tally: &mut Tally) -> String {
     let mark = if task.status == Status::Done { 'x' } else { ' ' };
     let mut text = format!("- [{mark}] {}", task.title);
@@ -259,7 +259,7 @@ fn item(task: &Task, tally: &mut Tally) -> String {
     escaped(text, tally)
 }
 
-/// What would be read as a box inside the item is disarmed, and code that is not closed is closed.
+/// What would be read as a checkbox inside the item is disarmed, and code that is not closed is closed.
 fn escaped(mut text: String, tally: &mut Tally) -> String {
     let outline = Outline::of(&text);
     let boxes = outline.lines.iter().skip(1).filter_map(|line| match line.kind {
@@ -267,7 +267,7 @@ fn escaped(mut text: String, tally: &mut Tally) -> String {
         _ => None,
     });
     let boxes: Vec<usize> = boxes.collect();
-    tally.lost(!boxes.is_empty(), "boxes in the text (escaped)", "task");
+    tally.lost(!boxes.is_empty(), "checkboxes in the text (escaped)", "task");
     let closing = outline.closing();
     for at in boxes.into_iter().rev() {
         text.insert(at, '\\');

@@ -154,7 +154,7 @@ fn each_problem_of_a_story_has_its_words() {
             r#"the dependency "a b": an id cannot contain ' '; allowed are A-Z a-z 0-9 and -_./:#@+=~"#,
         ),
         (r#"{"id":"b","title":"B","dependsOn":["b"]}"#, r#"the task "b" depends on itself"#),
-        (r#"{"id":"a","title":"B"}"#, r#"the id "a" is already that of story 1 on line 3"#),
+        (r#"{"id":"a","title":"B"}"#, r#"the id "a" is already used by story 1 on line 3"#),
     ] {
         let text = format!(
             "{{\"x\":[{{}},[1]],\n\"userStories\":[\n{{\"id\":\"a\",\"title\":\"A\"\n}},\n\n{story}]}}"
@@ -185,7 +185,7 @@ fn each_problem_of_the_document_has_its_words() {
         (
             "{\"userStories\":[],\n\"userStories\":[]\n}",
             2,
-            r#"the key "userStories" is there twice"#,
+            r#"the key "userStories" is given twice"#,
         ),
         (
             "{\"userStories\":[\n{\"id\":\"\\ud800x\"}]}",

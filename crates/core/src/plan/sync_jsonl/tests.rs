@@ -73,7 +73,7 @@ fn each_problem_has_its_words() {
     for (line, problem) in [
         (
             "{",
-            "not valid JSON: EOF while parsing an object (column 1); each line holds one whole object",
+            "not valid JSON: EOF while parsing an object (column 1); each line must hold one complete object",
         ),
         (r#"{"id":"a" "t":"A"}"#, "not valid JSON: expected `,` or `}` (column 11)"),
         ("tasks:", "not valid JSON: expected ident (column 2)"),
@@ -129,14 +129,14 @@ fn each_problem_has_its_words() {
         ),
         (r#"{"id":"a","t":"A","deps":["a"]}"#, r#"the task "a" depends on itself"#),
         (r#"{"deps":["a"],"id":"a","t":"A"}"#, r#"the task "a" depends on itself"#),
-        (r#"{"id":"a","t":"A","t":"B"}"#, r#"the key "t" is there twice"#),
+        (r#"{"id":"a","t":"A","t":"B"}"#, r#"the key "t" is given twice"#),
         (r#"{"id":"a","title":"A"}"#, r#"unknown key "title"; did you mean "t"?"#),
         (r#"{"ID":"a","t":"A"}"#, r#"unknown key "ID"; did you mean "id"?"#),
         (r#"{"id":"a","t":"A","dep":[]}"#, r#"unknown key "dep"; did you mean "deps"?"#),
         (r#"{"id":"a","t":"A","Priorty":1}"#, r#"unknown key "Priorty"; did you mean "p"?"#),
         (
             r#"{"id":"a","t":"A","due":1}"#,
-            r#"unknown key "due"; known are id, t, d, p, cat, spec, ref, deps, steps"#,
+            r#"unknown key "due"; known keys: id, t, d, p, cat, spec, ref, deps, steps"#,
         ),
     ] {
         let text = format!("{{\"id\":\"first\",\"t\":\"First\"}}\n\n{line}\n");
@@ -191,8 +191,8 @@ fn hostile_lines_are_refused_cleanly() {
     }
     let keys: Vec<String> = (0..50_000).map(|n| format!("\"k{n}\":0")).collect();
     assert!(refused(&keys.join(",")).starts_with("unknown key \"k0\""));
-    assert_eq!(refused(&(keys.join(",") + ",\"k7\":0")), "the key \"k7\" is there twice");
-    assert!(refused("\"\\u001b[2J\":1").starts_with("unknown key \"\\u{1b}[2J\"; known are"));
+    assert_eq!(refused(&(keys.join(",") + ",\"k7\":0")), "the key \"k7\" is given twice");
+    assert!(refused("\"\\u001b[2J\":1").starts_with("unknown key \"\\u{1b}[2J\"; known keys: "));
 }
 
 /// Escaped texts are not borrowed from the line; they must read the same.

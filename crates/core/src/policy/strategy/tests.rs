@@ -176,7 +176,7 @@ fn an_unknown_strategy_is_named() {
     let error = Strategy::named("cheap", "").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "\"cheap\" is not a model strategy; there are agent, fixed, cost-optimized, escalate, \
+        "\"cheap\" is not a model strategy; choose one of agent, fixed, cost-optimized, escalate, \
          plan-then-execute"
     );
 }

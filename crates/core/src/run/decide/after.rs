@@ -1,4 +1,4 @@
-//! After an iteration: what is remembered of it, whether to stop, what to wait for.
+//! After an iteration: records it, then stops, waits or looks for the next task.
 
 use super::Draft;
 use crate::policy::backoff::{transient, usage_probe};
@@ -16,7 +16,7 @@ use crate::run::report::TaskBrief;
 use crate::run::slot::{Phase, Slot};
 use crate::time::Timestamp;
 
-/// How long until a full disk is looked at again.
+/// How long ralph waits before it checks a full disk again.
 const DISK_AGAIN_MS: u64 = 10_000;
 
 impl Draft {
@@ -179,7 +179,7 @@ impl Draft {
         let streak = current.port_streak + 1;
         let looking = matches!(current.phase, Phase::Surveying | Phase::Claiming);
         if looking && self.starts_nothing_new() {
-            // Nobody waits for the look any more: it may have been given up for that.
+            // The survey is not needed any more, and may have been stopped for that reason.
             self.leave(slot);
             return;
         }
@@ -219,7 +219,7 @@ impl Draft {
         self.wait(slot, Wait::Port { port }, Some(until));
     }
 
-    /// What the slot had under way is left as it is; its claims are given back.
+    /// Leaves the slot's work as it is and releases its claims.
     pub(super) fn give_slot_up(&mut self, slot: SlotId, current: &Slot) {
         let held = current.report.as_ref().map(|report| report.held.as_slice()).unwrap_or_default();
         let claimed = current.task.iter().filter(|task| !held.iter().any(|h| h.id == task.id));

@@ -1,4 +1,4 @@
-//! From a good tree in a worktree of its own to the branch of the run, one at a time.
+//! Landing: from accepted work in a task's worktree to the branch of the run, one task at a time.
 
 use super::Draft;
 use super::settle::settlement;
@@ -13,7 +13,7 @@ use crate::run::notice::Notice;
 use crate::run::slot::{OVERTAKES, Phase, Slot};
 
 impl Draft {
-    /// What was judged waits for its turn to land, if it is good and has to; else it is written down.
+    /// Queues judged work to land, if it was accepted and lands at all; else records the result.
     pub(super) fn conclude(&mut self, slot: SlotId) {
         if self.is_to_land(slot) {
             self.fact(Fact::Queued { slot });
@@ -29,7 +29,7 @@ impl Draft {
             && settlement(&self.state, current).is_some_and(|decided| decided.class == Class::Done)
     }
 
-    /// Gives the turn to whoever waits longest for it, when nobody has it.
+    /// Gives the turn to the slot that waits longest, when no slot has it.
     pub(super) fn next_turn(&mut self) {
         let slots = &self.state.slots;
         if slots.iter().any(|slot| slot.turn) {
@@ -42,7 +42,7 @@ impl Draft {
         self.integrate(next);
     }
 
-    /// Asks for the work to be brought onto what has landed.
+    /// Asks to rebase the work onto work that has landed.
     pub(super) fn integrate(&mut self, slot: SlotId) {
         let decided = self.slot(slot).and_then(|slot| settlement(&self.state, slot));
         match decided.filter(|decided| decided.class == Class::Done) {
@@ -51,7 +51,7 @@ impl Draft {
                 let hold = self.slot(slot).is_some_and(Slot::is_overtaken);
                 self.effect(Effect::Integrate { slot, commit, hold });
             }
-            // It is not wanted any more.
+            // The task was skipped or its claim lost.
             None => self.settle(slot),
         }
     }
@@ -79,7 +79,7 @@ impl Draft {
         }
     }
 
-    /// The gates passed the work, but it cannot land as it is: a verifier would be paid for nothing.
+    /// The work passed the gates but conflicts with work that has landed: running a verifier would waste money.
     pub(super) fn conflicts_already(&mut self, slot: SlotId, tree: &str, files: &[String]) {
         let landing = Landing::Conflict { files: files.to_vec() };
         self.fact(Fact::Integrated { slot, onto: None, tree: tree.to_owned(), landing });
@@ -96,7 +96,7 @@ impl Draft {
         self.fact(Fact::Noticed { notice });
     }
 
-    /// The work is not to land any more.
+    /// Takes the work out of the queue.
     pub(super) fn leave_queue(&mut self, slot: SlotId) {
         if self.phase(slot) == Some(Phase::Queued) {
             self.settle(slot);

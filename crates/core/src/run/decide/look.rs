@@ -1,4 +1,4 @@
-//! From looking at the plan to a session: survey, stop before, claim or peek.
+//! From the plan to a session: survey the plan, check the exit rules, claim a task or list tasks for the agent.
 
 use super::Draft;
 use super::after::later;
@@ -81,7 +81,7 @@ impl Draft {
             .max_sessions
             .is_some_and(|most| self.state.counted + self.state.under_way() >= most);
         match self.state.policy.picker {
-            // What is under way elsewhere may free something; the slot looks again after it.
+            // A session in another slot may free a place; this slot looks again after it.
             _ if full => self.free(slot),
             Picker::Loop if survey.claimable == 0 => self.free(slot),
             Picker::Loop => {
@@ -100,7 +100,7 @@ impl Draft {
         }
     }
 
-    /// Says once that little is left of a budget.
+    /// Warns once that a budget is nearly used up.
     pub(super) fn warn_of(&mut self, used: Used, task: Option<&TaskId>) {
         let Used { budget, used: amount, limit } = used;
         let known = |(of, on): &(_, Option<TaskId>)| *of == budget && on.as_ref() == task;
@@ -113,7 +113,7 @@ impl Draft {
 
     pub(super) fn claimed(&mut self, input: &Input, slot: SlotId, task: &TaskBrief) {
         if self.phase(slot) != Some(Phase::Claiming) {
-            // A claim that nobody waits for would keep the task from everybody.
+            // A claim that no slot waits for would block the task for everyone.
             self.anomaly(input, Some(slot));
             self.effect(Effect::Release { slot, task: task.id.clone() });
             return;
@@ -169,7 +169,7 @@ impl Draft {
             By::Hint(_) => None,
         });
         let overridden = choice.overridden.map(|instead| {
-            instead.strategy.as_ref().map_or_else(|| "the agent's own".to_owned(), name)
+            instead.strategy.as_ref().map_or_else(|| "the agent's default".to_owned(), name)
         });
         self.fact(Fact::IterationStarted {
             slot,
@@ -203,7 +203,7 @@ impl Draft {
             self.end_if_cancelled();
             return;
         }
-        // Somebody was faster. Once is bad luck; then others are given time.
+        // Another agent was faster. After the second time ralph waits.
         let missed = self.slot(slot).map_or(0, |slot| slot.missed);
         if missed < 2 {
             self.look(slot);

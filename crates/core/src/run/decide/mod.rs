@@ -1,7 +1,7 @@
-//! What an input means. Pure: the same state, input and time give the same step.
+//! Decides what follows from an input. Pure: the same state, input and time give the same step.
 //!
 //! The input is matched first, exhaustively; then the phase of its slot, whose last arm is always
-//! [`Draft::anomaly`]: an answer that nobody waits for is written down and changes nothing.
+//! [`Draft::anomaly`]: an answer that no slot waits for is recorded and changes nothing.
 
 mod after;
 mod integrate;
@@ -28,13 +28,13 @@ use crate::time::Timestamp;
 /// What follows from an input: facts first, then effects.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Step {
-    /// What has happened by this. Written down before any effect is carried out.
+    /// What happened. Written to the journal before any effect is carried out.
     pub facts: Vec<Fact>,
-    /// What is to be done.
+    /// What to do.
     pub effects: Vec<Effect>,
 }
 
-/// Decides.
+/// The step that follows from an input.
 pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
     let mut draft = Draft { state: state.clone(), now, step: Step::default() };
     if state.ended {
@@ -102,7 +102,7 @@ impl Draft {
         self.slot(slot).map(|slot| slot.phase)
     }
 
-    /// An input that does not fit where things stand.
+    /// Records an input that the phase does not expect.
     fn anomaly(&mut self, input: &Input, slot: Option<SlotId>) {
         let phase = slot.and_then(|slot| self.phase(slot));
         let phase = phase.map_or_else(|| "none".to_owned(), |phase| format!("{phase:?}"));
@@ -126,7 +126,7 @@ impl Draft {
         self.effect(Effect::Survey { slot });
     }
 
-    /// The slot starts nothing until then.
+    /// The slot starts nothing until the wait is over.
     fn wait(&mut self, slot: SlotId, wait: Wait, until: Option<Timestamp>) {
         let on_change = matches!(wait, Wait::Others { .. });
         let silent = matches!(wait, Wait::Paused);
@@ -150,7 +150,7 @@ impl Draft {
         }
     }
 
-    /// What the slot waits to begin is not begun. `false` where it waits for something else.
+    /// Ends a wait before a start: the slot starts nothing. `false` where it waits for something else.
     fn leave_wait(&mut self, slot: SlotId, current: &Slot) -> bool {
         match current.phase {
             Phase::Surveying | Phase::Claiming => {
@@ -176,7 +176,7 @@ impl Draft {
         true
     }
 
-    /// The slot begins nothing more in a run that is being cancelled.
+    /// The slot starts nothing more in a run that is being cancelled.
     fn leave(&mut self, slot: SlotId) {
         if self.slot(slot) != Some(&Slot::default()) {
             self.free(slot);

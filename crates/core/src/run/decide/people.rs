@@ -1,4 +1,4 @@
-//! What people tell a running loop.
+//! Controls from the user: pause, resume, cancel, skip, retry.
 
 use super::Draft;
 use crate::run::SlotId;
@@ -61,7 +61,7 @@ impl Draft {
             if current.phase == Phase::Queued && cancel >= Cancel::Now {
                 self.leave_queue(slot);
             }
-            // What is tried again later belongs to a task that is still in hand.
+            // A retry that waits belongs to a current task, which may still finish.
             if current.wait.is_some()
                 && !(cancel == Cancel::AfterTask && current.has_task_in_hand())
             {
@@ -73,8 +73,7 @@ impl Draft {
         }
     }
 
-    /// The slot does not wait any more. Nothing that it would begin is begun, and what it has under way
-    /// goes on at once.
+    /// Ends a wait: the slot starts nothing new, and work in progress continues at once.
     fn end_wait(&mut self, slot: SlotId, current: &Slot) {
         if self.leave_wait(slot, current) {
             return;
@@ -87,7 +86,7 @@ impl Draft {
     }
 }
 
-/// How whatever runs in the slot is ended; `None` where it may go on.
+/// How to stop what runs in the slot; `None` where it may continue.
 fn stopping(cancel: Cancel, slot: &Slot) -> Option<Stopping> {
     let how = match cancel {
         Cancel::AfterTask => return None,

@@ -1,5 +1,5 @@
-//! The end of a complete run: its branch is published before the run ends, and its pull request watched where
-//! that is wanted. What comes of that is more work for the same run, or its end.
+//! The end of a complete run: ralph publishes its branch and watches the pull request, if the user asked for
+//! that. The review leads to more work for the same run, or to its end.
 
 use super::Draft;
 use crate::run::SlotId;
@@ -13,7 +13,7 @@ use crate::run::review::Review;
 use crate::time::Timestamp;
 
 impl Draft {
-    /// Begins to publish where that is wanted. Whether the run has to wait for it.
+    /// Starts publishing if the user asked for it. Returns whether the run has to wait for it.
     pub(super) fn publishes(&mut self, reason: &StopReason) -> bool {
         if self.state.is_to_publish(reason) {
             self.fact(Fact::Publishing);
@@ -36,8 +36,8 @@ impl Draft {
         }
     }
 
-    /// How long the pull request is watched: as long as is wanted, and not beyond the time of the run. `None` is
-    /// not at all.
+    /// When watching ends: after the configured time, and not beyond the time budget of the run. `None` does not
+    /// watch.
     fn watch_until(&self) -> Option<Timestamp> {
         let watch_ms = self.state.policy.publish.map_or(0, |wanted| wanted.watch_ms);
         if watch_ms == 0 || self.state.cancel.is_some() {
@@ -51,7 +51,7 @@ impl Draft {
         (end > self.now).then_some(end)
     }
 
-    /// Watching is over for now. Where it led to work, every slot looks for it.
+    /// Watching has ended for now. If it led to new tasks, every slot looks for work.
     pub(super) fn reviewed(&mut self, input: &Input, review: &Review) {
         if self.state.publishing != Publishing::Watching {
             self.anomaly(input, None);
@@ -68,12 +68,12 @@ impl Draft {
         }
     }
 
-    /// After a cancellation the end of the run is not waited for, unless the user lets tasks finish. Pushes
-    /// between iterations are let go unless everything is to end now.
+    /// After a cancellation the run does not wait for publishing, unless the user lets tasks finish. Pushes
+    /// between iterations continue unless everything has to stop now.
     pub(super) fn stop_publishing(&mut self) {
         let ending = match self.state.publishing {
             Publishing::UnderWay => self.state.cancel >= Some(Cancel::AfterSession),
-            // Nothing of it would be lost.
+            // Stopping to watch loses nothing.
             Publishing::Watching => true,
             Publishing::No | Publishing::Over | Publishing::Failed => false,
         };

@@ -15,7 +15,7 @@ use crate::run::report::{SessionReport, TaskBrief, Wish};
 use crate::run::slot::{Difference, Phase, Slot};
 
 impl Draft {
-    /// The work is done already: it is judged again where it is, and no session is paid for.
+    /// An earlier attempt already did the work: the gates judge it again, and no session is paid for.
     pub(super) fn work_found(&mut self, input: &Input, slot: SlotId, task: &TaskBrief) {
         let same = self.slot(slot).is_some_and(|slot| slot.holds(&task.id));
         if self.phase(slot) != Some(Phase::Running) || !same {
@@ -62,7 +62,7 @@ impl Draft {
             let tools = report.end.denied.clone();
             self.fact(Fact::Noticed { notice: Notice::Denied { tools } });
         }
-        // A promise that ends the run is found once the iteration is green; any other is only told.
+        // A promise that ends the run counts once the iteration is green; any other is only reported.
         let ends = self.state.policy.promises.clone();
         let promises = report.signals.promises.iter();
         for text in promises.filter(|text| *text == "COMPLETE" && !ends.contains(text)) {
@@ -129,7 +129,7 @@ impl Draft {
         }
     }
 
-    /// Asks for the tree that is to be judged.
+    /// Asks for the tree that the gates judge.
     pub(super) fn make_candidate(&mut self, slot: SlotId) {
         let hold = !self.state.policy.integrates && self.slot(slot).is_some_and(Slot::is_overtaken);
         self.effect(Effect::MakeCandidate { slot, hold });
@@ -188,7 +188,7 @@ impl SessionReport {
         self.held.iter().filter(done).cloned().collect()
     }
 
-    /// What the agent asks a person, where that ends the run.
+    /// The agent's question to the user, where that ends the run.
     pub(super) fn asked(&self, policy: &Policy) -> Option<&String> {
         self.signals.question.as_ref().filter(|_| policy.asks)
     }
@@ -198,7 +198,7 @@ impl SessionReport {
         self.signals.promises.iter().any(|text| text == "FAILURE")
     }
 
-    /// What the session wants for a task, by command or by signal. Done comes before failed, failed
+    /// What the session requests for a task, by command or by signal. Done comes before failed, failed
     /// before a question, all of them before what a hook says.
     pub(super) fn wish_for(&self, task: &TaskId) -> Option<Wish> {
         let asked = || self.requests.iter().filter(|request| request.task == *task);
@@ -211,7 +211,7 @@ impl SessionReport {
         }
         if self.signals.names_failed(task.as_str()) {
             let reason = self.signals.reason.clone();
-            let reason = reason.unwrap_or_else(|| "the agent gave the task up".to_owned());
+            let reason = reason.unwrap_or_else(|| "the agent gave up on the task".to_owned());
             return Some(Wish::Fail { reason, for_good: true });
         }
         let failed = asked().find(|request| matches!(request.wish, Wish::Fail { .. }));

@@ -1,4 +1,4 @@
-//! What becomes of the tasks of an iteration: the class table applied to what was found.
+//! The end of an iteration: applies the class table to each task and decides what to commit, save and revert.
 
 use super::Draft;
 use crate::attempt::fingerprint::fingerprint;
@@ -19,26 +19,26 @@ use crate::run::verifier::VERIFIER;
 use crate::task::{Status, after_failure};
 use crate::text::with_detail;
 
-/// What an unsettled task of a session is failed with, where the agent picks.
+/// Why a task fails that a session claimed and left open, where the agent picks.
 const LEFT: &str = "session exited without completing task";
 
-/// A task that failed so often in a row in the same way waits for a person, whatever the preset: trying
-/// once more would only cost money.
+/// A task that failed so often in a row in the same way waits for the user, whatever the preset: another
+/// attempt would only cost money.
 pub(super) const SAME_FAILURES: u32 = 5;
 
 /// A model that refuses the same twice is going to refuse it again.
 const SAME_REFUSALS: u32 = 2;
 
-/// What is said of an iteration that changed files and finished no task of its plan.
+/// The note on an iteration that changed files and finished no task of its plan.
 const NOTHING_TICKED: &str = "no task ticked";
 
 /// How much of a gate's first line goes into the reason, in characters.
 const REASON: usize = 200;
-/// How much of what a verifier says does.
+/// How much of the verifier's message goes into the reason, in characters.
 const VERIFIER_REASON: usize = 600;
 
 impl Draft {
-    /// Decides and asks for it to be written down.
+    /// Decides the end of the iteration and asks for it to be recorded.
     pub(super) fn settle(&mut self, slot: SlotId) {
         let Some(current) = self.slot(slot) else { return };
         let Some(settlement) = settlement(&self.state, current) else { return };
@@ -50,7 +50,7 @@ impl Draft {
         self.effect(Effect::Settle { slot, settlement: Box::new(settlement) });
     }
 
-    /// Says which tasks come back with little left of their budget, and that a price is not known.
+    /// Warns about tasks that are retried with little left of their budget, and about unknown prices.
     fn warn_of_tasks(&mut self, slot: SlotId, settlement: &Settlement) {
         let budget = self.state.policy.budget;
         let Some(report) = self.slot(slot).and_then(|slot| slot.report.clone()) else { return };
@@ -83,7 +83,7 @@ impl Draft {
         self.effect(Effect::Settle { slot, settlement: Box::new(settlement) });
     }
 
-    /// Asks once more for what was decided before.
+    /// Asks again to record what was decided before.
     pub(super) fn settle_again(&mut self, slot: SlotId) {
         let again = self.slot(slot).and_then(|slot| settlement(&self.state, slot));
         if let Some(settlement) = again {
@@ -92,7 +92,7 @@ impl Draft {
     }
 }
 
-/// What is to be written down about the slot's iteration. The same slot gives the same settlement.
+/// What to record about the slot's iteration. The same slot gives the same settlement.
 pub(super) fn settlement(state: &RunState, slot: &Slot) -> Option<Settlement> {
     let report = slot.report.as_ref()?;
     let policy = &state.policy;
@@ -111,7 +111,7 @@ pub(super) fn settlement(state: &RunState, slot: &Slot) -> Option<Settlement> {
     let done: Vec<&Ending> = tasks.iter().filter(|ending| ending.class == Class::Done).collect();
     let given_up = match policy.by_iteration() {
         true => state.is_retried(class) && !state.tries_again(class),
-        // What a person stands in the way of is as good as it was.
+        // Only the user's uncommitted changes stop it: the work itself is still good.
         false if is_in_the_way(slot) => false,
         false => done.is_empty() && tasks.iter().any(|ending| gives_up(policy, ending)),
     };
@@ -168,8 +168,8 @@ fn ending(
         Retry::WhereAgentPicks => policy.picker == Picker::Agent,
         Retry::UnlessGraph => !policy.is_graph(),
     };
-    // Where the iteration is tried again, its tasks are as open as before. And nobody said that work is
-    // done which was judged without a signal.
+    // Where the loop retries the iteration, its tasks stay open. And work that was judged without a signal
+    // was never called done.
     let unclaimed = slot.is_unclaimed(policy);
     let counts = counts && !policy.by_iteration() && !(unclaimed && class == Class::Red);
     let parked = slot.parked(policy, task, class);
@@ -177,7 +177,7 @@ fn ending(
         class.is_return() && task.returns + 1 >= policy.give_up_after && !policy.by_iteration();
     let fingerprint = match class {
         Class::Red => slot.judged.as_ref().and_then(|(gates, _)| red(gates)).map(print_of),
-        // The words name the model, and another one was asked the second time.
+        // The refusal names the model, and the next attempt may use another one.
         Class::Refusal => Some(fingerprint(class.as_str(), "")),
         _ => None,
     };
@@ -185,7 +185,7 @@ fn ending(
     let used_up = after_failure(task.retry_count, policy.retries, false) == Status::Failed;
     let most_alike = if class == Class::Refusal { SAME_REFUSALS } else { SAME_FAILURES };
     let stuck = alike >= most_alike && !used_up && !policy.by_iteration();
-    // What does not count comes back as it was; the next claim asks the budget.
+    // A task whose end does not count is released as it was; the next claim checks the budget.
     let counts_or_unverified = row.counts || slot.unverified.is_some();
     let too_dear = policy.budget.holds_task(spent(report, task)).filter(|_| counts_or_unverified);
     let in_the_way = class == Class::Conflict && is_in_the_way(slot);
@@ -204,10 +204,7 @@ fn ending(
             reason: format!("{}, last: {detail}", too_dear.unwrap_or_default()),
         }),
         (Becomes::Pending, _) if give_up => Some(TaskAction::Hold {
-            reason: format!(
-                "came back {} times without progress, last: {detail}",
-                task.returns + 1
-            ),
+            reason: format!("returned {} times without progress, last: {detail}", task.returns + 1),
         }),
         (Becomes::Pending, _) if parked.is_some() => Some(TaskAction::Hold {
             reason: format!("{}, last: {detail}", parked.unwrap_or_default()),
@@ -233,7 +230,7 @@ fn is_in_the_way(slot: &Slot) -> bool {
     matches!(slot.landing, Some(Landing::InTheWay { .. }))
 }
 
-/// The judge that said no.
+/// The gate or verifier that failed.
 fn red(gates: &[GateReport]) -> Option<&GateReport> {
     gates.iter().find(|gate| gate.verdict != Verdict::Pass)
 }
@@ -249,7 +246,7 @@ pub(super) fn spent(report: &SessionReport, task: &TaskBrief) -> u64 {
     task.spent_micro_usd.saturating_add(now.unwrap_or(0))
 }
 
-/// The class of one task, in words, and what the session wanted for it.
+/// The class of one task, the reason in words, and what the session requested for it.
 fn class_of_task(
     state: &RunState,
     slot: &Slot,
@@ -259,10 +256,10 @@ fn class_of_task(
 ) -> (Class, String, Option<Wish>) {
     let under = state.circumstances(slot);
     if under.lost {
-        return (Class::ClaimLost, "somebody else has the task now".to_owned(), None);
+        return (Class::ClaimLost, "another agent claimed the task".to_owned(), None);
     }
     if under.skip {
-        return (Class::Skipped, "skipped by a person".to_owned(), None);
+        return (Class::Skipped, "skipped by you".to_owned(), None);
     }
     if under.cancelled {
         return (Class::Cancelled, "the run was cancelled".to_owned(), None);
@@ -312,14 +309,14 @@ fn class_of_task(
     (Class::NoSignal, detail.to_owned(), None)
 }
 
-/// What the gates make of a request for done.
+/// The class of a request for done, by the results of the gates.
 fn judged(policy: &Policy, slot: &Slot, changed: bool) -> (Class, String) {
     let Some((gates, green)) = &slot.judged else {
-        return (Class::Cancelled, "not judged".to_owned());
+        return (Class::Cancelled, "not checked".to_owned());
     };
     if !green && slot.landing == Some(Landing::Rebased) {
         let reason = red_reason(gates);
-        return (Class::Red, format!("on top of what has landed meanwhile, {reason}"));
+        return (Class::Red, format!("on top of work that landed meanwhile, {reason}"));
     }
     if !green {
         return (Class::Red, red_reason(gates));
@@ -338,17 +335,15 @@ fn judged(policy: &Policy, slot: &Slot, changed: bool) -> (Class, String) {
 
 fn red_reason(gates: &[GateReport]) -> String {
     let Some(red) = red(gates) else {
-        return "the files changed while they were judged".to_owned();
+        return "the files changed while the gates ran".to_owned();
     };
     if red.name == VERIFIER {
         let words: Vec<&str> = red.digest.split_whitespace().collect();
         let said: String = words.join(" ").chars().take(VERIFIER_REASON).collect();
         return format!("verification failed: {said}");
     }
-    let how = match red.exit_code {
-        Some(code) => format!("exit code {code}"),
-        None => "it did not end".to_owned(),
-    };
+    // Without an exit code the digest says what happened: it timed out, or did not start.
+    let how = red.exit_code.map(|code| format!(" (exit code {code})")).unwrap_or_default();
     // The whole digest is in the evidence, and from there in the next prompt.
     let mut lines = red.digest.lines().map(str::trim).skip_while(|line| line.is_empty());
     let mut first = lines.next().unwrap_or_default().to_owned();
@@ -361,7 +356,7 @@ fn red_reason(gates: &[GateReport]) -> String {
         return first;
     }
     let gap = if first.is_empty() { "" } else { ": " };
-    format!("gate {} is red ({how}){gap}{first}", red.name)
+    format!("gate {} failed{how}{gap}{first}", red.name)
 }
 
 /// The class of an iteration that is judged as a whole, and why.
@@ -386,7 +381,7 @@ fn judged_as_a_whole(
         return unverified.clone();
     }
     let promised = report.promise(&state.policy).is_some();
-    // Ticks that are refused are taken back, and then nothing has changed.
+    // Rejected ticks are reverted, and then nothing has changed.
     let refused = !tasks.is_empty() && tasks.iter().all(|task| task.class == Class::Unchanged);
     let unchanged = match difference {
         Difference::None => true,
@@ -431,7 +426,7 @@ fn class_of_iteration(
     Class::of(report.end.class).unwrap_or(Class::NoSignal)
 }
 
-/// The task is not going to be tried again by itself.
+/// Whether ralph will not retry the task by itself.
 fn gives_up(policy: &Policy, ending: &Ending) -> bool {
     match &ending.action {
         Some(TaskAction::Fail { for_good, .. }) => {
@@ -462,7 +457,7 @@ fn commit_plan(
     };
     let unnamed = match slot.about {
         Some(_) => NOTHING_TICKED,
-        None => "what the session left",
+        None => "changes of the session",
     };
     let mut body: Vec<String> = done
         .iter()
@@ -481,7 +476,7 @@ fn commit_plan(
     }
 }
 
-/// What a person should know about the end of this iteration.
+/// What the user should know about the end of this iteration.
 fn notices(policy: &Policy, slot: &Slot, settlement: &Settlement) -> Vec<Notice> {
     let mut found = Vec::new();
     let Some(report) = &slot.report else { return found };

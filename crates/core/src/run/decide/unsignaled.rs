@@ -1,4 +1,4 @@
-//! Sessions that end without a signal: whose work is judged all the same, what is reported about it, and
+//! Sessions that end without a signal: which work the gates judge anyway, what ralph reports about it, and
 //! when the task waits for the user.
 
 use crate::agent::EndClass;
@@ -10,9 +10,9 @@ use crate::run::report::{SessionReport, TaskBrief, Unsignaled, Wish};
 use crate::run::slot::{Difference, Slot};
 use crate::task::RetryLimit;
 
-/// So many ends in a row without a signal and without a new tree, and the task waits for the user.
+/// After so many sessions in a row without a signal and without a new tree the task waits for the user.
 const UNCHANGED_ENDS: u32 = 3;
-/// So many ends in a row without a signal, and it waits even if each left something new. Fewer retries
+/// After so many sessions in a row without a signal it waits even if each left a new tree. Fewer retries
 /// mean fewer of these, but never fewer than the number above.
 const ENDS: u32 = 5;
 
@@ -53,7 +53,7 @@ impl Slot {
         }
     }
 
-    /// What is to be known about the signals of the session, for the end of one of its tasks.
+    /// The problems with the signals of the session, for the end of one of its tasks.
     pub(super) fn signal_note(&self, policy: &Policy, class: Class) -> SignalNote {
         let Some(report) = &self.report else { return SignalNote::default() };
         SignalNote {
@@ -107,7 +107,7 @@ impl Slot {
 }
 
 impl SessionReport {
-    /// It asked for nothing, neither by command nor by signal, for whatever task.
+    /// It requested nothing for any task, neither by command nor by signal.
     fn says_nothing(&self) -> bool {
         let silent =
             |task: &TaskBrief| matches!(self.wish_for(&task.id), None | Some(Wish::Left { .. }));

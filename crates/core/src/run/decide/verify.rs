@@ -1,4 +1,4 @@
-//! From green gates to a verdict of the verifier.
+//! From passed gates to the verdict of the verifier.
 
 use super::Draft;
 use crate::run::SlotId;
@@ -13,8 +13,8 @@ use crate::run::slot::{Phase, Slot};
 use crate::run::verifier::VerifierReport;
 
 impl Draft {
-    /// Whether what the gates let through is to be verified: there is a task to judge that is still ours
-    /// and still wanted.
+    /// Whether the verifier has to judge the work: there is a task to judge, it is still claimed by this run, and
+    /// the user has not skipped it.
     pub(super) fn wants_verifying(&self, slot: SlotId) -> bool {
         let policy = &self.state.policy;
         policy.verify.is_some()
@@ -26,7 +26,7 @@ impl Draft {
             })
     }
 
-    /// Starts the verifier, unless nothing more may be started or spent. Without a verdict nothing is
+    /// Starts the verifier, unless the run is cancelled or the budget used up. Without a verdict no task is
     /// done: the work stays where it is.
     pub(super) fn verify(&mut self, slot: SlotId) {
         let Some(verifier) = self.state.policy.verify.as_deref().cloned() else { return };
@@ -40,7 +40,7 @@ impl Draft {
             return;
         }
         if let Some(used_up) = self.nothing_left(current) {
-            let detail = format!("nothing is left for the verifier, {used_up}");
+            let detail = format!("no budget is left for the verifier, {used_up}");
             self.unverified(slot, Class::Cancelled, detail);
             return;
         }
@@ -91,7 +91,7 @@ impl Draft {
         }
     }
 
-    /// A verdict that is waited for is of no use any more.
+    /// Stops waiting for a verdict that is no longer needed.
     pub(super) fn stop_waiting_for_verdict(&mut self, slot: SlotId) {
         let waits = |slot: &Slot| slot.phase == Phase::Verifying && slot.wait.is_some();
         if self.slot(slot).is_some_and(waits) {
@@ -103,7 +103,7 @@ impl Draft {
 }
 
 impl Slot {
-    /// Nobody has taken the task away.
+    /// The claim is not lost, and the user has not skipped the task.
     pub(super) fn is_wanted(&self) -> bool {
         !self.lost && !self.skip
     }

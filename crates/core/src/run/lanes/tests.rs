@@ -46,10 +46,10 @@ fn sections_that_cannot_be_are_named_with_their_line() {
         format!("## Branch: {one}\n{more}\n\n- [ ] a\n\n## Branch: {two}\n\n- [ ] b\n")
     };
     for (text, said) in [
-        (plan(["-x", "b"], ""), "line 1: the name of a branch cannot start with \"-\""),
-        (plan(["a", "../b"], ""), "line 6: the name of a branch cannot contain \"..\""),
-        (plan(["a", "A"], ""), "branches a and A differ by case alone"),
-        (plan(["a", "a/b"], ""), "there cannot be a branch a beside a/b"),
+        (plan(["-x", "b"], ""), "line 1: a branch name cannot start with \"-\""),
+        (plan(["a", "../b"], ""), "line 6: a branch name cannot contain \"..\""),
+        (plan(["a", "A"], ""), "branches a and A differ only in case"),
+        (plan(["a", "a/b"], ""), "branches a and a/b cannot both exist"),
         (plan(["a", "b"], "Needs: c"), "line 1: branch a needs c, and the plan has no such branch"),
         (plan(["a", "b"], "Needs: a"), "line 1: these branches need each other: a → a"),
     ] {

@@ -115,10 +115,10 @@ fn a_task_that_comes_back_or_was_skipped_is_not_told_and_one_that_is_held_is() {
     let messages = heard([
         settled("T", Class::Red, Status::Pending, "a gate is red"),
         settled("T", Class::Skipped, Status::Waiting, "skipped"),
-        settled("T", Class::NoSignal, Status::Waiting, "came back 10 times"),
+        settled("T", Class::NoSignal, Status::Waiting, "returned 10 times"),
     ]);
     assert_eq!(messages.len(), 1);
-    let held = ("failed", "Task left to you: t-1", "T: came back 10 times");
+    let held = ("failed", "Task waiting for you: t-1", "T: returned 10 times");
     assert_eq!(parts(&messages[0]), held);
 }
 
@@ -170,7 +170,7 @@ fn a_long_wait_is_told_once_until_something_worked() {
     let usage = || limit(Class::UsageWindow, Some(3600));
     let messages = heard([usage(), ended(Class::UsageWindow), usage()]);
     assert_eq!(messages.len(), 1);
-    let waits = ("limit", "Run waits in shop", "usage limit; it is tried again in 1h 00m 00s");
+    let waits = ("limit", "Run waiting in shop", "usage limit; ralph tries again in 1h 00m 00s");
     assert_eq!(parts(&messages[0]), waits);
     assert_eq!(heard([usage(), ended(Class::Done), usage()]).len(), 2);
     assert_eq!(heard([limit(Class::Overload, None)]).len(), 1);

@@ -147,8 +147,8 @@ fn a_slot_is_followed_from_the_claim_to_the_outcome() {
             ("idle", 3),
             ("working", 4),
             ("running gates", 5),
-            ("settling", 6),
-            ("settling", 6),
+            ("recording the result", 6),
+            ("recording the result", 6),
         ]
     );
     assert_eq!(run.view.slots[0].doing, Doing::Idle);
@@ -184,7 +184,7 @@ fn what_keeps_a_task_is_over_when_it_is_taken_up_again() {
     run.fact(Fact::QuestionAsked { task: id("t-1"), question, text: "Which?".into() });
     run.settle("t-1", Class::Question, Status::Waiting, "Which?");
     run.settle("t-2", Class::TaskFailed, Status::Failed, "no way");
-    run.settle("t-3", Class::Crash, Status::Waiting, "came back 10 times");
+    run.settle("t-3", Class::Crash, Status::Waiting, "returned 10 times");
     let left =
         |view: &RunView| (view.questions.len(), view.failed_tasks.len(), view.held_tasks.len());
     assert_eq!(left(&run.view), (1, 1, 1));
@@ -222,9 +222,9 @@ fn waits_pauses_and_errors_are_told() {
     assert!(!run.view.paused);
     run.fact(Fact::PortFailed { slot: 0, port: Port::Git, error: "locked".into(), streak: 1 });
     assert_eq!(run.view.last_error.as_deref(), Some("git failed: locked"));
-    run.settle("t-1", Class::Red, Status::Pending, "gate test is red (exit code 1)\nmore");
+    run.settle("t-1", Class::Red, Status::Pending, "gate test failed (exit code 1)\nmore");
     run.end(Class::Red, "");
-    assert_eq!(run.view.last_error.as_deref(), Some("t-1: gate test is red (exit code 1)"));
+    assert_eq!(run.view.last_error.as_deref(), Some("t-1: gate test failed (exit code 1)"));
 }
 
 #[test]

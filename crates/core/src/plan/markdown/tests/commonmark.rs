@@ -29,7 +29,7 @@ fn expected(text: &str) -> BTreeMap<usize, bool> {
     found
 }
 
-/// The lines of the boxes that the reader finds.
+/// The lines of the checkboxes that the reader finds.
 fn found(text: &str) -> BTreeMap<usize, bool> {
     let doc = doc(Kind::Checklist, text);
     doc.items.iter().map(|item| (item.line, item.is_done())).collect()

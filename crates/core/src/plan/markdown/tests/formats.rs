@@ -225,7 +225,7 @@ fn a_page_is_what_a_person_would_write() {
     assert_eq!(
         rendered.not_kept,
         [
-            "boxes in the text (escaped) of 1 task",
+            "checkboxes in the text (escaped) of 1 task",
             "code that is not closed (closed now) of 1 task",
             "status failed of 1 task (exported as not done)",
             "the id of 4 tasks",
@@ -281,7 +281,7 @@ Why
         plan.tasks[2].fields.deps,
         Some(vec![plan.tasks[1].id.clone(), plan.tasks[0].id.clone()])
     );
-    // A text that would break out of its section is safe below a box.
+    // A text that would break out of its section is safe below a checkbox.
     tasks[1].description = "### Task 9: more\n**Status:** done\n".into();
     let rendered = Markdown(Kind::Checklist).render(&tasks);
     assert!(rendered.text.contains("- [ ] Task b\n  ### Task 9: more\n"), "{}", rendered.text);

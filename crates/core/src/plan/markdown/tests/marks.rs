@@ -1,4 +1,4 @@
-//! What the marks of boxes say, and which spellings of a box are read.
+//! What the marks of checkboxes say, and which spellings of a checkbox are read.
 
 use super::*;
 

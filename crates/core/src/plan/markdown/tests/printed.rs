@@ -72,9 +72,9 @@ fn what_it_has_no_business_to_change_is_named() {
         found.ignored,
         [
             "It leaves out the task: Numbers",
-            "It has a new task: Polish everything at once",
+            "It adds the task: Polish everything at once",
             "It rewords \"Trees\" as \"Syntax trees\"",
-            "It takes back the tick of: Strings",
+            "It unticks the task: Strings",
         ]
     );
 }

@@ -149,7 +149,7 @@ proptest! {
                 prop_assert!(lines.any(|found| found == line), "{line:?} is lost in {after:?}");
             }
         }
-        // These are boxes only beside others, which may stand in what is replaced.
+        // These are checkboxes only beside others, which may stand in what is replaced.
         if doc.items.iter().any(|item| item.mark.needs_company()) {
             return Ok(());
         }

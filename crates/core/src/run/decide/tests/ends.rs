@@ -37,7 +37,7 @@ fn every_row_of_the_table_is_what_the_loop_does() {
         // session, class, what is written, retries, errors in a row, counted
         (done().gate(true), Class::Done, finished(), 0, 0, 1),
         (done(), Class::Done, finished(), 0, 0, 1),
-        (done().gate(false), Class::Red, fail("gate test is red (exit code 1)"), 1, 0, 1),
+        (done().gate(false), Class::Red, fail("gate test failed (exit code 1)"), 1, 0, 1),
         (
             says("<task-failed>{id}</task-failed><reason>no way</reason>"),
             Class::TaskFailed,
@@ -242,7 +242,7 @@ fn retries_that_are_used_up_fail_the_task_with_count_and_reason() {
     assert_eq!((world.ended_as(), world.statuses()), ("Complete", vec!["failed", "done"]));
     let last = &world.settlements[3].tasks[0].action;
     let Some(TaskAction::Fail { reason, .. }) = last else { panic!("{last:?}") };
-    assert_eq!(reason, "gave up after 4 attempts, last: gate test is red (exit code 1)");
+    assert_eq!(reason, "gave up after 4 attempts, last: gate test failed (exit code 1)");
     assert!(!world.settlements[2].put_back && world.settlements[3].put_back);
 }
 
@@ -256,7 +256,7 @@ fn what_comes_back_too_often_waits_for_a_person() {
         let Some(TaskAction::Hold { reason }) = &world.settlements[1].tasks[0].action else {
             panic!("{:?}", world.settlements[1])
         };
-        assert!(reason.starts_with("came back 2 times without progress"), "{reason}");
+        assert!(reason.starts_with("returned 2 times without progress"), "{reason}");
         assert_eq!(world.ended_as(), if picks { "Complete" } else { "Blocked" });
     }
 }

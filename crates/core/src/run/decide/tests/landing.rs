@@ -62,7 +62,7 @@ fn red_on_top_of_what_has_landed_comes_back_and_says_so() {
     let first = &world.settlements[0];
     assert_eq!((first.class, first.land), (Class::Red, false));
     let reason = &first.tasks[0].detail;
-    assert!(reason.starts_with("on top of what has landed meanwhile, gate test"), "{reason}");
+    assert!(reason.starts_with("on top of work that landed meanwhile, gate test"), "{reason}");
     assert_eq!(world.tasks[0].1, 1, "it used up a retry");
     assert!(world.settlements[1].land);
 }

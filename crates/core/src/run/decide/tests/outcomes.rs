@@ -88,7 +88,7 @@ fn s1_5_blocked_is_unresolved_and_nothing_ready() {
     others.foreign = 1;
     others.play(&[]);
     assert_eq!((others.ended_as(), others.sessions), ("Blocked", 0));
-    assert!(others.outcome().reason.sentence().contains("1 claimed by others"));
+    assert!(others.outcome().reason.sentence().contains("1 claimed by other agents"));
     // What is left waits for a person.
     let asked = World::run(dag(), 1, &[says("<question>Which port?</question>")]);
     assert_eq!((asked.ended_as(), asked.statuses()), ("Blocked", vec!["waiting"]));
@@ -237,7 +237,7 @@ fn s1_51_a_store_that_stays_broken_ends_the_run_with_an_error() {
     world.tell(&broken(false));
     let outcome = world.outcome();
     assert_eq!((outcome.reason.name(), outcome.reason.code(&outcome.left, false)), ("Error", 1));
-    assert_eq!(outcome.reason.sentence(), "Build failed: the disk is gone");
+    assert_eq!(outcome.reason.sentence(), "Stopped by an error: the disk is gone.");
     assert!(outcome.reason.is_interruption(), "the next start goes on");
     // What trying again cannot mend is not tried again.
     let mut world = looking(dag());
@@ -323,7 +323,7 @@ fn five_equal_failures_in_a_row_are_put_to_a_person() {
         let last = world.settlements.last().unwrap();
         assert!(last.put_back, "what a person is to look at is saved, not left to the next task");
         let Some(TaskAction::Hold { reason }) = &last.tasks[0].action else { panic!("{last:?}") };
-        let said = "failed 5 times in the same way: gate test is red (exit code 1): error: line 1";
+        let said = "failed 5 times in the same way: gate test failed (exit code 1): error: line 1";
         assert_eq!(reason, said);
         // Four and another one are not five.
         let mut plays = vec![red("error: a"); 4];

@@ -147,7 +147,7 @@ fn a_used_up_budget_starts_no_verifier() {
     let task = Budget { task_micro_usd: 500_000, ..Budget::default() };
     let world = World::run(Policy { budget: run, ..with_verifier(dag()) }, 1, &[costs(done(), 60)]);
     assert_eq!((world.statuses(), world.ended_as()), (vec!["pending"], "BudgetReached"));
-    assert!(world.settlements[0].detail.contains("nothing is left for the verifier"));
+    assert!(world.settlements[0].detail.contains("no budget is left for the verifier"));
     let world =
         World::run(Policy { budget: task, ..with_verifier(dag()) }, 1, &[costs(done(), 60)]);
     assert_eq!((world.statuses(), world.ended_as()), (vec!["waiting"], "Blocked"));
