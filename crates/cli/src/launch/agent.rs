@@ -138,7 +138,7 @@ pub(super) fn find(name: &str, config: &Config, context: &Context<'_>) -> Result
                 )
             }
             Lacking::OfRepository(path) => CliError::failed(format!(
-                "Build failed: the agent {} is a file of the repository, which a session can change",
+                "Build failed: the agent {} is inside the repository, where a session can change it",
                 path.display()
             ))
             .hint(of_repository_hint(name, &path)),

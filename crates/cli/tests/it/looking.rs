@@ -170,7 +170,10 @@ fn the_logs_show_what_was_shown() {
 fn without_a_run_there_are_no_logs_and_that_is_said() {
     let env = env();
     let said = env.ralph(&["logs"]).failure(1);
-    assert!(said.contains("no run has left a log here") && said.contains("ralph build"), "{said}");
+    assert!(
+        said.contains("no run has written a log here") && said.contains("ralph build"),
+        "{said}"
+    );
     assert!(env.ralph(&["logs", "-f", "--replay"]).code == 64);
     assert!(env.ralph(&["status"]).success().starts_with("nothing has run here yet\n"));
 }

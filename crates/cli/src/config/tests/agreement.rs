@@ -131,8 +131,10 @@ fn the_page_has_a_row_for_every_setting() {
         let rows = page.matches(&format!("\n| `{}` | ", setting.key)).count();
         assert_eq!(rows, 1, "{}", setting.key);
     }
-    assert!(page.contains("| `notify.webhook` | `\"\"` | An address"));
-    assert!(page.contains("Not in a repo's file. | the user, not the repo's file |"));
+    assert!(page.contains("| `notify.webhook` | `\"\"` | A URL"));
+    assert!(
+        page.contains("Not allowed in a repo's ralph.toml. | you, not the repo's ralph.toml |")
+    );
     assert!(page.contains("\n## `[[gate]]`\n"));
     assert!(page.contains("`<agent>` is one of claude."));
 }

@@ -265,5 +265,5 @@ test $b = one && sleep 60; until test -e $here/go; do sleep 0.02; done; done_",
     said(Ran::end_of(running), 7);
     assert_eq!([stops(&env, "one"), stops(&env, "two")], [["blocked"], ["complete"]]);
     let text = env.ralph(&["logs"]).failure(1);
-    has(&text, "see what was done on a branch: ralph -C ");
+    has(&text, "see the run of a branch: ralph -C ");
 }

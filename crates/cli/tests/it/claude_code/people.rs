@@ -88,7 +88,7 @@ fn a_session_touches_no_task_but_its_own_and_starts_no_run() {
     said(env.build(&["1"]), 0);
     let results = env.sessions_seen()[0].last().unwrap().tool_results();
     assert!(results[0].1, "{results:?}");
-    has(&results[1].0, "a session cannot start a run of its own");
+    has(&results[1].0, "a session cannot start another run");
     let other = shown(&env, "b");
     assert_eq!((&other["status"], &other["assignee"]), (&json!("pending"), &json!(null)));
     assert_eq!(outcomes(&env, "a"), ["no-signal"]);
