@@ -134,16 +134,16 @@ async fn outcomes_are_recorded_and_change_nothing() {
     let (out, err) = ok(&socket, &["done", "t-1", "--result", result]).await;
     assert_eq!(
         (out.as_str(), err.as_str()),
-        ("", "recorded: t-1 will be judged when the session ends\n")
+        ("", "recorded: ralph will check t-1 when the session ends\n")
     );
     assert_eq!(world.get("t-1").status, Status::InProgress);
     let done = Wish::Done { result: Some(result.to_owned()) };
     assert_eq!(socket.requests().of(&task("t-1")), Some(done));
 
     let (_, err) = ok(&socket, &["fail", "t-1", "--reason", "red", "--final"]).await;
-    assert_eq!(err, "recorded: t-1 will be given up when the session ends (instead of done)\n");
+    assert_eq!(err, "recorded: t-1 will fail when the session ends (instead of done)\n");
     let (_, err) = ok(&socket, &["fail", "t-1", "--reason", " the API is down "]).await;
-    assert_eq!(err, "recorded: t-1 will be tried again after this session (instead of fail)\n");
+    assert_eq!(err, "recorded: ralph will retry t-1 after this session (instead of fail)\n");
     assert_eq!(socket.requests().of(&task("t-1")), Some(failed("the API is down")));
     let from_stdin = Call { stdin: "Which one?\n".into(), ..Call::new(["ask", "t-1", "-"]) };
     assert_eq!(ask(&socket, from_stdin).await.code, 0);
@@ -189,7 +189,7 @@ async fn the_task_of_another_is_out_of_reach() {
     world.claim("agent-1", "t-4");
     for words in [["done", "t-3"], ["done", "t-2"], ["done", "t-4"]] {
         let err = refused(&dag, &words).await;
-        assert!(err.contains("is not the task of this session"), "{err}");
+        assert!(err.contains("is not assigned to this session"), "{err}");
         assert!(err.contains("your task is t-1"), "{err}");
     }
     let err = refused(&pick, &["done", "t-1"]).await;
@@ -273,7 +273,7 @@ async fn a_session_adds_new_tasks_within_limits_and_the_log_names_it() {
     assert_eq!(socket.requests().added(), [task("found"), task(id.trim())]);
     // Nothing of the plan changes by it: no task gets a part, none is made anew.
     let err = refused(&socket, &["add", "Part", "--parent", "t-2"]).await;
-    assert!(err.contains("is a part of no other"), "{err}");
+    assert!(err.contains("a session cannot add parts to another task"), "{err}");
     let taken = call(&socket, &["create", "t-2", "Mine"]).await;
     assert!(taken.code != 0 && taken.err.contains("t-2 is taken"), "{}", taken.err);
     for number in 2..Adds::MOST {

@@ -119,7 +119,7 @@ fn what_is_there_is_kept_and_only_force_writes_ralphs_own_files_anew() {
         assert_ne!(read(&env, path), text);
     }
     assert_eq!(read(&env, "AGENTS.md"), agents);
-    assert!(forced.stderr.contains("found as well, and not used: make test"), "{}", forced.stderr);
+    assert!(forced.stderr.contains("also found, but not used: make test"), "{}", forced.stderr);
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn no_agent_is_a_failure_with_the_remedy() {
     std::fs::write(tools(&env).join("claude"), "#!/bin/sh\n").unwrap();
     assert_eq!(line(&env.ralph(&["doctor"]).stdout, "agent").0, "fail");
     for (set, part) in [
-        ("agent.name=script", "needs nothing"),
+        ("agent.name=script", "needs no login"),
         ("agent.name=codex", "must be one of \"claude\", \"script\", not \"codex\""),
     ] {
         let text = env.ralph(&["doctor", "--set", set]).stdout;

@@ -45,11 +45,11 @@ fn options_that_would_do_nothing_are_refused() {
     }
     assert!(!env.repo().join(".ralph/features/new").exists());
     let said = env.ralph(&["feature", "create", "login", "--answer", "Yes"]).failure(2);
-    has(&said, "the agent has asked nothing about login that is open");
+    has(&said, "there is no open question about login");
     env.write(INTERVIEW, "idea = 'x'\n[[question]]\ntext = 3\n");
     let said = env.ralph(&["feature", "create", "login", "--interview"]).failure(1);
     has(&said, "interview.toml cannot be read: line 3: ");
-    has(&said, "begin the interview anew: rm ");
+    has(&said, "restart the interview: rm ");
 }
 
 #[test]

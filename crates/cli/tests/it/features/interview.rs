@@ -142,7 +142,7 @@ fn the_editor_of_the_person_opens_the_file() {
     editor(&mut env, "VISUAL", "echo half > \"$2\"; exit 3");
     let said = env.ralph(&["feature", "create", "login", "--edit"]).failure(1);
     has(&said, "ended with exit code 3");
-    has(&said, "what it saved is in ");
+    has(&said, "your saved text is in ");
     assert_eq!(read(&env, SPEC), "half\n");
     env.set("VISUAL", "no-such-editor");
     let (_, said) = ended(env.ralph(&["feature", "plan", "login", "--edit"]), 1);
