@@ -320,7 +320,7 @@ pub(crate) fn with_store(error: StoreError, store: &mut dyn Store) -> CliError {
 /// Reads a feature's name from an argument.
 pub(crate) fn feature_name(text: &str) -> Result<FeatureName, CliError> {
     FeatureName::new(text).map_err(|error| {
-        CliError::failed(format!("{text:?} cannot be the name of a feature: {error}"))
+        CliError::failed(format!("{text:?} is not a valid feature name: {error}"))
             .hint("use letters, digits, dots and dashes, such as login-form")
     })
 }
@@ -329,7 +329,7 @@ pub(crate) fn feature_name(text: &str) -> Result<FeatureName, CliError> {
 pub(crate) fn task_id(text: &str) -> Result<TaskId, CliError> {
     TaskId::new(text).map_err(|error| {
         let shown: String = text.chars().take(60).collect();
-        CliError::failed(format!("{shown:?} cannot be a task id: {error}"))
+        CliError::failed(format!("{shown:?} is not a valid task id: {error}"))
             .hint("see all tasks: ralph task list")
     })
 }

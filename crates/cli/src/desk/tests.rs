@@ -165,7 +165,7 @@ async fn what_is_asked_for_is_checked_as_the_direct_command_does() {
         (vec!["done", "t-1", "--result", "{}"], 1, "the result names no commit"),
         (vec!["fail", "t-1", "--reason", " "], 1, "the reason is empty"),
         (vec!["ask", "t-1", "\n"], 1, "the question is empty"),
-        (vec!["done", "../x"], 1, "cannot be a task id"),
+        (vec!["done", "../x"], 1, "is not a valid task id"),
         (vec!["done", "t-11"], 2, "did you mean t-1"),
         (vec!["done"], 64, "required arguments"),
         (vec!["dnoe", "t-1"], 64, "unrecognized subcommand"),
@@ -250,8 +250,8 @@ async fn every_other_change_is_refused_and_says_what_is_possible() {
         &["agent", "deregister", "somebody"],
     ] {
         let err = refused(&socket, words).await;
-        assert!(err.contains("not possible from inside a session"), "{err}");
-        assert!(err.contains("possible are ralph task peek, ready, list"), "{err}");
+        assert!(err.contains("a session cannot use this command"), "{err}");
+        assert!(err.contains("you can use ralph task peek, ready, list"), "{err}");
     }
     assert_eq!(world.store().list(&Default::default()).unwrap(), before);
 }

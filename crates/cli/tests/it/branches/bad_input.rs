@@ -102,10 +102,10 @@ fn an_unborn_repository_and_a_detached_head_are_named() {
     env.git(&["config", "user.name", "Tester"]);
     env.git(&["config", "user.email", "tester@example.org"]);
     env.write(PLAN, branches(&[("one", "")]));
-    refused(&env, 1, &["there is nothing to begin branch one from", "git.pr_base"]);
+    refused(&env, 1, &["branch one has no base", "git.pr_base"]);
     let mut env = with_plan(&branches(&[("one", "")]));
     env.git(&["switch", "--quiet", "--detach"]);
-    refused(&env, 1, &["there is nothing to begin branch one from"]);
+    refused(&env, 1, &["branch one has no base"]);
     agent(&mut env, LEAVES);
     said(build(&env, &["--set", "git.pr_base=main"]), 0);
 }

@@ -189,7 +189,7 @@ fn worktrees_stay_until_their_branch_is_merged_or_as_it_is_set() {
     env.git(&["commit", "--quiet", "-am", "ticks"]);
     env.git(&["merge", "--quiet", "--no-edit", "one"]);
     let text = said(build(&env, &[]), 0);
-    has(&text, "one is merged; its worktree is removed");
+    has(&text, "one is merged: ralph removed its worktree");
     assert!(!worktree(&env, "one").exists() && worktree(&env, "two").exists());
     assert_eq!(env.git(&["branch", "--list", "one"]).trim(), "one", "the branch stays");
     for (keep, stays) in [("never", false), ("always", true)] {
@@ -226,7 +226,7 @@ fn from_the_worktree_of_a_branch_the_main_one_is_named() {
     said(build(&env, &[]), 0);
     let here = worktree(&env, "one").display().to_string();
     let text = env.ralph(&["-C", &here, "loop", "build"]).failure(1);
-    has(&text, "branches are worked off from the main one");
+    has(&text, "ralph works on branches from there");
     has(&text, &format!("ralph -C {} loop build", env.repo().canonicalize().unwrap().display()));
 }
 

@@ -116,7 +116,7 @@ fn what_does_not_fit_is_refused_at_once_with_the_reason() {
         (13, "a priority is a whole number"),
         (14, "there is no task a"),
         (15, "the loop chooses"),
-        (16, "not possible from inside a session"),
+        (16, "a session cannot use this command"),
     ] {
         has(answers[number], part);
         assert!(!answers[number + 1].starts_with('0'), "{number}: {noted}");

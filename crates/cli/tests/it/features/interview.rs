@@ -21,7 +21,7 @@ fn a_question_ends_the_call_and_the_answer_goes_on_with_all_that_was_said() {
     assert_eq!(classes(&env), ["question"]);
     let first = run_file(&env, "iteration-001.prompt.md");
     has(&first, "the feature login\n");
-    has(&first, "in the words of the person:\n  Log in");
+    has(&first, "in the user's words:\n  Log in");
     has_not(&first, "{{");
     has(&env.ralph(&["feature", "show", "login"]).success(), "a question about the spec is open");
     // Asking again without an answer starts no session.
