@@ -35,9 +35,9 @@ struct App {
     command: Option<Command>,
 }
 
-/// Options of every command.
+/// Global options.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Options of every command")]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {
     /// Work as if started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true)]
@@ -137,7 +137,9 @@ pub(crate) fn run(environment: &Environment) -> Exit {
     host::settle(environment.path.clone(), &context.folder());
     let done = match (app.plan, app.command) {
         (true, None) => commands::plan::cmd_plan_flag(&mut context),
-        (true, Some(_)) => Err(CliError::usage("--plan is a command of its own: ralph plan")),
+        (true, Some(_)) => {
+            Err(CliError::usage("--plan does not go with a command; use: ralph plan"))
+        }
         (false, command) => dispatch(command, &mut context),
     };
     let done = done.and_then(|()| context.out.finish().map_err(CliError::from));
@@ -161,7 +163,7 @@ fn misread(error: &clap::Error, environment: &Environment) -> io::Result<()> {
     let clean = secrets.redact(&shown);
     match clean == text {
         true => error.print().and_then(|()| io::stdout().flush()),
-        // Arguments may come from a script, and its arguments from anybody.
+        // Arguments may come from a script with untrusted input.
         false => io::stderr().write_all(clean.as_bytes()),
     }
 }

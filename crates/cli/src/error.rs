@@ -116,7 +116,7 @@ impl From<ProjectError> for CliError {
                 failed.hint("start one with `git init`, or name it with -C DIR")
             }
             ProjectError::Bare(_) => {
-                failed.hint("make a checkout with `git worktree add DIR` or `git clone`")
+                failed.hint("create a checkout with `git worktree add DIR` or `git clone`")
             }
             ProjectError::BrokenLink { .. } => failed.hint("`git worktree repair` may fix it"),
             ProjectError::Foreign { path, .. } => failed.hint(format!(

@@ -116,7 +116,7 @@ impl Context<'_> {
                 ("the test command in AGENTS.md", format!("yours: {command}"))
             }
             (AGENTS, _) => ("the test command in AGENTS.md", "none, as before".to_owned()),
-            (FOUND, Some(command)) => (FOUND, format!("the one before: {command}")),
+            (FOUND, Some(command)) => (FOUND, format!("the previous one: {command}")),
             (name, Some(_)) => (name, "your last version".to_owned()),
             (name, None) => (name, "no such file, as before".to_owned()),
         };

@@ -165,8 +165,8 @@ pub(crate) fn offer(project: &Project, context: &mut Context<'_>) -> Result<Vec<
 fn better(next: &Unavailable) -> String {
     let Unavailable { level, why, remedies, .. } = next;
     match remedies.first() {
-        Some(remedy) => format!("for the level {level}: {remedy}"),
-        None => format!("not the level {level}: {why}"),
+        Some(remedy) => format!("for level {level}: {remedy}"),
+        None => format!("level {level} does not work: {why}"),
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn wished(config: &Config, context: &Context<'_>) -> Result<Wished, C
         let (program, remedy) = if cfg!(target_os = "macos") {
             ("osascript", "put /usr/bin on PATH")
         } else {
-            ("notify-send", "install it, such as: apt-get install libnotify-bin")
+            ("notify-send", "install it, for example: apt-get install libnotify-bin")
         };
         match find(program) {
             Some(path) if cfg!(target_os = "macos") => {
@@ -74,7 +74,7 @@ pub(crate) fn wished(config: &Config, context: &Context<'_>) -> Result<Wished, C
             let (names, remedy) = if cfg!(target_os = "macos") {
                 ("say was not found", "put /usr/bin on PATH")
             } else {
-                let install = "install a voice, such as: apt-get install espeak-ng";
+                let install = "install a voice, for example: apt-get install espeak-ng";
                 ("neither spd-say nor espeak-ng was found", install)
             };
             let instead = match terminal {
@@ -91,7 +91,7 @@ pub(crate) fn wished(config: &Config, context: &Context<'_>) -> Result<Wished, C
             Some(curl) => wished.channels.push(Channel::Webhook { curl, url: url.to_owned() }),
             None => wished.missing.push(Missing {
                 says: "curl was not found, so nothing is posted to the webhook".to_owned(),
-                remedy: "install it, such as: apt-get install curl",
+                remedy: "install it, for example: apt-get install curl",
                 replaced: false,
             }),
         }

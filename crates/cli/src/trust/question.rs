@@ -81,7 +81,7 @@ fn settings(config: &Config) -> Vec<String> {
         says.push(format!("and {more} more settings: ralph config show"));
     }
     if says.is_empty() {
-        says.push("no setting of its own".to_owned());
+        says.push("no settings".to_owned());
     }
     says
 }

@@ -259,8 +259,8 @@ fn everything_goes_and_the_repository_is_as_before_init() {
         ".git/ralph-workspace.json",
         ".local/state/ralph/repo-",
         "ralph.toml",
-        "AGENTS.md (what ralph added to it)",
-        ".claude/settings.json (what ralph added to it)",
+        "AGENTS.md (ralph's additions)",
+        ".claude/settings.json (ralph's additions)",
     ] {
         assert!(listed.contains(part) && dry.contains(part), "{part}\n{listed}\n{dry}");
     }

@@ -145,7 +145,7 @@ pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<F
             _ => None,
         };
         let name = match &undo {
-            Undo::Rewrite(_) => format!("{path} (what ralph added to it)"),
+            Undo::Rewrite(_) => format!("{path} (ralph's additions)"),
             _ => path.to_owned(),
         };
         found.push(Found { stays, ..Found::new(name, How::Init(path, undo)) });

@@ -136,7 +136,7 @@ fn clean_everything(project: &Project, args: &CleanArgs, context: &mut Context<'
         }
         let asks = io::stdin().is_terminal() && io::stderr().is_terminal() && !args.json;
         if !asks || !ask("Remove it all?", context)? {
-            return Err(CliError::failed("nothing was removed: some of it exists nowhere else")
+            return Err(CliError::failed("nothing was removed: this work exists nowhere else")
                 .hint("restore saved work first: ralph recover")
                 .hint("remove it all: ralph clean --everything --yes"));
         }

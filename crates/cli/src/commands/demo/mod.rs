@@ -157,7 +157,7 @@ impl Demo<'_, '_> {
         self.context.out.line(format!("\n{heading}"))?;
         let kept = format!("cd {}", crate::error::quoted(self.repo));
         let mut steps = vec![
-            ("ralph init", "settings, prompt and test command"),
+            ("ralph init", "set up settings, prompts and test command"),
             ("ralph doctor", "check your setup"),
             ("ralph task add \"What to do\"", "add a task; or write a plan: ralph plan"),
             ("ralph feature create NAME", "or start a feature: spec, plan, tasks"),

@@ -62,8 +62,8 @@ done
 [ -z "$failed" ]
 "#;
 
-const README: &str = "# greet\n\nGreets people.\n";
-const README_LOUD: &str = "# greet\n\nGreets people; with --loud everybody hears it.\n";
+const README: &str = "# greet\n\nGreets you by name.\n";
+const README_LOUD: &str = "# greet\n\nGreets you by name; with --loud in capital letters.\n";
 
 const GREET: &str = "echo \"Hello, $1!\"\n";
 const LOUD: &str = r#"[ "$1" = --loud ] && { shift; loud=yes; }

@@ -23,7 +23,7 @@ pub(super) fn present() -> Check {
             .remedy(format!("install git {} or later", vcs::FLOOR)),
         Ok((said, None)) => Check::warn("git", format!("unknown version: {said}")),
         Err(error) => Check::fail("git", error.to_string())
-            .remedy("install git, such as: apt-get install git"),
+            .remedy("install git, for example: apt-get install git"),
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) fn repository(project: &Project) -> Check {
         (Err(_), _) => Check::warn("repository", format!("{place} has no commits yet"))
             .remedy("git add --all && git commit -m \"Start\""),
         (Ok(_), Ok(branch)) => Check::ok("repository", format!("{place} on {branch}")),
-        (Ok(_), Err(_)) => Check::warn("repository", format!("{place} is on no branch"))
+        (Ok(_), Err(_)) => Check::warn("repository", format!("{place} is not on a branch"))
             .remedy("create a branch for the loop's commits: git switch -c NAME"),
     }
 }

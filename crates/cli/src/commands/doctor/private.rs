@@ -28,7 +28,7 @@ pub(super) fn look(project: &Project, config: &Config) -> Check {
         |path: &Path| path.strip_prefix(&project.root).unwrap_or(path).display().to_string();
     if let Some(path) = foreign.first() {
         return Check::fail("files", format!("{} belongs to another user", shown(path)))
-            .remedy(format!("take it over: chown -R $(id -u) {}", crate::error::quoted(path)));
+            .remedy(format!("take ownership: chown -R $(id -u) {}", crate::error::quoted(path)));
     }
     if open.is_empty() {
         return Check::ok("files", "only you can read ralph's files");

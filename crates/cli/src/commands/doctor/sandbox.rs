@@ -49,7 +49,7 @@ pub(super) fn look(project: &Project, config: &Config, context: &Context<'_>) ->
         Ok(Choice { sandbox, text, next }) => {
             let says = format!("{}: {text}", sandbox.level());
             let Some(next) = next else { return Check::ok(NAME, says) };
-            let why = format!("{says}; not {}: {}", next.level, next.why);
+            let why = format!("{says}; {} does not work: {}", next.level, next.why);
             let check = next.remedies.iter().fold(Check::warn(NAME, why), Check::remedy);
             match next.package {
                 Some(_) => check.remedy(FIX),

@@ -37,13 +37,15 @@ fn broken(one: &Inspected) -> Option<Check> {
     let (branch, path) = (&one.branch, one.path.display());
     let says = match one.condition {
         Condition::Whole | Condition::AtWork => return None,
-        Condition::HalfMade => format!("the one for {branch} is half-made: {path}"),
+        Condition::HalfMade => format!("the worktree of {branch} is half-made: {path}"),
         Condition::Gone => {
-            format!("the folder of the one for {branch} is gone: {path}")
+            format!("the folder of the worktree of {branch} is gone: {path}")
         }
-        Condition::HalfRemoved => format!("the one for {branch} is half-removed: {path}"),
-        Condition::Forgotten => format!("git no longer knows the one for {branch}: {path}"),
-        Condition::Persons => format!("one of yours is where {branch} would go: {path}"),
+        Condition::HalfRemoved => format!("the worktree of {branch} is half-removed: {path}"),
+        Condition::Forgotten => format!("git no longer knows the worktree of {branch}: {path}"),
+        Condition::Persons => {
+            format!("your own worktree is in the way of the one for {branch}: {path}")
+        }
         Condition::Outside => {
             format!("a marker in .ralph/worktrees names a folder that is not a worktree: {path}")
         }

@@ -108,9 +108,7 @@ fn renew_for(lease: Lease, args: &RenewArgs, context: &mut Context<'_>) -> Done 
     let renewed = store.renew(&id, lease, &by, clock::now());
     let task = renewed.map_err(|error| with_store(error, &mut *store))?;
     if let Some(claim) = task.claim {
-        context
-            .out
-            .note(format!("{id} is held by {} until {}", claim.agent, claim.lease_expires_at));
+        context.out.note(format!("{} holds {id} until {}", claim.agent, claim.lease_expires_at));
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ pub(crate) fn cmd_task_seated(args: TaskArgs, seat: &Seat, context: &mut Context
         TaskCommand::Log(args) if args.writes() && !seat.requests.may_note() => {
             Err(CliError::new(Exit::NotEligible, "this session has reached its limit of notes")
                 .hint(format!(
-                    "a session may write {NOTES} notes, {} KiB in all",
+                    "a session may write {NOTES} notes, {} KiB in total",
                     NOTES_TEXT >> 10
                 )))
         }

@@ -89,14 +89,14 @@ fn worktrees_are_told_and_only_their_debris_is_removed() {
     std::fs::rename(&admin, &aside).unwrap();
     let text = env.ralph(&["doctor", "--fix"]).stdout;
     let (state, says) = line(&text, "worktrees");
-    assert!(state == "warn" && says.contains("git no longer knows the one for"), "{says}");
+    assert!(state == "warn" && says.contains("git no longer knows the worktree of"), "{says}");
     assert!(path.join("work.txt").exists());
     std::fs::rename(&aside, &admin).unwrap();
     // Its folder is gone.
     std::fs::remove_dir_all(&path).unwrap();
     let text = env.ralph(&["doctor"]).stdout;
     let (state, says) = line(&text, "worktrees");
-    assert!(state == "warn" && says.contains("the folder of the one for"), "{says}");
+    assert!(state == "warn" && says.contains("the folder of the worktree of"), "{says}");
     let ran = env.ralph(&["doctor", "--fix"]);
     assert!(ran.stderr.contains("removed the remains of the worktree"), "{}", ran.stderr);
     assert_eq!(line(&ran.stdout, "worktrees"), ("ok", "ralph has no worktrees"));
