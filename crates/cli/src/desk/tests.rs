@@ -177,7 +177,7 @@ async fn what_is_asked_for_is_checked_as_the_direct_command_does() {
         assert!(reply.err.contains(says), "{words:?}: {}", reply.err);
     }
     let (out, _) = ok(&socket, &["done", "--help"]).await;
-    assert!(out.contains("Say that a claimed task is done"), "{out}");
+    assert!(out.contains("Report a claimed task as done"), "{out}");
     assert_eq!(socket.requests().close().0, []);
 }
 
@@ -294,7 +294,7 @@ async fn what_a_session_adds_in_a_run_for_a_feature_belongs_to_it() {
     ok(&socket, &["add", "Mend the pump", "--id", "found"]).await;
     assert_eq!(world.store().get(&task("found")).unwrap().feature, Some(login));
     let err = refused(&socket, &["add", "Other", "--feature", "other"]).await;
-    assert!(err.contains("for the feature login alone"), "{err}");
+    assert!(err.contains("for the feature login only"), "{err}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

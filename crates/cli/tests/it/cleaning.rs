@@ -80,7 +80,7 @@ fn the_state_of_the_last_run_goes_and_the_plan_stays() {
     }
     assert!(env.ralph(&["task", "list"]).success().contains("stay"));
     let again = env.ralph(&["clean"]);
-    assert_eq!((again.code, again.stderr.as_str()), (0, "there is nothing to remove\n"));
+    assert_eq!((again.code, again.stderr.as_str()), (0, "nothing to remove\n"));
     assert_eq!(again.stdout, "");
 }
 

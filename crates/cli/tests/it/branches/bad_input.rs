@@ -33,9 +33,9 @@ fn names_bases_and_needs_that_cannot_be_are_named() {
         (&[("main", "")], "branch main is protected"),
         (
             &[("a", "Base: nowhere")],
-            "IMPLEMENTATION_PLAN.md:1: there is no commit \"nowhere\" to begin branch a from",
+            "IMPLEMENTATION_PLAN.md:1: branch a has the base \"nowhere\", which does not exist",
         ),
-        (&[("a", "Base: --all")], "there is no commit \"--all\""),
+        (&[("a", "Base: --all")], "branch a has the base \"--all\""),
         (&[("a", "Needs: b"), ("b", "Needs: a")], "these branches need each other: a → b → a"),
         (&[("a", "Needs: c")], "branch a needs c, and the plan has no such branch"),
     ];

@@ -57,7 +57,7 @@ fn a_second_call_is_refused_with_the_pid_of_the_first() {
     let running = env.start(&["loop", "build"]);
     wait_for(&env, "agent/there.one");
     let text = build(&env, &[]).failure(1);
-    has(&text, &format!("another run is at work in this worktree (pid {})", running.id()));
+    has(&text, &format!("another run is active in this worktree (pid {})", running.id()));
     touch(&env, "agent/go");
     said(Ran::end_of(running), 0);
 }
@@ -70,7 +70,7 @@ fn s4_15_cancel_reaches_every_branch_and_those_that_have_not_begun() {
     wait_for(&env, "agent/there.one");
     wait_for(&env, "agent/there.two");
     let text = env.ralph(&["logs", "-f"]).failure(1);
-    has(&text, "several branches are worked on");
+    has(&text, "several branches are active");
     has(&text, "logs -f");
     let page = env.ralph(&["status"]).success();
     has(&page, &format!("running (pid {})", running.id()));

@@ -94,7 +94,7 @@ fn a_run_in_the_same_worktree_and_a_foreign_store_are_named() {
     let running = start(&env, &[&session(&[gate_step("there", "go"), works()])], &[]);
     wait_for(&env, "there");
     let said = env.ralph(&["feature", "plan", "login"]).failure(1);
-    has(&said, &format!("another run is at work in this worktree (pid {})", running.id()));
+    has(&said, &format!("another run is active in this worktree (pid {})", running.id()));
     touch(&env, "go");
     Ran::end_of(running).success();
     std::fs::write(env.store(), "not a database, and long enough to be looked at").unwrap();

@@ -141,7 +141,7 @@ fn the_editor_of_the_person_opens_the_file() {
     assert_eq!(read(&env, PLAN), "by VISUAL\n");
     editor(&mut env, "VISUAL", "echo half > \"$2\"; exit 3");
     let said = env.ralph(&["feature", "create", "login", "--edit"]).failure(1);
-    has(&said, "ended with exit code 3");
+    has(&said, "failed with exit code 3");
     has(&said, "your saved text is in ");
     assert_eq!(read(&env, SPEC), "half\n");
     env.set("VISUAL", "no-such-editor");
