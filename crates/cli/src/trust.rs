@@ -1,7 +1,7 @@
 //! Trust as commands see it: which version of a deciding file counts, and whether the repository may decide at all.
 //!
-//! Everything that reads `ralph.toml`, a template, the test command or `.worktreeinclude` asks here first. A change that
-//! a session made and the user has not approved is replaced with the user's last version, and the user is notified once.
+//! Everything that reads `ralph.toml`, a template, the test command or `.worktreeinclude` asks here first. A session's
+//! change that the user has not approved is replaced with the user's last version, and ralph reports it once.
 //!
 //! | file | owns |
 //! |---|---|
