@@ -35,7 +35,7 @@ impl World {
         std::fs::create_dir(&runtime).unwrap();
         let environment = Environment {
             runtime_dir: Some(runtime),
-            // Who started the loop is not who sits in its sessions.
+            // The environment of the loop's starter must not leak into its sessions.
             ralph: vec![("RALPH_AGENT_ID".into(), "somebody".into())],
             ..Environment::default()
         };
@@ -197,7 +197,7 @@ async fn the_task_of_another_is_out_of_reach() {
     refused(&pick, &["fail", "t-3", "--reason", "spite"]).await;
     refused(&pick, &["ask", "t-2", "May I?"]).await;
     refused(&pick, &["renew", "t-3"]).await;
-    // A claim that went to somebody else and came back is not the claim of this session.
+    // A claim that another agent held in between is not the claim of this session.
     let person = Actor::Person(agent("hand"));
     world.store().reset(&task("t-1"), &person, clock::now()).unwrap();
     let err = refused(&dag, &["done", "t-1"]).await;
@@ -271,7 +271,7 @@ async fn a_session_adds_new_tasks_within_limits_and_the_log_names_it() {
     let log = store.log(&task("found")).unwrap();
     assert!(log.iter().any(|entry| entry.text == "added by a session on t-1"), "{log:?}");
     assert_eq!(socket.requests().added(), [task("found"), task(id.trim())]);
-    // Nothing of the plan changes by it: no task gets a part, none is made anew.
+    // Existing tasks never change: none gets a part, none is recreated.
     let err = refused(&socket, &["add", "Part", "--parent", "t-2"]).await;
     assert!(err.contains("a session cannot add parts to another task"), "{err}");
     let taken = call(&socket, &["create", "t-2", "Mine"]).await;

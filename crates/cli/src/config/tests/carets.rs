@@ -303,7 +303,7 @@ a = 1
     );
 }
 
-/// A typo there would switch off a limit, the sandbox or a gate without anybody noticing.
+/// A typo there would silently switch off a limit, the sandbox or a gate.
 #[test]
 fn unknown_names_are_errors_where_money_work_or_trust_depends_on_them() {
     for (text, wanted) in [
