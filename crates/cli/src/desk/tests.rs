@@ -225,7 +225,7 @@ async fn s0_6_an_agent_claims_by_itself_only_where_it_chooses() {
     let renewed = world.get("t-3").claim.unwrap();
     assert!(renewed.lease_expires_at.millis_since(clock::now()) <= 600_000);
     let (_, err) = ok(&pick, &["done", "t-3"]).await;
-    assert!(err.starts_with("recorded: t-3"), "{err}");
+    assert!(err.starts_with("recorded: ralph will check t-3"), "{err}");
     let (out, _) = ok(&pick, &["peek", "-n", "1"]).await;
     assert!(out.starts_with("## Task t-2\n") && out.contains("assignee: agent-2"), "{out}");
 }

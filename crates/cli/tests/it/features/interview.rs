@@ -146,7 +146,7 @@ fn the_editor_of_the_person_opens_the_file() {
     assert_eq!(read(&env, SPEC), "half\n");
     env.set("VISUAL", "no-such-editor");
     let (_, said) = ended(env.ralph(&["feature", "plan", "login", "--edit"]), 1);
-    has(&said, "the editor \"no-such-editor\" ended with exit code 127");
+    has(&said, "the editor \"no-such-editor\" failed with exit code 127");
     editor(&mut env, "VISUAL", "true > \"$2\"");
     let (_, said) = ended(env.ralph(&["feature", "create", "login", "--edit"]), 0);
     has(&said, "spec.md is empty");
