@@ -1,4 +1,4 @@
-//! The command line: what there is and who does it.
+//! The command line: which commands exist and which module runs each.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -16,13 +16,14 @@ use crate::exit_codes::Exit;
 use crate::output::Color;
 use crate::wire::Context;
 
-/// Drives a coding agent from a plan until the plan is done; gates decide what is done.
+/// Run a coding agent on a plan, session after session, until every task is done; your gates decide
+/// what is done
 #[derive(Debug, Parser)]
 #[command(
     name = "ralph",
     version,
     disable_help_subcommand = true,
-    after_help = "Start here: ralph demo. Then, in a repository of yours: ralph init, ralph task add \"What to do\", ralph build."
+    after_help = "Start here: ralph demo. Then, in your repository: ralph init, ralph task add \"What to do\", ralph build."
 )]
 struct App {
     #[command(flatten)]
@@ -34,9 +35,9 @@ struct App {
     command: Option<Command>,
 }
 
-/// Options of every command.
+/// Global options.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Options of every command")]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {
     /// Work as if started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true)]
@@ -47,7 +48,7 @@ pub(crate) struct GlobalArgs {
     /// Override a setting for this call (can be repeated)
     #[arg(long, value_name = "KEY=VALUE", global = true)]
     pub(crate) set: Vec<String>,
-    /// When to use colours
+    /// When to use colors
     #[arg(
         long,
         value_name = "WHEN",
@@ -57,10 +58,10 @@ pub(crate) struct GlobalArgs {
         global = true
     )]
     pub(crate) color: Color,
-    /// Say only what was asked for
+    /// Print results only
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// Say more about what is done
+    /// Print more detail
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
 }
@@ -109,7 +110,7 @@ pub(crate) fn command_line() -> clap::Command {
     App::command()
 }
 
-/// Runs the call and tells how it ended.
+/// Runs the command and returns its exit code.
 pub(crate) fn run(environment: &Environment) -> Exit {
     let matches = match command_line().try_get_matches_from(&environment.arguments) {
         Ok(matches) => matches,
@@ -136,7 +137,9 @@ pub(crate) fn run(environment: &Environment) -> Exit {
     host::settle(environment.path.clone(), &context.folder());
     let done = match (app.plan, app.command) {
         (true, None) => commands::plan::cmd_plan_flag(&mut context),
-        (true, Some(_)) => Err(CliError::usage("--plan is a command of its own: ralph plan")),
+        (true, Some(_)) => {
+            Err(CliError::usage("--plan does not go with a command; use: ralph plan"))
+        }
         (false, command) => dispatch(command, &mut context),
     };
     let done = done.and_then(|()| context.out.finish().map_err(CliError::from));
@@ -152,7 +155,7 @@ pub(crate) fn run(environment: &Environment) -> Exit {
     }
 }
 
-/// Tells what is wrong with the arguments, or the help that they ask for.
+/// Prints what is wrong with the arguments, or the help that they ask for.
 fn misread(error: &clap::Error, environment: &Environment) -> io::Result<()> {
     let text = error.render().to_string();
     let shown = printable(&text);
@@ -160,7 +163,7 @@ fn misread(error: &clap::Error, environment: &Environment) -> io::Result<()> {
     let clean = secrets.redact(&shown);
     match clean == text {
         true => error.print().and_then(|()| io::stdout().flush()),
-        // Arguments may come from a script, and its arguments from anybody.
+        // Arguments may come from a script with untrusted input.
         false => io::stderr().write_all(clean.as_bytes()),
     }
 }

@@ -1,5 +1,5 @@
-//! The loop's side of `ralph task` in a session: the same commands, carried out for whoever has the
-//! seat, with what they print sent back.
+//! The loop's side of `ralph task` in a session: carries out the same commands on behalf of the session, and sends
+//! their output back.
 
 use clap::Parser;
 use ralph_core::redact::Secrets;
@@ -18,7 +18,7 @@ use crate::exit_codes::Exit;
 use crate::output::{Color, Output};
 use crate::wire::Context;
 
-/// Answers the sessions of a run, with the project and the settings that the run began with.
+/// Answers the sessions of a run, with the project and the settings that the run started with.
 pub(crate) struct TaskDesk {
     environment: Environment,
     project: Project,
@@ -26,7 +26,7 @@ pub(crate) struct TaskDesk {
     secrets: Secrets,
 }
 
-/// The words of a call.
+/// The arguments of a call.
 #[derive(Debug, Parser)]
 #[command(name = "ralph task", no_binary_name = true)]
 struct Words {
@@ -53,8 +53,8 @@ impl TaskDesk {
         };
         let (quiet, verbose) =
             words.as_ref().map_or((false, false), |w| (w.global.quiet, w.global.verbose));
-        // Folder, config file and settings are those of the run. A session that could name them would
-        // read any file of the user.
+        // Folder, config file and settings are those of the run. If a session could choose them, it could read any
+        // file of the user.
         let global = GlobalArgs {
             directory: None,
             config: None,

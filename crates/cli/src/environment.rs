@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use ralph_core::AgentId;
 use ralph_core::redact::is_secret_name;
 
-/// What the environment says.
+/// The values from the environment.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment {
     /// The arguments of the call.
@@ -16,29 +16,29 @@ pub(crate) struct Environment {
     pub(crate) all: Vec<(OsString, OsString)>,
     /// Every `RALPH_*` variable.
     pub(crate) ralph: Vec<(String, String)>,
-    /// Where the user's own config lies.
+    /// The path of the user's own config file.
     pub(crate) user_config: Option<PathBuf>,
-    /// Where programs keep what they remember of the user's work.
+    /// The folder for the state of the user's programs.
     pub(crate) state_home: Option<PathBuf>,
-    /// The user's home, for shorter paths.
+    /// The user's home directory, for shorter paths.
     pub(crate) home: Option<PathBuf>,
-    /// Where the user's sockets belong.
+    /// The folder for the user's sockets.
     pub(crate) runtime_dir: Option<PathBuf>,
-    /// The name of the person at the terminal.
+    /// The login name of the user.
     pub(crate) user: Option<String>,
     /// `NO_COLOR` is set, or the terminal is dumb.
     pub(crate) no_color: bool,
     /// `PATH`, as the user has it.
     pub(crate) path: Option<OsString>,
-    /// Which of [`LOGINS`] are set. Only the names: nobody here needs the secrets.
+    /// Which of [`LOGINS`] are set. Only the names: no code here needs the secrets.
     pub(crate) logins: Vec<&'static str>,
-    /// Where Claude Code keeps its files, when not in the home.
+    /// Where Claude Code keeps its files, if not in the home directory.
     pub(crate) claude_config: Option<PathBuf>,
-    /// `COLUMNS`, for terminals that do not tell their width.
+    /// `COLUMNS`, for terminals that do not report their width.
     pub(crate) columns: Option<usize>,
 }
 
-/// Variables by which agents are logged in.
+/// Variables that hold agents' credentials.
 pub(crate) const LOGINS: [&str; 11] = [
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
@@ -105,7 +105,7 @@ impl Environment {
         self.all.iter().filter(move |pair| named(pair)).map(|(_, value)| value.as_bytes())
     }
 
-    /// The name under which a person acts: `hand-` and the login name.
+    /// The name under which the user acts: `hand-` and the login name.
     pub(crate) fn person(&self) -> AgentId {
         let login = self.user.as_deref().unwrap_or_default();
         let plain: String = login
@@ -114,7 +114,7 @@ impl Environment {
             .take(40)
             .collect();
         let name = if plain.is_empty() { "hand".to_owned() } else { format!("hand-{plain}") };
-        // Both forms are made of letters that an id may have.
+        // Both forms contain only characters that are valid in an id.
         AgentId::new(name.replace("..", ".")).unwrap_or_else(|_| unreachable_name())
     }
 }

@@ -1,4 +1,4 @@
-//! The edge with people: every failure becomes one sentence, its cause, and what to type.
+//! Errors as the user sees them: one sentence, its cause, and the command to type.
 
 use std::io;
 
@@ -15,7 +15,7 @@ use crate::exit_codes::Exit;
 /// What every command returns.
 pub(crate) type Done = Result<(), CliError>;
 
-/// A failure as a person sees it.
+/// A failure as the user sees it.
 #[derive(Debug)]
 pub(crate) struct CliError {
     pub(crate) exit: Exit,
@@ -23,9 +23,9 @@ pub(crate) struct CliError {
     /// Lines below the message, as they are: a source line and its caret.
     excerpt: Option<String>,
     hints: Vec<String>,
-    /// The reader of our output is gone: nobody to tell.
+    /// The reader of our output has closed it, so nothing is printed.
     pub(crate) is_closed_pipe: bool,
-    /// Whoever found the failure has said so already: only the exit code is left.
+    /// The failure has already been printed: only the exit code is left.
     pub(crate) is_told: bool,
 }
 
@@ -51,7 +51,7 @@ impl CliError {
         Self::new(Exit::Usage, message)
     }
 
-    /// A failure that was told by another process, with its exit code.
+    /// A failure that another process has already printed, with its exit code.
     pub(crate) fn told(code: u8) -> Self {
         let exit = Exit::ALL.iter().find(|exit| exit.code() == code);
         Self { is_told: true, ..Self::new(exit.copied().unwrap_or(Exit::Error), "") }
@@ -116,9 +116,9 @@ impl From<ProjectError> for CliError {
                 failed.hint("start one with `git init`, or name it with -C DIR")
             }
             ProjectError::Bare(_) => {
-                failed.hint("make a checkout with `git worktree add DIR` or `git clone`")
+                failed.hint("create a checkout with `git worktree add DIR` or `git clone`")
             }
-            ProjectError::BrokenLink { .. } => failed.hint("`git worktree repair` may mend it"),
+            ProjectError::BrokenLink { .. } => failed.hint("`git worktree repair` may fix it"),
             ProjectError::Foreign { path, .. } => failed.hint(format!(
                 "another tool uses this folder; move it away to use ralph here: mv {} {}",
                 quoted(&path),
@@ -135,14 +135,14 @@ impl From<GitError> for CliError {
         match error {
             GitError::NotStarted(_) => failed.hint("install git, for example: apt-get install git"),
             GitError::NoIdentity { .. } => failed
-                .hint("tell git who you are: git config user.name \"Your Name\"")
-                .hint("and where you are reached: git config user.email you@example.com"),
+                .hint("set your name: git config user.name \"Your Name\"")
+                .hint("set your email: git config user.email you@example.com"),
             GitError::Busy { path } => failed.hint(format!(
-                "when no git is running any more, remove what it left: rm {}",
+                "if no git command is running, remove the stale lock: rm {}",
                 quoted(&path)
             )),
             GitError::OtherBranch { expected: Some(branch), .. } => {
-                failed.hint(format!("go back to it: git switch {branch}"))
+                failed.hint(format!("switch back: git switch {branch}"))
             }
             GitError::TooOld { floor, .. } => failed
                 .hint(format!("install git {floor} or later, for example: apt-get install git")),
@@ -172,12 +172,12 @@ impl From<StoreError> for CliError {
             StoreError::Newer { .. } => failed.hint("update ralph, then try again; nothing was changed"),
             StoreError::Corrupt { path, .. } => failed
                 .hint(format!("keep the file: cp {0} {0}.damaged", quoted(&path)))
-                .hint(format!("rescue what is readable: sqlite3 {} .recover > rescued.sql", quoted(&path))),
+                .hint(format!("save the readable part: sqlite3 {} .recover > rescued.sql", quoted(&path))),
             StoreError::Locked { .. } => failed
-                .hint("another process holds a write open; find it with `fuser .ralph/progress.db` and try again"),
+                .hint("another process is writing to it; find it with `fuser .ralph/progress.db` and try again"),
             StoreError::DiskFull { .. } => failed.hint("free some space and try again; nothing was lost"),
             StoreError::NotWritable { path, .. } => failed.hint(format!(
-                "check who owns it and whether it may be written: ls -ld {}",
+                "check its owner and permissions: ls -ld {}",
                 quoted(path.parent().unwrap_or(&path))
             )),
             StoreError::Failed { .. } => failed,
@@ -192,7 +192,7 @@ pub(crate) fn quoted(path: &std::path::Path) -> String {
     if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
-/// Not found and not allowed now are 2; what would be refused at any time is 1.
+/// Not found and not allowed now are 2; requests that could never succeed are 1.
 fn exit_of(refusal: &Refusal) -> Exit {
     match refusal {
         Refusal::Unknown { .. }
@@ -219,7 +219,7 @@ fn exit_of(refusal: &Refusal) -> Exit {
     }
 }
 
-/// What to type, as far as the refusal alone tells.
+/// Adds the commands to type that follow from the refusal alone.
 fn hints_of(failed: CliError, refusal: &Refusal) -> CliError {
     use ralph_core::task::{NotClaimable, Status};
     match refusal {
@@ -227,16 +227,16 @@ fn hints_of(failed: CliError, refusal: &Refusal) -> CliError {
             failed.hint(format!("claim it first: ralph task claim {id}"))
         }
         Refusal::Transition { id, from: Status::Failed, .. } => {
-            failed.hint(format!("put it back first: ralph task reset {id}"))
+            failed.hint(format!("reopen it first: ralph task reset {id}"))
         }
         Refusal::NotClaimable { id, why: NotClaimable::Blocked(_) } => {
             failed.hint(format!("see what it waits for: ralph task deps {id}"))
         }
         Refusal::NotClaimable { id, why: NotClaimable::Status(Status::Failed) } => {
-            failed.hint(format!("put it back first: ralph task reset {id}"))
+            failed.hint(format!("reopen it first: ralph task reset {id}"))
         }
         Refusal::NotClaimable { why: NotClaimable::Held { .. }, .. } => {
-            failed.hint("a claim ends when its lease runs out, or by `ralph task reset ID`")
+            failed.hint("a claim ends when its lease expires, or with `ralph task reset ID`")
         }
         Refusal::NotClaimable { id, why: NotClaimable::HasChildren } => {
             failed.hint(format!("see its parts: ralph task tree, or ralph task show {id}"))
@@ -249,15 +249,17 @@ fn hints_of(failed: CliError, refusal: &Refusal) -> CliError {
             match counts.open {
                 0 => failed,
                 _ => failed
-                    .hint("what is open has unfinished parts or a failed parent: ralph task tree"),
+                    .hint("open tasks have unfinished parts or a failed parent: ralph task tree"),
             }
         }
-        Refusal::ClaimLost { id, .. } => failed
-            .hint(format!("keep your work and leave it; see who holds it: ralph task show {id}")),
-        Refusal::Exists { id } => failed
-            .hint(format!("change it: ralph task update {id}, or leave --id out for a new one")),
+        Refusal::ClaimLost { id, .. } => {
+            failed.hint(format!("leave the task alone; see who holds it: ralph task show {id}"))
+        }
+        Refusal::Exists { id } => {
+            failed.hint(format!("change it: ralph task update {id}, or omit --id for a new one"))
+        }
         Refusal::UnknownFeature { name } => {
-            failed.hint(format!("make it: ralph feature create {name}"))
+            failed.hint(format!("create it: ralph feature create {name}"))
         }
         Refusal::FeatureExists { name } => failed
             .hint(format!("write its spec: ralph feature create {name} --edit, or --interview")),
@@ -266,22 +268,22 @@ fn hints_of(failed: CliError, refusal: &Refusal) -> CliError {
             children.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" ")
         )),
         Refusal::FailedParts { children, .. } => failed.hint(format!(
-            "reset its parts and it follows: ralph task reset {}",
+            "reset its parts, and it reopens too: ralph task reset {}",
             children.first().map_or("ID", TaskId::as_str)
         )),
-        Refusal::ParentClosed { .. } => failed.hint("choose another parent, or leave --parent out"),
+        Refusal::ParentClosed { .. } => failed.hint("choose another parent, or omit --parent"),
         Refusal::FeatureUnfinished { name, .. } => {
             failed.hint(format!("delete them too: ralph feature delete {name} --confirm"))
         }
-        Refusal::UnknownAgent { .. } => failed.hint("see who is known: ralph task agent list"),
+        Refusal::UnknownAgent { .. } => failed.hint("see all agents: ralph task agent list"),
         Refusal::IsDeleted { id } => {
-            failed.hint(format!("make it anew: ralph task add --id {id} \"TITLE\""))
+            failed.hint(format!("recreate it: ralph task add --id {id} \"TITLE\""))
         }
         _ => failed,
     }
 }
 
-/// Adds what only the store can tell: near names, and what is eligible instead.
+/// Adds hints that need the store: similar names, and tasks that are ready instead.
 pub(crate) fn with_store(error: StoreError, store: &mut dyn Store) -> CliError {
     let mut extra = Vec::new();
     if let StoreError::Refused(refusal) | StoreError::Plan { refusal, .. } = &error {
@@ -318,7 +320,7 @@ pub(crate) fn with_store(error: StoreError, store: &mut dyn Store) -> CliError {
 /// Reads a feature's name from an argument.
 pub(crate) fn feature_name(text: &str) -> Result<FeatureName, CliError> {
     FeatureName::new(text).map_err(|error| {
-        CliError::failed(format!("{text:?} cannot be the name of a feature: {error}"))
+        CliError::failed(format!("{text:?} is not a valid feature name: {error}"))
             .hint("use letters, digits, dots and dashes, such as login-form")
     })
 }
@@ -327,7 +329,7 @@ pub(crate) fn feature_name(text: &str) -> Result<FeatureName, CliError> {
 pub(crate) fn task_id(text: &str) -> Result<TaskId, CliError> {
     TaskId::new(text).map_err(|error| {
         let shown: String = text.chars().take(60).collect();
-        CliError::failed(format!("{shown:?} cannot be a task id: {error}"))
+        CliError::failed(format!("{shown:?} is not a valid task id: {error}"))
             .hint("see all tasks: ralph task list")
     })
 }

@@ -1,4 +1,4 @@
-//! Following a run from another process: its events as they happen, until it ends.
+//! Follows a run from another process: reads its events as they happen, until it ends.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
@@ -10,12 +10,12 @@ use crate::error::{CliError, quoted};
 use crate::standing::{self, Standing};
 use crate::wire::{Context, out_of_reach};
 
-/// How often, and how long each time, a run that has only just begun is waited for.
+/// How often, and how long each time, to wait for a run that has just started.
 const TRIES: u32 = 40;
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// The lines of the journal of the run at work, from the first on. The channel closes when the run has
-/// ended. `None` when no run is at work here.
+/// The lines of the journal of the active run, from the first on. The channel closes when the run ends. `None` if no
+/// run is active here.
 pub(crate) fn follow(context: &mut Context<'_>) -> Result<Option<Receiver<String>>, CliError> {
     if context.session_socket().is_some() {
         return Err(out_of_reach());
@@ -50,18 +50,16 @@ fn socket(context: &mut Context<'_>) -> Result<Option<PathBuf>, CliError> {
             return Ok(Some(socket));
         }
         if let Some(folder) = standing::first_lane(context)? {
-            return Err(CliError::failed(
-                "several branches are worked on, each by a run of its own",
-            )
-            .hint(format!("follow one: ralph -C {} logs -f", quoted(&folder)))
-            .hint("see how all of them stand: ralph status"));
+            return Err(CliError::failed("several branches are active, each with its own run")
+                .hint(format!("follow one: ralph -C {} logs -f", quoted(&folder)))
+                .hint("see all of them: ralph status"));
         }
         std::thread::park_timeout(MOMENT);
     }
-    Err(CliError::failed("the run does not say where it listens").hint("try again in a moment"))
+    Err(CliError::failed("the run has not opened its socket yet").hint("try again in a moment"))
 }
 
-/// Says that there is nothing to follow.
+/// Prints that there is nothing to follow.
 pub(crate) fn tell_that_none_runs(context: &mut Context<'_>) {
     context.out.note("no run is active in this worktree; start one: ralph build");
 }

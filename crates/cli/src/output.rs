@@ -1,5 +1,5 @@
-//! Where a command writes. Stdout is data, stderr is for people; a reader that went away ends the
-//! command quietly.
+//! The output of a command. Stdout is for data, stderr for messages; if the reader closes the pipe, the command ends
+//! quietly.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
@@ -7,7 +7,7 @@ use ralph_ui::style::{Look, Meaning};
 
 use crate::environment::Environment;
 
-/// When to use colours.
+/// When to use colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub(crate) enum Color {
     /// On a terminal, unless `NO_COLOR` is set.
@@ -21,7 +21,7 @@ pub(crate) enum Color {
 
 /// Where the two streams of a command go.
 enum Streams {
-    /// To whoever called the program.
+    /// To the caller's stdout and stderr.
     Own(BufWriter<io::Stdout>),
     /// Into memory, for a caller at the other end of a socket.
     Kept { out: Vec<u8>, err: Vec<u8> },
@@ -35,7 +35,7 @@ impl Streams {
         }
     }
 
-    /// Says something behind the data that was written so far.
+    /// Writes a message after the data that was written so far.
     fn say(&mut self, text: &dyn std::fmt::Display) {
         let _ = match self {
             Self::Own(stdout) => {
@@ -55,7 +55,7 @@ pub(crate) struct Output {
     /// How messages look.
     pub(crate) message_look: Look,
     quiet: bool,
-    /// Standard output belongs to somebody else by now.
+    /// Standard output now belongs to the events of a run.
     taken: bool,
 }
 
@@ -90,7 +90,7 @@ impl Output {
         }
     }
 
-    /// Follows the setting `ui.color`, where no option says otherwise.
+    /// Follows the setting `ui.color`, unless an option overrides it.
     pub(crate) fn prefer(&mut self, environment: &Environment, setting: &str) {
         let color = match setting {
             "always" => Color::Always,
@@ -101,7 +101,7 @@ impl Output {
         self.message_look = look(environment, color, self.message_look.width.is_some());
     }
 
-    /// Leaves standard output to the events of a run: whatever else is told goes to people.
+    /// Leaves standard output to the events of a run: all other output goes to stderr.
     pub(crate) fn leave_stdout(&mut self) {
         self.taken = true;
     }
@@ -126,7 +126,7 @@ impl Output {
         self.streams.out().write_all(b"\n")
     }
 
-    /// Tells a person something that is not the data; `-q` silences it.
+    /// Prints a message that is not data; `-q` silences it.
     pub(crate) fn note(&mut self, text: impl std::fmt::Display) {
         if !self.quiet {
             self.streams.say(&text);
@@ -139,18 +139,18 @@ impl Output {
         self.note(format!("{word} {text}"));
     }
 
-    /// Tells of a failure; nothing silences it.
+    /// Prints an error; nothing silences it.
     pub(crate) fn error(&mut self, text: impl std::fmt::Display) {
         self.streams.say(&text);
     }
 
-    /// Asks a person at a terminal for a line; nothing silences it.
+    /// Asks the user at the terminal for a line; nothing silences it.
     pub(crate) fn prompt(&mut self, text: &str) {
         let _ = self.finish();
         let _ = write!(io::stderr(), "{text}").and_then(|()| io::stderr().flush());
     }
 
-    /// Passes on what another process has to say, as it is.
+    /// Passes on the messages of another process unchanged.
     pub(crate) fn passed_on(&mut self, text: &str) {
         let text = text.strip_suffix('\n').unwrap_or(text);
         if !text.is_empty() {
@@ -158,7 +158,7 @@ impl Output {
         }
     }
 
-    /// Brings everything out.
+    /// Flushes both streams.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         self.streams.out().flush()
     }

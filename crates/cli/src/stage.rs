@@ -1,11 +1,11 @@
-//! The stages of ralph around a boxed program, and the tries of the self-test. They are commands that only
-//! ralph itself calls: nothing of what a command otherwise needs is made for them.
+//! Hidden commands that ralph runs around a sandboxed program, and for the sandbox self-test. They need no config, no
+//! project and no store.
 
 use std::process::ExitCode;
 
 use crate::environment::Environment;
 
-/// Carries out a stage, if that is what was called.
+/// Runs a stage, if the arguments name one.
 #[cfg(target_os = "linux")]
 pub(crate) fn run(environment: &Environment) -> Option<ExitCode> {
     use std::io::Write;
@@ -15,7 +15,7 @@ pub(crate) fn run(environment: &Environment) -> Option<ExitCode> {
     use ralph_engine::sandbox::stages::{FAILED, INNER, Inner, OUTER, Outer, SAYS, TRIES};
 
     let (name, rest) = environment.arguments.get(1..)?.split_first()?;
-    let unreadable = || "it was called in a way that it does not understand".to_owned();
+    let unreadable = || "invalid arguments".to_owned();
     let refused = |error: std::io::Error| error.to_string();
     let said = if name == OUTER {
         match Outer::read(rest) {
@@ -40,7 +40,7 @@ pub(crate) fn run(environment: &Environment) -> Option<ExitCode> {
     Some(ExitCode::from(u8::try_from(FAILED).unwrap_or(1)))
 }
 
-/// There are no stages elsewhere.
+/// Other systems have no stages.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn run(_: &Environment) -> Option<ExitCode> {
     None

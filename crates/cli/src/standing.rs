@@ -1,5 +1,5 @@
-//! How things stand in this worktree: whether a run is at work, what the last one did, the plan, and what
-//! to type next. Bare `ralph`, `ralph status` and `ralph logs` ask here, so they cannot disagree.
+//! The state of this worktree: the active or last run, the plan, and what to type next. Bare `ralph`, `ralph status`
+//! and `ralph logs` all use it, so that they agree.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -27,27 +27,27 @@ use crate::config::key;
 use crate::error::CliError;
 use crate::wire::Context;
 
-/// Commits that are shown.
+/// How many commits the page shows.
 const COMMITS: &str = "--max-count=5";
-/// Waiting tasks that are named.
+/// How many waiting tasks the page names.
 const WAITING: usize = 5;
-/// So many ready tasks are looked at for those that wait for a merge.
+/// How many ready tasks are checked for whether they wait for a merge.
 const READY: usize = 20;
-/// Journals that are opened to find the one of this worktree: the folder is shared by all worktrees.
+/// How many journals are opened to find the one of this worktree: all worktrees share the folder.
 const JOURNALS: usize = 50;
 
-/// A run of this worktree as the files tell it.
+/// A run of this worktree, as its files describe it.
 pub(crate) struct Standing {
-    /// The process that is at work.
+    /// The process of the active run.
     pub(crate) holder: Option<String>,
     /// `state.toml`.
     pub(crate) state: Option<StateFile>,
-    /// The files of the run at work, or else of the last one.
+    /// The files of the active run, or else of the last one.
     pub(crate) logs: Option<RunLogs>,
 }
 
 impl Standing {
-    /// Looks. Nothing is changed and nobody is waited for.
+    /// Reads the files, without changing anything or waiting.
     pub(crate) fn look(context: &mut Context<'_>) -> Result<Self, CliError> {
         let project = context.project()?;
         project.check_ours()?;
@@ -57,7 +57,7 @@ impl Standing {
         let state = state_file::read(&path).map_err(|error| {
             CliError::failed(format!("{} cannot be read: {error}", path.display()))
         })?;
-        // A run that has only just begun has not written its state yet: what is there is of another.
+        // A run that has just started has not written its state yet: the existing file belongs to an earlier one.
         let of_holder = |state: &StateFile| {
             holder.as_ref().is_none_or(|holder| *holder == state.pid.to_string())
         };
@@ -75,13 +75,13 @@ impl Standing {
         Ok(Self { holder, state, logs })
     }
 
-    /// Where the run at work listens.
+    /// The socket of the active run.
     pub(crate) fn socket(&self) -> Option<PathBuf> {
         self.holder.as_ref()?;
         self.state.as_ref()?.control_socket.clone()
     }
 
-    /// What the run wrote down; nothing where there is none.
+    /// The journal of the run; nothing if it has none.
     pub(crate) fn journal(&self) -> Result<Vec<RunEvent>, CliError> {
         let Some(logs) = &self.logs else { return Ok(vec![]) };
         let path = logs.journal();
@@ -90,11 +90,11 @@ impl Standing {
         })
     }
 
-    /// Whether a loop runs here. `run` is what is known of it.
+    /// Whether a run is active here. `run` is what its journal says.
     fn state(&self, run: Option<&RunView>) -> State {
         let outcome = run.and_then(|run| run.outcome.as_ref());
         match (&self.holder, outcome, &self.state) {
-            // A run that has told its outcome is only tidying up.
+            // A run that has recorded its outcome is only cleaning up.
             (_, Some(outcome), _) if outcome.reason.is_interruption() => State::Interrupted,
             (_, Some(_), _) => State::Stopped,
             (Some(pid), None, _) => State::Running { pid: pid.parse().unwrap_or_default() },
@@ -104,7 +104,7 @@ impl Standing {
     }
 }
 
-/// The page that `ralph status` shows. `run` is the fold of the journal, where there is one.
+/// The page that `ralph status` shows. `run` is the state from the journal, if there is one.
 pub(crate) fn page(
     standing: &Standing,
     run: Option<RunView>,
@@ -129,7 +129,7 @@ pub(crate) fn page(
     let forecast = forecast.map(|rest| rest.in_lanes(&left));
     let cut_off = |lane: &LaneStatus| lane.state == State::Interrupted;
     let state = match state {
-        // Nothing was interrupted here, but in the worktrees of branches.
+        // The interrupted runs are in the worktrees of branches, not here.
         State::Stopped if run.is_none() && lanes.iter().any(cut_off) => State::Interrupted,
         state => state,
     };
@@ -153,13 +153,13 @@ pub(crate) fn page(
     Ok(page)
 }
 
-/// The worktree of the first branch that is being worked on.
+/// The worktree of the first branch with an active run.
 pub(crate) fn first_lane(context: &mut Context<'_>) -> Result<Option<PathBuf>, CliError> {
     let at_work = |path: &PathBuf| WorktreeLock::holder(&path.join(".ralph")).is_some();
     Ok(lane_places(context)?.into_iter().find(at_work))
 }
 
-/// The worktree of the first branch that was worked on.
+/// The worktree of the first branch that has had a run.
 pub(crate) fn first_place(context: &mut Context<'_>) -> Result<Option<PathBuf>, CliError> {
     let has_run = |path: &PathBuf| path.join(".ralph").join("state.toml").exists();
     Ok(lane_places(context)?.into_iter().find(has_run))
@@ -172,13 +172,13 @@ fn lane_places(context: &mut Context<'_>) -> Result<Vec<PathBuf>, CliError> {
     Ok(places.into_iter().map(|(_, path)| path).collect())
 }
 
-/// The branches that have worktrees of their own, and how each stands.
+/// The branches with their own worktrees, and the state of each.
 fn lanes(
     project: &Project,
     store: &mut dyn Store,
     context: &mut Context<'_>,
 ) -> Result<Vec<LaneStatus>, CliError> {
-    // In the worktree of a branch the page is about that branch.
+    // In the worktree of a branch the page shows that branch.
     if project.worktree != project.root {
         return Ok(vec![]);
     }
@@ -227,13 +227,13 @@ fn lanes(
     Ok(found)
 }
 
-/// What the rest will take: by what this run has done, else by what all runs have.
+/// The estimate for the remaining tasks: from this run, else from all runs.
 fn forecast_of(
     run: Option<&RunView>,
     left: u64,
     store: &mut dyn Store,
 ) -> Result<Option<Forecast>, CliError> {
-    // A run has its own scope; once it has ended, all that is open counts.
+    // A run has its own scope; once it has ended, every open task counts.
     let at_work = run.filter(|run| run.outcome.is_none());
     let left = at_work.map_or(left, |run| run.counts.unresolved());
     let told = run.and_then(|run| run.forecast_for(left));
@@ -253,7 +253,7 @@ pub(crate) fn steps(
     Ok(next(page, is_prepared(&project), crate::launch::plan_file_done(&project)))
 }
 
-/// What went wrong last, unless everything came right in the end.
+/// The last error, unless the run recovered from it.
 fn last_error(run: &RunView) -> Option<String> {
     let outcome = run.outcome.as_ref();
     let all_well = outcome
@@ -271,7 +271,7 @@ fn questions(store: &mut dyn Store) -> Result<Vec<QuestionView>, CliError> {
     Ok(open.into_iter().map(view).collect())
 }
 
-/// The first tasks that wait for a person without asking anything, and what was said when they were left.
+/// The first tasks that wait for the user without a question, and why.
 fn waiting(
     store: &mut dyn Store,
     questions: &[QuestionView],
@@ -290,8 +290,7 @@ fn waiting(
     Ok(waiting)
 }
 
-/// Ready tasks that wait until a branch is merged into the one that is checked out. What git cannot tell is told
-/// by the run.
+/// Ready tasks that wait until a branch is merged into the one that is checked out. If git fails, the run reports it.
 fn merges(project: &Project, store: &mut dyn Store) -> Vec<NeedsMerge> {
     let Ok(peek) = store.peek(&Scope::All, READY, clock::now()) else { return vec![] };
     merges_of(project, store, &peek.claimable)
@@ -321,7 +320,7 @@ fn commits(project: &Project) -> Vec<CommitView> {
     String::from_utf8_lossy(&printed).lines().filter_map(line).collect()
 }
 
-/// Whether `ralph init` was here, or somebody who knows what it writes.
+/// Whether the repository has files that `ralph init` writes.
 fn is_prepared(project: &Project) -> bool {
     let there = |name: &str| Path::exists(&project.worktree.join(name));
     there("ralph.toml") || there("PROMPT_build.md")
@@ -332,7 +331,7 @@ fn next(page: &StatusPage, prepared: bool, plan_file: Option<bool>) -> Vec<(Stri
     let mut steps: Vec<(String, &'static str)> = Vec::new();
     let mut step = |command: &str, why| steps.push((command.to_owned(), why));
     for question in page.questions.iter().take(3) {
-        step(&format!("ralph answer {} \"…\"", question.id), "an agent asks you");
+        step(&format!("ralph answer {} \"…\"", question.id), "answer the agent's question");
     }
     let paused = run.is_some_and(|run| run.paused);
     let cancelled = page.cancel();
@@ -344,44 +343,44 @@ fn next(page: &StatusPage, prepared: bool, plan_file: Option<bool>) -> Vec<(Stri
             }
         }
         State::Running { .. } if paused => {
-            step("ralph resume", "let the run go on");
+            step("ralph resume", "continue the run");
             step("ralph cancel", "or stop it");
         }
         State::Running { .. } => {
-            step("ralph status --watch", "see how it goes on");
+            step("ralph status --watch", "watch its progress");
             step("ralph logs -f", "see what it does");
-            step("ralph cancel", "stop it; it can go on later");
+            step("ralph cancel", "stop it; you can resume it later");
         }
         State::Interrupted if counts.total() == 0 || counts.unresolved() > 0 => {
             let again = run.map_or_else(|| "ralph build".to_owned(), words::again);
-            step(&again, "go on with the run");
+            step(&again, "resume the run");
         }
         State::Stopped if counts.total() == 0 => {
             if !prepared {
-                step("ralph init", "settings, prompt and test command");
+                step("ralph init", "set up settings, prompts and test command");
             }
             match plan_file {
                 Some(false) => {
-                    step("ralph build", "work off the plan file that is here");
+                    step("ralph build", "work through the plan file");
                     return steps;
                 }
                 Some(true) => {
-                    step("ralph plan", "everything in the plan file is done; plan more");
+                    step("ralph plan", "the plan file is done; plan more");
                     return steps;
                 }
                 None => {}
             }
-            step("ralph plan", "have the plan written, from specs/ and the code");
-            step("ralph feature create NAME", "or begin with the spec of a feature");
-            step("ralph task add \"What to do\"", "or add the first task by hand");
-            step("ralph import FILE", "or bring in a plan (markdown, prd.json, beads)");
+            step("ralph plan", "let the agent write a plan from specs/ and the code");
+            step("ralph feature create NAME", "or start with the spec of a feature");
+            step("ralph task add \"What to do\"", "or add the first task yourself");
+            step("ralph import FILE", "or import a plan (markdown, prd.json, beads)");
         }
         State::Stopped | State::Interrupted => {
             if counts.open > 0 {
                 if !prepared {
-                    step("ralph init", "settings, prompt and test command");
+                    step("ralph init", "set up settings, prompts and test command");
                 }
-                step("ralph build", "work the plan off");
+                step("ralph build", "work through the plan");
             }
             let reason = run.and_then(|run| run.outcome.as_ref()).map(|outcome| &outcome.reason);
             let trouble = reason.is_some_and(|reason| {
@@ -398,16 +397,16 @@ fn next(page: &StatusPage, prepared: bool, plan_file: Option<bool>) -> Vec<(Stri
                 step("ralph logs", "see what happened");
             }
             if counts.failed > 0 {
-                step("ralph task list --status failed", "what was given up");
+                step("ralph task list --status failed", "see the failed tasks");
             }
             if counts.waiting > page.questions.len() as u64 {
-                step("ralph task list --status waiting", "what waits for a person");
+                step("ralph task list --status waiting", "see the tasks that wait for you");
             }
             if counts.unresolved() == 0 && counts.failed == 0 {
-                step("ralph task list", "everything is done");
+                step("ralph task list", "see all tasks; everything is done");
                 step("ralph task add \"What to do\"", "add another task");
             } else {
-                step("ralph task tree", "the whole plan");
+                step("ralph task tree", "see the whole plan");
             }
         }
     }

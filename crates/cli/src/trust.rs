@@ -1,12 +1,12 @@
 //! Trust as commands see it: which version of a deciding file counts, and whether the repository may decide at all.
 //!
-//! Everything that reads `ralph.toml`, a template, the test command or `.worktreeinclude` asks here first. What a
-//! session wrote and you have not approved is replaced by your last version, and the user hears of it once.
+//! Everything that reads `ralph.toml`, a template, the test command or `.worktreeinclude` asks here first. A session's
+//! change that the user has not approved is replaced with the user's last version, and ralph reports it once.
 //!
 //! | file | owns |
 //! |---|---|
 //! | `question` | the question before a clone's files decide, and what they decide, in words |
-//! | `mod` | the ledger of this call, and the versions in force |
+//! | `mod` | the trust ledger of this call, and the versions that ralph uses |
 
 mod question;
 
@@ -27,27 +27,27 @@ use crate::wire::Context;
 
 pub(crate) use question::{Decision, ask, decisions, require, show};
 
-/// What a call knows of trust.
+/// The trust state of one call.
 #[derive(Default)]
 pub(crate) struct TrustCell {
     ledger: OnceCell<(Trust, Ledger)>,
-    /// What was replaced and has not been reported yet, a sentence each.
+    /// Replacements that have not been reported yet, a sentence each.
     unreported: RefCell<Vec<String>>,
-    /// Everything that was replaced.
+    /// Every replaced file.
     replaced: RefCell<Vec<String>>,
-    /// The command shows all of it anyway.
+    /// The command shows all replacements itself.
     pub(crate) silent: bool,
     /// `--trust` was given.
     pub(crate) given: bool,
 }
 
-/// The test command of a project, and what says so.
+/// The test command of a project, and the file it comes from.
 pub(crate) struct TestCommand {
     pub(crate) command: String,
     pub(crate) from: String,
 }
 
-/// How the engine finds the test command that a project shows.
+/// Detects the test command of a project for the engine.
 pub(crate) fn found_command() -> FoundCommand {
     Arc::new(|worktree: &Path| {
         let worktree = worktree.to_owned();
@@ -65,7 +65,7 @@ impl Context<'_> {
         let trust = Trust::of(self.environment.state_home.as_deref(), &self.project()?);
         let ledger = match trust.settled(&found_command()) {
             Ok(ledger) => ledger,
-            // Sessions and gates do not see it, and nothing that they start decides anything.
+            // Sessions and gates cannot see the ledger, and nothing that they start makes trust decisions.
             Err(_) if self.is_inside() => Ledger::default(),
             Err(error) => return Err(unreadable(&trust, &error)),
         };
@@ -83,14 +83,14 @@ impl Context<'_> {
         inside.iter().any(|name| self.environment.get(name).is_some())
     }
 
-    /// The version that counts in place of what a deciding file says now; `None` where that counts.
+    /// The version that counts instead of the current text of a deciding file; `None` if the current text counts.
     pub(crate) fn instead_of(
         &self,
         worktree: &Path,
         name: &str,
     ) -> Result<Option<Version>, CliError> {
         let (_, ledger) = self.ledger()?;
-        // Mostly no session ever wrote it, and then the file is not read twice.
+        // Usually no session ever wrote the file, and then it is not read twice.
         if ledger.files.get(name).is_none_or(|known| known.written.is_empty()) {
             return Ok(None);
         }
@@ -116,30 +116,30 @@ impl Context<'_> {
                 ("the test command in AGENTS.md", format!("yours: {command}"))
             }
             (AGENTS, _) => ("the test command in AGENTS.md", "none, as before".to_owned()),
-            (FOUND, Some(command)) => (FOUND, format!("the one before: {command}")),
+            (FOUND, Some(command)) => (FOUND, format!("the previous one: {command}")),
             (name, Some(_)) => (name, "your last version".to_owned()),
             (name, None) => (name, "no such file, as before".to_owned()),
         };
-        let what = if name == FOUND { "the test command that the project shows" } else { what };
+        let what = if name == FOUND { "the detected test command" } else { what };
         let text = format!(
-            "A session changed {what}, and you have not approved that: ralph uses {used}. See the change and \
-             approve it: ralph trust"
+            "A session changed {what}, and you have not approved it, so ralph uses {used}. Review and approve \
+             the change: ralph trust"
         );
         self.trust.unreported.borrow_mut().push(text);
     }
 
-    /// What was replaced and not reported yet.
+    /// Replacements that have not been reported yet.
     pub(crate) fn take_replaced(&self) -> Vec<String> {
         std::mem::take(&mut *self.trust.unreported.borrow_mut())
     }
 
-    /// The same, for a run that is about to begin.
+    /// The same, for a run that is about to start.
     pub(crate) fn replaced_notices(&self) -> Vec<Notice> {
         self.take_replaced().into_iter().map(|text| Notice::Other { text }).collect()
     }
 
-    /// The command of `AGENTS.md`, else the one that the project shows; `None` where there is neither. An empty one
-    /// says that there are no tests.
+    /// The command in `AGENTS.md`, else the detected one; `None` if there is neither. An empty command means that there
+    /// are no tests.
     pub(crate) fn test_command(&self, project: &Project) -> Result<Option<TestCommand>, CliError> {
         let agents = match self.instead_of(&project.worktree, AGENTS)? {
             Some(instead) => instead.text().map(str::to_owned),
@@ -166,7 +166,7 @@ impl Context<'_> {
         Ok(standing(ledger.approval, clone_source(&project).is_some(), decides))
     }
 
-    /// You approve the repository.
+    /// Records that the user approves the repository.
     pub(crate) fn approve(&mut self) -> Result<(), CliError> {
         let (trust, _) = self.ledger()?;
         trust.set_approval(Approval::Approved).map_err(|error| unwritable(trust, &error))?;
@@ -207,12 +207,15 @@ impl Context<'_> {
 pub(crate) fn unwritable(trust: &Trust, error: &std::io::Error) -> CliError {
     let path = trust.path().unwrap_or_default();
     CliError::failed(format!("{} cannot be written: {error}", path.display()))
-        .hint("ralph remembers there what you approved")
+        .hint("ralph stores your approvals there")
 }
 
 fn unreadable(trust: &Trust, error: &std::io::Error) -> CliError {
     let path = trust.path().unwrap_or_default();
     CliError::failed(format!("{} cannot be read: {error}", path.display()))
-        .hint("ralph remembers there what you approved and what sessions wrote")
-        .hint(format!("look at the files that decide, then start over: rm {}", quoted(&path)))
+        .hint("ralph stores your approvals and the changes of sessions there")
+        .hint(format!(
+            "review the files that decide what runs, then start over: rm {}",
+            quoted(&path)
+        ))
 }

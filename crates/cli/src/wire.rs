@@ -1,4 +1,4 @@
-//! The only place that builds things: finds the project, loads the config, opens the store.
+//! The only place that builds the dependencies of commands: finds the project, loads the config, opens the store.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -25,24 +25,24 @@ use crate::launch;
 use crate::output::{Color, Output};
 use crate::trust::TrustCell;
 
-/// What a command is given.
+/// The context of a command.
 pub(crate) struct Context<'a> {
     pub(crate) environment: &'a Environment,
     pub(crate) global: &'a GlobalArgs,
     pub(crate) out: Output,
     project: OnceCell<Project>,
     config: OnceCell<Config>,
-    /// What the flags of the command set.
+    /// The settings from the flags of the command.
     flags: Flags,
-    /// What the flags of the interrupted run set that the command goes on with.
+    /// The settings from the flags of the interrupted run that the command resumes.
     resumed: Vec<(String, String)>,
     /// The user has seen the warnings about the settings.
     warned: bool,
-    /// What is strange about the programs of agents, asked once each.
+    /// Warnings about the agents' programs, checked once each.
     pub(crate) odd_agents: RefCell<HashMap<PathBuf, Vec<Notice>>>,
-    /// The box of a run, tried once for all of its branches.
+    /// The sandbox of a run, tried once for all of its branches.
     pub(crate) boxed: RefCell<Option<launch::Boxed>>,
-    /// The command is carried out for a session of a run: on whose behalf, and what it was given.
+    /// Set if the command runs on behalf of a session: which one, and its input.
     seated: Option<Seated>,
     /// Which files may decide what runs.
     pub(crate) trust: TrustCell,
@@ -76,8 +76,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// For a call from inside a session. Project and settings are those of the run: what the agent made
-    /// of the files meanwhile does not count.
+    /// For a call from inside a session. Project and settings are those of the run: changes that the agent has made to
+    /// the files meanwhile do not count.
     pub(crate) fn seated(
         environment: &'a Environment,
         global: &'a GlobalArgs,
@@ -101,7 +101,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The socket of the session that the call comes from, for a call that was not passed on.
+    /// The socket of the session that the call comes from, unless the loop is already carrying out the call.
     pub(crate) fn session_socket(&self) -> Option<&'a Path> {
         if self.seated.is_some() {
             return None;
@@ -131,7 +131,7 @@ impl<'a> Context<'a> {
         Ok(self.project.get_or_init(|| project).clone())
     }
 
-    /// Lays the flags of the command over the settings, in place of those before.
+    /// Overrides settings with the flags of the command, replacing earlier flags.
     pub(crate) fn lay(&mut self, flags: Flags) {
         self.trust.given = flags.trust;
         if self.flags != flags {
@@ -140,13 +140,13 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Goes on with the settings of an interrupted run: over the files, below the flags of this command.
+    /// Uses the settings of an interrupted run: they override the files, and the flags of this command override them.
     pub(crate) fn go_on_with(&mut self, settings: Vec<(String, String)>) {
         self.resumed = settings;
         self.config.take();
     }
 
-    /// The settings in force. Warnings are told once.
+    /// The current settings. Prints their warnings once.
     pub(crate) fn config(&mut self) -> Result<Config, CliError> {
         if let Some(config) = self.config.get() {
             return Ok(config.clone());
@@ -182,7 +182,7 @@ impl<'a> Context<'a> {
         };
         let repo = match &self.global.config {
             Some(path) => {
-                // In a repository it is a file like others there.
+                // Inside a repository it is handled like other files there.
                 let project = Project::find(&self.folder()).ok();
                 let root = project.as_ref().map(|project| project.worktree.as_path());
                 let inside = root.and_then(|root| {
@@ -235,7 +235,7 @@ impl<'a> Context<'a> {
         Ok(launch::worktree_folder(project, &config, self.environment.home.as_deref()))
     }
 
-    /// Where the store lies, once it is clear that the folder is ours.
+    /// The path of the store, after checking that the folder is ralph's.
     pub(crate) fn store_path(&mut self) -> Result<(Project, PathBuf), CliError> {
         if self.session_socket().is_some() {
             return Err(out_of_reach());
@@ -244,12 +244,12 @@ impl<'a> Context<'a> {
         project.check_ours()?;
         let path = project.resolve(self.config()?.get(key::STORE_PATH));
         if self.global.verbose {
-            self.out.note(format!("the store is {}", path.display()));
+            self.out.note(format!("the task database is {}", path.display()));
         }
         Ok((project, path))
     }
 
-    /// Opens the store for changes and makes it when there is none.
+    /// Opens the store for changes, and creates it if it does not exist.
     pub(crate) fn store(&mut self) -> Result<Box<dyn Store>, CliError> {
         self.check_not_in_session()?;
         let (project, path) = self.store_path()?;
@@ -260,8 +260,8 @@ impl<'a> Context<'a> {
         Ok(Box::new(SqliteStore::open(&path)?))
     }
 
-    /// Opens the store for a run, and waits for as long as another process keeps it locked: a run that was
-    /// started for a night must not end because of it.
+    /// Opens the store for a run, and waits while another process keeps it locked: an overnight run must not end
+    /// because of it.
     pub(crate) fn store_of_run(&mut self) -> Result<Box<dyn Store>, CliError> {
         self.check_not_in_session()?;
         let (project, path) = self.store_path()?;
@@ -269,27 +269,27 @@ impl<'a> Context<'a> {
         if !path.exists() {
             project.exclude_state()?;
         }
-        let hint = "find who holds it with `fuser .ralph/progress.db`, or press Ctrl-C";
+        let hint = "find the process with `fuser .ralph/progress.db`, or press Ctrl-C";
         let waiting =
             |error: &StoreError| self.out.note(format!("{error}; still waiting ({hint})"));
         let opened = until_unlocked(|| SqliteStore::open(&path), waiting)?;
         Ok(Box::new(opened))
     }
 
-    /// A process of a session that has lost its socket must not pass for a person. Gates are started by the
-    /// loop for the person, and may do what a person may.
+    /// A process of a session without its socket must not act as the user. The loop starts gates on behalf of the
+    /// user, so they may do what the user may.
     fn check_not_in_session(&self) -> Result<(), CliError> {
         let of_session = |name| self.environment.get(name).is_some();
         if self.seated.is_some() || !of_session("RALPH_MARK") || of_session("RALPH_GATE") {
             return Ok(());
         }
-        let why = "this process belongs to a session of a run, and RALPH_SOCKET is not set: \
+        let why = "this process belongs to a session of a run, but RALPH_SOCKET is not set: \
                    only the loop of that run may change tasks";
         Err(CliError::new(Exit::NotEligible, why)
-            .hint("keep RALPH_SOCKET in the environment; a person types this in another terminal"))
+            .hint("keep RALPH_SOCKET in the environment, or type this in another terminal"))
     }
 
-    /// Opens the store for looking. Where there is none, the answer is that of an empty one.
+    /// Opens the store for reading. If it does not exist, it reads as empty.
     pub(crate) fn reader(&mut self) -> Result<Box<dyn Store>, CliError> {
         let (_, path) = self.store_path()?;
         self.tell_of_waiting();
@@ -299,14 +299,14 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// A run has its own display, and nobody to tell at a terminal.
+    /// A run has its own display, so nothing is printed here.
     fn tell_of_waiting(&self) {
         if self.seated.is_none() {
             sqlite::on_wait(tell_waiting);
         }
     }
 
-    /// Who acts: the agent that the environment names, or the person at the terminal.
+    /// Who acts: the agent that the environment names, or the user at the terminal.
     pub(crate) fn actor(&self) -> Result<Actor, CliError> {
         if let Some(seated) = &self.seated {
             return Ok(seated.actor.clone());
@@ -317,19 +317,19 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// New ids; the same ones again under a seed.
+    /// New ids; with a seed always the same ones.
     pub(crate) fn ids(&self) -> Ids {
         self.ids_of(0)
     }
 
-    /// The same for one of several who make ids at once: each number has others.
+    /// The same for parallel callers: each number gets different ids.
     pub(crate) fn ids_of(&self, number: u64) -> Ids {
         let seed: Option<u64> =
             self.environment.get("RALPH_TEST_SEED").and_then(|seed| seed.parse().ok());
         Ids::new(seed.map(|seed| seed.wrapping_add(number.wrapping_mul(1_000_003))))
     }
 
-    /// How often a task may come back.
+    /// How often ralph retries a task.
     pub(crate) fn retry_limit(&mut self) -> Result<RetryLimit, CliError> {
         Ok(match config::retry_limit(&self.config()?) {
             config::Retries::AtMost(most) => RetryLimit::AtMost(most),
@@ -338,12 +338,12 @@ impl<'a> Context<'a> {
     }
 }
 
-/// What an agent is told that wants more than its session may.
+/// The error for a command that a session may not use.
 pub(crate) fn out_of_reach() -> CliError {
-    CliError::new(Exit::NotEligible, "that is not possible from inside a session").hint(POSSIBLE)
+    CliError::new(Exit::NotEligible, "a session cannot use this command").hint(POSSIBLE)
 }
 
-/// Opens again and again for as long as another process is in the way. Each try waits by itself.
+/// Retries opening while another process has the lock. Each try waits by itself.
 fn until_unlocked<S>(
     mut open: impl FnMut() -> Result<S, StoreError>,
     mut waiting: impl FnMut(&StoreError),
@@ -356,14 +356,14 @@ fn until_unlocked<S>(
     }
 }
 
-/// What a session may, in a sentence.
-const POSSIBLE: &str = "possible are ralph task peek, ready, list, show, tree, deps, plan-status, log, \
-                        done, fail, ask and add, and claim and renew where the agent chooses its task";
+/// The commands that a session may use, as a sentence.
+const POSSIBLE: &str = "you can use ralph task peek, ready, list, show, tree, deps, plan-status, log, \
+                        done, fail, ask and add, and claim and renew if you choose your task";
 
 /// Reads an agent id from an argument or the environment.
 pub(crate) fn agent_id(text: &str) -> Result<AgentId, CliError> {
     AgentId::new(text)
-        .map_err(|error| CliError::failed(format!("{text:?} cannot be an agent id: {error}")))
+        .map_err(|error| CliError::failed(format!("{text:?} is not a valid agent id: {error}")))
 }
 
 pub(crate) fn config_error(error: &config::ConfigError) -> CliError {
@@ -377,7 +377,7 @@ pub(crate) fn config_error(error: &config::ConfigError) -> CliError {
     failed.hint("see every setting and where it comes from: ralph config show")
 }
 
-/// The text of a file that was read; `None` if there is none.
+/// The text of a file; `None` if it does not exist.
 fn if_there(path: &Path, read: io::Result<Vec<u8>>) -> Result<Option<String>, CliError> {
     match read {
         Ok(bytes) => String::from_utf8(bytes)
@@ -390,7 +390,7 @@ fn if_there(path: &Path, read: io::Result<Vec<u8>>) -> Result<Option<String>, Cl
 
 #[expect(clippy::disallowed_macros, reason = "SQLite calls this from the inside of a write")]
 fn tell_waiting() {
-    eprintln!("waiting for another process that is writing to the store …");
+    eprintln!("waiting for another process that is writing to the task database …");
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `ralph answer`: what agents asked, and what a person says.
+//! `ralph answer`: agents' open questions, and the user's answers.
 
 use std::io::{self, IsTerminal};
 
@@ -16,16 +16,16 @@ use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
 use crate::wire::Context;
 
-/// List the open questions of agents, or answer one
+/// List the agents' open questions, or answer one
 ///
-/// The task is open again once nothing else is asked about it, and the next attempt is told the
-/// answer.
+/// The task reopens once all questions about it are answered. The next attempt gets the answer in its
+/// prompt.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph answer\n         ralph answer q-abcd2345 \"The old one.\"")]
 pub(crate) struct AnswerArgs {
-    /// The question, or its task
+    /// The id of the question, or of its task
     id: Option<String>,
-    /// The answer; without it, or with -, standard input is read
+    /// The answer; omit it or pass - to read standard input
     #[arg(allow_hyphen_values = true)]
     text: Option<String>,
     /// Print the open questions as JSON
@@ -40,8 +40,8 @@ pub(crate) fn cmd_answer(args: &AnswerArgs, context: &mut Context<'_>) -> Done {
     let answer = match args.text.as_deref() {
         Some(text) if text != "-" => text.to_owned(),
         None if io::stdin().is_terminal() => {
-            return Err(CliError::usage("there is no answer")
-                .hint(format!("write it behind: ralph answer {id} \"TEXT\"")));
+            return Err(CliError::usage("the answer is missing")
+                .hint(format!("add it: ralph answer {id} \"TEXT\"")));
         }
         _ => context.read_stdin()?,
     };
@@ -57,16 +57,16 @@ pub(crate) fn cmd_answer(args: &AnswerArgs, context: &mut Context<'_>) -> Done {
     let left = store.questions(Some(task), true)?.len();
     context.out.note(match (left, store.get(task)?.status) {
         (0, Status::Pending) => {
-            format!("{task} is open again; its next attempt is told the answer")
+            format!("{task} is open again; its next attempt gets the answer")
         }
-        (0, status) => format!("{task} is {status}; its next attempt is told the answer"),
+        (0, status) => format!("{task} is {status}; its next attempt gets the answer"),
         (1, _) => format!("{task} waits for one more answer: ralph answer {task} \"TEXT\""),
         (left, _) => format!("{task} waits for {left} more answers: ralph answer"),
     });
     Ok(())
 }
 
-/// The open question that is meant: by its own name, or by that of its task when it has only one.
+/// The open question with this id, or the only open question of the task with this id.
 fn find<'a>(id: &str, open: &'a [Question]) -> Result<&'a Question, CliError> {
     if let Some(question) = open.iter().find(|question| question.id.as_str() == id) {
         return Ok(question);
@@ -121,7 +121,7 @@ fn list(open: &[Question], json: bool, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-/// How long ago, in the largest unit that fits.
+/// An age in the largest unit that fits.
 fn age(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.millis_since(then) / 1000;
     match seconds {

@@ -11,15 +11,15 @@ use crate::error::{CliError, Done, feature_name, task_id};
 use crate::launch::{self, RunOptions, Target};
 use crate::wire::Context;
 
-/// Work off the plan: one agent session after the other, each judged, until everything is settled
+/// Work through the plan, one checked agent session at a time, until every task is done or has failed
 ///
-/// The plan is the file that is named, else IMPLEMENTATION_PLAN.md with `## Branch:` sections, progress.md,
-/// implementation_plan.md or IMPLEMENTATION_PLAN.md, else the tasks of the store. Branches are worked on side
-/// by side, each in a worktree of its own.
+/// The plan is the file you name, else IMPLEMENTATION_PLAN.md with `## Branch:` sections, progress.md,
+/// implementation_plan.md or IMPLEMENTATION_PLAN.md, else the task database. ralph works on branches in
+/// parallel, each in its own worktree.
 ///
-/// Each session starts fresh on the first open task. What the agent says or ticks is a request: the
-/// gates run on what it left, and they decide. Work is committed when they are green; otherwise the task
-/// comes back with what they found. The run can be stopped at any time and goes on at the next call.
+/// Each session starts fresh on the first open task. When the agent reports a task as done, ralph runs
+/// your gates on its work, and the gates decide. If they pass, ralph commits the work; if not, the task is
+/// returned for retry with their output. You can stop the run at any time; the next call resumes it.
 ///
 /// Ctrl-C: ralph stops after the running session. A second Ctrl-C interrupts the session and saves its
 /// work, a third kills it.
@@ -28,7 +28,7 @@ use crate::wire::Context;
     after_help = "Examples:\n  ralph build\n  ralph build 5 docs/progress.md\n  ralph build 5 --feature login-form\n  ralph build --once --agent claude --model opus\n  ralph build --dry-run\n\nExit codes: ralph help exit-codes"
 )]
 pub(crate) struct BuildArgs {
-    /// How many sessions may count (0 is no limit), and a markdown plan; both may be left out
+    /// Maximum number of sessions (0 = unlimited) and a markdown plan, both optional
     #[arg(value_name = "N|PLAN", num_args = 0..=2)]
     given: Vec<String>,
     /// Only the tasks of this feature
@@ -43,11 +43,11 @@ pub(crate) struct BuildArgs {
     options: LoopArgs,
 }
 
-/// Work off a feature or a task: `ralph build`, with its target as the argument
+/// Work through a feature or a task: `ralph build` with its target as the argument
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  ralph run login-form\n  ralph run t-abcd2345 --once")]
 pub(crate) struct RunArgs {
-    /// A feature's name or a task's id; none for all tasks
+    /// A feature's name or a task's id [default: all tasks]
     #[arg(value_name = "TARGET")]
     target: Option<String>,
     #[command(flatten)]
@@ -64,23 +64,22 @@ pub(crate) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
     };
     let (sessions, plan) = sorted_out(&args.given)?;
     if plan.is_some() && target != Target::All {
-        return Err(CliError::usage(
-            "a plan file and a feature or task cannot be worked off together",
-        ));
+        return Err(CliError::usage("name either a plan file or a feature or task, not both"));
     }
     let branch = args.lanes.branch.clone();
     let options = RunOptions { target, plan, branch, ..RunOptions::default() };
     go(options, sessions, (&args.options, &args.lanes.jobs), context)
 }
 
-/// `[N] [PLAN]`: what is all digits is the number.
+/// Parses `[N] [PLAN]`: an argument of digits is the number.
 pub(super) fn sorted_out(given: &[String]) -> Result<(Option<u32>, Option<PathBuf>), CliError> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let (numbers, plans): (Vec<&String>, Vec<&String>) =
         given.iter().partition(|text| is_number(text));
     match (numbers.as_slice(), plans.as_slice()) {
-        (_, [_, _, ..]) => Err(CliError::usage("only one plan can be worked off at a time")
-            .hint("ralph build [N] [PLAN]")),
+        (_, [_, _, ..]) => {
+            Err(CliError::usage("name only one plan at a time").hint("ralph build [N] [PLAN]"))
+        }
         ([_, _, ..], _) => Err(CliError::usage("the number of sessions was given twice")),
         (number, plan) => {
             let number = number.first().map(|text| {
@@ -100,7 +99,7 @@ pub(crate) fn cmd_run(args: &RunArgs, context: &mut Context<'_>) -> Done {
     go(options, None, (&args.options, &args.jobs), context)
 }
 
-/// A feature of this name, or else a task.
+/// The feature of this name, or else the task.
 fn named(text: &str, context: &mut Context<'_>) -> Result<Target, CliError> {
     let mut store = context.reader()?;
     if let Ok(name) = feature_name(text)
@@ -157,7 +156,7 @@ fn refuse_a_target_beside_a_file(target: &Target, context: &mut Context<'_>) -> 
 
 pub(super) fn refuse_inside_a_session(context: &Context<'_>) -> Done {
     match context.session_socket() {
-        Some(_) => Err(CliError::failed("Build failed: a session cannot start a run of its own")),
+        Some(_) => Err(CliError::failed("Build failed: a session cannot start another run")),
         None => Ok(()),
     }
 }

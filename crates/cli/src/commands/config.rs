@@ -32,10 +32,10 @@ enum ConfigCommand {
     /// Print the JSON Schema of ralph.toml, for editors
     #[command(after_help = "Example: ralph config schema > ralph.schema.json")]
     Schema,
-    /// Check a config file, or those in force
+    /// Check a config file, or all the files that ralph uses here
     #[command(after_help = "Example: ralph config check ralph.toml")]
     Check {
-        /// The file; none for the files in force
+        /// The file [default: the files that ralph uses here]
         file: Option<PathBuf>,
     },
     /// Print every setting with its default and what it means, as ralph.toml
@@ -73,7 +73,7 @@ fn check(file: Option<&PathBuf>, context: &mut Context<'_>) -> Done {
         context.out.warning(warning);
     }
     let files =
-        if names.is_empty() { "no file: the defaults".to_owned() } else { names.join(", ") };
+        if names.is_empty() { "no config file: defaults".to_owned() } else { names.join(", ") };
     let word = match loaded.warnings.len() {
         0 => "ok".to_owned(),
         1 => "ok, with a warning".to_owned(),

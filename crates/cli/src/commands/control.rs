@@ -1,4 +1,4 @@
-//! `ralph pause`, `resume`, `cancel`, `skip` and `retry`: wishes of a person to a running loop.
+//! `ralph pause`, `resume`, `cancel`, `skip` and `retry`: the user's commands to a running loop.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::error::{CliError, Done, task_id, with_store};
 use crate::wire::{Context, out_of_reach};
 
-/// Let the running loop start nothing new; what runs may end
+/// Pause: finish the current session, start nothing new
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph pause")]
 pub(crate) struct PauseArgs {
@@ -24,11 +24,11 @@ pub(crate) struct PauseArgs {
 }
 
 pub(crate) fn cmd_pause(args: &PauseArgs, context: &mut Context<'_>) -> Done {
-    let said = "paused: what runs may end, and nothing new is started until ralph resume";
+    let said = "paused: ralph finishes the current sessions and waits; to continue: ralph resume";
     send(&Control::Pause, said, args.json, context)
 }
 
-/// Let a paused loop go on
+/// Resume a paused loop
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph resume")]
 pub(crate) struct ResumeArgs {
@@ -38,14 +38,14 @@ pub(crate) struct ResumeArgs {
 }
 
 pub(crate) fn cmd_resume(args: &ResumeArgs, context: &mut Context<'_>) -> Done {
-    send(&Control::Resume, "resumed: the run goes on", args.json, context)
+    send(&Control::Resume, "resumed: the run continues", args.json, context)
 }
 
-/// Stop the running loop, in all its worktrees; the next run goes on from there
+/// Stop the running loop, in all its worktrees; the next run resumes it
 ///
 /// Without options ralph stops after the running sessions, as Ctrl-C does: each session ends by itself,
-/// ralph judges, commits and records its work as usual, and no other session starts. When no session
-/// runs, the loop stops at once.
+/// ralph checks, commits and records its work as usual, and no other session starts. If no session is
+/// running, the loop stops at once.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -67,7 +67,7 @@ pub(crate) struct CancelArgs {
 /// What a cancelled run finishes before it stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum After {
-    /// The tasks in hand: ralph retries them until each is done, failed or waits for you
+    /// The current tasks: ralph retries them until each is done, failed or waiting for you
     Task,
     /// The running sessions, with their gates and the verifier
     Session,
@@ -79,10 +79,10 @@ pub(crate) fn cmd_cancel(args: &CancelArgs, context: &mut Context<'_>) -> Done {
     let after = if args.now { After::Now } else { args.after };
     let (cancel, said) = match after {
         After::Task => {
-            (Cancel::AfterTask, "cancelled: ralph finishes the tasks in hand, then the run stops")
+            (Cancel::AfterTask, "cancelled: ralph finishes the current tasks, then the run stops")
         }
         After::Session => {
-            (Cancel::AfterSession, "cancelled: the running sessions end first, then the run stops")
+            (Cancel::AfterSession, "cancelled: the run stops after the running sessions")
         }
         After::Now => {
             (Cancel::Now, "cancelled: ralph interrupts the sessions, saves their work and stops")
@@ -91,7 +91,7 @@ pub(crate) fn cmd_cancel(args: &CancelArgs, context: &mut Context<'_>) -> Done {
     send(&Control::Cancel(cancel), said, args.json, context)
 }
 
-/// Leave a task to a person; a session that works on it is ended
+/// Skip a task: stop its session and leave it for you
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph skip t-abcd2345")]
 pub(crate) struct SkipArgs {
@@ -104,11 +104,11 @@ pub(crate) struct SkipArgs {
 
 pub(crate) fn cmd_skip(args: &SkipArgs, context: &mut Context<'_>) -> Done {
     let task = task_id(&args.id)?;
-    let said = format!("{task} waits for a person; put it back with: ralph retry {task}");
+    let said = format!("{task} is skipped and waits for you; to reopen it: ralph retry {task}");
     send_or_do(&task, Control::Skip { task: task.clone() }, &said, args.json, context)
 }
 
-/// Take a task up again from a clean slate: its claim, retries and open questions are forgotten
+/// Retry a task from scratch: clear its claim, its retries and its open questions
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph retry t-abcd2345")]
 pub(crate) struct RetryArgs {
@@ -121,11 +121,11 @@ pub(crate) struct RetryArgs {
 
 pub(crate) fn cmd_retry(args: &RetryArgs, context: &mut Context<'_>) -> Done {
     let task = task_id(&args.id)?;
-    let said = format!("{task} is open again, from a clean slate");
+    let said = format!("{task} is open again; its retries and questions are cleared");
     send_or_do(&task, Control::Retry { task: task.clone() }, &said, args.json, context)
 }
 
-/// What a control did, for programs.
+/// The JSON output of a control command.
 #[derive(Serialize)]
 struct Sent<'a> {
     control: &'a Control,
@@ -143,7 +143,7 @@ fn send(control: &Control, said: &str, json: bool, context: &mut Context<'_>) ->
     }
 }
 
-/// Sends what is about one task. Without a run it is done in the store.
+/// Sends a command about one task to the run. Without a run the store is changed directly.
 fn send_or_do(
     task: &TaskId,
     control: Control,
@@ -180,8 +180,8 @@ fn tell(
     Ok(())
 }
 
-/// Sends a control to the run of this worktree and to those of its branches, and says whether there is one.
-/// What is about a task of a `branch` goes to the run of that branch alone.
+/// Sends a control to the run of this worktree and to those of its branches. Returns whether a run received it.
+/// A control about a task of a `branch` goes to the run of that branch alone.
 fn reach(
     control: &Control,
     branch: Option<&str>,
@@ -194,18 +194,20 @@ fn reach(
     for socket in control_sockets(branch, context)? {
         match client::control(&socket, control) {
             Ok(()) => reached = true,
-            // It died and had no time to say so.
+            // The run was killed before it could remove its socket.
             Err(ClientError::NobodyThere(_)) => {}
             Err(error) => {
-                return Err(CliError::failed(format!("the run did not take that: {error}")));
+                return Err(CliError::failed(format!(
+                    "the run did not accept the command: {error}"
+                )));
             }
         }
     }
     Ok(reached)
 }
 
-/// The control sockets that the states of the worktrees name. In the worktree of a branch only its own run is
-/// meant, and that of the main one otherwise: a run there has worktrees of its own.
+/// The control sockets that the state files of the worktrees name: in the worktree of a branch only that of its own
+/// run, in the main worktree that of its run and those of its branches.
 fn control_sockets(
     branch: Option<&str>,
     context: &mut Context<'_>,
@@ -226,7 +228,7 @@ fn control_sockets(
     Ok([&project.root].into_iter().chain(lanes).filter_map(|path| socket_in(path)).collect())
 }
 
-/// The control socket that the state of a worktree names.
+/// The control socket that the state file of a worktree names.
 fn socket_in(worktree: &Path) -> Option<PathBuf> {
     let file = worktree.join(".ralph").join("state.toml");
     let bytes = untrusted::read_own(&file, untrusted::SMALL).ok()?;

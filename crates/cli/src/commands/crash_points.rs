@@ -1,4 +1,4 @@
-//! `ralph __crash-points`: where a test can kill a run. Hidden from people.
+//! `ralph __crash-points`: the points at which a test can kill a run. A hidden command.
 
 use clap::Args;
 use ralph_engine::run::crash;

@@ -24,7 +24,7 @@ pub(crate) fn cmd_export(args: &ExportArgs, context: &mut Context<'_>) -> Done {
     context.out.data(&rendered.text)?;
     context.out.finish()?;
     for sentence in &rendered.not_kept {
-        context.out.warning(format!("{} cannot say: {sentence}", format.name()));
+        context.out.warning(format!("not kept in {}: {sentence}", format.name()));
     }
     Ok(())
 }
@@ -36,7 +36,7 @@ pub(super) fn format_named(name: &str) -> Result<&'static dyn PlanFormat, CliErr
             .iter()
             .map(|format| format!("{} ({})", format.name(), format.about()))
             .collect();
-        CliError::usage(format!("there is no format {name:?}"))
-            .hint(format!("there are {}", known.join(" and ")))
+        CliError::usage(format!("unknown format {name:?}"))
+            .hint(format!("use one of: {}", known.join(", ")))
     })
 }

@@ -1,5 +1,5 @@
-//! The flags that commands which start sessions share, and the settings that they give. A flag that means a
-//! setting is an entry of the last layer of the settings and nothing else.
+//! Flags shared by the commands that start sessions, and the settings they override. A flag that stands for a
+//! setting becomes an entry in the topmost layer of the settings, and nothing else.
 
 use std::path::{Path, PathBuf};
 
@@ -9,23 +9,23 @@ use crate::config::{Flags, Key, Text, key};
 use crate::error::CliError;
 use crate::launch::Shown;
 
-/// How branches are worked on.
+/// Flags for working on branches.
 #[derive(Debug, Args, Default)]
 pub(super) struct LaneArgs {
-    /// Only this branch of the plan
+    /// Work on this branch of the plan only
     #[arg(long, value_name = "BRANCH")]
     pub(super) branch: Option<String>,
     #[command(flatten)]
     pub(super) jobs: JobArgs,
 }
 
-/// How many sessions run side by side.
+/// Flags for parallel sessions.
 #[derive(Debug, Args, Default)]
 pub(super) struct JobArgs {
-    /// How many run side by side at most; without it, all branches of the plan
+    /// Run up to N sessions in parallel [default: loop.jobs, or all branches of the plan]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
-    /// One branch after the other
+    /// Work on one branch at a time
     #[arg(long, conflicts_with = "jobs")]
     sequential: bool,
 }
@@ -37,17 +37,17 @@ impl JobArgs {
     }
 }
 
-/// What every loop takes.
+/// Flags of every command that runs the loop.
 #[derive(Debug, Args)]
 pub(super) struct LoopArgs {
-    /// Say what would be done, and do nothing
+    /// Show what would happen, without doing it
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// How the loop works: branches, progress or checklist (a markdown plan), dag or pick (the task
-    /// database). Without it the plan decides
+    /// The preset: branches, progress or checklist (a markdown plan), dag or pick (the task database)
+    /// [default: the plan decides]
     #[arg(long, value_name = "PRESET")]
     preset: Option<String>,
-    /// Let a second, read-only session check the work that passed the gates
+    /// Have a second, read-only session check work that passed the gates
     #[arg(long, overrides_with = "no_verify")]
     verify: bool,
     /// Let the gates alone decide
@@ -66,7 +66,7 @@ pub(super) struct LoopArgs {
 }
 
 impl LoopArgs {
-    /// A flag that was given and that only building knows, for commands that do not always build.
+    /// The first given flag that only applies to building, for commands that do not always build.
     pub(super) fn first_of_building(&self, lanes: &LaneArgs) -> Option<&'static str> {
         [
             ("--branch", lanes.branch.is_some()),
@@ -84,13 +84,13 @@ impl LoopArgs {
     }
 }
 
-/// How long a loop may go on.
+/// Flags that limit a run.
 #[derive(Debug, Args, Default)]
 pub(super) struct LimitArgs {
-    /// One session, then stop
+    /// Run one session, then stop
     #[arg(long)]
     pub(super) once: bool,
-    /// Start over: do not go on with an interrupted run
+    /// Start over instead of resuming an interrupted run
     #[arg(long)]
     pub(super) new: bool,
     /// Maximum number of sessions
@@ -99,13 +99,13 @@ pub(super) struct LimitArgs {
     /// No limit on sessions
     #[arg(long)]
     unlimited: bool,
-    /// How often a task, or an iteration, may be retried: a number or unlimited
+    /// Maximum number of retries per task or iteration: a number or unlimited
     #[arg(long, value_name = "N")]
     max_retries: Option<String>,
-    /// How a model is chosen: agent, fixed, cost-optimized, escalate, plan-then-execute
+    /// How ralph chooses models: agent, fixed, cost-optimized, escalate or plan-then-execute
     #[arg(long, value_name = "STRATEGY")]
     model_strategy: Option<String>,
-    /// A prompt template in place of the usual one
+    /// Use this prompt template instead of the default one
     #[arg(long, value_name = "FILE")]
     prompt: Option<PathBuf>,
     /// Exit non-zero when tasks failed or remain
@@ -113,47 +113,47 @@ pub(super) struct LimitArgs {
     strict_exit: bool,
 }
 
-/// What several sessions take.
+/// Flags of commands that start several sessions.
 #[derive(Debug, Args)]
 pub(super) struct SessionArgs {
     #[command(flatten)]
     pub(super) each: OneSessionArgs,
-    /// Stop once so many dollars were spent
+    /// Stop once sessions have cost this many dollars
     #[arg(long, value_name = "USD")]
     pub(super) budget: Option<f64>,
 }
 
-/// What every session takes.
+/// Flags of commands that start at least one session.
 #[derive(Debug, Clone, Args)]
 pub(super) struct OneSessionArgs {
-    /// The agent
+    /// The agent to use
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
-    /// Always this model
+    /// Use this model for every session
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// How long a session may take, such as 45m
+    /// Maximum time per session, such as 45m
     #[arg(long, value_name = "TIME")]
     timeout: Option<String>,
-    /// The tools that the agent may use, with commas or spaces between them
+    /// The tools that the agent may use, separated by commas or spaces
     #[arg(long, value_name = "TOOLS")]
     allow: Option<String>,
-    /// How strong the sandbox is: auto, full, seatbelt, landlock or none
+    /// The sandbox level: auto, full, seatbelt, landlock or none
     #[arg(long, value_name = "LEVEL", conflicts_with = "no_sandbox")]
     sandbox: Option<String>,
     /// Run sessions and gates without a sandbox
     #[arg(long)]
     no_sandbox: bool,
-    /// How the run is shown
+    /// How to display the run
     #[arg(long, value_name = "DISPLAY")]
     ui: Option<Shown>,
-    /// Trust this clone: let its files decide what runs, without a question (see ralph trust)
+    /// Trust this clone: let its files decide what runs, without asking (see ralph trust)
     #[arg(long)]
     trust: bool,
 }
 
 impl SessionArgs {
-    /// A flag that was given, for commands that may start no session.
+    /// The first given flag, for calls that start no session.
     pub(super) fn first_given(&self) -> Option<&'static str> {
         let mut flags = Flags::default();
         self.lay(&mut flags).map_or(Some("--budget"), |()| flags.first())
@@ -170,7 +170,7 @@ impl OneSessionArgs {
     fn lay(&self, flags: &mut Flags) {
         if let Some(agent) = &self.agent {
             flags.set("--agent", key::AGENT_NAME, agent);
-            // It says who works. Another one may have been chosen to verify.
+            // The flag names the working agent; the verifier keeps its own setting.
             flags.set("--agent", key::AGENT_BUILD, "");
             flags.set("--agent", key::AGENT_PLAN, "");
         }
@@ -187,7 +187,7 @@ impl OneSessionArgs {
     }
 }
 
-/// The settings that the flags of a loop give.
+/// The settings that the flags of a loop override.
 pub(super) fn of_loop(
     sessions: Option<u32>,
     args: &LoopArgs,
@@ -208,8 +208,8 @@ pub(super) fn of_loop(
     Ok(flags)
 }
 
-/// The settings that limits and the flags of sessions give. `template` is the setting that `--prompt` is,
-/// `folder` where the command was called.
+/// The settings that the limits and session flags override. `template` is the setting that `--prompt` stands for,
+/// `folder` is where the command was called.
 pub(super) fn of_limits(
     sessions: Option<u32>,
     limits: &LimitArgs,
@@ -227,8 +227,8 @@ pub(super) fn of_limits(
             return Err(CliError::usage(format!(
                 "--model {model} and --model-strategy {strategy} contradict each other"
             ))
-            .hint("a strategy chooses models by itself; leave one of the two out")
-            .hint("say which models it chooses from: --set models.claude.opus=NAME"));
+            .hint("a strategy chooses the model itself; omit one of the two")
+            .hint("set the models it chooses from: --set models.claude.opus=NAME"));
         }
         (strategy, _) => flags.given("--model-strategy", key::MODELS_STRATEGY, strategy.as_ref()),
     }
@@ -247,7 +247,7 @@ pub(super) fn of_limits(
     Ok(flags)
 }
 
-/// What a pair of flags asks for.
+/// Sets a boolean setting from a pair of flags such as `--verify` and `--no-verify`.
 fn switch<T>(
     flags: &mut Flags,
     (yes, on): (&'static str, bool),
@@ -261,7 +261,7 @@ fn switch<T>(
 fn budget(usd: f64) -> Result<f64, CliError> {
     match usd.is_finite() && usd > 0.0 {
         true => Ok(usd),
-        false => Err(CliError::usage("a budget is an amount of dollars above 0")),
+        false => Err(CliError::usage("a budget must be more than 0 dollars")),
     }
 }
 

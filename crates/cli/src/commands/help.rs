@@ -24,7 +24,7 @@ pub(crate) fn cmd_help(args: &HelpArgs, context: &mut Context<'_>) -> Done {
     Ok(context.out.data(text)?)
 }
 
-/// The command that these words lead to, named in full.
+/// The command that these words name, with its full name.
 pub(super) fn find(words: &[String]) -> Result<clap::Command, CliError> {
     let mut command = command_line();
     command.build();
@@ -35,9 +35,9 @@ pub(super) fn find(words: &[String]) -> Result<clap::Command, CliError> {
             let near = ralph_core::nearest::nearest(word, known.iter().copied(), 1);
             let hint = match near.first() {
                 Some(near) => format!("did you mean {near}?"),
-                None => format!("there are {}", known.join(", ")),
+                None => format!("the commands are {}", known.join(", ")),
             };
-            return Err(CliError::usage(format!("there is no command {word:?}")).hint(hint));
+            return Err(CliError::usage(format!("unknown command {word:?}")).hint(hint));
         };
         command = next.clone();
     }

@@ -1,4 +1,4 @@
-//! `ralph hook`: called by the hooks of an agent's CLI. It never stands in the agent's way.
+//! `ralph hook`: called by the hooks of an agent's CLI. It never blocks or fails the agent's session.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -17,29 +17,29 @@ use super::task::unanswered;
 use crate::error::{CliError, Done};
 use crate::wire::{Context, agent_id};
 
-/// Tell ralph what happens to an agent's session; for the hooks of its CLI
+/// Report an event of an agent's session to ralph; for the hooks of the agent's CLI
 ///
-/// Tasks that the agent still holds, and asked nothing for, are failed with a reason and come back.
-/// Without RALPH_AGENT_ID nothing is done. Standard input is not looked at, and the exit code is 0.
+/// Fails the tasks that the agent still holds and has not reported on, with a reason, so that ralph retries
+/// them. Does nothing without RALPH_AGENT_ID. Ignores standard input and always exits with 0.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: RALPH_AGENT_ID=1a2b ralph hook session-end")]
 pub(crate) struct HookArgs {
-    /// What happens
+    /// The event
     #[arg(value_enum)]
     event: HookEvent,
 }
 
-/// What happens to a session.
+/// An event of an agent's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HookEvent {
-    /// It ends
+    /// The session ends
     SessionEnd,
-    /// Its context is full; prints that the agent is to stop
+    /// The context of the session is full; prints the JSON that stops the agent
     PreCompact,
 }
 
 impl HookEvent {
-    /// The word for it.
+    /// The name of the event.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::SessionEnd => "session-end",
@@ -47,12 +47,12 @@ impl HookEvent {
         }
     }
 
-    /// The event with this word.
+    /// The event with this name.
     pub(crate) fn of(word: &str) -> Option<Self> {
         [Self::SessionEnd, Self::PreCompact].into_iter().find(|event| event.word() == word)
     }
 
-    /// Why a task comes back.
+    /// The reason that the failed task gets.
     pub(crate) const fn reason(self) -> &'static str {
         match self {
             Self::SessionEnd => "session ended unexpectedly",
@@ -68,7 +68,7 @@ pub(crate) fn cmd_hook(args: &HookArgs, context: &mut Context<'_>) -> Done {
         Some(socket) => tell_the_loop(args.event, socket),
         None => agent_id(agent).and_then(|agent| fail_held(args.event, &agent, context)),
     };
-    // An error would be the agent's problem, and it has enough of its own.
+    // A failing hook would fail the agent's session, so errors are only warnings.
     if let Err(error) = done {
         let word = context.out.message_look.paint(Meaning::Warning, "warning:");
         context.out.error(format!("{word} {}", error.message()));
@@ -77,12 +77,12 @@ pub(crate) fn cmd_hook(args: &HookArgs, context: &mut Context<'_>) -> Done {
         context.out.line(r#"{"continue":false,"stopReason":"Context Limit Reached"}"#)?;
         context.out.finish()?;
     }
-    // Whoever calls may still be writing; one that never closes its end is not waited for.
+    // The caller may still be writing. A caller that never closes its end must not hold us up.
     let _ = given.recv_timeout(Duration::from_secs(1));
     Ok(())
 }
 
-/// Takes standard input and lets it go. Its end is told when it comes.
+/// Reads and discards standard input. The channel reports its end.
 fn take_input() -> mpsc::Receiver<()> {
     let (ended, end) = mpsc::channel();
     if !io::stdin().is_terminal() {
@@ -102,7 +102,7 @@ fn tell_the_loop(event: HookEvent, socket: &Path) -> Done {
     }
 }
 
-/// An agent that no loop drives: its tasks are failed at once.
+/// For an agent that no loop drives: fails its tasks at once.
 fn fail_held(event: HookEvent, agent: &AgentId, context: &mut Context<'_>) -> Done {
     let held = context.reader()?.list(&active(agent.clone()))?;
     if held.is_empty() {
@@ -113,7 +113,7 @@ fn fail_held(event: HookEvent, agent: &AgentId, context: &mut Context<'_>) -> Do
     let mut store = context.store()?;
     for task in held {
         match store.fail(&task.id, event.reason(), false, limit, &by, clock::now()) {
-            // Another hook, or the agent itself, was faster.
+            // Another hook, or the agent itself, has finished the task in the meantime.
             Err(StoreError::Refused(Refusal::ClaimLost { .. } | Refusal::NotClaimed { .. }))
             | Err(StoreError::Refused(Refusal::Transition { .. })) => {}
             failed => failed.map(|_| ())?,

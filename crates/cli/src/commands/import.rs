@@ -14,19 +14,19 @@ use crate::config::key;
 use crate::error::{CliError, Done, with_store};
 use crate::wire::Context;
 
-/// Bring in a plan of another tool: all of it or nothing
+/// Import a plan from another tool: all of it or nothing
 ///
-/// Tasks that are there already are brought up to date; done ones stay as they are. Nothing is deleted but
-/// tasks that a markdown plan marks as dropped ([-]).
+/// Updates tasks that already exist, except done ones. Deletes nothing except tasks that a markdown plan marks
+/// as dropped ([-]).
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  ralph import prd.json\n  ralph import docs/plan.md")]
 pub(crate) struct ImportArgs {
-    /// The file: prd.json, JSON lines of beads, or a markdown plan; - for standard input
+    /// The file: prd.json, beads JSON lines, or a markdown plan; - for standard input
     file: PathBuf,
-    /// The format, when the file does not show it: prd, beads, checklist, progress or branches
+    /// The format, if ralph cannot detect it: prd, beads, checklist, progress or branches
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
-    /// Check the file and say what would be brought in, without doing it
+    /// Check the file and show what would be imported, without doing it
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -42,7 +42,7 @@ pub(crate) fn cmd_import(args: &ImportArgs, context: &mut Context<'_>) -> Done {
     };
     let plan = format.parse(&text).map_err(|error| at_line(&args.file, &text, &error))?;
     if plan.tasks.is_empty() && plan.dropped.is_empty() {
-        return Err(CliError::failed(format!("{} holds no task", args.file.display())));
+        return Err(CliError::failed(format!("{} has no tasks", args.file.display())));
     }
     if args.dry_run {
         let found = plan.tasks.len();
@@ -64,7 +64,7 @@ pub(crate) fn cmd_import(args: &ImportArgs, context: &mut Context<'_>) -> Done {
     tell_branch(&plan, context)
 }
 
-/// The plan names a branch for its work. ralph works on the branch that is checked out, so switching is up to you.
+/// Warns if the plan names another branch. ralph works on the branch that is checked out, so switching is up to you.
 fn tell_branch(plan: &Plan, context: &mut Context<'_>) -> Done {
     let mut named =
         plan.tasks.iter().map(|task| task.fields.branch.as_ref().and_then(Option::as_deref));
@@ -76,14 +76,14 @@ fn tell_branch(plan: &Plan, context: &mut Context<'_>) -> Done {
         let known = branch_named(&project, &remote, branch)?.is_some();
         let new = if known { "" } else { "-c " };
         context.out.warning(format!(
-            "these tasks are for the branch {branch}, and ralph works on the one that is checked out; \
-             to work there: git switch {new}{branch}"
+            "these tasks are for branch {branch}, but ralph works on the branch that is checked out; \
+             to switch: git switch {new}{branch}"
         ));
     }
     Ok(())
 }
 
-/// The tasks that an earlier import brought in, that the file now drops, and that can still be dropped.
+/// The tasks of an earlier import that the file now marks as dropped and that can still be deleted.
 fn still_open(dropped: &[TaskId], store: &mut dyn Store) -> Result<Vec<TaskId>, CliError> {
     let mut open = Vec::new();
     for id in dropped {
@@ -113,7 +113,7 @@ fn tell_not_kept(
     Ok(())
 }
 
-/// Says what a plan changed, in one line.
+/// Prints what a plan changed, in one line.
 pub(super) fn tell_report(report: &SyncReport, json: bool, context: &mut Context<'_>) -> Done {
     let SyncReport { inserted, updated, deleted, skipped_done } = report;
     if json {
@@ -148,8 +148,8 @@ pub(super) fn read_plan(file: &Path) -> Result<String, CliError> {
 fn recognised(file: &Path, text: &str) -> Result<&'static dyn PlanFormat, CliError> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     FORMATS.iter().copied().find(|format| format.recognises(&name, text)).ok_or_else(|| {
-        CliError::failed(format!("{} is in no format that ralph knows", file.display()))
-            .hint("name it: --format prd, beads, checklist, progress or branches")
+        CliError::failed(format!("{} is in an unknown format", file.display()))
+            .hint("name the format: --format prd, beads, checklist, progress or branches")
     })
 }
 
@@ -160,7 +160,7 @@ fn shown(file: &Path) -> String {
     }
 }
 
-/// A problem in a plan, with the line it stands on.
+/// A problem in a plan, with its line.
 pub(super) fn at_line(file: &Path, text: &str, error: &ralph_core::plan::PlanError) -> CliError {
     let name = shown(file);
     let failed = CliError::failed(format!("{name}: line {}: {}", error.line, error.problem));

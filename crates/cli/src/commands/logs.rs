@@ -1,4 +1,4 @@
-//! `ralph logs`: the newest run as it was shown, once more, as it goes on, or in its own time.
+//! `ralph logs`: shows the newest run again, follows the current one, or replays one at its own pace.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
@@ -23,30 +23,30 @@ use crate::launch;
 use crate::standing::{self, Standing};
 use crate::wire::Context;
 
-/// How often a running session is looked at for new words.
+/// How often a running session is polled for new output.
 const LOOK: Duration = Duration::from_millis(250);
-/// In a replay no pause is longer than this, and no session.
+/// A replay shortens pauses and sessions to this.
 const LONGEST_PAUSE: u64 = 800;
 const LONGEST_SESSION: u64 = 4_000;
-/// Nor do an agent's words come slower than this.
+/// A replay shortens the time between an agent's outputs to this.
 const LONGEST_WORD: u64 = 150;
 
-/// Show the newest run again, as it was shown
+/// Show the newest run again, as it was displayed
 ///
-/// What happened comes from the journal, what agents said from their raw output. The folder of a run has
-/// both, in .ralph/logs.
+/// Events come from the journal of the run, the agents' words from their raw output. Both are in the folder
+/// of the run, in .ralph/logs.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  ralph logs\n  ralph logs 3\n  ralph logs -f\n  ralph logs --replay"
 )]
 pub(crate) struct LogsArgs {
-    /// Only this iteration
+    /// Show only this iteration
     #[arg(value_name = "ITER")]
     iteration: Option<u32>,
-    /// Follow the run that is at work, from its beginning
+    /// Follow the current run, from its beginning
     #[arg(short, long, conflicts_with_all = ["iteration", "replay"])]
     follow: bool,
-    /// In its own time, with long pauses cut short
+    /// Replay at the original pace, with long pauses shortened
     #[arg(long, conflicts_with = "json")]
     replay: bool,
     /// Print the lines of the journal
@@ -67,10 +67,11 @@ pub(crate) fn cmd_logs(args: &LogsArgs, context: &mut Context<'_>) -> Done {
     let standing = Standing::look(context)?;
     let journal = standing.journal()?;
     let Some(logs) = standing.logs.filter(|_| !journal.is_empty()) else {
-        let nothing = CliError::failed("there is nothing to show: no run has left a log here");
+        let nothing = CliError::failed("nothing to show: no run has written a log here");
         return Err(match standing::first_place(context)? {
-            Some(folder) => nothing
-                .hint(format!("see what was done on a branch: ralph -C {} logs", quoted(&folder))),
+            Some(folder) => {
+                nothing.hint(format!("see the run of a branch: ralph -C {} logs", quoted(&folder)))
+            }
             None => nothing.hint("start one: ralph build"),
         });
     };
@@ -90,7 +91,7 @@ pub(crate) fn cmd_logs(args: &LogsArgs, context: &mut Context<'_>) -> Done {
     Ok(logs::show(&journal, part, options, io::stdout().lock(), said)?)
 }
 
-/// The iteration, if there was one of that number.
+/// The iteration of that number, or an error.
 fn part(number: u32, journal: &[RunEvent]) -> Result<Part, CliError> {
     let iterations = journal.iter().filter_map(|event| match &event.fact {
         Fact::IterationStarted { iteration, .. } => Some(*iteration),
@@ -110,13 +111,13 @@ fn part(number: u32, journal: &[RunEvent]) -> Result<Part, CliError> {
         .hint("see all of it: ralph logs"))
 }
 
-/// As on a terminal, but on stdout: here the run is the data.
+/// The look of a run on stdout: here the run is the data.
 fn options(context: &Context<'_>) -> Result<Options, CliError> {
     let options = launch::display_options(&context.project()?, context);
     Ok(Options { look: context.out.look, progress: context.out.look.is_terminal(), ..options })
 }
 
-/// Whose output the logs of a run hold.
+/// The agents whose output the logs of a run hold.
 #[derive(Default)]
 struct Agents {
     builder: String,
@@ -140,7 +141,7 @@ impl Agents {
     }
 }
 
-/// What an agent said in a session.
+/// The agent's events of a session.
 fn said(log: &Path, agent: &str) -> Vec<AgentEvent> {
     Tail::new(0, log.to_owned(), agent).map(|mut tail| tail.read()).unwrap_or_default()
 }
@@ -201,7 +202,7 @@ fn follow(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Do
     Ok(reporter.close()?)
 }
 
-/// Shows a run in its own time.
+/// Replays a run at its original pace.
 fn replay(journal: &[RunEvent], part: Part, options: Options, agents: &Agents) -> io::Result<()> {
     let mut reporter = PlainReporter::new(io::stdout(), options);
     let mut shown = Shown::new(part);
@@ -252,7 +253,7 @@ impl Tail {
         Some(Self { slot, path, offset: 0, begun: vec![], decoder })
     }
 
-    /// What was said since this was asked last. A file that is not there says nothing.
+    /// The output since the last call; none while the file does not exist.
     fn read(&mut self) -> Vec<AgentEvent> {
         let mut events = Vec::new();
         let _ = self.read_lines(&mut events);

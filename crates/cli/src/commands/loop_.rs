@@ -9,20 +9,20 @@ use crate::error::{CliError, Done};
 use crate::launch::{self, RunOptions};
 use crate::wire::Context;
 
-/// Write a plan of branches, or build all of its branches side by side
+/// Write a plan of branches, or build all of its branches in parallel
 ///
 /// `plan` writes IMPLEMENTATION_PLAN.md with a section `## Branch: name` for each pull request. `build`
-/// works on each section in a worktree of its own, all at once unless told otherwise. Without either, it
-/// goes on with what was interrupted, or builds.
+/// works on each section in its own worktree, all in parallel unless you limit them. Without either, ralph
+/// resumes the interrupted run, or builds.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  ralph loop plan\n  ralph loop build\n  ralph loop build --sequential\n  ralph loop build --branch add-login --max 5\n  ralph loop"
 )]
 pub(crate) struct LoopCommandArgs {
-    /// What to do; without it, what was interrupted goes on
-    #[arg(value_name = "MODE")]
+    /// What to do [default: resume the interrupted run, else build]
+    #[arg(value_name = "WHAT")]
     mode: Option<LoopMode>,
-    /// How many sessions may count, for each branch
+    /// Maximum number of sessions for each branch (0 = unlimited)
     #[arg(long, value_name = "N", conflicts_with_all = ["max_iterations", "unlimited"])]
     max: Option<u32>,
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub(crate) struct LoopCommandArgs {
 enum LoopMode {
     /// Write the plan
     Plan,
-    /// Work it off
+    /// Work through it
     Build,
 }
 
@@ -48,9 +48,9 @@ pub(crate) fn cmd_loop(args: &LoopCommandArgs, context: &mut Context<'_>) -> Don
         LoopMode::Plan => {
             if let Some(flag) = args.options.first_of_building(&args.lanes) {
                 return Err(CliError::usage(format!(
-                    "{flag} is for building branches, and this would write the plan"
+                    "{flag} is for building branches, but this call writes the plan"
                 ))
-                .hint("build the plan that is there: ralph loop build"));
+                .hint("build the existing plan: ralph loop build"));
             }
             plan::of_branches(args.max, &args.options, context)
         }
@@ -62,7 +62,7 @@ pub(crate) fn cmd_loop(args: &LoopCommandArgs, context: &mut Context<'_>) -> Don
     }
 }
 
-/// What was interrupted in this worktree; building when nothing was.
+/// Whether planning or building was interrupted in this worktree; building if neither was.
 fn interrupted(context: &Context<'_>) -> Result<LoopMode, CliError> {
     Ok(if launch::was_planning(context)? { LoopMode::Plan } else { LoopMode::Build })
 }

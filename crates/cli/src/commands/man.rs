@@ -9,7 +9,7 @@ use crate::wire::Context;
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph man task | man -l -")]
 pub(crate) struct ManArgs {
-    /// The command, such as `task` or `task claim`; none for the overview
+    /// The command, such as `task` or `task claim` [default: the overview]
     command: Vec<String>,
 }
 

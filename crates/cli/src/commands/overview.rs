@@ -1,4 +1,4 @@
-//! Bare `ralph`: how things stand in a few lines, and what to type next.
+//! Bare `ralph`: the current state in a few lines, and what to type next.
 
 use ralph_core::view::RunView;
 use ralph_engine::project::{Project, ProjectError};
@@ -11,8 +11,8 @@ use crate::wire::Context;
 
 pub(crate) fn cmd_overview(context: &mut Context<'_>) -> Done {
     if let Err(ProjectError::NoRepository(_)) = Project::find(&context.folder()) {
-        context.out.line("There is no git repository here; ralph works in one.")?;
-        let steps = [("git init", "make one here"), ("ralph demo", "see ralph at work first")];
+        context.out.line("This is not a git repository, and ralph needs one.")?;
+        let steps = [("git init", "create one here"), ("ralph demo", "see ralph at work first")];
         return next(context, &steps.map(|(command, why)| (command.to_owned(), why)));
     }
     let standing = Standing::look(context)?;

@@ -11,18 +11,20 @@ use crate::wire::Context;
 
 /// Compare the specifications with the code and write the plan
 ///
-/// The agent reads specs/ and the code and updates the plan that is there, in its format; without one it
-/// writes implementation_plan.md. A file that you name is updated, written, or, if it is a text without
-/// boxes, turned into tasks. Changes outside the plan are not committed: ralph saves and names them. It ends when the agent says that the plan is complete, when two
-/// sessions in a row change nothing, or at the limit of sessions (10). A plan that cannot be read goes
-/// back to the agent with the line. The instructions are PROMPT_plan.md, where there is one.
+/// The agent reads specs/ and the code and updates the existing plan, in its format; without one it writes
+/// implementation_plan.md. If you name a file, the agent writes or updates it; a text without checkboxes becomes
+/// a list of tasks. ralph does not commit changes outside the plan: it saves them and names them.
+///
+/// Planning ends when the agent says that the plan is complete, when two sessions in a row change nothing, or
+/// after 10 sessions. If ralph cannot read the plan, the agent gets the line with the error. The instructions
+/// are in PROMPT_plan.md, if that file exists.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  ralph plan\n  ralph plan 3 --model opus\n  ralph plan TODO.md"
 )]
 pub(crate) struct PlanArgs {
-    /// Maximum number of sessions (0 = unlimited), and the file to write or to turn into a plan; both may
-    /// be left out
+    /// Maximum number of sessions (0 = unlimited) and the file to write or to turn into a plan, both
+    /// optional
     #[arg(value_name = "N|FILE", num_args = 0..=2)]
     given: Vec<String>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `ralph prompt FILE`: one session with a prompt of one's own.
+//! `ralph prompt FILE`: one session with the user's own prompt.
 
 use std::path::PathBuf;
 
@@ -13,11 +13,11 @@ use crate::wire::Context;
 
 /// Run one session with the prompt in FILE
 ///
-/// The session is logged like any other, and what it changed is committed. Nothing is looped, no gate
-/// runs and no task is touched. The file is a template: docs/prompts.md lists its variables.
+/// ralph logs the session like any other and commits its changes. There is no loop: no gate runs and no task
+/// changes. The file is a template: docs/prompts.md lists its variables.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  ralph prompt prompts/refactor-analysis.md\n\nExit codes: 0 good, 4 the agent failed, 5 git failed"
+    after_help = "Examples:\n  ralph prompt prompts/refactor-analysis.md\n\nExit codes: 0 success, 4 the agent failed, 5 git failed"
 )]
 pub(crate) struct PromptArgs {
     /// The prompt
@@ -32,7 +32,7 @@ pub(crate) fn cmd_prompt(args: &PromptArgs, context: &mut Context<'_>) -> Done {
     let file = file.strip_prefix(".").map(PathBuf::from).unwrap_or(file);
     refuse_inside_a_session(context)?;
     let none = LimitArgs::default();
-    // A budget is looked at between sessions, and this is one.
+    // ralph checks budgets between sessions, and there is only one here.
     let session = SessionArgs { each: args.session.clone(), budget: None };
     context.lay(of_limits(None, &none, &session, key::PROMPTS_BUILD, &context.folder())?);
     launch::launch(&RunOptions { mode: Mode::Prompt(file), ..RunOptions::default() }, context)

@@ -16,16 +16,16 @@ use ralph_ui::style::Meaning;
 use crate::error::{CliError, Done, quoted, task_id};
 use crate::wire::Context;
 
-/// List unfinished work that is saved, or bring some back
+/// List saved unfinished work, or restore it
 ///
-/// What a session leaves unfinished is saved before anything is taken out of the worktree. Bringing
-/// it back overwrites nothing: where a file is in the way, nothing is written. The save stays.
+/// ralph saves the unfinished work of a session before it removes anything from the worktree. Restoring
+/// overwrites nothing: if a file is in the way, nothing is written. The saved copy stays.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph recover t-abcd2345")]
 pub(crate) struct RecoverArgs {
-    /// The task whose newest saved work to bring back; none to list
+    /// The task whose newest saved work to restore [default: list all]
     id: Option<String>,
-    /// Bring back what this attempt left
+    /// Restore the work of this attempt
     #[arg(long, value_name = "N", requires = "id")]
     attempt: Option<u32>,
     /// Print JSON
@@ -47,7 +47,7 @@ pub(crate) fn cmd_recover(args: &RecoverArgs, context: &mut Context<'_>) -> Done
 
 fn list(json: bool, project: &Project, context: &mut Context<'_>) -> Done {
     let saves = list_wip(project)?;
-    // The list must be there also when the store is not.
+    // The list must work even without the task database.
     let mut store = if saves.is_empty() { None } else { context.reader().ok() };
     let mut title = |id: &TaskId| Some(store.as_mut()?.get(id).ok()?.title.to_string());
     let titled: Vec<(&Wip, Option<String>)> =
@@ -65,7 +65,7 @@ fn list(json: bool, project: &Project, context: &mut Context<'_>) -> Done {
         return Ok(context.out.json(&list)?);
     }
     if saves.is_empty() {
-        context.out.note("no unfinished work is saved");
+        context.out.note("no saved work");
         return Ok(());
     }
     let now = clock::now();
@@ -84,7 +84,7 @@ fn list(json: bool, project: &Project, context: &mut Context<'_>) -> Done {
     let look = context.out.look;
     let headings = ["TASK", "ATTEMPT", "AGE", "FILES", "SUBJECT"];
     context.out.data(table(&headings, 4, &rows, look))?;
-    context.out.note("bring one back: ralph recover TASK [--attempt N]");
+    context.out.note("restore one: ralph recover TASK [--attempt N]");
     Ok(())
 }
 
@@ -102,17 +102,17 @@ fn tell(recovered: &Recovered, json: bool, context: &mut Context<'_>) -> Done {
     }
     let Wip { task, attempt, saved, .. } = wip;
     if restored.is_empty() {
-        context.out.note(format!("everything of attempt {attempt} of {task} is there already"));
+        context.out.note(format!("all files of {task}, attempt {attempt}, are already there"));
     } else {
         let files = count(restored.len());
-        context.out.note(format!("brought back {files} of attempt {attempt} of {task}"));
+        context.out.note(format!("restored {files} of {task}, attempt {attempt}"));
     }
     for path in left {
         let path = shown(path);
-        context.out.warning(format!("{path} is a repository of its own and was not saved"));
+        context.out.warning(format!("{path} is a separate git repository and was not saved"));
     }
     context.out.note(format!(
-        "next: look at it with `git status` and `git diff`, and commit what you keep; the save stays in {}",
+        "next: review it with `git status` and `git diff`, and commit what you keep; the saved copy stays in {}",
         saved.name
     ));
     Ok(())
@@ -128,12 +128,12 @@ fn refused(error: RecoverError, project: &Project) -> CliError {
                 saves.iter().filter(|w| w.task == task).map(|w| w.attempt.to_string()).collect();
             if attempt.is_some() && !attempts.is_empty() {
                 attempts.reverse();
-                return failed.hint(format!("saved are attempts {}", attempts.join(", ")));
+                return failed.hint(format!("saved attempts: {}", attempts.join(", ")));
             }
             let known = saves.iter().map(|wip| wip.task.as_str());
             match nearest(task.as_str(), known, 1).first() {
                 Some(near) => failed.hint(format!("did you mean {near}?")),
-                None => failed.hint("see what is saved: ralph recover"),
+                None => failed.hint("see all saved work: ralph recover"),
             }
         }
         RecoverError::InTheWay { wip, obstacles } => in_the_way(failed, &wip.saved, &obstacles),
@@ -150,7 +150,7 @@ fn in_the_way(
     for (path, obstacle) in obstacles.iter().take(MOST) {
         let why = match obstacle {
             Obstacle::Uncommitted => "is not committed",
-            Obstacle::CommittedSince => "was committed since",
+            Obstacle::CommittedSince => "has been committed since",
         };
         lines.push_str(&format!("  {} {why}\n", shown(path)));
     }
@@ -160,12 +160,11 @@ fn in_the_way(
     let mut failed = failed.excerpt(lines).hint("nothing was changed");
     if let Some((path, _)) = obstacles.first() {
         let compare = format!("git diff {} -- {}", saved.name, quoted(path));
-        failed = failed.hint(format!("see what differs: {compare}"));
+        failed = failed.hint(format!("see the differences: {compare}"));
     }
     let is_there = |wanted| obstacles.iter().any(|(_, obstacle)| *obstacle == wanted);
     if is_there(Obstacle::Uncommitted) {
-        failed = failed
-            .hint("commit what is in the way, or put it aside with `git stash -u`, and try again");
+        failed = failed.hint("commit these files, or run `git stash -u`, and try again");
     }
     if is_there(Obstacle::CommittedSince) {
         failed = failed.hint(format!(

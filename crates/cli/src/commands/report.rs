@@ -15,16 +15,16 @@ use crate::config::key;
 use crate::error::{CliError, Done};
 use crate::wire::Context;
 
-/// Show what sessions took: tokens, money and time, by task, model and day
+/// Show what sessions cost in tokens, money and time, by task, model and day
 ///
-/// Days are those of UTC. What verifiers cost is part of the attempt that they judged. Sessions that work on no
-/// task (ralph plan, ralph prompt, features, checklists) have rows of their own, such as (plan).
+/// Days are in UTC. The cost of a verifier is part of the attempt that it checked. Sessions without a task
+/// (ralph plan, ralph prompt, features, checklists) have their own rows, such as (plan).
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  ralph report\n  ralph report --csv > attempts.csv\n  ralph report r-jvcqbuyd --json"
 )]
 pub(crate) struct ReportArgs {
-    /// Only this run, by its name in the journal [default: all runs of this repository]
+    /// Show only this run, by its id in the journal [default: all runs of this repository]
     #[arg(value_name = "RUN")]
     run: Option<String>,
     /// Print CSV: a header and one line per attempt or other session, without sums
@@ -40,7 +40,7 @@ pub(crate) fn cmd_report(args: &ReportArgs, context: &mut Context<'_>) -> Done {
     let mut sessions = sessions_of_all_runs(context)?;
     if let Some(name) = &args.run {
         let run = RunId::new(name)
-            .map_err(|error| CliError::usage(format!("{name:?} cannot be a run: {error}")))?;
+            .map_err(|error| CliError::usage(format!("{name:?} is not a run id: {error}")))?;
         let mut known: Vec<RunId> = attempts.iter().filter_map(|one| one.run.clone()).collect();
         attempts.retain(|attempt| attempt.run.as_ref() == Some(&run));
         sessions.retain(|session| session.run == run);
@@ -73,7 +73,7 @@ fn journals(context: &mut Context<'_>) -> Result<Vec<PathBuf>, CliError> {
     Ok(all.iter().map(RunLogs::journal).collect())
 }
 
-/// What the journals tell of sessions. One that cannot be read tells nothing.
+/// The sessions in the journals. A journal that cannot be read is skipped.
 fn sessions_of_all_runs(context: &mut Context<'_>) -> Result<Vec<SessionCost>, CliError> {
     let journals = journals(context)?;
     let read = |path: &PathBuf| sessions(&journal::read(path).unwrap_or_default());
@@ -86,7 +86,7 @@ fn runs_with_journals(context: &mut Context<'_>) -> Result<Vec<RunId>, CliError>
 }
 
 fn unknown(run: &RunId, known: &[RunId]) -> CliError {
-    let failed = CliError::failed(format!("there was no run {run} here"));
+    let failed = CliError::failed(format!("there is no run {run} here"));
     match nearest(run.as_str(), known.iter().map(RunId::as_str), 1).first() {
         Some(like) => failed.hint(format!("did you mean {like}?")),
         None => failed.hint("see all runs together: ralph report"),

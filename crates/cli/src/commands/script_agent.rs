@@ -1,4 +1,4 @@
-//! `ralph __script-agent`: the agent that plays a cassette. Started by the loop, hidden from people.
+//! `ralph __script-agent`: the agent that plays a cassette. A hidden command that the loop starts.
 
 use std::io;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub(crate) struct ScriptAgentArgs {
 }
 
 pub(crate) fn cmd_script_agent(args: &ScriptAgentArgs, context: &mut Context<'_>) -> Done {
-    // The prompt is taken, however long, and not read: whoever writes it must not be held up.
+    // The prompt is read to its end and ignored: an unread pipe would block its writer.
     std::thread::spawn(|| io::copy(&mut io::stdin().lock(), &mut io::sink()));
     let play = Play {
         cassette: args.cassette.as_deref(),
@@ -31,7 +31,7 @@ pub(crate) fn cmd_script_agent(args: &ScriptAgentArgs, context: &mut Context<'_>
     };
     match play.run(&mut io::stdout().lock()) {
         Ok(0) => Ok(()),
-        // The code belongs to the cassette, not to the table of ralph.
+        // The exit code comes from the cassette, not from ralph's table.
         Ok(code) => std::process::exit(code.into()),
         Err(PlayError::Closed(error)) => Err(CliError::from(error)),
         Err(error) => Err(CliError::failed(error.to_string())),

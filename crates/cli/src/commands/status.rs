@@ -1,4 +1,4 @@
-//! `ralph status`: how things stand, once or for as long as a run lasts.
+//! `ralph status`: the current state, once or updated until the run ends.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::following;
 use crate::standing::{self, Standing};
 use crate::wire::Context;
 
-/// Show whether a run is at work, what it does, the plan, open questions and what to type next
+/// Show the current run, the plan, open questions and what to type next
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph status --watch")]
 pub(crate) struct StatusArgs {
@@ -109,7 +109,7 @@ impl Screen {
             text.push_str(&format!("\u{1b}[{}F", self.rows));
         }
         self.rows = 0;
-        // What does not fit cannot be written over.
+        // Rows beyond the screen cannot be rewritten in place.
         for line in page.text(context.out.look).lines().take(height.saturating_sub(1)) {
             text.push_str(line);
             text.push_str("\u{1b}[K\n");

@@ -1,4 +1,4 @@
-//! `ralph trust`: what waits for your approval, as a difference, and the approval itself.
+//! `ralph trust`: shows changes that wait for the user's approval, and records the approval.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -19,26 +19,26 @@ use crate::wire::{Context, out_of_reach};
 
 /// Show and approve files that decide what ralph runs
 ///
-/// ralph.toml, the test command in AGENTS.md, prompts and gates decide what runs. A clone that has such files asks
-/// once. What a session wrote into one of them does not count before you approve it: until then ralph uses your last
-/// version. Your own edits, commits and pulls never ask.
+/// ralph.toml, the test command in AGENTS.md, prompts and gates decide what runs. In a clone with such files ralph
+/// asks you once. If a session changes one of them, ralph uses your last version until you approve the change. Your
+/// own edits, commits and pulls need no approval.
 ///
-/// Without an option: shows what waits, as a difference, and asks.
+/// Without options, ralph shows the changes that wait for your approval as a diff, and asks.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  ralph trust\n  ralph trust ralph.toml --yes\n  ralph trust --list\n  ralph trust --revoke"
 )]
 pub(crate) struct TrustArgs {
-    /// Only these files; none for everything that waits
+    /// Only these files [default: all that wait for approval]
     #[arg(value_name = "FILE")]
     files: Vec<String>,
     /// Approve without asking
     #[arg(short, long, conflicts_with_all = ["list", "revoke"])]
     yes: bool,
-    /// List the files that decide and what waits, and change nothing
+    /// List the files that decide and those that wait for approval, and change nothing
     #[arg(long, conflicts_with = "revoke")]
     list: bool,
-    /// Take the approval of this repository back: ralph asks before the next run
+    /// Revoke the approval of this repository: ralph asks before the next run
     #[arg(long, conflicts_with = "files")]
     revoke: bool,
     /// Print JSON
@@ -49,11 +49,11 @@ pub(crate) struct TrustArgs {
 /// A file with a version that a session wrote.
 struct Waiting {
     name: String,
-    /// What ralph uses meanwhile, and what is there; neither for a protected file.
+    /// The version that ralph uses meanwhile, and the current one; neither for a protected file.
     versions: Option<(Version, Version)>,
 }
 
-/// How trust in a repository stands.
+/// The trust state of a repository.
 struct State {
     project: Project,
     standing: Standing,
@@ -86,7 +86,7 @@ pub(crate) fn cmd_trust(args: &TrustArgs, context: &mut Context<'_>) -> Done {
     }
     if !args.yes && !confirmed(args.json, context)? {
         return Err(CliError::failed("not approved; nothing was changed")
-            .hint("approve it without a question: ralph trust --yes"));
+            .hint("approve it without asking: ralph trust --yes"));
     }
     approve(&state, asks, context)?;
     if args.json {
@@ -111,7 +111,7 @@ fn state(context: &mut Context<'_>) -> Result<State, CliError> {
     Ok(State { project, standing, from, decisions, waiting })
 }
 
-/// What waits in this worktree.
+/// The changes in this worktree that wait for approval.
 fn waiting(project: &Project, ledger: &Ledger) -> Vec<Waiting> {
     let mut all = Vec::new();
     for name in ledger.files.keys() {
@@ -131,7 +131,7 @@ fn waiting(project: &Project, ledger: &Ledger) -> Vec<Waiting> {
     all
 }
 
-/// What stands for the content of a protected file.
+/// Stands for the content of a protected file.
 fn content(project: &Project, path: &str) -> String {
     let read = untrusted::read(&project.worktree, Path::new(path), untrusted::ANY);
     read.map_or_else(|_| Version::Absent.digest(), |bytes| sha256(&bytes))
@@ -141,7 +141,7 @@ fn only(files: &[String], state: &mut State) -> Done {
     for file in files {
         if !state.waiting.iter().any(|one| one.name == *file) {
             return Err(CliError::failed(format!("{file} does not wait for approval"))
-                .hint("see what does: ralph trust --list"));
+                .hint("see the files that do: ralph trust --list"));
         }
     }
     state.waiting.retain(|one| files.contains(&one.name));
@@ -155,7 +155,7 @@ fn revoke(json: bool, context: &mut Context<'_>) -> Done {
     if json {
         return Ok(context.out.json(&serde_json::json!({"standing": "asks"}))?);
     }
-    context.out.note("Revoked. ralph asks before it runs anything that this repository decides.");
+    context.out.note("Revoked. ralph asks before it runs anything from this repository's files.");
     Ok(())
 }
 
@@ -179,13 +179,13 @@ fn approve(state: &State, asks: bool, context: &mut Context<'_>) -> Done {
 
 fn confirmed(json: bool, context: &mut Context<'_>) -> Result<bool, CliError> {
     if json || !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-        return Err(CliError::failed("there is no terminal to ask at; nothing was changed")
-            .hint("approve what is shown: ralph trust --yes"));
+        return Err(CliError::failed("ralph cannot ask without a terminal; nothing was changed")
+            .hint("approve the changes above: ralph trust --yes"));
     }
     trust::ask("Approve?", context)
 }
 
-/// Nothing waits: what decides here.
+/// Nothing waits for approval: lists the files that decide.
 fn nothing(state: &State, json_wanted: bool, context: &mut Context<'_>) -> Done {
     if json_wanted {
         return Ok(context.out.json(&json(state, false))?);
@@ -205,7 +205,7 @@ fn nothing(state: &State, json_wanted: bool, context: &mut Context<'_>) -> Done 
     Ok(())
 }
 
-/// What is about to be approved.
+/// Shows what the user is about to approve.
 fn describe(state: &State, asks: bool, context: &mut Context<'_>) -> Done {
     let look = context.out.look;
     if asks {
@@ -230,21 +230,21 @@ fn describe(state: &State, asks: bool, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-/// A file that waits, and how it differs from what ralph uses.
+/// A file that waits for approval, with its diff from the version that ralph uses.
 fn difference(one: &Waiting, look: Look) -> Result<Vec<String>, CliError> {
     let name = look.paint(Meaning::Heading, printable_line(title(&one.name)));
     let Some((used, now)) = &one.versions else {
         let see = format!("git log -p -2 -- {}", one.name);
         return Ok(vec![
-            format!("{name}: protected, and a session changed it"),
-            format!("  see how: {}", look.paint(Meaning::Name, see)),
+            format!("{name}: a session changed this protected file"),
+            format!("  see the change: {}", look.paint(Meaning::Name, see)),
         ]);
     };
     let says = match (used, now) {
         (Version::Text(_), Version::Text(_)) => "a session changed it",
         (_, Version::Text(_)) => "a session added it",
         (_, Version::Absent) => "a session removed it",
-        (_, Version::Unreadable) => "a session replaced it by something that ralph cannot read",
+        (_, Version::Unreadable) => "a session replaced it with something that ralph cannot read",
     };
     let mut lines = vec![format!("{name}: {says}; ralph uses your last version")];
     let text = |version: &Version| match version.text() {
@@ -254,7 +254,7 @@ fn difference(one: &Waiting, look: Look) -> Result<Vec<String>, CliError> {
     };
     let patch = text_patch(&text(used), &text(now))?;
     lines.extend(patch.lines().map(|line| {
-        // Git names the line above, which tells nothing in files like these.
+        // Git names the function around a hunk, which means nothing in these files.
         let line = match line.strip_prefix("@@ ").and_then(|rest| rest.find(" @@")) {
             Some(end) => &line[..end + 6],
             None => line,

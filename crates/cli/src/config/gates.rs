@@ -16,14 +16,14 @@ use super::value::{self, Value, hidden};
 /// The fields of a gate: name, kind, whether it must be there, and what it means.
 pub(super) const FIELDS: [(&str, Kind, bool, &str); 3] = [
     ("name", Kind::Text, true, "What the gate is called in logs and evidence."),
-    ("command", Kind::Text, true, "The shell command; exit code 0 means green."),
-    ("timeout", Kind::Duration, false, "How long the command may run before it counts as red."),
+    ("command", Kind::Text, true, "The shell command; exit code 0 means that the gate passes."),
+    ("timeout", Kind::Duration, false, "How long the command may run before the gate fails."),
 ];
 
-/// Judges besides the gates. Evidence is told apart by these names.
+/// The names of ralph's own checks besides the gates. Evidence is distinguished by these names.
 const JUDGES: [&str; 6] = [VERIFIER, PROTECTED, FORBIDDEN, WEAKENED, MERGE, CHANGES];
 
-/// A command that has to succeed before work counts as done.
+/// A command that must succeed before work counts as done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gate {
     /// Its name, unique among the gates.
@@ -34,7 +34,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// How long the command may run, if the gate says so.
+    /// How long the command may run, if the gate has a timeout.
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout.as_deref().and_then(value::duration)
     }
@@ -51,7 +51,7 @@ pub(super) fn read(
     found: &Spanned<DeValue<'_>>,
 ) -> Result<Vec<Gate>, ConfigError> {
     let not_tables = |span| {
-        let message = "gates are written as tables that begin with [[gate]]".to_owned();
+        let message = "gates must be tables that begin with [[gate]]".to_owned();
         source.error(&span, message)
     };
     let DeValue::Array(items) = found.get_ref() else {
@@ -104,7 +104,7 @@ fn one(
                     return Err(refuse("the name of a gate must be one line of text".to_owned()));
                 }
                 if *name == "name" && JUDGES.contains(&value.trim()) {
-                    let message = format!("{value:?} is the name of a judge of ralph's own");
+                    let message = format!("{value:?} is the name of one of ralph's own checks");
                     return Err(refuse(message));
                 }
                 *text = Some(value);

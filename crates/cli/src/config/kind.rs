@@ -50,9 +50,9 @@ pub(super) struct Refusal {
     wants: String,
     got: String,
     meant: Option<String>,
-    /// What is wrong with it, where that is not plain to see.
+    /// What is wrong with it, if that is not obvious.
     why: Option<String>,
-    /// Which item of a list it is about.
+    /// The index of the item in a list.
     pub(super) item: Option<usize>,
 }
 
@@ -68,7 +68,7 @@ impl fmt::Display for Refusal {
 }
 
 impl Refusal {
-    /// What the sentence is about: the setting, or an item of it.
+    /// The subject of the sentence: the setting, or an item of it.
     pub(super) fn subject(&self, key: &str) -> String {
         match self.item {
             Some(_) => format!("each item of `{key}`"),
@@ -152,7 +152,7 @@ impl Kind {
             (Self::Amount, Amount(value)) => {
                 (value.is_finite() && *value >= 0.0).then_some(Value::Amount(value.abs()))
             }
-            // Amounts are money: beyond 2^53 the cast is inexact and the amount is nonsense anyway.
+            // Amounts are money: beyond 2^53 the cast is inexact, and no real amount is that large.
             (Self::Amount, Whole(value)) => self.accepts(&Amount(*value as f64)),
             (Self::Amount, Plain(text)) => self.accepts(&Amount(text.trim().parse().ok()?)),
             (Self::Text, Text(text) | Plain(text)) => {
@@ -203,7 +203,7 @@ impl Kind {
         }
     }
 
-    /// The word that was probably meant.
+    /// The word that the user probably meant.
     fn meant_by(&self, given: &Given<'_>) -> Option<String> {
         let (Given::Text(given) | Given::Plain(given)) = given else {
             return None;

@@ -1,4 +1,4 @@
-//! Defaults, files, environment and flags, laid over each other.
+//! Merges defaults, files, environment and flags, each overriding the one before.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use super::settings::{Reach, Setting};
 use super::typed::Key;
 use super::value::{Given, Value, View};
 
-/// Variables that ralph uses but that are no settings.
+/// Variables that ralph uses but that are not settings.
 const NOT_SETTINGS: [&str; 7] = [
     "RALPH_AGENT_ID",
     "RALPH_TASK_ID",
@@ -47,19 +47,19 @@ pub struct Sources {
     pub repo: Option<(PathBuf, String)>,
     /// The environment; names that do not begin with `RALPH_` are skipped.
     pub env: Vec<(String, String)>,
-    /// The settings that the flags of an interrupted run gave, where this one goes on with it.
+    /// The settings from the flags of an interrupted run, if this one resumes it.
     pub resumed: Vec<(String, String)>,
     /// `key=value`, as given to `--set`. Later ones win.
     pub set: Vec<String>,
-    /// What the other flags of the command set. They win over `--set`.
+    /// The settings from the other flags of the command. They override `--set`.
     pub flags: Flags,
 }
 
-/// The settings that flags of a command give: `--budget 5` is `budget.usd = 5`. Later ones win.
+/// The settings from the flags of a command: `--budget 5` is `budget.usd = 5`. Later ones win.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Flags {
     settings: Vec<Flag>,
-    /// `--trust`, which is no setting: it is for this call and this repository.
+    /// `--trust`, which is not a setting: it applies to this call and this repository.
     pub trust: bool,
 }
 
@@ -72,12 +72,12 @@ struct Flag {
 }
 
 impl Flags {
-    /// The flag `name` gives `key` this value, written as for `--set`.
+    /// Sets `key` to this value, written as for `--set`, on behalf of the flag `name`.
     pub fn set<T>(&mut self, name: &'static str, key: Key<T>, value: impl ToString) {
         self.settings.push(Flag { name, key: key.name(), value: value.to_string() });
     }
 
-    /// The same for a flag that may be left out.
+    /// The same for an optional flag.
     pub fn given<T>(&mut self, name: &'static str, key: Key<T>, value: Option<impl ToString>) {
         if let Some(value) = value {
             self.set(name, key, value);
@@ -90,7 +90,7 @@ impl Flags {
     }
 }
 
-/// A configuration, and what to tell the user about it.
+/// A configuration with its warnings.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     /// The configuration.
@@ -100,7 +100,7 @@ pub struct Loaded {
 }
 
 impl Config {
-    /// Lays the sources over the defaults: user file, repo file, environment, flags.
+    /// Merges the sources over the defaults: user file, repo file, environment, flags.
     pub fn load(sources: Sources) -> Result<Loaded, ConfigError> {
         let mut config = Self::default();
         let mut warnings = Vec::new();
@@ -152,31 +152,31 @@ impl Config {
         Ok(())
     }
 
-    /// Why a value of the repo's file does not count: it is looser than what holds so far.
+    /// Why ralph ignores a value of the repo's file: it is looser than the current value.
     fn loosened(&self, key: &str, value: &Value) -> Option<String> {
-        const REMEDY: &str = "to lower it, use your own config file or --set";
+        const REMEDY: &str = "to loosen it, use your own config file or --set";
         let (wanted, now) = (value.view(), self.view(key));
         if key == "sandbox.network.allowed" {
-            // The repo may name hosts only where it is the repo that closed the rest.
+            // The repo may name hosts only if the repo itself restricted the network.
             let own = [key, "sandbox.network.policy"].map(|key| self.held.get(key));
             let own = own.iter().flatten().any(|(_, origin)| matches!(origin, Origin::User(_)));
             return own.then(|| {
-                format!("`{key}` is ignored: your own config says what may be reached; {REMEDY}")
+                format!("`{key}` is ignored: your own config file sets the allowed hosts; {REMEDY}")
             });
         }
         let how = if key.starts_with("budget.") { "lower it" } else { "raise it" };
         self.is_looser(key, value).then(|| {
             format!(
-                "`{key} = {wanted}` is ignored: the repo's file may only {how} from {now}; {REMEDY}"
+                "`{key} = {wanted}` is ignored: the repo's ralph.toml may only {how} from {now}; {REMEDY}"
             )
         })
     }
 
-    /// Whether a value protects the user less than what holds so far.
+    /// Whether a value protects the user less than the current one.
     pub(super) fn is_looser(&self, key: &str, value: &Value) -> bool {
         match (&value.view(), &self.view(key)) {
             (wanted, now) if key.starts_with("budget.") => {
-                // Nothing, and 0, are no budget at all.
+                // An empty value and 0 mean no limit.
                 let amount = |view: &View<'_>| match view {
                     View::Amount(usd) => *usd,
                     View::Whole(tokens) => *tokens as f64,
@@ -217,7 +217,7 @@ impl Config {
             names::keys().map(|(key, setting)| (names::env_name(&key), (key, setting))).collect();
         for (name, text) in env {
             match known.get(&name) {
-                // An emptied variable counts as one that is not set.
+                // An empty variable counts as unset.
                 Some((_, setting)) if text.is_empty() && !setting.admits_empty() => {}
                 Some((key, setting)) => {
                     let value = plain(setting, key, &text, &name)?;
@@ -239,14 +239,14 @@ impl Config {
 
     fn lay_pair(&mut self, pair: &str) -> Result<(), ConfigError> {
         let Some((key, text)) = pair.split_once('=') else {
-            let message = format!("--set must be given key=value, not {}", Given::Plain(pair));
+            let message = format!("--set takes KEY=VALUE, not {}", Given::Plain(pair));
             return Err(ConfigError::of_flag(message));
         };
         let key = names::unalias(key.trim());
         self.lay_flag("--set", key, text)
     }
 
-    /// A setting that is refused now has no say: the run goes on without it.
+    /// Ignores a recorded setting that is no longer valid: the run continues without it.
     fn lay_resumed(&mut self, key: &str, text: &str) -> Result<(), ConfigError> {
         let Some(setting) = names::find(key) else { return Ok(()) };
         let value = plain(setting, key, text, "the interrupted run")?;
@@ -268,7 +268,7 @@ impl Config {
     }
 }
 
-/// A value that is only text: from the environment or from a flag.
+/// Parses a value from the environment or from a flag.
 fn plain(setting: &Setting, key: &str, text: &str, from: &str) -> Result<Value, ConfigError> {
     let refuse = |message| ConfigError::new(format!("{from}: {message}"));
     let listed = matches!(setting.kind, Kind::List(_) | Kind::OrPreset(Kind::List(_)));

@@ -1,4 +1,4 @@
-//! The configuration: which settings there are, who may set them, and what they are for this run.
+//! The configuration: which settings exist, who may set them, and their values for this run.
 //!
 //! | module | owns |
 //! |---|---|
@@ -7,14 +7,14 @@
 //! | `kind` | which values a setting accepts, and how a refused one is explained |
 //! | `value` | values, lengths of time and sizes |
 //! | `place` | lines, columns and the excerpt with a caret in an error |
-//! | `names` | settings by name, and what was probably meant by an unknown name |
+//! | `names` | settings by name, and suggestions for unknown names |
 //! | `parse` | one TOML file, read into located values |
 //! | `gates` | the `[[gate]]` tables |
-//! | `layers` | defaults, files, environment and flags, laid over each other |
+//! | `layers` | defaults, files, environment and flags, merged in this order |
 //! | `resolved` | the result: every value, and where it comes from |
 //! | `presets` | values that the preset decides |
 //! | `show` | `ralph config show` |
-//! | `write` | one setting written into a file of the person's |
+//! | `write` | writes one setting into the user's own config file |
 //! | `reference` | the JSON Schema and the reference page |
 //!
 //! Nothing here reads a file or the environment: everything comes in as [`Sources`].

@@ -1,4 +1,4 @@
-//! Settings by name, and what was probably meant by a name that nobody knows.
+//! Settings by name, and suggestions for unknown names.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ pub(super) fn find(key: &str) -> Option<&'static Setting> {
     })
 }
 
-/// Whether keys begin with this one, so that it names a section.
+/// Whether this is a section: other keys begin with it.
 pub(super) fn is_section(key: &str) -> bool {
     SETTINGS.iter().any(|setting| {
         let wanted = setting.section().split('.');
@@ -55,10 +55,10 @@ pub(super) fn env_name(key: &str) -> String {
     format!("RALPH_{}", key.replace('.', "_").to_uppercase())
 }
 
-/// Settings and sections that earlier versions had or later ones may have, and why this one does not.
+/// Settings and sections of earlier or later versions, and why this version does not have them.
 const WITHOUT_EFFECT: [(&str, &str); 14] = [
-    ("loop.source", "the preset says where tasks come from"),
-    ("loop.prompt", "the preset says how the agent gets its prompt"),
+    ("loop.source", "the preset decides where tasks come from"),
+    ("loop.prompt", "the preset decides how the agent gets its prompt"),
     ("agent.fallback", ONE_AGENT),
     ("agent.codex", ONE_AGENT),
     ("agent.gemini", ONE_AGENT),
@@ -72,9 +72,9 @@ const WITHOUT_EFFECT: [(&str, &str); 14] = [
     ("models.command", ONE_AGENT),
     ("serve", "this version has no web page"),
 ];
-const ONE_AGENT: &str = "this version drives claude only";
+const ONE_AGENT: &str = "this version supports claude only";
 
-/// Why a name that is no setting is not an error in a file: another version knows it.
+/// A warning for a name that only another version knows, which is not an error in a file.
 pub(super) fn without_effect(key: &str) -> Option<String> {
     let is_meant = |name: &str| {
         key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -83,7 +83,7 @@ pub(super) fn without_effect(key: &str) -> Option<String> {
     Some(format!("`{}` has no effect: {why}", shown(key)))
 }
 
-/// What to say about a key that is no setting.
+/// The error for an unknown key.
 pub(super) fn unknown_setting(key: &str) -> String {
     if let Some(why) = without_effect(key) {
         return why;
@@ -95,12 +95,11 @@ pub(super) fn unknown_setting(key: &str) -> String {
     }
 }
 
-/// The sections in which a name that ralph does not know is an error.
+/// The sections in which an unknown name is an error.
 const STRICT: [&str; 8] =
     ["budget", "loop", "sandbox", "gates", "gate", "agent", "completion", "git"];
 
-/// Whether an unknown name is an error: it stands in such a section, or is a section that was probably meant
-/// to be one of them.
+/// Whether an unknown name is an error: it is in such a section, or is itself probably a misspelled one.
 pub(super) fn is_strict(key: &str, is_section: bool) -> bool {
     match key.split_once('.') {
         Some((section, _)) => STRICT.contains(&section),
@@ -110,7 +109,7 @@ pub(super) fn is_strict(key: &str, is_section: bool) -> bool {
     }
 }
 
-/// What to say about a table that is no section.
+/// The error for a table that is not a section.
 pub(super) fn unknown_section(key: &str) -> String {
     let shown = shown(key);
     match meant_section(key) {
@@ -119,8 +118,8 @@ pub(super) fn unknown_section(key: &str) -> String {
     }
 }
 
-/// The setting that was probably meant. Within a known section only the last segments are compared:
-/// the shared beginning would make every neighbour look alike.
+/// The setting that the user probably meant. Within a known section only the last segments are compared: the shared
+/// prefix would make all keys of the section look similar.
 pub(super) fn meant_setting(key: &str) -> Option<String> {
     let (section, leaf) = key.rsplit_once('.').unwrap_or(("", key));
     let keys: Vec<_> = keys().map(|(key, _)| key).collect();
@@ -149,9 +148,9 @@ pub(super) fn meant_setting(key: &str) -> Option<String> {
     nearest(key, whole_keys, 1).first().map(|near| (*near).to_owned())
 }
 
-/// The setting that this environment variable was probably meant for, as its variable.
+/// The environment variable that the user probably meant.
 pub(super) fn meant_variable(name: &str) -> Option<String> {
-    // The prefix is common to all of them and says nothing.
+    // All of them share the prefix, so it is not compared.
     let rest = name.strip_prefix("RALPH_")?;
     let names: Vec<String> = keys().map(|(key, _)| env_name(&key)).collect();
     let rests = names.iter().filter_map(|name| name.strip_prefix("RALPH_"));

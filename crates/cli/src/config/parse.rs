@@ -1,4 +1,4 @@
-//! One TOML file, read into located values.
+//! Parses one TOML file into values with their places.
 
 use std::ops::Range;
 use std::path::{Component, Path};
@@ -19,7 +19,7 @@ pub(super) enum Owner {
     Repo,
 }
 
-/// What a file says.
+/// The content of a file.
 #[derive(Debug, Default)]
 pub(super) struct FileValues {
     pub(super) values: Vec<Located>,
@@ -46,13 +46,13 @@ pub(super) fn file(path: &Path, text: &str, owner: Owner) -> Result<FileValues, 
     })?;
     let mut found = Found::default();
     collect(table.get_ref(), "", &mut found);
-    // Tables are sorted by name; people read from the top.
+    // Tables are sorted by name, but errors are reported from the top of the file.
     found.leaves.sort_by_key(|leaf| leaf.key_span.start);
 
     let mut read = FileValues::default();
     found.strangers.sort_by_key(|stranger| stranger.span.start);
     for Stranger { span, message, strict } in found.strangers {
-        // Where a setting protects money, work or trust, a typo must not switch it off.
+        // If a setting protects money, work or trust, a typo must not switch it off.
         if strict {
             return Err(source.error(&span, message));
         }
@@ -62,7 +62,7 @@ pub(super) fn file(path: &Path, text: &str, owner: Owner) -> Result<FileValues, 
         match &leaf.target {
             Target::Setting { key, setting } => {
                 if read.values.iter().any(|earlier| earlier.key == *key) {
-                    let message = format!("`{key}` is set twice, by both of its names");
+                    let message = format!("`{key}` is set twice, under both of its names");
                     return Err(source.error(&leaf.key_span, message));
                 }
                 let value = setting_value(&source, &leaf, key, setting, owner)?;
@@ -130,7 +130,7 @@ enum Target {
         key: String,
         setting: &'static Setting,
     },
-    /// A section, but what was given is no table.
+    /// A section whose value is not a table.
     Section(String),
     Gates,
 }
@@ -140,7 +140,7 @@ fn collect<'a, 'i>(table: &'a DeTable<'i>, section: &str, found: &mut Found<'a, 
         let key_span = name.span();
         let name: &str = name.get_ref();
         let full = if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
-        // A quoted name may contain a dot and then looks like a key that it is not.
+        // A quoted name may contain a dot, and must not be read as a dotted key.
         let whole = !name.contains('.');
         let key = names::unalias(&full);
         if full == "gate" {
@@ -189,7 +189,7 @@ fn setting_value(
         }
         (Owner::Repo, Reach::BeneathRepo) if !beneath(&value) => {
             let message = format!(
-                "`{key}` must be a path beneath the repo here; only your own config file may name another"
+                "`{key}` must be a path inside the repo here; only your own config file may name another path"
             );
             Err(source.error(&span, message))
         }
@@ -203,7 +203,7 @@ fn setting_value(
     }
 }
 
-/// Whether a path stays beneath the folder that it starts from, whatever is there, and out of git's own.
+/// Whether a relative path stays inside its folder, whatever exists there, and outside `.git`.
 fn beneath(value: &Value) -> bool {
     let Value::Text(path) = value else {
         return false;

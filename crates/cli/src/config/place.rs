@@ -9,7 +9,7 @@ use super::value::hidden;
 /// A place in a file. Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The file, as it is named to people.
+    /// The file, as it is shown to the user.
     pub path: PathBuf,
     /// The line.
     pub line: usize,
@@ -156,13 +156,13 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The characters of a line, without the mark that some editors put at the start of a file.
+/// The characters of a line, without the byte order mark that some editors put at the start of a file.
 fn seen(line: &str) -> impl Iterator<Item = char> {
     line.strip_prefix('\u{feff}').unwrap_or(line).chars()
 }
 
-/// What is printed for a character. A tab is one blank, so that its width does not depend on where
-/// it stands; what would act on the terminal is replaced.
+/// What is printed for a character. A tab becomes one blank, so that its width does not depend on its column;
+/// characters that would control the terminal are replaced.
 fn printed(ch: char) -> char {
     match ch {
         '\t' => ' ',

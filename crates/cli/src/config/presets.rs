@@ -1,15 +1,15 @@
-//! Values that the preset decides when the configuration leaves them to it. A preset is such a row and
-//! nothing else.
+//! The values of each preset, for settings that are "preset". A preset is a row of values and nothing else: it has no
+//! code of its own.
 
 use super::resolved::Config;
 use super::settings::key;
 
-/// How often a task is tried again.
+/// How often ralph retries a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retries {
-    /// So many times.
+    /// This many times.
     AtMost(u32),
-    /// For as long as it takes.
+    /// Without a limit.
     Unlimited,
 }
 
@@ -19,7 +19,7 @@ impl Default for Retries {
     }
 }
 
-/// What a preset says.
+/// The values of a preset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
     /// Its name.
@@ -56,7 +56,7 @@ pub struct Preset {
     pub verify: bool,
 }
 
-/// The presets that there are.
+/// All presets.
 pub const PRESETS: [Preset; 5] = [
     Preset {
         name: "branches",
@@ -157,8 +157,8 @@ impl Preset {
     }
 }
 
-/// How often a task is tried again: `loop.max_retries`, or what the preset says. `auto` counts as
-/// `dag`, which is the preset of the store.
+/// How often ralph retries a task: `loop.max_retries`, or the preset's value. `auto` counts as `dag`, which is the
+/// default preset for the task database.
 pub fn retry_limit(config: &Config) -> Retries {
     let by_preset = || Preset::named(config.get(key::PRESET)).map(|preset| preset.max_retries);
     config.get(key::LOOP_MAX_RETRIES).or_else(by_preset).unwrap_or_default()

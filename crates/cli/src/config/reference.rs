@@ -33,11 +33,11 @@ pub fn reference_markdown() -> String {
     let comments = comments();
     let mut page = String::from(
         "# Settings\n\n\
-         The layers, from weak to strong: the defaults, your own `~/.config/ralph/config.toml`, the \
-         repo's `ralph.toml`, environment variables, flags. `loop.jobs` is `RALPH_LOOP_JOBS` in the \
-         environment and `--set loop.jobs=2` as a flag; a list is written with commas there. \
-         `\"preset\"` leaves the value to the preset. `ralph config show` prints every value and \
-         where it comes from.\n",
+         ralph reads settings from these places, each overriding the ones before: the defaults, your \
+         own `~/.config/ralph/config.toml`, the repo's `ralph.toml`, environment variables, flags. \
+         `loop.jobs` is `RALPH_LOOP_JOBS` in the environment and `--set loop.jobs=2` as a flag; \
+         separate the items of a list with commas there. `\"preset\"` means that the preset decides. \
+         `ralph config show` prints every value and where it comes from.\n",
     );
     for group in SETTINGS.chunk_by(|a, b| a.section() == b.section()) {
         let section = group[0].section();
@@ -92,7 +92,7 @@ pub(super) fn comments() -> Vec<(String, String)> {
 }
 
 fn comment_of<'a>(comments: &'a [(String, String)], setting: &Setting) -> &'a str {
-    // The commented defaults write one agent out for all of them.
+    // The commented defaults list one agent as an example for all of them.
     let key = setting.key.replace(PLACEHOLDER, AGENTS[0]);
     comments.iter().find(|(name, _)| *name == key).map_or("", |(_, comment)| comment)
 }
@@ -100,10 +100,10 @@ fn comment_of<'a>(comments: &'a [(String, String)], setting: &Setting) -> &'a st
 fn who(reach: Reach) -> &'static str {
     match reach {
         Reach::Anywhere => "anyone",
-        Reach::UserOnly | Reach::Program => "the user, not the repo's file",
-        Reach::Argument => "anyone; the repo's file no option of a program",
-        Reach::BeneathRepo => "anyone; the repo's file only beneath the repo",
-        Reach::RaiseOnly => "anyone; the repo's file may only raise it",
+        Reach::UserOnly | Reach::Program => "you, not the repo's ralph.toml",
+        Reach::Argument => "anyone; in the repo's ralph.toml it must not begin with a dash",
+        Reach::BeneathRepo => "anyone; the repo's ralph.toml only inside the repo",
+        Reach::RaiseOnly => "anyone; the repo's ralph.toml may only make it stricter",
     }
 }
 
@@ -115,7 +115,7 @@ fn gate_table() -> String {
     let mut table = String::from(
         "\n## `[[gate]]`\n\n\
          One table per gate, in the order in which they run. The repo's gates replace your own.\n\n\
-         | key | needed | meaning |\n|---|---|---|\n",
+         | key | required | meaning |\n|---|---|---|\n",
     );
     for (name, _, required, meaning) in gates::FIELDS {
         let needed = if required { "yes" } else { "no" };
@@ -144,7 +144,7 @@ fn insert(root: &mut Value, key: &str, schema: Value) {
 }
 
 fn kind_schema(kind: &Kind, empty: bool) -> Value {
-    // Where `""` is allowed, it is one more spelling.
+    // If `""` is allowed, it is one more spelling.
     let or_empty = |pattern: &str| {
         if empty { format!("^({pattern})?$") } else { format!("^{pattern}$") }
     };
@@ -192,7 +192,7 @@ fn gate_schema() -> Value {
     }
     json!({
         "type": "array",
-        "description": "Commands that have to succeed before work counts as done.",
+        "description": "Commands that must succeed before work counts as done.",
         "items": {
             "type": "object",
             "properties": properties,

@@ -11,10 +11,10 @@ use super::settings::{PLACEHOLDER, Reach};
 use super::typed::{Key, Typed};
 use super::value::{Given, Value, View};
 
-/// Where a value comes from. Displays as the place to go to for changing it.
+/// Where a value comes from. Displays as the place where you can change it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody set it.
+    /// It is not set.
     Default,
     /// The user's file.
     User(Place),
@@ -22,7 +22,7 @@ pub enum Origin {
     Repo(Place),
     /// This environment variable.
     Env(String),
-    /// A flag of the interrupted run that this one goes on with.
+    /// A flag of the interrupted run that this one resumes.
     Resumed,
     /// This flag.
     Flag(&'static str),
@@ -59,7 +59,7 @@ impl fmt::Display for Origin {
 /// The configuration of one run.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
-    /// Only what somebody set: defaults stay in the table.
+    /// Only values that are set: defaults stay in the table.
     pub(super) held: BTreeMap<String, (Value, Origin)>,
     pub(super) gates: Option<(Vec<Gate>, Origin)>,
 }
@@ -82,7 +82,7 @@ impl Config {
             return value.view();
         }
         let setting = names::find(key);
-        debug_assert!(setting.is_some(), "{key} is no setting");
+        debug_assert!(setting.is_some(), "{key} is not a setting");
         setting.map_or(View::Text(""), |setting| setting.default.view())
     }
 
@@ -118,11 +118,11 @@ impl Config {
     }
 
     fn origin_of(&self, name: &str) -> &Origin {
-        debug_assert!(names::find(name).is_some(), "{name} is no setting");
+        debug_assert!(names::find(name).is_some(), "{name} is not a setting");
         self.held.get(name).map_or(&Origin::Default, |(_, origin)| origin)
     }
 
-    /// Whether somebody set it.
+    /// Whether it is set.
     pub fn is_set<T>(&self, key: Key<T>) -> bool {
         *self.origin(key) != Origin::Default
     }
@@ -132,28 +132,28 @@ impl Config {
         matches!(self.origin(key), Origin::Flag(_))
     }
 
-    /// What the flags of this call, or of the run that it goes on with, set; written as for `--set`.
+    /// The settings from the flags of this call, or of the run that it resumes; written as for `--set`.
     pub fn asked_for(&self) -> BTreeMap<String, String> {
         let asked = |origin: &Origin| matches!(origin, Origin::Flag(_) | Origin::Resumed);
         let asked = self.held.iter().filter(|(_, (_, origin))| asked(origin));
         asked.map(|(key, (value, _))| (key.clone(), value.view().plain())).collect()
     }
 
-    /// Why a setting of an interrupted run does not count now: nothing where a flag of this call wins, and
-    /// a sentence where it would loosen what protects the user. `trusted`: no session could write the record.
+    /// Why ralph ignores a setting of an interrupted run: no reason if a flag of this call overrides it, and a sentence
+    /// if it would loosen the user's protection. `trusted`: no session could write the record.
     pub fn refuses_resumed(&self, key: &str, text: &str, trusted: bool) -> Option<Option<String>> {
         if matches!(self.origin_of(key), Origin::Flag(_)) {
             return Some(None);
         }
         let again = || {
             format!(
-                "`{key} = {text}` of the interrupted run is not taken over; to go on with it: --set {key}={text}"
+                "`{key} = {text}` of the interrupted run is ignored; to use it again: --set {key}={text}"
             )
         };
         match names::find(key) {
-            None => Some(Some(format!("`{key}` of the interrupted run is no setting any more"))),
+            None => Some(Some(format!("`{key}` of the interrupted run is no longer a setting"))),
             Some(setting) if setting.reach == Reach::UserOnly => Some(Some(again())),
-            // Which program runs is no session's to say; a recording runs nothing outside of its session.
+            // A session must not choose the program that runs; a recording runs nothing outside of its session.
             Some(setting)
                 if !trusted
                     && setting.reach == Reach::Program

@@ -5,7 +5,7 @@ use super::presets::Retries;
 use super::typed::{Amount, Flag, Key, List, OrPreset, Size, Text, Time, Whole};
 use super::value::{Given, Lit, Value};
 
-/// The commented reference of all settings, for people to read and copy from.
+/// The commented reference of all settings, for users to read and copy from.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// The agents that stand for `<agent>` in a key.
@@ -14,11 +14,11 @@ pub const AGENTS: [&str; 1] = ["claude"];
 /// The segment of a key that stands for each of [`AGENTS`].
 pub(super) const PLACEHOLDER: &str = "<agent>";
 
-/// Older spellings of keys, as they may stand at the top of a file.
+/// Older spellings of keys, as they may appear at the top of a file.
 pub(super) const ALIASES: [(&str, &str); 2] =
     [("claude_path", "agent.claude.path"), ("build_prompt", "prompts.build")];
 
-/// Other spellings of values: the setting, the spelling, and the value that it means.
+/// Other spellings of values: the setting, the spelling, and the value that it stands for.
 const SPELLINGS: [(&str, &str, &str); 6] = [
     ("preset", "tasks", "pick"),
     ("loop.commit", "agent+leftovers", "done"),
@@ -35,7 +35,7 @@ pub struct Setting {
     pub key: &'static str,
     /// Which values it accepts.
     pub kind: Kind,
-    /// Its value when nobody sets it.
+    /// Its value if it is not set.
     pub default: Lit,
     /// Who may set it.
     pub reach: Reach,
@@ -49,10 +49,10 @@ pub enum Reach {
     Anywhere,
     /// The repo's file may not.
     UserOnly,
-    /// The repo's file may not, because it says which program runs, what that program may do, or with whose key. A run
-    /// that goes on keeps it.
+    /// The repo's file may not, because it decides which program runs, what that program may do, or with whose key. A
+    /// resumed run keeps it.
     Program,
-    /// The repo's file may only name a path beneath the repo, and none of git's.
+    /// The repo's file may only name a path inside the repo, and outside `.git`.
     BeneathRepo,
     /// It becomes an argument of a program: the repo's file may not turn it into an option.
     Argument,
@@ -106,7 +106,7 @@ const fn guarded(key: &'static str, kind: Kind, default: Lit, reach: Reach) -> S
     Setting { key, kind, default, reach }
 }
 
-/// Makes of one row per setting the table and, in `key`, a typed name for each.
+/// Turns one row per setting into the table and, in `key`, a typed name for each.
 macro_rules! settings {
     ($($name:ident: $type:ty = $row:expr;)*) => {
         /// Every setting, in the order in which they are shown.
@@ -134,7 +134,7 @@ macro_rules! settings {
     };
 }
 
-// A row per setting can be read as a table; broken over lines it cannot.
+// One line per setting reads as a table, so rustfmt must not wrap it.
 #[rustfmt::skip]
 settings! {
     PRESET: Text = row("preset", PRESETS, Lit::Text("auto"));
@@ -265,7 +265,7 @@ impl Setting {
         self.key.rsplit_once('.').map_or("", |(section, _)| section)
     }
 
-    /// Whether `""` is a value: where it is the default, it means that nothing is set.
+    /// Whether `""` is a value: if it is the default, it means that nothing is set.
     pub(super) fn admits_empty(&self) -> bool {
         matches!(self.default, Lit::Text("")) || matches!(self.kind, Kind::Text | Kind::List(_))
     }

@@ -8,10 +8,10 @@ use super::place::width;
 use super::resolved::{Config, Origin};
 use super::value::quoted;
 
-/// Values longer than this push their origin to the right instead of moving the whole column.
+/// Values longer than this push their own origin to the right instead of the whole column.
 const VALUE_COLUMN: usize = 44;
 
-/// All settings and gates, for people or as a JSON object.
+/// All settings and gates, as text or as a JSON object.
 pub fn show(config: &Config, json: bool) -> String {
     if json { as_json(config) } else { as_lines(config) }
 }
@@ -24,7 +24,7 @@ fn as_lines(config: &Config) -> String {
     for gate in config.gates() {
         let mut value = quoted(&gate.command);
         if let Some(timeout) = gate.timeout_text() {
-            value.push_str(&format!(" within {}", quoted(timeout)));
+            value.push_str(&format!(" timeout {}", quoted(timeout)));
         }
         rows.push((
             format!("gate {}", shown(&gate.name)),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::presets::Retries;
 use super::value::{self, View};
 
-/// The name of a setting whose value is a `T`. A name with `<agent>` in it stands for one setting per agent.
+/// The name of a setting whose value is a `T`. A name that contains `<agent>` stands for one setting per agent.
 pub struct Key<T> {
     name: &'static str,
     value: PhantomData<fn() -> T>,
@@ -35,10 +35,10 @@ impl<T> Key<T> {
 
 /// How the value of a setting is read.
 pub trait Typed {
-    /// What code gets to see.
+    /// The type that code reads.
     type Value<'a>: Default;
 
-    /// The value; nothing where it is of another kind, which a test over the table rules out.
+    /// The value; nothing if it is of another kind, which a test over the table rules out.
     fn read(view: View<'_>) -> Option<Self::Value<'_>>;
 }
 
@@ -52,11 +52,11 @@ pub struct Amount;
 pub struct Flag;
 /// A list of texts.
 pub struct List;
-/// A length of time; none where it is `""`.
+/// A length of time; none if it is `""`.
 pub struct Time;
-/// A number of bytes; none where it is `""`.
+/// A number of bytes; none if it is `""`.
 pub struct Size;
-/// A `T`, or nothing where the preset decides.
+/// A `T`, or nothing if the preset decides.
 pub struct OrPreset<T>(PhantomData<T>);
 
 impl Typed for Text {

@@ -31,7 +31,7 @@ impl Lit {
     }
 }
 
-/// A value that somebody set.
+/// A value that is set.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
     Bool(bool),
@@ -124,14 +124,14 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
-/// Characters that act on a terminal or on the order of the text instead of being seen.
+/// Characters that control the terminal or the direction of the text instead of being visible.
 pub(super) fn hidden(ch: char) -> bool {
     ch.is_control()
         || matches!(ch, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(ch, '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// What somebody wrote, before a setting has made a value of it.
+/// A value as it was written, before a setting has parsed it.
 #[derive(Debug, Clone)]
 pub(super) enum Given<'a> {
     Bool(bool),
@@ -139,7 +139,7 @@ pub(super) enum Given<'a> {
     Amount(f64),
     Text(&'a str),
     List(Vec<Given<'a>>),
-    /// From the environment or a flag, where nothing tells text from numbers.
+    /// From the environment or a flag, which do not distinguish text from numbers.
     Plain(&'a str),
     /// Something that no setting accepts, by its name.
     Other(&'static str),

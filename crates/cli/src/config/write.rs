@@ -1,8 +1,8 @@
-//! One setting written into a file of the person's: everything else in it stays as it is.
+//! Writes one setting into the user's own config file and leaves everything else as it is.
 
 use toml::de::DeTable;
 
-/// The text with `[table] key = "value"`. Nothing when it is no TOML, or has something else there.
+/// The text with `[table] key = "value"`. Nothing if it is not TOML, or has something else there.
 pub(crate) fn with_text(text: &str, table: &str, key: &str, value: &str) -> Option<String> {
     let written = format!("\"{value}\"");
     let parsed = DeTable::parse(text).ok()?;
@@ -25,7 +25,7 @@ pub(crate) fn with_text(text: &str, table: &str, key: &str, value: &str) -> Opti
         }
     }
     if section.is_some() {
-        // As dotted keys, or in one line: whoever wrote it knows where it belongs.
+        // It has dotted keys or an inline table, which ralph does not edit.
         return None;
     }
     let gap = match text {

@@ -35,7 +35,7 @@ impl World {
         std::fs::create_dir(&runtime).unwrap();
         let environment = Environment {
             runtime_dir: Some(runtime),
-            // Who started the loop is not who sits in its sessions.
+            // The environment of the loop's starter must not leak into its sessions.
             ralph: vec![("RALPH_AGENT_ID".into(), "somebody".into())],
             ..Environment::default()
         };
@@ -134,16 +134,16 @@ async fn outcomes_are_recorded_and_change_nothing() {
     let (out, err) = ok(&socket, &["done", "t-1", "--result", result]).await;
     assert_eq!(
         (out.as_str(), err.as_str()),
-        ("", "recorded: t-1 will be judged when the session ends\n")
+        ("", "recorded: ralph will check t-1 when the session ends\n")
     );
     assert_eq!(world.get("t-1").status, Status::InProgress);
     let done = Wish::Done { result: Some(result.to_owned()) };
     assert_eq!(socket.requests().of(&task("t-1")), Some(done));
 
     let (_, err) = ok(&socket, &["fail", "t-1", "--reason", "red", "--final"]).await;
-    assert_eq!(err, "recorded: t-1 will be given up when the session ends (instead of done)\n");
+    assert_eq!(err, "recorded: t-1 will fail when the session ends (instead of done)\n");
     let (_, err) = ok(&socket, &["fail", "t-1", "--reason", " the API is down "]).await;
-    assert_eq!(err, "recorded: t-1 will be tried again after this session (instead of fail)\n");
+    assert_eq!(err, "recorded: ralph will retry t-1 after this session (instead of fail)\n");
     assert_eq!(socket.requests().of(&task("t-1")), Some(failed("the API is down")));
     let from_stdin = Call { stdin: "Which one?\n".into(), ..Call::new(["ask", "t-1", "-"]) };
     assert_eq!(ask(&socket, from_stdin).await.code, 0);
@@ -165,7 +165,7 @@ async fn what_is_asked_for_is_checked_as_the_direct_command_does() {
         (vec!["done", "t-1", "--result", "{}"], 1, "the result names no commit"),
         (vec!["fail", "t-1", "--reason", " "], 1, "the reason is empty"),
         (vec!["ask", "t-1", "\n"], 1, "the question is empty"),
-        (vec!["done", "../x"], 1, "cannot be a task id"),
+        (vec!["done", "../x"], 1, "is not a valid task id"),
         (vec!["done", "t-11"], 2, "did you mean t-1"),
         (vec!["done"], 64, "required arguments"),
         (vec!["dnoe", "t-1"], 64, "unrecognized subcommand"),
@@ -177,7 +177,7 @@ async fn what_is_asked_for_is_checked_as_the_direct_command_does() {
         assert!(reply.err.contains(says), "{words:?}: {}", reply.err);
     }
     let (out, _) = ok(&socket, &["done", "--help"]).await;
-    assert!(out.contains("Say that a claimed task is done"), "{out}");
+    assert!(out.contains("Report a claimed task as done"), "{out}");
     assert_eq!(socket.requests().close().0, []);
 }
 
@@ -189,7 +189,7 @@ async fn the_task_of_another_is_out_of_reach() {
     world.claim("agent-1", "t-4");
     for words in [["done", "t-3"], ["done", "t-2"], ["done", "t-4"]] {
         let err = refused(&dag, &words).await;
-        assert!(err.contains("is not the task of this session"), "{err}");
+        assert!(err.contains("is not assigned to this session"), "{err}");
         assert!(err.contains("your task is t-1"), "{err}");
     }
     let err = refused(&pick, &["done", "t-1"]).await;
@@ -197,7 +197,7 @@ async fn the_task_of_another_is_out_of_reach() {
     refused(&pick, &["fail", "t-3", "--reason", "spite"]).await;
     refused(&pick, &["ask", "t-2", "May I?"]).await;
     refused(&pick, &["renew", "t-3"]).await;
-    // A claim that went to somebody else and came back is not the claim of this session.
+    // A claim that another agent held in between is not the claim of this session.
     let person = Actor::Person(agent("hand"));
     world.store().reset(&task("t-1"), &person, clock::now()).unwrap();
     let err = refused(&dag, &["done", "t-1"]).await;
@@ -225,7 +225,7 @@ async fn s0_6_an_agent_claims_by_itself_only_where_it_chooses() {
     let renewed = world.get("t-3").claim.unwrap();
     assert!(renewed.lease_expires_at.millis_since(clock::now()) <= 600_000);
     let (_, err) = ok(&pick, &["done", "t-3"]).await;
-    assert!(err.starts_with("recorded: t-3"), "{err}");
+    assert!(err.starts_with("recorded: ralph will check t-3"), "{err}");
     let (out, _) = ok(&pick, &["peek", "-n", "1"]).await;
     assert!(out.starts_with("## Task t-2\n") && out.contains("assignee: agent-2"), "{out}");
 }
@@ -250,8 +250,8 @@ async fn every_other_change_is_refused_and_says_what_is_possible() {
         &["agent", "deregister", "somebody"],
     ] {
         let err = refused(&socket, words).await;
-        assert!(err.contains("not possible from inside a session"), "{err}");
-        assert!(err.contains("possible are ralph task peek, ready, list"), "{err}");
+        assert!(err.contains("a session cannot use this command"), "{err}");
+        assert!(err.contains("you can use ralph task peek, ready, list"), "{err}");
     }
     assert_eq!(world.store().list(&Default::default()).unwrap(), before);
 }
@@ -271,9 +271,9 @@ async fn a_session_adds_new_tasks_within_limits_and_the_log_names_it() {
     let log = store.log(&task("found")).unwrap();
     assert!(log.iter().any(|entry| entry.text == "added by a session on t-1"), "{log:?}");
     assert_eq!(socket.requests().added(), [task("found"), task(id.trim())]);
-    // Nothing of the plan changes by it: no task gets a part, none is made anew.
+    // Existing tasks never change: none gets a part, none is recreated.
     let err = refused(&socket, &["add", "Part", "--parent", "t-2"]).await;
-    assert!(err.contains("is a part of no other"), "{err}");
+    assert!(err.contains("a session cannot add parts to another task"), "{err}");
     let taken = call(&socket, &["create", "t-2", "Mine"]).await;
     assert!(taken.code != 0 && taken.err.contains("t-2 is taken"), "{}", taken.err);
     for number in 2..Adds::MOST {
@@ -294,7 +294,7 @@ async fn what_a_session_adds_in_a_run_for_a_feature_belongs_to_it() {
     ok(&socket, &["add", "Mend the pump", "--id", "found"]).await;
     assert_eq!(world.store().get(&task("found")).unwrap().feature, Some(login));
     let err = refused(&socket, &["add", "Other", "--feature", "other"]).await;
-    assert!(err.contains("for the feature login alone"), "{err}");
+    assert!(err.contains("for the feature login only"), "{err}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,4 +1,4 @@
-//! Which program the agent is, and what sessions and gates find in their environment.
+//! Finds the agent's program, and builds the environment of sessions and gates.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::environment::{Environment, LOGINS};
 use crate::error::CliError;
 use crate::wire::Context;
 
-/// How long an agent may take to tell its version.
+/// How long an agent may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The agent of a run.
@@ -30,7 +30,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// As a run starts it.
+    /// The form in which a run starts it.
     pub(super) fn program(self) -> AgentProgram {
         AgentProgram {
             agent: self.profile,
@@ -84,12 +84,12 @@ const NAMES: [&str; 39] = [
     "PKG_CONFIG_PATH",
 ];
 
-/// Words in the names of variables that are logins of tools, such as `CARGO_REGISTRY_TOKEN`: a session gets
-/// them only where the settings name them.
+/// Words in the names of variables that hold credentials of tools, such as `CARGO_REGISTRY_TOKEN`: a session gets
+/// them only if the settings name them.
 const SECRETS: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"];
 
-/// Beginnings of names of variables that every session gets: the agents' own settings, and those of
-/// the tools that builds and tests use.
+/// Prefixes of variables that every session gets: the agents' own settings, and those of the tools that builds and
+/// tests use.
 const PREFIXES: [&str; 24] = [
     "LC_",
     "XDG_",
@@ -117,7 +117,7 @@ const PREFIXES: [&str; 24] = [
     "SSL_CERT_",
 ];
 
-/// The tools that the settings let sessions use; none is the agent's usual ones.
+/// The tools that the settings let sessions use; none means the agent's defaults.
 pub(super) fn tools(config: &Config) -> Vec<String> {
     config.get(key::AGENT_ALLOWED_TOOLS).into_iter().map(str::to_owned).collect()
 }
@@ -134,18 +134,18 @@ pub(super) fn find(name: &str, config: &Config, context: &Context<'_>) -> Result
         let failed = match lacking {
             Lacking::Missing(program) => {
                 CliError::failed(format!("Build failed: the agent {program} was not found")).hint(
-                    format!("install it, or say where it is: --set agent.{name}.path=/path/to/{name}"),
+                    format!("install it, or set its path: --set agent.{name}.path=/path/to/{name}"),
                 )
             }
             Lacking::OfRepository(path) => CliError::failed(format!(
-                "Build failed: the agent {} is a file of the repository, which a session can change",
+                "Build failed: the agent {} is inside the repository, where a session can change it",
                 path.display()
             ))
             .hint(of_repository_hint(name, &path)),
         };
-        failed.hint("check everything that a run needs: ralph doctor")
+        failed.hint("check your setup: ralph doctor")
     })?;
-    // Each branch of a plan asks anew, and an agent takes its time to tell.
+    // Each branch of a plan asks again, and an agent is slow to print its version.
     let mut known = context.odd_agents.borrow_mut();
     let notices = known
         .entry(executable.clone())
@@ -170,9 +170,7 @@ fn script(
     let cassette = config.get(key::AGENT_SCRIPT_PATH);
     if cassette.is_empty() {
         return Err(CliError::failed("Build failed: the agent script has no cassette to play")
-            .hint(
-                "name it: --set agent.script.path=FILE; docs/cassette.md says how to write one",
-            ));
+            .hint("name it: --set agent.script.path=FILE; docs/cassette.md describes the format"));
     }
     let cassette = folder.join(cassette);
     let cassette = cassette.canonicalize().map_err(|error| {
@@ -195,8 +193,8 @@ pub(crate) enum Lacking {
     OfRepository(PathBuf),
 }
 
-/// Where the program of an agent lies; `usual` is its name where the settings say nothing. A path is what the
-/// user says, for no repository can set it; a name is looked for outside the repository.
+/// The path of an agent's program; `usual` is its name if the settings name none. A path comes from the user, because
+/// no repository can set it; a name is searched for outside the repository.
 pub(crate) fn agent_program(
     name: &str,
     usual: &str,
@@ -223,7 +221,7 @@ pub(crate) fn agent_program(
     if may_run(&path) { Ok(path) } else { Err(missing()) }
 }
 
-/// What to do about an agent that only the repository has.
+/// The hint for an agent that only the repository has.
 pub(crate) fn of_repository_hint(name: &str, path: &Path) -> String {
     format!(
         "install it outside the repository, or name it in your own config file: agent.{name}.path = {:?}",
@@ -231,7 +229,7 @@ pub(crate) fn of_repository_hint(name: &str, path: &Path) -> String {
     )
 }
 
-/// What is strange about the version of the agent.
+/// A warning about the version of the agent, if any.
 fn version_notice(
     profile: &dyn Agent,
     executable: &Path,
@@ -248,11 +246,11 @@ fn version_notice(
     };
     let text = match version {
         None => format!(
-            "{} does not tell its version; {name} {oldest} or later is expected",
+            "{} does not print its version; ralph needs {name} {oldest} or later",
             executable.display()
         ),
         Some(version) if numbers(&version) < numbers(oldest) => format!(
-            "{name} {version} is older than {oldest}, the oldest that is known to work; update it"
+            "{name} {version} is older than {oldest}, the oldest version known to work; update it"
         ),
         Some(_) => return vec![],
     };
@@ -263,7 +261,7 @@ fn numbers(version: &str) -> Vec<u64> {
     version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
 }
 
-/// What a session finds: what agents and tools need, what the settings name, and nothing else.
+/// The environment of a session: what agents and tools need, what the settings name, and nothing else.
 pub(super) fn environment(environment: &Environment, config: &Config) -> Vec<(OsString, OsString)> {
     let also = config.get(key::AGENT_ENV);
     let has = |name: &str| environment.all.iter().any(|(known, _)| known == OsStr::new(name));
@@ -285,7 +283,7 @@ pub(super) fn environment(environment: &Environment, config: &Config) -> Vec<(Os
     all.filter(|(name, _)| name.to_str().is_some_and(wanted)).cloned().collect()
 }
 
-/// What a gate finds in a box: as a session, without its logins.
+/// The environment of a gate in a sandbox: that of a session, without its credentials.
 pub(super) fn boxed_environment(
     environment: &Environment,
     config: &Config,
@@ -300,19 +298,19 @@ pub(super) fn boxed_environment(
     all
 }
 
-/// What a gate finds: the user's own environment, for it is the user's own command.
+/// The environment of a gate without a sandbox: the user's own, because it is the user's own command.
 pub(super) fn gate_environment(environment: &Environment) -> Vec<(OsString, OsString)> {
     let ours = |name: &OsStr| name.to_str().is_some_and(|name| name.starts_with("RALPH_"));
     environment.all.iter().filter(|(name, _)| !ours(name)).cloned().collect()
 }
 
-/// What must not be written down or shown: secrets of the environment, and addresses that are secret.
+/// Values that must not be logged or shown: secrets from the environment, and secret addresses.
 pub(super) fn secrets(environment: &Environment, config: &Config) -> Secrets {
     let address = config.get(key::NOTIFY_WEBHOOK).as_bytes();
     Secrets::new(environment.secrets().chain([address]))
 }
 
-/// This program, to be started again.
+/// The path of this program, to start it again.
 pub(super) fn own_program(environment: &Environment) -> PathBuf {
     match std::env::current_exe() {
         Ok(path) => path,

@@ -1,4 +1,4 @@
-//! The box of a run: which level the settings ask for, and what every box of it shows and hides.
+//! The sandbox of a run: which level the settings ask for, and what every sandbox of the run shows and hides.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::error::CliError;
 use crate::exit_codes::Exit;
 use crate::wire::Context;
 
-/// A box that was tried, and what people are told of it.
+/// A sandbox that has been tried, and the notices about it.
 #[derive(Clone)]
 pub(crate) struct Boxed {
     pub(crate) sandbox: Arc<Sandbox>,
@@ -29,7 +29,7 @@ pub(crate) struct Boxed {
 }
 
 impl Boxed {
-    /// How git that looks at sessions' files is boxed, where they can have a git directory of their own.
+    /// The sandbox for git commands that read sessions' files, if sessions can have their own git directory.
     pub(super) fn of_git(&self, context: &Context<'_>) -> Option<Boxes> {
         let jail: Arc<dyn Jail> = Arc::<Sandbox>::clone(&self.sandbox);
         self.sandbox.mounts().then(|| Boxes::new(jail, context.environment.all.clone()))
@@ -55,7 +55,7 @@ pub(super) fn watch(context: &Context<'_>) -> Result<Watched, CliError> {
     Ok(Watched::begin(&context.project()?, places(environment), environment))
 }
 
-/// The box of a run with these agents; what cannot be given is refused, not lowered.
+/// The sandbox of a run with these agents. A level that does not work is an error: ralph never uses a lower one.
 pub(super) fn of_run(
     project: &Project,
     config: &Config,
@@ -72,8 +72,8 @@ pub(super) fn of_run(
     let mut text = choice.text;
     match config.get(key::SANDBOX_NETWORK_POLICY) {
         _ if choice.sandbox.level() != Level::Full => {}
-        "deny" => text.push_str("; the network is closed but for the model"),
-        "allowlist" => text.push_str("; of the network only what is listed"),
+        "deny" => text.push_str("; no network except the model"),
+        "allowlist" => text.push_str("; only allowed hosts on the network"),
         _ => {}
     }
     if let Some(next) = &choice.next {
@@ -82,7 +82,7 @@ pub(super) fn of_run(
     let level = choice.sandbox.level();
     let mut notices = vec![Notice::Level { level: level.to_string(), text }];
     if level == Level::None && config.get(key::SANDBOX_NETWORK_POLICY) != "allow-all" {
-        let text = "there is no box, so sandbox.network limits nothing".to_owned();
+        let text = "there is no sandbox, so sandbox.network has no effect".to_owned();
         notices.push(Notice::Other { text });
     }
     if level != Level::None {
@@ -97,8 +97,8 @@ pub(super) fn of_run(
         let text = withheld(project, config, context);
         notices.extend(text.into_iter().map(|text| Notice::Other { text }));
         if is_masked && environment.home.as_ref().is_some_and(|home| home.is_dir()) {
-            let text = "Your home is the repository, or a folder of the system, and cannot be empty for \
-                        sessions: they see all of it but known places of logins.";
+            let text = "Your home directory is the repository or a system folder, so ralph cannot hide it from \
+                        sessions: they see all of it except known credential files.";
             notices.push(Notice::Other { text: text.to_owned() });
         }
     }
@@ -107,7 +107,7 @@ pub(super) fn of_run(
     Ok(boxed)
 }
 
-/// What there is to say of packages that sessions named.
+/// Notices about packages that sessions named.
 fn withheld(project: &Project, config: &Config, context: &Context<'_>) -> Vec<String> {
     let environment = context.environment;
     let readable = paths(config, key::SANDBOX_READABLE, project, environment);
@@ -124,7 +124,7 @@ fn withheld(project: &Project, config: &Config, context: &Context<'_>) -> Vec<St
     unseen.map(say).collect()
 }
 
-/// A path as the settings take it.
+/// A path as it is written in the settings.
 fn short(path: &Path, environment: &Environment) -> String {
     let below = environment.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
     below.map_or_else(|| path.display().to_string(), |rest| format!("~/{}", rest.display()))
@@ -144,16 +144,16 @@ fn paths(
     config.get(key).into_iter().map(expand).collect()
 }
 
-/// What a person who begins is told of the box.
+/// What `ralph init` prints about the sandbox.
 pub(crate) fn offer(project: &Project, context: &mut Context<'_>) -> Result<Vec<String>, CliError> {
     let config = context.config()?;
     let house = house(project, &config, &[], context)?;
     Ok(match sandbox::choose(wanted(&config), house) {
         Ok(choice) => {
             let level = choice.sandbox.level();
-            let mut lines = vec![format!("the box of sessions here: {level}")];
+            let mut lines = vec![format!("sandbox level here: {level}")];
             lines.extend(choice.next.as_ref().map(|next| {
-                format!("a better one can be had: {} (or: ralph doctor --fix)", better(next))
+                format!("a better level is possible: {} (or: ralph doctor --fix)", better(next))
             }));
             lines
         }
@@ -161,12 +161,12 @@ pub(crate) fn offer(project: &Project, context: &mut Context<'_>) -> Result<Vec<
     })
 }
 
-/// How a better level is had.
+/// How to get a better level.
 fn better(next: &Unavailable) -> String {
     let Unavailable { level, why, remedies, .. } = next;
     match remedies.first() {
-        Some(remedy) => format!("for the level {level}: {remedy}"),
-        None => format!("not the level {level}: {why}"),
+        Some(remedy) => format!("for level {level}: {remedy}"),
+        None => format!("level {level} does not work: {why}"),
     }
 }
 
@@ -176,10 +176,10 @@ fn refused(error: Unavailable) -> CliError {
         told = told.hint(remedy.clone());
     }
     told.hint("use the best level that works here: --set sandbox.level=auto")
-        .hint("run without a box, with the agent's tools limited: --set sandbox.level=none")
+        .hint("run without a sandbox, with the agent's tools limited: --set sandbox.level=none")
 }
 
-/// What is the same for all boxes of a run.
+/// The configuration that all sandboxes of a run share.
 pub(crate) fn house(
     project: &Project,
     config: &Config,
@@ -196,9 +196,9 @@ pub(crate) fn house(
         hidden.push(name.into());
     }
     hidden.extend(environment.user_config.clone());
-    // What earlier runs were asked for, and what is left of their limits.
+    // The options of earlier runs, and what remains of their limits.
     hidden.extend(environment.state_home.as_ref().map(|home| home.join("ralph")));
-    // The sockets of other sessions, and those by which people stop runs.
+    // The sockets of other sessions, and those that control runs.
     let runtime = environment.all.iter().find(|(name, _)| name == "XDG_RUNTIME_DIR");
     hidden.extend(runtime.map(|(_, folder)| Path::new(folder).join("ralph")));
     let homes = homes(environment);
@@ -242,7 +242,7 @@ pub(crate) fn house(
     })
 }
 
-/// The sockets that the user admits and that are there: each where a variable or the settings say it is.
+/// The existing sockets that the user allows, by variable or by path.
 fn sockets(config: &Config, project: &Project, environment: &Environment) -> Vec<Bind> {
     let one = |text: &str| {
         let variable = text.strip_prefix('$');
@@ -258,7 +258,7 @@ fn sockets(config: &Config, project: &Project, environment: &Environment) -> Vec
     config.get(key::SANDBOX_SOCKETS).into_iter().filter_map(one).collect()
 }
 
-/// What boxes may reach.
+/// What sandboxes may reach on the network.
 fn network(config: &Config) -> Result<Network, CliError> {
     let policy = match config.get(key::SANDBOX_NETWORK_POLICY) {
         "deny" => Policy::Deny,
@@ -268,7 +268,7 @@ fn network(config: &Config) -> Result<Network, CliError> {
     let entries = config.get(key::SANDBOX_NETWORK_ALLOWED).into_iter().map(str::parse::<Endpoint>);
     let allowed = entries.collect::<Result<_, _>>().map_err(|error| {
         CliError::failed(format!("sandbox.network.allowed: {error}"))
-            .hint("write hosts such as example.com, *.example.com or localhost:8080")
+            .hint("use hosts such as example.com, *.example.com or localhost:8080")
     })?;
     Ok(Network { policy, allowed })
 }
@@ -278,7 +278,7 @@ pub(crate) fn cache_folder(project: &Project, environment: &Environment) -> Path
     Caches::of(&cache_home(environment, project), &project.root).folder().to_owned()
 }
 
-/// The person's folder for caches.
+/// The user's folder for caches.
 fn cache_home(environment: &Environment, project: &Project) -> PathBuf {
     let set = environment.all.iter().find(|(name, _)| name == "XDG_CACHE_HOME");
     let set = set.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute());
@@ -291,7 +291,7 @@ fn places(environment: &Environment) -> Vec<PathBuf> {
     homes(environment).into_iter().chain(sandbox::elsewhere(&environment.all)).collect()
 }
 
-/// The home that the environment names, and the one that the system knows of.
+/// The home directory that the environment names, and the one in `/etc/passwd`.
 fn homes(environment: &Environment) -> Vec<PathBuf> {
     let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let uid = ralph_engine::process::user().to_string();

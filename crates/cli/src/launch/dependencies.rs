@@ -1,9 +1,9 @@
-//! Which packages beside the repository sessions may read: those that manifests named before a session wrote one.
+//! Which packages outside the repository sessions may read: those that manifests named before a session wrote one.
 //!
-//! A session can commit a manifest that names any package of the user's. So a run records, in the user's state
-//! folder, the packages that were named when it started; those that are new when it ends are withheld until the
-//! user shows them by `sandbox.readable`. What is new at the start of a run is the user's own work, unless the
-//! run before did not come to its end.
+//! A session can commit a manifest that names any of the user's packages. So a run records, in the user's state
+//! folder, the packages that manifests name when it starts. Packages that are new when it ends stay hidden until
+//! the user allows them with `sandbox.readable`. Packages that are new when a run starts are the user's own work,
+//! unless the previous run was killed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,22 +15,22 @@ use ralph_engine::untrusted::{self, SMALL};
 
 use crate::environment::Environment;
 
-/// The file in the folder for the records of a repository.
+/// The name of the file in the folder for the records of a repository.
 const FILE: &str = "dependencies";
 
-/// What is known of them.
+/// The recorded packages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Dependencies {
     /// Sessions may read them.
     pub(super) admitted: BTreeSet<PathBuf>,
     /// A session may have named them.
     pub(super) withheld: BTreeSet<PathBuf>,
-    /// A run is at work, or was killed.
+    /// A run is active, or was killed.
     working: bool,
 }
 
 impl Dependencies {
-    /// Those that the repository names now.
+    /// The packages that the repository names now.
     pub(super) fn of(project: &Project, homes: &[PathBuf], environment: &Environment) -> Self {
         let found = found(project, homes);
         let before = match (found.is_empty(), place(project, environment)) {
@@ -40,7 +40,7 @@ impl Dependencies {
         Self::now(before, found)
     }
 
-    /// What becomes of those that are named now.
+    /// Sorts the packages that are named now.
     fn now(before: Option<Self>, found: BTreeSet<PathBuf>) -> Self {
         let Some(before) = before else {
             return Self { admitted: found, ..Self::default() };
@@ -84,7 +84,7 @@ fn read(path: &Path) -> Option<Dependencies> {
     })
 }
 
-/// A run that is at work: what is named when it ends was named by its sessions.
+/// An active run: packages that are new when it ends were named by its sessions.
 pub(super) struct Watched {
     project: Project,
     homes: Vec<PathBuf>,
@@ -92,7 +92,7 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// Records what is named now.
+    /// Records the packages that are named now.
     pub(super) fn begin(project: &Project, homes: Vec<PathBuf>, environment: &Environment) -> Self {
         let mut path = place(project, environment);
         let known = Dependencies::of(project, &homes, environment);
@@ -109,7 +109,7 @@ impl Drop for Watched {
     fn drop(&mut self) {
         let Some(path) = &self.path else { return };
         let now = Dependencies::now(read(path), found(&self.project, &self.homes));
-        // What cannot be written stays at work, and what is new is withheld.
+        // If this cannot be written, the record says that the run is still active, and new packages stay hidden.
         let _ = write(path, &Dependencies { working: false, ..now });
     }
 }

@@ -1,4 +1,4 @@
-//! Who shows a run.
+//! The displays of a run.
 
 use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex};
@@ -22,7 +22,7 @@ use crate::wire::Context;
 /// A display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Shown {
-    /// Lines for people, on stderr
+    /// Lines of text, on stderr
     Plain,
     /// Every event as a line of JSON, on stdout
     Json,
@@ -38,7 +38,7 @@ impl Shown {
     }
 }
 
-/// Which display is meant.
+/// The display that the settings name.
 pub(super) fn shown(config: &Config) -> Shown {
     match config.get(key::UI_MODE) {
         "json" => Shown::Json,
@@ -64,7 +64,7 @@ pub(super) fn reporters(
             let mut options = options(project, context);
             options.look.width =
                 options.look.width.map(|width| width.saturating_sub(shared.margin));
-            // There is one last line, and many who would rewrite it.
+            // Several runs share the screen, so none of them may rewrite its last line.
             options.progress = false;
             let reporter = PlainReporter::new(shared.writer(), options);
             all.push(Box::new(Terminal(reporter, shared.margin)));
@@ -76,7 +76,7 @@ pub(super) fn reporters(
         CliError::failed(format!("{} cannot be written: {error}", logs.readable.display()))
     })?;
     all.push(Box::new(SessionLog::new(BufWriter::new(file), 0)));
-    // The last one: its end may take a moment.
+    // The last display: ending it may take a moment.
     all.extend(notify::notifier(config, project, context)?);
     Ok(all)
 }
@@ -97,7 +97,7 @@ pub(crate) fn options(project: &Project, context: &Context<'_>) -> Options {
     }
 }
 
-/// A screen that several runs share, as one of them has it.
+/// One run's view of a screen that several runs share.
 #[derive(Clone)]
 pub(crate) struct Shared {
     pub(super) out: Arc<Mutex<Box<dyn Write + Send>>>,
@@ -113,7 +113,7 @@ impl Shared {
     }
 }
 
-/// A terminal, which may change its size, and how much of it is taken already.
+/// A terminal, which may be resized, and how much of its width is already used.
 struct Terminal<W>(PlainReporter<W>, usize);
 
 impl<W: Write> Reporter for Terminal<W> {

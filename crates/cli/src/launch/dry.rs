@@ -1,4 +1,4 @@
-//! What a run would do: its plan, its command, its prompt, its gates. Nothing is started or written.
+//! `--dry-run`: prints the plan, command, prompt and gates of a run. Starts and writes nothing.
 
 use ralph_core::TaskId;
 use ralph_core::attempt::AttemptContext;
@@ -97,7 +97,7 @@ pub(super) fn text(
     Ok((page.text(), code))
 }
 
-/// What a plan says about the run.
+/// The part of a dry run that depends on the plan.
 struct Seen {
     source: String,
     status: String,
@@ -105,11 +105,11 @@ struct Seen {
     total: u64,
     next: Option<(Option<String>, String)>,
     prompt: Told,
-    /// What the loop would be told first.
+    /// The first input of the loop.
     survey: Survey,
 }
 
-/// What the first session would be told.
+/// The context of the first session.
 enum Told {
     Nothing,
     Task(Prompt),
@@ -152,7 +152,7 @@ fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<Seen, 
         ReconcileError::Store(error) => CliError::from(error),
         ReconcileError::Id(error) => CliError::failed(error.to_string()),
     })?;
-    // The file was there a moment ago.
+    // The file existed a moment ago.
     let Some(Preview { read, survey, next }) = found else {
         let missing = StopReason::NoPlan { why: None };
         return Err(CliError::new(Exit::NoPlan, missing.sentence()));
@@ -194,7 +194,7 @@ fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<Seen, 
         source: file.name().to_owned(),
         status: match (doc.status_text(), next) {
             (Some(status), _) => status.lines().next().unwrap_or_default().to_owned(),
-            (None, _) if is_text => "a text without boxes".to_owned(),
+            (None, _) if is_text => "a text without checkboxes".to_owned(),
             (None, Some(_)) => "in progress".to_owned(),
             (None, None) => "nothing open".to_owned(),
         },
@@ -209,7 +209,7 @@ fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<Seen, 
     })
 }
 
-/// Why the run would end before its first session: by the rules that the loop asks.
+/// Why the run would end before its first session, by the loop's own rules.
 fn stop(plan: &Plan, survey: &Survey) -> Option<StopReason> {
     let mut state = RunState::new(plan.policy.clone());
     state.counts = survey.counts;
@@ -220,7 +220,7 @@ fn stop(plan: &Plan, survey: &Survey) -> Option<StopReason> {
     )
 }
 
-/// The model of the first session; `None` where the agent chooses.
+/// The model of the first session; `None` if the agent chooses.
 fn model(plan: &Plan) -> Option<String> {
     let policy = &plan.policy;
     let first = ModelFacts { iteration: 1, ..ModelFacts::default() };

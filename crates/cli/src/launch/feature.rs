@@ -1,4 +1,4 @@
-//! Runs for the texts and the tasks of a feature: what they are to leave, how they end, what they are told.
+//! Runs for the texts and the tasks of a feature: their expected result, their policy and their prompts.
 
 use ralph_core::FeatureName;
 use ralph_core::attempt::AttemptContext;
@@ -14,21 +14,21 @@ use ralph_engine::run::Deliverable;
 
 use crate::error::CliError;
 
-/// What a run for a feature is to leave.
+/// The expected result of a run for a feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FeatureWork {
     pub(crate) name: FeatureName,
     pub(crate) stage: Stage,
 }
 
-/// How far a feature is.
+/// The step that a run carries out for a feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Its spec is to be written, with what was asked and answered so far.
+    /// Writing its spec, with the questions and answers so far.
     Spec(Interview),
-    /// Its plan.
+    /// Writing its plan.
     Plan,
-    /// Its tasks.
+    /// Proposing its tasks.
     Tasks,
 }
 
@@ -42,7 +42,7 @@ impl FeatureWork {
         }
     }
 
-    /// What every iteration is about.
+    /// The title of every iteration.
     pub(super) fn about(&self) -> String {
         let name = &self.name;
         match self.stage {
@@ -61,7 +61,7 @@ impl FeatureWork {
         }
     }
 
-    /// The policy: one session that leaves what it should, tried again with the reason while it does not.
+    /// The policy: one session with the expected result, retried with the reason until it has it.
     pub(super) fn policy(&self, policy: Policy, sessions: Option<u32>) -> Policy {
         Policy {
             mode: self.mode().to_owned(),
@@ -73,7 +73,7 @@ impl FeatureWork {
             on_exhausted: Exhausted::Stop,
             commits: match self.stage {
                 Stage::Spec(_) | Stage::Plan => Commits::EveryIteration,
-                // It is to change nothing.
+                // The session must change nothing else.
                 Stage::Tasks => Commits::Agent,
             },
             ends: vec![EndsWhen::Session],
@@ -86,7 +86,7 @@ impl FeatureWork {
         }
     }
 
-    /// What it is to leave.
+    /// The expected result.
     pub(super) fn deliverable(&self, project: &Project) -> Deliverable {
         let files = FeatureFiles::of(project, &self.name);
         let text = |path: std::path::PathBuf, template: String| {
@@ -102,7 +102,7 @@ impl FeatureWork {
         }
     }
 
-    /// The file that the sessions write, as they find it.
+    /// The file that the sessions write, before they change it.
     pub(super) fn file(&self, project: &Project) -> Option<String> {
         match self.deliverable(project) {
             Deliverable::Text { name, .. } => Some(name),
@@ -110,7 +110,7 @@ impl FeatureWork {
         }
     }
 
-    /// What every session is told.
+    /// The context of every session.
     pub(super) fn known(
         &self,
         texts: &FeatureTexts,
@@ -122,7 +122,7 @@ impl FeatureWork {
                 known.answers = interview.answers();
                 if !interview.idea.trim().is_empty() {
                     let idea = interview.idea.trim();
-                    known.notes = vec![format!("The idea, in the words of the person:\n{idea}")];
+                    known.notes = vec![format!("The idea, in the user's words:\n{idea}")];
                 }
             }
             Stage::Plan => known.spec.clone_from(&texts.spec),
@@ -138,7 +138,7 @@ impl FeatureWork {
     }
 }
 
-/// A task that the feature has already, in a line.
+/// An existing task of the feature, in one line.
 fn note(task: &Task) -> String {
     let ids = |ids: &[ralph_core::TaskId]| {
         ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")

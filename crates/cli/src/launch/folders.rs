@@ -1,4 +1,4 @@
-//! The lock of a run on its worktree, and what earlier runs left that is not kept any longer.
+//! The lock of a run on its worktree, and the removal of expired files of earlier runs.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use ralph_engine::run::place::{LockError, RunLogs, WorktreeLock};
 use crate::config::{Config, key};
 use crate::error::{CliError, Done};
 
-/// Removes what earlier runs left: half-written plans, and logs that are not kept any longer.
+/// Removes leftovers of earlier runs: half-written plans and expired logs.
 pub(super) fn tidy(plan: Option<&PlanFile>, project: &Project, config: &Config) -> Done {
     if let Some(plan) = plan {
         plan.sweep();
@@ -28,7 +28,7 @@ pub(super) fn no_logs(folder: &Path, error: &std::io::Error) -> CliError {
 pub(super) fn lock(project: &Project) -> Result<WorktreeLock, CliError> {
     WorktreeLock::take(&project.worktree.join(".ralph")).map_err(|error| match error {
         LockError::Held { pid } => CliError::failed(format!(
-            "Build failed: another run is at work in this worktree (pid {pid})"
+            "Build failed: another run is active in this worktree (pid {pid})"
         ))
         .hint("see what it does: ralph status")
         .hint("stop it: ralph cancel"),
@@ -37,7 +37,7 @@ pub(super) fn lock(project: &Project) -> Result<WorktreeLock, CliError> {
             path.display()
         ))
         .hint(format!(
-            "check who owns it and whether it may be written: ls -ld {}",
+            "check its owner and permissions: ls -ld {}",
             crate::error::quoted(path.parent().unwrap_or(&path))
         )),
     })

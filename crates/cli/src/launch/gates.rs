@@ -1,4 +1,4 @@
-//! The gates that are in force: one answer for the loop and for `ralph doctor`.
+//! Which gates a run uses: one answer for the loop and for `ralph doctor`.
 
 use std::ffi::OsString;
 use std::io;
@@ -25,7 +25,7 @@ use crate::error::CliError;
 use crate::exit_codes::Exit;
 use crate::wire::Context;
 
-/// A gate, and who says so.
+/// A gate, and the file it comes from.
 #[derive(Debug, Clone)]
 pub(crate) struct InForce {
     pub(crate) name: String,
@@ -34,12 +34,12 @@ pub(crate) struct InForce {
     pub(crate) from: String,
 }
 
-/// What a gate needs and does not find.
+/// Something that a gate needs and that is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// A program that is on no folder of the PATH.
+    /// A program that is not on the PATH.
     Program(String),
-    /// A file, which may still be built.
+    /// A file, which the work may still create.
     File(String),
 }
 
@@ -48,7 +48,7 @@ impl InForce {
         GateSpec { name: self.name, command: self.command, timeout: self.timeout }
     }
 
-    /// What it needs first and would not find, as far as that can be told without running it.
+    /// The first thing that it needs and would not find, as far as ralph can tell without running it.
     pub(crate) fn missing(
         &self,
         worktree: &Path,
@@ -63,12 +63,12 @@ impl InForce {
         let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path)?;
         let found =
             std::env::split_paths(path).any(|place| may_run(&folder.join(place).join(first.word)));
-        // In the sandbox ralph is there wherever it lies.
+        // The sandbox always has ralph, wherever it is installed.
         (!found && first.word != "ralph").then(|| Missing::Program(first.word.to_owned()))
     }
 }
 
-/// Refuses gates that cannot run, before anything is spent; what there is to warn of.
+/// Refuses gates that cannot run, before anything is spent. Returns the warnings.
 pub(super) fn resolve(
     gates: &[InForce],
     project: &Project,
@@ -80,7 +80,7 @@ pub(super) fn resolve(
         _ => agent::boxed_environment(environment, config),
     };
     let mut notices = Vec::new();
-    // What prepares a clean checkout is needed as much.
+    // The command that prepares a clean checkout must exist too.
     let setup = Some(config.get(key::GIT_WORKTREE_SETUP))
         .filter(|command| !gates.is_empty() && config.get(key::GATES_CLEAN) && !command.is_empty())
         .map(|command| InForce {
@@ -96,7 +96,7 @@ pub(super) fn resolve(
             Some(Missing::Program(program)) => {
                 let text = format!("gate command not found: {program}");
                 return Err(CliError::new(Exit::GatesFailed, text)
-                    .hint(format!("install {program}, or correct gate {name} in {from}: {command}"))
+                    .hint(format!("install {program}, or fix gate {name} in {from}: {command}"))
                     .hint("check all gates: ralph doctor"));
             }
             Some(Missing::File(file)) => notices.push(Notice::Other {
@@ -107,7 +107,7 @@ pub(super) fn resolve(
     Ok(notices)
 }
 
-/// The gates as `ralph doctor` runs them: by the code, in the sandbox and in the environment of a run.
+/// The gates as `ralph doctor` runs them: with the code, the sandbox and the environment of a run.
 pub(crate) fn trial(
     project: &Project,
     config: &Config,
@@ -132,7 +132,7 @@ pub(crate) fn trial(
     })
 }
 
-/// How the gates judge, as it stands before the run.
+/// The rules for gates, as they are before the run.
 pub(super) fn rules(
     project: &Project,
     config: &Config,
@@ -144,14 +144,14 @@ pub(super) fn rules(
         include: include(project, context)?,
         baseline: config.get(key::GATES_BASELINE),
         protected: Patterns::read(config.get(key::GATES_PROTECTED)).map_err(|error| {
-            CliError::failed(format!("a pattern of gates.protected cannot be used: {error}"))
+            CliError::failed(format!("a pattern in gates.protected is invalid: {error}"))
         })?,
         reject: config.get(key::GATES_ON_PROTECTED) == "reject",
     })
 }
 
-/// The gates of the config; without any the test command of `AGENTS.md`, or else the one that the
-/// project shows. An empty test command means that there is none.
+/// The gates of the config; without any the test command in `AGENTS.md`, or else the detected one. An empty test
+/// command means that there is none.
 pub(crate) fn in_force(
     project: &Project,
     config: &Config,
@@ -186,13 +186,13 @@ pub(super) fn include(project: &Project, context: &Context<'_>) -> Result<String
     }
 }
 
-/// What a file at the top of the worktree says; nothing if there is none. One that is there and cannot be
-/// read is no reason to go on without it: a session could have put anything in its place.
+/// The text of a file at the top of the worktree; nothing if it does not exist. A file that exists and cannot be read
+/// is an error: a session could have put anything in its place.
 pub(crate) fn text_of(project: &Project, name: &str) -> Result<String, CliError> {
     match untrusted::read(&project.worktree, Path::new(name), untrusted::SMALL) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(CliError::failed(format!("{name} cannot be read: {error}"))
-            .hint(format!("put a regular file in its place, or remove it: {name}"))),
+            .hint(format!("replace it with a regular file, or remove it: {name}"))),
     }
 }

@@ -1,5 +1,4 @@
-//! Settings that a run of this kind cannot follow are refused before anything is spent. A setting that is silently
-//! ignored would be a promise that ralph does not keep.
+//! Refuses settings that do not fit the kind of run, before anything is spent, instead of silently ignoring them.
 
 use ralph_core::run::{Picker, Unit};
 
@@ -19,7 +18,7 @@ pub(super) fn refuse(
         return Err(misfit(config, key::LOOP_COMMIT, "session")(format!(
             "with the preset {name} ralph commits a task once it is done"
         ))
-        .hint("commit what is done: loop.commit = \"done\""));
+        .hint("commit finished tasks: loop.commit = \"done\""));
     }
     let Some(ends) = config.get(key::LOOP_ENDS_WHEN) else { return Ok(()) };
     if ends.contains(&"marker") && preset.source == "store" {
@@ -30,7 +29,7 @@ pub(super) fn refuse(
     }
     if ends.is_empty() {
         return Err(CliError::failed(format!(
-            "`loop.ends_when` ({}) names no end, so the run would never be complete",
+            "`loop.ends_when` ({}) is empty, so the run would never be complete",
             config.origin(key::LOOP_ENDS_WHEN)
         ))
         .hint("name one: loop.ends_when = [\"finished\"]"));
@@ -45,11 +44,11 @@ fn works_in(config: &Config, preset: &Preset, picker: Picker) -> Result<(), CliE
         (Some("place"), "branches") => Err(misfit(config, key, "place")(format!(
             "with the preset {name} each branch has a worktree"
         ))
-        .hint("leave loop.works_in out")),
+        .hint("remove loop.works_in")),
         (Some("place"), _) if jobs > 1 => Err(misfit(config, key, "place")(format!(
-            "{jobs} tasks at a time need a worktree each"
+            "{jobs} tasks in parallel need a worktree each"
         ))
-        .hint("leave loop.works_in out, or -j")),
+        .hint("remove loop.works_in, or omit -j")),
         (Some("worktree"), "store") if picker == Picker::Loop => Ok(()),
         (Some("worktree"), source) if source != "branches" => Err(misfit(config, key, "worktree")(
             format!("the preset {name} works in your checkout"),
@@ -60,7 +59,7 @@ fn works_in(config: &Config, preset: &Preset, picker: Picker) -> Result<(), CliE
     }
 }
 
-/// A refusal of this value that still lacks its reason.
+/// An error about this value; the caller adds the reason.
 fn misfit<T>(config: &Config, key: Key<T>, value: &str) -> impl FnOnce(String) -> CliError {
     let text = format!("`{} = \"{value}\"` ({}) does not apply", key.name(), config.origin(key));
     move |why| CliError::failed(format!("{text}: {why}"))

@@ -1,24 +1,24 @@
-//! Starting a run: settings and arguments become a `Setup`, the displays are chosen, and the outcome
-//! becomes an exit code.
+//! Starts a run: turns settings and arguments into a `Setup`, chooses the displays, and turns the outcome into an
+//! exit code.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `policy` | preset, settings and options to one `Policy` |
-//! | `agent` | which program the agent is, and what it finds in its environment |
-//! | `boxes` | the box that all of it runs in |
-//! | `folders` | the lock of a run, and logs that are not kept any longer |
-//! | `gates` | which gates are in force |
+//! | `policy` | one `Policy` from preset, settings and options |
+//! | `agent` | the agent's program, and the environment of sessions and gates |
+//! | `boxes` | the sandbox of the run |
+//! | `folders` | the lock of a run, and the removal of expired logs |
+//! | `gates` | which gates the run uses |
 //! | `prompt` | template, feature texts, skills |
 //! | `publish` | where the branch of a run goes |
-//! | `resume` | what is the same as in an interrupted run, and what is left of its limits |
-//! | `source` | the plan file or the store, and the preset that goes with it |
+//! | `resume` | what a run takes over from an interrupted one, and what remains of its limits |
+//! | `source` | the plan file or the store, and the preset for it |
 //! | `feature` | runs for the texts and the tasks of a feature |
-//! | `worktrees` | where tasks of the store work that run side by side |
-//! | `display` | who shows the run |
-//! | `misfits` | which settings a kind of run refuses |
-//! | `notify` | who is told about it without looking |
-//! | `lanes` | a run for each branch of a plan, side by side |
-//! | `dry` | what a run would do |
+//! | `worktrees` | the worktrees of tasks that run in parallel |
+//! | `display` | the displays of the run |
+//! | `misfits` | settings that do not fit a kind of run |
+//! | `notify` | the notification channels |
+//! | `lanes` | a run for each branch of a plan, in parallel |
+//! | `dry` | `--dry-run` |
 
 mod agent;
 mod boxes;
@@ -86,7 +86,7 @@ pub(crate) use source::plan_file_done;
 
 /// Bytes that must be free before a task is claimed.
 pub(crate) const DISK_FLOOR: u64 = 64 << 20;
-/// How long a gate may run that does not say so.
+/// The timeout of a gate that does not set one.
 pub(crate) const GATE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Which tasks a run is about.
@@ -101,10 +101,10 @@ pub(crate) enum Target {
     Task(TaskId),
 }
 
-/// What a run is for.
+/// The kind of run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Mode {
-    /// Work off the plan.
+    /// Work through the plan.
     #[default]
     Build,
     /// Write the plan.
@@ -132,15 +132,15 @@ pub(crate) struct RunOptions {
     pub(crate) mode: Mode,
     pub(crate) plan: Option<PathBuf>,
     pub(crate) target: Target,
-    /// The target is a feature or a task by the way the command is spelled: the store has the plan.
+    /// The command is `ralph run`, whose target is in the store.
     pub(crate) by_target: bool,
     /// One session, whatever the limit is.
     pub(crate) once: bool,
     /// Start over, whatever was interrupted.
     pub(crate) new: bool,
-    /// The run that this one goes on with.
+    /// The run that this one resumes.
     pub(crate) interrupted: Option<Box<Interrupted>>,
-    /// The command is spelled so that it is about branches.
+    /// The command is `ralph loop`, which works on branches.
     pub(crate) branches: bool,
     /// Only this branch.
     pub(crate) branch: Option<String>,
@@ -152,11 +152,11 @@ pub(crate) struct Place {
     pub(crate) project: Project,
     /// The worktree that settings, prompts and gates are read from.
     pub(crate) home: Project,
-    /// The branch that is worked on beside others.
+    /// The branch, if the run is one of several in parallel.
     pub(crate) lane: Option<lanes::Lane>,
 }
 
-/// What an agent is started for.
+/// The role of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Build,
@@ -164,7 +164,7 @@ pub(crate) enum Role {
     Verify,
 }
 
-/// The name of the agent in this role: what its setting says, or else the usual one.
+/// The name of the agent in this role: its own setting, or else `agent.name`.
 fn agent_for(role: Role, config: &Config) -> &str {
     let key = match role {
         Role::Build => key::AGENT_BUILD,
@@ -174,7 +174,7 @@ fn agent_for(role: Role, config: &Config) -> &str {
     Some(config.get(key)).filter(|name| !name.is_empty()).unwrap_or(config.get(key::AGENT_NAME))
 }
 
-/// A run that is ready to start, but for its lock and its folder.
+/// A run that is ready to start, except for its lock and its folder.
 struct Plan {
     project: Project,
     config: Config,
@@ -217,15 +217,15 @@ pub(crate) fn launch(options: &RunOptions, context: &mut Context<'_>) -> Done {
     }
 }
 
-/// The same, for a command that goes on with what came of it. What it prints then must not get among the
-/// events of a run that are printed.
+/// The same, for a command that continues with the outcome. Its own output must not mix with the printed events of the
+/// run.
 pub(crate) fn run_to_end(
     options: &RunOptions,
     context: &mut Context<'_>,
 ) -> Result<Outcome, CliError> {
     arm(context)?;
     room_for_files(OPEN_FILES).map_err(|most| {
-        let few = format!("only {most} files may be open at once, and a run needs {OPEN_FILES}");
+        let few = format!("the limit of open files is {most}, and a run needs {OPEN_FILES}");
         CliError::failed(few).hint(format!("raise the limit: ulimit -n {OPEN_FILES}"))
     })?;
     let _watched = boxes::watch(context)?;
@@ -246,8 +246,8 @@ fn arm(context: &mut Context<'_>) -> Done {
     }
 }
 
-/// The plan of a run that works on branches; `None` for any other run, which then must not ask for what
-/// only those have.
+/// The plan of a run that works on branches; `None` for any other run, which must then not use options that only
+/// branches have.
 fn branches(options: &RunOptions, context: &mut Context<'_>) -> Result<Option<PlanFile>, CliError> {
     let project = context.project()?;
     let config = context.config()?;
@@ -259,12 +259,12 @@ fn branches(options: &RunOptions, context: &mut Context<'_>) -> Result<Option<Pl
         Some(branch) => Err(CliError::usage(format!(
             "--branch {branch} is for a plan with `## Branch:` sections"
         ))
-        .hint("have one written: ralph loop plan")),
+        .hint("let the agent write one: ralph loop plan")),
         None => Ok(None),
     }
 }
 
-/// Says what a run would do, and does nothing.
+/// Prints what a run would do, without doing it.
 pub(crate) fn rehearse(options: &RunOptions, context: &mut Context<'_>) -> Done {
     let options = &resume::take_up(options, context)?;
     if let Some(plan) = branches(options, context)? {
@@ -318,7 +318,7 @@ fn plan(
         (preset, plan.as_ref()),
         &policy,
     )?;
-    // Neither a plan nor a single prompt is judged by what the work is judged by.
+    // Gates check work, not plans or single prompts.
     let gates = match options.mode {
         Mode::Build => in_force(&at.home, &config, context)?,
         Mode::Plan | Mode::Prompt(_) | Mode::Feature(_) => vec![],
@@ -379,7 +379,7 @@ fn start(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome, Cli
     Ok(ended.outcome)
 }
 
-/// Everything that a run needs, and who shows it.
+/// Everything that a run needs, with its displays.
 fn assemble(
     options: &RunOptions,
     at: Place,
@@ -398,7 +398,7 @@ fn assemble(
     vcs = vcs.hooks_in(run::Hooked::of(&boxed.sandbox));
     if ready.policy.adds_all() {
         let never = Patterns::read(ready.config.get(key::GIT_NEVER_COMMIT)).map_err(|error| {
-            CliError::failed(format!("a pattern of git.never_commit cannot be used: {error}"))
+            CliError::failed(format!("a pattern in git.never_commit is invalid: {error}"))
         })?;
         vcs = vcs.adding_all(never);
     }
@@ -408,14 +408,13 @@ fn assemble(
     if let Some(boxes) = &boxes {
         vcs = vcs.boxed(boxes)?;
     }
-    // Found out after a session, it would have cost one.
+    // Checked before the first session, because a failure afterwards would waste it.
     vcs.check_identity().map_err(git_failed)?;
-    vcs.check_signing().map_err(|error| {
-        git_failed(error).hint("see which keys there are: gpg --list-secret-keys")
-    })?;
+    vcs.check_signing()
+        .map_err(|error| git_failed(error).hint("see your keys: gpg --list-secret-keys"))?;
     let (project, config, preset) = (ready.project, ready.config, ready.preset);
     let (agent, policy) = (ready.agent, ready.policy);
-    // Others are at work on the same files: whoever started them has tidied up.
+    // Parallel runs share these files, and their starter has already cleaned up.
     if at.lane.is_none() {
         tidy(ready.plan.as_ref(), &project, &config)?;
     }
@@ -424,7 +423,7 @@ fn assemble(
     let earlier_boxes = boxes.clone();
     let grounds = worktrees::grounds(&project, &config, &policy, boxes, context)?;
     let mut ids = context.ids_of(at.lane.as_ref().map_or(0, |lane| lane.number));
-    let bad_id = |error| CliError::failed(format!("an id could not be made: {error}"));
+    let bad_id = |error| CliError::failed(format!("ralph could not create an id: {error}"));
     let run_id = ids.run().map_err(bad_id)?;
     let agent_ids = (0..policy.slots)
         .map(|_| ids.slot_agent())
@@ -515,7 +514,7 @@ fn assemble(
     Ok((setup, reporters))
 }
 
-/// The look at the plan as `ralph task peek` prints it.
+/// The tasks of the plan as `ralph task peek` prints them.
 fn peek_text(peek: &Peek) -> String {
     let open = |task| Kv { task, status: "open", assignee: false, claim: None };
     let active = |task| Kv { task, status: "active", assignee: true, claim: None };
@@ -559,7 +558,7 @@ fn watch(config: &Config, preset: &Preset) -> Watch {
     }
 }
 
-/// The tasks that are meant; what does not exist is named.
+/// The tasks of the target; an unknown target is an error.
 fn scope(target: &Target, store: &mut dyn Store) -> Result<Scope, CliError> {
     match target {
         Target::All => Ok(Scope::All),
@@ -594,6 +593,6 @@ fn profile(name: &str) -> Result<&'static dyn Agent, CliError> {
     ralph_engine::agents::find(name).ok_or_else(|| {
         let names: Vec<&str> = ralph_engine::agents::AGENTS.iter().map(|a| a.name()).collect();
         CliError::failed(format!("Build failed: there is no agent profile {name}"))
-            .hint(format!("this ralph drives: {}", names.join(", ")))
+            .hint(format!("this version supports: {}", names.join(", ")))
     })
 }

@@ -1,4 +1,4 @@
-//! Who is told about a run without looking: the settings below `[notify]` become channels.
+//! Turns the `[notify]` settings into notification channels.
 
 use std::io::{self, Write};
 
@@ -14,31 +14,31 @@ use crate::config::{Config, key};
 use crate::error::CliError;
 use crate::wire::Context;
 
-/// Something that is wished and not there.
+/// A channel whose program is missing.
 #[derive(Debug)]
 pub(crate) struct Missing {
     /// In a sentence, without a full stop.
     pub(crate) says: String,
     /// What to do about it.
     pub(crate) remedy: &'static str,
-    /// Something else does instead.
+    /// Whether another channel replaces it.
     replaced: bool,
 }
 
-/// The ways to tell somebody, and those that are wished but not there.
+/// The channels, and those whose programs are missing.
 #[derive(Debug, Default)]
 pub(crate) struct Wished {
     pub(crate) channels: Vec<Channel>,
     pub(crate) missing: Vec<Missing>,
 }
 
-/// What the settings wish, as far as the programs are there.
+/// The channels of the settings whose programs exist, and those whose programs are missing.
 pub(crate) fn wished(config: &Config, context: &Context<'_>) -> Result<Wished, CliError> {
     let mut wished = Wished::default();
     let url = config.get(key::NOTIFY_WEBHOOK);
     if !(url.is_empty() || url.starts_with("https://") || url.starts_with("http://")) {
         return Err(CliError::failed("`notify.webhook` must begin with https:// or http://")
-            .hint("correct it in your own config file"));
+            .hint("fix it in your own config file"));
     }
     if config.get(key::NOTIFY_ON).is_empty() {
         return Ok(wished);
@@ -48,7 +48,7 @@ pub(crate) fn wished(config: &Config, context: &Context<'_>) -> Result<Wished, C
         let (program, remedy) = if cfg!(target_os = "macos") {
             ("osascript", "put /usr/bin on PATH")
         } else {
-            ("notify-send", "install it, such as: apt-get install libnotify-bin")
+            ("notify-send", "install it, for example: apt-get install libnotify-bin")
         };
         match find(program) {
             Some(path) if cfg!(target_os = "macos") => {
@@ -56,7 +56,7 @@ pub(crate) fn wished(config: &Config, context: &Context<'_>) -> Result<Wished, C
             }
             Some(path) => wished.channels.push(Channel::NotifySend(path)),
             None => wished.missing.push(Missing {
-                says: format!("{program} was not found: nothing appears on the desktop"),
+                says: format!("{program} was not found, so there are no desktop notifications"),
                 remedy,
                 replaced: false,
             }),
@@ -74,11 +74,11 @@ pub(crate) fn wished(config: &Config, context: &Context<'_>) -> Result<Wished, C
             let (names, remedy) = if cfg!(target_os = "macos") {
                 ("say was not found", "put /usr/bin on PATH")
             } else {
-                let install = "install a voice, such as: apt-get install espeak-ng";
+                let install = "install a voice, for example: apt-get install espeak-ng";
                 ("neither spd-say nor espeak-ng was found", install)
             };
             let instead = match terminal {
-                true => "the terminal's bell rings instead",
+                true => "the terminal bell rings instead",
                 false => "there is no sound",
             };
             let says = format!("{names}: {instead}");
@@ -90,8 +90,8 @@ pub(crate) fn wished(config: &Config, context: &Context<'_>) -> Result<Wished, C
         match find("curl") {
             Some(curl) => wished.channels.push(Channel::Webhook { curl, url: url.to_owned() }),
             None => wished.missing.push(Missing {
-                says: "curl was not found: nothing is posted to the webhook".to_owned(),
-                remedy: "install it, such as: apt-get install curl",
+                says: "curl was not found, so nothing is posted to the webhook".to_owned(),
+                remedy: "install it, for example: apt-get install curl",
                 replaced: false,
             }),
         }
@@ -103,13 +103,13 @@ pub(crate) fn wished(config: &Config, context: &Context<'_>) -> Result<Wished, C
     Ok(wished)
 }
 
-/// What a run says of it before it begins.
+/// The warnings that a run prints before it starts.
 pub(super) fn notices(config: &Config, context: &Context<'_>) -> Result<Vec<Notice>, CliError> {
     let missing = wished(config, context)?.missing.into_iter().filter(|one| !one.replaced);
     Ok(missing.map(|one| Notice::Other { text: one.says }).collect())
 }
 
-/// The display that tells them; `None` where nobody is to be told.
+/// The display that sends the notifications; `None` if there are no channels.
 pub(super) fn notifier(
     config: &Config,
     project: &Project,
@@ -130,7 +130,7 @@ pub(super) fn notifier(
     Ok(Some(Box::new(Notifier::start(herald, channels, place, warn(context)))))
 }
 
-/// Warns beside the displays; `-q` silences it.
+/// Prints a warning outside of the displays; `-q` silences it.
 fn warn(context: &Context<'_>) -> Warn {
     let (look, quiet) = (context.out.message_look, context.global.quiet);
     Box::new(move |text| {
@@ -141,7 +141,7 @@ fn warn(context: &Context<'_>) -> Warn {
     })
 }
 
-/// Moves no cursor, so it may come between anything else.
+/// Rings the bell. It moves no cursor, so it may come at any time.
 fn ring() {
     let _ = io::stderr().write_all(b"\x07");
 }

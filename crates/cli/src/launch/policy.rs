@@ -1,4 +1,4 @@
-//! Preset, settings and options to one policy.
+//! Builds the policy of a run from preset, settings and options.
 
 use ralph_core::policy::strategy::{Model, Strategy, TierNames};
 use ralph_core::run::{
@@ -12,21 +12,21 @@ use super::{Found, Interrupted, Mode, RunOptions, misfits, resume};
 use crate::config::{self, Config, Key, List, OrPreset, Preset, Retries, Text, Whole, key};
 use crate::error::CliError;
 
-/// How often a failing store or git is tried again.
+/// How often ralph retries a failing store or git operation.
 const PORT_RETRIES: u32 = 4;
-/// How many sessions a plan may take.
+/// Maximum number of sessions of `ralph plan`.
 const PLAN_SESSIONS: u32 = 10;
-/// Sessions in a row that change nothing: then the plan is as good as it gets.
+/// After this many sessions in a row without a change, the plan is finished.
 const PLAN_IDLE: u32 = 2;
 
-/// How many sessions the texts of a feature may take; `None` is no limit.
+/// Maximum number of sessions for the texts of a feature; `None` means no limit.
 pub(crate) fn sessions_for_texts(config: &Config) -> Option<u32> {
     let set = config.get(key::LOOP_MAX_ITERATIONS);
     let most = set.map_or(PLAN_SESSIONS, |set| u32::try_from(set).unwrap_or(u32::MAX));
     (most > 0).then_some(most)
 }
 
-/// How many sessions a run of this preset may have that begins anew; `None` is no limit.
+/// Maximum number of sessions of a new run with this preset; `None` means no limit.
 pub(super) fn sessions_of(options: &RunOptions, config: &Config, preset: &Preset) -> Option<u32> {
     let call = options.interrupted.as_deref();
     resume::sessions(options, config, preset.max_iterations, None, call)
@@ -127,7 +127,7 @@ pub(super) fn policy(
             ends: vec![EndsWhen::Marker],
             promises: words(key::COMPLETION_PLAN_PROMISES),
             unchanged_fails: false,
-            // There is no plan yet that could confirm it.
+            // No plan exists yet that could confirm it.
             claims: Claims::Trust,
             ..policy
         },
@@ -149,8 +149,7 @@ pub(super) fn policy(
     })
 }
 
-/// Whether a verifier looks at what the gates let through. Neither a plan nor a single prompt is judged
-/// by one.
+/// Whether a verifier checks work that passed the gates. Plans and single prompts have no verifier.
 pub(super) fn verifies(options: &RunOptions, config: &Config, preset: &Preset) -> bool {
     let set = config.get(key::LOOP_VERIFY);
     options.mode == Mode::Build && set.unwrap_or(preset.verify)
@@ -158,7 +157,7 @@ pub(super) fn verifies(options: &RunOptions, config: &Config, preset: &Preset) -
 
 fn verifier_model(config: &Config, agent: &Found, verifier: &Found) -> VerifierModel {
     let name = config.get(key::MODELS_VERIFY);
-    // A name that means something to one agent means nothing to another.
+    // Model names of one agent mean nothing to another.
     let same = agent.profile.name() == verifier.profile.name();
     match name {
         "" if same => VerifierModel::Same,
@@ -170,8 +169,8 @@ fn verifier_model(config: &Config, agent: &Found, verifier: &Found) -> VerifierM
     }
 }
 
-/// What makes the run complete. Where ralph picks, nothing is left to start once every task is finished, so that
-/// always ends it.
+/// What makes the run complete. If ralph picks, nothing is left to start once every task is finished, so that always
+/// ends it.
 fn ends(config: &Config, preset: &Preset, unit: Unit) -> Vec<EndsWhen> {
     let named = config.get(key::LOOP_ENDS_WHEN).unwrap_or_else(|| preset.ends.to_vec());
     let finished = match preset.source {
@@ -183,7 +182,7 @@ fn ends(config: &Config, preset: &Preset, unit: Unit) -> Vec<EndsWhen> {
     finished.into_iter().chain(marker).collect()
 }
 
-/// What the settings say may be spent.
+/// The budgets of the settings.
 pub(super) fn budget(config: &Config) -> Budget {
     Budget {
         micro_usd: micro(config.get(key::BUDGET_USD)),
@@ -197,14 +196,14 @@ pub(super) fn budget(config: &Config) -> Budget {
 }
 
 fn micro(usd: f64) -> u64 {
-    // A price below nothing is refused where it is read. Very little is not the same as no limit.
+    // Negative amounts are refused when they are read. A tiny budget is not the same as no limit.
     let rounded = (usd * 1e6).round() as u64;
     if usd > 0.0 { rounded.max(1) } else { 0 }
 }
 
 fn retries(config: &Config, by_preset: Retries) -> RetryLimit {
     let never = |name| name == "never";
-    // A number that was given now counts more than a rule that was set some time.
+    // A number in this call overrides a rule from the settings.
     if !config.by_flag(key::LOOP_MAX_RETRIES)
         && config.get(key::LOOP_ON_EXHAUSTED).is_some_and(never)
     {

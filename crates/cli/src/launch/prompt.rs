@@ -1,4 +1,4 @@
-//! What prompts are made of: the template, the texts of the feature, the skills.
+//! The parts of prompts: the template, the texts of the feature, the skills.
 
 use ralph_core::attempt::prompt::RULES;
 use ralph_core::plan::markdown::Kind;
@@ -53,7 +53,7 @@ pub(super) fn prompting(
         rules: Template::built_in(rules),
         feature,
         skill_folders: Skills::folders(project),
-        // What is learned belongs to work that is judged.
+        // Only work that gates check teaches lessons.
         learn: options.mode == Mode::Build && config.get(key::LOOP_LEARN),
         retries: policy.retries,
         mode: policy.mode.clone(),
@@ -66,7 +66,7 @@ pub(super) fn prompting(
     })
 }
 
-/// The user's template: the one that is named must be there, the usual one may be.
+/// The user's template: one that the settings name must exist, the default one may.
 fn template(
     options: &RunOptions,
     config: &Config,
@@ -77,7 +77,7 @@ fn template(
     let (path, named) = match &options.mode {
         Mode::Feature(_) => return Ok(Template::built_in(rules)),
         Mode::Prompt(path) => (path.clone(), true),
-        // A template that the settings name and that is not there is a mistake.
+        // A template that the settings name must exist.
         Mode::Plan | Mode::Build => {
             let set = config.is_set(key);
             (project.worktree.join(config.get(key)), set)
@@ -93,10 +93,10 @@ fn template(
     if !by_user && untrusted::is_outside(root, &path) {
         let (name, from) = (key.name(), config.origin(key));
         return Err(CliError::failed(format!(
-            "Build failed: {name} names {}, which lies outside the repository ({from})",
+            "Build failed: {name} names {}, which is outside the repository ({from})",
             path.display()
         ))
-        .hint(format!("name a file of the repository, or set {name} in your own config file")));
+        .hint(format!("name a file in the repository, or set {name} in your own config file")));
     }
     let inside = std::path::absolute(&path).ok().and_then(|path| name_of(root, &path));
     let instead = match inside {
@@ -114,7 +114,7 @@ fn template(
     match found {
         Some(template) if template.is_blank() && matches!(options.mode, Mode::Prompt(_)) => {
             Err(CliError::failed(format!("Build failed: {} is empty", path.display()))
-                .hint("write down what the agent is to do"))
+                .hint("write what the agent must do"))
         }
         Some(template) => Ok(with_rules(template, &options.mode, rules)),
         None if named => {
@@ -122,17 +122,17 @@ fn template(
                 .hint(match options.mode {
                     Mode::Prompt(_) => "write it first, then: ralph prompt FILE".to_owned(),
                     _ if config.by_flag(key) => {
-                        "write it first, or leave --prompt out for the built-in one".to_owned()
+                        "write it first, or omit --prompt to use the built-in one".to_owned()
                     }
-                    _ => format!("write it first, or take {} out of the settings", key.name()),
+                    _ => format!("write it first, or remove {} from the settings", key.name()),
                 }))
         }
         None => Ok(Template::built_in(rules)),
     }
 }
 
-/// The template for a run with these rules. The rules that ralph 0.1 wrote into the file are those of one
-/// preset; in a run of another they give way to its own.
+/// The template for a run with these rules. The rules that ralph 0.1 wrote into the file fit only one preset; in a run
+/// with another, that preset's rules replace them.
 fn with_rules(template: Template, mode: &Mode, rules: &str) -> Template {
     let file = match mode {
         Mode::Build => InitFile::Build,
@@ -149,7 +149,7 @@ fn with_rules(template: Template, mode: &Mode, rules: &str) -> Template {
     }
 }
 
-/// What every iteration is about, where no plan tells: the first heading of a prompt, or its file.
+/// The title of every iteration without a plan: the first heading of a prompt, or its file name.
 pub(super) fn about(options: &RunOptions, prompting: &Prompting) -> Option<String> {
     match &options.mode {
         Mode::Build => None,
@@ -167,12 +167,12 @@ fn template_error(error: &TemplateError) -> CliError {
     let (message, excerpt) = text.split_once('\n').unwrap_or((&text, ""));
     let failed = CliError::failed(format!("Build failed: {message}"));
     if excerpt.is_empty() {
-        return failed.hint("put a text file of your repository in its place");
+        return failed.hint("replace it with a text file in your repository");
     }
-    failed.excerpt(excerpt).hint("every variable is listed in docs/prompts.md")
+    failed.excerpt(excerpt).hint("docs/prompts.md lists all variables")
 }
 
-/// The skill that the prompt of a session calls which picks for itself, where the agent does not have it.
+/// A notice if the agent lacks the skill that prompts call when the agent picks its task.
 pub(super) fn missing_skill(
     project: &Project,
     agent: &str,
@@ -184,13 +184,13 @@ pub(super) fn missing_skill(
     let places = std::iter::once(project.worktree.join(".claude")).chain(own);
     let there = places.into_iter().any(|place| place.join(SKILL).is_file());
     (agent == "claude" && !there).then(|| Notice::Other {
-        text: "the agent has no skill ralph-build, which the prompt of each session calls; \
+        text: "the agent lacks the skill ralph-build, which the prompt of each session calls; \
                install it: ralph init"
             .to_owned(),
     })
 }
 
-/// Skills that could not be read, and a template whose rules are of another preset.
+/// Notices about skills that cannot be read, and about a template with the rules of another preset.
 pub(super) fn warnings(project: &Project, prompting: &Prompting) -> Vec<Notice> {
     let skills = Skills::discover(&prompting.skill_folders).warnings;
     let skills = skills.iter().map(ToString::to_string);

@@ -1,4 +1,4 @@
-//! Whether the branch of a run goes out, and where.
+//! Whether and where ralph publishes the branch of a run.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use super::{Mode, RunOptions, Target, git_failed};
 use crate::config::{Config, Preset, key};
 use crate::error::CliError;
 
-/// What is asked for. Only work on a plan goes out; `branches` is the preset that opens pull requests.
+/// What to publish. ralph publishes only work on a plan; the preset `branches` opens pull requests.
 pub(super) fn wanted(options: &RunOptions, config: &Config, preset: &Preset) -> Option<Publish> {
     let auto_push = config.get(key::GIT_AUTO_PUSH);
     let set = config.get(key::GIT_AUTO_PR);
@@ -27,20 +27,20 @@ pub(super) fn wanted(options: &RunOptions, config: &Config, preset: &Preset) -> 
             let wanted = config.get(key::PUBLISH_WATCH).map_or(0, |time| time.as_millis());
             u64::try_from(wanted).unwrap_or(u64::MAX)
         }
-        // What is found has no place in a run for one task.
+        // A run for one task cannot take up tasks from reviews.
         (_, Target::Task(_)) | (false, _) => 0,
     };
     wanted.then_some(Publish { auto_push, auto_pr, watch_ms })
 }
 
-/// The remote that branches are pushed to, and the one that pull requests go to.
+/// The remote for pushes, and the one for pull requests.
 pub(crate) fn remotes(config: &Config) -> (String, String) {
     let usual = config.get(key::GIT_REMOTE);
     let or_usual = |set: &str| if set.is_empty() { usual.to_owned() } else { set.to_owned() };
     (or_usual(config.get(key::GIT_PUSH_REMOTE)), or_usual(config.get(key::GIT_PR_REMOTE)))
 }
 
-/// The servers that the user names. What is none was refused when the settings were read.
+/// The servers that the user names. Invalid ones were refused when the settings were read.
 pub(crate) fn hosts(config: &Config) -> Vec<HostEntry> {
     config
         .get(key::PUBLISH_HOSTS)
@@ -49,13 +49,13 @@ pub(crate) fn hosts(config: &Config) -> Vec<HostEntry> {
         .collect()
 }
 
-/// What is known of the branches of a repository between runs.
+/// The record of a repository's published branches, kept between runs.
 pub(super) fn records(state_home: Option<&Path>, home: &Project) -> PublishRecords {
     PublishRecords::of(state_home.map(|state| folder(state, home)).as_deref())
 }
 
-/// Where it goes. `project` is where the user works: a branch in a worktree of its own is not what pull
-/// requests go to.
+/// Where to publish. `project` is where the user works: a branch in its own worktree is not the base of pull
+/// requests.
 pub(super) fn setup(
     options: &RunOptions,
     config: &Config,
@@ -71,11 +71,11 @@ pub(super) fn setup(
     let (push_remote, remote) = remotes(config);
     let set = config.get(key::GIT_PR_BASE);
     let found = pr_base(project, &remote, set).map_err(git_failed)?;
-    // The server may know one that is not here.
+    // The server may have a default branch that does not exist locally.
     let base = found.map_or_else(|| set.to_owned(), |base| base.name);
     let protected =
         config.get(key::GIT_PROTECTED_BRANCHES).into_iter().map(str::to_owned).collect();
-    // Where the section of a branch says that it begins is where it goes back to, if that is a branch.
+    // The base that a section names is also the base of its pull request, if it is a branch.
     let begins = lane.and_then(|lane| lane.base.as_deref());
     let begins = begins.map(|begins| branch_named(project, &remote, begins)).transpose();
     let base = begins.map_err(git_failed)?.flatten().unwrap_or(base);

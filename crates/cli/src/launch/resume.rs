@@ -1,6 +1,6 @@
-//! Going on with an interrupted run: which one it is, what is the same as in it, and what is left of its
-//! limits. What the call gives wins, one by one; limits and budgets are the lower of the recorded and the
-//! configured ones; nothing that protects the user is loosened by a record.
+//! Resumes an interrupted run: finds it, and takes over its options and what remains of its limits. Options of the
+//! call override recorded ones, one by one; limits and budgets are the lower of the recorded and the configured ones;
+//! a record never loosens the user's protection.
 
 use ralph_core::run::{Budget, Resume};
 use ralph_engine::plan_file::PlanFile;
@@ -13,7 +13,7 @@ use crate::config::{Config, Preset, key};
 use crate::error::{CliError, feature_name, task_id};
 use crate::wire::Context;
 
-/// Settings that are recorded as what they come to, not as flags.
+/// Settings that are recorded as their resulting values, not as flags.
 const LIMITS: [&str; 7] = [
     key::PRESET.name(),
     key::LOOP_MAX_ITERATIONS.name(),
@@ -24,11 +24,11 @@ const LIMITS: [&str; 7] = [
     key::BUDGET_DAY_USD.name(),
 ];
 
-/// A run that was cut off, cancelled or failed, as the next one goes on with it.
+/// A run that was killed, cancelled or failed, as the next one resumes it.
 #[derive(Debug, Clone)]
 pub(crate) struct Interrupted {
     pub(super) found: Found,
-    /// What is the same as in it, in a few words each.
+    /// What this run takes over from it, in a few words each.
     kept: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ impl Interrupted {
     }
 }
 
-/// Where the record of a run lies. Runs for one prompt or for a feature leave only the readable copy.
+/// The path of a run's record. Runs for one prompt or for a feature write only the readable copy.
 pub(crate) fn record(context: &Context<'_>, project: &Project, mode: &str) -> Record {
     let home = context.environment.state_home.as_deref();
     Record::of(home.filter(|_| matches!(mode, "build" | "plan")), project, mode)
@@ -56,7 +56,7 @@ fn interrupted(
     project: &Project,
     mode: &str,
 ) -> Result<Option<Found>, CliError> {
-    // A file of another tool is left alone.
+    // A file of another tool is ignored.
     project.check_ours()?;
     let record = record(context, project, mode);
     record.interrupted(project, mode).map_err(|error| {
@@ -70,7 +70,7 @@ fn interrupted(
 /// Whether the newest interrupted run in this worktree was planning.
 pub(crate) fn was_planning(context: &Context<'_>) -> Result<bool, CliError> {
     let project = context.project()?;
-    // A record that cannot be read is told by the run itself.
+    // The run itself reports a record that cannot be read.
     let last = |mode: &str| {
         let state = interrupted(context, &project, mode).ok().flatten()?.state;
         Some(state.last_iteration_at.unwrap_or(state.started_at).max(state.started_at))
@@ -78,8 +78,8 @@ pub(crate) fn was_planning(context: &Context<'_>) -> Result<bool, CliError> {
     Ok(last("plan") > last("build"))
 }
 
-/// The options with what an interrupted run was asked for and this call leaves out. Its settings are laid
-/// below the flags of the call.
+/// The options of this call, completed with those of an interrupted run. Its settings rank below the flags of the
+/// call.
 pub(super) fn take_up(
     options: &RunOptions,
     context: &mut Context<'_>,
@@ -125,7 +125,7 @@ pub(super) fn take_up(
     Ok(options)
 }
 
-/// Which tasks: what the call names, else what the interrupted run was about.
+/// The target: what the call names, else the target of the interrupted run.
 fn scope(
     options: &mut RunOptions,
     request: &Request,
@@ -140,7 +140,7 @@ fn scope(
     let named =
         options.plan.is_some() || options.target != Target::All || config.by_flag(key::PRESET);
     if !named {
-        // `ralph run` is about tasks of the database, `ralph loop` about branches.
+        // `ralph run` works on tasks of the database, `ralph loop` on branches.
         let in_file = !options.by_target && (!options.branches || request.branches);
         if let Some(plan) = request.plan.as_ref().filter(|_| in_file) {
             kept.push(format!("plan {plan}"));
@@ -165,7 +165,7 @@ fn scope(
     Ok(())
 }
 
-/// Whether the run is about what the interrupted one was about, so that its preset fits.
+/// Whether the run has the same target as the interrupted one, so that its preset fits.
 fn is_same_plan(options: &RunOptions, request: &Request) -> bool {
     let Some(preset) = Preset::named(&request.preset) else { return false };
     let target = (
@@ -201,8 +201,8 @@ pub(super) fn of_lane(
     Ok(found.map(|found| Interrupted { found, kept: vec![] }))
 }
 
-/// How many sessions may count in all, those before included; `None` is no limit. `own` is the run that this
-/// one goes on with, `call` what it belongs to.
+/// Maximum number of sessions in total, including earlier ones; `None` means no limit. `own` is the run that this one
+/// resumes, `call` the call that it belongs to.
 pub(super) fn sessions(
     options: &RunOptions,
     config: &Config,
@@ -223,7 +223,7 @@ pub(super) fn sessions(
     match own.or(call) {
         None => of_config(set.unwrap_or(by_preset)),
         Some(before) => {
-            // A preset's own number is no limit that somebody set, unless the record may not raise it.
+            // A preset's own number is not a limit that the user set, unless the record may not raise it.
             let set = set.or((!before.found.trusted).then_some(by_preset));
             lower(before.found.state.max_iterations, set.and_then(of_config))
         }
@@ -237,7 +237,7 @@ fn lower<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
     }
 }
 
-/// What may be spent: of each budget what is left of the lower of the recorded and the configured one.
+/// The budgets: for each, what remains of the lower of the recorded and the configured one.
 pub(super) fn budget(config: &Config, configured: Budget, before: Option<&Interrupted>) -> Budget {
     let Some(before) = before else { return configured };
     let state = &before.found.state;
@@ -262,7 +262,7 @@ pub(super) fn budget(config: &Config, configured: Budget, before: Option<&Interr
     }
 }
 
-/// What the next run takes over of this one.
+/// What the next run takes over from this one.
 pub(super) fn request(
     options: &RunOptions,
     config: &Config,

@@ -1,4 +1,4 @@
-//! Where the plan is: a markdown file or the store, and the preset that goes with it.
+//! Where the plan is: a markdown file or the store, and the preset for it.
 
 use std::path::{Path, PathBuf};
 
@@ -14,23 +14,23 @@ use crate::config::{Config, PRESETS, Preset, key};
 use crate::error::CliError;
 use crate::exit_codes::Exit;
 
-/// Where a progress file is looked for.
+/// The default name of a progress file.
 const PROGRESS: &str = "progress.md";
-/// Where a checklist is looked for; the first is what `ralph plan` writes.
+/// The default names of a checklist; `ralph plan` writes the first.
 const CHECKLISTS: [&str; 2] = ["implementation_plan.md", "IMPLEMENTATION_PLAN.md"];
-/// Where a plan of branches is looked for; the first is what `ralph loop plan` writes.
+/// The default names of a plan of branches; `ralph loop plan` writes the first.
 const BRANCHES: [&str; 2] = ["IMPLEMENTATION_PLAN.md", "implementation_plan.md"];
 
-/// Where other tools keep plans. They are only suggested: nobody has asked ralph to change them.
+/// Names that other tools use for plans. ralph only suggests them, because it would change the file.
 const USUAL: [&str; 5] = ["PLAN.md", "TODO.md", "fix_plan.md", "tasks.md", ".ralph/fix_plan.md"];
 
-/// A preset and the file that it works off.
+/// A preset and its plan file.
 pub(super) struct Source {
     pub(super) preset: &'static Preset,
     pub(super) plan: Option<PlanFile>,
 }
 
-/// What a run is to work off. `folder` is where the command was called.
+/// The plan of a run. `folder` is where the command was called.
 pub(super) fn choose(
     options: &RunOptions,
     config: &Config,
@@ -74,7 +74,7 @@ fn build(
             "checklist" => existing(project, &CHECKLISTS)?,
             _ => return Ok(Source { preset, plan: None }),
         };
-        // A file that is not there is a plan that is not there, and the loop says so.
+        // A missing file is a missing plan, which the loop reports.
         let usual = if preset.source == "progress" { PROGRESS } else { CHECKLISTS[0] };
         let kind = if preset.source == "progress" { Kind::Progress } else { Kind::Checklist };
         let missing = || PlanFile::new(&project.worktree, Path::new(usual), kind);
@@ -90,7 +90,7 @@ fn build(
     Ok(Source { preset: named("dag")?, plan: None })
 }
 
-/// The preset that is asked for, or `auto`.
+/// The preset of the settings, or `auto`.
 fn asked<'a>(options: &RunOptions, config: &'a Config) -> &'a str {
     match config.get(key::PRESET) {
         _ if options.branches && !config.by_flag(key::PRESET) => "branches",
@@ -98,7 +98,7 @@ fn asked<'a>(options: &RunOptions, config: &'a Config) -> &'a str {
     }
 }
 
-/// The plan of branches; one that is not there has nothing in it.
+/// The plan of branches; a missing file is an empty plan.
 fn branches(project: &Project) -> Result<PlanFile, CliError> {
     let found = existing_of(project, &BRANCHES, Kind::Branches)?;
     let missing = || PlanFile::new(&project.worktree, Path::new(BRANCHES[0]), Kind::Branches);
@@ -149,7 +149,7 @@ pub(super) fn of_lane(plan: PlanFile) -> Result<Source, CliError> {
     Ok(Source { preset: named("branches")?, plan: Some(plan) })
 }
 
-/// A checklist, a progress file and an agent that picks have one place to work in.
+/// Refuses parallel sessions for presets that work in one place.
 pub(super) fn check_jobs(
     options: &RunOptions,
     config: &Config,
@@ -159,15 +159,15 @@ pub(super) fn check_jobs(
     let many = many && options.mode == Mode::Build;
     if many && !matches!(preset.name, "branches" | "dag") {
         return Err(CliError::usage(format!(
-            "the preset {} works in one place, so its sessions cannot run side by side",
+            "the preset {} works in one place, so its sessions cannot run in parallel",
             preset.name
         ))
-        .hint("leave -j out, or group the tasks by branch: ralph loop plan"));
+        .hint("omit -j, or group the tasks by branch: ralph loop plan"));
     }
     Ok(())
 }
 
-/// Tasks that came from a file which is gone are not worked off behind its owner's back.
+/// Refuses to work on tasks of a plan file that is gone, unless the user asks for it.
 fn refuse_tasks_of_a_lost_file(project: &Project, store: &mut dyn Store) -> Result<(), CliError> {
     let known = PlanFile::all_known(&project.worktree);
     if known.is_empty() {
@@ -182,7 +182,7 @@ fn refuse_tasks_of_a_lost_file(project: &Project, store: &mut dyn Store) -> Resu
             let file = file.split('#').next().unwrap_or(file);
             let missing = CliError::new(Exit::NoPlan, StopReason::NoPlan { why: None }.sentence());
             let missing = match project.worktree.join(file).exists() {
-                true => missing.hint(format!("go on with the plan: ralph build {file}")),
+                true => missing.hint(format!("continue with the plan: ralph build {file}")),
                 false => missing.hint(format!("the plan was in {file}, which is gone")),
             };
             Err(missing.hint("to work on its tasks without it: ralph run"))
@@ -191,7 +191,7 @@ fn refuse_tasks_of_a_lost_file(project: &Project, store: &mut dyn Store) -> Resu
     }
 }
 
-/// A preset only works off the kind of file that it is for.
+/// Refuses a plan file that does not fit the preset.
 fn of_kind(preset: &'static Preset, plan: Option<PlanFile>) -> Result<Source, CliError> {
     let Some(found) = plan else { return Ok(Source { preset, plan: None }) };
     let kind = found.kind().as_str();
@@ -203,7 +203,7 @@ fn of_kind(preset: &'static Preset, plan: Option<PlanFile>) -> Result<Source, Cl
             "the preset {} works on the task database, not on a file",
             preset.name
         ))
-        .hint(format!("bring the file in first: ralph import {}", found.name()))
+        .hint(format!("import the file first: ralph import {}", found.name()))
         .hint(format!(
             "or work on the file itself: ralph build {} --preset {kind}",
             found.name()
@@ -215,7 +215,7 @@ fn of_kind(preset: &'static Preset, plan: Option<PlanFile>) -> Result<Source, Cl
         preset.name,
         preset.source
     ))
-    .hint("leave --preset out: the file decides"))
+    .hint("omit --preset: the file decides"))
 }
 
 /// The plan that was named on the command line.
@@ -226,14 +226,14 @@ fn given(project: &Project, folder: &Path, path: &Path) -> Result<PlanFile, CliE
         Ok(Some(plan)) => Ok(plan),
         Ok(None) => Err(CliError::new(Exit::NoPlan, StopReason::NoPlan { why: None }.sentence())
             .hint(format!("there is no file {}", path.display()))
-            .hint(format!("have it written: ralph plan {}", inside.display()))),
+            .hint(format!("let the agent write it: ralph plan {}", inside.display()))),
         Err(error) => Err(plan_error(&error)),
     }
 }
 
 /// The path from the worktree. A plan outside of it could not be committed with the work.
 fn inside(project: &Project, path: &Path) -> Result<PathBuf, CliError> {
-    // A link that is the plan itself stays one; folders that do not exist are taken as written.
+    // If the plan itself is a link, it is not resolved; folders that do not exist are used as written.
     let real = |folder: &Path| {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         std::fs::canonicalize(folder).ok()
@@ -246,11 +246,11 @@ fn inside(project: &Project, path: &Path) -> Result<PathBuf, CliError> {
     let root = std::fs::canonicalize(&project.worktree).unwrap_or(project.worktree.clone());
     whole.strip_prefix(&root).map(Path::to_owned).map_err(|_| {
         CliError::failed(format!(
-            "Build failed: {} is outside of the repository {}",
+            "Build failed: {} is outside the repository {}",
             path.display(),
             project.worktree.display()
         ))
-        .hint("copy the plan into the repository, or call ralph there: ralph -C DIR build PLAN")
+        .hint("copy the plan into the repository, or run ralph there: ralph -C DIR build PLAN")
     })
 }
 
@@ -266,7 +266,7 @@ fn existing(project: &Project, names: &[&str]) -> Result<Option<PlanFile>, CliEr
     Ok(None)
 }
 
-/// The plan file that there is, whatever its kind.
+/// The existing plan file, of any kind.
 fn found(project: &Project) -> Result<Option<PlanFile>, CliError> {
     let first = existing_of(project, &BRANCHES, Kind::Branches)?;
     let first = match first {
@@ -282,7 +282,7 @@ fn found(project: &Project) -> Result<Option<PlanFile>, CliError> {
 /// Whether there is a plan file that `ralph build` would take, and whether all of it is done.
 pub(crate) fn plan_file_done(project: &Project) -> Option<bool> {
     let plan = found(project).ok().flatten()?;
-    // One that cannot be read is told by the run.
+    // The run reports a file that cannot be read.
     let read = plan.read().ok().flatten();
     let is_over = |found: &Standing| matches!(found, Standing::Done | Standing::Dropped);
     Some(
@@ -292,8 +292,8 @@ pub(crate) fn plan_file_done(project: &Project) -> Option<bool> {
     )
 }
 
-/// The plan that `ralph plan` keeps: the one that is named or there, or else a new checklist. `ralph loop plan` keeps
-/// a plan of branches.
+/// The file that `ralph plan` writes: the named or existing one, or else a new checklist. `ralph loop plan` writes a
+/// plan of branches.
 fn plan_to_write(
     options: &RunOptions,
     project: &Project,
@@ -313,7 +313,7 @@ fn plan_to_write(
     Ok(found.unwrap_or_else(new))
 }
 
-/// Refuses a run that would find nothing to work on: what there is instead, and what to type.
+/// Refuses a run without tasks: says what exists instead, and what to type.
 pub(super) fn refuse_nothing(
     options: &RunOptions,
     (preset, plan): (&Preset, Option<&PlanFile>),
@@ -342,10 +342,10 @@ pub(super) fn refuse_nothing(
                 preset.name
             );
             match preset.name {
-                // With nothing to pick, such a run ends well.
+                // With nothing to pick, such a run succeeds.
                 "pick" => Ok(vec![Notice::Other { text: format!("{text}: ralph import {name}") }]),
                 _ => Err(no_plan(text)
-                    .hint(format!("bring its tasks in: ralph import {name}"))
+                    .hint(format!("import its tasks: ralph import {name}"))
                     .hint(format!("or work on the file itself: ralph build --preset {kind}"))),
             }
         }
@@ -354,7 +354,7 @@ pub(super) fn refuse_nothing(
     }
 }
 
-/// Refuses a file without tasks, with the reason; a text without boxes is announced.
+/// Refuses a file without tasks, with the reason; announces a text without checkboxes.
 fn refuse_empty_file(plan: &PlanFile, project: &Project) -> Result<Vec<Notice>, CliError> {
     let read = plan.read().map_err(|error| plan_error(&error))?;
     let Some(read) = read else { return Err(none_found(project)) };
@@ -363,19 +363,21 @@ fn refuse_empty_file(plan: &PlanFile, project: &Project) -> Result<Vec<Notice>, 
         let why = why_no_tasks(name, &read.text, &read.doc);
         let text = StopReason::NoPlan { why: Some(why) }.sentence();
         return Err(CliError::new(Exit::NoPlan, text).hint(match plan.kind() {
-            Kind::Branches => "have it written: ralph loop plan".to_owned(),
-            Kind::Progress | Kind::Checklist => format!("have it written: ralph plan {name}"),
+            Kind::Branches => "let the agent write it: ralph loop plan".to_owned(),
+            Kind::Progress | Kind::Checklist => {
+                format!("let the agent write it: ralph plan {name}")
+            }
         }));
     }
     let is_text = plan.kind() == Kind::Checklist && read.doc.items.is_empty();
     let text = format!(
-        "{name} has no boxes, so every session gets the whole text and the agent says when it is done; \
-         to have it turned into tasks first: ralph plan {name}"
+        "{name} has no checkboxes, so every session gets the whole text and the agent says when it is done; \
+         to turn it into tasks first: ralph plan {name}"
     );
     Ok(is_text.then_some(Notice::Other { text }).into_iter().collect())
 }
 
-/// There is no plan under the names that ralph knows. Files that look like one are named.
+/// The error for a missing plan. Suggests files that look like one.
 fn none_found(project: &Project) -> CliError {
     let plans = USUAL.iter().filter_map(|name| {
         let plan = PlanFile::find(&project.worktree, Path::new(name)).ok().flatten()?;
@@ -387,7 +389,7 @@ fn none_found(project: &Project) -> CliError {
         return CliError::new(Exit::NoPlan, StopReason::NoPlan { why: None }.sentence());
     };
     let text = format!(
-        "there is no {} or {PROGRESS}, and ralph works on {first} only when you name it",
+        "there is no {} or {PROGRESS}, and ralph works on {first} only if you name it",
         CHECKLISTS[0]
     );
     let error = CliError::new(Exit::NoPlan, text);
@@ -400,9 +402,9 @@ pub(super) fn no_plan(plan: &PlanFile, project: &Project) -> CliError {
         Ok(Some(read)) => {
             let why = why_no_tasks(plan.name(), &read.text, &read.doc);
             CliError::new(Exit::NoPlan, StopReason::NoPlan { why: Some(why) }.sentence())
-                .hint("have one written: ralph loop plan")
+                .hint("let the agent write one: ralph loop plan")
         }
-        Ok(None) => none_found(project).hint("have one written: ralph loop plan"),
+        Ok(None) => none_found(project).hint("let the agent write one: ralph loop plan"),
         Err(error) => plan_error(&error),
     }
 }
@@ -428,7 +430,7 @@ pub(super) fn plan_error(error: &PlanFileError) -> CliError {
                 "name the file itself, if it is in this repository: {}",
                 target.display()
             ))
-            .hint("or put a copy of it in place of the link"),
+            .hint("or replace the link with a copy of the file"),
         _ => failed,
     }
 }

@@ -1,4 +1,4 @@
-//! Where tasks of the store work that run side by side, and who commits there.
+//! The worktrees of tasks that run in parallel, and the author of commits there.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::wire::Context;
 /// How long a key may take to sign.
 const SIGNING: Duration = Duration::from_secs(10);
 
-/// Who commits in worktrees of ralph's; where the home is, is told later.
+/// The author and keys of commits in ralph's worktrees; the home directory is added later.
 pub(super) fn identity(config: &Config) -> Identity {
     let text = |key: Key<Text>| config.get(key).to_owned();
     Identity {
@@ -31,7 +31,7 @@ pub(super) fn identity(config: &Config) -> Identity {
     }
 }
 
-/// The folder of worktrees: beneath the repository, beside it, or anywhere else that the user says.
+/// The folder of worktrees: inside the repository, beside it, or wherever the user says.
 pub(crate) fn folder(project: &Project, config: &Config, home: Option<&Path>) -> PathBuf {
     let text = config.get(key::GIT_WORKTREE_DIR);
     match (text.strip_prefix('~'), home) {
@@ -42,7 +42,7 @@ pub(crate) fn folder(project: &Project, config: &Config, home: Option<&Path>) ->
     }
 }
 
-/// Tries the key that commits in worktrees are signed with, before a worktree is made or a session paid.
+/// Tries the key that signs commits in worktrees, before ralph creates a worktree or pays for a session.
 pub(super) fn check_key(
     project: &Project,
     config: &Config,
@@ -56,14 +56,14 @@ pub(super) fn check_key(
     match tried.map_err(git_failed)? {
         Signing::Off | Signing::Works => Ok(()),
         Signing::Broken(why) => Err(CliError::failed(format!(
-            "git.worktree.signing_key is {name}, and signing does not work: {why}"
+            "git.worktree.signing_key is {name}, but signing does not work: {why}"
         ))
         .with_exit(Exit::GitFailed)
-        .hint("see which keys there are: gpg --list-secret-keys")),
+        .hint("see your keys: gpg --list-secret-keys")),
     }
 }
 
-/// What work in worktrees of its own needs, where tasks have them.
+/// The setup for tasks in their own worktrees, if they have them.
 pub(super) fn grounds(
     project: &Project,
     config: &Config,
@@ -78,7 +78,7 @@ pub(super) fn grounds(
     all(project, config, boxes, context).map(Some)
 }
 
-/// The same where tasks have none now, and an earlier run left some, or what remains of one when it is killed.
+/// The same if tasks have no worktrees now, but an earlier run left some behind.
 pub(super) fn earlier(
     project: &Project,
     config: &Config,
@@ -87,7 +87,7 @@ pub(super) fn earlier(
 ) -> Result<Option<Grounds>, CliError> {
     let home = context.environment.home.as_deref();
     let worktrees = Worktrees::new(project, &folder(project, config, home));
-    // Without a branch to land on nothing can be said about them.
+    // Without a branch to merge into, their state is unknown.
     let Ok(trunk) = Trunk::new(project) else { return Ok(None) };
     if !worktrees.has_traces() && trunk.branches(BRANCH_PREFIX).map_err(git_failed)?.is_empty() {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! The question before files of a clone decide what runs: what they decide, in words, and what to type where nobody can
-//! be asked.
+//! The question before files of a clone decide what runs: what they decide, in words, and what to type when there is no
+//! terminal.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -81,12 +81,12 @@ fn settings(config: &Config) -> Vec<String> {
         says.push(format!("and {more} more settings: ralph config show"));
     }
     if says.is_empty() {
-        says.push("no setting of its own".to_owned());
+        says.push("no settings".to_owned());
     }
     says
 }
 
-/// The decisions as lines for a terminal. Nothing is cut: the end of a command runs, too.
+/// The decisions as lines for a terminal. Nothing is truncated: the end of a command runs, too.
 pub(crate) fn show(decisions: &[Decision], look: Look) -> Vec<String> {
     let width = decisions.iter().map(|one| one.file.chars().count()).max().unwrap_or(0).min(30);
     let mut lines = Vec::new();
@@ -102,7 +102,7 @@ pub(crate) fn show(decisions: &[Decision], look: Look) -> Vec<String> {
     lines
 }
 
-/// Lets a run begin only where the repository's files may decide: asks at a terminal, and says elsewhere what to type.
+/// Lets a run start only if the repository's files may decide: asks at a terminal, and otherwise says what to type.
 pub(crate) fn require(context: &mut Context<'_>) -> Done {
     let project = context.project()?;
     let config = context.config()?;
@@ -136,11 +136,11 @@ pub(crate) fn require(context: &mut Context<'_>) -> Done {
     match ask("Trust them from now on?", context)? {
         true => context.approve(),
         false => Err(CliError::failed("the repository is not trusted; nothing was started")
-            .hint("look at the files, then approve them: ralph trust")),
+            .hint("review the files, then approve them: ralph trust")),
     }
 }
 
-/// Who trusts the repository without a question.
+/// The setting, flag or variable that trusts the repository without asking.
 fn trusted_by(project: &Project, config: &Config, context: &Context<'_>) -> Option<String> {
     if context.trust.given {
         return Some("--trust".to_owned());
@@ -158,7 +158,7 @@ fn trusted_by(project: &Project, config: &Config, context: &Context<'_>) -> Opti
     Some(format!("trust.paths ({path})"))
 }
 
-/// Whether an entry of `trust.paths` names a folder, or one above it.
+/// Whether an entry of `trust.paths` names a folder or one of its parents.
 fn covers(entry: &str, folder: &Path, home: Option<&Path>) -> bool {
     let entry = match (entry.strip_prefix('~'), home) {
         (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
@@ -193,11 +193,11 @@ fn refusal(decisions: &[Decision], from: Option<&str>, context: &Context<'_>) ->
     );
     CliError::failed(text)
         .excerpt(show(decisions, context.out.message_look).join("\n"))
-        .hint("look at them and approve them: ralph trust")
+        .hint("review and approve them: ralph trust")
         .hint("in a script: ralph trust --yes, the option --trust, or RALPH_TRUST=1")
 }
 
-/// Asks a question that is answered with yes or no, at a terminal.
+/// Asks a yes-or-no question at the terminal.
 pub(crate) fn ask(question: &str, context: &mut Context<'_>) -> Result<bool, CliError> {
     context.out.prompt(&format!("{question} [y/N] "));
     let typed = asking::line()?;

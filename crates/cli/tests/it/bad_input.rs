@@ -42,7 +42,7 @@ fn ids_that_are_no_ids() {
         &"x".repeat(81),
     ] {
         let said = env.ralph(&["task", "add", "T", "--id", id]).failure(1);
-        assert!(said.contains("cannot be a task id"), "{said}");
+        assert!(said.contains("is not a valid task id"), "{said}");
     }
     let option = env.ralph(&["task", "create", "--", "--all", "T"]).failure(1);
     assert!(option.contains("starts with a letter or a digit"), "{option}");

@@ -80,7 +80,7 @@ fn the_state_of_the_last_run_goes_and_the_plan_stays() {
     }
     assert!(env.ralph(&["task", "list"]).success().contains("stay"));
     let again = env.ralph(&["clean"]);
-    assert_eq!((again.code, again.stderr.as_str()), (0, "there is nothing to remove\n"));
+    assert_eq!((again.code, again.stderr.as_str()), (0, "nothing to remove\n"));
     assert_eq!(again.stdout, "");
 }
 
@@ -93,8 +93,8 @@ fn a_run_at_work_is_left_alone() {
         let ran = env.ralph(arguments);
         let pid = std::process::id();
         let said = format!(
-            "error: a run is at work (pid {pid}); nothing was removed\n  \
-             hint: end it first: ralph cancel\n"
+            "error: a run is active (pid {pid}); nothing was removed\n  \
+             hint: stop it first: ralph cancel\n"
         );
         assert_eq!((ran.code, ran.stderr), (1, said));
     }
@@ -153,11 +153,11 @@ fn s4_13_worktrees_are_saved_and_removed_and_a_persons_stay() {
     assert_eq!(
         dry,
         "would remove  .worktrees/clean\n\
-         would remove  .worktrees/feat/dirty: would save what is not committed\n"
+         would remove  .worktrees/feat/dirty: would save uncommitted work\n"
     );
     assert_eq!(everything(&env.repo()), before, "nothing was done");
     let ran = env.ralph(&["clean", "--worktrees"]);
-    assert_eq!(ran.stderr, "bring it back: ralph recover feat/dirty\n");
+    assert_eq!(ran.stderr, "restore it: ralph recover feat/dirty\n");
     assert_eq!(
         ran.success(),
         "removed  .worktrees/clean\n\
@@ -186,13 +186,17 @@ fn what_must_stay_is_named_with_what_to_type() {
     assert!(ran.stdout.contains(&format!("kept  .worktrees/held: {path} is locked: on a stick\n")));
     assert!(ran.stdout.contains("removed  .worktrees/other\n"), "{}", ran.stdout);
     assert!(ran.stderr.contains("git worktree unlock"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("error: one thing was kept; the rest is done"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("error: 1 item was kept; the rest was removed"), "{}", ran.stderr);
     assert!(held.exists() && !other.exists());
     env.git(&["worktree", "unlock", ".worktrees/held"]);
     // From inside of it.
     let inside = env.ralph(&["-C", held.to_str().unwrap(), "clean", "--worktrees"]);
     assert_eq!(inside.code, 1);
-    assert!(inside.stdout.contains("you are in it") && held.exists(), "{}", inside.stdout);
+    assert!(
+        inside.stdout.contains("it is the current folder") && held.exists(),
+        "{}",
+        inside.stdout
+    );
     assert!(inside.stderr.contains("clean --worktrees"), "{}", inside.stderr);
     // A run in one of them.
     let lock = WorktreeLock::take(&held.join(".ralph")).unwrap();
@@ -255,8 +259,8 @@ fn everything_goes_and_the_repository_is_as_before_init() {
         ".git/ralph-workspace.json",
         ".local/state/ralph/repo-",
         "ralph.toml",
-        "AGENTS.md (what ralph added to it)",
-        ".claude/settings.json (what ralph added to it)",
+        "AGENTS.md (ralph's additions)",
+        ".claude/settings.json (ralph's additions)",
     ] {
         assert!(listed.contains(part) && dry.contains(part), "{part}\n{listed}\n{dry}");
     }
@@ -306,7 +310,7 @@ fn everything_keeps_what_you_changed_and_says_so() {
         let line = format!("stays  {path}: you have changed it since `ralph init`\n");
         assert!(ran.stdout.contains(&line), "{}", ran.stdout);
     }
-    assert!(ran.stdout.contains("what is in it is yours"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("its contents are yours"), "{}", ran.stdout);
     assert!(!env.repo().join("src/session-20260101-000000.log").exists());
     for path in
         ["ralph.toml", "PROMPT_build.md", ".ralph/skills/mine/SKILL.md", "src/main.rs", "mine.db"]

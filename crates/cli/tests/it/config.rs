@@ -95,7 +95,7 @@ fn schema_defaults_and_check_work_together() {
     assert_eq!(schema["properties"]["loop"]["properties"]["jobs"]["type"], "integer");
     let defaults = env.ralph(&["config", "defaults"]).success();
     assert!(defaults.contains("max_retries"));
-    assert_eq!(env.ralph(&["config", "check"]).success(), "ok (no file: the defaults)\n");
+    assert_eq!(env.ralph(&["config", "check"]).success(), "ok (no config file: defaults)\n");
     let file = env.write("good.toml", "[loop]\njobs = 3\n");
     let checked = env.ralph(&["config", "check", file.to_str().unwrap()]).success();
     assert!(checked.starts_with("ok ("), "{checked}");

@@ -34,7 +34,7 @@ fn the_demo_shows_the_whole_loop_and_leaves_nothing() {
     let env = TestEnv::without_repository(RALPH);
     let (text, took) = demo(&env, "");
     for part in [
-        "$ ralph task add \"Greet a person by name\" --id greet\n",
+        "$ ralph task add \"Greet the user by name\" --id greet\n",
         "$ ralph task tree\n",
         "$ ralph build\n",
         "  plan       0 of 3 done, 2 blocked\n",
@@ -42,10 +42,10 @@ fn the_demo_shows_the_whole_loop_and_leaves_nothing() {
         "    │ FAILED: README.md does not mention --loud\n",
         "✗ retry    loud  gate docs failed (exit code 1)",
         "✓ All 3 tasks done.\n  plan       3 of 3 done\n",
-        "✗ retry    usage  verification failed: without a name it ends with exit code 0",
+        "✗ retry    usage  verification failed: without a name it exits with 0",
         "$ ralph task show usage\n",
         "$ git log --oneline\n",
-        "✓ 3 tasks done, 5 sessions, 2 of them refused",
+        "✓ 3 tasks done, 5 sessions, 2 of them rejected",
         "  ralph init ",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
@@ -68,7 +68,7 @@ fn the_demo_shows_the_whole_loop_and_leaves_nothing() {
     assert!(newest.contains("\n  changed ") && newest.contains(", commit "), "{newest}");
     assert!(section("\nEarlier attempts ").contains("\n   1  red  "), "{page}");
     assert_eq!(text.matches("\n✓ done     ").count(), 3);
-    assert!(!text.contains('\u{1b}'), "colours without a terminal");
+    assert!(!text.contains('\u{1b}'), "colors without a terminal");
     // A second where nothing else runs; other tests write to the same disk.
     assert!(took < Duration::from_secs(30), "it took {took:?}");
     let left: Vec<_> = std::fs::read_dir(env.folder().join("tmp")).unwrap().collect();

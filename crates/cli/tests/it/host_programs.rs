@@ -121,7 +121,7 @@ fn an_agent_of_the_repository_runs_only_where_the_user_names_it() {
         symlink(found.unwrap(), tools.join(name)).unwrap();
     }
     env.set("PATH", &format!("{}:{}", claude.parent().unwrap().display(), tools.display()));
-    let says = "is a file of the repository, which a session can change";
+    let says = "is inside the repository, where a session can change it";
     let refused = env.ralph(&["build", "--agent", "claude"]).failure(1);
     assert!(refused.contains(says) && refused.contains("agent.claude.path = "), "{refused}");
     assert!(env.ralph(&["doctor"]).stdout.contains(says));

@@ -119,7 +119,7 @@ fn what_is_there_is_kept_and_only_force_writes_ralphs_own_files_anew() {
         assert_ne!(read(&env, path), text);
     }
     assert_eq!(read(&env, "AGENTS.md"), agents);
-    assert!(forced.stderr.contains("found as well, and not used: make test"), "{}", forced.stderr);
+    assert!(forced.stderr.contains("also found, but not used: make test"), "{}", forced.stderr);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_file_that_cannot_be_understood_is_named_and_the_rest_is_done() {
         assert_eq!(ran.code, 1);
         let line = ran.stdout.lines().find(|line| line.contains("settings.json")).unwrap();
         assert!(line.starts_with("refused") && line.contains(why), "{line}");
-        assert!(ran.stderr.contains("error: one file could not be written"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("error: 1 file could not be written"), "{}", ran.stderr);
         assert_eq!(std::fs::read(path).unwrap(), text);
         for path in FILES {
             assert!(env.repo().join(path).is_file(), "{path}");
@@ -203,7 +203,7 @@ fn nothing_is_written_through_a_link_and_a_committed_one_that_says_enough_is_fin
     std::os::unix::fs::symlink("CLAUDE.md", env.repo().join("AGENTS.md")).unwrap();
     let ran = env.ralph(&["init"]);
     assert_eq!(ran.code, 1, "{}", ran.stdout);
-    let why = "AGENTS.md is a symbolic link to CLAUDE.md; ralph writes through no link";
+    let why = "AGENTS.md is a symbolic link to CLAUDE.md; ralph does not write through links";
     assert!(ran.stdout.contains(why), "{}", ran.stdout);
     assert!(env.repo().join("AGENTS.md").is_symlink());
     assert_eq!(read(&env, "CLAUDE.md"), "# Rules\n");

@@ -99,7 +99,7 @@ fn what_cannot_come_in_leaves_nothing() {
             "line 2",
         ),
         ("empty.jsonl", "", "no task"),
-        ("plan.txt", "hello", "no format that ralph knows"),
+        ("plan.txt", "hello", "is in an unknown format"),
     ] {
         env.write(name, text);
         let said = env.ralph(&["import", name]).failure(1);

@@ -92,7 +92,7 @@ fn bare_ralph_leads_from_nothing_to_a_run_and_to_an_answer() {
     assert_eq!(std::fs::read_dir(fresh.repo()).unwrap().count(), 1, "looking wrote something");
     fresh.write("implementation_plan.md", "- [ ] Something\n");
     let text = fresh.ralph(&[]).success();
-    assert!(text.contains("  ralph build  work off the plan file that is here"), "{text}");
+    assert!(text.contains("  ralph build  work through the plan file"), "{text}");
 
     let env = plan(GOOD);
     let text = env.ralph(&[]).success();
@@ -170,7 +170,10 @@ fn the_logs_show_what_was_shown() {
 fn without_a_run_there_are_no_logs_and_that_is_said() {
     let env = env();
     let said = env.ralph(&["logs"]).failure(1);
-    assert!(said.contains("no run has left a log here") && said.contains("ralph build"), "{said}");
+    assert!(
+        said.contains("no run has written a log here") && said.contains("ralph build"),
+        "{said}"
+    );
     assert!(env.ralph(&["logs", "-f", "--replay"]).code == 64);
     assert!(env.ralph(&["status"]).success().starts_with("nothing has run here yet\n"));
 }
@@ -221,7 +224,7 @@ fn a_run_that_was_killed_is_interrupted_and_goes_on() {
     assert!(text.contains("\nNext: ralph build\n") && !text.contains("  now "), "{text}");
     assert_eq!(json(&env)["state"], "interrupted");
     let bare = env.ralph(&[]).success();
-    assert!(bare.contains("  ralph build  go on with the run\n"), "{bare}");
+    assert!(bare.contains("  ralph build  resume the run\n"), "{bare}");
     let logs = env.ralph(&["logs"]).success();
     assert!(logs.contains("  I think about it.\n"), "{logs}");
 }

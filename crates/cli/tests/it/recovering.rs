@@ -40,7 +40,7 @@ fn read(env: &TestEnv, path: &str) -> String {
 fn saved_work_is_listed_and_brought_back() {
     let env = committed();
     let empty = env.ralph(&["recover"]);
-    assert_eq!((empty.stderr.as_str(), empty.code), ("no unfinished work is saved\n", 0));
+    assert_eq!((empty.stderr.as_str(), empty.code), ("no saved work\n", 0));
     assert_eq!(empty.success(), "");
     assert_eq!(env.ralph(&["recover", "--json"]).success(), "[]\n");
     env.task(&["add", "Parse the file", "--id", "parse"]);
@@ -62,7 +62,7 @@ fn saved_work_is_listed_and_brought_back() {
     assert_eq!(first["title"], "Parse the file");
 
     let back = env.ralph(&["recover", "parse"]);
-    assert!(back.stderr.contains("brought back 2 files of attempt 2 of parse"), "{}", back.stderr);
+    assert!(back.stderr.contains("restored 2 files of parse, attempt 2"), "{}", back.stderr);
     assert!(back.stderr.contains("git diff") && back.stderr.contains("refs/ralph/wip/parse/2"));
     assert_eq!(back.success(), "a.txt\nnew/b.txt\n");
     assert_eq!(read(&env, "new/b.txt"), "parse 2\n");
@@ -87,7 +87,7 @@ fn nothing_is_overwritten_and_the_hints_can_be_typed() {
     assert!(env.git(&["diff", "refs/ralph/wip/parse/1", "--", "a.txt"]).contains("-parse 1"));
     env.git(&["commit", "--quiet", "-am", "mine"]);
     let said = env.ralph(&["recover", "parse"]).failure(1);
-    assert!(said.contains("a.txt was committed since"), "{said}");
+    assert!(said.contains("a.txt has been committed since"), "{said}");
     assert!(said.contains("git cherry-pick --no-commit -m 1 refs/ralph/wip/parse/1"), "{said}");
 }
 
@@ -101,7 +101,7 @@ fn what_is_not_saved_is_said() {
     let said = env.ralph(&["recover", "prase"]).failure(1);
     assert!(said.contains("did you mean parse?"), "{said}");
     let said = env.ralph(&["recover", "parse", "--attempt", "7"]).failure(1);
-    assert!(said.contains("attempt 7 of parse") && said.contains("attempts 1, 2"), "{said}");
+    assert!(said.contains("attempt 7 of parse") && said.contains("attempts: 1, 2"), "{said}");
     env.ralph(&["recover", "a b"]).failure(1);
     assert_eq!(env.ralph(&["recover", "--attempt", "1"]).code, 64);
     assert_eq!(env.ralph(&["recover", "parse", "--attempt", "x"]).code, 64);

@@ -116,7 +116,7 @@ fn without_the_loop_a_session_is_told_so_and_the_store_is_not_touched() {
         [&["feature", "list"][..], &["answer"], &["pause"], &["retry", "t-1"], &["export", "prd"]]
     {
         let said = session.env.ralph(call).failure(2);
-        assert!(said.contains("not possible from inside a session"), "{call:?}: {said}");
+        assert!(said.contains("a session cannot use this command"), "{call:?}: {said}");
     }
 }
 
@@ -304,7 +304,7 @@ fn a_question_waits_for_its_answer() {
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
     assert!(ran.stderr.contains("t-1 waits for one more answer"), "{}", ran.stderr);
     let ran = env.ralph_with(&["answer", "t-1"], "Tomorrow.\n");
-    assert_eq!(ran.stderr, "t-1 is open again; its next attempt is told the answer\n");
+    assert_eq!(ran.stderr, "t-1 is open again; its next attempt gets the answer\n");
     assert!(env.ralph(&["answer", first, "again"]).failure(2).contains("no open question"));
     let shown = env.task(&["show", "t-1"]);
     assert!(shown.contains("-1, the old one.") && shown.contains("Tomorrow."), "{shown}");

@@ -250,7 +250,7 @@ fn tree_and_deps_show_the_graph() {
     assert_eq!(json(&env.task(&["tree", "--json"]))[1]["parent"], "e");
     assert_eq!(
         env.task(&["deps", "e1"]),
-        "e1 waits for nothing\ne1 holds up:\n  e2  blocked  Part two\n"
+        "e1 waits for nothing\ne1 blocks:\n  e2  blocked  Part two\n"
     );
     assert_eq!(json(&env.task(&["deps", "e2", "--json"]))["blockers"][0]["id"], "e1");
 }

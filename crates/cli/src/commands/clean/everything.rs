@@ -1,7 +1,7 @@
-//! Everything that ralph has made in a repository: found, shown, and removed.
+//! `ralph clean --everything`: finds, lists and removes everything that ralph has created in a repository.
 //!
-//! What it must not lose: work that is on no branch, open tasks, and files of `ralph init` that you have changed.
-//! The first two go only after a question or with `--yes`; the files stay.
+//! It must not lose work that is on no branch, open tasks, or files of `ralph init` that you have changed. It removes
+//! the first two only after asking or with `--yes`, and always keeps the files.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -26,20 +26,20 @@ use crate::wire::Context;
 const STATE: [&str; 8] =
     ["logs", "plans", "worktrees", "box", "cache", "progress.db", "state.toml", "run.lock"];
 
-/// Something that ralph has made.
+/// Something that ralph has created.
 pub(super) struct Found {
-    /// What it is called.
+    /// Its name in the output.
     name: String,
-    /// What it takes on the disk.
+    /// Its size on disk.
     bytes: Option<u64>,
-    /// What is lost with it.
+    /// The work that would be lost with it.
     loses: Option<String>,
-    /// Why it stays.
+    /// Why ralph keeps it.
     stays: Option<String>,
     how: How,
 }
 
-/// How it goes.
+/// How ralph removes it.
 enum How {
     Worktree(BranchName),
     Branch(BranchName),
@@ -74,7 +74,7 @@ impl Found {
     }
 }
 
-/// Everything that is there, in the order in which it goes.
+/// Everything that exists, in the order in which ralph removes it.
 pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<Found>, CliError> {
     let config = context.config()?;
     let worktree_folder = context.worktree_folder(project)?;
@@ -104,7 +104,7 @@ pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<F
         found.push(Found { loses, ..Found::new(own.name.clone(), How::Ref(own)) });
     }
     let mut state: Vec<PathBuf> = STATE.map(|name| project.ralph_dir().join(name)).to_vec();
-    // A repository's file may name any folder beneath it: there, only what looks like ralph's goes.
+    // A repo's ralph.toml may name any folder inside the repo: there, only files that look like ralph's are removed.
     state.extend(runs_in(&logs));
     if tasks.store.is_some() {
         state.extend(["", "-wal", "-shm", "-lock"].map(|end| {
@@ -126,7 +126,7 @@ pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<F
         let loses = open.map(|open| format!("{} not done", count(open, "task")));
         let unseen = path.ends_with(".ralph/box") && has_unseen(&path);
         let loses =
-            loses.or(unseen.then(|| "commits of a session that nobody looked at".to_owned()));
+            loses.or(unseen.then(|| "commits of a session that ralph has not checked".to_owned()));
         found.push(Found { loses, ..Found::path(project, path) });
     }
     let folders = vec![worktree_folder, logs];
@@ -135,7 +135,7 @@ pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<F
         let name = format!(".git/info/exclude ({})", count(lines as u64, "line"));
         found.push(Found::new(name, How::Exclude(folders)));
     }
-    // Also where only the worktrees above use it.
+    // Also if only the worktrees above use it.
     if inventory::has_idle_worktree_config(project)? {
         found.push(Found::new(".git/config (extensions.worktreeConfig)", How::WorktreeConfig));
     }
@@ -145,7 +145,7 @@ pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<F
             _ => None,
         };
         let name = match &undo {
-            Undo::Rewrite(_) => format!("{path} (what ralph added to it)"),
+            Undo::Rewrite(_) => format!("{path} (ralph's additions)"),
             _ => path.to_owned(),
         };
         found.push(Found { stays, ..Found::new(name, How::Init(path, undo)) });
@@ -154,7 +154,7 @@ pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<F
     Ok(found)
 }
 
-/// The logs of runs in a folder, where it is not the usual one.
+/// The logs of runs in a folder other than the default one.
 fn runs_in(logs: &Path) -> Vec<PathBuf> {
     if logs.ends_with(".ralph/logs") {
         return vec![];
@@ -169,32 +169,32 @@ fn runs_in(logs: &Path) -> Vec<PathBuf> {
     runs
 }
 
-/// Whether a session had one of these git directories last, and ralph has not.
+/// Whether a session was the last to use one of these git directories, so that ralph has not imported its commits.
 fn has_unseen(sandboxes: &Path) -> bool {
     let entries = std::fs::read_dir(sandboxes).into_iter().flatten().flatten();
     let mut paths = entries.map(|entry| entry.path());
     paths.any(|path| path.join("lent").exists())
 }
 
-/// Features and skills: ralph made the folders, and what is in them is yours.
+/// Features and skills: ralph created the folders, but their contents are the user's.
 fn written_by_you(project: &Project) -> Vec<Found> {
     let folders = ["features", "skills"].map(|name| project.ralph_dir().join(name));
     let is_full =
         |path: &PathBuf| std::fs::read_dir(path).is_ok_and(|mut all| all.next().is_some());
     let full = folders.into_iter().filter(is_full).map(|path| {
-        let stays = Some("what is in it is yours".to_owned());
+        let stays = Some("its contents are yours".to_owned());
         Found { stays, ..Found::path(project, path) }
     });
     full.collect()
 }
 
-/// What is lost with all of it, a sentence each.
+/// Everything that would be lost, a sentence each.
 pub(super) fn losses(found: &[Found]) -> Vec<String> {
     let lost = found.iter().filter(|one| one.stays.is_none());
     lost.filter_map(|one| Some(format!("{}: {}", one.name, one.loses.as_ref()?))).collect()
 }
 
-/// Removes all of it. What cannot be removed is told, and does not keep the rest from it.
+/// Removes all of it. If something cannot be removed, ralph reports it and continues with the rest.
 pub(super) fn remove(
     project: &Project,
     found: Vec<Found>,
@@ -207,7 +207,7 @@ pub(super) fn remove(
         let is_marker = matches!(&one.how, How::Path(path) if path.ends_with(".ralph/worktrees"));
         let in_use = is_marker && done.iter().any(|one: &Cleaned| one.reason.is_some());
         if one.stays.is_some() || in_use {
-            let stays = one.stays.clone().or(Some("a worktree stays".to_owned()));
+            let stays = one.stays.clone().or(Some("a worktree is still there".to_owned()));
             done.push(Found { stays, ..one }.line(true));
             continue;
         }
@@ -217,7 +217,7 @@ pub(super) fn remove(
             Err(error) => Cleaned::kept(name, &error),
         });
     }
-    // Removing worktrees saved what was in them, and only now nothing uses the setting.
+    // Removing worktrees saved the work in them, and only now nothing uses the setting.
     inventory::remove_refs(project, &inventory::own_refs(project)?)?;
     if inventory::has_idle_worktree_config(project)? {
         inventory::remove_worktree_config(project)?;
@@ -246,25 +246,25 @@ fn remove_path(path: &Path) -> Done {
         true => ralph_engine::vcs::worktree::remove_folder(path).map_err(CliError::from),
         false => std::fs::remove_file(path).map_err(CliError::from),
     };
-    // Another step may have taken it along.
+    // Another step may have removed it already.
     match path.symlink_metadata() {
         Err(_) => Ok(()),
         Ok(_) => removed,
     }
 }
 
-/// The folders that `ralph init` and runs make, where nothing is left in them: the inner ones first.
+/// The empty ones of the folders that `ralph init` and runs create, inner ones first.
 fn remove_empty_folders(project: &Project) {
     let mut folders = super::our_folders(project);
     folders.extend(["features", "skills"].map(|name| project.ralph_dir().join(name)));
     folders.extend([project.ralph_dir(), project.worktree.join(".ralph")]);
     for folder in folders.into_iter().filter(|folder| !folder.is_symlink()) {
-        // One with something in it stays.
+        // A folder that is not empty stays.
         let _ = std::fs::remove_dir(folder);
     }
 }
 
-/// What the task database knows, where there is one.
+/// What the task database knows, if it exists.
 struct Tasks {
     store: Option<SqliteStore>,
     /// How many are not done.
@@ -279,7 +279,7 @@ impl Tasks {
         Self { store, open }
     }
 
-    /// Whether a branch is that of a task: others of such names are yours.
+    /// Whether a branch belongs to a task: other branches with such names are the user's.
     fn has_branch(&mut self, branch: &BranchName) -> bool {
         let task = task_of_branch(branch.as_str());
         let store = self.store.as_mut();

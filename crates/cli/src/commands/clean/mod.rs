@@ -18,30 +18,31 @@ use crate::launch;
 use crate::trust::ask;
 use crate::wire::{Context, out_of_reach};
 
-/// Remove what ralph left: the state of the last run, unchanged prompts, worktrees, or everything
+/// Remove ralph's files: the state of the last run, unchanged prompts, worktrees, or everything
 ///
-/// Without options, the state of the last run in this worktree: the next run starts at 1. The plan and the
-/// features and skills that you wrote always stay. Prints a line for each thing. With --dry-run alone it lists
-/// all that ralph has made in this repository and for it in your home.
+/// Without options ralph removes the state of the last run in this worktree, so that the next run starts at
+/// iteration 1. The plan, and the features and skills that you wrote, always stay. Prints a line for each item.
+/// With --dry-run alone ralph lists everything that it has created in this repository and in your home
+/// directory for it.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  ralph clean --dry-run\n  ralph clean --worktrees\n  ralph clean --everything"
 )]
 pub(crate) struct CleanArgs {
-    /// Also remove the prompts and skills of `ralph init` that nobody has changed, and empty folders
+    /// Also remove the prompts and skills of `ralph init` that are unchanged, and empty folders
     #[arg(long)]
     all: bool,
-    /// Also remove the worktrees that ralph made; unsaved work in them is saved first, branches stay
+    /// Also remove ralph's worktrees; saves uncommitted work first and keeps their branches
     #[arg(long)]
     worktrees: bool,
-    /// Remove everything that ralph has made: the repository is as before `ralph init`. Files of init that you
-    /// changed stay. Asks before it removes open tasks, or work that is on no branch
+    /// Remove everything that ralph has created, back to the state before `ralph init`. Keeps files of init that
+    /// you changed. Asks before removing open tasks, or work that is on no branch
     #[arg(long, conflicts_with_all = ["all", "worktrees"])]
     everything: bool,
     /// With --everything: do not ask
     #[arg(long, requires = "everything")]
     yes: bool,
-    /// Say what would be done, and do nothing
+    /// Show what would happen, without doing it
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -49,25 +50,25 @@ pub(crate) struct CleanArgs {
     json: bool,
 }
 
-/// A thing, and what became of it.
+/// An item, and what ralph did with it.
 #[derive(Debug, Serialize)]
 struct Cleaned {
     path: String,
-    /// `removed`, `kept`, `would remove`; `ralph made` and `stays` where it is only listed.
+    /// `removed`, `kept`, `would remove`; `ralph made` and `stays` if it is only listed.
     did: &'static str,
     /// Why it was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// What to type about it.
+    /// The command to type about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
-    /// Where the work lies that was unsaved in it, or that there is some.
+    /// Where ralph saved its uncommitted work, or that it would save some.
     #[serde(skip_serializing_if = "Option::is_none")]
     saved: Option<String>,
-    /// What else there is to say.
+    /// A further note.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// What it takes on the disk.
+    /// Its size on disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
 }
@@ -116,12 +117,12 @@ pub(crate) fn cmd_clean(args: &CleanArgs, context: &mut Context<'_>) -> Done {
     end(&done, args, context)
 }
 
-/// Everything that ralph has made. What would be lost is named first.
+/// Removes everything that ralph has created. Names what would be lost first.
 fn clean_everything(project: &Project, args: &CleanArgs, context: &mut Context<'_>) -> Done {
     if project.worktree != project.root {
         let main = quoted(&project.root);
         return Err(CliError::failed("this is not the main worktree; nothing was removed")
-            .hint(format!("from there: ralph -C {main} clean --everything")));
+            .hint(format!("run it there: ralph -C {main} clean --everything")));
     }
     let found = everything::find(project, context)?;
     if args.dry_run {
@@ -135,8 +136,8 @@ fn clean_everything(project: &Project, args: &CleanArgs, context: &mut Context<'
         }
         let asks = io::stdin().is_terminal() && io::stderr().is_terminal() && !args.json;
         if !asks || !ask("Remove it all?", context)? {
-            return Err(CliError::failed("nothing was removed: some of it exists nowhere else")
-                .hint("bring work back first: ralph recover")
+            return Err(CliError::failed("nothing was removed: this work exists nowhere else")
+                .hint("restore saved work first: ralph recover")
                 .hint("remove it all: ralph clean --everything --yes"));
         }
     }
@@ -149,12 +150,13 @@ fn end(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -> Done {
     let kept = done.iter().filter(|one| one.reason.is_some()).count();
     match kept {
         0 => Ok(()),
-        1 => Err(CliError::failed("one thing was kept; the rest is done")),
-        n => Err(CliError::failed(format!("{n} things were kept; the rest is done"))),
+        1 => Err(CliError::failed("1 item was kept; the rest was removed")),
+        n => Err(CliError::failed(format!("{n} items were kept; the rest was removed"))),
     }
 }
 
-/// No run is at work here, and none begins meanwhile. One in the main worktree has worktrees of its own.
+/// Locks the worktrees, so that no run is active here and none can start meanwhile. A run in the main worktree also
+/// uses the others.
 fn no_run(project: &Project, everywhere: bool, dry: bool) -> Result<Vec<WorktreeLock>, CliError> {
     let mut folders = vec![project.worktree.join(".ralph")];
     if everywhere && project.root != project.worktree {
@@ -176,8 +178,8 @@ fn no_run(project: &Project, everywhere: bool, dry: bool) -> Result<Vec<Worktree
 }
 
 fn busy(pid: &str) -> CliError {
-    CliError::failed(format!("a run is at work (pid {pid}); nothing was removed"))
-        .hint("end it first: ralph cancel")
+    CliError::failed(format!("a run is active (pid {pid}); nothing was removed"))
+        .hint("stop it first: ralph cancel")
 }
 
 fn clean_state(
@@ -187,7 +189,7 @@ fn clean_state(
     done: &mut Vec<Cleaned>,
 ) -> Done {
     for mode in ["build", "plan"] {
-        // The next run starts over. The readable copy is the one that people see.
+        // The next run starts over. The output names only the readable copy.
         let record = launch::run_record(context, project, mode);
         if let Some(kept) = record.kept.filter(|kept| !dry && kept.exists()) {
             remove_file(&kept)?;
@@ -225,8 +227,8 @@ fn clean_worktrees(
 fn clean_worktree(project: &Project, worktrees: &Worktrees, ours: &Ours, dry: bool) -> Cleaned {
     let path = shown(project, &ours.path);
     if project.worktree.starts_with(&ours.path) {
-        let here = CliError::failed("you are in it").hint(format!(
-            "from the main worktree: ralph -C {} clean --worktrees",
+        let here = CliError::failed("it is the current folder").hint(format!(
+            "run it in the main worktree: ralph -C {} clean --worktrees",
             quoted(&project.root)
         ));
         return Cleaned::kept(path, &here);
@@ -234,7 +236,7 @@ fn clean_worktree(project: &Project, worktrees: &Worktrees, ours: &Ours, dry: bo
     if dry {
         return match worktrees.check_removable(&ours.branch) {
             Ok(()) => {
-                let saved = ours.unsaved.then(|| "would save what is not committed".to_owned());
+                let saved = ours.unsaved.then(|| "would save uncommitted work".to_owned());
                 Cleaned { saved, ..Cleaned::removed(path, true) }
             }
             Err(error) => Cleaned::kept(path, &error.into()),
@@ -256,7 +258,7 @@ fn clean_worktree(project: &Project, worktrees: &Worktrees, ours: &Ours, dry: bo
     }
 }
 
-/// Files that are as `ralph init` wrote them, then the folders that are empty without them.
+/// Removes files that are unchanged since `ralph init`, then the folders that are empty without them.
 fn clean_files(project: &Project, dry: bool, done: &mut Vec<Cleaned>) -> Done {
     let mut gone: Vec<PathBuf> = Vec::new();
     for path in UNTOUCHED_GO.into_iter().filter(|path| is_as_written(project, path)) {
@@ -283,7 +285,7 @@ fn clean_files(project: &Project, dry: bool, done: &mut Vec<Cleaned>) -> Done {
     Ok(())
 }
 
-/// The folders that `ralph init` and runs make, the inner ones first.
+/// The folders that `ralph init` and runs create, inner ones first.
 fn our_folders(project: &Project) -> Vec<PathBuf> {
     let skills = UNTOUCHED_GO.iter().filter_map(|path| path.strip_suffix("/SKILL.md"));
     let here = skills.chain([".claude/skills", ".claude"]).map(|name| project.worktree.join(name));
@@ -301,7 +303,7 @@ fn tell(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -> Done {
         return Ok(context.out.json(&done)?);
     }
     if done.is_empty() {
-        context.out.note("there is nothing to remove");
+        context.out.note("nothing to remove");
     }
     let look = context.out.look;
     for one in done {
@@ -314,7 +316,7 @@ fn tell(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -> Done {
     }
     for one in done {
         match (&one.hint, &one.saved) {
-            (Some(command), Some(_)) => context.out.note(format!("bring it back: {command}")),
+            (Some(command), Some(_)) => context.out.note(format!("restore it: {command}")),
             (Some(hint), None) => context.out.note(format!("{}: {hint}", one.path)),
             (None, _) => {}
         }
@@ -322,12 +324,12 @@ fn tell(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-/// A path below the worktree that we are in, from there; any other whole.
+/// A path relative to the current worktree, if it is inside it; otherwise the whole path.
 fn shown(project: &Project, path: &Path) -> String {
     path.strip_prefix(&project.worktree).unwrap_or(path).display().to_string()
 }
 
-/// Bytes in words.
+/// A number of bytes with its unit.
 fn size(bytes: u64) -> String {
     let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
     match units.into_iter().find(|(unit, _)| bytes >= *unit) {

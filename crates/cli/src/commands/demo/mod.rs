@@ -1,9 +1,9 @@
-//! `ralph demo`: the whole loop on a throw-away repository, by the real commands.
+//! `ralph demo`: runs the real commands on a throw-away repository.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `story` | what the repository holds and what its agent does |
-//! | `proof` | whether everything that was shown has really happened |
+//! | `story` | the files of the repository and the agent's script |
+//! | `proof` | checks that everything the demo showed really happened |
 
 mod proof;
 mod story;
@@ -24,15 +24,15 @@ use crate::error::{CliError, Done};
 use crate::exit_codes::Exit;
 use crate::wire::Context;
 
-/// Show the whole loop at work, on a throw-away repository
+/// Watch the whole loop at work, in a throw-away repository
 ///
-/// Makes a small repository, plans three tasks and runs the real commands on them. The agent is a
-/// script that is built in: no key, no network and no money is needed. Takes a few seconds and leaves
-/// nothing behind.
+/// Creates a small repository, plans three tasks and runs the real commands on them. The agent is a
+/// built-in script: you need no key, no network and no money. Takes a few seconds and leaves nothing
+/// behind.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph demo")]
 pub(crate) struct DemoArgs {
-    /// Keep the repository and say where it is
+    /// Keep the repository and print its path
     #[arg(long)]
     keep: bool,
 }
@@ -41,7 +41,7 @@ pub(crate) fn cmd_demo(args: &DemoArgs, context: &mut Context<'_>) -> Done {
     let watch = Stopwatch::start();
     let folder = tempfile::Builder::new().prefix("ralph-demo-").tempdir()?;
     let repo = folder.path().join("greet");
-    // Somebody who looks on can follow; nobody else is kept waiting.
+    // On a terminal the demo pauses between steps, so that you can follow it.
     let unhurried = io::stdout().is_terminal() && io::stderr().is_terminal();
     story::prepare(folder.path(), &repo, unhurried)?;
     let mut demo = Demo { folder: folder.path(), repo: &repo, context };
@@ -65,7 +65,7 @@ impl Demo<'_, '_> {
         self.say(
             "1. A plan",
             "This is a throw-away repository with two gates: a test, and a check that the README \
-             mentions every option. Three tasks, each waits for the one before:",
+             mentions every option. There are three tasks, each waiting for the one before:",
         )?;
         for task in story::TASKS {
             let mut call = vec!["task", "add", task.title, "--id", task.id];
@@ -77,26 +77,29 @@ impl Demo<'_, '_> {
         self.run(&["task", "tree"])?;
         self.say(
             "2. The loop",
-            "Each task gets a fresh session of the agent. What the agent says is a request: ralph runs \
-             the gates on what it left, and a second session, the verifier, looks at what they let \
-             through. They decide. Here the agent is a built-in script, and its prices are invented.",
+            "Each task gets a fresh agent session. When the agent says that a task is done, ralph runs \
+             the gates on its work, and a second session, the verifier, checks work that passed. They \
+             decide, not the agent. Here the agent is a built-in script, and its prices are invented.",
         )?;
         self.run(&["build"])?;
         self.say(
             "3. The evidence",
-            "The first attempt at --loud was refused by a gate, the first one at this task by the \
-             verifier, and the next session was told why. Attempts, verdicts, changes and cost are \
-             kept:",
+            "A gate rejected the first attempt at --loud, and the verifier rejected the first attempt \
+             at this task. The next session got the reason in its prompt. ralph keeps all attempts, \
+             verdicts, changes and costs:",
         )?;
         self.run(&["task", "show", story::REFUTED])?;
-        self.say("4. The commits", "One for each task, of the very tree that was judged green:")?;
+        self.say(
+            "4. The commits",
+            "One for each task, with exactly the files that the gates checked:",
+        )?;
         self.typed("git", &["log", "--oneline"])?;
         let log = git(self.repo, &["log", "--oneline", "--no-decorate"])?;
         self.context.out.line(log)?;
         proof::check(self.repo)
     }
 
-    /// A heading and a few words.
+    /// Prints a heading and a paragraph.
     fn say(&mut self, heading: &str, text: &str) -> Done {
         let look = self.context.out.look;
         self.context.out.line(format!("\n{}", look.paint(Meaning::Heading, heading)))?;
@@ -124,22 +127,22 @@ impl Demo<'_, '_> {
             arguments: vec!["ralph".into(), "-C".into(), self.repo.into()],
             ralph: vec![],
             user_config: Some(story::user_config(self.folder)),
-            // Sockets go with the rest, where the path is short enough.
+            // Sockets are removed with the rest, if their path is short enough to be inside.
             runtime_dir: Some(self.folder.to_owned()),
             state_home: Some(self.folder.join("state")),
             ..self.context.environment.clone()
         };
-        // What tools of the sessions would keep for another time.
+        // Caches that the sessions' tools would keep.
         environment.all.retain(|(name, _)| name != "XDG_CACHE_HOME");
         environment.all.push(("XDG_CACHE_HOME".into(), self.folder.join("cache").into()));
         environment.arguments.extend(arguments.iter().map(Into::into));
         environment.arguments.push(format!("--color={}", color(self.context.out.look)).into());
         match app::run(&environment) {
             Exit::Success => Ok(()),
-            // A person stopped it, and was told so.
+            // The user stopped the demo, and the run has said so.
             Exit::Cancelled => Err(CliError::told(Exit::Cancelled.code())),
             exit => {
-                Err(CliError::failed(format!("the demo went wrong with exit code {}", exit.code())))
+                Err(CliError::failed(format!("the demo failed with exit code {}", exit.code())))
             }
         }
     }
@@ -148,17 +151,17 @@ impl Demo<'_, '_> {
         let look = self.context.out.look;
         let took = short_duration(u64::try_from(watch.elapsed().as_millis()).unwrap_or(u64::MAX));
         let text =
-            format!("✓ 3 tasks done, 5 sessions, 2 of them refused, all checked again, in {took}.");
+            format!("✓ 3 tasks done, 5 sessions, 2 of them rejected, all verified, in {took}.");
         self.context.out.line(format!("\n{}", look.paint(Meaning::Good, text)))?;
-        let heading = look.paint(Meaning::Heading, "Next, in a git repository of yours:");
+        let heading = look.paint(Meaning::Heading, "Next, in your own git repository:");
         self.context.out.line(format!("\n{heading}"))?;
         let kept = format!("cd {}", crate::error::quoted(self.repo));
         let mut steps = vec![
-            ("ralph init", "settings, prompt and test command"),
-            ("ralph doctor", "is everything there that it needs?"),
-            ("ralph task add \"What to do\"", "a first task; or a whole plan: ralph plan"),
-            ("ralph feature create NAME", "or a feature: spec, plan, tasks"),
-            ("ralph build", "let Claude Code work the plan off"),
+            ("ralph init", "set up settings, prompts and test command"),
+            ("ralph doctor", "check your setup"),
+            ("ralph task add \"What to do\"", "add a task; or write a plan: ralph plan"),
+            ("ralph feature create NAME", "or start a feature: spec, plan, tasks"),
+            ("ralph build", "let Claude Code work through the plan"),
         ];
         if keep {
             steps.push((&kept, "the repository of this demo"));
@@ -171,7 +174,7 @@ impl Demo<'_, '_> {
     }
 }
 
-/// Prose is not wider than this, however wide the terminal is.
+/// The maximum width of prose, even on wider terminals.
 fn wide(look: Look) -> usize {
     look.width.unwrap_or(80).min(80)
 }

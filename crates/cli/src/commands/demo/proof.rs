@@ -1,4 +1,4 @@
-//! Whether everything that the demo showed has really happened: in the store, in git, in the journal.
+//! Checks that everything the demo showed really happened: in the store, in git and in the journal.
 
 use std::path::Path;
 
@@ -16,13 +16,13 @@ use ralph_engine::vcs::git::git;
 use super::story::{RED, REFUTED, TASKS};
 use crate::error::{CliError, Done};
 
-/// Who judges, in their order.
+/// The gates and the verifier, in the order in which they run.
 const JUDGES: [&str; 3] = ["test", "docs", VERIFIER];
 
-/// Looks at what the run left. Anything that is not as it was told is an error.
+/// Checks the results of the run. Any difference from what the demo showed is an error.
 pub(super) fn check(repo: &Path) -> Done {
     let store = SqliteStore::open_existing(&repo.join(".ralph/progress.db"))?;
-    let mut store = store.ok_or_else(|| wrong("there is no store"))?;
+    let mut store = store.ok_or_else(|| wrong("there is no task database"))?;
     for planned in &TASKS {
         let id = TaskId::new(planned.id).map_err(|error| wrong(error.to_string()))?;
         let task = store.get(&id)?;
@@ -37,11 +37,11 @@ pub(super) fn check(repo: &Path) -> Done {
             _ => green.to_vec(),
         };
         expect(verdicts == wanted, || format!("the evidence of {id} is {verdicts:?}"))?;
-        // The tree that was judged green is the one that was committed.
+        // The committed tree is the one that passed.
         if let Some(last) = evidence.last() {
             let trees = git(repo, &["log", "--format=%T"])?;
             let committed = trees.lines().any(|tree| tree == last.tree);
-            expect(committed, || format!("the tree that proves {id} was not committed"))?;
+            expect(committed, || format!("the tree that passed for {id} was not committed"))?;
         }
     }
     let commits = git(repo, &["rev-list", "--count", "HEAD"])?;
@@ -61,5 +61,5 @@ fn expect(good: bool, otherwise: impl FnOnce() -> String) -> Done {
 }
 
 fn wrong(what: impl Into<String>) -> CliError {
-    CliError::failed(format!("the demo went wrong: {}", what.into()))
+    CliError::failed(format!("the demo failed: {}", what.into()))
 }

@@ -1,4 +1,4 @@
-//! What the repository of the demo holds, and what its agent does.
+//! The files of the demo's repository, and the script of its agent.
 
 use std::path::{Path, PathBuf};
 
@@ -16,14 +16,14 @@ pub(super) struct Planned {
 
 /// The plan.
 pub(super) const TASKS: [Planned; 3] = [
-    Planned { id: "greet", title: "Greet a person by name", after: None },
+    Planned { id: "greet", title: "Greet the user by name", after: None },
     Planned { id: "loud", title: "Add an option --loud", after: Some("greet") },
-    Planned { id: "usage", title: "Without a name, explain and fail", after: Some("loud") },
+    Planned { id: "usage", title: "Without a name, print usage and fail", after: Some("loud") },
 ];
 
-/// The task whose first attempt a gate refuses.
+/// The task whose first attempt a gate rejects.
 pub(super) const RED: &str = "loud";
-/// The task whose first attempt the verifier refuses.
+/// The task whose first attempt the verifier rejects.
 pub(super) const REFUTED: &str = "usage";
 
 const SETTINGS: &str = r#"[agent]
@@ -41,7 +41,7 @@ name = "docs"
 command = "sh docs.sh"
 "#;
 
-const TEST: &str = r#"# What the program has to do, as far as it does it already.
+const TEST: &str = r#"# Tests for the features that the program has so far.
 check() {
     if [ "$2" = "$3" ]; then echo "ok: $1"; else
         echo "FAILED: $1: expected '$3', got '$2'"
@@ -51,7 +51,7 @@ check() {
 [ -f greet.sh ] || { echo "FAILED: there is no greet.sh"; exit 1; }
 check "greets by name" "$(sh greet.sh Ada)" "Hello, Ada!"
 grep -q -e --loud greet.sh && check "greets loudly" "$(sh greet.sh --loud Ada)" "HELLO, ADA!"
-grep -q usage: greet.sh && check "explains itself" "$(sh greet.sh 2>&1)" "usage: greet.sh [--loud] NAME"
+grep -q usage: greet.sh && check "prints usage" "$(sh greet.sh 2>&1)" "usage: greet.sh [--loud] NAME"
 [ -z "$failed" ]
 "#;
 
@@ -62,8 +62,8 @@ done
 [ -z "$failed" ]
 "#;
 
-const README: &str = "# greet\n\nGreets people.\n";
-const README_LOUD: &str = "# greet\n\nGreets people; with --loud everybody hears it.\n";
+const README: &str = "# greet\n\nGreets you by name.\n";
+const README_LOUD: &str = "# greet\n\nGreets you by name; with --loud in capital letters.\n";
 
 const GREET: &str = "echo \"Hello, $1!\"\n";
 const LOUD: &str = r#"[ "$1" = --loud ] && { shift; loud=yes; }
@@ -84,26 +84,26 @@ text="Hello, $1!"
 echo "$text"
 "#;
 
-/// The user's own settings, in the demo.
+/// The user's own config file, in the demo.
 pub(super) fn user_config(folder: &Path) -> PathBuf {
     folder.join("config.toml")
 }
 
-/// Makes the repository and writes down what the agent does.
+/// Creates the repository and writes the agent's script.
 pub(super) fn prepare(folder: &Path, repo: &Path, unhurried: bool) -> Done {
     std::fs::create_dir(repo)?;
     let cassette = folder.join("agent.jsonl");
     std::fs::write(&cassette, text(&sessions(unhurried)))?;
-    // The path may hold anything; JSON's way to write it is also TOML's.
+    // The path may contain any character; a JSON string is also a TOML string.
     let path = serde_json::to_string(&cassette.display().to_string()).map_err(io)?;
-    // Which program runs is never up to the repository.
+    // A repository must not choose the program that runs.
     std::fs::write(user_config(folder), format!("[agent.script]\npath = {path}\n"))?;
     let files =
         [("README.md", README), ("test.sh", TEST), ("docs.sh", DOCS), ("ralph.toml", SETTINGS)];
     for (name, text) in files {
         std::fs::write(repo.join(name), text)?;
     }
-    // Whatever the person has set for all repositories: no hook, no signature and no template here.
+    // Override the user's global git settings: no hook, no signature and no template here.
     git(repo, &["init", "--quiet", "--template="])?;
     let settings = [
         ("user.name", "ralph demo"),
@@ -128,12 +128,12 @@ fn text(steps: &[Value]) -> String {
     steps.iter().map(|step| format!("{step}\n")).collect()
 }
 
-/// Five sessions, four of them verified: the second forgets the README, which a gate tells the third; the
-/// fourth forgets the exit code, which the verifier tells the fifth.
+/// Five sessions, four of them verified. The second forgets the README, which a gate reports to the third; the
+/// fourth forgets the exit code, which the verifier reports to the fifth.
 fn sessions(unhurried: bool) -> Vec<Value> {
     let mut steps = Vec::new();
     let mut step = |step: Value| {
-        // A person reads; the agent waits a little before it goes on.
+        // The agent waits a little between steps, so that the user can read along.
         if unhurried && step["do"] != "session" && step["do"] != "usage" {
             steps.push(json!({"do": "sleep", "ms": 170}));
         }
@@ -153,7 +153,7 @@ fn sessions(unhurried: bool) -> Vec<Value> {
 
     step(json!({"do": "session"}));
     step(usage(2_100, 60, 0.006));
-    step(say("It greets whom it is told to.\n<verify-pass/>"));
+    step(say("It greets the given name.\n<verify-pass/>"));
 
     step(json!({"do": "session"}));
     step(write("greet.sh", LOUD));
@@ -166,7 +166,7 @@ fn sessions(unhurried: bool) -> Vec<Value> {
     step(write("README.md", README_LOUD));
     step(run(&["sh", "docs.sh"]));
     step(usage(5_600, 190, 0.019));
-    step(say("The README tells about --loud now.\n<task-done>{id}</task-done>"));
+    step(say("The README now documents --loud.\n<task-done>{id}</task-done>"));
 
     step(json!({"do": "session"}));
     step(usage(2_400, 70, 0.007));
@@ -176,12 +176,12 @@ fn sessions(unhurried: bool) -> Vec<Value> {
     step(write("greet.sh", HALF));
     step(run(&["sh", "test.sh"]));
     step(usage(4_900, 350, 0.020));
-    step(say("Without a name it says how it is called.\n<task-done>{id}</task-done>"));
+    step(say("Without a name it prints its usage.\n<task-done>{id}</task-done>"));
 
     step(json!({"do": "session"}));
     step(run(&["sh", "-c", "sh greet.sh; echo \"exit code $?\""]));
     step(usage(2_500, 90, 0.008));
-    step(say("<verify-fail>without a name it ends with exit code 0, and is to fail</verify-fail>"));
+    step(say("<verify-fail>without a name it exits with 0, but it must fail</verify-fail>"));
 
     step(json!({"do": "session"}));
     step(write("greet.sh", USAGE));
@@ -191,6 +191,6 @@ fn sessions(unhurried: bool) -> Vec<Value> {
     step(json!({"do": "session"}));
     step(run(&["sh", "-c", "sh greet.sh; echo \"exit code $?\""]));
     step(usage(2_500, 60, 0.007));
-    step(say("It explains itself and fails.\n<verify-pass/>"));
+    step(say("It prints its usage and fails.\n<verify-pass/>"));
     steps
 }

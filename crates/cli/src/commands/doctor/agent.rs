@@ -1,4 +1,4 @@
-//! The agent: is it there, which version is it, is it logged in, what may it do?
+//! Checks the agent: whether it is installed, its version, its login and its permissions.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::config::{Config, key};
 use crate::environment::Environment;
 use crate::launch::{Lacking, agent_program, of_repository_hint};
 
-/// How long an agent may take to tell its version.
+/// How long an agent may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is known about an agent CLI from the outside.
+/// How to install, recognize and log in to an agent CLI.
 struct Facts {
     name: &'static str,
     install: &'static str,
@@ -30,7 +30,7 @@ struct Facts {
 const FACTS: [Facts; 1] = [Facts {
     name: "claude",
     install: "npm install -g @anthropic-ai/claude-code",
-    // `--no-session-persistence` and the events that are read are those of 2.1.
+    // ralph uses `--no-session-persistence` and the events of 2.1.
     floor: Some((2, 1)),
     variables: &[
         "ANTHROPIC_API_KEY",
@@ -41,7 +41,7 @@ const FACTS: [Facts; 1] = [Facts {
         "CLAUDE_CODE_USE_FOUNDRY",
     ],
     files: &[".claude/.credentials.json"],
-    login: "start claude and log in, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN",
+    login: "run `claude` and log in, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN",
 }];
 
 /// The agents that the settings name, each once.
@@ -56,7 +56,7 @@ pub(super) fn used(config: &Config) -> Vec<&str> {
     names
 }
 
-/// Everything about one agent. `None` when somebody interrupted it.
+/// All checks of one agent. `None` if the user interrupted them.
 pub(super) fn look_at(
     name: &str,
     config: &Config,
@@ -64,19 +64,19 @@ pub(super) fn look_at(
     folder: &Path,
 ) -> Option<Vec<Check>> {
     let Some(facts) = FACTS.iter().find(|facts| facts.name == name) else {
-        return alone(Check::ok("agent", format!("{name} replays a recording; it needs nothing")));
+        return alone(Check::ok("agent", format!("{name} plays a recording and needs no login")));
     };
     let path = match agent_program(name, name, config, environment, folder) {
         Ok(path) => path,
         Err(Lacking::Missing(program)) => {
-            let check = Check::fail("agent", format!("{name}: there is no program {program}"))
+            let check = Check::fail("agent", format!("{name}: program {program} not found"))
                 .remedy(format!("install it: {}", facts.install))
-                .remedy(format!("or say where it is: agent.{name}.path"));
+                .remedy(format!("or set its path: agent.{name}.path"));
             return alone(check);
         }
         Err(Lacking::OfRepository(path)) => {
             let place = path.display();
-            let says = format!("{place} is a file of the repository, which a session can change");
+            let says = format!("{place} is inside the repository, where a session can change it");
             return alone(Check::fail("agent", says).remedy(of_repository_hint(name, &path)));
         }
     };
@@ -102,18 +102,18 @@ fn version(
     Some(match ran.end {
         Ended::Exited(0) => judge(facts, ran.output.trim(), &place.to_string()),
         Ended::Exited(code) => {
-            Check::fail("agent", format!("{place} --version ended with exit code {code}"))
+            Check::fail("agent", format!("{place} --version failed with exit code {code}"))
                 .output(&ran.output)
-                .remedy(format!("install it anew: {}", facts.install))
+                .remedy(format!("reinstall it: {}", facts.install))
         }
         Ended::TimedOut => {
-            let says = format!("{place} --version did not answer in {}s", ran.took.as_secs());
-            Check::fail("agent", says).remedy(format!("see what it does: {name} --version"))
+            let says = format!("{place} --version timed out after {}s", ran.took.as_secs());
+            Check::fail("agent", says).remedy(format!("try it yourself: {name} --version"))
         }
         Ended::Interrupted => return None,
         Ended::NotStarted(error) => {
             Check::fail("agent", format!("{place} cannot be started: {error}"))
-                .remedy(format!("install it anew: {}", facts.install))
+                .remedy(format!("reinstall it: {}", facts.install))
         }
     })
 }
@@ -125,11 +125,11 @@ fn judge(facts: &Facts, text: &str, place: &str) -> Check {
         let mut parts = word.split('.').map_while(|part| part.parse::<u32>().ok());
         Some((word, (parts.next()?, parts.next()?)))
     });
-    let update = format!("bring it up to date: {}", facts.install);
+    let update = format!("update it: {}", facts.install);
     match (numbers, facts.floor) {
         (Some((version, found)), Some(floor)) if found < floor => {
             let says = format!(
-                "{name} {version} is older than {}.{}, the first that is known to work",
+                "{name} {version} is older than {}.{}, the oldest version known to work",
                 floor.0, floor.1
             );
             Check::warn("agent", says).remedy(update)
@@ -138,13 +138,13 @@ fn judge(facts: &Facts, text: &str, place: &str) -> Check {
         (None, _) => {
             let first = text.lines().next().unwrap_or_default();
             let first: String = first.chars().take(80).collect();
-            Check::warn("agent", format!("{place} tells a version that is unknown here: {first:?}"))
+            Check::warn("agent", format!("{place} prints an unknown version: {first:?}"))
                 .remedy(update)
         }
     }
 }
 
-/// What speaks for a login. Nothing is sent anywhere, so a key that has expired looks good here.
+/// Looks for signs of a login. Nothing is sent anywhere, so an expired key passes.
 fn login(facts: &Facts, environment: &Environment) -> Check {
     let mut found: Vec<String> = facts
         .variables
@@ -160,10 +160,10 @@ fn login(facts: &Facts, environment: &Environment) -> Check {
             _ => home.map(|home| home.join(file)),
         };
         if let Some(path) = path.filter(|path| path.is_file()) {
-            found.push(format!("{} is there", path.display()));
+            found.push(format!("{} exists", path.display()));
         }
     }
-    // On a Mac the login itself is in the keychain; this file tells that there is one.
+    // On a Mac the login itself is in the keychain; this file shows that there is one.
     let account = home.map(|home| home.join(".claude.json")).filter(|_| facts.name == "claude");
     if let Some(path) = account {
         let text = std::fs::read_to_string(&path).unwrap_or_default();
@@ -178,13 +178,13 @@ fn login(facts: &Facts, environment: &Environment) -> Check {
     Check::ok("login", format!("{}: {}", facts.name, found.join(", ")))
 }
 
-/// What the agent may do.
+/// Checks the tools that the agent may use.
 pub(super) fn permissions(config: &Config) -> Check {
     let tools = config.get(key::AGENT_ALLOWED_TOOLS);
     let has = |tool: &str| tools.iter().any(|given| given.split('(').next() == Some(tool));
     let list = tools.join(" ");
     if tools.is_empty() {
-        let says = "the agent may use all its tools in a sandbox, and the usual ones without";
+        let says = "the agent may use all its tools in a sandbox, and the usual ones without one";
         return Check::ok("permissions", says);
     }
     if !has("Bash") {

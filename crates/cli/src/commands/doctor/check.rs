@@ -6,27 +6,27 @@ use serde::Serialize;
 
 use crate::error::CliError;
 
-/// How something stands.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum State {
-    /// As it should be.
+    /// It works.
     Ok,
-    /// It works, but somebody should know.
+    /// It works, but the user should know something about it.
     Warn,
     /// The loop cannot work like this.
     Fail,
 }
 
-/// What was looked at, and what was found.
+/// One check and its result.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Check {
     name: String,
     pub(super) state: State,
     says: String,
-    /// What to do about it, each a sentence or a command.
+    /// How to fix it, each a sentence or a command.
     remedy: Vec<String>,
-    /// What shows it: a source line with its caret, or the end of what a program printed.
+    /// Details: a source line with its caret, or the end of a program's output.
     #[serde(skip_serializing_if = "String::is_empty")]
     output: String,
 }
@@ -49,19 +49,19 @@ impl Check {
         Self::new(name, State::Fail, says)
     }
 
-    /// A failure that has its own words and hints.
+    /// A failed check from an error with its hints.
     pub(super) fn error(name: impl Into<String>, error: &CliError) -> Self {
         let (message, excerpt, hints) = error.parts();
         hints.iter().fold(Self::fail(name, message).output(excerpt), Self::remedy)
     }
 
-    /// Adds what to do.
+    /// Adds a way to fix it.
     pub(super) fn remedy(mut self, what: impl AsRef<str>) -> Self {
         self.remedy.push(printable_line(what.as_ref()).into_owned());
         self
     }
 
-    /// Adds the last lines of what a program printed.
+    /// Adds the last lines of a program's output.
     pub(super) fn output(mut self, text: &str) -> Self {
         const LINES: usize = 8;
         let text = printable(text);
@@ -70,7 +70,7 @@ impl Check {
         self
     }
 
-    /// As lines for a person.
+    /// The check as lines for the terminal.
     pub(super) fn lines(&self, look: Look) -> String {
         let (word, meaning) = match self.state {
             State::Ok => ("ok  ", Meaning::Good),

@@ -1,4 +1,4 @@
-//! The remote, and the way to its server.
+//! Checks the remote and the access to its server.
 
 use ralph_core::forge::ForgeKind;
 use ralph_engine::forge::{Looked, Place, RemoteForge, Retry};
@@ -12,7 +12,7 @@ use crate::environment::Environment;
 use crate::launch::publish;
 use crate::wire::Context;
 
-/// Whether a branch could be pushed and get its pull request. Nobody is asked unless `online`.
+/// Whether ralph could push a branch and open its pull request. Asks the server only if `online`.
 pub(super) fn look(
     project: &Project,
     config: &Config,
@@ -22,10 +22,12 @@ pub(super) fn look(
     let set = config.get(key::GIT_AUTO_PR);
     let wanted = config.get(key::GIT_AUTO_PUSH) || set == Some(true);
     let forge = forge(project, config, context.environment);
-    // What nobody asked for need not be there.
+    // Without publishing, missing access is no problem.
     let lacking = |says: String| match wanted {
         true => Check::warn("forge", says),
-        false => Check::ok("forge", format!("{says}; nothing is published unless you ask for it")),
+        false => {
+            Check::ok("forge", format!("{says}; ralph publishes nothing unless you turn it on"))
+        }
     };
     let looked = match forge.look() {
         Ok(looked) => looked,
@@ -36,24 +38,24 @@ pub(super) fn look(
     };
     if online {
         return match forge.reach() {
-            Ok(way) => Check::ok("forge", format!("{} answers, by {way}", place(&looked))),
+            Ok(way) => Check::ok("forge", format!("{} answers, through {way}", place(&looked))),
             Err(error) => Check::fail("forge", error.to_string()).remedy(remedy(&looked)),
         };
     }
     if !looked.may_reach() {
         let says = match looked.kind {
-            Some(ForgeKind::GitHub) => "neither gh nor a token with curl is there",
-            Some(_) => "no token with curl is there",
-            None => "ralph does not know what kind of server it is, so it can only push",
+            Some(ForgeKind::GitHub) => "ralph needs gh, or a token and curl, and found neither",
+            Some(_) => "ralph needs a token and curl, and one of them is missing",
+            None => "ralph does not know this kind of server, so it can only push",
         };
         return lacking(format!("{}: {says}", place(&looked))).remedy(remedy(&looked));
     }
     let by = match (looked.gh, &looked.token) {
         (true, None) => "gh, if it is logged in".to_owned(),
-        (true, Some(token)) => format!("gh, if it is logged in, else by {token}"),
+        (true, Some(token)) => format!("gh, if it is logged in, else {token}"),
         (false, token) => token.clone().unwrap_or_default(),
     };
-    Check::ok("forge", format!("{} by {by}; ask it: ralph doctor --online", place(&looked)))
+    Check::ok("forge", format!("{} through {by}; to try it: ralph doctor --online", place(&looked)))
 }
 
 fn place(looked: &Looked) -> String {

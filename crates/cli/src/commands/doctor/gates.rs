@@ -1,4 +1,4 @@
-//! The gates that are in force, and whether they are green now: run as the loop runs them.
+//! Checks the gates by running them exactly as the loop does.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::launch::{InForce, Missing, gate_trial, in_force, text_of};
 use crate::wire::Context;
 
-/// The gates that judge the work. Where there is none, that is what there is to say.
+/// The gates of this project, or a warning if there are none.
 pub(super) fn all(
     project: &Project,
     config: &Config,
@@ -28,19 +28,18 @@ pub(super) fn all(
 fn none(project: &Project) -> Check {
     let text = text_of(project, "AGENTS.md").unwrap_or_default();
     let says = match agents_md::test_command(&text) {
-        Some(_) => "none: the TEST_COMMAND of AGENTS.md is empty, so nothing proves the work",
-        None => "none, so nothing proves the work",
+        Some(_) => "none: TEST_COMMAND in AGENTS.md is empty, so work is accepted unchecked",
+        None => "none: work is accepted unchecked",
     };
-    Check::warn("gates", says)
-        .remedy("write the command that proves the work into AGENTS.md, after TEST_COMMAND=")
+    Check::warn("gates", says).remedy("set your test command in AGENTS.md, after TEST_COMMAND=")
 }
 
-/// Where gates are run: in the sandbox of a run, while no run is at work.
+/// The place where gates run: the sandbox of a run, while no run is active.
 pub(super) struct Stand {
     trial: GateTrial,
-    /// A run that begins meanwhile is refused.
+    /// Keeps other runs from starting meanwhile.
     _lock: Option<WorktreeLock>,
-    /// The git directory that was made for the gates and goes with them.
+    /// The temporary git directory for the gates.
     made: Option<Private>,
 }
 
@@ -54,8 +53,10 @@ impl Stand {
         let failed = |error: CliError| Check::error("gates", &error);
         let folder = project.worktree.join(".ralph");
         if let Some(pid) = WorktreeLock::holder(&folder) {
-            let says = format!("not run: a run is at work here (pid {pid})");
-            return Err(Check::warn("gates", says).remedy("wait for its end: ralph status --watch"));
+            let says = format!("skipped: a run is active here (pid {pid})");
+            return Err(
+                Check::warn("gates", says).remedy("wait until it ends: ralph status --watch")
+            );
         }
         let trial = gate_trial(project, config, context).map_err(failed)?;
         if !trial.sandbox.mounts() {
@@ -72,7 +73,7 @@ impl Stand {
         Ok(Self { trial, _lock: Some(lock), made })
     }
 
-    /// Runs a gate where the loop would. `None` when somebody interrupted it.
+    /// Runs a gate as the loop would. `None` if the user interrupted it.
     pub(super) fn run(&self, gate: &InForce) -> Option<Check> {
         let name = format!("gate {}", gate.name);
         let what = format!("{} ({})", gate.command, gate.from);
@@ -82,7 +83,7 @@ impl Stand {
                 let says = format!("gate command not found: {program}, for {what}");
                 return Some(
                     Check::fail(name, says)
-                        .remedy(format!("install {program}, or correct the command")),
+                        .remedy(format!("install {program}, or fix the command")),
                 );
             }
             Some(Missing::File(_)) | None => {}
@@ -103,28 +104,28 @@ impl Stand {
             false => format!("without a sandbox{place}"),
         };
         if tried.green {
-            return Check::ok(name, format!("green in {took} {where_run}: {what}"));
+            return Check::ok(name, format!("passed in {took} {where_run}: {what}"));
         }
         let how = match (tried.exit_code, &tried.note) {
-            (Some(code), Some(note)) => format!("red with exit code {code} ({note})"),
-            (Some(code), None) => format!("red with exit code {code}"),
+            (Some(code), Some(note)) => format!("failed with exit code {code} ({note})"),
+            (Some(code), None) => format!("failed with exit code {code}"),
             (None, Some(note)) => note.clone(),
-            (None, None) => "red".to_owned(),
+            (None, None) => "failed".to_owned(),
         };
         let setup = match name.strip_prefix("gate ") == Some(&tried.name) {
             true => String::new(),
-            false => format!("{} is ", tried.name),
+            false => format!("{} ", tried.name),
         };
         let check = Check::fail(name, format!("{setup}{how} after {took} {where_run}: {what}"))
             .output(&tried.output);
         let check = tried.findings.iter().fold(check, Check::remedy);
         match tried.exit_code {
-            Some(126 | 127) => check.remedy("install what is missing, or correct the command"),
-            None => check.remedy("give it a longer timeout in [[gate]], or make it end by itself"),
+            Some(126 | 127) => check.remedy("install the missing program, or fix the command"),
+            None => check.remedy("raise its timeout in [[gate]], or make it end by itself"),
             Some(_) if self.trial.sandbox.holds() => check
-                .remedy("make it green first: the loop judges work by it")
-                .remedy("if it needs a variable of yours, name it in agent.env: gates in the sandbox get no others"),
-            Some(_) => check.remedy("make it green first: the loop judges work by it"),
+                .remedy("make it pass first: the loop checks work with it")
+                .remedy("if it needs one of your variables, name it in agent.env: gates in the sandbox get no others"),
+            Some(_) => check.remedy("make it pass first: the loop checks work with it"),
         }
     }
 }
@@ -132,7 +133,7 @@ impl Stand {
 impl Drop for Stand {
     fn drop(&mut self) {
         if let Some(private) = &self.made {
-            // What stays is removed by the next run.
+            // The next run removes the rest.
             let _ = private.remove();
         }
     }

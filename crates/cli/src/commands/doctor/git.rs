@@ -1,4 +1,4 @@
-//! Git, the identity that commits get, and the repository.
+//! Checks git, the author of commits, signing and the repository.
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,34 +21,36 @@ pub(super) fn present() -> Check {
         Ok((said, Some(found))) if found >= vcs::FLOOR => Check::ok("git", said),
         Ok((said, Some(_))) => Check::fail("git", format!("{said} is too old"))
             .remedy(format!("install git {} or later", vcs::FLOOR)),
-        Ok((said, None)) => Check::warn("git", format!("it does not tell its version: {said}")),
+        Ok((said, None)) => Check::warn("git", format!("unknown version: {said}")),
         Err(error) => Check::fail("git", error.to_string())
-            .remedy("install git, such as: apt-get install git"),
+            .remedy("install git, for example: apt-get install git"),
     }
 }
 
-/// Whose name commits will carry.
+/// Which name and email commits get.
 pub(super) fn identity(folder: &Path) -> Check {
     const TELL: &str = "git config --global user.name \"Your Name\" && git config --global user.email you@example.org";
-    // By itself git makes up a name and an address where nobody has set any.
+    // Without settings git makes up a name and an email.
     let set = git(folder, &["-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT"]);
     match (set, git(folder, &["var", "GIT_COMMITTER_IDENT"])) {
         (Ok(ident), _) => Check::ok("identity", without_time(&ident)),
         (Err(_), Ok(ident)) => {
-            let says = format!("nobody has set one; git makes up {}", without_time(&ident));
+            let says = format!("not set; git makes up {}", without_time(&ident));
             Check::warn("identity", says).remedy(TELL)
         }
-        (Err(_), Err(GitError::NotStarted(_))) => Check::fail("identity", "git cannot be asked"),
+        (Err(_), Err(GitError::NotStarted(_))) => {
+            Check::fail("identity", "git could not be started")
+        }
         (Err(_), Err(_)) => {
-            Check::fail("identity", "nobody has set a name and an address for commits").remedy(TELL)
+            Check::fail("identity", "no name and email are set for commits").remedy(TELL)
         }
     }
 }
 
-/// Whether what is to be signed can be.
+/// Whether commits can be signed, if the settings ask for it.
 pub(super) fn signed(folder: &Path, config: &Config, environment: &Environment) -> Option<Check> {
     const UNATTENDED: &str =
-        "see that it signs without asking: git commit-tree -S HEAD^{tree} -m try";
+        "make sure that git signs without asking: git commit-tree -S HEAD^{tree} -m try";
     let key = config.get(key::GIT_WORKTREE_SIGNING_KEY);
     let tried = vcs::signing(folder, key, &environment.all, SIGNING);
     Some(match tried {
@@ -59,9 +61,9 @@ pub(super) fn signed(folder: &Path, config: &Config, environment: &Environment) 
                 "" => "commit.gpgsign is on".to_owned(),
                 key => format!("git.worktree.signing_key is {key}"),
             };
-            Check::fail("signing", format!("{which}, and signing does not work: {why}"))
+            Check::fail("signing", format!("{which}, but signing does not work: {why}"))
                 .remedy(UNATTENDED)
-                .remedy("or sign nothing here: git config commit.gpgsign false")
+                .remedy("or turn signing off here: git config commit.gpgsign false")
         }
         Err(error) => Check::error("signing", &CliError::from(error)),
     })
@@ -72,7 +74,7 @@ fn without_time(ident: &str) -> &str {
     ident.rfind('>').map_or(ident, |end| &ident[..=end])
 }
 
-/// Whether the repository can be worked in.
+/// Whether ralph can work in the repository.
 pub(super) fn repository(project: &Project) -> Check {
     if let Err(error) = project.check_ours() {
         return Check::error("repository", &CliError::from(error));
@@ -87,10 +89,10 @@ pub(super) fn repository(project: &Project) -> Check {
     let place = project.worktree.display();
     let branch = git(&project.worktree, &["symbolic-ref", "--quiet", "--short", "HEAD"]);
     match (git(&project.worktree, &["rev-parse", "--quiet", "--verify", "HEAD"]), branch) {
-        (Err(_), _) => Check::warn("repository", format!("{place} has no commit to start from"))
+        (Err(_), _) => Check::warn("repository", format!("{place} has no commits yet"))
             .remedy("git add --all && git commit -m \"Start\""),
         (Ok(_), Ok(branch)) => Check::ok("repository", format!("{place} on {branch}")),
-        (Ok(_), Err(_)) => Check::warn("repository", format!("{place} is on no branch"))
-            .remedy("commits of the loop want a branch: git switch -c NAME"),
+        (Ok(_), Err(_)) => Check::warn("repository", format!("{place} is not on a branch"))
+            .remedy("create a branch for the loop's commits: git switch -c NAME"),
     }
 }

@@ -1,4 +1,4 @@
-//! What runs that are dead left behind.
+//! Checks for leftovers of killed runs.
 
 use ralph_engine::ports::Store;
 use ralph_engine::process::{count_leftovers, is_alive};
@@ -11,18 +11,18 @@ use super::check::Check;
 use crate::config::{Config, key};
 use crate::error::quoted;
 
-/// Whether a run lives, was cut off, or left something. A run takes up all of it by itself.
+/// Whether a run is active, was interrupted, or left something behind. The next run cleans up all of it.
 pub(super) fn look(project: &Project, config: &Config) -> Vec<Check> {
     let own = project.worktree.join(".ralph");
     let path = own.join("state.toml");
     if let Some(pid) = WorktreeLock::holder(&own) {
-        return vec![Check::ok("runs", format!("one is at work here (pid {pid})"))];
+        return vec![Check::ok("runs", format!("one is active here (pid {pid})"))];
     }
     let state = match state_file::read(&path) {
         Ok(state) => state,
         Err(error) => {
             let says = format!("{} cannot be read: {error}", path.display());
-            let remedy = format!("if it is not needed: rm {}", quoted(&path));
+            let remedy = format!("if you do not need it: rm {}", quoted(&path));
             return vec![Check::fail("runs", says).remedy(remedy)];
         }
     };
@@ -30,25 +30,25 @@ pub(super) fn look(project: &Project, config: &Config) -> Vec<Check> {
     let interrupted = state.filter(|state| !state.finished);
     let processes = count_leftovers(&project.root);
     if processes > 0 {
-        let says = format!("{processes} processes of a run that is dead are still there");
-        found.push(Check::warn("runs", says).remedy("the next ralph build ends them"));
+        let says = format!("{processes} processes of a killed run are still running");
+        found.push(Check::warn("runs", says).remedy("the next ralph build kills them"));
     }
     let claims = dead_claims(project, config);
     if !claims.is_empty() {
-        let says = format!("tasks are held by runs that are dead: {}", claims.join(", "));
-        found.push(Check::warn("runs", says).remedy("the next ralph build takes them back"));
+        let says = format!("killed runs still hold tasks: {}", claims.join(", "));
+        found.push(Check::warn("runs", says).remedy("the next ralph build reopens them"));
     }
     let left = halves(&path).len();
     if left > 0 {
-        let says = format!("{left} half-written copies of {} are there", path.display());
+        let says = format!("{left} half-written copies of {} are left", path.display());
         found.push(Check::warn("runs", says).remedy("ralph doctor --fix"));
     }
     if found.is_empty() {
         let says = match interrupted {
             Some(state) => {
-                format!("one was cut off; ralph {} goes on with it", state.mode)
+                format!("one was interrupted; ralph {} resumes it", state.mode)
             }
-            None => "nothing is left of earlier ones".to_owned(),
+            None => "no leftovers of earlier runs".to_owned(),
         };
         found.push(Check::ok("runs", says));
     }
@@ -57,7 +57,7 @@ pub(super) fn look(project: &Project, config: &Config) -> Vec<Check> {
 
 fn dead_claims(project: &Project, config: &Config) -> Vec<String> {
     let path = project.resolve(config.get(key::STORE_PATH));
-    // A store that cannot be read has its own line.
+    // A task database that cannot be read has its own line.
     let Ok(Some(mut store)) = SqliteStore::open_existing(&path) else { return vec![] };
     let agents = store.agents().unwrap_or_default();
     let dead = |liveness: &Option<_>| liveness.as_ref().is_some_and(|l| is_alive(l) == Some(false));
@@ -65,7 +65,7 @@ fn dead_claims(project: &Project, config: &Config) -> Vec<String> {
     held.flat_map(|agent| agent.claims).map(|task| task.to_string()).collect()
 }
 
-/// Removes what was half-written, where no run is at work; what was done.
+/// Removes half-written files if no run is active. Returns what it did.
 pub(super) fn fix(project: &Project) -> Vec<String> {
     let own = project.worktree.join(".ralph");
     let path = own.join("state.toml");
@@ -73,7 +73,7 @@ pub(super) fn fix(project: &Project) -> Vec<String> {
     if left.is_empty() {
         return vec![];
     }
-    // Held meanwhile: a run that begins now would write such a file.
+    // Keep the lock meanwhile: a run that starts now would write such a file.
     let Ok(_lock) = WorktreeLock::take(&own) else { return vec![] };
     match sweep_halves(&path) {
         Ok(()) => left.iter().map(|half| format!("removed {}", half.display())).collect(),

@@ -1,4 +1,4 @@
-//! `ralph doctor`: is everything there that the loop needs?
+//! `ralph doctor`: checks everything that the loop needs.
 
 mod agent;
 mod check;
@@ -22,22 +22,22 @@ use crate::config::Config;
 use crate::error::{CliError, Done};
 use crate::wire::Context;
 
-/// Check everything that the loop needs, and say how to mend it
+/// Check your setup and show how to fix problems
 ///
-/// Looks at git, the keys that sign, the repository, the settings, the disk, the store, the files that are
-/// ralph's, what dead runs and worktrees left, what `ralph init` installs, the way to the server for pull
-/// requests, the agent with its version and its login, its permissions and the sandbox; then runs the gates as
-/// the loop does: in the same sandbox, with the same environment, each within its timeout. Asks no network unless
-/// told to. Ends with exit code 1 when a line says fail.
+/// Checks git, signing keys, the repository, the settings, the disk, the task database, the permissions of
+/// ralph's files, leftovers of killed runs and worktrees, the files of `ralph init`, the access to the server for
+/// pull requests, the agent with its version, login and permissions, and the sandbox. Then runs the gates exactly
+/// as the loop does: in the same sandbox, with the same environment, each with its timeout. Uses the network only
+/// with --online. Exits with 1 if a check fails.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph doctor --fix")]
 pub(crate) struct DoctorArgs {
-    /// Do what is safe first: write what `ralph init` would, close files of ralph's to other users, remove
-    /// what is left of half-made worktrees and half-written state, install what the box needs (as root) and
-    /// write a better level of it into your own config
+    /// First fix what is safe to fix: write missing files of `ralph init`, make ralph's files private, remove
+    /// half-made worktrees and half-written state, install what the sandbox needs (as root) and set a better
+    /// sandbox level in your own config
     #[arg(long)]
     fix: bool,
-    /// Ask the server for pull requests, too
+    /// Also check the access to the server for pull requests
     #[arg(long)]
     online: bool,
     /// Print JSON
@@ -110,7 +110,7 @@ fn interrupted() -> CliError {
     CliError::failed("interrupted")
 }
 
-/// Writes what is missing. What cannot be written shows up in the checks.
+/// Writes missing files. The checks report those that cannot be written.
 fn fix(project: &Project, context: &mut Context<'_>) {
     if check_ours(project).is_err() {
         return;
@@ -134,7 +134,7 @@ fn fix(project: &Project, context: &mut Context<'_>) {
     }
 }
 
-/// What was found so far. For people, each line is printed as soon as it is known.
+/// The checks so far. In text output, each line is printed as soon as it is known.
 struct Report<'a, 'c> {
     checks: Vec<Check>,
     json: bool,
@@ -177,7 +177,7 @@ impl Report<'_, '_> {
         }
         match failed {
             0 => Ok(()),
-            1 => Err(CliError::failed("one check failed")),
+            1 => Err(CliError::failed("1 check failed")),
             more => Err(CliError::failed(format!("{more} checks failed"))),
         }
     }

@@ -1,4 +1,4 @@
-//! Whether messages about runs can be delivered.
+//! Checks the notification channels.
 
 use ralph_engine::notify::Channel;
 
@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::launch::wished_notifiers;
 use crate::wire::Context;
 
-/// A line for what works, and one for each program that is missing; none where nothing is wished.
+/// A line for the channels that work, and one for each missing program; none if no channel is set.
 pub(super) fn channels(config: &Config, context: &Context<'_>) -> Vec<Check> {
     let wished = match wished_notifiers(config, context) {
         Ok(wished) => wished,
@@ -15,7 +15,7 @@ pub(super) fn channels(config: &Config, context: &Context<'_>) -> Vec<Check> {
     };
     let names: Vec<&str> = wished.channels.iter().map(Channel::name).collect();
     let works =
-        (!names.is_empty()).then(|| Check::ok("notify", format!("by {}", names.join(", "))));
+        (!names.is_empty()).then(|| Check::ok("notify", format!("through {}", names.join(", "))));
     let missing = wished.missing.into_iter();
     let missing = missing.map(|one| Check::warn("notify", one.says).remedy(one.remedy));
     works.into_iter().chain(missing).collect()

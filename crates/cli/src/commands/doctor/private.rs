@@ -1,4 +1,4 @@
-//! Who may read and write the files that are ralph's own.
+//! Checks who may read and write ralph's own files.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -10,28 +10,28 @@ use ralph_engine::project::Project;
 use super::check::Check;
 use crate::config::{Config, key};
 
-/// Files of a run beside the store and the logs.
+/// Files of a run besides the task database and the logs.
 const FILES: [&str; 2] = ["state.toml", "run.lock"];
-/// So many names are told.
+/// How many names the check lists.
 const TOLD: usize = 3;
 
-/// A file or folder that more people may use than should, and the rights that it should have.
+/// A file or folder that other users can access, and the mode that it should have.
 struct Open {
     path: PathBuf,
     mode: u32,
 }
 
-/// Whether others can read what ralph keeps for its user, or change it.
+/// Whether other users can read or change ralph's files.
 pub(super) fn look(project: &Project, config: &Config) -> Check {
     let (open, foreign) = open(project, config);
     let shown =
         |path: &Path| path.strip_prefix(&project.root).unwrap_or(path).display().to_string();
     if let Some(path) = foreign.first() {
         return Check::fail("files", format!("{} belongs to another user", shown(path)))
-            .remedy(format!("take it over: chown -R $(id -u) {}", crate::error::quoted(path)));
+            .remedy(format!("take ownership: chown -R $(id -u) {}", crate::error::quoted(path)));
     }
     if open.is_empty() {
-        return Check::ok("files", "what ralph keeps is its owner's alone");
+        return Check::ok("files", "only you can read ralph's files");
     }
     let names: Vec<String> = open.iter().take(TOLD).map(|open| shown(&open.path)).collect();
     let more = open.len().saturating_sub(TOLD);
@@ -40,7 +40,7 @@ pub(super) fn look(project: &Project, config: &Config) -> Check {
         .remedy("ralph doctor --fix")
 }
 
-/// Takes the rights of others away; what was done.
+/// Removes the access of other users. Returns what it did.
 pub(super) fn fix(project: &Project, config: &Config) -> Vec<String> {
     let (open, _) = open(project, config);
     let close = |open: &Open| {
@@ -50,7 +50,7 @@ pub(super) fn fix(project: &Project, config: &Config) -> Vec<String> {
     open.iter().filter_map(close).collect()
 }
 
-/// What is open to others, and what is not ours at all.
+/// The files that other users can access, and one that belongs to another user.
 fn open(project: &Project, config: &Config) -> (Vec<Open>, Vec<PathBuf>) {
     let store = project.resolve(config.get(key::STORE_PATH));
     let beside = |ending: &str| {
@@ -61,13 +61,13 @@ fn open(project: &Project, config: &Config) -> (Vec<Open>, Vec<PathBuf>) {
     let mut all = vec![store.clone(), beside("-wal"), beside("-shm"), beside("-lock")];
     let own = project.worktree.join(".ralph");
     all.extend(FILES.map(|name| own.join(name)));
-    // The folder itself has only the names of branches.
+    // The folder itself contains only the names of branches.
     all.extend(below(&project.ralph_dir().join("worktrees")).into_iter().skip(1));
     all.extend(below(&project.resolve(config.get(key::LOGS_DIR))));
     let me = user();
     let (mut found, mut foreign) = (vec![], vec![]);
     for path in all {
-        // A link is not ours to follow.
+        // Links are not followed: their targets may not be ralph's.
         let Ok(data) = path.symlink_metadata() else { continue };
         let kind = data.file_type();
         let mode = data.mode() & 0o7777;
@@ -80,7 +80,7 @@ fn open(project: &Project, config: &Config) -> (Vec<Open>, Vec<PathBuf>) {
             found.push(Open { path, mode: mode & !0o077 });
         }
     }
-    // Features and skills in it are for all; writing there is not.
+    // Others may read features and skills in it, but not write there.
     if let Ok(data) = own.symlink_metadata()
         && data.is_dir()
         && data.uid() == me

@@ -1,4 +1,4 @@
-//! Which box sessions get here, tried for real; and how a better one is had.
+//! Checks which sandbox level works here by trying it, and how to get a better one.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use crate::launch;
 use crate::wire::Context;
 
 const NAME: &str = "sandbox";
-const RISK: &str = "sessions act with all your rights";
-/// The command that does what is said here.
+const RISK: &str = "sessions run with all your permissions";
+/// The command that fixes what this check reports.
 const FIX: &str = "ralph doctor --fix";
-/// How long a package may take to be installed.
+/// How long the installation of a package may take.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 fn choose(
@@ -35,13 +35,13 @@ fn choose(
     sandbox::choose(wanted, house)
 }
 
-/// Which box the agent gets.
+/// Which sandbox level sessions get.
 pub(super) fn look(project: &Project, config: &Config, context: &Context<'_>) -> Check {
     let wanted = launch::wanted_level(config);
     if wanted == Wanted::Exactly(Level::None) {
         let check = Check::ok(NAME, format!("none, as the settings say: {RISK}"));
         return match better_than_set(project, config, context) {
-            Some(level) => check.remedy(format!("{level} works here; to have it: {FIX}")),
+            Some(level) => check.remedy(format!("{level} works here; to turn it on: {FIX}")),
             None => check,
         };
     }
@@ -49,7 +49,7 @@ pub(super) fn look(project: &Project, config: &Config, context: &Context<'_>) ->
         Ok(Choice { sandbox, text, next }) => {
             let says = format!("{}: {text}", sandbox.level());
             let Some(next) = next else { return Check::ok(NAME, says) };
-            let why = format!("{says}; not {}: {}", next.level, next.why);
+            let why = format!("{says}; {} does not work: {}", next.level, next.why);
             let check = next.remedies.iter().fold(Check::warn(NAME, why), Check::remedy);
             match next.package {
                 Some(_) => check.remedy(FIX),
@@ -67,7 +67,7 @@ pub(super) fn look(project: &Project, config: &Config, context: &Context<'_>) ->
     }
 }
 
-/// The level that works here and is better than the one that the person's own file asks for.
+/// The level that works here and is better than the one in the user's own config file.
 fn better_than_set(project: &Project, config: &Config, context: &Context<'_>) -> Option<Level> {
     let choice = choose(Wanted::Auto, project, config, context).ok()?;
     let level = choice.sandbox.level();
@@ -78,7 +78,7 @@ fn better_than_set(project: &Project, config: &Config, context: &Context<'_>) ->
     (level > set).then_some(level)
 }
 
-/// Installs what is missing, and writes the better level into the person's own file. Says what was done.
+/// Installs what is missing, and writes the better level into the user's own config file. Returns what it did.
 pub(super) fn fix(project: &Project, config: &Config, context: &Context<'_>) -> Vec<String> {
     let mut done = Vec::new();
     let wanted = match launch::wanted_level(config) {

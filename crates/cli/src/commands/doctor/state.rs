@@ -1,4 +1,4 @@
-//! Settings, store, disk, and what `ralph init` installs.
+//! Checks the settings, the task database, the disk and the files of `ralph init`.
 
 use ralph_engine::disk;
 use ralph_engine::ports::{Scope, Store};
@@ -13,12 +13,12 @@ use crate::launch::DISK_FLOOR;
 use crate::wire::{Context, config_error};
 
 const MIB: u64 = 1 << 20;
-/// A session may still begin, but builds are large.
+/// Below this the check warns: a session can still start, but builds are large.
 const LOW: u64 = 2048 * MIB;
-/// Less than what a store, a log and a commit need.
+/// Below this the check fails: a task database, a log and a commit need more.
 const TOO_LOW: u64 = 200 * MIB;
 
-/// Whether the settings can be read, and the settings; the defaults when they cannot.
+/// Whether the settings can be read, and the settings; the defaults if they cannot.
 pub(super) fn settings(context: &Context<'_>) -> (Check, Config) {
     let sources = match context.sources() {
         Ok(sources) => sources,
@@ -33,7 +33,7 @@ pub(super) fn settings(context: &Context<'_>) -> (Check, Config) {
         Err(error) => (Check::error("settings", &config_error(&error)), Config::default()),
         Ok(loaded) => {
             let says = if names.is_empty() {
-                "no file: the defaults".to_owned()
+                "no config file: defaults".to_owned()
             } else {
                 names.join(", ")
             };
@@ -50,11 +50,11 @@ pub(super) fn settings(context: &Context<'_>) -> (Check, Config) {
     }
 }
 
-/// How much room there is.
+/// How much disk space is free.
 pub(super) fn disk(project: &Project) -> Check {
     let free = match disk::free(&project.worktree) {
         Ok(free) => free,
-        Err(error) => return Check::warn("disk", format!("its free space is unknown: {error}")),
+        Err(error) => return Check::warn("disk", format!("free space is unknown: {error}")),
     };
     let says = if free >= 10 * 1024 * MIB {
         format!("{} GiB free", free / (1024 * MIB))
@@ -69,7 +69,7 @@ pub(super) fn disk(project: &Project) -> Check {
     }
 }
 
-/// Whether the store is ours and whole.
+/// Whether the task database is ralph's and intact.
 pub(super) fn store(project: &Project, config: &Config) -> Check {
     let path = project.resolve(config.get(key::STORE_PATH));
     let counted = || match SqliteStore::open_existing(&path)? {
@@ -80,13 +80,13 @@ pub(super) fn store(project: &Project, config: &Config) -> Check {
         }
     };
     match counted() {
-        Ok(None) => Check::ok("store", "none yet; the first task makes it"),
-        Ok(Some(counts)) => Check::ok("store", format!("whole: {counts}")),
+        Ok(None) => Check::ok("store", "no task database yet; the first task creates it"),
+        Ok(Some(counts)) => Check::ok("store", format!("the task database is intact: {counts}")),
         Err(error) => Check::error("store", &CliError::from(error)),
     }
 }
 
-/// Whether the skills, the hooks and the rest of `ralph init` are there.
+/// Whether the skills, the hooks and the other files of `ralph init` exist.
 pub(super) fn installed(project: &Project) -> Check {
     let steps = install(project, Mode::Look, None);
     let refused: Vec<String> = steps
@@ -97,13 +97,13 @@ pub(super) fn installed(project: &Project) -> Check {
         })
         .collect();
     if !refused.is_empty() {
-        return Check::warn("init", refused.join("; ")).remedy("mend it, then: ralph init");
+        return Check::warn("init", refused.join("; ")).remedy("fix it, then: ralph init");
     }
     let missing: Vec<&str> =
         steps.iter().filter(|step| step.did != Did::Kept).map(|step| step.path.as_str()).collect();
     if missing.is_empty() {
         return Check::ok("init", "skills, hooks, prompt and exclude lines are in place");
     }
-    Check::warn("init", format!("missing or without ralph's part: {}", missing.join(", ")))
+    Check::warn("init", format!("missing or incomplete: {}", missing.join(", ")))
         .remedy("ralph init, or ralph doctor --fix")
 }

@@ -1,4 +1,4 @@
-//! Whether the files of the repository may decide what runs, and what waits for approval.
+//! Checks whether the files of the repository may decide what runs, and what waits for approval.
 
 use ralph_core::trust::Standing;
 use ralph_engine::project::Project;
@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::trust::decisions;
 use crate::wire::Context;
 
-/// What there is to say, and whether the gates may run.
+/// The check, and whether the gates may run.
 pub(super) fn look(project: &Project, config: &Config, context: &Context<'_>) -> (Check, bool) {
     let decisions = decisions(project, config);
     let standing = match context.standing(!decisions.is_empty()) {
@@ -21,9 +21,9 @@ pub(super) fn look(project: &Project, config: &Config, context: &Context<'_>) ->
     let check = match (standing, waiting.as_slice()) {
         (Standing::Asks, _) => Check::fail(
             "trust",
-            "you have not approved the files that decide what ralph runs here; the gates were not run",
+            "you have not approved the files that decide what ralph runs here; gates skipped",
         )
-        .remedy("look at them and approve them: ralph trust"),
+        .remedy("review and approve them: ralph trust"),
         (_, [_, ..]) => Check::warn("trust", waiting.join("; ")).remedy("ralph trust"),
         (Standing::Approved, []) => Check::ok("trust", "you approved this repository"),
         (Standing::Yours, []) if decisions.is_empty() => {

@@ -1,5 +1,5 @@
-//! The interview: sessions that ask, a person who answers, until the spec is written. Each round is a run
-//! of its own; what was said is on disk before the next one starts.
+//! The interview: the agent asks and the user answers, until the spec is written. Each round is a separate
+//! run; questions and answers are on disk before the next one starts.
 
 use std::io::{self, IsTerminal};
 
@@ -20,15 +20,15 @@ use crate::exit_codes::Exit;
 use crate::launch::{self, FeatureWork, Stage};
 use crate::wire::Context;
 
-/// What came with the call.
+/// The input of this call.
 pub(super) struct Given<'a> {
-    /// What the person wants; may be empty.
+    /// What the user wants; may be empty.
     pub(super) idea: &'a str,
     /// The answer to the open question.
     pub(super) answer: Option<&'a str>,
 }
 
-/// Holds the interview to its end: the spec is written, or a question is left open.
+/// Runs the interview until the spec is written or a question stays open.
 pub(super) fn hold(
     name: &FeatureName,
     files: &FeatureFiles,
@@ -47,8 +47,8 @@ pub(super) fn hold(
             continue;
         }
         if left.sessions == Some(0) {
-            return Err(CliError::failed("the sessions of this interview are used up")
-                .hint(format!("go on: ralph feature create {name} --interview"))
+            return Err(CliError::failed("this interview has reached its limit of sessions")
+                .hint(format!("continue: ralph feature create {name} --interview"))
                 .hint(format!("or write the spec yourself: ralph feature create {name} --edit")));
         }
         let stage = Stage::Spec(talk.clone());
@@ -72,7 +72,7 @@ pub(super) fn load(files: &FeatureFiles) -> Result<Interview, CliError> {
     let path = files.interview();
     Interview::load(&path).map_err(|error| {
         CliError::failed(format!("{} cannot be read: {error}", path.display()))
-            .hint(format!("mend it, or begin the interview anew: rm {}", quoted(&path)))
+            .hint(format!("fix it, or restart the interview: rm {}", quoted(&path)))
     })
 }
 
@@ -85,7 +85,7 @@ fn save(talk: &Interview, files: &FeatureFiles) -> Done {
         .map_err(|error| CliError::failed(format!("{} cannot be written: {error}", path.display())))
 }
 
-/// Notes the idea and the answer that came with the call.
+/// Records the idea and the answer of this call.
 fn take_in(name: &FeatureName, given: &Given<'_>, talk: &mut Interview) -> Done {
     if !given.idea.trim().is_empty() {
         talk.idea = text::long("idea", given.idea.trim()).map_err(text_error)?;
@@ -94,15 +94,15 @@ fn take_in(name: &FeatureName, given: &Given<'_>, talk: &mut Interview) -> Done 
     let Some(asked) = talk.open() else {
         return Err(CliError::new(
             Exit::NotEligible,
-            format!("the agent has asked nothing about {name} that is open"),
+            format!("there is no open question about {name}"),
         )
-        .hint(format!("begin, or go on: ralph feature create {name} --interview")));
+        .hint(format!("start or continue: ralph feature create {name} --interview")));
     };
     asked.answer = Some(meant(answer)?);
     Ok(())
 }
 
-/// An empty answer leaves it to the agent.
+/// The answer; an empty one lets the agent decide.
 fn meant(answer: &str) -> Result<String, CliError> {
     match answer.trim() {
         "" => Ok(DECIDE_YOURSELF.to_owned()),
@@ -110,7 +110,7 @@ fn meant(answer: &str) -> Result<String, CliError> {
     }
 }
 
-/// Asks the person at the terminal; elsewhere the question stays open.
+/// Asks the user at the terminal; without a terminal the question stays open.
 fn ask(name: &FeatureName, question: &str, context: &mut Context<'_>) -> Result<String, CliError> {
     let look = context.out.message_look;
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
@@ -122,7 +122,7 @@ fn ask(name: &FeatureName, question: &str, context: &mut Context<'_>) -> Result<
     let heading = look.paint(Meaning::Heading, "Question");
     let lines = wrap(question.trim(), look.width).join("\n");
     context.out.error(format!("\n{heading}\n{lines}\n"));
-    context.out.prompt("Your answer (empty: decide yourself): ");
+    context.out.prompt("Your answer (empty: the agent decides): ");
     let typed = asking::line()?;
     if !matches!(typed, Typed::Line(_)) {
         context.out.error("");
@@ -139,5 +139,5 @@ fn ask(name: &FeatureName, question: &str, context: &mut Context<'_>) -> Result<
 fn open_question(name: &FeatureName, what: &str) -> CliError {
     CliError::new(Exit::Blocked, what)
         .hint(format!("answer it: ralph feature create {name} --answer \"…\""))
-        .hint("leave it to the agent: --answer \"\"")
+        .hint("let the agent decide: --answer \"\"")
 }

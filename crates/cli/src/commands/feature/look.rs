@@ -81,7 +81,7 @@ pub(super) fn show(name: &FeatureName, json: bool, context: &mut Context<'_>) ->
     }
     if files.proposed().exists() {
         context.out.line(format!("  {}", files.proposed().display()))?;
-        context.out.note(format!("apply what is proposed: ralph feature build {name} --apply"));
+        context.out.note(format!("apply the proposed tasks: ralph feature build {name} --apply"));
     }
     if !list.is_empty() {
         context.out.line("")?;
@@ -90,7 +90,7 @@ pub(super) fn show(name: &FeatureName, json: bool, context: &mut Context<'_>) ->
     Ok(())
 }
 
-/// What is the matter with a text, in a word.
+/// What is wrong with a text, in a word.
 fn short(fault: &TextFault) -> &'static str {
     match fault {
         TextFault::Missing => "missing",
@@ -101,7 +101,7 @@ fn short(fault: &TextFault) -> &'static str {
     }
 }
 
-/// The question of the agent that waits for an answer.
+/// The agent's open question.
 fn open_question(files: &FeatureFiles) -> Result<Option<String>, CliError> {
     Ok(interview::load(files)?.open().map(|asked| asked.text.clone()))
 }

@@ -2,9 +2,9 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `texts` | `create` and `plan`: the spec and the plan, by hand or by the agent |
-//! | `interview` | what the agent asks before it writes the spec |
-//! | `tasks` | `build`: tasks that the agent proposes and a person agrees to |
+//! | `texts` | `create` and `plan`: the spec and the plan, written by the user or by the agent |
+//! | `interview` | the agent's questions before it writes the spec |
+//! | `tasks` | `build`: tasks that the agent proposes and the user approves |
 //! | `look` | `list`, `show`, `delete` |
 
 mod interview;
@@ -29,9 +29,9 @@ use crate::wire::Context;
 
 /// Group tasks into features, each with a spec and a plan on disk
 ///
-/// The way of a feature: create writes its spec, by hand or in an interview with the agent; plan compares
-/// the spec with the code and writes plan.md; build has tasks proposed for it; ralph run NAME works them
-/// off.
+/// The steps of a feature: `create` makes its spec, which you write or the agent writes in an interview with
+/// you; `plan` compares the spec with the code and writes plan.md; `build` has the agent propose tasks for it;
+/// `ralph run NAME` works through them.
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,
@@ -48,7 +48,7 @@ enum FeatureCommand {
     Create(texts::CreateArgs),
     Plan(texts::PlanArgs),
     Build(tasks::BuildArgs),
-    /// List the features and where their tasks stand
+    /// List the features with the state of their tasks
     #[command(after_help = "Example: ralph feature list")]
     List {
         /// Print JSON
@@ -64,7 +64,7 @@ enum FeatureCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Take a feature away with its unfinished tasks; its files stay
+    /// Delete a feature with its unfinished tasks; its files stay
     #[command(after_help = "Example: ralph feature delete login-form --confirm")]
     Delete {
         /// The feature
@@ -97,12 +97,12 @@ fn known(name: &FeatureName, store: &mut dyn Store) -> Result<Feature, CliError>
     })
 }
 
-/// What is left for the runs of one call; `None` leaves it to the settings.
+/// The limits that remain for the runs of one call; `None` means that the settings decide.
 #[derive(Debug, Default)]
 struct Left {
     /// Sessions.
     sessions: Option<u32>,
-    /// What the runs before have cost, in millionths of a dollar.
+    /// The cost of the earlier runs, in millionths of a dollar.
     spent: u64,
 }
 
@@ -125,7 +125,7 @@ fn run(
         let rest = usd - left.spent as f64 / 1e6;
         if rest <= 0.0 {
             return Err(CliError::new(Exit::BudgetReached, "the budget of this call is used up")
-                .hint("go on with another one: --budget USD"));
+                .hint("continue with a new budget: --budget USD"));
         }
         flags.set("--budget", key::BUDGET_USD, rest);
         context.lay(flags);
@@ -133,8 +133,8 @@ fn run(
     launch::run_to_end(&options, context)
 }
 
-/// The end of a run that has not left what it was for. Its display has said why, unless it stopped at a
-/// limit, which is no failure of other runs.
+/// The error for a run that has not produced its result. Its display has already said why, unless it stopped at a
+/// limit, which does not count as a failure in other runs.
 fn fallen_short(outcome: &Outcome, what: &str, again: &str) -> CliError {
     match (&outcome.reason, outcome.reason.code(&outcome.left, false)) {
         (StopReason::Limit { .. }, _) | (_, 0) => {

@@ -1,4 +1,4 @@
-//! `ralph feature build`: tasks that the agent proposes, and the person's yes.
+//! `ralph feature build`: tasks that the agent proposes and the user approves.
 
 use std::collections::HashSet;
 use std::io::{self, IsTerminal};
@@ -23,14 +23,14 @@ use crate::exit_codes::Exit;
 use crate::launch::{FeatureWork, Stage};
 use crate::wire::Context;
 
-/// Have the plan of a feature turned into tasks
+/// Have the agent turn the plan of a feature into tasks
 ///
-/// The agent reads plan.md and proposes tasks with their order, parents, priorities and steps. A proposal
-/// that does not fit is refused at once with the reason. They are shown as a tree; at a terminal you are
-/// asked before they are applied, elsewhere they are applied. What is not applied is kept.
+/// The agent reads plan.md and proposes tasks with their order, parents, priorities and steps. ralph rejects
+/// an invalid proposal at once, with the reason, and shows the others as a tree. At a terminal ralph asks before
+/// it adds them to the plan; without one it adds them. Proposals that you do not apply are kept.
 ///
-/// Called again, it brings the tasks in line with the plan: done ones stay, and unfinished ones that are
-/// no longer proposed are deleted if you agree, or with --yes.
+/// If you call it again, ralph updates the tasks to match the plan: done tasks stay, and unfinished tasks that
+/// are no longer proposed are deleted if you agree, or with --yes.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  ralph feature build login-form\n  ralph feature build login-form --no-apply\n  ralph feature build login-form --apply --yes"
@@ -38,13 +38,13 @@ use crate::wire::Context;
 pub(super) struct BuildArgs {
     /// The feature
     name: String,
-    /// Apply without asking, and delete what is no longer proposed
+    /// Apply without asking, and delete tasks that are no longer proposed
     #[arg(long, conflicts_with = "no_apply")]
     yes: bool,
-    /// Only have them proposed: nothing is applied
+    /// Only collect proposals, and apply nothing
     #[arg(long)]
     no_apply: bool,
-    /// Start no session: apply what was proposed before
+    /// Apply the earlier proposals, without starting a session
     #[arg(long, conflicts_with = "no_apply")]
     apply: bool,
     #[command(flatten)]
@@ -56,7 +56,7 @@ pub(super) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
     known(&name, &mut *context.reader()?)?;
     let files = FeatureFiles::of(&context.project()?, &name);
     if let (true, Some(option)) = (args.apply, args.session.first_given()) {
-        return Err(CliError::usage(format!("{option} is for a session, and --apply starts none")));
+        return Err(CliError::usage(format!("{option} is for a session, but --apply starts none")));
     }
     if !args.apply {
         let how = format!("ralph feature plan {name}");
@@ -71,17 +71,17 @@ pub(super) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
     settle(&name, &files, args, context)
 }
 
-/// What becomes of the proposals.
+/// What to do with the proposals.
 enum Answer {
-    /// Apply them, and delete what they leave out.
+    /// Apply them, and delete the tasks that they leave out.
     All,
-    /// Apply them; what they leave out stays, because nobody agreed to its end.
+    /// Apply them, and keep the tasks that they leave out, because the user has not agreed to delete them.
     Additions,
-    /// Keep them for another time.
+    /// Keep them for later.
     Later,
 }
 
-/// Shows what is proposed, and applies it if it may.
+/// Shows the proposals, and applies them if allowed.
 fn settle(
     name: &FeatureName,
     files: &FeatureFiles,
@@ -108,19 +108,19 @@ fn settle(
         Answer::All => gone,
         Answer::Additions => vec![],
         Answer::Later => {
-            context.out.note(format!("nothing was applied; to apply it later: {later}"));
+            context.out.note(format!("nothing was applied; to apply them later: {later}"));
             return Ok(());
         }
     };
     let report = store.replace(&plan, &gone, &by, clock::now());
     let report = report
         .map_err(|error| with_store(error, &mut *store).hint(format!("try again: {later}")))?;
-    // Applying them twice changes nothing, so a crash right here does no harm.
+    // Applying them twice changes nothing, so a crash here does no harm.
     std::fs::remove_file(files.proposed())?;
     tell_report(&report, false, context)?;
     if gone.len() < left_out.len() {
         context.out.note(format!(
-            "what is no longer proposed stays; to delete it: ralph task delete {}",
+            "tasks that are no longer proposed stay; to delete them: ralph task delete {}",
             left_out.iter().map(|task| task.id.as_str()).collect::<Vec<_>>().join(" ")
         ));
     }
@@ -135,18 +135,18 @@ fn kept(name: &FeatureName, files: &FeatureFiles) -> Result<Proposals, CliError>
         .map_err(|error| CliError::failed(format!("{} cannot be read: {error}", path.display())))?;
     let Some(text) = text else {
         return Err(CliError::new(Exit::NotEligible, format!("no tasks are proposed for {name}"))
-            .hint(format!("have them proposed: ralph feature build {name}")));
+            .hint(format!("have the agent propose them: ralph feature build {name}")));
     };
     Proposals::from_lines(name.clone(), &text).map_err(|error| at_line(&path, &text, &error))
 }
 
-/// The unfinished tasks of the feature that are neither proposed nor needed by what is.
+/// The unfinished tasks of the feature that are neither proposed nor needed by a proposed task.
 fn left_out(proposals: &Proposals, store: &mut dyn Store) -> Result<Vec<Task>, CliError> {
     let feature = Some(proposals.feature.clone());
     let tasks = store.list(&Filter { feature, ..Filter::default() })?;
     let mut needed: HashSet<TaskId> = proposals.needed().cloned().collect();
     needed.extend(proposals.tasks().iter().map(|task| task.id.clone()));
-    // What is needed keeps what it is a part of.
+    // A needed task also needs its parents.
     let mut more = true;
     while more {
         let above = tasks.iter().filter(|task| needed.contains(&task.id));
@@ -157,7 +157,7 @@ fn left_out(proposals: &Proposals, store: &mut dyn Store) -> Result<Vec<Task>, C
     }
     let open = |task: &Task| task.status.allows(Status::Deleted) && !needed.contains(&task.id);
     let mut left_out: Vec<Task> = tasks.into_iter().filter(open).collect();
-    // So does a part of another feature that is not finished.
+    // So does an unfinished part that belongs to another feature.
     loop {
         let ids: HashSet<TaskId> = left_out.iter().map(|task| task.id.clone()).collect();
         let mut kept = Vec::new();
@@ -176,7 +176,7 @@ fn left_out(proposals: &Proposals, store: &mut dyn Store) -> Result<Vec<Task>, C
     }
 }
 
-/// Whether they may be applied: by option, by the person, or because nobody can be asked.
+/// Whether to apply them: by option, by the user's answer, or because there is no terminal to ask at.
 fn agreed(
     args: &BuildArgs,
     report: &SyncReport,
@@ -208,7 +208,7 @@ fn agreed(
         Typed::Interrupted => {
             context.out.note("");
             Err(CliError::new(Exit::Cancelled, "nothing was applied")
-                .hint(format!("to apply it later: ralph feature build {} --apply", args.name)))
+                .hint(format!("to apply them later: ralph feature build {} --apply", args.name)))
         }
     }
 }

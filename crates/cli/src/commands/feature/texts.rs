@@ -16,27 +16,27 @@ use crate::exit_codes::Exit;
 use crate::launch::{FeatureWork, Stage};
 use crate::wire::Context;
 
-/// Make a feature with a spec.md and a plan.md to fill in
+/// Create a feature with a spec.md and a plan.md to fill in
 ///
-/// Without an option the two files are templates, to be filled in by hand. With --edit the spec is opened
-/// in your editor. With --interview the agent reads the code, asks what it must know, and writes the spec;
-/// at a terminal you are asked at once, and an empty line leaves the decision to the agent. Elsewhere a
-/// question ends the command with exit code 7, and --answer goes on. Questions and answers are kept in
-/// interview.toml beside the spec.
+/// Without options the two files are templates for you to fill in. With --edit ralph opens the spec in your
+/// editor. With --interview the agent reads the code, asks you what it needs to know, and writes the spec. At a
+/// terminal you answer at once, and an empty line lets the agent decide. Without a terminal a question ends the
+/// command with exit code 7, and --answer continues. Questions and answers are kept in interview.toml beside
+/// the spec.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  ralph feature create login-form\n  ralph feature create login-form --edit\n  ralph feature create login-form --interview \"Log in by mail, without a password\"\n  ralph feature create login-form --answer \"Links are good for ten minutes\""
 )]
 pub(super) struct CreateArgs {
-    /// Its name, also of its folder
+    /// The name of the feature and of its folder
     name: String,
     /// Open the spec in $VISUAL or $EDITOR
     #[arg(long, conflicts_with_all = ["interview", "answer"])]
     edit: bool,
-    /// Have the agent write the spec and ask what it must know; IDEA is what you want, in a few words
+    /// Have the agent write the spec and ask you what it needs to know; IDEA is what you want, in a few words
     #[arg(long, value_name = "IDEA", num_args = 0..=1, default_missing_value = "")]
     interview: Option<String>,
-    /// Answer the open question of the agent, and go on
+    /// Answer the agent's open question, and continue
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     answer: Option<String>,
     #[command(flatten)]
@@ -75,7 +75,7 @@ pub(super) fn cmd_create(args: &CreateArgs, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-/// The feature with its files. One that is there is gone on with, where that was asked for.
+/// The feature with its files, new or, if the options allow it, existing.
 fn make(
     name: &FeatureName,
     again: bool,
@@ -102,9 +102,9 @@ fn make(
 
 /// Compare the spec of a feature with the code and write its plan.md
 ///
-/// The agent searches the code for what the spec asks for and writes what is missing, in which order and
-/// why. A plan that is empty or still the template goes back to it with the reason. With --edit the plan
-/// is opened in your editor instead.
+/// The agent compares the code with the spec and writes down what is missing, in which order and why. If the
+/// plan is empty or still the template, the agent tries again with the reason. With --edit ralph opens the plan
+/// in your editor instead.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  ralph feature plan login-form\n  ralph feature plan login-form --edit"
@@ -147,7 +147,7 @@ pub(super) fn cmd_plan(args: &PlanArgs, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-/// A text that somebody has written, or what to type.
+/// Checks that a text has been written; otherwise says what to type.
 pub(super) fn written(path: &Path, template: &str, how: &str) -> Done {
     match FeatureFiles::fault(path, template) {
         None => Ok(()),
@@ -160,7 +160,7 @@ pub(super) fn written(path: &Path, template: &str, how: &str) -> Done {
     }
 }
 
-/// What cannot be read cannot be written by an agent either; a session would be lost on it.
+/// Refuses a file that cannot be read: the agent could not write it either, and the session would be wasted.
 fn refuse_unreadable(path: &Path, template: &str) -> Done {
     match FeatureFiles::fault(path, template) {
         Some(fault @ (TextFault::NotAFile | TextFault::Unreadable(_))) => {
@@ -171,18 +171,18 @@ fn refuse_unreadable(path: &Path, template: &str) -> Done {
     }
 }
 
-/// Options of a session that there will not be are a mistake.
+/// Refuses session options in a call that starts no session.
 fn refuse_idle_options(session: &SessionArgs, by_agent: bool, whom: &str) -> Done {
     match session.first_given().filter(|_| !by_agent) {
         Some(option) => {
-            Err(CliError::usage(format!("{option} is for a session, and none is started"))
-                .hint(format!("it goes with {whom}")))
+            Err(CliError::usage(format!("{option} is for a session, but this call starts none"))
+                .hint(format!("use it with {whom}")))
         }
         None => Ok(()),
     }
 }
 
-/// The person's editor.
+/// The user's editor.
 fn editor(context: &Context<'_>) -> Result<String, CliError> {
     let named = |wanted: &str| {
         let found = context.environment.all.iter().find(|(name, _)| name == wanted)?;
@@ -190,22 +190,22 @@ fn editor(context: &Context<'_>) -> Result<String, CliError> {
     };
     named("VISUAL").or_else(|| named("EDITOR")).ok_or_else(|| {
         CliError::failed("no editor is set: neither VISUAL nor EDITOR")
-            .hint("name one for this call: EDITOR=nano ralph feature …")
+            .hint("set one for this call: EDITOR=nano ralph feature …")
     })
 }
 
-/// Opens a text, and says if it is still no text afterwards.
+/// Opens a text in the editor, and warns if it is still unwritten afterwards.
 fn open(editor: &str, file: &Path, template: &str, context: &mut Context<'_>) -> Done {
     refuse_unreadable(file, template)?;
     context.out.finish()?;
     let failed = |how: String| {
         CliError::failed(format!("the editor {editor:?} {how}"))
-            .hint(format!("what it saved is in {}", file.display()))
-            .hint("name another one for this call: EDITOR=nano ralph feature …")
+            .hint(format!("your saved text is in {}", file.display()))
+            .hint("use another editor for this call: EDITOR=nano ralph feature …")
     };
     match process::edit(editor, file) {
         Ok(0) => {}
-        Ok(code) => return Err(failed(format!("ended with exit code {code}"))),
+        Ok(code) => return Err(failed(format!("failed with exit code {code}"))),
         Err(error) => return Err(failed(format!("could not be started: {error}"))),
     }
     context.out.line(file.display())?;

@@ -1,13 +1,13 @@
-//! Finds the command that tests a project, from the names and texts of the files at its top.
+//! Detects the test command of a project from the names and texts of the files at its top.
 
 use std::collections::BTreeMap;
 
-/// What lies at the top of a project and in the folders of [`WORTH_LISTING`]: names, folders with a slash
+/// The files at the top of a project and in the folders of [`WORTH_LISTING`]: their names, folders with a slash
 /// at the end, and the texts of the files in [`WORTH_READING`].
 #[derive(Debug, Default)]
 pub(crate) struct Top(pub(crate) BTreeMap<String, String>);
 
-/// Files whose text tells something.
+/// Files whose text helps to detect the test command.
 pub(crate) const WORTH_READING: [&str; 18] = [
     "Cargo.toml",
     "package.json",
@@ -29,7 +29,7 @@ pub(crate) const WORTH_READING: [&str; 18] = [
     "build.zig",
 ];
 
-/// Folders in which the names of files tell something.
+/// Folders in which the names of files help to detect the test command.
 pub(crate) const WORTH_LISTING: [&str; 1] = ["tests"];
 
 /// A test command and the file that shows it.
@@ -62,11 +62,11 @@ impl Top {
     }
 }
 
-/// Says the command and the file that shows it.
+/// Returns the command and the file that shows it.
 type Rule = fn(&Top) -> Option<(String, &str)>;
 
-/// One row per kind of project: the language's own tools in the first table, people's own recipes in the
-/// second.
+/// One row per kind of project: the tools of the languages in the first table, recipes such as make targets in
+/// the second.
 const LANGUAGES: [Rule; 14] = [
     cargo, node, deno, python, go, gradle, maven, mix, composer, bundler, zig, swift, dotnet, dune,
 ];
@@ -74,8 +74,8 @@ const RECIPES: [Rule; 2] = [make, just];
 
 /// Every test command that the project shows, the best one first.
 ///
-/// With one language its own command comes first: it needs nothing else to be installed, and everybody
-/// knows what it prints. With several only a recipe that a person wrote can test all of them.
+/// With one language its own command comes first: it needs no other tool, and its output is well known. With
+/// several languages, only a handwritten recipe can test all of them.
 pub(crate) fn test_commands(top: &Top) -> Vec<Found> {
     let find = |rules: &[Rule]| -> Vec<Found> {
         let found = rules.iter().filter_map(|rule| rule(top));
@@ -91,7 +91,7 @@ pub(crate) fn test_commands(top: &Top) -> Vec<Found> {
 
 fn cargo(top: &Top) -> Option<(String, &str)> {
     let manifest: toml::Table = top.0.get("Cargo.toml")?.parse().unwrap_or_default();
-    // With a package beside the workspace, plain `cargo test` leaves the members out.
+    // With a package beside the workspace, plain `cargo test` skips the members.
     let all = manifest.contains_key("workspace") && manifest.contains_key("package");
     Some((format!("cargo test{}", if all { " --workspace" } else { "" }), "Cargo.toml"))
 }
@@ -99,7 +99,7 @@ fn cargo(top: &Top) -> Option<(String, &str)> {
 fn node(top: &Top) -> Option<(String, &str)> {
     let package: serde_json::Value = serde_json::from_str(top.text("package.json")).ok()?;
     let script = package.get("scripts")?.get("test")?.as_str()?.trim();
-    // What `npm init` writes.
+    // The placeholder that `npm init` writes.
     if script.is_empty() || script.contains("no test specified") {
         return None;
     }
@@ -113,12 +113,12 @@ fn node(top: &Top) -> Option<(String, &str)> {
     } else if is("yarn", &["yarn.lock"]) {
         "yarn test"
     } else if is("bun", &["bun.lock", "bun.lockb"]) {
-        // `bun test` is another thing: bun's own test runner.
+        // `bun test` would run bun's own test runner instead of the script.
         "bun run test"
     } else {
         "npm test"
     };
-    // It watches for ever unless it believes to be on a build server.
+    // It watches files forever unless CI is set.
     let server = if script.contains("react-scripts test") { "CI=true " } else { "" };
     Some((format!("{server}{command}"), "package.json"))
 }
@@ -190,7 +190,7 @@ fn dotnet(top: &Top) -> Option<(String, &str)> {
 
 fn deno(top: &Top) -> Option<(String, &str)> {
     let file = top.first(&["deno.json", "deno.jsonc"])?;
-    // What `deno init` writes has no test task, and the runner needs none.
+    // The file that `deno init` writes has no test task, and the runner needs none.
     let config: serde_json::Value = serde_json::from_str(top.text(file)).unwrap_or_default();
     let task = config.get("tasks").and_then(|tasks| tasks.get("test")).is_some();
     Some((if task { "deno task test" } else { "deno test" }.to_owned(), file))
@@ -224,7 +224,7 @@ fn bundler(top: &Top) -> Option<(String, &str)> {
 }
 
 fn zig(top: &Top) -> Option<(String, &str)> {
-    // Without such a step the build refuses the word.
+    // Without such a step `zig build test` fails.
     let has_step = top.text("build.zig").contains("\"test\"");
     has_step.then(|| ("zig build test".to_owned(), "build.zig"))
 }
@@ -249,7 +249,7 @@ fn just(top: &Top) -> Option<(String, &str)> {
     let is_recipe = |line: &str| {
         let Some((head, rest)) = line.split_once(':') else { return false };
         let mut words = head.trim_start_matches('@').split_whitespace();
-        // A recipe that wants arguments cannot be called without any.
+        // A recipe with parameters cannot be called without arguments.
         !line.starts_with(char::is_whitespace)
             && !rest.starts_with('=')
             && words.next() == Some("test")

@@ -1,4 +1,4 @@
-//! Puts ralph's hooks into Claude Code's `settings.json`, and leaves every other byte as it is.
+//! Adds ralph's hooks to Claude Code's `settings.json`, and leaves every other byte as it is.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,15 +10,15 @@ use serde_json::value::RawValue;
 /// The events and what `ralph hook` calls them.
 const EVENTS: [(&str, &str); 2] = [("SessionEnd", "session-end"), ("PreCompact", "pre-compact")];
 
-/// The command of a hook. Outside of ralph's sessions it starts nothing, so a person's own sessions
-/// and machines without ralph are left alone; whatever happens, it does not fail the session. What
-/// ralph prints, the agent gets.
+/// The command of a hook. Outside of ralph's sessions it starts nothing, so the user's own sessions
+/// and machines without ralph are not affected, and it never fails the session. The agent gets ralph's
+/// output.
 fn command(event: &str) -> String {
     format!("[ -z \"$RALPH_AGENT_ID\" ] || ralph hook {event} || true")
 }
 
-/// The settings with both hooks, or `None` when they are there. A hook that calls ralph in other words
-/// stays, unless `refresh`.
+/// The settings with both hooks, or `None` if they are already there. A hook that calls ralph with another
+/// command stays, unless `refresh`.
 pub(crate) fn with_hooks(text: Option<&str>, refresh: bool) -> Result<Option<String>, String> {
     let before = text.filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
     let mut after = before.to_owned();
@@ -57,8 +57,8 @@ fn with_hook(text: &str, event: &str, word: &str, refresh: bool) -> Result<Optio
     }
 }
 
-/// The settings without ralph's hooks; `None` when there are none, or when the text cannot be read. Lists and
-/// objects that are empty without them go too.
+/// The settings without ralph's hooks; `None` if there are none, or if the text cannot be read. Lists and
+/// objects that are empty without them are removed too.
 pub(crate) fn without_hooks(text: &str) -> Option<String> {
     let mut text = text.to_owned();
     let mut changed = false;
@@ -111,12 +111,12 @@ fn ours<'a>(group: &'a str, word: &str) -> Option<&'a str> {
     })
 }
 
-/// Lines of JSON to be put in, each with its depth.
+/// Lines of JSON to insert, each with its depth.
 type Lines = Vec<(usize, String)>;
 
 fn group(word: &str) -> Lines {
     let command = serde_json::Value::from(command(word));
-    // Without a time of its own a hook at the end of a session may be cut off early.
+    // Without its own timeout a hook at the end of a session may be killed early.
     let fields = [
         "\"type\": \"command\",".to_owned(),
         format!("\"command\": {command},"),

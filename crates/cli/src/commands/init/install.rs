@@ -1,4 +1,4 @@
-//! What `ralph init` puts where, as steps that can also be looked at without doing them.
+//! The files of `ralph init`, as steps that can also be inspected without being carried out.
 
 use std::path::Path;
 
@@ -10,25 +10,25 @@ use ralph_engine::untrusted;
 use super::detect::{self, Found, Top};
 use super::{hooks, place};
 
-/// How far to go.
+/// Which files to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Say what would be done.
+    /// None: only report what would be done.
     Look,
-    /// Write what is missing.
+    /// Missing files.
     Add,
-    /// Write our own files anew as well.
+    /// Missing files and all of ralph's own files.
     Force,
 }
 
-/// What became of a file.
+/// What happened to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Did {
-    /// It was not there.
+    /// It was created.
     Made,
-    /// It was there and stays as it is.
+    /// It existed and is unchanged.
     Kept,
-    /// It was there and has been changed.
+    /// It existed and was changed.
     Updated,
     /// It cannot be written, and why.
     Refused(String),
@@ -46,15 +46,15 @@ impl Did {
     }
 }
 
-/// A file, and what became of it.
+/// A file, and what happened to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// From the top of the worktree, where it lies beneath it.
+    /// Relative to the top of the worktree, if it is inside it.
     pub(crate) path: String,
     pub(crate) did: Did,
 }
 
-/// The files that are ours from the first byte to the last.
+/// The files whose whole text is ralph's.
 pub(super) const OURS: [(&str, &str); 6] = [
     ("ralph.toml", include_str!("ralph.toml")),
     ("PROMPT_build.md", InitFile::Build.text()),
@@ -64,12 +64,12 @@ pub(super) const OURS: [(&str, &str); 6] = [
     (".claude/skills/ralph-build/SKILL.md", include_str!("ralph-build.md")),
 ];
 
-/// Of these the ones that `ralph clean --all` takes away while they are as they were written: not the
-/// settings, which are the person's from the first day.
+/// The ones that `ralph clean --all` removes while they are unchanged: all except the settings, which belong to the
+/// user from the start.
 pub(crate) const UNTOUCHED_GO: [&str; 5] = [OURS[1].0, OURS[2].0, OURS[3].0, OURS[4].0, OURS[5].0];
 
-/// Whether a file of ours holds exactly what `ralph init` writes, or once wrote. A link does not: it is the
-/// user's.
+/// Whether a file contains exactly what `ralph init` writes, or what an earlier version wrote. A link never does: it is
+/// the user's.
 pub(crate) fn is_as_written(project: &Project, path: &str) -> bool {
     let Some((_, text)) = OURS.iter().find(|(ours, _)| *ours == path) else { return false };
     let wrote = |found: &str| match path {
@@ -110,7 +110,7 @@ pub(crate) fn found_commands(project: &Project) -> Vec<Found> {
     detect::test_commands(&top)
 }
 
-/// Goes through every file. A file that cannot be written does not keep the others from it.
+/// Processes every file. If one cannot be written, the others still are.
 pub(crate) fn install(project: &Project, mode: Mode, test_command: Option<&str>) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut step = |path: &str, did: Result<Did, String>| {
@@ -136,7 +136,7 @@ pub(crate) fn install(project: &Project, mode: Mode, test_command: Option<&str>)
     steps
 }
 
-/// A path below the main worktree, as seen from the one we are in.
+/// A path in the main worktree, relative to the current one.
 fn shown(project: &Project, path: &str) -> String {
     if project.root == project.worktree {
         path.to_owned()
@@ -145,7 +145,7 @@ fn shown(project: &Project, path: &str) -> String {
     }
 }
 
-/// Writes the text that `wanted` makes of the present one, if it makes any.
+/// Writes the text that `wanted` returns for the current one, if any.
 fn file(
     base: &Path,
     path: &str,
@@ -154,7 +154,7 @@ fn file(
 ) -> Result<Did, String> {
     let real = place::unlinked(base, path);
     let before = match place::read(base, path) {
-        // What a link leads to matters only if it could be written.
+        // The target of a link matters only if ralph would write to it.
         Err(_) if real.is_err() => None,
         before => before?,
     };
@@ -174,7 +174,7 @@ fn folder(base: &Path, path: &str, mode: Mode) -> Result<Did, String> {
         return Ok(Did::Kept);
     }
     if mode != Mode::Look {
-        std::fs::create_dir_all(&real).map_err(|error| format!("it cannot be made: {error}"))?;
+        std::fs::create_dir_all(&real).map_err(|error| format!("it cannot be created: {error}"))?;
     }
     Ok(Did::Made)
 }
@@ -194,7 +194,7 @@ fn exclude(project: &Project, mode: Mode) -> Result<Did, String> {
 /// The heading of the section that ralph adds to `AGENTS.md`.
 const HEADING: &str = "## Build & Test";
 
-/// That section. `named`: there is another one of the same heading.
+/// That section. `named`: another section has the same heading.
 pub(super) fn agents_section(command: &str, named: bool) -> String {
     format!(
         "{HEADING}{}\n\nThe loop runs this after every session. Work counts as done when it ends with exit code 0;\n\

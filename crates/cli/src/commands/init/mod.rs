@@ -20,14 +20,14 @@ use crate::error::{CliError, Done};
 use crate::launch;
 use crate::wire::Context;
 
-/// Prepare a repository: settings, prompt, test command, agent skills and hooks
+/// Set up a repository: settings, prompts, test command, agent skills and hooks
 ///
-/// Asks nothing and overwrites nothing: what is there is kept. AGENTS.md and .claude/settings.json are
-/// only added to. Prints a line for each file: made, updated, kept or refused.
+/// Asks nothing and overwrites nothing: existing files stay, and AGENTS.md and .claude/settings.json only get
+/// additions. Prints a line for each file: made, updated, kept or refused.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph init && ralph doctor")]
 pub(crate) struct InitArgs {
-    /// Write ralph's own files anew: ralph.toml, PROMPT_build.md, PROMPT_plan.md, its skills and its hooks
+    /// Rewrite ralph's own files: ralph.toml, PROMPT_build.md, PROMPT_plan.md, its skills and its hooks
     #[arg(long)]
     force: bool,
     /// Print JSON
@@ -62,7 +62,7 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
     }
     if in_force.is_empty() {
         context.out.warning(
-            "no test command was found, so nothing proves that work is done; write it into AGENTS.md",
+            "no test command found, so work is accepted unchecked; set TEST_COMMAND in AGENTS.md",
         );
     } else {
         context.out.note(format!("the test command is: {in_force}"));
@@ -72,16 +72,16 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
             .filter(|command| *command != in_force)
             .collect();
         if !others.is_empty() {
-            context.out.note(format!("found as well, and not used: {}", others.join(", ")));
+            context.out.note(format!("also found, but not used: {}", others.join(", ")));
         }
     }
     let refused = steps.iter().filter(|step| matches!(step.did, Did::Refused(_))).count();
     if refused > 0 {
-        let files = if refused == 1 { "one file" } else { "some files" };
+        let files = if refused == 1 { "1 file".to_owned() } else { format!("{refused} files") };
         return Err(CliError::failed(format!(
             "{files} could not be written; the rest is in place"
         ))
-        .hint("mend what is named above, then run it again: ralph init"));
+        .hint("fix the problems above, then run it again: ralph init"));
     }
     for line in launch::box_offer(&project, context)? {
         context.out.note(line);
@@ -90,12 +90,12 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-/// Nothing is written where `.ralph/` belongs to another tool.
+/// Refuses a repository whose `.ralph/` belongs to another tool.
 pub(crate) fn check_ours(project: &Project) -> Done {
     project.check_ours()?;
     match SqliteStore::open_existing(&project.ralph_dir().join("progress.db")) {
         Err(error @ StoreError::Foreign { .. }) => Err(error.into()),
-        // Whatever else is wrong with the store is no business of ours.
+        // Other problems with the store do not matter here.
         _ => Ok(()),
     }
 }

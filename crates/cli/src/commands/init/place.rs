@@ -1,19 +1,19 @@
-//! Files that `ralph init` writes. A repository is not always the user's own work, so nothing is written through a link,
-//! wherever it leads.
+//! Paths for the files of `ralph init`. A repository is not always the user's own work, so ralph never writes through a
+//! link, wherever it leads.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use ralph_engine::untrusted;
 
-/// The place of `relative` in `base`, where no link is on the way.
+/// The path of `relative` in `base`, or an error if a link is on the way.
 pub(super) fn unlinked(base: &Path, relative: &str) -> Result<PathBuf, String> {
     match untrusted::refuse_links(base, Path::new(relative)) {
         Ok(()) => Ok(base.join(relative)),
         Err((link, target)) => {
             let link = link.strip_prefix(base).unwrap_or(&link);
             Err(format!(
-                "{} is a symbolic link to {}; ralph writes through no link, so edit that file yourself",
+                "{} is a symbolic link to {}; ralph does not write through links, so edit that file yourself",
                 link.display(),
                 target.display()
             ))
@@ -21,7 +21,7 @@ pub(super) fn unlinked(base: &Path, relative: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// The text of a file, or `None` when there is none. A committed link within the repository is followed.
+/// The text of a file, or `None` if it does not exist. Follows a committed link within the repository.
 pub(super) fn read(base: &Path, relative: &str) -> Result<Option<String>, String> {
     match untrusted::read_text(base, Path::new(relative), untrusted::DOCUMENT) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {

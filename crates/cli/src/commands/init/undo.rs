@@ -1,5 +1,5 @@
-//! What `ralph init` wrote, taken back: files that are as they were written go, what was added to yours is taken
-//! out of it, and what you have changed since stays.
+//! Undoes `ralph init`: removes files that are unchanged, removes ralph's additions from the user's files, and keeps
+//! everything that the user has changed since.
 
 use ralph_core::agents_md;
 use ralph_engine::project::{Project, write_atomically};
@@ -7,18 +7,18 @@ use ralph_engine::project::{Project, write_atomically};
 use super::install::{OURS, SETTINGS, agents_section, found_commands, is_as_written};
 use super::{hooks, place};
 
-/// What becomes of a file.
+/// What to do with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Undo {
-    /// All of it is ralph's.
+    /// Remove it: all of it is ralph's.
     Remove,
-    /// Without what ralph added to it.
+    /// Write this text, without ralph's additions.
     Rewrite(String),
-    /// It stays, and why.
+    /// Keep it, for this reason.
     Keep(String),
 }
 
-/// Every file of `ralph init` that is there, by its path in the worktree.
+/// Every existing file of `ralph init`, by its path in the worktree.
 pub(crate) fn undo(project: &Project) -> Vec<(&'static str, Undo)> {
     let base = project.worktree.as_path();
     let mut found = Vec::new();
@@ -64,7 +64,7 @@ fn without_section(text: &str, found: &str) -> Option<Undo> {
     }
     let rest = unix.strip_suffix(section.as_str());
     let Some(rest) = rest else {
-        return Some(Undo::Keep("you have added to it behind ralph's section".to_owned()));
+        return Some(Undo::Keep("you have added to it after ralph's section".to_owned()));
     };
     if rest.trim() == "# Notes for agents" {
         return Some(Undo::Remove);

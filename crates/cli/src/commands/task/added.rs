@@ -1,5 +1,5 @@
-//! `ralph task add` for a session: a proposal that the plan takes up at once where it keeps to the limits, and
-//! that the log of the new task tells of. It makes new tasks only: nothing that is in the plan changes by it.
+//! `ralph task add` from a session: ralph adds the task to the plan at once if it is within the limits, and records
+//! the session in the log of the new task. It only adds new tasks and never changes existing ones.
 
 use ralph_core::TaskId;
 use ralph_core::task::{NewTask, Refusal};
@@ -11,12 +11,12 @@ use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
 use crate::wire::{Context, out_of_reach};
 
-/// Adds the task for whoever has this seat, and prints its id.
+/// Adds the task on behalf of the session, and prints its id.
 pub(super) fn carry_out(mut new: NewTask, seat: &Seat, context: &mut Context<'_>) -> Done {
     let Some(adds) = &seat.adds else {
         return Err(match &seat.plan {
             Some(file) => refused("the tasks of this run are in a file")
-                .hint(format!("add a line with a box to {file}")),
+                .hint(format!("add a line with a checkbox to {file}")),
             None => out_of_reach(),
         });
     };
@@ -45,24 +45,27 @@ pub(super) fn carry_out(mut new: NewTask, seat: &Seat, context: &mut Context<'_>
         Ok::<_, CliError>(id)
     });
     let Some(added) = added else {
-        return Err(refused(&format!("a session may add {} tasks, and this one has", Adds::MOST))
-            .hint("leave a note instead: ralph task log ID \"...\""));
+        return Err(refused(&format!(
+            "a session may add {} tasks, and this one already has",
+            Adds::MOST
+        ))
+        .hint("leave a note instead: ralph task log ID \"...\""));
     };
     Ok(context.out.line(added?)?)
 }
 
-/// What a session adds belongs to the feature of its run, and stands by itself: a part added to a task would
-/// decide when that task is done.
+/// A task that a session adds belongs to the feature of its run and has no parent: as a part of another task it
+/// would decide when that task is done.
 fn keep_to_limits(new: &mut NewTask, adds: &Adds) -> Done {
     if matches!(new.fields.parent, Some(Some(_))) {
-        return Err(refused("a task that a session adds is a part of no other")
-            .hint("leave --parent out; --deps names what has to be done before"));
+        return Err(refused("a session cannot add parts to another task")
+            .hint("omit --parent; --deps names the tasks that must be done first"));
     }
     if let Some(feature) = &adds.feature {
         match &new.fields.feature {
             Some(named) if named.as_ref() != Some(feature) => {
-                return Err(refused(&format!("this run is for the feature {feature} alone"))
-                    .hint("leave --feature out"));
+                return Err(refused(&format!("this run is for the feature {feature} only"))
+                    .hint("omit --feature"));
             }
             _ => new.fields.feature = Some(Some(feature.clone())),
         }
@@ -70,7 +73,7 @@ fn keep_to_limits(new: &mut NewTask, adds: &Adds) -> Done {
     Ok(())
 }
 
-/// The id, where no task has it or had it.
+/// The id, if no task has or had it.
 fn free(id: &TaskId, store: &mut dyn Store) -> Result<TaskId, CliError> {
     match store.get(id) {
         Ok(_) => Err(with_store(StoreError::from(Refusal::Exists { id: id.clone() }), store)),

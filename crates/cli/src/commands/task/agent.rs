@@ -8,7 +8,7 @@ use ralph_ui::columns::{Cell, table};
 use crate::error::{CliError, Done, with_store};
 use crate::wire::{Context, agent_id};
 
-/// Make agents known, and see who holds what
+/// Register agents, and see which tasks they hold
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,
@@ -22,7 +22,7 @@ pub(super) struct AgentArgs {
 
 #[derive(Debug, Subcommand)]
 enum AgentCommand {
-    /// Make a new agent known and print its id, four hex digits
+    /// Register a new agent and print its id, four hex digits
     #[command(after_help = "Example: export RALPH_AGENT_ID=$(ralph task agent register)")]
     Register,
     /// List the agents and the tasks that they hold
@@ -32,7 +32,7 @@ enum AgentCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Let an agent go; what it holds is given back
+    /// Remove an agent and reopen the tasks that it holds
     #[command(after_help = "Example: ralph task agent deregister 1a2b")]
     Deregister {
         /// The agent
@@ -62,7 +62,7 @@ fn register(context: &mut Context<'_>) -> Done {
     let mut ids = context.ids();
     let mut store = context.store()?;
     let known = store.agents()?;
-    // Four digits are few: with every one of them taken there is nothing left to give.
+    // There are only 65536 ids, and all of them may be taken.
     for _ in 0..100_000 {
         let id = ids.agent().map_err(|error| CliError::failed(error.to_string()))?;
         if !known.iter().any(|agent| agent.id == id) {
@@ -71,7 +71,7 @@ fn register(context: &mut Context<'_>) -> Done {
         }
     }
     Err(CliError::failed("every agent id is taken")
-        .hint("let agents go that are no longer there: ralph task agent deregister ID"))
+        .hint("remove agents that are gone: ralph task agent deregister ID"))
 }
 
 fn list(json: bool, context: &mut Context<'_>) -> Done {

@@ -14,25 +14,25 @@ use crate::error::{CliError, Done, task_id, with_store};
 use crate::standing::merges_of;
 use crate::wire::{Context, agent_id};
 
-/// So many ready tasks are looked at for one that waits for no merge.
+/// How many ready tasks a claim looks through for one that is not waiting for a merge.
 const READY: usize = 100;
 
-/// Take a task to work on it: the named one, or the first that is ready
+/// Claim a task to work on it: the named one, or the first that is ready
 ///
-/// A claim holds for its lease and can be renewed. A task whose lease ran out can be claimed by
-/// somebody else, which counts as a retry.
+/// A claim lasts for its lease and can be renewed. When the lease expires, another agent can claim the task,
+/// which counts as a retry.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task claim --agent builder-1 --lease 900")]
 pub(super) struct ClaimArgs {
-    /// The task; none for the first that is ready
+    /// The task [default: the first that is ready]
     id: Option<String>,
-    /// How long the claim holds, in seconds
+    /// How long the claim lasts, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     lease: u64,
-    /// Whose claim it is (default: RALPH_AGENT_ID, else you)
+    /// The agent that claims the task [default: RALPH_AGENT_ID, else you]
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
-    /// Only from this feature
+    /// Only tasks of this feature
     #[arg(long, value_name = "NAME", conflicts_with = "id")]
     feature: Option<String>,
     /// Print JSON
@@ -49,8 +49,8 @@ pub(super) fn cmd_claim(args: &ClaimArgs, context: &mut Context<'_>) -> Done {
     claim_as(agent, task, lease(args.lease)?, args, context)
 }
 
-/// The same from inside a session: the claim is that of the session whatever it calls itself, and the
-/// loop renews it, so that no long lease is needed. What waits for a merge is not to be had, as for the loop.
+/// The same from inside a session: the claim belongs to the session whatever name it gives, and the loop renews it, so
+/// that no long lease is needed. Tasks that wait for a merge cannot be claimed, as in the loop.
 pub(super) fn cmd_claim_seated(args: &ClaimArgs, context: &mut Context<'_>) -> Done {
     let agent = context.actor()?.name().clone();
     let task = claimable_here(args, context)?;
@@ -115,17 +115,20 @@ fn claim_as(
 
 fn lease(seconds: u64) -> Result<Lease, CliError> {
     Lease::seconds(seconds).ok_or_else(|| {
-        CliError::usage(format!("a lease has 1 to {} seconds, not {seconds}", Lease::MAX_SECONDS))
+        CliError::usage(format!(
+            "a lease must be 1 to {} seconds, not {seconds}",
+            Lease::MAX_SECONDS
+        ))
     })
 }
 
-/// Extend a claim from now on
+/// Renew a claim, starting now
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task renew t-abcd2345")]
 pub(super) struct RenewArgs {
     /// The task
     id: String,
-    /// How long the claim holds from now, in seconds
+    /// How long the claim lasts from now, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     lease: u64,
 }
@@ -146,20 +149,18 @@ fn renew_for(lease: Lease, args: &RenewArgs, context: &mut Context<'_>) -> Done 
     let renewed = store.renew(&id, lease, &by, clock::now());
     let task = renewed.map_err(|error| with_store(error, &mut *store))?;
     if let Some(claim) = task.claim {
-        context
-            .out
-            .note(format!("{id} is held by {} until {}", claim.agent, claim.lease_expires_at));
+        context.out.note(format!("{} holds {id} until {}", claim.agent, claim.lease_expires_at));
     }
     Ok(())
 }
 
-/// Say that a claimed task is done
+/// Report a claimed task as done
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task done t-abcd2345 --result '{\"commit\":\"1a2b3c4\"}'")]
 pub(super) struct DoneArgs {
     /// The task
     id: String,
-    /// What it produced: a JSON object with at least a commit
+    /// The result: a JSON object with at least a commit
     #[arg(long, value_name = "JSON")]
     result: Option<String>,
 }
@@ -192,22 +193,22 @@ fn result(text: &str) -> Result<String, CliError> {
     text::long("result", value.to_string()).map_err(text_error)
 }
 
-/// Say that a claimed task failed; it comes back until its retries are used up
+/// Report a claimed task as failed; it reopens until its retries are used up
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task fail t-abcd2345 --reason \"the API is down\"")]
 pub(super) struct FailArgs {
     /// The task
     id: String,
-    /// Why
+    /// Why it failed
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: String,
-    /// Give it up for good
+    /// Do not retry it
     #[arg(long = "final")]
     final_: bool,
 }
 
 impl FailArgs {
-    /// The task, the reason, and whether it is given up for good.
+    /// The task, the reason, and whether it must not be retried.
     pub(super) fn read(&self) -> Result<(TaskId, String, bool), CliError> {
         let id = task_id(&self.id)?;
         if self.reason.trim().is_empty() {
@@ -228,13 +229,13 @@ pub(super) fn cmd_fail(args: &FailArgs, context: &mut Context<'_>) -> Done {
     let became = store.fail(&id, &reason, for_good, limit, &by, clock::now());
     let became = became.map_err(|error| with_store(error, &mut *store))?;
     context.out.note(match became {
-        Status::Failed => format!("{id} has failed for good; ralph task reset {id} puts it back"),
+        Status::Failed => format!("{id} has failed; to reopen it: ralph task reset {id}"),
         _ => format!("{id} is open again"),
     });
     Ok(())
 }
 
-/// Put a task back to open: its claim is cleared and its retries are forgotten
+/// Reopen a task: clear its claim and its retries
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task reset t-abcd2345")]
 pub(super) struct ResetArgs {

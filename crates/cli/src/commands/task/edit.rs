@@ -1,4 +1,4 @@
-//! Making and changing tasks: `add`, `create`, `update`, `delete`, `block`, `unblock`.
+//! Adding and changing tasks: `add`, `create`, `update`, `delete`, `block`, `unblock`.
 
 use clap::Args;
 use ralph_core::TaskId;
@@ -10,43 +10,43 @@ use ralph_engine::ports::{DeleteWhich, Scope, StoreError};
 use crate::error::{CliError, Done, feature_name, task_id, with_store};
 use crate::wire::Context;
 
-/// The fields that `add` and `update` share. An empty value empties a field.
+/// The fields that `add` and `update` share. An empty value clears a field.
 #[derive(Debug, Args)]
 struct FieldArgs {
-    /// Which comes first: 0 before 1 (default 2)
+    /// The priority, 0 first [default: 2]
     #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
     priority: Option<i64>,
-    /// A grouping of your own
+    /// A category of your choice
     #[arg(short, long)]
     category: Option<String>,
-    /// What is to be done, at length; - reads standard input
+    /// What to do, in detail; - reads standard input
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     description: Option<String>,
-    /// How to go about it: a JSON array of strings
+    /// The steps: a JSON array of strings
     #[arg(short, long, value_name = "JSON")]
     steps: Option<String>,
-    /// The specification that it comes from
+    /// The specification that the task comes from
     #[arg(short = 'r', long, value_name = "SPEC")]
     spec: Option<String>,
-    /// Where else it is known: an issue, a section, a link
+    /// A reference: an issue, a section, a link
     #[arg(long = "ref", value_name = "REF")]
     reference: Option<String>,
     /// The tasks that must be done first, by id
     #[arg(long, value_name = "ID,ID")]
     deps: Option<String>,
-    /// The task that it is a part of
+    /// The parent: the task that this one is a part of
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// The feature that it belongs to
+    /// The feature that the task belongs to
     #[arg(long, value_name = "NAME")]
     feature: Option<String>,
-    /// Globs of the files that it is going to change
+    /// Globs of the files that the task will change
     #[arg(long, value_name = "GLOB,GLOB")]
     touches: Option<String>,
 }
 
 impl FieldArgs {
-    /// Whether the description comes by standard input.
+    /// Whether the description comes from standard input.
     fn reads_stdin(&self) -> bool {
         self.description.as_deref() == Some("-")
     }
@@ -122,20 +122,20 @@ fn long_text(value: &str, context: &mut Context<'_>) -> Result<String, CliError>
     text::long("description", value).map_err(text_error)
 }
 
-/// A text that was refused, as a failure of the command.
+/// A refused text as an error of the command.
 pub(crate) fn text_error(error: TextError) -> CliError {
     let hint = match &error {
-        TextError::Empty { .. } => "say in a few words what is to be done",
+        TextError::Empty { .. } => "say in a few words what to do",
         TextError::TooLong { field: "title", .. } => {
-            "keep the title short and put the rest into -d TEXT"
+            "shorten the title and put the rest into -d TEXT"
         }
         TextError::Control { field: "title", .. } => {
             "a title is one line; put the rest into -d TEXT"
         }
         TextError::TooLong { .. } => {
-            "keep long texts in a file of the repository and name it with --ref"
+            "put long texts into a file in the repository and name it with --ref"
         }
-        TextError::Control { .. } => "this is a text of one line",
+        TextError::Control { .. } => "this text must be one line",
     };
     CliError::failed(error.to_string()).hint(hint)
 }
@@ -144,9 +144,9 @@ pub(crate) fn text_error(error: TextError) -> CliError {
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task add \"Write the parser\" -p 1 --deps t-abcd2345")]
 pub(super) struct AddArgs {
-    /// What is to be done, in a line
+    /// What to do, in one line
     title: String,
-    /// An id of your own, such as task-cli/01
+    /// Your own id for it, such as task-cli/01
     #[arg(long, value_name = "ID")]
     id: Option<String>,
     #[command(flatten)]
@@ -158,7 +158,7 @@ impl AddArgs {
         self.fields.reads_stdin()
     }
 
-    /// The task that is meant.
+    /// The task to add.
     pub(super) fn read(&self, context: &mut Context<'_>) -> Result<NewTask, CliError> {
         read(self.id.as_deref(), &self.title, &self.fields, context)
     }
@@ -169,13 +169,13 @@ pub(super) fn cmd_add(args: &AddArgs, context: &mut Context<'_>) -> Done {
     add(&new, context)
 }
 
-/// Add a task with an id of your own and print the id
+/// Add a task with your own id and print the id
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task create task-cli/01 \"Write the parser\"")]
 pub(super) struct CreateArgs {
     /// The id
     id: String,
-    /// What is to be done, in a line
+    /// What to do, in one line
     title: String,
     #[command(flatten)]
     fields: FieldArgs,
@@ -186,7 +186,7 @@ impl CreateArgs {
         self.fields.reads_stdin()
     }
 
-    /// The task that is meant.
+    /// The task to add.
     pub(super) fn read(&self, context: &mut Context<'_>) -> Result<NewTask, CliError> {
         read(Some(&self.id), &self.title, &self.fields, context)
     }
@@ -220,7 +220,7 @@ fn add(new: &NewTask, context: &mut Context<'_>) -> Done {
         };
         match store.add(chosen.clone(), new.clone(), &by, clock::now()) {
             Ok(()) => return Ok(context.out.line(chosen)?),
-            // Eight letters may meet by chance.
+            // Random ids of eight letters can collide.
             Err(StoreError::Refused(ralph_core::task::Refusal::Exists { .. })) if id.is_none() => {}
             Err(error) => return Err(with_store(error, &mut *store)),
         }
@@ -258,7 +258,7 @@ impl UpdateArgs {
         patch.title = self.title.as_deref().map(Title::new).transpose().map_err(text_error)?;
         let status = self.status.as_deref().map(parse_status).transpose()?;
         if patch.is_empty() && status.is_none() {
-            return Err(CliError::usage("there is nothing to change")
+            return Err(CliError::usage("nothing to change")
                 .hint("name what to change, for example: -p 0, --title TEXT or --status open"));
         }
         Ok((id, patch, status))
@@ -282,14 +282,14 @@ fn parse_status(text: &str) -> Result<Status, CliError> {
     text.parse().map_err(|error: ralph_core::task::UnknownStatus| {
         let failed = CliError::usage(error.to_string());
         match text {
-            "blocked" => CliError::usage("blocked is not set, it follows from blockers")
-                .hint("add one: ralph task block ID --by ID"),
+            "blocked" => CliError::usage("a task is blocked by its blockers, not by a status")
+                .hint("add a blocker: ralph task block ID --by ID"),
             _ => failed,
         }
     })
 }
 
-/// Take tasks out of the plan; their history stays
+/// Delete tasks from the plan; their history stays
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example: ralph task delete t-abcd2345\n         ralph task delete --status failed"
@@ -304,13 +304,13 @@ pub(super) struct DeleteArgs {
     /// Every task that is not done
     #[arg(long)]
     all: bool,
-    /// Yes, all of them
+    /// Confirm --all
     #[arg(long, requires = "all")]
     confirm: bool,
 }
 
 impl DeleteArgs {
-    /// The tasks that are named; `None` for a whole group.
+    /// The named tasks; `None` for a whole group.
     pub(super) fn named(&self) -> Result<Option<Vec<TaskId>>, CliError> {
         match self.ids.is_empty() {
             true => Ok(None),
@@ -326,7 +326,7 @@ pub(super) fn cmd_delete(args: &DeleteArgs, context: &mut Context<'_>) -> Done {
             let counts = context.reader()?.counts(&Scope::All)?;
             let left = counts.total() - counts.done;
             return Err(CliError::usage(format!("this would delete {left} tasks"))
-                .hint("if that is what you want: ralph task delete --all --confirm"));
+                .hint("to delete them: ralph task delete --all --confirm"));
         }
         (None, true) => DeleteWhich::All,
         (None, false) => {
@@ -342,11 +342,11 @@ pub(super) fn cmd_delete(args: &DeleteArgs, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-/// Make a task wait for another one
+/// Make a task wait for another task
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task block t-abcd2345 --by t-efgh2345")]
 pub(super) struct BlockArgs {
-    /// The task that is to wait
+    /// The task that will wait
     id: String,
     /// The task that must be done first
     #[arg(long, value_name = "ID")]
@@ -367,7 +367,7 @@ pub(super) fn cmd_block(args: &BlockArgs, context: &mut Context<'_>) -> Done {
     store.block(&id, &blocker, &by, clock::now()).map_err(|error| with_store(error, &mut *store))
 }
 
-/// Let a task no longer wait for another one
+/// Stop a task from waiting for another task
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task unblock t-abcd2345 --by t-efgh2345")]
 pub(super) struct UnblockArgs {

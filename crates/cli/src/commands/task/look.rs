@@ -1,4 +1,4 @@
-//! Looking: `list`, `show`, `tree`, `deps`, `ready`, `peek`.
+//! Commands that only read: `list`, `show`, `tree`, `deps`, `ready`, `peek`.
 
 use clap::Args;
 use ralph_core::task::{Refusal, StatusFilter, Task};
@@ -10,20 +10,20 @@ use crate::error::{CliError, Done, feature_name, task_id, with_store};
 use crate::output::Output;
 use crate::wire::{Context, agent_id};
 
-/// List tasks, in the order in which they were made
+/// List tasks, in the order in which they were added
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task list --status open,active")]
 pub(super) struct ListArgs {
-    /// Only these: open, active, blocked, waiting, done, failed, deleted
+    /// Only these statuses: open, active, blocked, waiting, done, failed, deleted
     #[arg(long, value_name = "S,S", value_delimiter = ',')]
     status: Vec<StatusFilter>,
-    /// Deleted ones too
+    /// Include deleted tasks
     #[arg(long, conflicts_with = "status")]
     all: bool,
-    /// Only those that this agent has claimed
+    /// Only tasks that this agent has claimed
     #[arg(long, value_name = "AGENT")]
     assignee: Option<String>,
-    /// Only those of this feature
+    /// Only tasks of this feature
     #[arg(long, value_name = "NAME")]
     feature: Option<String>,
     /// Print markdown-KV
@@ -67,18 +67,18 @@ fn table_or_json(tasks: &[Task], json: bool, out: &mut Output) -> Done {
     Ok(out.data(tasks::table(tasks, out.look))?)
 }
 
-/// Show a task: what was tried, what judged it, what changed, what it cost
+/// Show a task: its attempts, gate results, changes and cost
 ///
-/// The newest attempt is shown in full and the others in a line each. JSON has everything.
+/// Shows the newest attempt in full and a line for each of the others. JSON has everything.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task show t-abcd2345 --with-deps")]
 pub(super) struct ShowArgs {
     /// The task
     id: String,
-    /// Also what it waits for and what it holds up
+    /// Also show the tasks that it waits for and the tasks that wait for it
     #[arg(long)]
     with_deps: bool,
-    /// Every attempt in full, and the whole log
+    /// Show every attempt in full, and the whole log
     #[arg(long)]
     all: bool,
     /// Print JSON
@@ -148,7 +148,7 @@ pub(super) fn cmd_tree(args: &TreeArgs, context: &mut Context<'_>) -> Done {
     Ok(context.out.data(tasks::tree(&tasks, look))?)
 }
 
-/// Show what a task waits for and what it holds up
+/// Show the tasks that a task waits for and the tasks that wait for it
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task deps t-abcd2345")]
 pub(super) struct DepsArgs {
@@ -182,7 +182,7 @@ pub(super) fn cmd_deps(args: &DepsArgs, context: &mut Context<'_>) -> Done {
         });
         return Ok(context.out.json(&both)?);
     }
-    for (word, tasks) in [("waits for", &blockers), ("holds up", &dependents)] {
+    for (word, tasks) in [("waits for", &blockers), ("blocks", &dependents)] {
         if tasks.is_empty() {
             context.out.line(format!("{id} {word} nothing"))?;
         } else {
@@ -196,14 +196,14 @@ pub(super) fn cmd_deps(args: &DepsArgs, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-/// List the tasks that could be done now, the first one first
+/// List the tasks that are ready now, in the order in which ralph takes them
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task ready -n 5 --json")]
 pub(super) struct ReadyArgs {
-    /// How many at most
+    /// Maximum number of tasks
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// Only those of this feature
+    /// Only tasks of this feature
     #[arg(long, value_name = "NAME")]
     feature: Option<String>,
     /// Print JSON
@@ -214,7 +214,7 @@ pub(super) struct ReadyArgs {
 pub(super) fn cmd_ready(args: &ReadyArgs, context: &mut Context<'_>) -> Done {
     let mut store = context.reader()?;
     let scope = scope(args.feature.as_deref(), &mut *store)?;
-    // One more than asked for tells whether there are more.
+    // Ask for one more, to see whether there are more.
     let mut tasks = store.ready(&scope, args.limit.saturating_add(1))?;
     let more = tasks.len() > args.limit;
     tasks.truncate(args.limit);
@@ -227,7 +227,7 @@ pub(super) fn cmd_ready(args: &ReadyArgs, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-/// The scope that `--feature` names; an unknown feature is no empty one.
+/// The scope that `--feature` names; an unknown feature is an error.
 pub(super) fn scope(feature: Option<&str>, store: &mut dyn Store) -> Result<Scope, CliError> {
     let Some(name) = feature else { return Ok(Scope::All) };
     let name = feature_name(name)?;
@@ -239,14 +239,14 @@ pub(super) fn scope(feature: Option<&str>, store: &mut dyn Store) -> Result<Scop
 
 /// Show the first claimable tasks and all claimed ones, for an agent to choose from
 ///
-/// Prints nothing, and succeeds, when there is neither.
+/// Prints nothing, and succeeds, if there are none.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task peek -n 10")]
 pub(super) struct PeekArgs {
-    /// How many claimable ones at most
+    /// Maximum number of claimable tasks
     #[arg(short = 'n', long, value_name = "N", default_value_t = 5)]
     limit: usize,
-    /// Only those of this feature
+    /// Only tasks of this feature
     #[arg(long, value_name = "NAME")]
     feature: Option<String>,
     /// Print JSON

@@ -20,15 +20,15 @@ pub(crate) use edit::text_error;
 pub(crate) use seated::{cmd_hook_seated, cmd_task_seated};
 pub(crate) use session::unanswered;
 
-/// Look at the plan and change it
+/// Show and change the tasks of the plan
 ///
-/// Agents and people use the same commands. With RALPH_AGENT_ID in the environment an agent acts,
-/// and may settle only what it has claimed; without it a person acts, directly.
+/// You and your agents use the same commands. If RALPH_AGENT_ID is set, the caller is an agent, which can only
+/// finish tasks that it has claimed; otherwise the caller is you.
 ///
-/// In a session of a run (RALPH_SOCKET is set) the call goes to the loop: done, fail and ask are
-/// requests there, which the loop judges when the session has ended. add makes up to ten new tasks, which
-/// the log names as the session's. In a session of ralph feature build, add, update and the like are
-/// proposals, which are checked at once and applied after it.
+/// In a session of a run (RALPH_SOCKET is set) the call goes to the loop. There done, fail and ask are requests,
+/// which the loop checks after the session. add can add up to ten tasks, and their logs name the session. In a
+/// session of ralph feature build, commands that change tasks make proposals: ralph checks them at once and
+/// applies them after the session.
 ///
 /// Statuses: open (pending), active (in_progress), waiting, done, failed, deleted; an open task with
 /// an unfinished blocker is shown as blocked.

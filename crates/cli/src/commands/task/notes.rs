@@ -1,4 +1,4 @@
-//! Words about a task: `log` and `ask`.
+//! Notes and questions about a task: `log` and `ask`.
 
 use clap::Args;
 use ralph_core::{TaskId, text};
@@ -9,7 +9,7 @@ use super::edit::text_error;
 use crate::error::{CliError, Done, task_id, with_store};
 use crate::wire::Context;
 
-/// Write a note into a task's log, or print the log
+/// Add a note to a task's log, or print the log
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example: ralph task log t-abcd2345 \"the parser works, the printer does not\""
@@ -17,7 +17,7 @@ use crate::wire::Context;
 pub(super) struct LogArgs {
     /// The task
     id: String,
-    /// The note; - reads standard input; none prints the log
+    /// The note; - reads standard input; omit it to print the log
     #[arg(allow_hyphen_values = true)]
     text: Option<String>,
     /// Print the log as JSON
@@ -73,7 +73,7 @@ fn given(field: &'static str, text: &str, context: &mut Context<'_>) -> Result<S
     text::long(field, text.trim()).map_err(text_error)
 }
 
-/// Ask a person something about a task, which then waits for the answer
+/// Ask the user about a task, which then waits for the answer
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task ask t-abcd2345 \"Which of the two parsers stays?\"")]
 pub(super) struct AskArgs {
@@ -110,6 +110,6 @@ pub(super) fn cmd_ask(args: &AskArgs, context: &mut Context<'_>) -> Done {
     let asked = store.ask(question.clone(), &id, &text, &by, clock::now());
     asked.map_err(|error| with_store(error, &mut *store))?;
     context.out.line(&question)?;
-    context.out.note(format!("{id} waits; answer it with: ralph answer {question} \"TEXT\""));
+    context.out.note(format!("{id} waits for an answer: ralph answer {question} \"TEXT\""));
     Ok(())
 }

@@ -19,7 +19,7 @@ use crate::wire::Context;
     after_help = "Example: ralph task plan-status\nPrints: 3 open, 1 active, 2 done, 0 blocked, 0 deleted"
 )]
 pub(super) struct PlanStatusArgs {
-    /// Only those of this feature
+    /// Only tasks of this feature
     #[arg(long, value_name = "NAME")]
     feature: Option<String>,
     /// Print JSON
@@ -37,12 +37,11 @@ pub(super) fn cmd_plan_status(args: &PlanStatusArgs, context: &mut Context<'_>) 
     Ok(context.out.line(counts)?)
 }
 
-/// Bring the plan in line with JSON lines from standard input: all of them or none
+/// Update the plan from JSON lines on standard input: all of them or none
 ///
-/// One object a line, with the keys id, t (title), d (description), p (priority), cat, spec, ref, deps
-/// and steps. A key that is left out leaves the field as it is. Done tasks stay as they are; tasks of
-/// a spec that the input names, and which the input leaves out, are deleted. Doing it twice changes
-/// nothing.
+/// One object per line, with the keys id, t (title), d (description), p (priority), cat, spec, ref, deps
+/// and steps. A missing key leaves its field unchanged. Done tasks never change. If the input names a spec, ralph
+/// deletes the tasks of that spec that the input omits. Running it twice changes nothing more.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task plan-sync < plan.jsonl")]
 pub(super) struct PlanSyncArgs {

@@ -1,5 +1,5 @@
-//! `ralph task` for a session that proposes the tasks of a feature: what would change the plan is
-//! recorded, checked against the plan and all that was proposed before, and answered at once.
+//! `ralph task` for a session that proposes the tasks of a feature: changes are recorded, checked against the plan
+//! and the earlier proposals, and answered at once.
 
 use ralph_core::plan::{Proposal, Proposals, parse_sync};
 use ralph_core::task::{NewTask, Refusal, Status, Task, TaskPatch};
@@ -17,7 +17,7 @@ use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
 use crate::wire::{Context, out_of_reach};
 
-/// Whether this command is about proposals, in a session that makes some.
+/// Whether this command is about proposals.
 pub(super) fn is_meant(command: &TaskCommand) -> bool {
     matches!(
         command,
@@ -50,13 +50,13 @@ pub(super) fn carry_out(
         TaskCommand::Update(args) => {
             let (id, patch, status) = args.read(context)?;
             if status.is_some() {
-                return Err(refused("a task that is proposed has no status yet"));
+                return Err(refused("a proposed task has no status yet"));
             }
             change(requests, context, |all, store| amend(all, &id, patch, store))
         }
         TaskCommand::Delete(args) => {
             let Some(ids) = args.named()? else {
-                return Err(refused("name the proposals to take back, one by one"));
+                return Err(refused("name each proposal to withdraw"));
             };
             change(requests, context, |all, _| {
                 ids.iter().try_for_each(|id| Ok(all.withdraw(id).map_err(StoreError::from)?))
@@ -112,7 +112,7 @@ fn refused(why: &str) -> CliError {
     CliError::new(Exit::NotEligible, why)
 }
 
-/// Proposes a task, under an id of its own where none is named, and prints the id.
+/// Proposes a task, with a generated id if none is given, and prints the id.
 fn add(new: &NewTask, requests: &Requests, context: &mut Context<'_>) -> Done {
     let mut ids = context.ids();
     let mut chosen = None;
@@ -132,7 +132,7 @@ fn add(new: &NewTask, requests: &Requests, context: &mut Context<'_>) -> Done {
     chosen.map_or(Ok(()), |id| Ok(context.out.line(id)?))
 }
 
-/// Makes a change to the proposals, unless the whole of them would not fit the plan.
+/// Changes the proposals, unless all of them together would not fit the plan.
 fn change(
     requests: &Requests,
     context: &mut Context<'_>,
@@ -152,7 +152,7 @@ fn change(
     Ok(())
 }
 
-/// Why the proposals do not fit. Lines are a matter of files.
+/// Why the proposals do not fit, without line numbers: there is no file.
 fn misfit(error: StoreError, store: &mut dyn Store) -> CliError {
     let error = match error {
         StoreError::Plan { refusal, .. } => StoreError::Refused(refusal),
@@ -169,7 +169,7 @@ fn misfit(error: StoreError, store: &mut dyn Store) -> CliError {
     }
 }
 
-/// Adds a task. One that the plan has must be of this feature: then it is one that stays.
+/// Adds a task. If the plan already has it, it must belong to this feature; it then stays in the plan.
 fn propose(
     all: &mut Proposals,
     id: TaskId,
@@ -190,7 +190,7 @@ fn propose(
     added.map_err(|refusal| with_store(refusal.into(), store))
 }
 
-/// Changes a proposal, or makes one of a task of the feature.
+/// Changes a proposal, or turns a task of the feature into one.
 fn amend(all: &mut Proposals, id: &TaskId, patch: TaskPatch, store: &mut dyn Store) -> Done {
     refuse_other_feature(&patch, &all.feature)?;
     if !all.has(id)
@@ -202,7 +202,7 @@ fn amend(all: &mut Proposals, id: &TaskId, patch: TaskPatch, store: &mut dyn Sto
     all.amend(id, patch).map_err(|refusal| with_store(refusal.into(), store))
 }
 
-/// What a proposed task waits for.
+/// The tasks that a proposed task waits for.
 fn deps_of(all: &Proposals, id: &TaskId, store: &mut dyn Store) -> Result<Vec<TaskId>, CliError> {
     let said =
         all.tasks().iter().find(|task| task.id == *id).and_then(|task| task.fields.deps.clone());
@@ -224,14 +224,14 @@ fn existing(id: &TaskId, store: &mut dyn Store) -> Result<Option<Task>, CliError
 fn refuse_other_feature(fields: &TaskPatch, feature: &FeatureName) -> Done {
     match &fields.feature {
         Some(named) if named.as_ref() != Some(feature) => {
-            Err(refused(&format!("this session proposes tasks of the feature {feature} alone"))
-                .hint("leave --feature out"))
+            Err(refused(&format!("this session proposes tasks for the feature {feature} only"))
+                .hint("omit --feature"))
         }
         _ => Ok(()),
     }
 }
 
-/// What is proposed so far, as it would be.
+/// The tasks proposed so far, as they would be in the plan.
 fn tree(requests: &Requests, context: &mut Context<'_>) -> Done {
     let by = context.actor()?;
     let mut store = context.store()?;

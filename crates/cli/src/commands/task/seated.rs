@@ -1,5 +1,5 @@
-//! `ralph task` for a session: reads and notes are carried out, outcomes are recorded as requests, and
-//! everything else is refused. The loop runs this, in its own process.
+//! `ralph task` from a session: carries out reads and notes, records outcomes as requests, and refuses everything
+//! else. The loop runs this in its own process.
 
 use ralph_core::TaskId;
 use ralph_core::run::{Request, Wish};
@@ -13,7 +13,7 @@ use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
 use crate::wire::{Context, out_of_reach};
 
-/// Carries out a call of `ralph task` for whoever has this seat.
+/// Carries out a call of `ralph task` on behalf of the session.
 pub(crate) fn cmd_task_seated(args: TaskArgs, seat: &Seat, context: &mut Context<'_>) -> Done {
     if seat.requests.proposals().is_some() && proposed::is_meant(&args.command) {
         return proposed::carry_out(args.command, &seat.requests, context);
@@ -26,11 +26,13 @@ pub(crate) fn cmd_task_seated(args: TaskArgs, seat: &Seat, context: &mut Context
         TaskCommand::Ready(args) => look::cmd_ready(&args, context),
         TaskCommand::Peek(args) => look::cmd_peek(&args, context),
         TaskCommand::PlanStatus(args) => plan::cmd_plan_status(&args, context),
-        TaskCommand::Log(args) if args.writes() && !seat.requests.may_note() => Err(CliError::new(
-            Exit::NotEligible,
-            "this session has written as many notes as it may",
-        )
-        .hint(format!("a session may write {NOTES} notes, {} KiB in all", NOTES_TEXT >> 10))),
+        TaskCommand::Log(args) if args.writes() && !seat.requests.may_note() => {
+            Err(CliError::new(Exit::NotEligible, "this session has reached its limit of notes")
+                .hint(format!(
+                    "a session may write {NOTES} notes, {} KiB in total",
+                    NOTES_TEXT >> 10
+                )))
+        }
         TaskCommand::Log(args) => {
             if let Some(note) = notes::log(&args, context)? {
                 seat.requests.note(&note);
@@ -71,7 +73,7 @@ pub(crate) fn cmd_task_seated(args: TaskArgs, seat: &Seat, context: &mut Context
 }
 
 fn claimed_by_the_loop(seat: &Seat) -> CliError {
-    let failed = CliError::new(Exit::NotEligible, "in this run the loop chooses and claims");
+    let failed = CliError::new(Exit::NotEligible, "in this run the loop chooses and claims tasks");
     with_own_task(failed, seat)
 }
 
@@ -82,7 +84,7 @@ fn with_own_task(failed: CliError, seat: &Seat) -> CliError {
     }
 }
 
-/// Records what is wished for a task that this seat holds.
+/// Records the requested outcome of a task that this session holds.
 fn record(task: TaskId, wish: Wish, seat: &Seat, context: &mut Context<'_>) -> Done {
     let mut store = context.reader()?;
     let found = store.get(&task).map_err(|error| with_store(error, &mut *store))?;
@@ -91,9 +93,9 @@ fn record(task: TaskId, wish: Wish, seat: &Seat, context: &mut Context<'_>) -> D
         && seat.plan.is_some()
         && found.reference == seat.plan
         && found.status == Status::Pending;
-    // Where the loop claims, only the task of this very session counts, not all that its id holds.
+    // If the loop claims, only the task of this session counts, not every task that its id holds.
     if generation.is_none() && !seat.may_claim && !ticks {
-        let failed = format!("{task} is not the task of this session");
+        let failed = format!("{task} is not assigned to this session");
         return Err(with_own_task(CliError::new(Exit::NotEligible, failed), seat));
     }
     let holds = match found.status {
@@ -103,14 +105,14 @@ fn record(task: TaskId, wish: Wish, seat: &Seat, context: &mut Context<'_>) -> D
     };
     holds.map_err(|refusal| with_store(refusal.into(), &mut *store))?;
     let what = match &wish {
-        Wish::Done { .. } => format!("{task} will be judged when the session ends"),
+        Wish::Done { .. } => format!("ralph will check {task} when the session ends"),
         Wish::Fail { for_good: false, .. } | Wish::Left { .. } => {
-            format!("{task} will be tried again after this session")
+            format!("ralph will retry {task} after this session")
         }
         Wish::Fail { for_good: true, .. } => {
-            format!("{task} will be given up when the session ends")
+            format!("{task} will fail when the session ends")
         }
-        Wish::Ask { .. } => format!("{task} will wait for a person when the session ends"),
+        Wish::Ask { .. } => format!("{task} will wait for the user when the session ends"),
     };
     let before = seat.requests.record(Request { task, wish })?;
     let instead = match before {
@@ -129,12 +131,11 @@ impl From<Closed> for CliError {
     }
 }
 
-/// Carries out a hook: what the session holds and has not asked anything for, is asked to be tried
-/// again.
+/// Carries out a hook: requests a retry of the tasks that the session holds and has not reported on.
 pub(crate) fn cmd_hook_seated(event: HookEvent, seat: &Seat, context: &mut Context<'_>) -> Done {
-    // Where the loop claims, a session that ends without a word is the loop's to judge: its rules for
-    // that differ by preset, and a failure recorded here would count as a retry behind its back. Where
-    // the context ran out, the agent cannot speak any more and the reason is worth a retry.
+    // If the loop claims, the loop itself handles a session that ends without a report: its rules differ by
+    // preset, and a failure recorded here would count as an extra retry. If the context is full, the agent
+    // can no longer report, and the reason is worth a retry.
     if event == HookEvent::SessionEnd && !seat.may_claim {
         return Ok(());
     }
@@ -149,7 +150,7 @@ pub(crate) fn cmd_hook_seated(event: HookEvent, seat: &Seat, context: &mut Conte
         let wish = Wish::Left { reason: event.reason().to_owned() };
         seat.requests.record_if_none(Request { task, wish })?;
     }
-    // Not every version of an agent stops by itself when its hook says so.
+    // Not every version of an agent stops when its hook says so.
     if event == HookEvent::PreCompact {
         seat.requests.end_session();
     }

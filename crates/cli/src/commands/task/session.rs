@@ -1,4 +1,4 @@
-//! The inside of a session: the call goes to the loop as it was typed, and the answer is printed.
+//! `ralph task` inside a session: sends the call to the loop as it was typed, and prints the answer.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -23,7 +23,7 @@ pub(super) fn pass_on(socket: &Path, args: &TaskArgs, context: &mut Context<'_>)
     let Reply { code, out, err } = client::call(socket, &call).map_err(unanswered)?;
     context.out.data(out)?;
     context.out.finish()?;
-    // A call that went well has only notes, and `-q` before `task` is not passed on.
+    // A successful call prints only notes, and `-q` before `task` is not passed on.
     if code != 0 || !context.global.quiet {
         context.out.passed_on(&err);
     }
@@ -33,15 +33,15 @@ pub(super) fn pass_on(socket: &Path, args: &TaskArgs, context: &mut Context<'_>)
     }
 }
 
-/// Why a session is not answered. The store is never used instead.
+/// Why the loop did not answer. The store is never used directly instead.
 pub(crate) fn unanswered(error: ClientError) -> CliError {
     match error {
         ClientError::NobodyThere(path) => CliError::failed(format!(
-            "the loop of this session does not answer at {}, and only it may change tasks",
+            "the loop of this session does not answer at {}, and only the loop may change tasks",
             path.display()
         ))
         .hint("if you are not inside a session: unset RALPH_SOCKET"),
-        error => CliError::failed(format!("the loop of this session cannot be asked: {error}")),
+        error => CliError::failed(format!("the loop of this session cannot be reached: {error}")),
     }
 }
 
@@ -59,7 +59,7 @@ impl TaskArgs {
     }
 }
 
-/// The words behind `task`. Options before it are about this process: they are left out.
+/// The arguments after `task`. Options before it are for this process and are not passed on.
 fn words(arguments: &[OsString]) -> Result<Vec<String>, CliError> {
     let mut rest = arguments.iter().skip(1);
     while let Some(word) = rest.next() {

@@ -131,8 +131,10 @@ fn the_page_has_a_row_for_every_setting() {
         let rows = page.matches(&format!("\n| `{}` | ", setting.key)).count();
         assert_eq!(rows, 1, "{}", setting.key);
     }
-    assert!(page.contains("| `notify.webhook` | `\"\"` | An address"));
-    assert!(page.contains("Not in a repo's file. | the user, not the repo's file |"));
+    assert!(page.contains("| `notify.webhook` | `\"\"` | A URL"));
+    assert!(
+        page.contains("Not allowed in a repo's ralph.toml. | you, not the repo's ralph.toml |")
+    );
     assert!(page.contains("\n## `[[gate]]`\n"));
     assert!(page.contains("`<agent>` is one of claude."));
 }
@@ -145,10 +147,13 @@ fn every_setting_is_read_as_the_kind_that_its_row_says() {
 #[test]
 fn a_setting_of_another_version_is_named_and_has_no_effect() {
     for (text, said) in [
-        ("agent.codex.path = '/x'", "`agent.codex` has no effect: this version drives claude only"),
+        (
+            "agent.codex.path = '/x'",
+            "`agent.codex` has no effect: this version supports claude only",
+        ),
         ("[agent.command]\nargv = ['x']", "`agent.command` has no effect"),
         ("[agent]\nfallback = ['codex']", "`agent.fallback` has no effect"),
-        ("loop.source = 'store'", "`loop.source` has no effect: the preset says where"),
+        ("loop.source = 'store'", "`loop.source` has no effect: the preset decides where"),
         ("loop.prompt = 'stdin'", "`loop.prompt` has no effect"),
         ("[serve]\nport = 1", "`serve` has no effect: this version has no web page"),
     ] {

@@ -162,7 +162,7 @@ fn a_reach_violation() {
     check(
         "store.path = \"../elsewhere.db\"",
         r#"
-`store.path` must be a path beneath the repo here; only your own config file may name another
+`store.path` must be a path inside the repo here; only your own config file may name another path
  --> ralph.toml:1:14
   |
 1 | store.path = "../elsewhere.db"
@@ -170,10 +170,7 @@ fn a_reach_violation() {
 "#,
     );
     for path in ["/var/logs", "a/../../b", "~/logs", "."] {
-        assert!(
-            error(repo(&format!("logs.dir = '{path}'"))).contains("beneath the repo"),
-            "{path}"
-        );
+        assert!(error(repo(&format!("logs.dir = '{path}'"))).contains("inside the repo"), "{path}");
     }
     assert_eq!(config(repo("logs.dir = './a/b'")).get(key::LOGS_DIR), "./a/b");
     assert_eq!(config(user("logs.dir = '/var/logs'")).get(key::LOGS_DIR), "/var/logs");
@@ -264,7 +261,7 @@ two gates are called `a`
     check(
         "[[gate]]\nname = 'verifier'\ncommand = 'x'\n",
         "
-\"verifier\" is the name of a judge of ralph's own
+\"verifier\" is the name of one of ralph's own checks
  --> ralph.toml:2:8
   |
 2 | name = 'verifier'
@@ -306,7 +303,7 @@ a = 1
     );
 }
 
-/// A typo there would switch off a limit, the sandbox or a gate without anybody noticing.
+/// A typo there would silently switch off a limit, the sandbox or a gate.
 #[test]
 fn unknown_names_are_errors_where_money_work_or_trust_depends_on_them() {
     for (text, wanted) in [

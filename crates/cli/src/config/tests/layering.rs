@@ -160,7 +160,7 @@ fn set_refuses_what_it_does_not_know() {
         error(set("zzz=3")),
         "--set: unknown setting `zzz`; `ralph config show` lists them all"
     );
-    assert_eq!(error(set("loop.jobs")), "--set must be given key=value, not \"loop.jobs\"");
+    assert_eq!(error(set("loop.jobs")), "--set takes KEY=VALUE, not \"loop.jobs\"");
     assert!(error(set("loop.jobs=")).contains("not \"\""));
 }
 
@@ -186,8 +186,8 @@ fn the_repo_only_raises_the_level() {
     assert_eq!(
         warnings(repo("[sandbox]\nlevel = 'none'")),
         [
-            "ralph.toml:2:9: `sandbox.level = \"none\"` is ignored: the repo's file may only raise it \
-          from \"auto\"; to lower it, use your own config file or --set"
+            "ralph.toml:2:9: `sandbox.level = \"none\"` is ignored: the repo's ralph.toml may only raise \
+          it from \"auto\"; to loosen it, use your own config file or --set"
         ]
     );
 }

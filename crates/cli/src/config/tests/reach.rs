@@ -4,13 +4,13 @@
 use super::*;
 
 /// Settings that a repo's file may give any value: none of them names a program, an argument, a variable or a path, or
-/// widens what protects the user. Gate and setup commands are the repo's to say, once it is approved.
+/// weakens the user's protection. An approved repo may choose its gate and setup commands.
 const FREE: &str = "preset loop. completion. agent.name agent.build agent.plan agent.verify agent.timeout \
     agent.silence agent.after_result agent.grace models.strategy prompts.budget_tokens gates. git.auto_push git.auto_pr \
     git.protected_branches git.never_commit git.worktree.name git.worktree.email git.worktree.setup git.worktree.keep \
     logs.keep_runs logs.keep_size logs.raw notify.on notify.desktop notify.sound ui.";
 
-/// For each other setting values that a repo's file must not get through, and what the user's file says before.
+/// For each other setting: values that a repo's file must not be able to set, and the value in the user's file.
 const HOSTILE: &[(&str, &[&str], &str)] = &[
     ("agent.env", &["['AWS_SECRET_ACCESS_KEY']"], ""),
     ("agent.allowed_tools", &["['Bash', 'WebFetch', 'mcp__evil']", "[]"], ""),
@@ -98,7 +98,7 @@ fn no_repo_names_a_program_an_argument_a_variable_or_a_path_outside_or_widens_an
                     assert_eq!(loaded.warnings.len(), 1, "{key} = {value}");
                 }
             }
-            // The user may say all of it.
+            // The user may set all of them.
             let said = loaded(user(&format!("{key} = {value}")));
             assert!(said.warnings.is_empty(), "{key} = {value}");
         }

@@ -30,7 +30,7 @@ fn lines_are_aligned_and_name_the_origin() {
         assert_eq!(line(start).find(origin), Some(column), "{}", line(start));
     }
     assert!(line("budget.usd").contains(" = 2.0 "));
-    assert!(line("gate test").contains(" = \"make \\\"all\\\"\" within \"10m\" "));
+    assert!(line("gate test").contains(" = \"make \\\"all\\\"\" timeout \"10m\" "));
     assert_eq!(shown.lines().count(), Config::default().entries().count() + 1);
     assert!(shown.starts_with("preset "));
 }

@@ -1,5 +1,4 @@
-//! What is checked before anything begins: the sections of the plan, the names of the branches, where
-//! each begins.
+//! Checks before any branch starts: the sections of the plan, the names of the branches, and their bases.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -36,11 +35,11 @@ pub(super) struct Call {
     pub(super) sections: Vec<Section>,
     /// Sections without a task.
     pub(super) empty: Vec<String>,
-    /// Open boxes outside of every section.
+    /// Open checkboxes outside of every section.
     stray: Vec<Stray>,
-    /// The one that is meant, where it is only one.
+    /// The only branch to work on, if one is named.
     pub(super) only: Option<usize>,
-    /// How many run side by side; 0 is all.
+    /// How many run in parallel; 0 means all.
     pub(super) jobs: usize,
     pub(super) identity: Identity,
     /// The patterns of `.worktreeinclude`.
@@ -49,33 +48,33 @@ pub(super) struct Call {
     pub(super) set_up: String,
     /// The folder of the worktrees.
     pub(super) folder: PathBuf,
-    /// What each section says that it begins at.
+    /// The base that each section names.
     bases: Vec<Option<String>>,
-    /// What the others begin at.
+    /// The base of the others.
     pub(super) usual: Option<String>,
     pub(super) remote: Remote,
     pub(super) keep: String,
-    /// The name of the call.
+    /// The id of the call.
     pub(super) run: Option<RunId>,
-    /// Where ralph found each branch, or began it.
+    /// The commit at which ralph found or created each branch.
     pub(super) begun: RefCell<Vec<Option<String>>>,
-    /// The plan as it was read last.
+    /// The plan as ralph last read it.
     text: String,
-    /// Why the plan cannot be read any more.
+    /// Why the plan can no longer be read.
     unread: Option<String>,
     protected: Vec<String>,
 }
 
-/// Worktrees belong to the main one.
+/// Refuses a call from another worktree than the main one.
 pub(super) fn check_home(project: &Project) -> Done {
     if project.worktree == project.root {
         return Ok(());
     }
     let here = project.worktree.display();
     Err(CliError::failed(format!(
-        "Build failed: {here} is a worktree of its own, and branches are worked off from the main one"
+        "Build failed: {here} is not the main worktree, and ralph works on branches from there"
     ))
-    .hint(format!("call it there: ralph -C {} loop build", quoted(&project.root))))
+    .hint(format!("run it there: ralph -C {} loop build", quoted(&project.root))))
 }
 
 impl Call {
@@ -130,7 +129,7 @@ impl Call {
         Ok(call)
     }
 
-    /// The sections that are to be worked on.
+    /// The sections to work on.
     fn open(&self) -> impl Iterator<Item = usize> {
         (0..self.sections.len()).filter(|at| {
             let section = &self.sections[*at];
@@ -159,11 +158,11 @@ impl Call {
             BranchError::Current { .. } => {
                 failed.hint("switch to another branch first: git switch main")
             }
-            _ => failed.hint("give the section another name, or change git.protected_branches"),
+            _ => failed.hint("rename the section, or change git.protected_branches"),
         }
     }
 
-    /// What each branch begins at. What is no commit is said before anything begins.
+    /// The base of each branch. A base that is not a commit is an error before anything starts.
     pub(super) fn find_bases(&mut self, config: &Config) -> Done {
         let usual = pr_base(&self.home, &self.remote.pr, config.get(key::GIT_PR_BASE));
         let usual = match usual.map_err(git_failed)? {
@@ -180,7 +179,7 @@ impl Call {
         Ok(())
     }
 
-    /// What a section says that its branch begins at. There must be something.
+    /// The base that a section names for its branch, which must exist.
     fn base_named(&self, at: usize) -> Result<Option<String>, CliError> {
         let section = &self.sections[at];
         let place = format!("{}:{}", self.plan.name(), section.line);
@@ -189,26 +188,23 @@ impl Call {
                 let found = self.base_commit(base)?;
                 let missing = || {
                     CliError::failed(format!(
-                        "Build failed: {place}: there is no commit {base:?} to begin branch {} from",
+                        "Build failed: {place}: branch {} has the base {base:?}, which does not exist",
                         section.name
                     ))
-                    .hint("see what there is: git branch --all")
+                    .hint("see all branches: git branch --all")
                 };
                 found.ok_or_else(missing).map(Some)
             }
-            None if self.usual.is_none() && section.needs.is_empty() => {
-                Err(CliError::failed(format!(
-                    "Build failed: {place}: there is nothing to begin branch {} from",
-                    section.name
-                ))
-                .hint("commit something first, or set git.pr_base to a branch"))
-            }
+            None if self.usual.is_none() && section.needs.is_empty() => Err(CliError::failed(
+                format!("Build failed: {place}: branch {} has no base", section.name),
+            )
+            .hint("commit something first, or set git.pr_base to a branch")),
             None => Ok(None),
         }
     }
 
-    /// Takes in what you changed in the plan since it was read last: new sections, and new boxes of sections
-    /// that were done. A plan that cannot be read is told once; the lanes that run go on.
+    /// Rereads the plan for the user's changes: new sections, and new checkboxes in finished sections. A plan that
+    /// cannot be read is reported once, and the running lanes continue.
     pub(super) fn refresh(&mut self, schedule: &mut Schedule, context: &mut Context<'_>) {
         let read = match self.plan.read() {
             Ok(Some(read)) if read.text == self.text => return,
@@ -231,7 +227,7 @@ impl Call {
         self.begun.borrow_mut().resize(self.sections.len(), None);
     }
 
-    /// What is checked of a section that came after the first `count`, before its branch begins.
+    /// Checks the sections after the first `count`, before their branches start.
     pub(super) fn check_late(&mut self, number: usize, count: usize) -> Done {
         if number >= count {
             let current = current_branch(&self.home).map_err(git_failed)?;
@@ -241,13 +237,13 @@ impl Call {
         Ok(())
     }
 
-    /// Why the plan cannot be read any more, in words.
+    /// Why the plan can no longer be read, as a sentence.
     pub(super) fn unread_words(&self) -> Option<String> {
         let why = self.unread.as_ref()?;
-        Some(format!("what was added to {} cannot be read: {why}", self.plan.name()))
+        Some(format!("ralph cannot read the changes in {}: {why}", self.plan.name()))
     }
 
-    /// What a branch begins at: what its section says, else the first branch that it needs, else the usual.
+    /// The base of a branch: what its section says, else the first branch that it needs, else the default.
     pub(super) fn base_of(&self, number: usize) -> Option<String> {
         let section = &self.sections[number];
         let needed = || {
@@ -262,37 +258,37 @@ impl Call {
         Worktrees::new(&self.home, &self.folder)
     }
 
-    /// Where ralph found a branch, or began it, in this call.
+    /// The commit at which ralph found or created a branch in this call.
     pub(super) fn begun(&self, number: usize) -> Option<String> {
         self.begun.borrow()[number].clone()
     }
 
-    /// The open boxes outside of every section that the plan has now, in words; `None` without one, or
-    /// where one branch alone was asked for.
+    /// The open checkboxes outside of every section, as a sentence; `None` if there are none, or if the user named one
+    /// branch.
     pub(super) fn stray_words(&self) -> Option<String> {
         if self.only.is_some() {
             return None;
         }
-        // A plan that cannot be read any more still has what it had.
+        // If the plan can no longer be read, its last version counts.
         let now = self.plan.read().ok().flatten().map(|read| read.doc.stray);
         let stray = now.unwrap_or_else(|| self.stray.clone());
         let (first, file) = (stray.first()?, self.plan.name());
         let (what, them) = match stray.len() {
-            1 => ("an open box is".to_owned(), "it"),
-            many => (format!("{many} open boxes are"), "them"),
+            1 => ("1 open checkbox is".to_owned(), "it"),
+            many => (format!("{many} open checkboxes are"), "them"),
         };
         let place = format!("{file}:{}", first.line);
         Some(format!("{what} in no branch ({place}): move {them} below a `## Branch:` heading"))
     }
 
-    /// Why a branch never began.
+    /// Why a branch never started.
     pub(super) fn needs_words(&self, missing: &[usize]) -> String {
         let names: Vec<&str> = missing.iter().map(|at| self.sections[*at].name.as_str()).collect();
         format!("it needs {}, which is not complete", names.join(" and "))
     }
 
-    /// How many tasks of a branch are done, and how many there are: as the store has them, or the plan
-    /// where nobody has worked on it.
+    /// How many tasks of a branch are done, and how many there are: from the store, or from the plan if no run has
+    /// worked on it.
     pub(super) fn tally(
         &self,
         number: usize,
@@ -307,22 +303,22 @@ impl Call {
         })
     }
 
-    /// Warns of what nobody will work on.
+    /// Warns about parts of the plan that ralph will not work on.
     pub(super) fn warn(&self, context: &mut Context<'_>) {
         for name in &self.empty {
-            context.out.warning(format!("the branch {name} has no task in the plan"));
+            context.out.warning(format!("branch {name} has no tasks in the plan"));
         }
         for Stray { line, title } in &self.stray {
             let file = self.plan.name();
             context.out.warning(format!(
-                "{file}:{line}: \"{}\" is in no branch, so nobody works on it; move it below a \
+                "{file}:{line}: \"{}\" is in no branch, so ralph skips it; move it below a \
                  `## Branch:` heading",
                 printable_line(title)
             ));
         }
     }
 
-    /// Takes away worktrees of branches that are done, clean, and part of what they began from.
+    /// Removes worktrees of branches that are done, clean and merged into their base.
     pub(super) fn remove_merged(&self, context: &mut Context<'_>) -> Done {
         if self.keep != "until-merged" {
             return Ok(());
@@ -338,15 +334,15 @@ impl Call {
             let merged = is_merged(&self.home, ours.branch.as_str(), &base)?;
             if merged && !ours.unsaved && worktrees.check_removable(&ours.branch).is_ok() {
                 worktrees.remove(&ours.branch)?;
-                // What is part of its base needs no pull request any more.
+                // A branch that is merged into its base needs no pull request.
                 let _ = self.remote.records.forget(ours.branch.as_str());
-                context.out.note(format!("{} is merged; its worktree is removed", ours.branch));
+                context.out.note(format!("{} is merged: ralph removed its worktree", ours.branch));
             }
         }
         Ok(())
     }
 
-    /// Takes away the worktree of a branch that has just been completed, where none is to stay.
+    /// Removes the worktree of a branch that has just been completed, if the settings keep none.
     pub(super) fn remove_finished(&self, number: usize, context: &mut Context<'_>) -> Done {
         if self.keep != "never" {
             return Ok(());
@@ -357,16 +353,18 @@ impl Call {
                 if let Some(wip) = removed.saved {
                     context
                         .out
-                        .note(format!("{branch}: what was not committed is in {}", wip.saved.name));
+                        .note(format!("{branch}: uncommitted work is saved in {}", wip.saved.name));
                 }
             }
             Ok(None) => {}
-            Err(error) => context.out.warning(format!("the worktree of {branch} stays: {error}")),
+            Err(error) => {
+                context.out.warning(format!("ralph keeps the worktree of {branch}: {error}"))
+            }
         }
         Ok(())
     }
 
-    /// What would be done.
+    /// Prints what would happen.
     pub(super) fn rehearsed(&self, options: &RunOptions, config: &Config) -> String {
         let mut order = Schedule::new(self.sections.clone(), self.jobs);
         if let Some(only) = self.only {
@@ -402,7 +400,7 @@ impl Call {
     }
 }
 
-/// How many branches are worked on at once; 0 is all of them, unless somebody says otherwise.
+/// How many branches ralph works on in parallel; 0, the default, means all.
 fn jobs(config: &Config) -> usize {
     let set = config.is_set(key::LOOP_JOBS).then(|| config.get(key::LOOP_JOBS));
     set.map_or(0, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX))
@@ -435,11 +433,9 @@ fn section_error(plan: &PlanFile, text: &str, error: &SectionError) -> CliError 
     };
     match error {
         SectionError::Name { .. } | SectionError::Together(_) => {
-            failed.hint("give the section another name, such as: ## Branch: add-login")
+            failed.hint("rename the section, for example: ## Branch: add-login")
         }
-        SectionError::UnknownNeed { .. } => {
-            failed.hint("add that section, or mend the Needs: line")
-        }
-        SectionError::Circle { .. } => failed.hint("take one of the Needs: lines away"),
+        SectionError::UnknownNeed { .. } => failed.hint("add that section, or fix the Needs: line"),
+        SectionError::Circle { .. } => failed.hint("remove one of the Needs: lines"),
     }
 }

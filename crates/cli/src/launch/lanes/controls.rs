@@ -1,5 +1,5 @@
-//! What the user told the lanes that run: a lane that begins while they are paused is paused too, and none
-//! begins once one of them was cancelled.
+//! The user's commands to the running lanes: a lane that starts while they are paused is paused too, and none starts
+//! once one of them is cancelled.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use ralph_core::agent::AgentEvent;
 use ralph_core::run::{Control, Fact, RunEvent, SlotId};
 use ralph_core::view::Reporter;
 
-/// Hears from every lane what the user told it.
+/// Collects the user's commands from every lane.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Controls(Arc<Heard>);
 
@@ -20,12 +20,12 @@ struct Heard {
 }
 
 impl Controls {
-    /// Whether the last word was to pause.
+    /// Whether the last command was to pause.
     pub(super) fn paused(&self) -> bool {
         self.0.paused.load(Ordering::Acquire)
     }
 
-    /// Whether the call is cancelled, however soon its lanes stop.
+    /// Whether the call is cancelled, even if its lanes have not stopped yet.
     pub(super) fn cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::Acquire)
     }

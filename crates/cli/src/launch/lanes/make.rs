@@ -31,21 +31,21 @@ use crate::error::CliError;
 use crate::exit_codes::Exit;
 use crate::wire::Context;
 
-/// What a lane has together with the others.
+/// What all lanes share.
 pub(super) struct Shares {
     pub(super) purse: Purse,
     pub(super) display: Shared,
-    /// How long the call has lasted.
+    /// How long the call has been running.
     pub(super) elapsed: Duration,
-    /// Whether the call was told to stop.
+    /// Whether the user has stopped the call.
     pub(super) interrupts: Interrupts,
-    /// What the user told the lanes that run.
+    /// The user's commands to the running lanes.
     pub(super) controls: Controls,
-    /// Hears of the lanes.
+    /// Receives the events of the lanes.
     pub(super) tell: Sender<Told>,
 }
 
-/// A lane that can begin.
+/// A lane that is ready to start.
 pub(super) struct Ready {
     setup: Setup,
     reporters: Vec<Box<dyn Reporter + Send>>,
@@ -56,7 +56,7 @@ pub(super) struct Ready {
     controls: Controls,
 }
 
-/// Hears what became of the branch of a lane, and tells when it has nothing to do but to watch.
+/// Follows the publication of a lane's branch, and reports when the lane has nothing left to do but watch.
 #[derive(Debug, Clone)]
 struct Published {
     went: Arc<Mutex<Went>>,
@@ -84,7 +84,7 @@ impl Reporter for Published {
             }
             _ => return,
         };
-        // Nobody waits any more only when the call has ended.
+        // The receiver is gone only after the call has ended.
         let _ = self.tell.send(Told::Watches(self.number, watches));
     }
 
@@ -95,7 +95,7 @@ impl Reporter for Published {
     fn finish(&mut self) {}
 }
 
-/// What prepares a new worktree.
+/// The command that prepares a new worktree.
 struct SetUp {
     command: String,
     folder: PathBuf,
@@ -108,8 +108,8 @@ struct SetUp {
 }
 
 impl Call {
-    /// Makes the worktree of a branch, or takes it up, and puts the run in it together. `None` when all of
-    /// it is done and nothing of it is there.
+    /// Creates or reuses the worktree of a branch, and sets up the run in it. `None` if the branch is done and has no
+    /// worktree.
     pub(super) fn begin(
         &self,
         number: usize,
@@ -133,10 +133,8 @@ impl Call {
         }
         let (base, continued) = self.continues(number)?;
         let Some(base) = base else {
-            return Err(CliError::failed(format!(
-                "there is nothing to begin branch {branch} from"
-            ))
-            .hint("set git.pr_base to a branch"));
+            return Err(CliError::failed(format!("branch {branch} has no base"))
+                .hint("set git.pr_base to a branch"));
         };
         let identity = self.identity_of(context);
         let wanted = Wanted {
@@ -168,7 +166,7 @@ impl Call {
         reporters.insert(0, Box::new(shares.controls.clone()));
         setup.notices.extend(continued);
         setup.notices.extend(pending.map(|why| Notice::Other {
-            text: format!("{branch} is not published yet ({why}); ralph tries again"),
+            text: format!("{branch} is not published yet ({why}); ralph retries"),
         }));
         setup.notices.extend(told(branch, &base, &prepared));
         let time = &mut setup.policy.budget.time_ms;
@@ -202,14 +200,14 @@ impl Call {
     }
 }
 
-/// What a person should know about a worktree.
+/// Notes for the user about a worktree.
 fn told(branch: &BranchName, base: &str, prepared: &Prepared) -> Vec<Notice> {
     let mut notes = prepared.notes.clone();
     if prepared.made && !prepared.new_branch {
-        notes.push(format!("branch {branch} was there before and is taken up as it is"));
+        notes.push(format!("branch {branch} already exists; ralph continues it"));
     }
     if prepared.behind.is_some() {
-        notes.push(format!("{base} has commits that branch {branch} does not have"));
+        notes.push(format!("{base} has commits that are missing from branch {branch}"));
     }
     notes.into_iter().map(|text| Notice::Other { text }).collect()
 }
@@ -221,7 +219,7 @@ impl Ready {
         if let Some(end) = set_up.and_then(|set_up| set_up.run(&display)) {
             return end;
         }
-        // From here on the run hears for itself.
+        // From here on the run receives commands itself.
         if interrupts.heard() || controls.cancelled() {
             return End::Cancelled;
         }
@@ -241,7 +239,7 @@ impl Ready {
 }
 
 impl SetUp {
-    /// Runs the command; the end of the lane, unless it went well.
+    /// Runs the command. Returns the end of the lane if it failed.
     fn run(self, display: &Shared) -> Option<End> {
         let Self { command, folder, environment, sandbox, shown, log, worktrees, branch } = self;
         let boxed = (sandbox.as_ref(), shown);

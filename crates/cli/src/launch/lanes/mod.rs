@@ -1,15 +1,15 @@
-//! A run for each branch of a plan, in a worktree of its own, side by side.
+//! Runs the branches of a plan in parallel, each in its own worktree.
 //!
-//! Nothing here is a loop of sessions: a lane is a run like any other, with its own lock, state, socket and
-//! journal. What they share is the plan, the store, the screen, the budget and the end.
+//! A lane is a run like any other, with its own lock, state, socket and journal; nothing here loops over sessions.
+//! Lanes share the plan, the store, the screen, the budget and the exit code.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `mod` | which lane begins when, and what they come to together |
-//! | `call` | what is checked before anything begins: sections, names, bases |
-//! | `remote` | what the remote has of the branches: where they begin, which are merged |
+//! | `mod` | when each lane starts, and their joint outcome |
+//! | `call` | checks before any branch starts: sections, names, bases |
+//! | `remote` | the branches on the remote: their bases, and which are merged |
 //! | `make` | the worktree of a branch, and the run in it |
-//! | `controls` | what the user told the lanes, for those that begin later |
+//! | `controls` | the user's commands, for lanes that start later |
 //! | `record` | the record of the call, for the next one |
 
 mod call;
@@ -43,17 +43,17 @@ use call::Call;
 use controls::Controls;
 use record::CallRecord;
 
-/// A branch that is worked on beside others.
+/// A branch that ralph works on in parallel with others.
 pub(crate) struct Lane {
-    /// Its place among them.
+    /// Its index.
     pub(super) number: u64,
     /// The call that it belongs to.
     pub(super) call: Option<RunId>,
     /// Its section of the plan.
     pub(super) plan: PlanFile,
-    /// Where its section says that it begins.
+    /// The base that its section names.
     pub(super) base: Option<String>,
-    /// What sessions are told of it.
+    /// Its description in the prompts of sessions.
     pub(super) work: BranchWork,
     /// The budget, which all share.
     pub(super) purse: Purse,
@@ -73,15 +73,15 @@ pub(super) struct Went {
 /// How a lane ended.
 #[derive(Debug)]
 pub(super) enum End {
-    /// As runs do, and what became of its branch.
+    /// Like any run, with the publication and the review of its branch.
     Ran(Box<Outcome>, Went),
-    /// All of it was done before.
+    /// It was already done.
     Done,
-    /// It could not begin.
+    /// It could not start.
     Failed { code: u8, why: String },
-    /// A person stopped it before it began.
+    /// The user stopped it before it started.
     Cancelled,
-    /// What it needs is not complete.
+    /// The branches that it needs are not complete.
     Blocked { why: String },
 }
 
@@ -96,7 +96,7 @@ impl End {
         }
     }
 
-    /// Whether what builds on it may begin.
+    /// Whether branches that need it may start.
     fn is_complete(&self) -> bool {
         match self {
             Self::Ran(outcome, _) => {
@@ -109,7 +109,7 @@ impl End {
         }
     }
 
-    /// The same, with what the lane used when it ran before in this call.
+    /// The same, plus what the lane used when it ran earlier in this call.
     fn after(mut self, before: Option<Self>) -> Self {
         if let (Self::Ran(outcome, _), Some(Self::Ran(earlier, _))) = (&mut self, &before) {
             outcome.usage = earlier.usage.plus(outcome.usage);
@@ -146,7 +146,7 @@ impl End {
 }
 
 impl End {
-    /// The page of the pull request by which its branch is merged already.
+    /// The page of the pull request that has already merged its branch.
     fn merged_as(&self) -> Option<&str> {
         match self {
             Self::Ran(_, Went { review: Some(review), .. }) if review.end == ReviewEnd::Merged => {
@@ -166,7 +166,7 @@ impl End {
         matches!(self, Self::Ran(_, Went { publication: Some(made), .. }) if made.is_pending())
     }
 
-    /// What became of its branch, where that was asked for.
+    /// The publication of its branch, if it was asked for.
     fn published(&self) -> Option<String> {
         let Self::Ran(_, Went { publication, review }) = self else { return None };
         if let Some(review) = review {
@@ -180,22 +180,22 @@ impl End {
     }
 }
 
-/// What is heard of a lane, by its number.
+/// An event of a lane, by its number.
 #[derive(Debug)]
 enum Told {
     /// It has ended.
     Ended(usize, Box<End>),
-    /// It has nothing to do but to watch its pull request, or has work again.
+    /// It only watches its pull request now, or has work again.
     Watches(usize, bool),
 }
 
-/// Works on all branches of a plan, to their ends.
+/// Works on all branches of a plan until each has ended.
 pub(super) fn launch(options: &RunOptions, plan: &PlanFile, context: &mut Context<'_>) -> Done {
     let home = context.project()?;
     home.check_ours()?;
     call::check_home(&home)?;
     home.exclude_state()?;
-    // For the whole call: nobody else works off this plan.
+    // Held for the whole call, so that no other run works on this plan.
     let _lock = lock(&home)?;
     let config = context.config()?;
     let mut call = Call::read(options, plan, &home, &config, context)?;
@@ -214,7 +214,7 @@ pub(super) fn launch(options: &RunOptions, plan: &PlanFile, context: &mut Contex
     finish(&call, &ends, context)
 }
 
-/// Says what would be done, and does nothing.
+/// Prints what would happen, without doing it.
 pub(super) fn rehearse(options: &RunOptions, plan: &PlanFile, context: &mut Context<'_>) -> Done {
     let home = context.project()?;
     call::check_home(&home)?;
@@ -254,7 +254,7 @@ fn run_all(
             ends.resize_with(call.sections.len(), || None);
         }
         while let Some(number) = schedule.next_lane() {
-            // What a lane spent before it begins again stays spent.
+            // A lane that starts again keeps what it has already spent.
             let purse = Purse::beside(&purses);
             purses.push(purse.clone());
             let begun = call.check_late(number, count).and_then(|()| {
@@ -320,7 +320,7 @@ fn run_all(
     Ok(ends.into_iter().map(|end| end.unwrap_or(End::Done)).collect())
 }
 
-/// Has a lane run on a thread of its own, which tells how it ended.
+/// Runs a lane on its own thread, which reports how it ended.
 fn spawn(number: usize, ready: make::Ready, tell: &Sender<Told>) -> Done {
     let tell = tell.clone();
     std::thread::Builder::new()
@@ -329,13 +329,13 @@ fn spawn(number: usize, ready: make::Ready, tell: &Sender<Told>) -> Done {
             let run = std::panic::AssertUnwindSafe(|| ready.run());
             let end = std::panic::catch_unwind(run).unwrap_or_else(|_| End::Failed {
                 code: Exit::Error.code(),
-                why: "ralph itself failed in this lane".to_owned(),
+                why: "ralph crashed while working on this branch".to_owned(),
             });
-            // Nobody waits any more only when the call has ended.
+            // The receiver is gone only after the call has ended.
             let _ = tell.send(Told::Ended(number, Box::new(end)));
         })
         .map(drop)
-        .map_err(|error| CliError::failed(format!("Build failed: no thread for a lane: {error}")))
+        .map_err(|error| CliError::failed(format!("Build failed: no thread for a branch: {error}")))
 }
 
 fn displays(call: &Call, context: &mut Context<'_>) -> Result<Vec<Shared>, CliError> {
@@ -367,19 +367,19 @@ fn finish(call: &Call, ends: &[End], context: &mut Context<'_>) -> Done {
     } else {
         let complete = numbers.iter().filter(|number| ends[**number].is_complete()).count();
         let done = match (complete == numbers.len(), numbers.len()) {
-            (true, 1) => "The branch is done".to_owned(),
+            (true, 1) => "1 branch done".to_owned(),
             (true, all) => format!("All {all} branches done"),
-            (false, all) => format!("{complete} of {all} branches are done"),
+            (false, all) => format!("{complete} of {all} branches done"),
         };
         let unpublished = numbers.iter().filter(|number| ends[**number].is_unpublished()).count();
         let joint = match stray {
             Some(stray) => format!("{done}, but {stray}"),
             None if unpublished > 0 => {
                 let are = if unpublished == 1 { "is" } else { "are" };
-                format!("{done}, but {unpublished} {are} not published; try again: ralph loop")
+                format!("{done}, but {unpublished} {are} not published; to retry: ralph loop")
             }
             None if complete == numbers.len() => format!("{done}."),
-            None => format!("{done}; go on: ralph loop"),
+            None => format!("{done}; to continue: ralph loop"),
         };
         let text = summary(&lines, &joint, context.out.message_look).join("\n");
         let mut out = io::stderr();

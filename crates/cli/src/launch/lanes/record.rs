@@ -1,5 +1,5 @@
-//! The record of a call over several branches, so that the next call is the same one: plan, branch, flags
-//! and budget. How far each branch is, is in the record of its own run.
+//! The record of a call over several branches, so that the next call can resume it: plan, branch, flags and budget.
+//! The progress of each branch is in the record of its own run.
 
 use ralph_core::ids::RunId;
 use ralph_core::run::StopReason;
@@ -22,7 +22,7 @@ pub(super) struct CallRecord {
 }
 
 impl CallRecord {
-    /// Writes down that the call begins.
+    /// Records that the call starts.
     pub(super) fn begin(
         options: &RunOptions,
         plan: &PlanFile,
@@ -30,7 +30,7 @@ impl CallRecord {
         config: &Config,
         context: &Context<'_>,
     ) -> Result<Self, CliError> {
-        let bad_id = |error| CliError::failed(format!("an id could not be made: {error}"));
+        let bad_id = |error| CliError::failed(format!("ralph could not create an id: {error}"));
         let preset = Preset::named("branches")
             .ok_or_else(|| CliError::failed("there is no preset branches"))?;
         let run = context.ids().run().map_err(bad_id)?;
@@ -65,12 +65,12 @@ impl CallRecord {
         Ok(this)
     }
 
-    /// The name of the call.
+    /// The id of the call.
     pub(super) fn run(&self) -> &RunId {
         &self.state.run
     }
 
-    /// Writes down that the call is over. One that was cancelled or failed goes on next time.
+    /// Records that the call has ended. The next call resumes one that was cancelled or failed.
     pub(super) fn end(mut self, ends: &[End]) -> Result<(), CliError> {
         self.state.active = false;
         self.state.finished = !ends.iter().any(|end| match end {

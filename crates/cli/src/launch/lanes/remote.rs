@@ -1,5 +1,5 @@
-//! The branches of a plan and their remote: where each begins, which the remote has already, and which are merged
-//! there. A remote that cannot be reached changes nothing: ralph goes on with what is here.
+//! The branches of a plan on the remote: their bases, which of them exist there, and which are merged. If the remote
+//! cannot be reached, ralph continues with the local branches.
 
 use ralph_core::branch::BranchName;
 use ralph_core::forge::{Course, Relation};
@@ -18,18 +18,18 @@ use crate::config::{Config, key};
 use crate::error::{CliError, Done};
 use crate::wire::Context;
 
-/// What is known of the remote.
+/// The known state of the remote.
 #[derive(Debug)]
 pub(super) struct Remote {
-    /// Whether branches are published.
+    /// Whether ralph publishes branches.
     pub(super) is_used: bool,
     /// The remote that branches are pushed to.
     pub(super) push: String,
     /// The remote that pull requests go to.
     pub(super) pr: String,
-    /// What is known of branches between runs.
+    /// The record of published branches, kept between runs.
     pub(super) records: PublishRecords,
-    /// The commit of each branch there; `None` where nobody was asked.
+    /// The commit of each branch there; `None` if the remote was not asked.
     tips: Option<Vec<Option<String>>>,
 }
 
@@ -53,7 +53,7 @@ impl Call {
         }
     }
 
-    /// Asks the remote for the branches of the plan and the one that they go to, and fetches what it has.
+    /// Asks the remote for the branches of the plan and their base, and fetches them.
     pub(super) fn ask_remote(&mut self, config: &Config, context: &mut Context<'_>) -> Done {
         if !self.remote.is_used {
             return Ok(());
@@ -62,7 +62,7 @@ impl Call {
             Ok(tips) => self.remote.tips = tips,
             Err(PushError::Interrupted { .. } | PushError::NoRemote { .. }) => {}
             Err(error) => {
-                context.out.warning(format!("{error}; ralph goes on with what is here"));
+                context.out.warning(format!("{error}; ralph continues with the local branches"));
             }
         }
         self.find_bases(config)
@@ -108,8 +108,8 @@ impl Call {
         Ok(Some(tips))
     }
 
-    /// What git takes for the commit that a base means. A branch that is published begins where the remote has its
-    /// base: commits that only the local one has, such as the plan's, would be part of every pull request.
+    /// The revision of a base. A published branch starts at the remote's version of its base: commits that only the
+    /// local one has, such as the plan's, would be part of every pull request.
     pub(super) fn base_commit(&self, base: &str) -> Result<Option<String>, CliError> {
         let pr = &self.remote.pr;
         let is_section = self.sections.iter().any(|section| section.name.as_str() == base);
@@ -125,7 +125,7 @@ impl Call {
         start_of(&self.home, pr, base).map_err(git_failed)
     }
 
-    /// Warns where branches begin without commits that only the local base has.
+    /// Warns if branches start without commits that only the local base has.
     pub(super) fn warn_of_unpushed(&self, context: &mut Context<'_>) -> Done {
         let Some(remote) = &self.usual else { return Ok(()) };
         let Some(local) = remote.strip_prefix(&format!("{}/", self.remote.pr)) else {
@@ -141,19 +141,19 @@ impl Call {
         let mut files = printed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         if files.any(|name| name != self.plan.name().as_bytes()) {
             context.out.warning(format!(
-                "{local} has commits that {remote} does not have, and branches begin at {remote}: push {local} \
+                "{local} has commits that are not in {remote}, and new branches start at {remote}: push {local} \
                  first if they need them"
             ));
         }
         Ok(())
     }
 
-    /// The commit that the remote has of a branch, as far as anybody knows.
+    /// The last known commit of a branch on the remote.
     fn remote_tip(&self, number: usize) -> Result<Option<String>, CliError> {
         let branch = &self.sections[number].name;
         match &self.remote.tips {
             Some(tips) if number < tips.len() => Ok(tips[number].clone()),
-            // Nobody was asked, or the section came later.
+            // The remote was not asked, or the section is newer.
             _ => {
                 let tracking = format!("refs/remotes/{}/{branch}", self.remote.push);
                 commit_of(&self.home.root, &tracking).map_err(git_failed)
@@ -161,8 +161,8 @@ impl Call {
         }
     }
 
-    /// Where a branch begins that is not here: where the remote has it, else at its base. One that is here and that
-    /// the remote has further is brought forward. With a sentence about it.
+    /// Where a branch that does not exist locally starts: at the remote's version, else at its base. A local branch
+    /// that is behind the remote is fast-forwarded. Returns a sentence about it.
     pub(super) fn continues(
         &self,
         number: usize,
@@ -174,8 +174,7 @@ impl Call {
         let full = format!("refs/heads/{branch}");
         let said = |text: String| Some(Notice::Other { text });
         let Some(here) = commit_of(root, &full).map_err(git_failed)? else {
-            let text =
-                format!("{remote} has branch {branch} already; ralph continues it from there");
+            let text = format!("branch {branch} already exists on {remote}; ralph continues it");
             return Ok((Some(there), said(text)));
         };
         let lies = relation(root, &here, &there).map_err(git_failed)?;
@@ -189,13 +188,13 @@ impl Call {
             None => Git::plumbing(root, &["update-ref", &full, &there, &here]).run(),
         };
         let text = match moved {
-            Ok(_) => format!("{remote} has branch {branch} further; ralph continues it from there"),
-            Err(error) => format!("{remote} has branch {branch} further: {error}"),
+            Ok(_) => format!("branch {branch} was behind {remote}; ralph continues from {remote}"),
+            Err(error) => format!("branch {branch} is behind {remote}: {error}"),
         };
         Ok((base, said(text)))
     }
 
-    /// Why a branch is not published yet; `None` where nothing is left to do.
+    /// Why a branch is not published yet; `None` if it is.
     pub(super) fn pending(&self, branch: &BranchName) -> Option<String> {
         if !self.remote.is_used {
             return None;
@@ -218,11 +217,11 @@ impl Call {
             Ok(removed) => {
                 if let Some(wip) = removed.and_then(|removed| removed.saved) {
                     let name = wip.saved.name;
-                    context.out.note(format!("{branch}: what was not committed is in {name}"));
+                    context.out.note(format!("{branch}: uncommitted work is saved in {name}"));
                 }
             }
             Err(error) => {
-                context.out.warning(format!("the worktree of {branch} stays: {error}"));
+                context.out.warning(format!("ralph keeps the worktree of {branch}: {error}"));
                 return Ok(());
             }
         }
@@ -234,7 +233,7 @@ impl Call {
         Ok(())
     }
 
-    /// Removes finished branches without a worktree that have been merged on the server since.
+    /// Removes finished branches without a worktree that the server has merged since.
     pub(super) fn remove_merged_since(&self, config: &Config, context: &mut Context<'_>) -> Done {
         if !self.remote.is_used || self.remote.tips.is_none() {
             return Ok(());
@@ -269,7 +268,7 @@ impl Call {
                 sandboxed: &no_hook,
                 stop: Stop::never(),
             };
-            // A server that cannot be asked now is asked by the next run.
+            // If the server cannot be reached now, the next run asks it.
             let page = match outlet.course(branch.as_str()) {
                 Ok(Course::Finished(pull)) => pull.page,
                 _ => continue,

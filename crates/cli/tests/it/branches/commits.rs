@@ -115,7 +115,7 @@ fn a_branch_that_was_there_is_taken_up_and_its_commits_stay() {
     env.git(&["switch", "--quiet", "main"]);
     agent(&mut env, COMMITS);
     let text = said(build(&env, &[]), 0);
-    has(&text, "branch one was there before and is taken up as it is");
+    has(&text, "branch one already exists; ralph continues it");
     assert_eq!(subjects(&env, "one"), ["a person's plan", "Work on one"]);
     has(&env.git(&["show", &format!("one:{PLAN}")]), "Mine");
 }

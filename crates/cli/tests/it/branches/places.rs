@@ -70,7 +70,7 @@ fn s4_15_cancel_reaches_every_branch_and_those_that_have_not_begun() {
     wait_for(&env, "agent/there.one");
     wait_for(&env, "agent/there.two");
     let text = env.ralph(&["logs", "-f"]).failure(1);
-    has(&text, "several branches are worked on");
+    has(&text, "several branches are active");
     has(&text, "logs -f");
     let page = env.ralph(&["status"]).success();
     has(&page, &format!("running (pid {})", running.id()));
@@ -189,7 +189,7 @@ fn worktrees_stay_until_their_branch_is_merged_or_as_it_is_set() {
     env.git(&["commit", "--quiet", "-am", "ticks"]);
     env.git(&["merge", "--quiet", "--no-edit", "one"]);
     let text = said(build(&env, &[]), 0);
-    has(&text, "one is merged; its worktree is removed");
+    has(&text, "one is merged: ralph removed its worktree");
     assert!(!worktree(&env, "one").exists() && worktree(&env, "two").exists());
     assert_eq!(env.git(&["branch", "--list", "one"]).trim(), "one", "the branch stays");
     for (keep, stays) in [("never", false), ("always", true)] {
@@ -226,7 +226,7 @@ fn from_the_worktree_of_a_branch_the_main_one_is_named() {
     said(build(&env, &[]), 0);
     let here = worktree(&env, "one").display().to_string();
     let text = env.ralph(&["-C", &here, "loop", "build"]).failure(1);
-    has(&text, "branches are worked off from the main one");
+    has(&text, "ralph works on branches from there");
     has(&text, &format!("ralph -C {} loop build", env.repo().canonicalize().unwrap().display()));
 }
 
@@ -265,5 +265,5 @@ test $b = one && sleep 60; until test -e $here/go; do sleep 0.02; done; done_",
     said(Ran::end_of(running), 7);
     assert_eq!([stops(&env, "one"), stops(&env, "two")], [["blocked"], ["complete"]]);
     let text = env.ralph(&["logs"]).failure(1);
-    has(&text, "see what was done on a branch: ralph -C ");
+    has(&text, "see the run of a branch: ralph -C ");
 }

@@ -202,14 +202,14 @@ fn a_box_outside_of_every_branch_is_named_and_keeps_the_plan_from_being_complete
     has(&dry.stderr, &warning);
     let printed = said(build(&env, &[]), 7);
     has(&printed, &warning);
-    has(&printed, &format!("The branch is done, but an open box is in no branch ({PLAN}:{line})"));
+    has(&printed, &format!("1 branch done, but 1 open checkbox is in no branch ({PLAN}:{line})"));
     assert_eq!(ticks(&env), ["Work on one"]);
     // One branch alone was asked for.
-    has(&said(build(&env, &["--branch", "one"]), 0), "The branch is done.");
+    has(&said(build(&env, &["--branch", "one"]), 0), "1 branch done.");
     env.write(PLAN, plan(&env).replace("- [ ] Paint it", "- [-] Paint it"));
     let printed = said(build(&env, &[]), 0);
     has_not(&printed, "Paint it");
-    has(&printed, "The branch is done.");
+    has(&printed, "1 branch done.");
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn sections_and_boxes_that_are_added_during_a_run_are_worked_on_in_it() {
     add("\n## Branch: main\n\n- [ ] Not there\n");
     touch(&env, "agent/go");
     let text = said(Ran::end_of(running), 1);
-    has(&text, "3 of 4 branches are done");
+    has(&text, "3 of 4 branches done");
     has(&text, "IMPLEMENTATION_PLAN.md:");
     assert_eq!(subjects(&env, "three").len(), 1);
     assert_eq!(subjects(&env, "two").len(), 2);

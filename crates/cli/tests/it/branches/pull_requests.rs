@@ -141,7 +141,7 @@ fn a_branch_that_only_the_remote_has_is_continued_from_there() {
     env.git(&["switch", "--quiet", "main"]);
     env.git(&["branch", "--quiet", "-D", "one"]);
     let text = said(build(&env, &[]), 0);
-    has(&text, "origin has branch one already; ralph continues it from there");
+    has(&text, "branch one already exists on origin; ralph continues it");
     env.git(&["merge-base", "--is-ancestor", &theirs, "one"]);
     assert_eq!(at_remote(&env, &["rev-parse", "one"]), env.git(&["rev-parse", "one"]));
     assert_eq!(pulls(&server).len(), 1);
@@ -184,7 +184,7 @@ fn a_branch_that_could_not_be_published_is_tried_again_without_its_worktree() {
     std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
     let never = ["--set", "git.worktree.keep=never"];
     let text = said(build(&env, &never), 0);
-    has(&text, "The branch is done, but 1 is not published; try again: ralph loop");
+    has(&text, "1 branch done, but 1 is not published; to retry: ralph loop");
     assert!(!worktree(&env, "one").exists() && pulls(&server).is_empty(), "{text}");
     // Still in the way: still said.
     let text = said(build(&env, &never), 0);
@@ -192,7 +192,7 @@ fn a_branch_that_could_not_be_published_is_tried_again_without_its_worktree() {
     has(&text, "but 1 is not published");
     std::fs::remove_file(&hook).unwrap();
     let text = said(build(&env, &never), 0);
-    has(&text, "ralph tries again");
+    has(&text, "ralph retries");
     has(&text, "opened https://");
     assert_eq!(pulls(&server).len(), 1);
     let text = said(build(&env, &never), 0);

@@ -107,7 +107,7 @@ fn a_branch_whose_need_is_not_complete_is_blocked() {
     let text = said(build(&env, &[]), 7);
     has(&text, "  second  Blocked   0/1 tasks  0 commits  it needs first, which is not complete");
     has(&text, "  third   Blocked   0/1 tasks  0 commits  it needs second, which is not complete");
-    has(&text, "1 of 4 branches are done; go on: ralph loop");
+    has(&text, "1 of 4 branches done; to continue: ralph loop");
     has_not(&note(&here, "order"), "second");
     assert!(!worktree(&env, "second").exists(), "nothing is made for what does not begin");
     assert_eq!(ticks(&env), ["Work on free"]);
@@ -153,7 +153,7 @@ fn one_branch_alone_is_worked_on_where_it_is_named() {
     let mut env = with_plan(TWO);
     let here = agent(&mut env, LEAVES);
     let text = said(build(&env, &["--branch", "two"]), 0);
-    has(&text, "The branch is done.");
+    has(&text, "1 branch done.");
     assert_eq!(ticks(&env), ["Write c", "Write d"]);
     has_not(&note(&here, "order"), "one");
     let text = build(&env, &["--branch", "twos"]).failure(1);

@@ -54,5 +54,5 @@ fn clean_gates_get_a_fresh_checkout_and_its_setup() {
     let settings = ["--set", "gates.clean=true", "--set", "git.worktree.setup=exit 4"];
     let text = env.ralph(&[&["doctor"][..], &settings].concat()).stdout;
     let (state, says) = line(&text, "gate check");
-    assert!(state == "fail" && says.starts_with("setup is red with exit code 4"), "{text}");
+    assert!(state == "fail" && says.starts_with("setup failed with exit code 4"), "{text}");
 }

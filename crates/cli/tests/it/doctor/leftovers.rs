@@ -79,7 +79,7 @@ fn worktrees_are_told_and_only_their_debris_is_removed() {
     let (worktrees, branch, path) = worktree(&env);
     std::fs::write(path.join("work.txt"), "unsaved\n").unwrap();
     let text = env.ralph(&["doctor"]).stdout;
-    assert_eq!(line(&text, "worktrees"), ("ok", "1 of ralph's is in order"));
+    assert_eq!(line(&text, "worktrees"), ("ok", "1 worktree of ralph is intact"));
     // One that works stays, whatever is in it.
     assert!(!env.ralph(&["doctor", "--fix"]).stderr.contains("worktree"));
     assert!(path.join("work.txt").exists());
@@ -89,17 +89,17 @@ fn worktrees_are_told_and_only_their_debris_is_removed() {
     std::fs::rename(&admin, &aside).unwrap();
     let text = env.ralph(&["doctor", "--fix"]).stdout;
     let (state, says) = line(&text, "worktrees");
-    assert!(state == "warn" && says.contains("not known to git any more"), "{says}");
+    assert!(state == "warn" && says.contains("git no longer knows the worktree of"), "{says}");
     assert!(path.join("work.txt").exists());
     std::fs::rename(&aside, &admin).unwrap();
     // Its folder is gone.
     std::fs::remove_dir_all(&path).unwrap();
     let text = env.ralph(&["doctor"]).stdout;
     let (state, says) = line(&text, "worktrees");
-    assert!(state == "warn" && says.contains("its folder is gone"), "{says}");
+    assert!(state == "warn" && says.contains("the folder of the worktree of"), "{says}");
     let ran = env.ralph(&["doctor", "--fix"]);
-    assert!(ran.stderr.contains("removed the rest of the worktree"), "{}", ran.stderr);
-    assert_eq!(line(&ran.stdout, "worktrees"), ("ok", "none of ralph's"));
+    assert!(ran.stderr.contains("removed the remains of the worktree"), "{}", ran.stderr);
+    assert_eq!(line(&ran.stdout, "worktrees"), ("ok", "ralph has no worktrees"));
     assert!(!admin.exists() && worktrees.ours().unwrap().is_empty());
     let branches = env.git(&["branch", "--list", branch.as_str()]);
     assert!(branches.contains("login"), "the branch stays");
@@ -123,7 +123,7 @@ fn a_half_made_worktree_is_removed_and_nothing_of_a_person() {
     assert!(path.join("note.txt").exists());
     std::fs::remove_file(path.join("note.txt")).unwrap();
     let ran = env.ralph(&["doctor", "--fix"]);
-    assert_eq!(line(&ran.stdout, "worktrees"), ("ok", "none of ralph's"), "{}", ran.stderr);
+    assert_eq!(line(&ran.stdout, "worktrees"), ("ok", "ralph has no worktrees"), "{}", ran.stderr);
     assert!(!path.exists() && env.folder().join("mine/.git").exists());
 }
 
@@ -133,7 +133,7 @@ fn what_a_killed_run_left_is_told_and_a_living_one_is_left_alone() {
     let path = std::env::var("PATH").unwrap();
     env.set("PATH", &format!("{}:{path}", super::tools(&env).display()));
     env.task(&["add", "T", "--id", "one"]);
-    assert_eq!(line(&env.ralph(&["doctor"]).stdout, "runs").1, "nothing is left of earlier ones");
+    assert_eq!(line(&env.ralph(&["doctor"]).stdout, "runs").1, "no leftovers of earlier runs");
     cassette(&env, &[&session(&[gate_step("reached", "go-on")])]);
     let mut child = env.start(&crate::looping::arguments(&[]));
     wait_for(&env, "reached");
@@ -145,8 +145,8 @@ fn what_a_killed_run_left_is_told_and_a_living_one_is_left_alone() {
     assert_eq!(line(&env.ralph(&["doctor"]).stdout, "files").0, "ok", "what a run writes");
     let half = env.write(".ralph/state.toml.x1Y2z3", "half");
     let text = env.ralph(&["doctor"]).stdout;
-    assert!(text.contains("tasks are held by runs that are dead: one"), "{text}");
-    assert!(text.contains("do: the next ralph build takes them back"), "{text}");
+    assert!(text.contains("killed runs still hold tasks: one"), "{text}");
+    assert!(text.contains("do: the next ralph build reopens them"), "{text}");
     assert!(text.contains("1 half-written copies"), "{text}");
     let ran = env.ralph(&["doctor", "--fix"]);
     assert!(ran.stderr.contains("state.toml.x1Y2z3") && !half.exists(), "{}", ran.stderr);
@@ -155,5 +155,5 @@ fn what_a_killed_run_left_is_told_and_a_living_one_is_left_alone() {
     let text = env.ralph(&["doctor"]).stdout;
     let (state, says) = line(&text, "runs");
     assert!(state == "fail" && says.contains("state.toml cannot be read"), "{says}");
-    assert!(text.contains("do: if it is not needed: rm "), "{text}");
+    assert!(text.contains("do: if you do not need it: rm "), "{text}");
 }

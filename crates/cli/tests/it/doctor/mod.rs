@@ -117,14 +117,14 @@ fn no_agent_is_a_failure_with_the_remedy() {
     assert_eq!(line(&ran.stdout, "agent").0, "fail");
     assert!(ran.stdout.contains("do: install it: npm install -g @anthropic-ai/claude-code"));
     assert!(ran.stdout.contains("agent.claude.path"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("error: one check failed"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("error: 1 check failed"), "{}", ran.stderr);
     let named = env.ralph(&["doctor", "--set", "agent.claude.path=/nowhere/claude"]);
     assert!(line(&named.stdout, "agent").1.contains("/nowhere/claude"), "{}", named.stdout);
     // A file that may not be run is no program.
     std::fs::write(tools(&env).join("claude"), "#!/bin/sh\n").unwrap();
     assert_eq!(line(&env.ralph(&["doctor"]).stdout, "agent").0, "fail");
     for (set, part) in [
-        ("agent.name=script", "needs nothing"),
+        ("agent.name=script", "needs no login"),
         ("agent.name=codex", "must be one of \"claude\", \"script\", not \"codex\""),
     ] {
         let text = env.ralph(&["doctor", "--set", set]).stdout;
@@ -137,8 +137,8 @@ fn versions_that_are_old_unknown_or_broken_are_told_apart() {
     let env = healthy();
     for (script, state, part) in [
         ("echo '1.0.3 (Claude Code)'", "warn", "older than 2.1"),
-        ("echo 'what a fine day'", "warn", "unknown here"),
-        ("printf '\\033[2Jred'", "warn", "unknown here"),
+        ("echo 'what a fine day'", "warn", "unknown version"),
+        ("printf '\\033[2Jred'", "warn", "unknown version"),
         ("echo 'no such module' >&2; exit 3", "fail", "exit code 3"),
         ("exec /nonexistent/node", "fail", "exit code"),
     ] {
@@ -159,7 +159,7 @@ fn an_agent_that_hangs_is_not_waited_for() {
     let ran = env.ralph(&["doctor", "--set", "agent.silence=1s"]);
     assert!(start.elapsed() < Duration::from_secs(30));
     let (state, says) = line(&ran.stdout, "agent");
-    assert!(state == "fail" && says.contains("did not answer in 1s"), "{says}");
+    assert!(state == "fail" && says.contains("timed out after 1s"), "{says}");
     assert_eq!(ran.code, 1);
 }
 
@@ -179,11 +179,11 @@ fn a_login_is_found_in_files_too() {
         .unwrap();
     let text = env.ralph(&["doctor"]).stdout;
     assert!(
-        line(&text, "login").1.contains(".credentials.json is there")
+        line(&text, "login").1.contains(".credentials.json exists")
             && !text.contains("secret-token")
     );
     env.set("CLAUDE_CONFIG_DIR", "/nonexistent");
-    assert!(!env.ralph(&["doctor"]).stdout.contains(".credentials.json is there"));
+    assert!(!env.ralph(&["doctor"]).stdout.contains(".credentials.json exists"));
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn gates_are_run_and_told_green_or_red() {
     let text = &ran.stdout;
     assert_eq!(ran.code, 1);
     assert_eq!(line(text, "gate good").0, "ok");
-    assert!(line(text, "gate bad").1.starts_with("red with exit code 7 after "), "{text}");
+    assert!(line(text, "gate bad").1.starts_with("failed with exit code 7 after "), "{text}");
     assert!(text.contains("| 1 test failed\n"), "{text}");
     assert!(line(text, "gate gone").1.starts_with("gate command not found: no-such-program"));
     assert!(line(text, "gate slow").1.starts_with("timed out after 1s"), "{text}");
@@ -361,13 +361,13 @@ fn a_notifier_whose_program_is_missing_is_told_with_a_remedy() {
     assert!(!text.contains("notify"), "{text}");
     let wished = ["--set", "notify.desktop=true", "--set", "notify.command=true"];
     let text = doctor(&wished);
-    assert_eq!(line(&text, "notify"), ("ok", "by notify.command"));
+    assert_eq!(line(&text, "notify"), ("ok", "through notify.command"));
     if cfg!(target_os = "linux") {
         assert!(text.contains("warn  notify      notify-send was not found"), "{text}");
         assert!(text.contains("apt-get install libnotify-bin"), "{text}");
         symlink("/bin/sh", tools(&env).join("notify-send")).unwrap();
         let text = doctor(&wished);
-        assert_eq!(line(&text, "notify"), ("ok", "by notify-send, notify.command"));
+        assert_eq!(line(&text, "notify"), ("ok", "through notify-send, notify.command"));
     }
     let text = doctor(&["--set", "notify.webhook=ftp://secret.example.org"]);
     let (state, says) = line(&text, "notify");

@@ -33,16 +33,19 @@ fn the_way_to_the_server_is_told_without_asking_it() {
     env.set("GITHUB_API_URL", &server.url()).set("GITHUB_SERVER_URL", "https://git.example");
     env.git(&["remote", "set-url", "origin", &format!("git@git.example:{REPO}.git")]);
     let (state, says, text) = forge(&env, &WANTED);
-    assert!(state == "warn" && says.contains("neither gh nor a token"), "{says}");
+    assert!(state == "warn" && says.contains("ralph needs gh, or a token and curl"), "{says}");
     assert!(text.contains("do: gh auth login --hostname git.example, or set GH_TOKEN"), "{text}");
     assert_eq!(forge(&env, &[]).0, "ok", "nobody wants it");
     program(&env, "curl", "exit 1");
     env.set("GH_TOKEN", TOKEN);
     let (state, says, _) = forge(&env, &WANTED);
-    assert!(state == "ok" && says.starts_with("ada/engine on git.example by GH_TOKEN"), "{says}");
+    assert!(
+        state == "ok" && says.starts_with("ada/engine on git.example through GH_TOKEN"),
+        "{says}"
+    );
     program(&env, "gh", "exit 1");
     let (state, says, _) = forge(&env, &WANTED);
-    assert!(state == "ok" && says.contains("by gh, if it is logged in"), "{says}");
+    assert!(state == "ok" && says.contains("through gh, if it is logged in"), "{says}");
     assert_eq!(server.asked().len(), 0, "nobody was asked");
     env.set("GITHUB_API_URL", "ftp://x");
     assert_eq!(forge(&env, &WANTED).0, "fail");
@@ -64,7 +67,7 @@ fn the_server_is_asked_only_when_told_to() {
     let (state, says, _) = forge(&env, &["--online"]);
     assert_eq!(
         (state.as_str(), says.as_str()),
-        ("ok", "ada/engine on git.example answers, by the API with GH_TOKEN")
+        ("ok", "ada/engine on git.example answers, through the API with GH_TOKEN")
     );
     assert_eq!(server.asked().len(), 1);
     server.fault(Fault::Answer(401, vec![], Value::Null));
@@ -98,8 +101,8 @@ fn a_key_that_signs_is_told_from_one_that_does_not() {
     env.git(&["config", "user.signingkey", "/nowhere/key"]);
     let ran = env.ralph(&["doctor"]);
     let (state, says) = line(&ran.stdout, "signing");
-    assert!(state == "fail" && says.starts_with("commit.gpgsign is on, and signing does not work"));
-    assert!(ran.stdout.contains("do: or sign nothing here"), "{}", ran.stdout);
+    assert!(state == "fail" && says.starts_with("commit.gpgsign is on, but signing does not work"));
+    assert!(ran.stdout.contains("do: or turn signing off here"), "{}", ran.stdout);
     assert_eq!(ran.code, 1);
     // The key of the worktrees alone.
     env.git(&["config", "commit.gpgsign", "false"]);

@@ -164,7 +164,7 @@ fn flags_in(help: &str) -> BTreeMap<String, Vec<String>> {
     found.filter_map(|all| Some((all.last()?.clone(), all))).collect()
 }
 
-const OF_ALL: &str = "Options of every command:";
+const OF_ALL: &str = "Global options:";
 
 /// Every command with its flags, as the help texts have them. What every command takes is with the empty name.
 fn commands(env: &TestEnv) -> BTreeMap<String, BTreeMap<String, Vec<String>>> {

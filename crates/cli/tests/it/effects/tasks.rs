@@ -157,7 +157,7 @@ fn the_options_of_every_command_do_what_they_say() {
     assert!(env.ralph(&["task", "list", "--color", "always"]).success().contains('\u{1b}'));
     let note = env.ralph(&["init"]).stderr;
     assert!(!note.is_empty() && env.ralph(&["init", "--quiet"]).stderr.is_empty(), "{note}");
-    assert!(env.ralph(&["task", "list", "--verbose"]).stderr.contains("the store is"));
+    assert!(env.ralph(&["task", "list", "--verbose"]).stderr.contains("the task database is"));
     assert_eq!(env.ralph(&["task", "list"]).stderr, "");
     assert!(env.ralph(&["task", "list", "--help"]).success().contains("Usage: ralph task list"));
     assert!(env.ralph(&["--version"]).success().starts_with("ralph 0."));

@@ -12,10 +12,7 @@ fn unknown_features_and_names_that_are_none() {
         has(&said, "there is no feature logn");
         has(&said, "did you mean login?");
         for name in ["../login", ".ralph", "a b", ""] {
-            has(
-                &env.ralph(&["feature", command, name]).failure(1),
-                "cannot be the name of a feature",
-            );
+            has(&env.ralph(&["feature", command, name]).failure(1), "is not a valid feature name");
         }
         has(&env.ralph(&["feature", command, "--model"]).failure(64), "--model");
     }
@@ -45,11 +42,11 @@ fn options_that_would_do_nothing_are_refused() {
     }
     assert!(!env.repo().join(".ralph/features/new").exists());
     let said = env.ralph(&["feature", "create", "login", "--answer", "Yes"]).failure(2);
-    has(&said, "the agent has asked nothing about login that is open");
+    has(&said, "there is no open question about login");
     env.write(INTERVIEW, "idea = 'x'\n[[question]]\ntext = 3\n");
     let said = env.ralph(&["feature", "create", "login", "--interview"]).failure(1);
     has(&said, "interview.toml cannot be read: line 3: ");
-    has(&said, "begin the interview anew: rm ");
+    has(&said, "restart the interview: rm ");
 }
 
 #[test]
@@ -117,12 +114,12 @@ fn a_session_cannot_build_features_of_its_own() {
         say("Written."),
     ]);
     ended(feature(&env, &[&nested], &["plan", "login"]), 0);
-    has(&noted(&env, "nested"), "not possible from inside a session");
+    has(&noted(&env, "nested"), "a session cannot use this command");
     // Only a session that is to propose tasks may.
     let adds = session(&[
         sh("ralph task add X > ../notes/nested 2>&1; echo $? >> ../notes/nested"),
         say("x"),
     ]);
     ended(feature(&env, &[&adds], &["plan", "login"]), 0);
-    has(&noted(&env, "nested"), "not possible from inside a session");
+    has(&noted(&env, "nested"), "a session cannot use this command");
 }

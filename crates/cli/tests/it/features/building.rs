@@ -97,7 +97,7 @@ fn what_does_not_fit_is_refused_at_once_with_the_reason() {
     let proposed = feature(&env, &[&tries], &["build", "login", "--no-apply"]);
     let (out, said) = ended(proposed, 0);
     assert_eq!(out, "a  open  A\nb  blocked  B  after a\n");
-    has(&said, "to apply it later: ralph feature build login --apply");
+    has(&said, "to apply them later: ralph feature build login --apply");
     let noted = noted(&env, "said");
     let answers: Vec<&str> =
         noted.split_inclusive("= ").map(|part| part.trim_end_matches("= ")).collect();
@@ -109,14 +109,14 @@ fn what_does_not_fit_is_refused_at_once_with_the_reason() {
         (6, "the id a is taken"),
         (7, "the id other is taken"),
         (8, "empty"),
-        (9, "the feature login alone"),
+        (9, "the feature login only"),
         (10, "has no status yet"),
         (11, "there is no task a"),
-        (12, "one by one"),
+        (12, "name each proposal"),
         (13, "a priority is a whole number"),
         (14, "there is no task a"),
         (15, "the loop chooses"),
-        (16, "not possible from inside a session"),
+        (16, "a session cannot use this command"),
     ] {
         has(answers[number], part);
         assert!(!answers[number + 1].starts_with('0'), "{number}: {noted}");
@@ -186,7 +186,7 @@ fn a_second_build_keeps_what_is_done_and_deletes_the_rest_only_when_told() {
     has(&out, "core  open  Core again\n├─ mail  done  Mailer\n");
     has(&out, "no longer proposed: form  open  Form\nno longer proposed: hand  open  By hand\n");
     has(&out, "inserted: 1, updated: 1, deleted: 0, skipped (done): 1\n");
-    has(&said, "to delete it: ralph task delete form hand\n");
+    has(&said, "to delete them: ralph task delete form hand\n");
     let prompt = run_file(&env, "iteration-001.prompt.md");
     has(&prompt, "- Task `mail`, done, priority 2, part of `core`: Mailer");
     has(&prompt, "- Task `form`, pending, priority 0, part of `core`, after `mail`: Form");

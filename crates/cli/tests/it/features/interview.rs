@@ -21,7 +21,7 @@ fn a_question_ends_the_call_and_the_answer_goes_on_with_all_that_was_said() {
     assert_eq!(classes(&env), ["question"]);
     let first = run_file(&env, "iteration-001.prompt.md");
     has(&first, "the feature login\n");
-    has(&first, "in the words of the person:\n  Log in");
+    has(&first, "in the user's words:\n  Log in");
     has_not(&first, "{{");
     has(&env.ralph(&["feature", "show", "login"]).success(), "a question about the spec is open");
     // Asking again without an answer starts no session.
@@ -141,12 +141,12 @@ fn the_editor_of_the_person_opens_the_file() {
     assert_eq!(read(&env, PLAN), "by VISUAL\n");
     editor(&mut env, "VISUAL", "echo half > \"$2\"; exit 3");
     let said = env.ralph(&["feature", "create", "login", "--edit"]).failure(1);
-    has(&said, "ended with exit code 3");
-    has(&said, "what it saved is in ");
+    has(&said, "failed with exit code 3");
+    has(&said, "your saved text is in ");
     assert_eq!(read(&env, SPEC), "half\n");
     env.set("VISUAL", "no-such-editor");
     let (_, said) = ended(env.ralph(&["feature", "plan", "login", "--edit"]), 1);
-    has(&said, "the editor \"no-such-editor\" ended with exit code 127");
+    has(&said, "the editor \"no-such-editor\" failed with exit code 127");
     editor(&mut env, "VISUAL", "true > \"$2\"");
     let (_, said) = ended(env.ralph(&["feature", "create", "login", "--edit"]), 0);
     has(&said, "spec.md is empty");

@@ -62,7 +62,7 @@ impl Terminal {
     }
 }
 
-const PROMPT: &str = "Your answer (empty: decide yourself): ";
+const PROMPT: &str = "Your answer (empty: the agent decides): ";
 
 #[test]
 fn questions_are_asked_at_once_and_an_empty_line_leaves_it_to_the_agent() {
@@ -95,7 +95,7 @@ fn an_interview_has_an_end_and_can_be_left() {
     call.reply(PROMPT, 1, "yes\n");
     let (code, screen) = call.end();
     assert_eq!(code, 1, "{screen}");
-    has(&screen, "the sessions of this interview are used up");
+    has(&screen, "this interview has reached its limit of sessions");
     // Ctrl-C at the question leaves it open.
     let Some(mut call) = Terminal::start(&env, &["create", "login", "--interview"]) else { return };
     call.reply(PROMPT, 1, "\u{3}");
@@ -136,7 +136,7 @@ fn tasks_are_applied_when_the_person_agrees() {
     let (code, screen) = call.end();
     assert_eq!(code, 0, "{screen}");
     has(&screen, "Apply this (2 new, 0 changed, 0 deleted)? [y/N] ");
-    has(&screen, "nothing was applied; to apply it later: ralph feature build login --apply");
+    has(&screen, "nothing was applied; to apply them later: ralph feature build login --apply");
     assert_eq!(env.task(&["list", "--json"]), "[]\n");
     has(&env.ralph(&["feature", "show", "login"]).success(), "proposed.jsonl");
     cassette(&env, &[&adds]);

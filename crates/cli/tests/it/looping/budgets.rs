@@ -170,7 +170,7 @@ fn a_report_on_what_is_not_there_and_budgets_that_are_no_numbers() {
     build(&env, &[&works_for("0.1")], &[]).success();
     let run = journal(&env)[0]["run"].as_str().unwrap().to_owned();
     let said = report(&env, &["r-aaaaaaaa"]).failure(1);
-    assert!(said.contains("there was no run r-aaaaaaaa"), "{said}");
+    assert!(said.contains("there is no run r-aaaaaaaa"), "{said}");
     let near = report(&env, &[&run[..run.len() - 1], "--csv"]).failure(1);
     assert!(near.contains(&format!("did you mean {run}?")), "{near}");
     report(&env, &["../etc/passwd"]).failure(64);

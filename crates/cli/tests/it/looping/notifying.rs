@@ -209,9 +209,9 @@ fn a_program_that_is_missing_is_told_and_the_run_goes_on() {
     let ran = build(&env, &[&works()], &[]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     for says in [
-        "notify-send was not found: nothing appears on the desktop",
+        "notify-send was not found, so there are no desktop notifications",
         "neither spd-say nor espeak-ng was found: there is no sound",
-        "curl was not found: nothing is posted to the webhook",
+        "curl was not found, so nothing is posted to the webhook",
     ] {
         assert!(ran.stderr.contains(says), "{}", ran.stderr);
     }

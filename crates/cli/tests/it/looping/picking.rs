@@ -238,7 +238,9 @@ esac"#;
     let here = stand_in(&mut env, body);
     let pick = |env: &TestEnv| env.ralph(&["build", "--preset", "pick", "--once"]);
     let ran = pick(&env);
-    assert!(ran.stderr.contains("no skill ralph-build") && ran.stderr.contains("ralph init"));
+    assert!(
+        ran.stderr.contains("lacks the skill ralph-build") && ran.stderr.contains("ralph init")
+    );
     pick(&env);
     let question = show(&env, "b")["questions"][0]["id"].as_str().unwrap().to_owned();
     env.ralph(&["answer", &question, "8080"]).success();
@@ -252,5 +254,5 @@ esac"#;
     // With the skills there is nothing to report.
     env.ralph(&["init"]).success();
     let ran = pick(&env);
-    assert!(!ran.stderr.contains("no skill ralph-build"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("lacks the skill ralph-build"), "{}", ran.stderr);
 }

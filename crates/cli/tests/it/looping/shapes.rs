@@ -89,7 +89,7 @@ fn works_in_is_refused_where_a_run_has_one_place_to_work_in() {
     refused(&env, &["--set", "loop.works_in=worktree"], &said);
 
     let env = project(&["a", "b"]);
-    let said = ["`loop.works_in = \"place\"` (--set)", "2 tasks at a time need a worktree each"];
+    let said = ["`loop.works_in = \"place\"` (--set)", "2 tasks in parallel need a worktree each"];
     refused(&env, &["-j", "2", "--set", "loop.works_in=place"], &said);
 }
 
@@ -116,7 +116,7 @@ fn ends_when_that_could_never_complete_a_run_is_refused() {
     let said = ["`loop.ends_when = \"marker\"` (--set)", "the task database has no marker"];
     refused(&env, &["--set", "loop.ends_when=marker"], &said);
     let env = checklist("# P\n\n- [ ] one\n");
-    refused(&env, &["--set", "loop.ends_when="], &["names no end"]);
+    refused(&env, &["--set", "loop.ends_when="], &["is empty, so the run would never be complete"]);
 }
 
 #[test]

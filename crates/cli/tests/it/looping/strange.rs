@@ -61,9 +61,9 @@ fn s2_13_an_agent_that_cannot_be_started_is_named() {
 fn versions_that_are_old_or_garbage_are_warned_of() {
     for (version, parts) in [
         ("echo '1.0.3 (Claude Code)'", &["1.0.3 is older than", "update it"][..]),
-        ("echo 'hello world'", &["does not tell its version"]),
-        ("head -c 300000 /dev/urandom", &["does not tell its version"]),
-        ("exit 3", &["does not tell its version"]),
+        ("echo 'hello world'", &["does not print its version"]),
+        ("head -c 300000 /dev/urandom", &["does not print its version"]),
+        ("exit 3", &["does not print its version"]),
         ("echo 999999999999999999999999.1.1", &[]),
     ] {
         let mut env = project(&["a"]);

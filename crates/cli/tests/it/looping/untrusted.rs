@@ -84,10 +84,10 @@ fn a_prompt_that_leads_into_git_or_out_of_the_repository_is_not_shown_to_an_agen
     }
     std::fs::remove_file(env.repo().join("PROMPT_build.md")).unwrap();
     for (path, why) in [
-        (elsewhere.to_str().unwrap(), "`prompts.build` must be a path beneath the repo"),
-        ("../elsewhere.md", "`prompts.build` must be a path beneath the repo"),
-        (".git/config", "`prompts.build` must be a path beneath the repo"),
-        ("docs/../.git/config", "`prompts.build` must be a path beneath the repo"),
+        (elsewhere.to_str().unwrap(), "`prompts.build` must be a path inside the repo"),
+        ("../elsewhere.md", "`prompts.build` must be a path inside the repo"),
+        (".git/config", "`prompts.build` must be a path inside the repo"),
+        ("docs/../.git/config", "`prompts.build` must be a path inside the repo"),
         (".ralph/progress.db", "part of ralph's own state"),
         (".ralph/logs/x/iteration-001.system.md", "part of ralph's own state"),
         (".ralph/state.toml", "part of ralph's own state"),
@@ -212,7 +212,7 @@ fn too_few_open_files_are_one_sentence_before_the_first_session() {
     let call = arguments(&[]);
     let ran = behind(&env, "ulimit -n 12", &call);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
-    assert!(ran.stderr.contains("only 12 files may be open at once"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the limit of open files is 12"), "{}", ran.stderr);
     assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
     assert!(runs(&env).is_empty());
     // A low limit that may be raised is raised.

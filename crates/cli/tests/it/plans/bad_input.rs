@@ -57,7 +57,7 @@ fn a_plan_that_is_a_folder_or_outside_or_missing_is_said() {
     );
     refused(&env, &["missing/missing.md"], 2);
     std::fs::write(env.folder().join("outside.md"), PROGRESS).unwrap();
-    has(&refused(&env, &["../outside.md"], 1), "outside of the repository");
+    has(&refused(&env, &["../outside.md"], 1), "outside the repository");
     has(&refused(&env, &[env.folder().join("outside.md").to_str().unwrap()], 1), "outside");
     let missing = again(&env, &["missing.md", "--dry-run"]);
     assert_eq!(missing.code, 2, "{}", missing.stderr);

@@ -120,7 +120,7 @@ fn a_text_plan_is_announced() {
     let env = with_plan(PLAN, "# Greeter\n\nWrite a greeting.\n");
     let works = session(&[write("one.txt", "x"), say("<promise>COMPLETE</promise>")]);
     let text = flat(&said(build(&env, &[&works], &[]), 0));
-    has(&text, "implementation_plan.md has no boxes");
+    has(&text, "implementation_plan.md has no checkboxes");
     has(&text, "ralph plan implementation_plan.md");
     let text = build(&env, &[], &["--dry-run"]).success();
     has(&text, "the whole text of implementation_plan.md");

@@ -163,7 +163,7 @@ fn in_a_checklist_a_task_of_the_plan_can_be_called_done_by_command() {
     let steps = session(&[write("x", "x"), sh(&done), say("ok")]);
     let text = said(build(&env, &[&steps], &["--once"]), 0);
     let told = std::fs::read_to_string(env.note("said")).unwrap();
-    has(&told, "will be judged when the session ends");
+    has(&told, "when the session ends");
     assert_eq!(ticks(&read(&env, "implementation_plan.md")), ["Write two"], "{text}");
 }
 

@@ -181,7 +181,7 @@ fn a_lower_sandbox_level_needs_its_flag_again() {
     cut_off(&env, &[&works(), &works()], &["--no-sandbox"]);
     assert_eq!(of_kind(&journal(&env), "run_started")[0]["level"], "none");
     let ran = goes_on(&env, &["build"], 0);
-    let warned = "`sandbox.level = none` of the interrupted run is not taken over";
+    let warned = "`sandbox.level = none` of the interrupted run is ignored";
     assert!(ran.stderr.contains(warned), "{}", ran.stderr);
     assert!(ran.stderr.contains("--set sandbox.level=none"), "{}", ran.stderr);
 }
