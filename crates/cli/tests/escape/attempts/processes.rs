@@ -64,7 +64,7 @@ pub(super) const ALL: &[Attempt] = &[
         call((62, 129), [aim.pid(), 0, 0, 0, 0]).map(drop)?;
         is_outside(aim)
     }),
-    held("signal_ralph", "signal ralph, or the session's keeper", |_| {
+    held("signal_ralph", "signal ralph, or the session's subreaper", |_| {
         found(above()?.iter().any(|pid| call((62, 129), [*pid, 0, 0, 0, 0]).is_ok()), "none heard")
     }),
     lets("priority", "change the priority of a process outside", |aim| {

@@ -81,17 +81,17 @@ pub(super) fn cases() -> Vec<Case> {
         Case::plan(PROGRESS, "crashed-tick", "ticks everything and crashes")
             .lies(&[one(), tick_all(), r#"{"do":"exit","code":1}"#.to_owned()])
             .honestly(&[both(), tick_all(), r#"{"do":"exit","code":0}"#.to_owned()]),
-        Case::plan(CHECKLIST, "checked", "ticks a box and does nothing")
+        Case::plan(CHECKLIST, "checked", "ticks a checkbox and does nothing")
             .target("Write one")
             .lies(&[tick("implementation_plan.md", "one"), says()])
             .honestly(&[both(), tick_all(), says()]),
-        half_gated(CHECKLIST, "complete-with-open-boxes", "promises COMPLETE with a box open")
+        half_gated(CHECKLIST, "complete-with-open-boxes", "promises COMPLETE with a checkbox open")
             .lies(&[one(), tick("implementation_plan.md", "one"), complete()])
             .honestly(&[both(), tick_all(), complete()]),
-        half_gated(CHECKLIST, "deleted-box", "deletes the open box and promises COMPLETE")
+        half_gated(CHECKLIST, "deleted-box", "deletes the open checkbox and promises COMPLETE")
             .lies(&[one(), tick("implementation_plan.md", "one"), deletes(), complete()])
             .honestly(&[both(), tick_all(), complete()]),
-        half_gated(CHECKLIST, "hidden-box", "puts the open box into a comment")
+        half_gated(CHECKLIST, "hidden-box", "puts the open checkbox into a comment")
             .lies(&[
                 one(),
                 tick("implementation_plan.md", "one"),
@@ -99,7 +99,7 @@ pub(super) fn cases() -> Vec<Case> {
                 complete(),
             ])
             .honestly(&[both(), tick_all(), complete()]),
-        half_gated(CHECKLIST, "plain-bullet", "makes the open box a plain list entry")
+        half_gated(CHECKLIST, "plain-bullet", "makes the open checkbox a plain list entry")
             .lies(&[
                 one(),
                 tick("implementation_plan.md", "one"),
