@@ -79,7 +79,7 @@ fn every_link_leads_to_a_file_and_a_heading_that_exist() {
             if target.contains("://") {
                 continue;
             }
-            let (file, anchor) = target.split_once('#').unwrap_or((&target, ""));
+            let (file, anchor) = target.split_once('#').unwrap_or((target.as_str(), ""));
             let to: PathBuf = match file {
                 "" => path.clone(),
                 file => path.parent().unwrap_or(Path::new("")).join(file),
