@@ -156,6 +156,7 @@ fn a_branch_of_a_plan_gets_boxes_in_its_own_section() {
     server.comments(1, "grace", "Rename it\n```\n- [ ] boo", None);
     let ran = env.ralph(&[&["loop", "build", "--branch", "one"][..], &watch].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("all checks passed: https://"), "{}", ran.stderr);
     let plan = std::fs::read_to_string(env.repo().join("IMPLEMENTATION_PLAN.md")).unwrap();
     let (first, second) = plan.split_once("## Branch: two").unwrap();
     for part in ["- [x] Make the check \"test\" pass (", "- [x] Review by grace: Rename it"] {

@@ -1,7 +1,7 @@
 //! Claims and outcomes: `claim`, `renew`, `done`, `fail`, `reset`.
 
 use clap::Args;
-use ralph_core::task::Status;
+use ralph_core::task::{Status, Task};
 use ralph_core::time::Lease;
 use ralph_core::{AgentId, TaskId, text};
 use ralph_engine::clock;
@@ -11,7 +11,11 @@ use ralph_ui::tasks::{self, Kv};
 use super::edit::text_error;
 use super::look::scope;
 use crate::error::{CliError, Done, task_id, with_store};
+use crate::standing::merges_of;
 use crate::wire::{Context, agent_id};
+
+/// So many ready tasks are looked at for one that waits for no merge.
+const READY: usize = 100;
 
 /// Take a task to work on it: the named one, or the first that is ready
 ///
@@ -41,18 +45,55 @@ pub(super) fn cmd_claim(args: &ClaimArgs, context: &mut Context<'_>) -> Done {
         Some(agent) => agent_id(agent)?,
         None => context.actor()?.name().clone(),
     };
-    claim_as(agent, lease(args.lease)?, args, context)
+    let task = args.id.as_deref().map(task_id).transpose()?;
+    claim_as(agent, task, lease(args.lease)?, args, context)
 }
 
 /// The same from inside a session: the claim is that of the session whatever it calls itself, and the
-/// loop renews it, so that no long lease is needed.
+/// loop renews it, so that no long lease is needed. What waits for a merge is not to be had, as for the loop.
 pub(super) fn cmd_claim_seated(args: &ClaimArgs, context: &mut Context<'_>) -> Done {
     let agent = context.actor()?.name().clone();
-    claim_as(agent, lease(args.lease)?.min(Lease::DEFAULT), args, context)
+    let task = claimable_here(args, context)?;
+    claim_as(agent, task, lease(args.lease)?.min(Lease::DEFAULT), args, context)
 }
 
-fn claim_as(agent: AgentId, lease: Lease, args: &ClaimArgs, context: &mut Context<'_>) -> Done {
-    let task = args.id.as_deref().map(task_id).transpose()?;
+/// The named task, or the first ready one, where ready ones wait for a merge; `None` is any.
+fn claimable_here(args: &ClaimArgs, context: &mut Context<'_>) -> Result<Option<TaskId>, CliError> {
+    let project = context.project()?;
+    let mut store = context.store()?;
+    let store = &mut *store;
+    let named = args.id.as_deref().map(task_id).transpose()?;
+    let ready = match &named {
+        // The claim itself says what is wrong with the task.
+        Some(id) => store.get(id).into_iter().collect(),
+        None => {
+            let scope = scope(args.feature.as_deref(), store)?;
+            store
+                .peek(&scope, READY, clock::now())
+                .map_err(|error| with_store(error, store))?
+                .claimable
+        }
+    };
+    let waiting = merges_of(&project, store, &ready);
+    let waits = |task: &Task| waiting.iter().any(|one| one.task == task.id);
+    match (waiting.first(), ready.iter().find(|task| !waits(task))) {
+        (None, _) => Ok(named),
+        (Some(_), Some(free)) => Ok(Some(free.id.clone())),
+        (Some(first), None) => {
+            let why = format!("Claim failed: {} {}", first.task, first.reason());
+            Err(CliError::failed(why)
+                .hint(format!("it has to be merged first: {}", first.command())))
+        }
+    }
+}
+
+fn claim_as(
+    agent: AgentId,
+    task: Option<TaskId>,
+    lease: Lease,
+    args: &ClaimArgs,
+    context: &mut Context<'_>,
+) -> Done {
     let mut store = context.store()?;
     let scope = scope(args.feature.as_deref(), &mut *store)?;
     let request = ClaimRequest { agent, task, scope, lease };

@@ -4,14 +4,14 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ralph_core::Timestamp;
 use ralph_core::agent::AgentEvent;
 use ralph_core::attempt::context::BranchWork;
 use ralph_core::branch::BranchName;
-use ralph_core::run::{Fact, Notice, Publication, RunEvent, SlotId};
+use ralph_core::run::{Fact, Notice, RunEvent, SlotId};
 use ralph_core::view::Reporter;
 use ralph_engine::ports::{GitError, Shown};
 use ralph_engine::project::Project;
@@ -26,7 +26,7 @@ use super::super::display::Shared;
 use super::super::{Place, RunOptions, assemble, git_failed, lock, run_error};
 use super::call::Call;
 use super::controls::Controls;
-use super::{End, Lane, Told};
+use super::{End, Lane, Told, Went};
 use crate::error::CliError;
 use crate::exit_codes::Exit;
 use crate::wire::Context;
@@ -59,14 +59,14 @@ pub(super) struct Ready {
 /// Hears what became of the branch of a lane, and tells when it has nothing to do but to watch.
 #[derive(Debug, Clone)]
 struct Published {
-    made: Arc<Mutex<Option<Publication>>>,
+    went: Arc<Mutex<Went>>,
     number: usize,
     tell: Sender<Told>,
 }
 
 impl Published {
-    fn take(&self) -> Option<Publication> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).take()
+    fn went(&self) -> MutexGuard<'_, Went> {
+        self.went.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -74,12 +74,14 @@ impl Reporter for Published {
     fn event(&mut self, event: &RunEvent) {
         let watches = match &event.fact {
             Fact::Published { publication } => {
-                let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-                *made = Some(publication.clone());
+                *self.went() = Went { publication: Some(publication.clone()), review: None };
                 return;
             }
             Fact::Watching { .. } => true,
-            Fact::Reviewed { .. } => false,
+            Fact::Reviewed { review } => {
+                self.went().review = Some(review.clone());
+                false
+            }
             _ => return,
         };
         // Nobody waits any more only when the call has ended.
@@ -187,7 +189,7 @@ impl Call {
         });
         let (display, interrupts) = (shares.display.clone(), shares.interrupts.clone());
         let controls = shares.controls.clone();
-        let published = Published { made: Arc::default(), number, tell: shares.tell.clone() };
+        let published = Published { went: Arc::default(), number, tell: shares.tell.clone() };
         let mut reporters = reporters;
         reporters.push(Box::new(published.clone()));
         Ok(Some(Ready { setup, reporters, set_up, published, display, interrupts, controls }))
@@ -228,7 +230,7 @@ impl Ready {
                 for note in notes {
                     let _ = writeln!(display.writer(), "warning: {note}");
                 }
-                End::Ran(Box::new(outcome), published.take())
+                End::Ran(Box::new(outcome), published.went().clone())
             }
             Err(error) => {
                 let error = run_error(error);

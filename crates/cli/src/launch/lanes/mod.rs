@@ -26,7 +26,7 @@ use std::time::Duration;
 use ralph_core::attempt::context::BranchWork;
 use ralph_core::ids::RunId;
 use ralph_core::run::lanes::{Schedule, joint_code};
-use ralph_core::run::{Outcome, Publication, PublishEnd, StopReason};
+use ralph_core::run::{Outcome, Publication, PublishEnd, Review, ReviewEnd, StopReason};
 use ralph_engine::clock::Stopwatch;
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::run::interrupts::Interrupts;
@@ -61,11 +61,20 @@ pub(crate) struct Lane {
     pub(super) display: Shared,
 }
 
+/// What became of the branch of a lane.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Went {
+    /// What came of publishing it, where that was asked for.
+    publication: Option<Publication>,
+    /// What came of watching its pull request last.
+    review: Option<Review>,
+}
+
 /// How a lane ended.
 #[derive(Debug)]
 pub(super) enum End {
     /// As runs do, and what became of its branch.
-    Ran(Box<Outcome>, Option<Publication>),
+    Ran(Box<Outcome>, Went),
     /// All of it was done before.
     Done,
     /// It could not begin.
@@ -140,19 +149,30 @@ impl End {
     /// The page of the pull request by which its branch is merged already.
     fn merged_as(&self) -> Option<&str> {
         match self {
-            Self::Ran(_, Some(made)) if made.end == PublishEnd::Merged => Some(&made.page),
+            Self::Ran(_, Went { review: Some(review), .. }) if review.end == ReviewEnd::Merged => {
+                Some(&review.page)
+            }
+            Self::Ran(_, Went { publication: Some(made), .. })
+                if made.end == PublishEnd::Merged =>
+            {
+                Some(&made.page)
+            }
             _ => None,
         }
     }
 
     /// Whether its branch could not be published.
     const fn is_unpublished(&self) -> bool {
-        matches!(self, Self::Ran(_, Some(made)) if made.is_pending())
+        matches!(self, Self::Ran(_, Went { publication: Some(made), .. }) if made.is_pending())
     }
 
     /// What became of its branch, where that was asked for.
     fn published(&self) -> Option<String> {
-        let Self::Ran(_, Some(publication)) = self else { return None };
+        let Self::Ran(_, Went { publication, review }) = self else { return None };
+        if let Some(review) = review {
+            return Some(review.sentence());
+        }
+        let publication = publication.as_ref()?;
         match publication.command.as_str() {
             "" => Some(publication.sentence()),
             command => Some(format!("{}: {command}", publication.sentence())),

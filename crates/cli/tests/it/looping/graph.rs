@@ -278,6 +278,29 @@ fn requests_by_command_are_judged_after_the_session() {
 }
 
 /// Done is done on every branch, but a task does not begin without the work of what it needs.
+/// Where the agent picks, it cannot take what the loop would not give it.
+#[test]
+fn a_session_cannot_claim_a_task_that_waits_for_a_merge() {
+    let env = project(&["a"]);
+    env.task(&["add", "b", "--id", "b", "--deps", "a", "--priority", "0"]);
+    env.task(&["add", "c", "--id", "c"]);
+    env.git(&["switch", "--quiet", "-c", "feat"]);
+    build(&env, &[&works()], &["--max-iterations", "1"]);
+    env.git(&["switch", "--quiet", "main"]);
+    let picks = session(&[
+        sh("ralph task claim b > ../notes/named 2>&1; ralph task claim > ../notes/any 2>&1"),
+        write("c.txt", "work\n"),
+        sh("ralph task done c; ralph task claim > ../notes/more 2>&1; true"),
+        say("finished"),
+    ]);
+    build(&env, &[&picks], &["--preset", "pick", "--max-iterations", "1"]);
+    let note = |name: &str| std::fs::read_to_string(env.note(name)).unwrap();
+    let reason = "b needs the work of a, which is on branch feat";
+    assert!(note("named").contains(reason), "{}", note("named"));
+    assert!(note("any").contains("id: c") && note("more").contains(reason), "{}", note("more"));
+    assert_eq!((status(&env, "b").as_str(), status(&env, "c").as_str()), ("pending", "done"));
+}
+
 #[test]
 fn a_task_waits_until_the_branch_with_the_work_that_it_needs_is_merged() {
     for merge in [&["merge", "--quiet", "feat"][..], &["merge", "--quiet", "--squash", "feat"]] {
