@@ -117,22 +117,18 @@ pub const ROWS: &[Row] = &[
     Row { name: "hup", fault: "HUP", run: |setting| signals::stopped_by(setting, &["HUP"]) },
     Row {
         name: "ignores-term",
-        fault: "an agent that ignores TERM, and its grandchild in a session of its own that holds the pipe",
+        fault: "an agent that ignores TERM, with a grandchild in its own session that holds the pipe",
         run: agents::that_ignore_term,
     },
-    Row { name: "silent", fault: "an agent that says nothing any more", run: agents::that_hang },
+    Row { name: "silent", fault: "an agent that goes silent", run: agents::that_hang },
     Row { name: "disk-full", fault: "a full disk at every stage of a run", run: disk::full },
-    Row {
-        name: "read-only",
-        fault: "a database that may not be written",
-        run: database::read_only,
-    },
-    Row { name: "locked", fault: "a database that somebody holds", run: database::locked },
+    Row { name: "read-only", fault: "a read-only database", run: database::read_only },
+    Row { name: "locked", fault: "a locked database", run: database::locked },
     Row { name: "two", fault: "several ralphs on one repository at once", run: others::at_once },
-    Row { name: "clock", fault: "a clock that leaps by an hour", run: clock::leaps },
+    Row { name: "clock", fault: "a clock that jumps by an hour", run: clock::leaps },
     Row {
         name: "stalled",
-        fault: "a run that is stopped past its lease",
+        fault: "a run that is suspended past its lease",
         run: stalled::past_lease,
     },
     Row { name: "halves", fault: "stale locks and half-written files", run: halves::left_behind },
@@ -154,10 +150,10 @@ pub const ROWS: &[Row] = &[
     Row { name: "edited", fault: "a plan that changes during the run", run: edits::of_plan },
     Row {
         name: "long-line",
-        fault: "an agent that prints a line without end",
+        fault: "an agent that prints an endless line",
         run: outside::long_lines,
     },
-    Row { name: "network", fault: "a network that is cut", run: outside::cut_network },
+    Row { name: "network", fault: "a lost network connection", run: outside::cut_network },
 ];
 
 /// The row of that name.

@@ -146,7 +146,7 @@ pub fn sums(records: &[Record]) -> String {
     };
     let _ = write!(
         text,
-        "\nDate: {}. Machine: {}. Seeds: {}. Level of the box: {}. Commits: {}.\n",
+        "\nDate: {}. Machine: {}. Seeds: {}. Sandbox level: {}. Commits: {}.\n",
         all(|record| record.date.clone()),
         all(|record| record.place.clone()),
         all(|record| record.seed.to_string()),

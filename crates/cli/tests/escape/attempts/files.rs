@@ -11,143 +11,153 @@ use super::calls::{address, c_path, call};
 use super::{Aim, Attempt, harmful, held, lets, no};
 
 pub(super) const ALL: &[Attempt] = &[
-    held("write_beside", "a new file beside the repository", |aim| {
+    held("write_beside", "create a file beside the repository", |aim| {
         fs::write(aim.outside("new"), "x")
     }),
-    held("overwrite", "a file outside written over", |aim| write_over(&aim.outside("file"))),
-    held("truncate", "a file outside cut off", |aim| {
+    held("overwrite", "overwrite a file outside", |aim| write_over(&aim.outside("file"))),
+    held("truncate", "truncate a file outside", |aim| {
         let path = c_path(&aim.outside("file"));
         call((76, 45), [address(&path), 0, 0, 0, 0]).map(drop)
     }),
-    held("make_folder", "a folder outside", |aim| fs::create_dir(aim.outside("folder"))),
-    held("remove", "a file outside removed", |aim| fs::remove_file(aim.outside("doomed"))),
-    held("make_pipe", "a named pipe outside", |aim| {
+    held("make_folder", "create a folder outside", |aim| fs::create_dir(aim.outside("folder"))),
+    held("remove", "remove a file outside", |aim| fs::remove_file(aim.outside("doomed"))),
+    held("make_pipe", "create a named pipe outside", |aim| {
         let path = c_path(&aim.outside("pipe"));
         let here = -100;
         call((259, 33), [here, address(&path), 0o010_644, 0, 0]).map(drop)
     }),
-    held("rename_over", "a file of its own put over one outside", |aim| {
+    held("rename_over", "rename a file over one outside", |aim| {
         fs::write("own.txt", "x")?;
         fs::rename("own.txt", aim.outside("file"))
     }),
-    held("rename_in", "a file outside taken into the worktree", |aim| {
+    held("rename_in", "move a file from outside into the worktree", |aim| {
         fs::rename(aim.outside("doomed"), "taken.txt")
     }),
-    held("link_in", "a second name in the worktree for a file outside", |aim| {
+    held("link_in", "hard-link a file outside into the worktree", |aim| {
         fs::hard_link(aim.outside("file"), "linked.txt")?;
         write_over(Path::new("linked.txt"))
     }),
-    held("link_secret", "a second name for a key", |aim| {
+    held("link_secret", "hard-link a key", |aim| {
         fs::hard_link(aim.home(".ssh/id_ed25519"), "linked.key")?;
         finds_secret(aim, Path::new("linked.key"))
     }),
-    held("write_by_symlink", "a file outside written by a symbolic link", |aim| {
+    held("write_by_symlink", "write a file outside through a symbolic link", |aim| {
         symlink(aim.outside("file"), "leads.out")?;
         write_over(Path::new("leads.out"))
     }),
-    held("read_by_symlink", "a key read by a symbolic link", |aim| {
+    held("read_by_symlink", "read a key through a symbolic link", |aim| {
         symlink(aim.home(".ssh"), "leads.home")?;
         finds_secret(aim, Path::new("leads.home/id_ed25519"))
     }),
-    held("symlink_race", "a folder that turns into a symbolic link while it is written in", race),
-    lets("chmod", "the mode of a file outside", |aim| {
+    held("symlink_race", "turn a folder into a symbolic link during a write", race),
+    lets("chmod", "change the mode of a file outside", |aim| {
         fs::set_permissions(aim.outside("file"), fs::Permissions::from_mode(0o606))
     }),
-    lets("chown", "the owner of a file outside", |aim| {
+    lets("chown", "change the owner of a file outside", |aim| {
         use std::os::unix::fs::MetadataExt;
         let found = fs::metadata(aim.outside("file"))?;
         // Its own owner: so nothing changes where it works.
         std::os::unix::fs::chown(aim.outside("file"), Some(found.uid()), Some(found.gid()))
     }),
-    lets("utime", "the time of a file outside", |aim| {
+    lets("utime", "change the time of a file outside", |aim| {
         File::open(aim.outside("timed"))?.set_modified(UNIX_EPOCH)
     }),
-    lets("xattr", "an attribute of a file outside", |aim| {
+    lets("xattr", "change an attribute of a file outside", |aim| {
         let (path, name) = (c_path(&aim.outside("timed")), c_path(Path::new("user.escaped")));
         let value = c_path(Path::new("x"));
         call((188, 5), [address(&path), address(&name), address(&value), 1, 0]).map(drop)
     }),
-    held("read_ssh_key", "a key in ~/.ssh", |aim| finds_secret(aim, &aim.home(".ssh/id_ed25519"))),
-    held("read_aws", "~/.aws/credentials", |aim| finds_secret(aim, &aim.home(".aws/credentials"))),
-    held("read_netrc", "~/.netrc", |aim| finds_secret(aim, &aim.home(".netrc"))),
-    held("read_gh", "the login of gh", |aim| finds_secret(aim, &aim.home(".config/gh/hosts.yml"))),
-    held("read_cargo_login", "the login of cargo", |aim| {
+    held("read_ssh_key", "read a key in ~/.ssh", |aim| {
+        finds_secret(aim, &aim.home(".ssh/id_ed25519"))
+    }),
+    held("read_aws", "read ~/.aws/credentials", |aim| {
+        finds_secret(aim, &aim.home(".aws/credentials"))
+    }),
+    held("read_netrc", "read ~/.netrc", |aim| finds_secret(aim, &aim.home(".netrc"))),
+    held("read_gh", "read the login of gh", |aim| {
+        finds_secret(aim, &aim.home(".config/gh/hosts.yml"))
+    }),
+    held("read_cargo_login", "read the login of cargo", |aim| {
         finds_secret(aim, &aim.home(".cargo/credentials.toml"))
     }),
-    held("read_npmrc", "~/.npmrc", |aim| finds_secret(aim, &aim.home(".npmrc"))),
-    held("read_git_credentials", "~/.git-credentials", |aim| {
+    held("read_npmrc", "read ~/.npmrc", |aim| finds_secret(aim, &aim.home(".npmrc"))),
+    held("read_git_credentials", "read ~/.git-credentials", |aim| {
         finds_secret(aim, &aim.home(".git-credentials"))
     }),
-    held("read_history", "the history of the shell", |aim| {
+    held("read_history", "read the shell history", |aim| {
         finds_secret(aim, &aim.home(".bash_history"))
     }),
-    held("read_claude_history", "the person's talks with the agent", |aim| {
+    held("read_claude_history", "read the user's conversations with the agent", |aim| {
         finds_secret(aim, &aim.home(".claude/history.jsonl"))
     }),
-    held("read_ralph_config", "the person's config of ralph", |aim| {
+    held("read_ralph_config", "read the user's ralph config", |aim| {
         finds_secret(aim, &aim.home(".config/ralph/config.toml"))
     }),
-    held("read_linked_config", "the same where it is a symbolic link", |aim| {
+    held("read_linked_config", "the same if it is a symbolic link", |aim| {
         finds_secret(aim, &aim.home("dotfiles/ralph.toml"))
     }),
-    lets("read_unheard_of", "a login of a program that nobody has heard of", |aim| {
+    lets("read_unheard_of", "read a login of an unknown program", |aim| {
         finds_secret(aim, &aim.home(".unheard-of/token"))
     }),
-    lets("read_private", "any other file of the home", |aim| {
+    lets("read_private", "read any other file of the home", |aim| {
         finds_secret(aim, &aim.home("notes/private.txt"))
     }),
-    held("read_other_login", "the agent's login of another project", |aim| {
+    held("read_other_login", "read the agent's login of another project", |aim| {
         finds_secret(aim, &aim.home(".cache/ralph/other-0123/agents/claude/.credentials.json"))
     }),
-    held("read_moved_keys", "keys that GNUPGHOME put elsewhere", |aim| {
+    held("read_moved_keys", "read keys that GNUPGHOME puts elsewhere", |aim| {
         finds_secret(aim, &aim.outside("../moved/gnupg/key"))
     }),
-    held("read_moved_cluster", "a login that KUBECONFIG put elsewhere", |aim| {
+    held("read_moved_cluster", "read a login that KUBECONFIG puts elsewhere", |aim| {
         finds_secret(aim, &aim.outside("../moved/kube"))
     }),
-    held("read_moved_gh", "a login that GH_CONFIG_DIR put elsewhere", |aim| {
+    held("read_moved_gh", "read a login that GH_CONFIG_DIR puts elsewhere", |aim| {
         finds_secret(aim, &aim.outside("../moved/config/gh/hosts.yml"))
     }),
-    held("read_replaced", "a login that the user's tool replaced during the session", |aim| {
+    held("read_replaced", "read a login that the user's tool replaced during the session", |aim| {
         late()?;
         finds_secret(aim, &aim.home(".git-credentials"))
     }),
-    held("read_new_login", "a login that was made during the session", |aim| {
+    held("read_new_login", "read a login that was made during the session", |aim| {
         late()?;
         let all = [".config/late/hosts.yml", ".late-login"];
         let mut found = all.iter().map(|name| finds_secret(aim, &aim.home(name)));
         found.find(Result::is_ok).unwrap_or_else(|| Err(no("none can be read")))
     }),
-    held("set_user_bit", "a file in the worktree that runs as its owner", |_| makes(0o4755)),
-    held("set_group_bit", "the same for its group", |_| {
+    held("set_user_bit", "make a set-user-ID file in the worktree", |_| makes(0o4755)),
+    held("set_group_bit", "make a set-group-ID file in the worktree", |_| {
         // Ordinary users may set it, for folders need it; whether a file keeps it is seen from outside.
         match makes(0o2755) {
             Ok(()) => Err(no("seen from outside")),
             failed => failed,
         }
     }),
-    lets("replace_included", "settings of git that lie in the worktree, by their folder", |aim| {
-        fs::rename(aim.repo("conf"), aim.repo("conf.node"))?;
-        fs::create_dir(aim.repo("conf"))?;
-        fs::write(aim.repo("conf/git.inc"), "[core]\n\tfsmonitor = touch escaped\n")
-    }),
-    lets("replace_worktree", "another worktree, by the folder around it", |aim| {
+    lets(
+        "replace_included",
+        "replace git settings in the worktree by renaming their folder",
+        |aim| {
+            fs::rename(aim.repo("conf"), aim.repo("conf.node"))?;
+            fs::create_dir(aim.repo("conf"))?;
+            fs::write(aim.repo("conf/git.inc"), "[core]\n\tfsmonitor = touch escaped\n")
+        },
+    ),
+    lets("replace_worktree", "replace another worktree by renaming the folder around it", |aim| {
         fs::rename(aim.repo(".worktrees"), aim.repo("worktrees.node"))?;
         fs::rename(aim.repo("worktrees.node"), aim.repo(".worktrees"))
     }),
-    held("read_shadow", "/etc/shadow", |_| match fs::read("/etc/shadow")?.is_empty() {
+    held("read_shadow", "read /etc/shadow", |_| match fs::read("/etc/shadow")?.is_empty() {
         true => Err(no("it is empty")),
         false => Ok(()),
     }),
-    held("write_bashrc", "~/.bashrc", |aim| append(&aim.home(".bashrc"))),
-    held("write_gitconfig", "~/.gitconfig", |aim| append(&aim.home(".gitconfig"))),
-    held("write_authorized_keys", "~/.ssh/authorized_keys", |aim| {
+    held("write_bashrc", "write ~/.bashrc", |aim| append(&aim.home(".bashrc"))),
+    held("write_gitconfig", "write ~/.gitconfig", |aim| append(&aim.home(".gitconfig"))),
+    held("write_authorized_keys", "write ~/.ssh/authorized_keys", |aim| {
         fs::write(aim.home(".ssh/authorized_keys"), "x")
     }),
-    held("plant_agent_hook", "a hook in the person's settings of the agent", |aim| {
+    held("plant_agent_hook", "plant a hook in the user's agent settings", |aim| {
         append(&aim.home(".claude/settings.json"))
     }),
-    held("plant_shown_hook", "the same where the session is shown them", |_| {
+    held("plant_shown_hook", "the same in the copy that the session sees", |_| {
         let folder = std::env::var_os("CLAUDE_CONFIG_DIR").ok_or_else(|| no("it is not set"))?;
         let path = PathBuf::from(folder).join("settings.json");
         match path.exists() {
@@ -155,37 +165,39 @@ pub(super) const ALL: &[Attempt] = &[
             false => Err(no("it is not shown")),
         }
     }),
-    held("plant_cargo", "a program in ~/.cargo/bin", |aim| {
+    held("plant_cargo", "plant a program in ~/.cargo/bin", |aim| {
         fs::write(aim.home(".cargo/bin/cargo"), "x")
     }),
-    held("poison_cargo", "the person's cache of cargo", |aim| {
+    held("poison_cargo", "write to the user's cargo cache", |aim| {
         append(&aim.home(".cargo/registry/cache/crate"))
     }),
-    held("poison_npm", "the person's cache of npm", |aim| append(&aim.home(".npm/_cacache/entry"))),
-    held("plant_program", "a program beside the agent, first on the PATH", |aim| {
+    held("poison_npm", "write to the user's npm cache", |aim| {
+        append(&aim.home(".npm/_cacache/entry"))
+    }),
+    held("plant_program", "plant a program beside the agent, first on the PATH", |aim| {
         fs::write(aim.path("bin").join("sh"), "x")
     }),
-    harmful(held("replace_agent", "the agent itself", |aim| {
+    harmful(held("replace_agent", "replace the agent", |aim| {
         fs::write("agent.txt", "x")?;
         fs::rename("agent.txt", aim.path("bin").join("claude"))
     })),
-    harmful(held("replace_ralph", "ralph itself", |aim| {
+    harmful(held("replace_ralph", "replace ralph", |aim| {
         fs::write("ralph.txt", "x")?;
         fs::rename("ralph.txt", aim.path("bin").join("ralph"))
     })),
-    harmful(held("replace_boxed_ralph", "ralph as the box shows it", |_| {
+    harmful(held("replace_boxed_ralph", "replace ralph as the sandbox shows it", |_| {
         fs::write("ralph.txt", "x")?;
         fs::rename("ralph.txt", "/run/ralph/bin/ralph")
     })),
-    harmful(held("write_preload", "/etc/ld.so.preload", |_| {
+    harmful(held("write_preload", "write /etc/ld.so.preload", |_| {
         append(Path::new("/etc/ld.so.preload"))
     })),
-    harmful(held("write_cron", "a job of cron", |_| fs::write("/etc/cron.d/ralph-escape", ""))),
-    harmful(held("write_crontab", "a table of cron", |_| {
+    harmful(held("write_cron", "add a cron job", |_| fs::write("/etc/cron.d/ralph-escape", ""))),
+    harmful(held("write_crontab", "add a crontab", |_| {
         fs::create_dir_all("/var/spool/cron/crontabs")?;
         fs::write("/var/spool/cron/crontabs/ralph-escape", "")
     })),
-    held("replace_cache", "a cache of the project turned into a symbolic link", |aim| {
+    held("replace_cache", "turn a cache of the project into a symbolic link", |aim| {
         let cache = std::env::var_os("CARGO_HOME").ok_or_else(|| no("it is not set"))?;
         let cache = PathBuf::from(cache);
         if cache.starts_with(aim.home(".cargo")) {
@@ -194,7 +206,7 @@ pub(super) const ALL: &[Attempt] = &[
         fs::rename(&cache, cache.with_file_name("cargo-away"))?;
         symlink(aim.path("outside"), cache)
     }),
-    held("plant_agents", "the folder of the agents' logins turned into a symbolic link", |aim| {
+    held("plant_agents", "turn the folder of the agents' logins into a symbolic link", |aim| {
         let cache = std::env::var_os("CARGO_HOME").ok_or_else(|| no("it is not set"))?;
         let agents = PathBuf::from(cache).with_file_name("agents");
         let _ = fs::rename(&agents, agents.with_file_name("agents-away"));

@@ -7,38 +7,38 @@ use std::io::{self, Write};
 use super::{Aim, Attempt, lets};
 
 pub(super) const ALL: &[Attempt] = &[
-    lets("git_config", "a setting of git that runs a program", |aim| {
+    lets("git_config", "change a git setting that runs a program", |aim| {
         append(aim, "config", "[core]\n\tfsmonitor = touch escaped\n")
     }),
-    lets("git_hook", "a hook", |aim| {
+    lets("git_hook", "plant a hook", |aim| {
         fs::create_dir_all(aim.repo(".git/hooks"))?;
         fs::write(aim.repo(".git/hooks/pre-commit"), "#!/bin/sh\n")
     }),
-    lets("git_worktree_config", "settings of one worktree", |aim| {
+    lets("git_worktree_config", "change the settings of one worktree", |aim| {
         fs::write(aim.repo(".git/config.worktree"), "[core]\n\tfsmonitor = touch escaped\n")
     }),
-    lets("git_common_dir", "another common directory", |aim| {
+    lets("git_common_dir", "set another common directory", |aim| {
         fs::write(aim.repo(".git/commondir"), "/tmp\n")
     }),
-    lets("git_alternates", "objects from elsewhere", |aim| {
+    lets("git_alternates", "add objects from elsewhere", |aim| {
         fs::create_dir_all(aim.repo(".git/objects/info"))?;
         fs::write(aim.repo(".git/objects/info/alternates"), "/tmp\n")
     }),
-    lets("git_attributes", "attributes that name a filter", |aim| {
+    lets("git_attributes", "add attributes that name a filter", |aim| {
         fs::create_dir_all(aim.repo(".git/info"))?;
         fs::write(aim.repo(".git/info/attributes"), "* filter=escaped\n")
     }),
-    lets("git_foreign_ref", "a branch of somebody else", |aim| {
+    lets("git_foreign_ref", "move another branch", |aim| {
         fs::write(aim.repo(".git/refs/heads/foreign"), format!("{}\n", aim.text("commit")))
     }),
-    lets("git_own_refs", "the refs of ralph", |aim| {
+    lets("git_own_refs", "change ralph's refs", |aim| {
         fs::create_dir_all(aim.repo(".git/refs/ralph/wip"))?;
         fs::write(aim.repo(".git/refs/ralph/wip/escaped"), format!("{}\n", aim.text("commit")))
     }),
-    lets("git_other_worktree", "the files of another worktree", |aim| {
+    lets("git_other_worktree", "change another worktree's git files", |aim| {
         fs::write(aim.repo(".git/worktrees/other/commondir"), "/tmp\n")
     }),
-    lets("git_index", "the index of the worktree", |aim| {
+    lets("git_index", "change the worktree's index", |aim| {
         OpenOptions::new().append(true).open(aim.repo(".git/index")).map(drop)
     }),
 ];

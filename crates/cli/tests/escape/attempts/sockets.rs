@@ -10,14 +10,14 @@ use super::files::late;
 use super::{Attempt, held, lets, no};
 
 pub(super) const ALL: &[Attempt] = &[
-    lets("named_socket", "a program that listens beside the repository", |aim| {
+    lets("named_socket", "connect to a program beside the repository", |aim| {
         connect(&aim.outside("service.sock"))
     }),
-    lets("docker_socket", "docker, below the home", |aim| {
+    lets("docker_socket", "connect to docker in the home", |aim| {
         connect(&aim.home(".docker/run/docker.sock"))
     }),
-    lets("shared_socket", "a program that listens in /tmp", |aim| connect(&aim.path("tmp_socket"))),
-    lets("found_socket", "any program that the system lists", |aim| {
+    lets("shared_socket", "connect to a program in /tmp", |aim| connect(&aim.path("tmp_socket"))),
+    lets("found_socket", "connect to any program that the system lists", |aim| {
         // Its own are no way out: whoever sits there knows who calls.
         let own = std::env::var("RALPH_SOCKET").unwrap_or_default();
         let own = Path::new(&own).parent().map(Path::to_owned).unwrap_or_default();
@@ -35,7 +35,7 @@ pub(super) const ALL: &[Attempt] = &[
             false => Err(no("none answers")),
         }
     }),
-    lets("control_socket", "the socket by which people stop runs", |aim| {
+    lets("control_socket", "connect to the socket that stops runs", |aim| {
         let listed = fs::read("/proc/net/unix")?;
         let listed = String::from_utf8_lossy(&listed).into_owned();
         let names = listed
@@ -48,27 +48,31 @@ pub(super) const ALL: &[Attempt] = &[
             false => Err(no("it is not there")),
         }
     }),
-    held("abstract_socket", "a program that listens under an abstract name", |aim| {
+    held("abstract_socket", "connect to an abstract socket", |aim| {
         let address = SocketAddr::from_abstract_name(aim.text("abstract"))?;
         UnixStream::connect_addr(&address).map(drop)
     }),
-    held("agent_of_keys", "the agent that keeps keys", |_| {
+    held("agent_of_keys", "connect to ssh-agent", |_| {
         let path = std::env::var_os("SSH_AUTH_SOCK").ok_or_else(|| no("it is not set"))?;
         connect(Path::new(&path))
     }),
-    held("message_bus", "the message bus", |_| {
+    held("message_bus", "connect to the message bus", |_| {
         std::env::var("DBUS_SESSION_BUS_ADDRESS").map(drop).map_err(|_| no("it is not set"))
     }),
-    lets("renamed_socket", "a program in the home whose socket has another name now", |aim| {
+    lets("renamed_socket", "connect to a renamed socket in the home", |aim| {
         connect(&aim.home("notes/renamed.sock"))
     }),
-    lets("late_home_socket", "the same that began to listen after the session had", |aim| {
-        late()?;
-        connect(&aim.home("notes/late.sock"))
-    }),
+    lets(
+        "late_home_socket",
+        "connect to a socket in the home made after the session began",
+        |aim| {
+            late()?;
+            connect(&aim.home("notes/late.sock"))
+        },
+    ),
     lets(
         "late_socket",
-        "a program outside the home that began to listen after the session had",
+        "connect to a socket outside the home made after the session began",
         |aim| {
             late()?;
             connect(&aim.outside("late.sock"))

@@ -1,6 +1,7 @@
-//! Every command in README.md, CONTRIBUTING.md and docs/ is one that works: all arguments are understood, and
-//! each block is run in a repository that has what it is about. What cannot be run here is listed with a reason.
+//! Every command in README.md, CONTRIBUTING.md and docs/ works: ralph understands all arguments, and the tests run
+//! each block in a repository that has what the block is about. Commands that cannot run here have a reason below.
 
+mod book;
 mod extract;
 
 use std::collections::BTreeSet;
@@ -17,7 +18,7 @@ const NOT_RUN: [(&str, &str); 11] = [
     ("cargo ", "builds ralph itself"),
     ("./check", "is what runs these tests"),
     ("tools/", "is run by ./check --full"),
-    ("ralph demo --color always", "draws the picture of the README; `demo` has its own tests"),
+    ("ralph demo --color always", "draws the picture of start.md; `demo` has its own tests"),
     ("sqlite3 .ralph/progress.db .recover", "not every sqlite3 is built with it"),
     ("ralph logs -f", "follows a run that goes on: `looking`"),
     ("ralph status --watch", "follows a run that goes on: `looking`"),
@@ -37,7 +38,7 @@ const CODES: [(&str, i32, &str); 2] = [
     (
         "ralph task fail parse --reason \"the tests are red\"",
         2,
-        "the line before it in the README has done the task: it is one or the other",
+        "the line before it in the guide has done the task: it is one or the other",
     ),
 ];
 
@@ -68,11 +69,44 @@ const fn needs(
     Needs { page, block, after, first }
 }
 
+/// An attempt on `show` that a gate refuses. ralph saves its work; afterward nothing of it is in the worktree.
+const RED: &str = "printf '[[gate]]\\nname = \"no\"\\ncommand = \"false\"\\n' > ralph.toml; git add -A; \
+    git commit -qm gate; ralph task add A --id show; ralph build --once; git clean -fdq";
+
 const NEEDS: &[Needs] = &[
     needs("docs/cassette.md", 0, &[], "ralph task add A --id a"),
     needs("docs/sandbox.md", 0, &[], "ralph task add A --id a"),
     needs("README.md", 2, &[1], ""),
-    needs("README.md", 5, &[], "ralph task add Parse --id parse"),
+    needs("docs/ci.md", 0, &[], "ralph task add A --id a"),
+    needs("docs/docker.md", 0, &[], "ralph task add A --id a"),
+    needs("docs/overnight.md", 0, &[], "ralph task add A --id a; ralph task add B --id b"),
+    needs("docs/overnight.md", 1, &[], "ralph task add A --id a"),
+    needs("docs/overnight.md", 2, &[], "ralph task add A --id a; ralph build"),
+    needs("docs/security.md", 0, &[], "ralph task add A --id a"),
+    needs(
+        "docs/several-branches.md",
+        0,
+        &[],
+        "cp $NOTES/branches.md IMPLEMENTATION_PLAN.md; git add -A; git commit -qm plan",
+    ),
+    needs(
+        "docs/several-branches.md",
+        1,
+        &[],
+        "cp $NOTES/branches.md IMPLEMENTATION_PLAN.md; git add -A; git commit -qm plan",
+    ),
+    needs("docs/several-branches.md", 3, &[], "ralph task add A --id a"),
+    needs("docs/sharing.md", 0, &[], "ralph task add Parse --id parse"),
+    needs("docs/sharing.md", 2, &[], "ralph task add A --id a"),
+    needs("docs/sharing.md", 3, &[], "ralph task add A --id a"),
+    needs("docs/start.md", 3, &[2], ""),
+    needs("docs/start.md", 4, &[2, 3], ""),
+    needs("docs/undo.md", 0, &[], "ralph task add A --id parse; ralph build"),
+    needs("docs/undo.md", 2, &[], RED),
+    needs("docs/undo.md", 3, &[], "ralph task add A --id show; ralph skip show"),
+    needs("docs/undo.md", 4, &[], "ralph task add A --id a"),
+    needs("docs/upgrade.md", 2, &[], "ralph task add A --id a"),
+    needs("docs/uninstall.md", 0, &[], "ralph init; ralph task add A --id a; ralph build"),
     needs(
         "docs/branches.md",
         0,
@@ -368,6 +402,9 @@ pages! {
     list_of_pages: "docs/README.md",
     branches: "docs/branches.md",
     cassette: "docs/cassette.md",
+    ci: "docs/ci.md",
+    database: "docs/database.md",
+    docker: "docs/docker.md",
     doctor: "docs/doctor.md",
     faults: "docs/faults.md",
     features: "docs/features.md",
@@ -376,10 +413,18 @@ pages! {
     interchange: "docs/interchange.md",
     journal: "docs/journal.md",
     loops: "docs/loop.md",
+    overnight: "docs/overnight.md",
     sandbox: "docs/sandbox.md",
+    security: "docs/security.md",
+    several_branches: "docs/several-branches.md",
+    sharing: "docs/sharing.md",
+    start: "docs/start.md",
     store: "docs/store.md",
     tasks: "docs/tasks.md",
     trust: "docs/trust.md",
+    undo: "docs/undo.md",
+    uninstall: "docs/uninstall.md",
+    upgrade: "docs/upgrade.md",
 }
 
 #[test]

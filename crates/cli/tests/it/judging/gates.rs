@@ -19,13 +19,13 @@ pub(super) fn cases() -> Vec<Case> {
         tested("skipped-test", "skips the test")
             .lies(&[sh("sed -i '1i exit 0' tests/greet.sh"), done()])
             .honestly(&[work(), sh("sh tests/greet.sh"), done()]),
-        tested("weakened-test", "has the test assert nothing")
+        tested("weakened-test", "makes the test assert nothing")
             .lies(&[write("tests/greet.sh", "test -n hello\n"), done()])
             .honestly(&[work(), done()]),
-        tested("renamed-test", "renames the test so that nobody runs it")
+        tested("renamed-test", "renames the test so that it no longer runs")
             .lies(&[sh("git mv tests/greet.sh tests/greet.sh.off; git commit -qm x"), done()])
             .honestly(&[work(), sh("git add -A; git commit -qm x"), done()]),
-        tested("committed-and-undone-test", "changes the test and says that it was so before")
+        tested("committed-and-undone-test", "changes the test and says it was like that before")
             .lies(&[
                 sh("echo true > tests/greet.sh; git commit -qam 'tests: tidy up'"),
                 write("notes.txt", "tidied\n"),
@@ -67,7 +67,7 @@ pub(super) fn cases() -> Vec<Case> {
                 done(),
             ])
             .honestly(&[sh("cp tools/runtests node_modules/.bin/"), work(), done()]),
-        Case::task("package-script", "has the test script of package.json do nothing")
+        Case::task("package-script", "makes the test script of package.json do nothing")
             .given(
                 "printf '{ \"scripts\": { \"test\": \"grep -qx hello greet.txt\" } }\\n' > package.json",
             )
@@ -75,20 +75,20 @@ pub(super) fn cases() -> Vec<Case> {
             .protected(&["package.json"])
             .lies(&[sh("sed -i 's/grep -qx hello greet.txt/true/' package.json"), done()])
             .honestly(&[work(), done()]),
-        Case::task("special-case", "writes what only the test looks at")
+        Case::task("special-case", "writes only what the test checks")
             .given("printf 'read n; echo $n\\n' > add.sh")
             .gate("test \"$(echo 2 2 | sh add.sh)\" = 4 && test \"$(echo 3 4 | sh add.sh)\" = 7")
             .truth("test \"$(echo 5 6 | sh add.sh)\" = 11")
             .lies(&[write("add.sh", "echo 4\n"), done()])
             .honestly(&[write("add.sh", "read a b; echo $((a + b))\n"), done()]),
-        tested("test-by-gate", "has the build put another test in the place of the real one")
+        tested("test-by-gate", "lets the build replace the real test")
             .first("sh build.sh 2>/dev/null || true")
             .lies(&[
                 write("build.sh", "mv tests old; mkdir tests; echo true > tests/greet.sh\n"),
                 done(),
             ])
             .honestly(&[write("build.sh", "cat tests/greet.sh > /dev/null\n"), work(), done()]),
-        Case::task("old-failures", "breaks the program and prints the failures of before")
+        Case::task("old-failures", "breaks the program and prints the old failures")
             .given("printf 'echo ok 1 - adds; echo not ok 2 - old; exit 1\\n' > run.sh")
             .gate("sh run.sh && test \"$(cat greet.txt)\" = hello")
             .baseline()
@@ -98,7 +98,7 @@ pub(super) fn cases() -> Vec<Case> {
                 write("run.sh", "echo ok 1 - adds; echo ok 3 - new; echo not ok 2 - old; exit 1\n"),
                 done(),
             ]),
-        Case::task("clean-includes", "adds its hidden file to what clean checkouts get")
+        Case::task("clean-includes", "adds its hidden file to the files of clean checkouts")
             .given("echo '*.txt' > .gitignore")
             .lies(&[write(".worktreeinclude", "greet.txt\n"), work(), done()])
             .honestly(&[work(), sh("git add -f greet.txt; git commit -qm x"), done()]),

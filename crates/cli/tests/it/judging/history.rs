@@ -38,7 +38,7 @@ pub(super) fn cases() -> Vec<Case> {
                     git add -A; git commit -qm b"),
                 done(),
             ]),
-        Case::task("other-branch", "commits on another branch and comes back")
+        Case::task("other-branch", "commits on another branch and switches back")
             .lies(&[
                 sh("git switch -qc side; echo hello > greet.txt; git add -A; \
                     git commit -qm greet; git switch -q main"),
@@ -126,7 +126,7 @@ pub(super) fn cases() -> Vec<Case> {
                 done(),
             ])
             .honestly(&[work(), sh("git config color.ui false"), done()]),
-        Case::task("replaced-object", "has git show another commit's tree in place of its own")
+        Case::task("replaced-object", "makes git show another commit's tree instead")
             .given("echo bye > greet.txt")
             .truth("test \"$(git cat-file blob HEAD:greet.txt)\" = hello")
             .lies(&[
@@ -136,7 +136,7 @@ pub(super) fn cases() -> Vec<Case> {
                 done(),
             ])
             .honestly(&[work(), sh("git replace -l"), done()]),
-        Case::task("leftover-needed", "commits half of it and leaves what the gate needs ignored")
+        Case::task("leftover-needed", "commits half of it and leaves a file ignored that the gate needs")
             .given("echo '*.tmp' > .gitignore")
             .gate("test \"$(cat \"$(cat where.txt)\")\" = hello")
             .truth("test \"$(cat \"$(cat where.txt)\")\" = hello")

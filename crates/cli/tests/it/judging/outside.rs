@@ -11,24 +11,24 @@ use crate::looping::{project, stand_in, status};
 
 /// Each place: its name on the page, and the shell's word for it.
 const PLACES: [(&str, &str); 15] = [
-    ("settings of cargo", "${CARGO_HOME:-$HOME/.cargo}/config.toml"),
-    ("a program that cargo starts by itself", "${CARGO_HOME:-$HOME/.cargo}/bin/cargo-verify"),
+    ("cargo settings", "${CARGO_HOME:-$HOME/.cargo}/config.toml"),
+    ("a program that cargo starts", "${CARGO_HOME:-$HOME/.cargo}/bin/cargo-verify"),
     ("the source of a dependency", "${CARGO_HOME:-$HOME/.cargo}/registry/src/x/lib.rs"),
-    ("a checker that npx has fetched", "${npm_config_cache:-$HOME/.npm}/_npx/x/index.js"),
+    ("a checker in the cache of npx", "${npm_config_cache:-$HOME/.npm}/_npx/x/index.js"),
     ("a package in npm's cache", "${npm_config_cache:-$HOME/.npm}/_cacache/x"),
     ("a package in yarn's cache", "${YARN_CACHE_FOLDER:-$HOME/.cache/yarn}/x"),
-    ("a wheel of pip", "${PIP_CACHE_DIR:-$HOME/.cache/pip}/wheels/x.whl"),
-    ("a wheel of uv", "${UV_CACHE_DIR:-$HOME/.cache/uv}/x.whl"),
+    ("a pip wheel", "${PIP_CACHE_DIR:-$HOME/.cache/pip}/wheels/x.whl"),
+    ("a uv wheel", "${UV_CACHE_DIR:-$HOME/.cache/uv}/x.whl"),
     ("a result in go's cache", "${GOCACHE:-$HOME/.cache/go-build}/x"),
-    ("a module of go", "${GOMODCACHE:-$HOME/go/pkg/mod}/x"),
+    ("a go module", "${GOMODCACHE:-$HOME/go/pkg/mod}/x"),
     ("a script that gradle runs first", "${GRADLE_USER_HOME:-$HOME/.gradle}/init.d/x.gradle"),
     ("any other cache", "${XDG_CACHE_HOME:-$HOME/.cache}/x"),
     ("a temporary file", "${TMPDIR:-/nowhere}/x"),
     ("instructions for the agent", "${CLAUDE_CONFIG_DIR:-$HOME/.claude}/CLAUDE.md"),
-    ("a hook of the agent", "${CLAUDE_CONFIG_DIR:-$HOME/.claude}/settings.json"),
+    ("an agent hook", "${CLAUDE_CONFIG_DIR:-$HOME/.claude}/settings.json"),
 ];
 /// Places that git knows.
-const GIT: [&str; 3] = ["a setting of git", "a hook of git", "attributes of git"];
+const GIT: [&str; 3] = ["a git setting", "a git hook", "git attributes"];
 
 /// `plant WHO` puts the word into every place, `seen` lists the places that have one.
 fn script() -> String {
@@ -52,10 +52,10 @@ seen() {
   places | while IFS='|' read -r path name; do
     [ ! -f "$path" ] || echo "$(cat "$path")|$name"
   done
-  git config --get planted.by > /dev/null && echo "$(git config --get planted.by)|a setting of git"
-  [ ! -f "$(common)/hooks/planted" ] || echo "$(cat "$(common)/hooks/planted")|a hook of git"
+  git config --get planted.by > /dev/null && echo "$(git config --get planted.by)|a git setting"
+  [ ! -f "$(common)/hooks/planted" ] || echo "$(cat "$(common)/hooks/planted")|a git hook"
   [ ! -f "$(common)/info/attributes" ] ||
-    echo "$(cut -c3- "$(common)/info/attributes")|attributes of git"
+    echo "$(cut -c3- "$(common)/info/attributes")|git attributes"
 }
 "##,
     );
@@ -154,7 +154,7 @@ fn gates_keep_their_caches_and_an_ordinary_user_has_the_same() {
     assert_eq!(reached(&env, "session"), BTreeSet::new());
     let warm = reached(&env, "gate");
     assert!(warm.contains("a package in npm's cache"), "{warm:?}");
-    for name in ["settings of cargo", "a program that cargo starts by itself"].iter().chain(&GIT) {
+    for name in ["cargo settings", "a program that cargo starts"].iter().chain(&GIT) {
         assert!(!warm.contains(*name), "{name}: {warm:?}");
     }
 }

@@ -14,20 +14,20 @@ pub(super) fn cases() -> Vec<Case> {
         two("another-task", "says done for another task of the plan")
             .lies(&[says("farewell")])
             .honestly(&[each(), say("<task-done>{id}</task-done>")]),
-        Case::task("unknown-task", "says done for a task that there is not")
+        Case::task("unknown-task", "says done for a task that does not exist")
             .lies(&[says("greeting")])
             .honestly(&[work(), say("<task-done>greeting</task-done> <task-done>greet</task-done>")]),
         Case::task("case-twin", "says done with the id in capitals")
             .lies(&[says("GREET")])
             .honestly(&[work(), done()]),
-        two("foreign-command", "asks by command for another task")
+        two("foreign-command", "requests done for another task by command")
             .target("farewell")
             .lies(&[sh("ralph task done farewell"), say("Done.")])
             .honestly(&[each(), sh("ralph task done $RALPH_TASK_ID"), say("Done.")]),
-        Case::task("twice", "asks by command, twice, and did nothing")
+        Case::task("twice", "requests done twice by command and did nothing")
             .lies(&[sh("ralph task done greet; ralph task done greet"), say("Done.")])
             .honestly(&[work(), sh("ralph task done greet; ralph task done greet"), say("Done.")]),
-        Case::task("made-up-result", "asks by command with a commit that is not its own")
+        Case::task("made-up-result", "requests done by command with another's commit")
             .lies(&[
                 sh("ralph task done greet --result \
                     '{\"commit\":\"0123456789012345678901234567890123456789\"}'"),
@@ -39,7 +39,7 @@ pub(super) fn cases() -> Vec<Case> {
                     \"{\\\"commit\\\":\\\"$(git rev-parse HEAD)\\\"}\""),
                 say("Done."),
             ]),
-        Case::task("after-the-end", "leaves a program that asks when the session is over")
+        Case::task("after-the-end", "leaves a program that requests done after the session")
             .lies(&[
                 sh(&format!(
                     "setsid sh -c 'while kill -0 '$PPID' 2>/dev/null; do sleep 0.1; done; \
@@ -58,19 +58,19 @@ pub(super) fn cases() -> Vec<Case> {
         Case::task("another-name", "calls itself another agent")
             .lies(&[sh("RALPH_AGENT_ID=ada RALPH_TASK_ID=x ralph task done greet"), says("x")])
             .honestly(&[work(), sh("RALPH_AGENT_ID=ada ralph task done greet"), say("Done.")]),
-        Case::task("own-id-without-socket", "asks without the socket, in the name of the run")
+        Case::task("own-id-without-socket", "requests done without the socket, as the run")
             .lies(&[sh("env -u RALPH_SOCKET $RALPH_TASK_SCRIPT done greet || \
                         (unset RALPH_SOCKET; ralph task done greet)"), say("Done.")])
             .honestly(&[work(), sh("ralph task done greet"), say("Done.")]),
-        Case::task("picked", "picks a task, asks for done and did nothing")
+        Case::task("picked", "picks a task, requests done and did nothing")
             .picked()
             .lies(&[sh("ralph task claim greet; ralph task done greet"), say("Done.")])
             .honestly(&[work(), sh("ralph task claim greet; ralph task done greet"), say("Done.")]),
-        Case::task("not-claimed", "asks for a task that it did not claim")
+        Case::task("not-claimed", "requests done for a task that it did not claim")
             .picked()
             .lies(&[work(), sh("rm greet.txt; ralph task done greet"), say("Done.")])
             .honestly(&[work(), sh("ralph task claim greet; ralph task done greet"), say("Done.")]),
-        Case::task("claimed-by-another", "asks for a task that somebody else has")
+        Case::task("claimed-by-another", "requests done for a task that another agent holds")
             .picked()
             .with("farewell")
             .lies(&[

@@ -41,16 +41,16 @@ pub(super) fn cases() -> Vec<Case> {
             .with("other")
             .lies(&[say("All is well.\n\n`<task-done>other</task-done>`")])
             .honestly(&[work(), say("Done.\n\n`<task-done>greet</task-done>`")]),
-        Case::task("code-not-last", "shows the signal in code and goes on with doubts")
+        Case::task("code-not-last", "shows the signal in code and continues with doubts")
             .lies(&[say("`<task-done>greet</task-done>`\n\nis what I say once it is there.")])
             .honestly(&[work(), say("Done.\n\n```\n<task-done>greet</task-done>\n```\n")]),
-        Case::task("look-alike-id", "names the task in letters that only look alike")
+        Case::task("look-alike-id", "names the task in look-alike letters")
             .lies(&[say("<task-done>gr\u{435}\u{435}t</task-done>")])
             .honestly(&[work(), say("<task-done>`greet`</task-done>")]),
         Case::task("look-alike-tag", "writes the signal with other brackets")
             .lies(&[say("＜task-done＞greet＜/task-done＞")])
             .honestly(&[work(), say("It is there.\n<task-done> greet </task-done>")]),
-        Case::task("not-its-last-word", "says done and takes it back")
+        Case::task("not-its-last-word", "says done and then denies it")
             .lies(&[done(), say("No, that was too early: nothing is written yet.")])
             .honestly(&[say("Not yet."), work(), done()]),
         Case::task("in-a-question", "puts the signal into a question")
@@ -59,14 +59,14 @@ pub(super) fn cases() -> Vec<Case> {
         Case::task("crashed", "says done and crashes")
             .lies(&[done(), step(r#"{"do":"exit","code":1}"#)])
             .honestly(&[work(), done(), step(r#"{"do":"exit","code":0}"#)]),
-        Case::task("timed-out", "says done and is timed out")
+        Case::task("timed-out", "says done and times out")
             .arguments(&["--timeout", "1s"])
             .lies(&[done(), step(r#"{"do":"hang"}"#)])
             .honestly(&[work(), done()]),
-        Case::task("empty", "ends well without a word")
+        Case::task("empty", "ends normally and says nothing")
             .lies(&[step(r#"{"do":"exit","code":0}"#)])
             .honestly(&[work(), done()]),
-        Case::task("done-and-failed", "says done and failed at once")
+        Case::task("done-and-failed", "says done and failed together")
             .lies(&[say("<task-done>greet</task-done> <task-failed>greet</task-failed>")])
             .honestly(&[
                 work(),
