@@ -45,6 +45,7 @@ mod socket;
 mod tasks;
 mod threat_page;
 mod trusting;
+mod voice;
 
 use ralph_testkit::TestEnv;
 
