@@ -121,7 +121,7 @@ id_type! {
 }
 id_type! {
     /// Whoever holds claims: `agent-` and eight hex digits for a run, four hex digits for a
-    /// registered agent, any name for a person.
+    /// registered agent, any name for a user.
     AgentId, allowed "-_./:#@+=~"
 }
 id_type! {
@@ -137,7 +137,7 @@ id_type! {
     AttemptId, allowed "-"
 }
 id_type! {
-    /// A question that waits for a person.
+    /// A question that waits for the user.
     QuestionId, allowed "-"
 }
 id_type! {

@@ -20,12 +20,12 @@
 //! | [`plan`] | the formats that tasks are brought in and out by |
 //! | [`records`] | what is kept beside tasks: log, attempts, evidence, agents, questions, features |
 //! | [`redact`] | secrets in what programs print |
-//! | [`attempt`] | what an agent is told, and what the next one is told about it |
+//! | [`attempt`] | what an agent reads first, and what the next agent reads about its attempt |
 //! | [`policy`] | which model, how long to wait |
 //! | [`run`] | the loop: what an input means, what is remembered, when it stops |
 //! | [`trust`] | which files decide what runs, and which version of one counts |
 //! | [`view`] | a run as people see it, and what every display of one does |
-//! | [`net`] | what may leave a box |
+//! | [`net`] | what a sandbox may reach over the network |
 //! | [`nearest`] | "did you mean" |
 
 pub mod agent;

@@ -49,11 +49,11 @@ pub struct UnknownWord(String);
 words! {
     /// What a line of a task's log tells.
     LogKind {
-        /// Words of an agent or a person.
+        /// Words of an agent or the user.
         Note = "note",
-        /// Made by hand.
+        /// Created by a command.
         Created = "created",
-        /// Somebody took it.
+        /// An agent or the user claimed it.
         Claimed = "claimed",
         /// Given back without a verdict.
         Released = "released",
@@ -63,9 +63,9 @@ words! {
         Failed = "failed",
         /// Accepted.
         Done = "done",
-        /// Put back to pending by hand.
+        /// Reset to pending by a command.
         Reset = "reset",
-        /// Fields changed by hand. The text names them.
+        /// Fields changed by a command. The text names them.
         Updated = "updated",
         /// A blocker was added. The text is its id.
         Blocked = "blocked",
@@ -73,9 +73,9 @@ words! {
         Unblocked = "unblocked",
         /// Taken out of the plan.
         Deleted = "deleted",
-        /// Waits for a person. The text is the question.
+        /// Waits for the user. The text is the question.
         Asked = "asked",
-        /// A person answered. The text is the answer.
+        /// The user answered. The text is the answer.
         Answered = "answered",
     }
 }
@@ -83,9 +83,9 @@ words! {
 /// A line of a task's log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LogEntry {
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
-    /// Who.
+    /// The agent or user who did it.
     pub by: AgentId,
     /// What happened.
     pub kind: LogKind,
@@ -108,7 +108,7 @@ pub struct Attempt {
     pub generation: Generation,
     /// The model that was asked for.
     pub model: Option<String>,
-    /// The level of the box it ran in.
+    /// The level of the sandbox it ran in.
     pub sandbox: Option<String>,
     /// When it started.
     pub started_at: Timestamp,
@@ -121,9 +121,9 @@ pub struct Attempt {
 pub struct FileChange {
     /// Its name.
     pub path: String,
-    /// Lines that came; `None` where the file is no text.
+    /// Lines added; `None` for a binary file.
     pub added: Option<u64>,
-    /// Lines that went; `None` where the file is no text.
+    /// Lines removed; `None` for a binary file.
     pub removed: Option<u64>,
 }
 
@@ -192,7 +192,7 @@ impl Changes {
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct AttemptEnd {
-    /// When.
+    /// When it ended.
     pub at: Timestamp,
     /// The class of the end, in a word.
     pub outcome: String,
@@ -206,7 +206,7 @@ pub struct AttemptEnd {
     pub output_tokens: u64,
     /// Millionths of a dollar, as the agent told it; `None` when it told no price.
     pub cost_micro_usd: Option<u64>,
-    /// What it left changed.
+    /// The files it changed.
     pub changed: Changes,
     /// The end of what it said last; may be empty.
     pub said: String,
@@ -249,11 +249,11 @@ pub struct Evidence {
     pub duration_ms: u64,
     /// The lines that matter.
     pub digest: String,
-    /// When.
+    /// When the gate ended.
     pub at: Timestamp,
 }
 
-/// Where a run lives, so that a dead one is told from a silent one.
+/// Where a run lives: distinguishes a dead run from a silent one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Liveness {
     /// The machine.
@@ -266,7 +266,7 @@ pub struct Liveness {
     pub pid_started: u64,
 }
 
-/// Somebody who claims tasks.
+/// An agent or user who claims tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentRecord {
     /// Its name.
@@ -279,7 +279,7 @@ pub struct AgentRecord {
     pub claims: Vec<TaskId>,
 }
 
-/// A question that an agent put to a person.
+/// A question from an agent to the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Question {
     /// Its name.
@@ -290,9 +290,9 @@ pub struct Question {
     pub by: AgentId,
     /// What is asked.
     pub text: String,
-    /// When.
+    /// When the agent asked.
     pub asked_at: Timestamp,
-    /// What a person said, and when.
+    /// The user's answer, and when it came.
     pub answer: Option<(Timestamp, String)>,
 }
 

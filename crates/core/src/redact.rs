@@ -117,7 +117,7 @@ impl Secrets {
     }
 
     /// The order of cleaning is decided here and nowhere else: secrets go first, and again from what is
-    /// left when the text is shown. So it makes no difference when somebody makes it printable.
+    /// left when the text is shown. So it makes no difference when a caller makes it printable.
     fn text<'t>(&self, text: &'t str, search: Search) -> Cow<'t, str> {
         let once = self.once(text, search);
         if let Cow::Owned(shown) = printable(&once)
@@ -315,7 +315,7 @@ impl Stream {
         visible
     }
 
-    /// Passes on what can be told, and says how much of `bytes` that was.
+    /// Passes on the bytes that are already decided, and says how many of `bytes` those were.
     fn pass(&mut self, bytes: &[u8], ends: bool, out: &mut Vec<u8>) -> usize {
         let mut at = 0;
         loop {

@@ -1,4 +1,4 @@
-//! Which program a shell command starts first, as far as that can be told without running it.
+//! Which program a shell command starts first, as far as ralph can find out without running it.
 //!
 //! The answer decides whether a run is refused, so it is given only where there is no doubt: quotes,
 //! expansions, redirections, groups and functions all lead to "unknown".

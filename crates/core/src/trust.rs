@@ -18,7 +18,7 @@ pub const SETTINGS: &str = "ralph.toml";
 pub const AGENTS: &str = "AGENTS.md";
 /// Which ignored files a clean checkout gets.
 pub const INCLUDE: &str = ".worktreeinclude";
-/// The test command that the project shows by its files, where nothing says it. This is no file.
+/// The test command that the project shows by its files, where no setting names one. This is not a file.
 pub const FOUND: &str = "test command of the project";
 
 /// How many digests of session-written versions are kept for a file. The oldest go first.
@@ -33,7 +33,7 @@ pub enum Version {
     /// There is no such file.
     #[default]
     Absent,
-    /// A link out of the repository, a pipe, or bytes that are no text.
+    /// A link out of the repository, a pipe, or bytes that are not text.
     Unreadable,
     /// What decides of it.
     Text(String),

@@ -465,7 +465,7 @@ impl World {
         self.open += 1;
         // Where the run was cancelled, the task waits for the next one.
         self.rounds += u32::from(self.state.cancel.is_none());
-        Review { tasks: vec!["mend it".to_owned()], ..Review::blank(ReviewEnd::Work, page) }
+        Review { tasks: vec!["fix it".to_owned()], ..Review::blank(ReviewEnd::Work, page) }
     }
 
     fn brief(&mut self, dice: &mut Dice<'_>) -> TaskBrief {

@@ -79,7 +79,7 @@ impl FeatureFiles {
     pub fn spec_template(name: &FeatureName) -> String {
         format!(
             "# {name}\n\n## Goal\n\nWhat should be true when this is done, and for whom?\n\n\
-             ## Behaviour\n\n- \n\n## Out of scope\n\n- \n"
+             ## Behavior\n\n- \n\n## Out of scope\n\n- \n"
         )
     }
 

@@ -30,10 +30,10 @@ pub const CHECKLIST_TEMPLATE: &str = include_str!("prompts/checklist.md");
 /// The instructions for a branch of a plan.
 pub const BRANCHES_TEMPLATE: &str = include_str!("prompts/branches.md");
 
-/// The instructions of plan mode for a plan of branches.
+/// The instructions of `ralph plan` for a plan of branches.
 pub const PLAN_BRANCHES_TEMPLATE: &str = include_str!("prompts/plan_branches.md");
 
-/// The instructions of plan mode.
+/// The instructions of `ralph plan`.
 pub const PLAN_TEMPLATE: &str = include_str!("prompts/plan.md");
 
 /// The instructions of `ralph feature create --interview`.
@@ -89,7 +89,7 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// What the context of an attempt says, in build mode.
+    /// What the context of an attempt says, in `ralph build`.
     pub fn of(context: &AttemptContext) -> Self {
         let task = context.task.as_ref();
         Self {

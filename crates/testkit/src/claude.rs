@@ -10,7 +10,7 @@ use crate::model_server::{ModelServer, Request, Script};
 use crate::{Ran, TestEnv, skip};
 
 /// The executable of Claude Code. Installs it when it is missing; several tests may do so at once.
-/// `None`, said aloud, where there is none to test with.
+/// `None`, with a printed warning, where there is none to test with.
 ///
 /// # Panics
 ///

@@ -24,7 +24,7 @@ pub const TOKEN: &str = "ghp_thisIsTheSecretOfTheTest0123456789";
 /// The repository that it has.
 pub const REPO: &str = "ada/engine";
 
-/// The executable of `gh`. Fetches it when it is missing. `None`, said aloud, where there is none.
+/// The executable of `gh`. Fetches it when it is missing. `None`, with a printed warning, where there is none.
 pub fn gh() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new(root.join("tools/install-gh")).output().unwrap();
@@ -35,7 +35,7 @@ pub fn gh() -> Option<PathBuf> {
     Some(PathBuf::from(String::from_utf8(output.stdout).unwrap().trim_end()))
 }
 
-/// Whether requests can go by `curl`. Said aloud where they cannot.
+/// Whether requests can go by `curl`. Warns where they cannot.
 pub fn has_curl() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|folder| folder.join("curl").is_file());
@@ -79,7 +79,7 @@ pub enum Fault {
     Cut,
     /// There is no answer until the client leaves.
     Silent,
-    /// A pull request like the one that is asked for is opened by somebody else just before.
+    /// A pull request like the one that is asked for is opened by another user just before.
     Raced(Value),
 }
 

@@ -250,7 +250,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// What came of a call.
+    /// The result of a call.
     pub fn of(arguments: &[&str], output: Output) -> Self {
         use std::os::unix::process::ExitStatusExt;
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
@@ -288,7 +288,7 @@ impl Ran {
     }
 }
 
-/// Says aloud that a test could not check something here, and why. `./check` counts these.
+/// Prints that a test could not check something here, and why. `./check` counts these.
 pub fn skip(what: &str) {
     use std::fs::OpenOptions;
     if let Some(file) = std::env::var_os("RALPH_SKIPS") {
@@ -357,8 +357,8 @@ pub fn times(short: usize, full: usize) -> usize {
     Times::from_environment().of(short, full)
 }
 
-/// A namespace of our own, where anybody may mount: `unshare` and a shell script. `None`, said aloud,
-/// where the machine does not allow it.
+/// A namespace of our own, where anybody may mount: `unshare` and a shell script. `None`, with a printed
+/// warning, where the machine does not allow it.
 pub fn private_mounts(what: &str, script: &str) -> Option<Command> {
     let mut probe = Command::new("unshare");
     probe.args(["--user", "--map-root-user", "--mount", "true"]);

@@ -9,7 +9,7 @@ use ralph_core::text::printable_line;
 pub struct DryRun {
     /// The plan: a file, or words for the task database.
     pub source: String,
-    /// How many iterations; `None` is no limit.
+    /// How many iterations; `None`: unlimited.
     pub max_iterations: Option<u32>,
     /// Only one iteration.
     pub once: bool,
@@ -108,7 +108,7 @@ pub struct LaneDryRun {
 pub struct LanesDryRun {
     /// The plan.
     pub source: String,
-    /// How many iterations each branch may have; `None` is no limit.
+    /// How many iterations each branch may have; `None`: unlimited.
     pub max_iterations: Option<u32>,
     /// Only one iteration.
     pub once: bool,

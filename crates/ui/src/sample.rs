@@ -1,4 +1,4 @@
-//! Journals written by hand, with what the agents said between their lines: for tests that show them.
+//! Handwritten journals, with what the agents said between their lines: for tests that show them.
 
 use ralph_core::TaskId;
 use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Signals, Usage};

@@ -50,7 +50,7 @@ pub(crate) fn cmd_resume(args: &ResumeArgs, context: &mut Context<'_>) -> Done {
 #[command(after_help = "\
 Examples:
   ralph cancel                 # stop after the running sessions
-  ralph cancel --after task    # first finish the tasks in hand, with their retries
+  ralph cancel --after task    # first finish the current tasks, with their retries
   ralph cancel --after now     # interrupt the sessions and save their work")]
 pub(crate) struct CancelArgs {
     /// What ralph finishes first

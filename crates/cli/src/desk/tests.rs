@@ -1,4 +1,4 @@
-//! The desk over a real socket and a real store.
+//! The session request handler over a real socket and a real store.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -93,7 +93,7 @@ impl World {
         self.server.pulls().iter().map(|pull| (text(pull, "title"), text(pull, "body"))).collect()
     }
 
-    /// What the newest run told about publishing: nothing, or one line.
+    /// What the newest run reported about publishing: nothing, or one line.
     fn told(&self) -> Option<Value> {
         let journal = journal(&self.env);
         let told = of_kind(&journal, "published");
@@ -148,7 +148,7 @@ fn s4_11_a_complete_run_opens_one_pull_request_and_the_next_brings_it_up_to_date
     assert!(!other && !said.contains(TOKEN));
 }
 
-/// A store knows the tasks of other branches, too; they are not told twice.
+/// A store knows the tasks of other branches, too; ralph does not report them twice.
 #[test]
 fn a_pull_request_tells_the_tasks_of_its_own_branch() {
     if !has_curl() {
@@ -277,7 +277,7 @@ fn a_gitlab_that_the_settings_name_gets_a_merge_request() {
     assert!(said.contains("opened https://"), "{said}");
     assert_eq!((server.pulls().len(), world.remote_has("feature")), (1, world.head()));
     assert!(server.asked()[0].path.starts_with("/projects/ada%2Fengine/merge_requests?"));
-    // Without the setting nobody says that the token is for this server.
+    // Without the setting ralph does not know that the token is for this server.
     let said = complete(again(&world.env, &PUBLISH));
     assert!(said.contains("open the pull request yourself"), "{said}");
 }

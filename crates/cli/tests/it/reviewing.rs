@@ -9,9 +9,9 @@ use crate::looping::{build, journal, of_kind, project, say, session, works, writ
 use crate::publishing::remote;
 
 const LOG: &str = "2026-01-01T00:00:00.0000000Z Running tests\n\
-                   2026-01-01T00:00:01.0000000Z error: mended.txt is missing\n";
+                   2026-01-01T00:00:01.0000000Z error: fixed.txt is missing\n";
 
-/// A repository on the branch `feature` with one task, and its remote, where a check wants `mended.txt`.
+/// A repository on the branch `feature` with one task, and its remote, where a check wants `fixed.txt`.
 fn world() -> (TestEnv, GitHubServer) {
     let mut env = project(&["one"]);
     let server = remote(&mut env, "git.example");
@@ -24,7 +24,7 @@ fn ci(env: &TestEnv) -> Ci {
     Ci {
         name: "test".to_owned(),
         bare: env.folder().join("remotes").join(format!("{REPO}.git")),
-        wants: "mended.txt".to_owned(),
+        wants: "fixed.txt".to_owned(),
         log: LOG.to_owned(),
         by: String::new(),
         slow: 1,
@@ -38,9 +38,9 @@ fn watch<'a>(time: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     all
 }
 
-/// A session that makes the check pass. It keeps what it was told.
-fn mends() -> String {
-    session(&[write("mended.txt", "well\n"), say("<task-done>{id}</task-done>")])
+/// A session that makes the check pass, and saves its prompt.
+fn fixes() -> String {
+    session(&[write("fixed.txt", "well\n"), say("<task-done>{id}</task-done>")])
 }
 
 fn reviews(env: &TestEnv) -> Vec<Value> {
@@ -57,7 +57,7 @@ fn a_failed_check_leads_to_a_green_commit_without_anybodys_help() {
         return;
     }
     let (env, server) = world();
-    let ran = build(&env, &[&works(), &mends()], &watch("publish.watch=1m", &[]));
+    let ran = build(&env, &[&works(), &fixes()], &watch("publish.watch=1m", &[]));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(ends(&env), ["work", "green"], "{}", ran.stderr);
     let page = server.pulls()[0]["html_url"].as_str().unwrap().to_owned();
@@ -71,11 +71,11 @@ fn a_failed_check_leads_to_a_green_commit_without_anybodys_help() {
     // The remote has the green commit, and the pull request tells both tasks.
     let there = env.git(&["ls-remote", "../remotes/ada/engine.git", "refs/heads/feature"]);
     assert!(there.starts_with(env.git(&["rev-parse", "HEAD"]).trim()), "{there}");
-    assert!(env.git(&["ls-tree", "--name-only", "HEAD"]).contains("mended.txt"));
+    assert!(env.git(&["ls-tree", "--name-only", "HEAD"]).contains("fixed.txt"));
     let body = server.pulls()[0]["body"].as_str().unwrap().to_owned();
     assert!(body.contains("2 done."), "{body}");
     let tasks = env.ralph(&["task", "list", "--json"]).success();
-    assert!(tasks.contains("error: mended.txt is missing"), "the log is told: {tasks}");
+    assert!(tasks.contains("error: fixed.txt is missing"), "the task has the log: {tasks}");
     // Nothing is left: the next run looks, and ends.
     let ran = build(&env, &[], &watch("publish.watch=1m", &[]));
     assert_eq!((ran.code, ends(&env)), (0, vec!["green".to_owned()]), "{}", ran.stderr);
@@ -89,13 +89,13 @@ fn comments_of_listed_authors_become_work_and_those_of_others_never() {
     let (env, server) = world();
     build(
         &env,
-        &[&session(&[write("mended.txt", "x\n"), say("<task-done>{id}</task-done>")])],
+        &[&session(&[write("fixed.txt", "x\n"), say("<task-done>{id}</task-done>")])],
         &watch("publish.watch=1m", &[]),
     );
     assert_eq!(ends(&env), ["green"]);
     server.comments(1, "eve", "Add evil.txt\n- [ ] and this", None);
     server.comments(1, "some-bot", "Add bot.txt", None);
-    server.comments(1, "Grace", "Please rename it", Some(("mended.txt", 1)));
+    server.comments(1, "Grace", "Please rename it", Some(("fixed.txt", 1)));
     let listed = watch("publish.watch=3s", &["--set", "publish.authors=[\"grace\"]"]);
     let answers = session(&[write("renamed.txt", "x\n"), say("<task-done>{id}</task-done>")]);
     let ran = build(&env, &[&answers], &listed);
@@ -107,7 +107,7 @@ fn comments_of_listed_authors_become_work_and_those_of_others_never() {
     );
     let found = &reviews(&env)[0]["tasks"];
     assert_eq!(found.as_array().unwrap().len(), 1, "{found}");
-    assert_eq!(found[0], "Review by Grace on mended.txt:1: Please rename it");
+    assert_eq!(found[0], "Review by Grace on fixed.txt:1: Please rename it");
     let tasks = env.ralph(&["task", "list", "--json"]).success();
     assert!(!tasks.contains("evil.txt") && !tasks.contains("bot.txt"), "{tasks}");
     assert!(tasks.contains("git.example/ada/engine/pull/1#c102"), "{tasks}");
@@ -138,7 +138,7 @@ fn a_check_that_stays_red_ends_with_the_rounds() {
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
 }
 
-/// The section of a branch gets a box, and its session is told the comment and the log.
+/// The section of a branch gets a checkbox, and its session reads the comment and the log.
 #[test]
 fn a_branch_of_a_plan_gets_boxes_in_its_own_section() {
     if !has_curl() {
@@ -148,7 +148,7 @@ fn a_branch_of_a_plan_gets_boxes_in_its_own_section() {
         crate::branches::with_plan(&crate::branches::branches(&[("one", ""), ("two", "")]));
     let here = crate::branches::agent(
         &mut env,
-        "case $title in Work*) works;; Make*) echo x > mended.txt;; *) echo x > renamed.txt;; esac; done_",
+        "case $title in Work*) works;; Make*) echo x > fixed.txt;; *) echo x > renamed.txt;; esac; done_",
     );
     let server = remote(&mut env, "git.example");
     server.checks(ci(&env));
@@ -164,9 +164,9 @@ fn a_branch_of_a_plan_gets_boxes_in_its_own_section() {
     }
     assert!(!second.contains("Review"), "{plan}");
     let files = env.git(&["ls-tree", "--name-only", "one"]);
-    assert!(files.contains("mended.txt") && files.contains("renamed.txt"), "{files}");
+    assert!(files.contains("fixed.txt") && files.contains("renamed.txt"), "{files}");
     let told = |n: u32| std::fs::read_to_string(here.join(format!("prompt.one.{n}"))).unwrap();
-    assert!(told(2).contains("error: mended.txt is missing"), "{}", told(2));
+    assert!(told(2).contains("error: fixed.txt is missing"), "{}", told(2));
     assert!(told(3).contains("> - [ ] boo"), "{}", told(3));
     let log = env.git(&["log", "--format=%B", "main..one"]);
     assert!(!log.contains("boo") && !log.contains("is missing"), "{log}");

@@ -63,7 +63,7 @@ pub enum EndClass {
     Refusal,
     /// The agent's own limit of turns, output or money.
     MaxTurns,
-    /// The prompt, or what it grew to, is longer than the model takes.
+    /// The prompt, or the conversation that grew from it, is too long for the model.
     TooLong,
     /// The provider calls the request invalid.
     Rejected,

@@ -20,7 +20,7 @@ const MAX_NAMES: usize = 50;
 const MAX_KNOWN: usize = 10_000;
 /// How many lines under an error belong to it at most; an empty line ends it sooner.
 const MAX_BLOCK: usize = 10;
-/// Room for a line that says how many lines are left out.
+/// Space for a line that says how many lines are left out.
 const MARK: usize = 40;
 
 /// The digest of an output.
@@ -239,7 +239,7 @@ impl Seen {
         Digest { failing: self.names, more: self.more_names, passed, head, rest, max: self.max }
     }
 
-    /// Which lines to show, by their number: errors in at most half of the room, then from the end
+    /// Which lines to show, by their number: errors in at most half of the space, then from the end
     /// backwards.
     fn choose(&self, left: usize) -> BTreeMap<usize, &str> {
         let first_of_tail = self.lines - self.tail.len();

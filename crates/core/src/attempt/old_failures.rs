@@ -31,7 +31,7 @@ pub struct Compared {
 
 /// Compares. `whole`: the output was read from its first byte to its last.
 ///
-/// A gate that failed before the run would make every task fail for ever. So it counts as passed when
+/// A gate that failed before the run would make every task fail forever. So it counts as passed when
 /// the tests that fail are among those that failed before, and the rest of its result is intact: it ended with
 /// the same exit code, and at least as many tests passed. Where that is not certain it fails: names of failing
 /// tests alone can be printed by a program that runs nothing.

@@ -1,7 +1,7 @@
 //! The description of a skill, out of the front matter of its `SKILL.md`.
 //!
 //! Front matter is YAML; of that only what a `description:` is written with is understood: a plain
-//! or quoted value, also over several lines, and the `>` and `|` blocks. Anything else is no
+//! or quoted value, also over several lines, and the `>` and `|` blocks. Anything else counts as no
 //! description rather than an error: one odd skill must not stop a run.
 
 /// The description in the front matter of `text`, on one line; `None` if it has none.

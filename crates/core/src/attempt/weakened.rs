@@ -35,7 +35,7 @@ pub struct ChangedFile<'a> {
 pub struct Weakening {
     /// The file.
     pub path: String,
-    /// What became of it.
+    /// What happened to it.
     pub how: How,
 }
 

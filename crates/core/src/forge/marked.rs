@@ -7,7 +7,7 @@ pub(super) const BEGIN: &str = "<!-- ralph:begin -->";
 /// The line below our part.
 pub(super) const END: &str = "<!-- ralph:end -->";
 
-/// The longest body that a server takes, with room for how it counts.
+/// The longest body that a server takes, with a margin for how it counts.
 const MAX_WHOLE: usize = 65_000;
 /// What is left for our part in any case.
 const MIN_BODY: usize = 2_000;

@@ -104,7 +104,7 @@ impl Words {
         self.body_within(MAX_BODY)
     }
 
-    /// The body in less room: lists become shorter and say so.
+    /// The body in at most so many characters: lists become shorter and say so.
     pub(super) fn body_within(&self, room: usize) -> String {
         let mut list = LIST;
         loop {

@@ -27,7 +27,7 @@ enum Pattern {
     Below(String),
 }
 
-/// Why a text is no entry.
+/// Why a text is not an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EndpointError {
     /// An address of a page instead of a host.
@@ -86,7 +86,7 @@ impl Endpoint {
     }
 
     /// Whether the entry names this very address and port. `localhost` and what is below it name
-    /// `127.0.0.1` and `::1`: they are no other place.
+    /// `127.0.0.1` and `::1`: they are the same place.
     pub fn allows_address(&self, address: IpAddr, port: u16) -> bool {
         let address = address.to_canonical();
         self.allows(&Host::Address(address), port)

@@ -37,12 +37,12 @@ pub enum HostError {
     /// A letter that no name has.
     #[error("the name has a letter that is not in names: {0:?}")]
     Letter(char),
-    /// It could be read as an option, and is no name anyway.
+    /// A program could read it as an option, and it is not a valid name anyway.
     #[error("a part of the name begins or ends with a hyphen")]
     Hyphen,
     /// `127.1`, `0x7f000001`, `2130706433`: some programs read an address here.
     #[error(
-        "the name ends with a number and is no address; write addresses in full, like 127.0.0.1"
+        "the name ends with a number but is not an address; write addresses in full, like 127.0.0.1"
     )]
     Numeric,
     /// `[` without an address of IPv6 and `]`.

@@ -1,11 +1,11 @@
-//! What may leave a box: hosts that are listed, addresses that are never dialled, and the rules over both.
+//! What a sandbox may reach: listed hosts, addresses that ralph never connects to, and the rules over both.
 //!
 //! | file | owns |
 //! |---|---|
 //! | `host` | what a client names: a name or an address |
 //! | `endpoint` | one entry of `sandbox.network.allowed` |
 //! | `address` | addresses that no name may lead to |
-//! | `rules` | who may be asked for, and which address may be dialled for it |
+//! | `rules` | who may be asked for, and which address ralph may connect to for it |
 
 mod address;
 mod endpoint;

@@ -1,4 +1,4 @@
-//! Who may be asked for, and which address may be dialled for it.
+//! Which hosts a sandbox may ask for, and which address ralph may connect to for each.
 
 use core::net::IpAddr;
 
@@ -8,7 +8,7 @@ use super::address::{Kind, forbidden};
 use super::endpoint::Endpoint;
 use super::host::Host;
 
-/// What the network of a box is.
+/// What the network of a sandbox is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Policy {
     /// The network of the machine: nothing stands between.
@@ -20,7 +20,7 @@ pub enum Policy {
     Deny,
 }
 
-/// The rules of one box.
+/// The rules of one sandbox.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     policy: Policy,
@@ -97,7 +97,7 @@ impl Rules {
         &self.allowed
     }
 
-    /// The ports of this machine that may be reached, each once: a box offers them at the same place.
+    /// The ports of this machine that may be reached, each once: a sandbox offers them at the same place.
     pub fn loopback_ports(&self) -> Vec<u16> {
         let mut ports: Vec<u16> = self.allowed.iter().filter_map(Endpoint::loopback_port).collect();
         ports.sort_unstable();
@@ -105,8 +105,8 @@ impl Rules {
         ports
     }
 
-    /// Whether a host may be asked for at all. Nothing is looked up before this was asked: a look-up
-    /// itself tells somebody something.
+    /// Whether a host may be asked for at all. ralph checks this before it looks a name up: the look-up
+    /// itself tells a name server something.
     pub fn may_ask(&self, host: &Host, port: u16) -> Result<(), Refused> {
         let is_listed = self.policy == Policy::AllowAll
             || self.allowed.iter().any(|entry| entry.allows(host, port))
@@ -123,10 +123,10 @@ impl Rules {
         })
     }
 
-    /// Whether this address may be dialled for a host. `is_own`: it is an address of this machine.
+    /// Whether ralph may connect to this address for a host. `is_own`: it is an address of this machine.
     ///
-    /// An address that is listed itself may be dialled. Any other must be public, whatever name led to it,
-    /// so that nobody who owns a listed name can lead the box to this machine or its network.
+    /// ralph may connect to an address that is listed itself. Any other must be public, whatever name led to it,
+    /// so that nobody who owns a listed name can lead the sandbox to this machine or its network.
     pub fn may_dial(
         &self,
         host: &Host,

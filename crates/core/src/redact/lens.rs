@@ -1,7 +1,7 @@
 //! What a reader of the bytes sees: without escape sequences and letters that nobody sees, and with the
 //! letters that JSON and HTML spell in another way. Secrets are looked for in that, because a color in
-//! the middle of a token is no protection once it is printed without colors. The bytes themselves are
-//! kept beside it ([`Unit`]), so what is no secret goes on as it came.
+//! the middle of a token does not protect it once it is printed without colors. The bytes themselves are
+//! kept beside it ([`Unit`]), so text without a secret passes unchanged.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;

@@ -11,7 +11,7 @@ const MOST: usize = 512;
 pub(super) struct Shape {
     /// What it begins with, at least two bytes.
     pub(super) prefix: &'static [u8],
-    /// The bytes of a token; `None` where it is no token.
+    /// The bytes of a token; `None` where the shape is not a token.
     pub(super) class: Option<fn(u8) -> bool>,
     how: How,
 }
@@ -314,7 +314,7 @@ fn login(behind: &[u8], prefix: usize, ends: bool) -> Seen {
 
 #[cfg(test)]
 impl Shape {
-    /// A token of this shape, and one that is a byte too short; none for what is no token.
+    /// A token of this shape, and one that is a byte too short; none for shapes that are not tokens.
     pub(super) fn examples(&self) -> Option<(String, String)> {
         let (How::Token(length, needs) | How::Behind(length, needs)) = self.how else {
             return None;

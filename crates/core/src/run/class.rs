@@ -31,7 +31,7 @@ macro_rules! classes {
     };
 }
 
-/// What becomes of the task.
+/// What happens to the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Becomes {
     /// Done.

@@ -27,9 +27,9 @@ pub enum Notice {
         /// How many paths.
         paths: u32,
     },
-    /// Processes that a killed run had left running were ended.
+    /// ralph killed processes that a killed run had left running.
     LeftoversEnded {
-        /// How many.
+        /// How many processes.
         processes: u32,
     },
     /// Claims of dead runs were released.

@@ -67,7 +67,7 @@ pub enum StopReason {
     },
     /// Too many errors in a row.
     Breaker {
-        /// How many.
+        /// How many errors.
         errors: u32,
     },
     /// A git operation failed in a way that retrying cannot fix.
@@ -77,7 +77,7 @@ pub enum StopReason {
     },
     /// Iterations without a change.
     Idle {
-        /// How many.
+        /// How many iterations.
         iterations: u32,
     },
     /// The limit of sessions.
@@ -190,7 +190,7 @@ pub struct Planned {
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Why.
+    /// Why it ended.
     pub reason: StopReason,
     /// The tasks of the plan, by state.
     pub left: Counts,
@@ -210,7 +210,7 @@ pub struct Outcome {
     /// A task that failed, in this run or an earlier one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_task: Option<TaskId>,
-    /// The plan that was written, in plan mode.
+    /// The plan that a run of the plan preset wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<Planned>,
     /// Publishing the branch failed, and the next run has to try again.

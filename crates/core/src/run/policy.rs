@@ -89,7 +89,7 @@ pub enum EndsWhen {
     Session,
 }
 
-/// What may be spent; 0 is no limit.
+/// What a run may spend; 0 = unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Budget {
     /// Millionths of a dollar for the run.
@@ -169,7 +169,7 @@ pub struct Policy {
     /// time.
     #[serde(default)]
     pub integrates: bool,
-    /// The verifier of work that passed the gates; `None` is no verifier.
+    /// The verifier of work that passed the gates; `None`: without a verifier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Box<Verifier>>,
     /// The exit code is not 0 when tasks failed or remain.

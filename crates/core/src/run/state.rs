@@ -125,7 +125,7 @@ pub struct RunState {
     pub planned: Option<Planned>,
     /// Budgets that the user was warned about.
     pub warned: Vec<(Allowance, Option<TaskId>)>,
-    /// The user was told that a session reported no price.
+    /// ralph has already warned that a session reported no price.
     pub told_unpriced: bool,
     /// The user paused it: nothing new starts.
     pub paused: bool,

@@ -68,7 +68,7 @@ pub enum NotClaimable {
     Status(Status),
     /// Another agent has claimed it.
     Held {
-        /// Who.
+        /// The agent or user that holds it.
         by: AgentId,
         /// Until when.
         until: Timestamp,

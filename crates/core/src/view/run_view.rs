@@ -53,7 +53,7 @@ pub struct EndedTask {
     pub id: TaskId,
     /// Its title.
     pub title: String,
-    /// Why.
+    /// Why it ended this way.
     pub reason: String,
 }
 

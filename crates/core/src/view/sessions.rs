@@ -76,7 +76,7 @@ pub fn sessions(events: &[RunEvent]) -> Vec<SessionCost> {
     found
 }
 
-/// The sessions whose use is in none of these attempts. An attempt that was ended without saying what it used
+/// The sessions whose use is in none of these attempts. An attempt that ended without reporting what it used
 /// accounts for nothing.
 pub fn unaccounted(sessions: Vec<SessionCost>, attempts: &[Attempt]) -> Vec<SessionCost> {
     let known: HashSet<&AttemptId> = attempts

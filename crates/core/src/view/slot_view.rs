@@ -71,7 +71,7 @@ impl From<&TaskBrief> for TaskView {
 /// What a slot waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Waiting {
-    /// Why.
+    /// What it waits for.
     #[serde(flatten)]
     pub wait: Wait,
     /// Until when, if that is known.

@@ -79,7 +79,7 @@ impl Tail {
         self.bytes.drain(..self.bytes.len().saturating_sub(Self::KEPT));
     }
 
-    /// What was kept. Bytes that are no text, such as a character that was cut, are marked.
+    /// What was kept. Bytes that are not text, such as a character that was cut, are marked.
     pub(super) fn text(&self) -> String {
         let kept = &self.bytes[self.bytes.len().saturating_sub(Self::KEPT)..];
         String::from_utf8_lossy(kept).trim().to_owned()

@@ -119,7 +119,7 @@ impl Skills {
         folders
     }
 
-    /// Looks into each of `folders`. A folder in one without a `SKILL.md` is no skill; of two skills
+    /// Looks into each of `folders`. A folder in one without a `SKILL.md` is not a skill; of two skills
     /// with one name the first counts.
     pub fn discover(folders: &[PathBuf]) -> Self {
         let mut skills = Self::default();

@@ -95,7 +95,7 @@ fn newline(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
-/// Behind the last task, as that is written: a box of a list, a heading with a box, or `Task N`.
+/// Behind the last task, as that is written: a checkbox in a list, a heading with a checkbox, or `Task N`.
 fn like_the_last(read: &Read, new: &NewBox) -> Option<Edit> {
     let items = &read.doc.items;
     let last = items.iter().rev().find(|item| item.parent.is_none())?;

@@ -90,7 +90,7 @@ pub enum PlanFileError {
         #[source]
         source: io::Error,
     },
-    /// It is there and is no plan.
+    /// The file exists and is not a plan.
     #[error("{}:{}: {}", path.display(), error.line, error.problem)]
     Broken {
         /// The plan file.

@@ -375,7 +375,7 @@ impl<'a> Meeting<'a> {
         Ok(meeting)
     }
 
-    /// Tasks that had left the plan and that the user took up again by command.
+    /// Tasks that had left the plan and that the user reopened by a command.
     fn wanted_back(&self) -> Option<Vec<&Left>> {
         let is_open = |left: &&Left| {
             self.tasks.get(&left.id).is_some_and(|task| task.status == Status::Pending)
@@ -399,7 +399,7 @@ impl<'a> Meeting<'a> {
         Ok(())
     }
 
-    /// A parent is done with its parts, whatever its own box says.
+    /// A parent is done with its parts, whatever its own checkbox says.
     fn parents_follow(&mut self, new_ids: &mut Ids) -> Result<(), ReconcileError> {
         let parents = self.read.doc.parents();
         let mut open = vec![false; self.items.len()];

@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
-    /// Somebody adds lines, as an editor does that asks before it overwrites what it has not seen, in
+    /// Another program adds lines, like an editor that asks before it overwrites what it has not seen, in
     /// bursts, and rests until ralph has had a turn too: on a slow disk it would never get one
     /// otherwise. The version that ralph takes back is there for a moment; the editor that reads it sees
     /// that its own lines are missing, and reads again. Every line that was written is in the file, or in

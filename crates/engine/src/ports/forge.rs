@@ -81,7 +81,7 @@ pub enum ForgeError {
         /// Its name.
         remote: String,
     },
-    /// The remote is no repository on a server.
+    /// The remote is not a repository on a server.
     #[error("the remote `{remote}` is not a repository on a server: {url}; set git.remote")]
     NoAddress {
         /// Its name.

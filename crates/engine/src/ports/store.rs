@@ -24,7 +24,7 @@ use ralph_core::{AgentId, FeatureId, FeatureName, Lease, TaskId, Timestamp};
 /// - Every rule comes from `ralph_core::task`. An implementation looks up and writes down; it decides
 ///   nothing by itself.
 /// - [`Store::ready`], [`Store::peek`] and [`Store::claim`] do not get slower with the number of tasks.
-/// - Another process that is writing is waited for, not reported.
+/// - While another process writes, a call waits; it does not fail.
 ///
 /// # What an implementation must not do
 /// Read a clock (`now` is an argument), make up ids, or know who the user is.

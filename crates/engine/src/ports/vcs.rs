@@ -303,7 +303,7 @@ pub const HEARTBEAT: Duration = Duration::from_millis(500);
 /// How long saved work of finished tasks is kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KeepSaves {
-    /// The longest time; `None` is for ever.
+    /// The longest time; `None`: forever.
     pub age: Option<Duration>,
     /// The most bytes in total; `None` is unlimited.
     pub size: Option<u64>,

@@ -24,7 +24,7 @@ pub fn count_leftovers(_project_root: &Path) -> usize {
 }
 
 /// Ends the processes of sessions on this project whose ralph is dead. Without `/proc` there is no way
-/// to find them: none are ended.
+/// to find them: it kills none.
 #[cfg(not(target_os = "linux"))]
 pub fn end_leftovers(_project_root: &Path) -> u32 {
     0
@@ -48,7 +48,7 @@ mod linux {
     /// How long they have to obey each of the two signals.
     const GRACE: Duration = Duration::from_secs(2);
 
-    /// A process may start another while it is being ended; the number of rounds is limited.
+    /// A process may start another while ralph kills it; the number of rounds is limited.
     const ROUNDS: u32 = 5;
 
     pub(super) fn end(project_root: &Path) -> u32 {
@@ -119,7 +119,7 @@ mod linux {
         found
     }
 
-    /// Waits until the processes have ended, but not for ever; those that have are taken out.
+    /// Waits until the processes have ended, but not forever; those that have are taken out.
     fn wait_until_gone(open: &mut Vec<OwnedFd>) {
         let waited = Stopwatch::start();
         while !open.is_empty() {

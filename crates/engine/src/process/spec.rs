@@ -66,7 +66,7 @@ pub enum Heard {
     Result,
     /// There is more after all: it may stay.
     Resumed,
-    /// The session cannot succeed: it is ended at once, and its events so far count.
+    /// The session cannot succeed: ralph stops it at once, and its events so far count.
     Over,
 }
 
@@ -127,7 +127,7 @@ pub struct Ended {
     pub stdout_bytes: u64,
     /// Lines that were longer than the cap.
     pub cut_lines: u64,
-    /// Processes that outlived the program and had to be ended.
+    /// Processes that outlived the program and that ralph killed.
     pub ended_leftovers: u32,
     /// From start to end.
     pub duration: Duration,

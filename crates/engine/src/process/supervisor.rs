@@ -14,7 +14,7 @@
 //! ```
 //!
 //! - A Kill terminates with a grace of 200 ms; a program that was already terminated is killed at once.
-//! - When all processes of the family are gone, only the pipes are left to read: `Draining`.
+//! - When all processes of the tree are gone, only the pipes are left to read: `Draining`.
 //! - The first cause is *why* a session ended: the end of the program, a watchdog, or a stop.
 //! - Output is read in every state: a program that is asked to exit may still print something.
 //! - All waits are for events and timers. Only `Killing` looks again after a pause, because a process

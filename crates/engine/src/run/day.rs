@@ -62,7 +62,7 @@ fn spent(attempts: &[Attempt], loose: &[Loose], today: Timestamp) -> u64 {
     open.fold(cost(attempts), |sum, session| sum.saturating_add(session.micro_usd))
 }
 
-/// An attempt that was ended without a price, after its run was killed, does not give the cost of its session.
+/// An attempt that ended without a price, after its run was killed, does not give the cost of its session.
 fn tells_cost(attempt: &Attempt) -> bool {
     attempt.end.as_ref().is_some_and(|end| end.cost_micro_usd.is_some())
 }

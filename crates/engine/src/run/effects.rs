@@ -147,7 +147,7 @@ fn work(slot: SlotId, act: impl FnOnce(&Arc<Crew>) -> Answer + Send + 'static) -
     }))
 }
 
-/// A panic in an effect is a failure of its port: the loop must learn of it, or it would wait for ever.
+/// A panic in an effect is a failure of its port: the loop must learn of it, or it would wait forever.
 pub(super) fn unbroken<T>(
     port: Port,
     act: impl FnOnce() -> Result<T, Failed>,

@@ -302,7 +302,7 @@ impl Crew {
         (ran.report.verdict != Verdict::Pass).then_some(ran)
     }
 
-    /// A gate that the shell could not run, with or without the work, is no verdict about the work: the run
+    /// A gate that the shell could not run, with or without the work, says nothing about the work: the run
     /// stops. A gate that cannot be tried on the base fails like any other.
     async fn check_runnable(
         self: &Arc<Self>,

@@ -342,7 +342,7 @@ impl Crew {
         Ok(if changed.iter().all(|path| path == plan.name()) { now } else { judged })
     }
 
-    /// The iteration is finished: the current text of the file is no request any more, and if a tick of a done
+    /// The iteration is finished: the current text of the file is no longer a request, and if a tick of a done
     /// task is missing from now on, the user removed it.
     pub(super) fn plan_settled(&self, slot: SlotId, settlement: &Settlement) {
         let look = self.kit(slot).plan.clone();

@@ -100,7 +100,7 @@ impl Setup {
         }
     }
 
-    /// How the store names the branch of a plan that is worked on here; `None` where it is no such run.
+    /// How the store names the branch of a plan that is worked on here; `None` for other runs.
     pub(super) fn branch_key(&self) -> Option<String> {
         self.work.plan.as_ref().filter(|plan| plan.lane().is_some()).map(PlanFile::key)
     }
@@ -189,7 +189,7 @@ pub struct GateSetup {
     pub environment: Vec<(OsString, OsString)>,
     /// Their environment in a sandbox: no login is in it.
     pub sandboxed_environment: Vec<(OsString, OsString)>,
-    /// Who verifies what the gates let through; `None` is no verifier.
+    /// Who verifies what the gates let through; `None`: without a verifier.
     pub verifier: Option<AgentProgram>,
 }
 

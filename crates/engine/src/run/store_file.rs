@@ -20,7 +20,7 @@ pub(super) struct StoreFile {
 }
 
 impl StoreFile {
-    /// The file at the path, now. Stores that are no file are never missed.
+    /// The file at the path, now. Stores that are not files are never missed.
     pub(super) fn opened(path: &Path) -> Self {
         Self { path: path.to_owned(), opened: identity(path) }
     }

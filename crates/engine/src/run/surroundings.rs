@@ -11,7 +11,7 @@ use crate::ports::Vcs;
 use crate::project::Project;
 use crate::untrusted::{SMALL, read_named};
 
-/// The surroundings at one moment.
+/// These inputs at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Surroundings {
     /// Each file, and what it says that matters here.

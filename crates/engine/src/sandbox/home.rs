@@ -139,7 +139,7 @@ impl Home {
         Some(if mounts { bind } else { Bind::readable(bind.from) })
     }
 
-    /// Adds the listed places to a room in which the homes are empty.
+    /// Adds the listed places to mounts in which the homes are empty.
     pub(super) fn show(&self, room: &mut Room) {
         for bind in self.binds.iter().filter(|bind| bind.from.exists()) {
             room.show(bind.clone());

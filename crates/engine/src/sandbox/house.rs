@@ -298,7 +298,7 @@ impl Sandbox {
         Self { level, house, bwrap, is_root }
     }
 
-    /// The same for another house.
+    /// The same with another sandbox config.
     pub(super) fn like(&self, house: House) -> Self {
         Self::new(self.level, house, self.bwrap.clone())
     }

@@ -27,11 +27,11 @@ pub const SAYS: &str = "ralph: sandbox: ";
 /// What everything in a sandbox may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// Processes and threads; 0 is no limit.
+    /// Processes and threads; 0 = unlimited.
     pub processes: u64,
-    /// Bytes of memory; `None` is no limit.
+    /// Bytes of memory; `None`: unlimited.
     pub memory: Option<u64>,
-    /// Bytes of one file; `None` is no limit.
+    /// Bytes of one file; `None`: unlimited.
     pub file_size: Option<u64>,
 }
 
@@ -49,7 +49,7 @@ pub struct Outer {
 pub struct Inner {
     /// Limits of a process.
     pub limits: Limits,
-    /// Where the program may write; nothing at all is no Landlock.
+    /// Where the program may write; empty: without Landlock.
     pub writable: Vec<PathBuf>,
     /// What it may read although it is inside a hidden path.
     pub readable: Vec<PathBuf>,

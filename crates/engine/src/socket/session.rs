@@ -25,8 +25,8 @@ const MAX_NOTE: usize = 4_000;
 /// Answers the calls from inside a session.
 ///
 /// # Contract
-/// - Who calls is the seat, whatever the words say.
-/// - `done`, `fail` and `ask` are recorded in the seat's requests and change nothing by themselves.
+/// - The session identity decides who calls, whatever the call says.
+/// - `done`, `fail` and `ask` are recorded in the session's requests and change nothing by themselves.
 /// - It may be called from many threads at once, and may block.
 pub trait Desk: Send + Sync {
     /// Carries out a call, or says why not.

@@ -88,7 +88,7 @@ pub(crate) trait Table: Send {
     /// Writes the state; dependents, parent and descendants follow.
     fn set_state(&mut self, key: Self::Key, from: Status, to: &State, now: Timestamp)
     -> Result<()>;
-    /// Moves a task below another or to the top; both families follow.
+    /// Moves a task below another or to the top; both parents follow.
     fn set_parent(&mut self, key: Self::Key, parent: Option<Self::Key>) -> Result<()>;
 
     fn parent(&mut self, key: Self::Key) -> Result<Option<Self::Key>>;

@@ -14,7 +14,7 @@ use crate::kept::STATE;
 /// What SQLite and ralph keep beside a task database.
 pub(crate) const BESIDE: [&str; 4] = ["-lock", "-wal", "-shm", "-journal"];
 
-/// Opens a file of ralph's own, with `options`. A link is refused, and a pipe is not waited for.
+/// Opens a file of ralph's own, with `options`. It refuses links and does not wait for pipes.
 pub fn open_own(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY).bits();
     let opened = options.custom_flags(i32::try_from(flags).unwrap_or_default()).open(path);

@@ -206,7 +206,7 @@ impl<'a> Git<'a> {
         self
     }
 
-    /// The same call for the supervisor, for what may take long and must be ended then. `environment` is
+    /// The same call for the supervisor, for calls that may take long and can be stopped. `environment` is
     /// what it finds beside the variables of every call.
     pub(crate) fn spec(
         &self,

@@ -20,7 +20,7 @@ pub enum Replayed {
     },
     /// They do not go together.
     Conflict {
-        /// Where not.
+        /// The files in conflict.
         files: Vec<String>,
         /// The places, as git marks them.
         text: String,

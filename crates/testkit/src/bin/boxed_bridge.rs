@@ -1,4 +1,4 @@
-//! The inside of a box for tests: a bridge to a socket, and a program that finds it.
+//! The inside of a sandbox for tests: a bridge to a socket, and a program that finds it.
 //!
 //! `boxed_bridge SOCKET PORT,PORT… PROGRAM [ARGUMENT…]`; `-` for no port.
 

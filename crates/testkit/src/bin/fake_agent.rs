@@ -8,7 +8,7 @@
 //! | `--say TEXT`, `--complain TEXT` | a line on standard output, on standard error |
 //! | `--claude-result TEXT` | the least that Claude Code prints: init and a good result |
 //! | `--linger` | a result, then it never exits |
-//! | `--hang`, `--sleep MS` | nothing, for ever or for a while |
+//! | `--hang`, `--sleep MS` | nothing, forever or for a while |
 //! | `--ignore-term` | from now on ignores HUP, INT and TERM |
 //! | `--exit-on-int` | from now on INT is its end, with code 0 |
 //! | `--background` | starts a process that goes on, and obeys TERM |
@@ -18,7 +18,7 @@
 //! | `--flood BYTES`, `--stderr-flood BYTES` | so much, in lines |
 //! | `--long-line BYTES` | so much in one line |
 //! | `--half-line` | a line without its end |
-//! | `--invalid-utf8` | a line that is no text |
+//! | `--invalid-utf8` | a line that is not text |
 //! | `--close-stdout` | closes it and goes on |
 //! | `--read-stdin` | reads all, says `read N` |
 //! | `--environment` | says each variable |
@@ -154,7 +154,7 @@ impl Agent {
     }
 }
 
-/// Tells whoever started us, then goes on for ever.
+/// Tells whoever started us, then goes on forever.
 fn ready() {
     std::io::stderr().write_all(b".").unwrap();
     hang();

@@ -1,4 +1,4 @@
-//! Supervises one program and tells what came of it and how much memory it took. A process of its own:
+//! Supervises one program, and prints its result and how much memory it took. A process of its own:
 //! so its memory is its own, and so it can be killed.
 //!
 //! `supervised PROJECT PROGRAM [ARGUMENT…]`

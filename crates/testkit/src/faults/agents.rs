@@ -1,4 +1,4 @@
-//! Agents with bad habits under the whole of ralph: they are ended with everybody they started, and the
+//! Agents with bad habits under the whole of ralph: ralph kills them with all processes they started, and the
 //! next session does the work.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A database that may not be written, and one that somebody else holds.
+//! A database that may not be written, and one that another process holds.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -71,7 +71,7 @@ pub(super) fn read_only(setting: &Setting) -> Tally {
     })
 }
 
-/// Somebody holds the lock of the database while sessions end and outcomes are written.
+/// Another process holds the lock of the database while sessions end and outcomes are written.
 pub(super) fn locked(setting: &Setting) -> Tally {
     let (tries, hold) = match setting.times {
         crate::Times::Short => (2, 3),

@@ -1,5 +1,5 @@
 //! A disk that is full at every stage of a run: it waits or ends with a clear sentence, and goes on when
-//! there is room.
+//! there is space.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,7 +17,7 @@ use crate::TestEnv;
 
 /// More than ralph wants to be free before a session.
 const SIZE: &str = "size=400m";
-/// How much room is left, from nothing to more than a run takes, in steps of a page.
+/// How much space is left, from nothing to more than a run takes, in steps of a page.
 const PAGE: u64 = 4096;
 const STEPS: usize = 120;
 const SOON: Duration = Duration::from_secs(60);
@@ -34,7 +34,7 @@ impl Disk {
         Self(folder.to_owned())
     }
 
-    /// Takes all the room but so much.
+    /// Takes all the space but so much.
     fn fill(&self, ballast: &Path, left: u64) {
         let file = std::fs::File::create(ballast).unwrap();
         let clock = Stopwatch::start();
@@ -58,7 +58,7 @@ impl Drop for Disk {
 
 /// In which session of a run the disk fills up.
 const SESSIONS: [usize; 4] = [1, 2, 3, 5];
-/// Most of a try is the time until ralph looks for room again.
+/// Most of a try is the time until ralph looks for space again.
 const AT_ONCE: usize = 12;
 
 /// The disk fills up during a session, and the pages that are left run out at any later stage.

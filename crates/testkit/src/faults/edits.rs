@@ -1,4 +1,4 @@
-//! A plan that a person changes while it is worked on.
+//! A plan that the user changes while ralph works on it.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 //! What killed programs leave: locks of git, half-written files, a torn journal, a folder that is gone. A
-//! run after a killed one puts it right; a lock that is a person's is named and stays.
+//! run after a killed one puts it right; ralph names a lock of the user's and leaves it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -89,7 +89,7 @@ pub(super) fn left_behind(setting: &Setting) -> Tally {
     })
 }
 
-/// A lock that was there before any run is a person's: it is named, and stays.
+/// A lock that was there before any run is the user's: ralph names it and leaves it.
 fn persons_lock(setting: &Setting, number: usize, tally: &mut Tally) {
     let world = World::turned(setting, number);
     let lock: PathBuf = world.env.repo().join(".git/index.lock");

@@ -36,7 +36,7 @@ use crate::Times;
 pub struct Setting {
     /// The ralph to test.
     pub ralph: PathBuf,
-    /// The level of the box, as `sandbox.level` takes it.
+    /// The level of the sandbox, as `sandbox.level` takes it.
     pub level: String,
     /// What chance hangs on.
     pub seed: u64,

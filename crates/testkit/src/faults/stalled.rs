@@ -1,4 +1,4 @@
-//! A run that is stopped for longer than its lease, and somebody else who takes its task meanwhile. What
+//! A run that is stopped for longer than its lease, and another process that takes its task meanwhile. What
 //! it says later is refused.
 
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub(super) fn past_lease(setting: &Setting) -> Tally {
     tally
 }
 
-/// Somebody takes the task of a run whose lease is over; the run is stopped meanwhile, or is not.
+/// Another process takes the task of a run whose lease is over; the run is stopped meanwhile, or is not.
 pub(super) fn lose_claim(
     setting: &Setting,
     number: usize,
@@ -106,8 +106,8 @@ pub(super) fn lose_claim(
     tally.check(&what, &world, &run);
 }
 
-/// A task that somebody holds; `None` also when the run was stopped with a lock of the store, and nobody
-/// could claim anything.
+/// A task that another process holds; `None` also when the run was stopped with a lock of the store, and
+/// nothing could claim anything.
 fn claimed(world: &World) -> Option<String> {
     let lock = std::fs::File::open(world.env.repo().join(".ralph/progress.db-lock")).ok()?;
     lock.try_lock_shared().ok()?;

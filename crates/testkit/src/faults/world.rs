@@ -1,4 +1,4 @@
-//! A repository with a plan, a person's unfinished work and a stand-in for the agent, and everything that
+//! A repository with a plan, the user's unfinished work and a stand-in for the agent, and everything that
 //! must be true of it once a run has ended, however often it was killed on the way.
 
 use std::collections::{BTreeMap, HashSet};
@@ -24,7 +24,7 @@ use ralph_engine::store::SqliteStore;
 use super::Setting;
 use crate::TestEnv;
 
-/// The plan, in its order, and what becomes of each task.
+/// The plan, in its order, and what happens to each task.
 const PLAN: [(&str, Status); 5] = [
     ("write", Status::Done),
     ("fail", Status::Failed),
@@ -34,10 +34,10 @@ const PLAN: [(&str, Status); 5] = [
 ];
 /// The exit code of the whole plan: a question remains.
 pub(super) const BLOCKED: i32 = 7;
-/// What the person had not committed, and never does.
+/// What the user had not committed, and never does.
 const PERSONAL: [(&str, &str); 2] =
     [("notes.txt", "first\nnot committed\n"), ("mine.txt", "mine\n")];
-/// What sessions in a box may write in is made before they are shown it.
+/// The folders that sandboxed sessions may write in, made before the first session.
 const BOXES: [&str; 3] = ["box", "skills", "features"];
 /// What may lie in `.ralph/`.
 const OWN: [&str; 4] = ["logs", "progress.db", "run.lock", "state.toml"];
@@ -153,7 +153,7 @@ impl World {
         self.tasks.extend_from_slice(tasks);
     }
 
-    /// What becomes of each task.
+    /// What happens to each task.
     fn wanted(&self) -> Vec<(&str, Status)> {
         let of = |id: &str| PLAN.iter().find(|(known, _)| *known == id).map(|(_, status)| *status);
         self.tasks.iter().map(|id| (id.as_str(), of(id).unwrap_or(Status::Done))).collect()
@@ -282,7 +282,7 @@ impl World {
         self.env.git(&["commit", "--quiet", "-m", "gate", "--", "ralph.toml"]);
     }
 
-    /// Tasks that somebody holds.
+    /// Tasks that are claimed.
     pub fn claimed(&self) -> Vec<String> {
         let tasks = self.store().list(&Filter::default()).unwrap();
         let claimed = tasks.iter().filter(|task| task.claim.is_some());

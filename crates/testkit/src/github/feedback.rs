@@ -47,7 +47,7 @@ impl GitHubServer {
         self.state().feedback.ci.push(ci);
     }
 
-    /// Somebody comments on a pull request: on a line of a file, or on all of it.
+    /// A reviewer comments on a pull request: on a line of a file, or on all of it.
     pub fn comments(&self, pull: u64, author: &str, text: &str, place: Option<(&str, u64)>) {
         let place = place.map(|(path, line)| (path.to_owned(), line));
         let (author, text) = (author.to_owned(), text.to_owned());

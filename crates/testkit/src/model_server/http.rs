@@ -78,7 +78,7 @@ impl Answer<'_> {
         self.0.write_all(text.as_bytes())
     }
 
-    /// A whole answer that is no JSON.
+    /// A whole answer that is not JSON.
     pub(crate) fn text(
         &mut self,
         status: u16,

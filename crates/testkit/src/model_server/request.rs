@@ -13,7 +13,7 @@ pub struct Request {
     pub path: String,
     /// The headers, names in small letters.
     pub headers: Vec<(String, String)>,
-    /// The body; null when it is no JSON.
+    /// The body; null when it is not JSON.
     pub body: Value,
     /// When it came, counted from the start of the server.
     pub at: Duration,

@@ -275,7 +275,7 @@ impl Turn {
         Self::error(400).saying("Your credit balance is too low to access the Anthropic API.")
     }
 
-    /// The prompt is longer than the model takes.
+    /// The prompt is too long for the model.
     pub fn prompt_too_long() -> Self {
         Self::error(400).saying("prompt is too long: 210000 tokens > 200000 maximum")
     }

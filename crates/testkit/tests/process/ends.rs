@@ -1,4 +1,4 @@
-//! How a program ends: by itself, by a watchdog, because we were told to, or never having run.
+//! How a program ends: by itself, by a watchdog, because we asked it to, or never having run.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;

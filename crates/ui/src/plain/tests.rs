@@ -1,4 +1,4 @@
-//! What a person sees. The gallery is made of snapshots: look at them.
+//! What users see. The gallery is made of snapshots: look at them.
 
 use ralph_core::agent::SessionEnd;
 use ralph_core::run::{Cancel, Class, Control, Fact, Notice, StopReason, Wait};
@@ -19,7 +19,7 @@ fn options(color: bool, width: usize) -> Options {
     Options { look, root: "/home/ann/shop".into(), ..Options::PLAIN }
 }
 
-/// Escape codes, so that a person can read them.
+/// Escape codes, made readable.
 fn visible(text: &str) -> String {
     text.replace('\u{1b}', "␛").replace('\r', "␍")
 }
@@ -101,7 +101,7 @@ fn s1_28_each_kind_of_event_has_its_colour() {
     assert!(!text.contains("aborting due to"));
 }
 
-/// S1-27: the log is a link on a terminal with colours, a plain path elsewhere.
+/// S1-27: the log is a link on a terminal with colors, a plain path elsewhere.
 #[test]
 fn s1_27_the_log_is_a_link_on_a_terminal() {
     let told = sample::busy_day();

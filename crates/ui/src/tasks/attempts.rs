@@ -49,7 +49,7 @@ impl Sums {
         sums
     }
 
-    /// In words.
+    /// A line for users, such as "3, 1m 20s, $0.12".
     pub(super) fn text(&self) -> String {
         if self.attempts == 0 {
             return "none yet".to_owned();

@@ -280,7 +280,7 @@ mod tests {
         }
     }
 
-    /// What the build skill names works in a session: all of it is tried at the desk, by these names.
+    /// Every command in the build skill works in a session: the session request handler accepts them by these names.
     #[test]
     fn the_build_skill_names_only_commands_that_a_session_may_use() {
         let build = include_str!("ralph-build.md");

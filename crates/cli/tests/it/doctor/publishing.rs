@@ -35,7 +35,7 @@ fn the_way_to_the_server_is_told_without_asking_it() {
     let (state, says, text) = forge(&env, &WANTED);
     assert!(state == "warn" && says.contains("ralph needs gh, or a token and curl"), "{says}");
     assert!(text.contains("do: gh auth login --hostname git.example, or set GH_TOKEN"), "{text}");
-    assert_eq!(forge(&env, &[]).0, "ok", "nobody wants it");
+    assert_eq!(forge(&env, &[]).0, "ok", "publishing is off");
     program(&env, "curl", "exit 1");
     env.set("GH_TOKEN", TOKEN);
     let (state, says, _) = forge(&env, &WANTED);
@@ -46,7 +46,7 @@ fn the_way_to_the_server_is_told_without_asking_it() {
     program(&env, "gh", "exit 1");
     let (state, says, _) = forge(&env, &WANTED);
     assert!(state == "ok" && says.contains("through gh, if it is logged in"), "{says}");
-    assert_eq!(server.asked().len(), 0, "nobody was asked");
+    assert_eq!(server.asked().len(), 0, "doctor sends no request");
     env.set("GITHUB_API_URL", "ftp://x");
     assert_eq!(forge(&env, &WANTED).0, "fail");
 }

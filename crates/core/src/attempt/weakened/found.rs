@@ -168,7 +168,7 @@ impl<'a> Source<'a> {
         lines.collect()
     }
 
-    /// Functions between brackets, told by the marks above them or by their names.
+    /// Functions between brackets, recognized by the marks above them or by their names.
     fn attributed(&mut self) {
         let mut marks: Option<usize> = None;
         let mut skip_to = 0;

@@ -30,7 +30,7 @@ struct Above {
 impl Above {
     fn heading(&mut self, level: u8, line: usize, words: &str) {
         self.headings.retain(|(other, ..)| *other < level);
-        // The title of the page is no group.
+        // The title of the page is not a group.
         let is_title = !self.seen_any && level == 1;
         self.seen_any = true;
         if !is_title {
@@ -79,7 +79,7 @@ fn read_boxes(outline: &Outline<'_>, doc: &mut PlanDoc) {
     drop_empty_groups(doc);
 }
 
-/// A heading above nothing but text is no group.
+/// A heading above nothing but text is not a group.
 fn drop_empty_groups(doc: &mut PlanDoc) {
     let mut used = vec![false; doc.groups.len()];
     doc.items.iter().filter_map(|item| item.group).for_each(|group| used[group] = true);

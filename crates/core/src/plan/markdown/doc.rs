@@ -294,7 +294,7 @@ impl PlanDoc {
     }
 
     /// The items that are not ticked although all their parts are, innermost first: what is to be
-    /// ticked after the last part was. Parts that were dropped are no parts any more.
+    /// ticked after the last part was. Dropped parts no longer count.
     pub fn due_parents(&self) -> Vec<usize> {
         let mut open_parts = vec![0_usize; self.items.len()];
         let (parents, standings) = (self.parents(), self.standings());
@@ -387,7 +387,7 @@ impl<'t> Outline<'t> {
         })
     }
 
-    /// The headings that are no tasks themselves.
+    /// The headings that are not tasks themselves.
     pub(super) fn plain_headings(&self) -> impl Iterator<Item = (u8, &'t str)> {
         self.lines.iter().filter_map(|line| match &line.kind {
             LineKind::Heading { level, words, boxed: None, .. } => {

@@ -42,7 +42,7 @@ pub struct Known {
 pub struct Identified {
     /// For each item the known task that it is, as an index; `None` for a new one.
     pub items: Vec<Option<usize>>,
-    /// The known tasks that are no item any more.
+    /// The known tasks that no longer have an item.
     pub gone: Vec<usize>,
 }
 

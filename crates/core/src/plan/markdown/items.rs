@@ -128,7 +128,7 @@ impl<'o, 't> Boxes<'o, 't> {
         }
     }
 
-    /// Adds an item; `None` if its words come to nothing.
+    /// Adds an item; `None` if it has no words.
     fn add(
         &mut self,
         index: usize,
@@ -254,7 +254,7 @@ pub(super) fn bare(value: &str) -> Option<String> {
     (!value.is_empty()).then(|| value.to_owned())
 }
 
-/// The parts of a list such as `a, b`; "none" is none. Commas in braces are no separators.
+/// The parts of a list such as `a, b`; "none" is an empty list. Commas in braces do not separate.
 pub(super) fn list(value: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let parts = value.split(|c: char| {

@@ -1,7 +1,7 @@
 //! The lines of a markdown text in one pass: what each is, and which list item it is in.
 //!
 //! This follows CommonMark, since what a page shows is what its author means, with two liberties
-//! for what people write by hand: an item is inside another when it is indented by two columns or
+//! for what people type: an item is inside another when it is indented by two columns or
 //! more, and a checkbox or a fence in a list may be indented too far. No step looks back, none recurses,
 //! and blank lines are not kept: the work is in proportion to the text.
 

@@ -238,7 +238,7 @@ fn after_blank(text: &str, end: usize) -> usize {
     at
 }
 
-/// A list item that is no checkbox, whatever its words are.
+/// A list item that is not a checkbox, whatever its words are.
 fn bullet(words: &str) -> String {
     let mut line = format!("- {}", one_line(words));
     let kind = Outline::of(&line).lines.first().map(|line| line.kind.clone());

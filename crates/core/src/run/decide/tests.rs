@@ -1,4 +1,4 @@
-//! The loop by tables: a world that always answers, and what the loop makes of what it is told.
+//! The loop by tables: a world that always answers, and what the loop makes of the reports it gets.
 
 mod budgets;
 mod cancelling;
@@ -91,7 +91,7 @@ impl Play {
     }
 }
 
-/// A plan whose tasks are worked off in order, and the loop in front of it.
+/// A plan whose tasks are done in order, and the loop in front of it.
 struct World {
     state: RunState,
     now: Timestamp,
@@ -123,7 +123,7 @@ struct World {
     digest: String,
     /// What others spent today.
     day: u64,
-    /// What comes of bringing work onto the branch, in order; then nothing is in the way.
+    /// The results of landing work on the branch, in order; after these, every landing succeeds.
     landings: Vec<Landing>,
     /// The files in which green work conflicts with what has landed.
     conflict: Vec<String>,

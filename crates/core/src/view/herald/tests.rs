@@ -86,7 +86,7 @@ fn herald(on: &[Occasion]) -> Herald {
     herald
 }
 
-/// What comes of these facts.
+/// The messages that these facts lead to.
 fn heard(facts: impl IntoIterator<Item = Fact>) -> Vec<Message> {
     let mut herald = herald(&Occasion::ALL);
     facts.into_iter().filter_map(|fact| herald.hear(&event("r-1", fact))).collect()

@@ -22,7 +22,7 @@ const MAX_DENIED: usize = 100;
 /// Most lines of a chatty session, not worth a look: whole blocks follow.
 const PARTIAL: &[u8] = br#"{"type":"stream_event""#;
 /// A login that is refused is tried again like an outage, for half a minute. The second retry has shown that
-/// it is no hiccup of a token that is being renewed.
+/// the cause is not a token that is just being renewed.
 const LOGIN_RETRIES: u32 = 2;
 /// The model that error messages of the CLI itself name.
 const NO_MODEL: &str = "<synthetic>";
@@ -132,7 +132,7 @@ impl ClaudeDecoder {
         }
     }
 
-    /// A line that is no event. Until the first event it may be the text of a program that prints no
+    /// A line that is not an event. Until the first event it may be the text of a program that prints no
     /// events.
     fn other(&mut self, line: &[u8], text: &str, cut: bool, events: &mut Vec<AgentEvent>) {
         if cut {

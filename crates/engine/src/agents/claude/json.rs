@@ -32,7 +32,7 @@ impl<'a> Cursor<'a> {
         Self { text, at: 0, depth: 0 }
     }
 
-    /// The next byte that is no white space. It is not taken.
+    /// The next byte that is not white space, without consuming it.
     pub(super) fn peek(&mut self) -> Option<u8> {
         loop {
             let byte = *self.text.as_bytes().get(self.at)?;
@@ -221,7 +221,7 @@ fn next_special(bytes: &[u8], mut at: usize) -> Option<usize> {
 }
 
 impl<'a> Quoted<'a> {
-    /// What it says; `None` when that is no text.
+    /// What it says; `None` when that is not text.
     pub(super) fn text(self) -> Option<Cow<'a, str>> {
         self.unescaped(usize::MAX)
     }

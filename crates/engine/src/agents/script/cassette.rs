@@ -72,7 +72,7 @@ pub enum Step {
 /// What is wrong with a cassette.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CassetteError {
-    /// A line that is no step.
+    /// A line that is not a step.
     #[error("line {line}: {problem}")]
     Line {
         /// Which, from 1.

@@ -42,7 +42,7 @@ pub enum PlayError {
         #[source]
         error: io::Error,
     },
-    /// The file is no cassette.
+    /// The file is not a cassette.
     #[error("the cassette {} is not valid: {error}", path.display())]
     Malformed {
         /// The file.

@@ -11,7 +11,7 @@ fn new(title: &str, text: &str) -> NewBox {
     NewBox { title: title.to_owned(), text: format!("Page: {page}\n\n{text}"), page }
 }
 
-/// The plan after these boxes were added, by its file.
+/// The plan with these checkboxes added, by its file.
 fn added(file: &str, plan: &str, branch: Option<&str>, boxes: &[NewBox]) -> (String, PlanDoc) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(file), plan).unwrap();

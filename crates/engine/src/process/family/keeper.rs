@@ -1,36 +1,36 @@
-//! The keeper: a process between ralph and the program of a session that never becomes anything else.
+//! The subreaper of a session: a process between ralph and the program that never becomes anything else.
 //!
 //! ```text
-//!   ralph ── keeper ── program ── shell ── …
-//!               └───── whoever lost its parent, wherever it hid
+//!   ralph ── subreaper ── program ── shell ── …
+//!                └─────── whoever lost its parent, wherever it hid
 //! ```
 //!
-//! It is the subreaper of the session: a process that loses its parent becomes a child of the keeper,
-//! even when it has a session of its own and an empty environment. So the family of a session is
-//! exactly what is below its keeper, families of other sessions and ralph's own git are not in it, and
-//! the family is gone at the moment when the keeper has no child left and ends. Nobody has to ask.
+//! A process that loses its parent becomes a child of the subreaper, even when it has a session of its own and an
+//! empty environment. So the process tree of a session is exactly what is below its subreaper: other sessions and
+//! ralph's own git are not in it, and the tree is gone when the subreaper has no child left and ends. ralph does not
+//! have to poll.
 //!
-//! It reports by a pipe, four bytes each: how the program ended, and that nobody is left.
+//! It reports by a pipe, four bytes each: how the program ended, and that nothing is left.
 //!
 //! It is a process of its own in every respect but one: it lives in ralph's memory, as a child of
 //! `posix_spawn` does for a moment. A fork would copy the page table of ralph, and after it every page
 //! that either side writes to; that took longer than everything else about a session. So nothing here may
 //! allocate, take a lock or panic, and there are two times:
 //!
-//! - Until the program runs, or cannot, the thread that started the keeper waits, without a call of the C
-//!   library. The keeper shares that thread's `errno` and may use it.
-//! - From then on the keeper only makes system calls that have no `errno`: those of `rustix`.
+//! - Until the program runs, or cannot, the thread that started the subreaper waits, without a call of the C
+//!   library. The subreaper shares that thread's `errno` and may use it.
+//! - From then on the subreaper only makes system calls that have no `errno`: those of `rustix`.
 //!
 //! What must hold:
 //!
-//! - What it stands on ([`Ground`]) is given back when it has been awaited *and* had said how the start
-//!   went. One that was killed before that may leave a child in our memory which has not become a program
-//!   yet; then the ground stays for good.
+//! - What it stands on ([`Ground`]) is freed when it has been awaited *and* had reported how the start went. One
+//!   that was killed before that may leave a child in our memory which has not become a program yet; then the
+//!   ground is never freed.
 //! - It was started without a signal for its end, so only we can await it, even where SIGCHLD is ignored:
 //!   until then its pid is its own. It is awaited with [`ALL`].
 //! - All signals are blocked in it: no handler of ralph's ever runs in it, and only KILL ends it.
-//! - When it is killed, its program dies with it. Those below are found by the mark of the session, by
-//!   the family or by the next run.
+//! - When it is killed, its program dies with it. Processes below are found by the mark of the session, by
+//!   the process tree or by the next run.
 
 #![expect(unsafe_code, reason = "a process in ralph's memory that only makes system calls")]
 
@@ -87,7 +87,7 @@ const CLONE_VFORK: c_int = 0x4000;
 /// The same number on every architecture that ralph runs on.
 const SYS_CLOSE_RANGE: c_long = 436;
 
-/// The stack of the keeper, and that on which the program is started, in pieces of 16 bytes.
+/// The stack of the subreaper, and that on which the program is started, in pieces of 16 bytes.
 const STACK: usize = 32 * 1024 / size_of::<u128>();
 
 /// `__WALL`: also children that end without a signal.
@@ -96,11 +96,11 @@ const ALL: u32 = 0x4000_0000;
 /// The last report: no process is left. No process status is negative.
 pub(super) const NOBODY: i32 = -1;
 
-/// The memory of a keeper. Shared with it, so everything in it is atomic or never changes.
+/// The memory of a subreaper. Shared with it, so everything in it is atomic or never changes.
 struct Ground {
     ralph: Pid,
     words: Words,
-    /// For the program: standard input, output and error. Numbers, because the keeper has its own copies.
+    /// For the program: standard input, output and error. Numbers, because the subreaper has its own copies.
     streams: [RawFd; 3],
     report: RawFd,
     keeper: AtomicI32,
@@ -111,17 +111,17 @@ struct Ground {
     stacks: *mut [MaybeUninit<u128>],
 }
 
-// SAFETY: the stacks are used by the keeper alone, and nobody makes a reference to them.
+// SAFETY: the stacks are used by the subreaper alone, and nobody makes a reference to them.
 unsafe impl Send for Ground {}
 
 impl Drop for Ground {
     fn drop(&mut self) {
-        // SAFETY: made from a box in `start`, and the keeper is no more.
+        // SAFETY: made from a box in `start`, and the subreaper has ended.
         drop(unsafe { Box::from_raw(self.stacks) });
     }
 }
 
-/// A keeper that lives, or has ended and was not awaited. Dropping it ends and awaits it.
+/// A subreaper that lives, or has ended and was not awaited. Dropping it ends and awaits it.
 pub(super) struct Keeper {
     pub(super) pid: Pid,
     pub(super) program: Pid,
@@ -130,7 +130,7 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Starts a program below a keeper, which dies with the thread that calls this. The descriptors are
+    /// Starts a program below a subreaper, which dies with the thread that calls this. The descriptors are
     /// theirs.
     pub(super) fn start(words: Words, streams: [OwnedFd; 3], report: OwnedFd) -> io::Result<Self> {
         let ground = Box::new(Ground {
@@ -146,12 +146,12 @@ impl Keeper {
         });
         let stack = ground.stack(1);
         let here = (&raw const *ground).cast_mut().cast();
-        // Signals that came before the keeper has its own handlers would run ours in it.
+        // Signals that came before the subreaper has its own handlers would run ours in it.
         let all = SignalSet([u64::MAX; 16]);
         let mut before = SignalSet([0; 16]);
         // SAFETY: the sets are as large as they have to be.
         unsafe { pthread_sigmask(SIG_SETMASK, &raw const all, &raw mut before) };
-        // SAFETY: stack and ground stay where they are until the keeper was awaited.
+        // SAFETY: stack and ground stay where they are until the subreaper was awaited.
         let pid = unsafe { clone(enter, stack, CLONE_VM, here) };
         let failed = (pid == -1).then(io::Error::last_os_error);
         let told = Pid::from_raw(pid).filter(|_| pid > 0).map(|pid| ground.wait_until_told(pid));
@@ -201,7 +201,7 @@ impl Ground {
 
     /// Waits for word of the start; the program, if it came so far. Must not touch `errno`.
     fn wait_until_told(&self, keeper: Pid) -> (Pid, Option<Pid>) {
-        // A program can kill its keeper before that has said a word.
+        // A program can kill its subreaper before that has said a word.
         let moment = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
         let look = ended() | WaitIdOptions::NOHANG;
         while self.told.load(Ordering::Acquire) == 0 {
@@ -221,12 +221,12 @@ impl Ground {
     }
 }
 
-/// Looks for the end of a keeper, which is still to be awaited.
+/// Looks for the end of a subreaper, which is still to be awaited.
 fn ended() -> WaitIdOptions {
     WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::from_bits_retain(ALL)
 }
 
-/// Waits until a keeper has ended that was killed, and its program too. It is still to be awaited.
+/// Waits until a subreaper has ended that was killed, and its program too. It is still to be awaited.
 pub(super) fn wait_for_end(keeper: Pid, program: Pid) -> io::Result<()> {
     let program = pidfd_open(program, PidfdFlags::empty());
     waitid(WaitId::Pid(keeper), ended())?;
@@ -238,7 +238,7 @@ pub(super) fn wait_for_end(keeper: Pid, program: Pid) -> io::Result<()> {
     Ok(())
 }
 
-/// The keeper.
+/// The subreaper.
 extern "C" fn enter(ground: *mut c_void) -> c_int {
     // SAFETY: `Keeper` keeps it for as long as this process lives.
     let ground = unsafe { &*ground.cast::<Ground>() };
@@ -286,9 +286,9 @@ fn begin(ground: &Ground) -> Result<c_int, Errno> {
     Ok(program)
 }
 
-/// In the child of the keeper.
+/// In the child of the subreaper.
 extern "C" fn become_program(ground: *mut c_void) -> c_int {
-    // SAFETY: the keeper has it, and waits.
+    // SAFETY: the subreaper has it, and waits.
     let ground = unsafe { &*ground.cast::<Ground>() };
     let Err(error) = exec(ground);
     ground.failed.store(error.raw_os_error(), Ordering::Release);
@@ -318,7 +318,7 @@ fn exec(ground: &Ground) -> Result<Infallible, Errno> {
     let none = SignalSet([0; 16]);
     // SAFETY: the set is as large as it has to be.
     unsafe { pthread_sigmask(SIG_SETMASK, &raw const none, std::ptr::null_mut()) };
-    // Before it is the program, which may kill its keeper at once.
+    // Before it is the program, which may kill its subreaper at once.
     ground.program.store(getpid().as_raw_nonzero().get(), Ordering::Release);
     let mut refused = Errno::NOENT;
     for file in &ground.words.files {
@@ -354,7 +354,7 @@ fn die_with(parent: Pid) -> Result<(), Errno> {
     if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH) }
 }
 
-/// In the keeper: waits for children until there are none.
+/// In the subreaper: waits for children until there are none.
 fn keep(program: c_int, report: RawFd) {
     // SAFETY: in this process it is open to the end.
     let report = unsafe { BorrowedFd::borrow_raw(report) };

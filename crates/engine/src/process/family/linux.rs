@@ -1,4 +1,4 @@
-//! The family below a [keeper](super::keeper).
+//! The process tree below a [subreaper](super::keeper).
 
 use std::fs::File;
 use std::future::pending;
@@ -19,18 +19,18 @@ use crate::process::mark::Mark;
 use crate::process::procfs::{Process, below};
 use crate::process::spec::CommandSpec;
 
-/// How often a dropped family is searched for survivors.
+/// How often a dropped process tree is searched for survivors.
 const SWEEPS: u32 = 3;
 
 /// The processes of a session. Dropping it kills those that are left.
 pub(in crate::process) struct Family {
-    /// `None` once the family is dropped.
+    /// `None` once the process tree is dropped.
     keeper: Option<Keeper>,
     report: Report,
     mark: Mark,
     /// The end of the program was reported.
     program_ended: bool,
-    /// The keeper was killed.
+    /// The subreaper was killed.
     keeper_lost: bool,
     gone: bool,
 }
@@ -76,7 +76,7 @@ impl Family {
         if !self.program_ended {
             let status = match self.report.next().await {
                 Some(status) => ExitStatus::from_raw(status),
-                // The keeper was killed, and the program with it.
+                // The subreaper was killed, and the program with it.
                 None => ExitStatus::from_raw(Signal::KILL.as_raw()),
             };
             self.program_ended = true;
@@ -118,7 +118,7 @@ impl Family {
             return vec![];
         }
         let mut members = self.members();
-        // Without a keeper no event reports that the last process has ended.
+        // Without a subreaper no event reports that the last process has ended.
         self.gone = self.keeper_lost && members.is_empty();
         members.retain(|process| process.signal(signal));
         members.iter().map(Process::id).collect()
@@ -128,7 +128,7 @@ impl Family {
         let all = Process::all();
         let keeper = self.keeper.as_ref().map(|keeper| keeper.pid);
         let family = below(&all, keeper);
-        // The mark finds those whose keeper was killed.
+        // The mark finds those whose subreaper was killed.
         let is_member = |process: &Process| {
             Some(process.pid) != keeper
                 && process.is_running()
@@ -153,7 +153,7 @@ impl Drop for Family {
     }
 }
 
-/// The pipe from the keeper: numbers of four bytes.
+/// The pipe from the subreaper: numbers of four bytes.
 struct Report {
     pipe: pipe::Receiver,
     number: [u8; 4],

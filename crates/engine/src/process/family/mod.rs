@@ -1,7 +1,7 @@
 //! The processes of one session: starts them, notices their end, and signals all of them.
 //!
-//! Two implementations with the same interface. On Linux a [keeper](linux) makes the family exact; elsewhere it is
-//! the process group, which a process can leave.
+//! Two implementations with the same interface. On Linux a [subreaper](linux) makes the process tree exact; elsewhere
+//! it is the process group, which a process can leave.
 
 #[cfg(target_os = "linux")]
 mod keeper;
@@ -32,19 +32,19 @@ pub(super) const PIPE: usize = 256 * 1024;
 /// What names a process for good: its pid and when it started.
 pub(super) type ProcessId = (Pid, u64);
 
-/// What happens to a family.
+/// What happens to a process tree.
 #[derive(Debug)]
 pub(super) enum News {
-    /// The program itself has ended; others of the family may live.
+    /// The program itself has ended; others of its process tree may live.
     ProgramEnded(ExitStatus),
     /// No process is left.
     AllGone,
-    /// The keeper was killed: from now on the family has to be searched for.
+    /// The subreaper was killed: from now on ralph has to search for the processes.
     #[cfg(target_os = "linux")]
     KeeperLost,
 }
 
-/// A family that runs, and our ends of its pipes.
+/// A process tree that runs, and our ends of its pipes.
 pub(super) struct Started {
     pub(super) family: Family,
     pub(super) stdin: Option<ChildStdin>,

@@ -1,4 +1,4 @@
-//! The family where there is neither `/proc` nor a subreaper: the process group of the program. A
+//! The process tree where there is neither `/proc` nor a subreaper: the process group of the program. A
 //! process that leaves the group is not found.
 
 use std::future::pending;

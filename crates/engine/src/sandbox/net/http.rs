@@ -160,7 +160,7 @@ fn authority(text: &str, usual: Option<u16>) -> Result<(Host, u16), Malformed> {
     Ok((Host::parse(host).map_err(Malformed::Host)?, port))
 }
 
-/// The lines, without their ends. A line has no other kind of end in it, or it is no header below.
+/// The lines, without their ends. A line has no other kind of end in it, or the caller does not accept it as a header.
 fn split_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {

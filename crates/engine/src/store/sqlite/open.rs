@@ -117,7 +117,7 @@ impl Guard {
     }
 
     /// Takes the lock, shared. Others have it for themselves only for a moment, unless they were stopped in
-    /// that moment: then it is waited for as the database is.
+    /// that moment: then this waits as long as it waits for the database.
     fn share(file: &File) -> io::Result<()> {
         for _ in 0..YIELDS {
             match file.try_lock_shared() {
@@ -287,8 +287,8 @@ pub(super) fn check_whole(path: &Path, connection: &Connection) -> Result<()> {
     Err(StoreError::Corrupt { path: path.to_owned(), detail: found })
 }
 
-/// Folds a log that has grown large into the database and empties it. It is no failure when a reader
-/// is in the way: the next writer that leaves tries again.
+/// Folds a log that has grown large into the database and empties it. A reader in
+/// the way is not a failure: the next writer that leaves tries again.
 pub(super) fn shrink_log(path: &Path, connection: &Connection) {
     let log = std::fs::metadata(beside(path, "-wal")).map_or(0, |log| log.len());
     if log > LARGE_LOG {

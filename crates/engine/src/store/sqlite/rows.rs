@@ -74,7 +74,7 @@ pub(super) const fn time(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-/// A list as JSON; an empty one takes no room.
+/// A list as JSON; an empty one takes no space.
 pub(super) fn stored_list(list: &[String]) -> Option<String> {
     (!list.is_empty()).then(|| serde_json::Value::from(list).to_string())
 }

@@ -11,7 +11,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use super::*;
 
 /// The lines of the task list items that CommonMark finds, and whether each is ticked. Items in quotations
-/// are left out: the reader takes those for words of somebody else.
+/// are left out: the reader takes those for quoted words.
 fn expected(text: &str) -> BTreeMap<usize, bool> {
     let mut found = BTreeMap::new();
     let mut quotes = 0;

@@ -1,4 +1,4 @@
-//! Which item is which, as a person would say.
+//! Which item is which, as a user would say.
 
 use super::*;
 use crate::ids::TaskId;

@@ -37,7 +37,7 @@ fn cancel(level: Cancel) -> Input {
     Input::Control(Control::Cancel(level))
 }
 
-/// How the sessions are told to end, since this was last asked.
+/// How the loop told the sessions to end, since the last call of this.
 fn stops(world: &mut World) -> Vec<Stopping> {
     let how = |effect: &Effect| match effect {
         Effect::StopSession { how, .. } => Some(*how),
@@ -176,7 +176,7 @@ fn after_the_task_where_iterations_are_judged_is_after_their_retries() {
     assert_eq!((world.ended_as(), world.outcome().iterations), ("Cancelled", 1));
 }
 
-/// An agent that picks may pick another task: its session is all that is in hand.
+/// An agent that picks may pick another task: the run waits only for its session.
 #[test]
 fn after_the_task_where_the_agent_picks_is_after_the_session() {
     let (mut world, session) = working(pick(), 2);
@@ -241,7 +241,7 @@ fn a_run_that_waits_ends_at_once() {
     }
 }
 
-/// A session that cannot begin yet, and is tried again later, is not waited for.
+/// The run does not wait for a session that cannot begin yet and that ralph tries again later.
 #[test]
 fn a_session_that_waits_to_begin_is_given_up() {
     let mut world = World::new(dag(), 1);
@@ -259,7 +259,7 @@ fn a_session_that_waits_to_begin_is_given_up() {
     assert!(world.pending.iter().any(|effect| matches!(effect, Effect::Release { .. })));
 }
 
-/// What is prepared for a session (the gates' baseline, the worktree) is no session yet.
+/// Preparing a session (the gates' baseline, the worktree) does not count as a session.
 #[test]
 fn a_session_that_is_being_prepared_does_not_begin() {
     let mut world = World::new(dag(), 1);

@@ -132,7 +132,7 @@ fn limits_of_the_provider_use_up_no_retry() {
     assert_eq!((world.ended_as(), numbers(&world)), ("Complete", vec![1; 6]));
 }
 
-/// Plan mode: nothing changed is no failure, and twice in a row is the end.
+/// The plan preset: an iteration without changes is not a failure, and two in a row end the run.
 #[test]
 fn a_plan_ends_by_a_promise_or_when_nothing_changes_any_more() {
     let plan = || Policy {
@@ -172,7 +172,7 @@ fn s3_21_a_single_prompt_is_one_session() {
     );
 }
 
-/// A text that is written for a person: judged after every session, and a question ends the run.
+/// A text written for the user: checked after every session, and a question ends the run.
 #[test]
 fn a_text_is_judged_whatever_changed_and_a_question_waits_for_a_person() {
     let spec = || Policy {

@@ -244,7 +244,7 @@ fn cancelled_work_does_not_land() {
     assert_eq!(world.statuses(), ["pending", "pending"]);
 }
 
-/// Somebody commits to the branch just before work lands there: it is brought onto that first.
+/// Another process commits to the branch just before work lands there: the loop rebases the work first.
 #[test]
 fn a_branch_that_moved_is_taken_into_account() {
     let mut world = World::new(parallel(1), 1);

@@ -104,7 +104,7 @@ fn s1_6_no_plan_is_no_task_at_all_and_no_session() {
     );
 }
 
-/// Each row is a plan; what was asked first is told.
+/// Each row is a plan; the outcome reports the first question.
 #[test]
 fn s1_13_terminal_checks_in_order() {
     let rows = [

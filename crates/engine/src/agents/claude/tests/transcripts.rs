@@ -18,7 +18,7 @@ struct Row {
     end: ProcessEnd,
     class: EndClass,
     text: &'static str,
-    /// In millionths of a dollar; `None`: no price was told.
+    /// In millionths of a dollar; `None`: the transcript reports no price.
     cost: Option<u64>,
     denied: &'static [&'static str],
 }
