@@ -188,17 +188,20 @@ impl Call {
                 let found = self.base_commit(base)?;
                 let missing = || {
                     CliError::failed(format!(
-                        "Build failed: {place}: branch {} has the base {base:?}, which does not exist",
+                        "Build failed: {place}: there is no commit {base:?} to start branch {} from",
                         section.name
                     ))
                     .hint("see all branches: git branch --all")
                 };
                 found.ok_or_else(missing).map(Some)
             }
-            None if self.usual.is_none() && section.needs.is_empty() => Err(CliError::failed(
-                format!("Build failed: {place}: branch {} has no base", section.name),
-            )
-            .hint("commit something first, or set git.pr_base to a branch")),
+            None if self.usual.is_none() && section.needs.is_empty() => {
+                Err(CliError::failed(format!(
+                    "Build failed: {place}: there is no commit to start branch {} from",
+                    section.name
+                ))
+                .hint("commit something first, or set git.pr_base to a branch"))
+            }
             None => Ok(None),
         }
     }

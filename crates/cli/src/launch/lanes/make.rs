@@ -133,8 +133,10 @@ impl Call {
         }
         let (base, continued) = self.continues(number)?;
         let Some(base) = base else {
-            return Err(CliError::failed(format!("branch {branch} has no base"))
-                .hint("set git.pr_base to a branch"));
+            return Err(CliError::failed(format!(
+                "there is no commit to start branch {branch} from"
+            ))
+            .hint("set git.pr_base to a branch"));
         };
         let identity = self.identity_of(context);
         let wanted = Wanted {

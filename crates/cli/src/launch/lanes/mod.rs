@@ -61,12 +61,12 @@ pub(crate) struct Lane {
     pub(super) display: Shared,
 }
 
-/// What became of the branch of a lane.
+/// What happened to the branch of a lane.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Went {
-    /// What came of publishing it, where that was asked for.
+    /// The result of publishing it, if the user asked for that.
     publication: Option<Publication>,
-    /// What came of watching its pull request last.
+    /// The last state of its pull request.
     review: Option<Review>,
 }
 

@@ -33,9 +33,9 @@ fn names_bases_and_needs_that_cannot_be_are_named() {
         (&[("main", "")], "branch main is protected"),
         (
             &[("a", "Base: nowhere")],
-            "IMPLEMENTATION_PLAN.md:1: branch a has the base \"nowhere\", which does not exist",
+            "IMPLEMENTATION_PLAN.md:1: there is no commit \"nowhere\" to start branch a from",
         ),
-        (&[("a", "Base: --all")], "branch a has the base \"--all\""),
+        (&[("a", "Base: --all")], "there is no commit \"--all\" to start branch a from"),
         (&[("a", "Needs: b"), ("b", "Needs: a")], "these branches need each other: a → b → a"),
         (&[("a", "Needs: c")], "branch a needs c, and the plan has no such branch"),
     ];
@@ -102,10 +102,10 @@ fn an_unborn_repository_and_a_detached_head_are_named() {
     env.git(&["config", "user.name", "Tester"]);
     env.git(&["config", "user.email", "tester@example.org"]);
     env.write(PLAN, branches(&[("one", "")]));
-    refused(&env, 1, &["branch one has no base", "git.pr_base"]);
+    refused(&env, 1, &["there is no commit to start branch one from", "git.pr_base"]);
     let mut env = with_plan(&branches(&[("one", "")]));
     env.git(&["switch", "--quiet", "--detach"]);
-    refused(&env, 1, &["branch one has no base"]);
+    refused(&env, 1, &["there is no commit to start branch one from"]);
     agent(&mut env, LEAVES);
     said(build(&env, &["--set", "git.pr_base=main"]), 0);
 }
