@@ -361,7 +361,7 @@ impl Call {
             }
             Ok(None) => {}
             Err(error) => {
-                context.out.warning(format!("ralph keeps the worktree of {branch}: {error}"))
+                context.out.warning(format!("ralph keeps the worktree of {branch}: {error}"));
             }
         }
         Ok(())
