@@ -4,13 +4,11 @@
 //! the next, seen from outside. Floor and ralph take turns, so a noisy machine disturbs both. All files
 //! lie in memory (`/dev/shm`): what a disk takes to sync is not the loop's.
 //!
-//! - The loop without git: the engine with a store in a file and version control in memory, beside
-//!   starting and awaiting the same program (`posix_spawn`), and beside the supervisor alone.
-//! - The whole: `ralph build` with git, beside a loop in bash, alone and with the plain git commands
-//!   that an iteration needs.
+//! The engine runs with a store in a file and version control in memory, beside starting and awaiting
+//! the same program (`posix_spawn`), and beside the supervisor alone. `everyday.rs` measures the whole.
 //!
-//! `cargo bench --bench loop_overhead` prints the tables and fails when a figure is over its target.
-//! `-- --quick` runs fewer iterations, `-- --no-git` only the first part.
+//! `cargo bench --bench loop_overhead` prints the table and fails when a figure is over its target.
+//! `-- --quick` runs fewer iterations.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures time and starts programs")]
 #![expect(clippy::disallowed_macros, reason = "a benchmark prints its table")]
@@ -29,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use common::{Figures, RALPH, Verdicts, compile, figures, ms, ratio, repository};
+use common::{RALPH, Stamped, Verdicts, figures, ms, repository};
 use ralph_core::agent::ProcessEnd;
 use ralph_core::attempt::prompt::RULES;
 use ralph_core::ids::RunId;
@@ -66,61 +64,32 @@ use ralph_ui::session_log::SessionLog;
 
 /// What the loop may add to an iteration, in milliseconds.
 const OVER_SPAWN: f64 = 1.5;
-/// What the whole may take of a shell script with the same agent and plain git.
-const OF_PLAIN_GIT: f64 = 4.0;
 
 fn main() {
     let quick = std::env::args().any(|arg| arg == "--quick");
     let (rounds, iterations) = if quick { (2, 60) } else { (5, 200) };
     let mut verdicts = Verdicts::default();
     without_git(rounds, iterations, &mut verdicts);
-    if !std::env::args().any(|arg| arg == "--no-git") {
-        with_git(rounds, iterations / 4, &mut verdicts);
-    }
     verdicts.finish();
-}
-
-/// The agent, and where it leaves its times.
-struct Stamped {
-    program: PathBuf,
-    stamps: PathBuf,
-}
-
-impl Stamped {
-    fn build(folder: &Path, flags: &[&str]) -> Self {
-        let stamps = folder.join("stamps");
-        let named = format!("-DSTAMPS=\"{}\"", stamps.display());
-        let mut all = vec!["-static", &named];
-        all.extend(flags);
-        Self { program: compile(folder, "agent", &all), stamps }
-    }
-
-    /// The times from one beginning to the next while `act` ran.
-    fn between(&self, count: usize, act: impl FnOnce()) -> Vec<Duration> {
-        let _ = std::fs::remove_file(&self.stamps);
-        act();
-        let bytes = std::fs::read(&self.stamps).unwrap();
-        let times: Vec<u64> =
-            bytes.chunks_exact(8).map(|one| u64::from_ne_bytes(one.try_into().unwrap())).collect();
-        assert_eq!(times.len(), count, "the agent ran once for each task");
-        times.windows(2).map(|two| Duration::from_nanos(two[1] - two[0])).collect()
-    }
 }
 
 // --- without git --------------------------------------------------------------
 
 fn without_git(rounds: usize, iterations: usize, verdicts: &mut Verdicts) {
     let folder = common::folder();
-    let agent = Stamped::build(folder.path(), &[]);
+    let agent =
+        Stamped::build_in(folder.path(), &folder.path().join("stamps").display().to_string(), &[]);
     let [mut ours, mut sessions, mut floor, mut over] = [(); 4].map(|()| Vec::new());
     for round in 0..rounds {
-        let one = agent.between(iterations, || spawn(&agent.program, iterations));
-        sessions.extend(agent.between(iterations, || sit_by(&agent.program, iterations)));
+        let one = agent.between_in(folder.path(), iterations, || spawn(&agent.program, iterations));
+        sessions.extend(
+            agent.between_in(folder.path(), iterations, || sit_by(&agent.program, iterations)),
+        );
         let repo = folder.path().join(format!("r{round}"));
         repository(&repo, iterations);
         let setup = setup(&repo, &agent.program);
         let reporters = reporters(&setup.files.logs);
-        let two = agent.between(iterations, || {
+        let two = agent.between_in(folder.path(), iterations, || {
             let ended = run(setup, reporters).unwrap();
             assert_eq!(ended.outcome.reason, StopReason::Complete);
         });
@@ -385,78 +354,6 @@ impl Vcs for Changing {
     fn commits(&self, from: Option<&str>, to: &str) -> Result<Vec<String>, GitError> {
         self.0.commits(from, to)
     }
-}
-
-// --- with git -----------------------------------------------------------------
-
-/// The loop that everybody starts with.
-const BASH: &str = r#"for ((n = 0; n < COUNT; n++)); do
-  cat PROMPT.md | "$AGENT" -p >.git/output
-done"#;
-
-/// The same with what an iteration needs of git: take everything in, commit, name the commit.
-const BASH_AND_GIT: &str = r#"for ((n = 0; n < COUNT; n++)); do
-  cat PROMPT.md | RALPH_TASK_ID=b-$n "$AGENT" -p >.git/output
-  git add -A && git commit -qm "task $n" && git rev-parse HEAD >.git/output
-done"#;
-
-fn with_git(rounds: usize, iterations: usize, verdicts: &mut Verdicts) {
-    let folder = common::folder();
-    let agent = Stamped::build(folder.path(), &["-DWORK"]);
-    let (mut ours, mut bash, mut git) = (Vec::new(), Vec::new(), Vec::new());
-    for round in 0..rounds {
-        let repo = |name: &str| {
-            let repo = folder.path().join(format!("{name}{round}"));
-            repository(&repo, iterations);
-            std::fs::write(repo.join("PROMPT.md"), "Do the next task.\n").unwrap();
-            common::git(&repo, &["add", "-A"]);
-            common::git(&repo, &["commit", "-qm", "prompt"]);
-            repo
-        };
-        let (script, plain, whole) = (repo("bash"), repo("git"), repo("ralph"));
-        bash.extend(agent.between(iterations, || shell(BASH, &script, &agent.program, iterations)));
-        git.extend(agent.between(iterations, || {
-            shell(BASH_AND_GIT, &plain, &agent.program, iterations);
-        }));
-        ours.extend(agent.between(iterations, || build(&whole, &agent.program)));
-    }
-    let (ours, bash, git) = (figures(ours), figures(bash), figures(git));
-    println!("\n## `ralph build` with git, ms an iteration: median [min..p90]\n");
-    println!("{rounds} runs of {iterations} tasks, repository in memory; gates off\n");
-    println!("| loop | time | of bash and git | target |\n|---|---|---|---|");
-    let row = |what: &str, figures: Figures, target: &str| {
-        let times = ratio(figures.median, git.median);
-        println!("| {what} | {} | {times:.2}x | {target} |", figures.text());
-    };
-    row("bash: `cat PROMPT.md \\| agent`", bash, "");
-    row("the same, `git add`, `commit`, `rev-parse`", git, "");
-    let verdict =
-        verdicts.judge("ralph build of bash and git", ratio(ours.median, git.median), OF_PLAIN_GIT);
-    row("`ralph build`", ours, &format!("{OF_PLAIN_GIT}x {verdict}"));
-}
-
-fn shell(script: &str, repo: &Path, agent: &Path, iterations: usize) {
-    let mut bash = Command::new("bash");
-    bash.args(["-ec", script])
-        .current_dir(repo)
-        .env("COUNT", iterations.to_string())
-        .env("AGENT", agent)
-        .env("RALPH_TASK_ID", "b-0001");
-    let done = bash.output().unwrap();
-    assert!(done.status.success(), "{done:?}");
-}
-
-fn build(repo: &Path, agent: &Path) {
-    let mut ralph = Command::new(RALPH);
-    ralph
-        .current_dir(repo)
-        .args(["build", "--unlimited", "--no-verify", "--agent", "claude", "--set"])
-        .arg(format!("agent.claude.path={}", agent.display()))
-        .args(["--set", "sandbox.level=none"])
-        .env_remove("RALPH_SOCKET")
-        .env("XDG_RUNTIME_DIR", repo.join(".git"));
-    let done = ralph.output().unwrap();
-    assert!(done.status.success(), "{done:?}");
 }
 
 fn no_sandbox(project: &Project) -> sandbox::Sandbox {

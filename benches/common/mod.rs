@@ -101,3 +101,37 @@ impl Verdicts {
         }
     }
 }
+
+/// The agent (`agent.c`), and the file that takes its times.
+pub(crate) struct Stamped {
+    pub(crate) program: PathBuf,
+    stamps: PathBuf,
+}
+
+impl Stamped {
+    /// `stamps` is where the agent writes when it started; a relative path counts from where it runs.
+    pub(crate) fn build_in(folder: &Path, stamps: &str, flags: &[&str]) -> Self {
+        std::fs::create_dir_all(folder).unwrap();
+        let named = format!("-DSTAMPS=\"{stamps}\"");
+        let mut all = vec!["-static", &named];
+        all.extend(flags);
+        Self { program: compile(folder, "agent", &all), stamps: stamps.into() }
+    }
+
+    /// The times from one start to the next while `act` ran in `folder`.
+    pub(crate) fn between_in(
+        &self,
+        folder: &Path,
+        count: usize,
+        act: impl FnOnce(),
+    ) -> Vec<Duration> {
+        let stamps = folder.join(&self.stamps);
+        let _ = std::fs::remove_file(&stamps);
+        act();
+        let bytes = std::fs::read(&stamps).unwrap();
+        let times: Vec<u64> =
+            bytes.chunks_exact(8).map(|one| u64::from_ne_bytes(one.try_into().unwrap())).collect();
+        assert_eq!(times.len(), count, "the agent ran once for each task");
+        times.windows(2).map(|two| Duration::from_nanos(two[1] - two[0])).collect()
+    }
+}
