@@ -42,6 +42,7 @@ macro_rules! conforms {
                     ids_are_deleted_all_or_none
                     unfinished_parts_go_with_their_parent_or_not_at_all
                     tasks_are_deleted_by_status
+                    tasks_are_deleted_by_spec_category_and_several_statuses
                     deleting_all_keeps_what_is_done
                     the_id_of_a_deleted_task_can_be_used_again
                     a_task_made_again_is_not_stuck_behind_old_parts

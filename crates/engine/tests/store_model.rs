@@ -129,8 +129,8 @@ fn carry_out(
             store.delete(DeleteWhich::Ids(ids), &pat, now).map(told)
         }
         Command::DeleteWith(filter) => {
-            let which = filter.map_or(DeleteWhich::All, DeleteWhich::With);
-            store.delete(which, &pat, now).map(told)
+            let group = Filter { statuses: filter.iter().copied().collect(), ..Filter::default() };
+            store.delete(DeleteWhich::Matching(group), &pat, now).map(told)
         }
         Command::Block(task, blocker) => {
             store.block(&task_id(*task), &task_id(*blocker), &pat, now).map(nothing)

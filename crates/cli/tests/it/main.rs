@@ -42,6 +42,7 @@ mod reviewing;
 mod script_agent;
 mod shape;
 mod socket;
+mod task_scripts;
 mod tasks;
 mod threat_page;
 mod trusting;

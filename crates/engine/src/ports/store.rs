@@ -273,6 +273,10 @@ pub struct Filter {
     pub parent: Option<TaskId>,
     /// With this reference.
     pub reference: Option<String>,
+    /// From this spec.
+    pub spec: Option<String>,
+    /// In this category.
+    pub category: Option<String>,
 }
 
 /// Which tasks to delete.
@@ -280,10 +284,8 @@ pub struct Filter {
 pub enum DeleteWhich {
     /// These, all or none.
     Ids(Vec<TaskId>),
-    /// Every task with this status.
-    With(StatusFilter),
-    /// Every task that is not done.
-    All,
+    /// Every matching task that is not done.
+    Matching(Filter),
 }
 
 /// A claim request: scope, agent and lease.

@@ -288,6 +288,11 @@ impl Table for MemoryTable {
                     .reference
                     .as_ref()
                     .is_none_or(|wanted| task.reference.as_ref() == Some(wanted))
+                && filter.spec.as_ref().is_none_or(|wanted| task.spec.as_ref() == Some(wanted))
+                && filter
+                    .category
+                    .as_ref()
+                    .is_none_or(|wanted| task.category.as_ref() == Some(wanted))
         });
         Ok(tasks)
     }

@@ -366,7 +366,10 @@ pub(crate) fn tasks_are_deleted_by_status(store: &mut dyn Store) {
     store.make("done");
     store.finish("done");
     store.give_up("failed");
-    let mut with = |status| store.delete(DeleteWhich::With(status), &pat(), at(0));
+    let mut with = |status| {
+        let group = Filter { statuses: vec![status], ..Filter::default() };
+        store.delete(DeleteWhich::Matching(group), &pat(), at(0))
+    };
     let stored = StatusFilter::Stored;
     assert_eq!(with(stored(Status::Done)).unwrap(), []);
     assert_eq!(with(stored(Status::Deleted)).unwrap(), []);
@@ -374,6 +377,33 @@ pub(crate) fn tasks_are_deleted_by_status(store: &mut dyn Store) {
     assert_eq!(with(StatusFilter::Blocked).unwrap(), ids(&["blocked"]));
     assert_eq!(with(stored(Status::Pending)).unwrap(), ids(&["pending"]));
     assert_eq!(names(&store.list(&Filter::default()).unwrap()), ["done"]);
+}
+
+pub(crate) fn tasks_are_deleted_by_spec_category_and_several_statuses(store: &mut dyn Store) {
+    let labelled = |spec: &str, category: &str| {
+        patch(|p| {
+            p.spec = Some(Some(spec.to_owned()));
+            p.category = Some(Some(category.to_owned()));
+        })
+    };
+    store.make_with("one", labelled("a.md", "core"));
+    store.make_with("two", labelled("a.md", "docs"));
+    store.make_with("three", labelled("b.md", "core"));
+    store.make_with("failed", labelled("b.md", "docs"));
+    store.make_with("done", labelled("b.md", "docs"));
+    store.finish("done");
+    store.give_up("failed");
+    let stored = |statuses: &[Status]| statuses.iter().copied().map(StatusFilter::Stored).collect();
+    let mut gone = |group: Filter| store.delete(DeleteWhich::Matching(group), &pat(), at(0));
+    let spec = Some("a.md".to_owned());
+    let category = Some("docs".to_owned());
+    let both = Filter { spec: spec.clone(), category: category.clone(), ..Filter::default() };
+    assert_eq!(gone(both).unwrap(), ids(&["two"]));
+    assert_eq!(gone(Filter { spec, ..Filter::default() }).unwrap(), ids(&["one"]));
+    let statuses = stored(&[Status::Failed, Status::Done]);
+    let finished = Filter { statuses, category, ..Filter::default() };
+    assert_eq!(gone(finished).unwrap(), ids(&["failed"]));
+    assert_eq!(names(&store.list(&Filter::default()).unwrap()), ["three", "done"]);
 }
 
 pub(crate) fn deleting_all_keeps_what_is_done(store: &mut dyn Store) {
@@ -385,12 +415,12 @@ pub(crate) fn deleting_all_keeps_what_is_done(store: &mut dyn Store) {
     store.finish("done");
     store.take("a", "claimed");
     store.hold(&id("waiting"), &pat(), at(0)).unwrap();
-    let gone = store.delete(DeleteWhich::All, &pat(), at(0)).unwrap();
+    let gone = store.delete(DeleteWhich::Matching(Filter::default()), &pat(), at(0)).unwrap();
     assert_eq!(gone, ids(&["p", "open", "claimed", "waiting"]));
     assert_eq!(store.status("done"), Status::Done);
     let counts = store.counts(&Scope::All).unwrap();
     assert_eq!((counts.done, counts.deleted, counts.total()), (1, 4, 1));
-    assert_eq!(store.delete(DeleteWhich::All, &pat(), at(0)).unwrap(), []);
+    assert_eq!(store.delete(DeleteWhich::Matching(Filter::default()), &pat(), at(0)).unwrap(), []);
 }
 
 pub(crate) fn the_id_of_a_deleted_task_can_be_used_again(store: &mut dyn Store) {

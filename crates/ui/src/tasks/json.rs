@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::attempts::{Sums, last_failure};
+use super::chain::Chain;
 
 /// A task as JSON.
 #[derive(Serialize)]
@@ -121,6 +122,8 @@ struct DetailsJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     blockers: Option<Vec<TaskJson<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    blocker_results: Option<Results<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     dependents: Option<Vec<TaskJson<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     needs_merge: Option<&'a NeedsMerge>,
@@ -133,6 +136,7 @@ pub fn task_json(task: &Task) -> impl Serialize {
 
 /// A claimed task and what its blockers produced, by their ids.
 pub fn claim_json<'a>(task: &'a Task, results: &'a [(TaskId, String)]) -> impl Serialize + 'a {
+    let results = results.iter().map(|(id, text)| (id, text.as_str())).collect();
     ClaimJson { task: task.into(), blocker_results: Results(results) }
 }
 
@@ -143,13 +147,40 @@ struct ClaimJson<'a> {
     blocker_results: Results<'a>,
 }
 
-struct Results<'a>(&'a [(TaskId, String)]);
+/// Results by the ids of their tasks.
+struct Results<'a>(Vec<(&'a TaskId, &'a str)>);
+
+/// What these tasks produced, as far as they have a result.
+pub(super) fn results_of(tasks: &[Task]) -> Vec<(&TaskId, &str)> {
+    tasks.iter().filter_map(|task| Some((&task.id, task.result.as_deref()?))).collect()
+}
 
 impl Serialize for Results<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let json = |text: &String| RawValue::from_string(text.clone()).ok();
+        let json = |text: &str| RawValue::from_string(text.to_owned()).ok();
         serializer.collect_map(self.0.iter().map(|(id, text)| (id, json(text))))
     }
+}
+
+/// A chain of blockers or dependents, the nearest first: `distance` 1 is a direct one.
+pub fn chain_json(chain: &Chain) -> impl Serialize + '_ {
+    let link = |(distance, task): &'_ (u32, Task)| LinkJson {
+        id: task.id.clone(),
+        title: task.title.as_str().to_owned(),
+        status: task.shown().as_str(),
+        distance: *distance,
+        deps: task.deps.clone(),
+    };
+    chain.tasks.iter().map(link).collect::<Vec<_>>()
+}
+
+#[derive(Serialize)]
+struct LinkJson {
+    id: TaskId,
+    title: String,
+    status: &'static str,
+    distance: u32,
+    deps: Vec<TaskId>,
 }
 
 /// What could be claimed and what is.
@@ -177,6 +208,7 @@ pub fn details<'a>(task: &'a Task, more: Details<'a>) -> impl Serialize {
         last_failure: last_failure(task, more.evidence),
         questions: more.questions,
         blockers: more.blockers.map(|tasks| tasks.iter().map(TaskJson::from).collect()),
+        blocker_results: more.blockers.map(|tasks| Results(results_of(tasks))),
         dependents: more.dependents.map(|tasks| tasks.iter().map(TaskJson::from).collect()),
         needs_merge: more.needs_merge,
     }

@@ -8,7 +8,7 @@ use ralph_core::task::{Status, Task};
 use ralph_core::text::printable_line;
 
 use super::attempts::{self, Sums};
-use super::json::Details;
+use super::json::{Details, results_of};
 use crate::line::{Line, paragraph, wrap};
 use crate::style::{Look, Meaning};
 
@@ -85,6 +85,13 @@ pub fn page(task: &Task, more: Details<'_>, look: Look) -> String {
         tasks.unwrap_or_default().iter().map(line).collect()
     };
     section("Blocked by", neighbours(more.blockers));
+    section(
+        "Blocker results",
+        results_of(more.blockers.unwrap_or_default())
+            .into_iter()
+            .map(|(id, result)| format!("{id}: {}", printable_line(result)))
+            .collect(),
+    );
     section("Blocks", neighbours(more.dependents));
     section(
         "Questions",

@@ -28,7 +28,7 @@ pub fn tree(tasks: &[Task], look: Look) -> String {
     let mut stack: Vec<(usize, String, String)> =
         top.into_iter().rev().map(|index| (index, String::new(), String::new())).collect();
     while let Some((index, branch, indent)) = stack.pop() {
-        text.push_str(&line(&tasks[index], &branch, look));
+        text.push_str(&line(&tasks[index], &branch, true, look));
         let children = &below[index];
         for (position, child) in children.iter().enumerate().rev() {
             let last = position + 1 == children.len();
@@ -40,7 +40,8 @@ pub fn tree(tasks: &[Task], look: Look) -> String {
     text
 }
 
-fn line(task: &Task, branch: &str, look: Look) -> String {
+/// A task on one line, with what it waits for unless the tree itself shows that.
+pub(super) fn line(task: &Task, branch: &str, with_deps: bool, look: Look) -> String {
     let shown = task.shown();
     let status = match Meaning::of(shown) {
         Some(meaning) => look.paint(meaning, shown),
@@ -48,7 +49,7 @@ fn line(task: &Task, branch: &str, look: Look) -> String {
     };
     let mut title = printable_line(task.title.as_str()).into_owned();
     let mut tail = String::new();
-    if !task.deps.is_empty() && task.standing.open_blockers > 0 {
+    if with_deps && !task.deps.is_empty() && task.standing.open_blockers > 0 {
         let deps: Vec<&str> = task.deps.iter().map(TaskId::as_str).collect();
         tail = format!("  after {}", deps.join(", "));
     }

@@ -27,6 +27,10 @@ pub(super) fn list(json: bool, context: &mut Context<'_>) -> Done {
             .collect();
         return Ok(context.out.json(&list)?);
     }
+    if rows.is_empty() {
+        context.out.note("no features yet; create one: ralph feature create NAME");
+        return Ok(());
+    }
     let cells: Vec<Vec<Cell>> = rows
         .into_iter()
         .map(|(name, id, counts)| {

@@ -2,7 +2,9 @@
 
 use clap::{Args, Subcommand};
 use ralph_core::TaskId;
+use ralph_core::task::Refusal;
 use ralph_engine::clock;
+use ralph_engine::ports::StoreError;
 use ralph_ui::columns::{Cell, table};
 
 use crate::error::{CliError, Done, with_store};
@@ -32,7 +34,7 @@ enum AgentCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Remove an agent and reopen the tasks that it holds
+    /// Remove an agent and reopen the tasks that it holds; removing it twice is fine
     #[command(after_help = "Example: ralph task agent deregister 1a2b")]
     Deregister {
         /// The agent
@@ -48,12 +50,22 @@ pub(super) fn cmd_agent(args: &AgentArgs, context: &mut Context<'_>) -> Done {
             let id = agent_id(id)?;
             let by = context.actor()?;
             let mut store = context.store()?;
-            let released = store.deregister_agent(&id, &by, clock::now());
-            let released = released.map_err(|error| with_store(error, &mut *store))?;
-            for task in released {
-                context.out.note(format!("{task} is open again"));
+            match store.deregister_agent(&id, &by, clock::now()) {
+                Ok(released) => {
+                    for task in released {
+                        context.out.note(format!("{task} is open again"));
+                    }
+                    Ok(())
+                }
+                // A script that cleans up twice has reached what it wants.
+                Err(StoreError::Refused(Refusal::UnknownAgent { .. })) => {
+                    context.out.note(format!(
+                        "{id} is not registered; see all agents: ralph task agent list"
+                    ));
+                    Ok(())
+                }
+                Err(error) => Err(with_store(error, &mut *store)),
             }
-            Ok(())
         }
     }
 }
@@ -78,6 +90,10 @@ fn list(json: bool, context: &mut Context<'_>) -> Done {
     let agents = context.reader()?.agents()?;
     if json {
         return Ok(context.out.json(&agents)?);
+    }
+    if agents.is_empty() {
+        context.out.note("no agent is registered; register one: ralph task agent register");
+        return Ok(());
     }
     let rows: Vec<Vec<Cell>> = agents
         .iter()

@@ -17,6 +17,9 @@ use crate::wire::{Context, agent_id};
 /// How many ready tasks a claim looks through for one that is not waiting for a merge.
 const READY: usize = 100;
 
+/// The reason of a failure that has none.
+const NO_REASON: &str = "no reason given";
+
 /// Claim a task to work on it: the named one, or the first that is ready
 ///
 /// A claim lasts for its lease and can be renewed. When the lease expires, another agent can claim the task,
@@ -199,9 +202,9 @@ fn result(text: &str) -> Result<String, CliError> {
 pub(super) struct FailArgs {
     /// The task
     id: String,
-    /// Why it failed
+    /// Why it failed [default: no reason given]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    reason: String,
+    reason: Option<String>,
     /// Do not retry it
     #[arg(long = "final")]
     final_: bool,
@@ -211,12 +214,9 @@ impl FailArgs {
     /// The task, the reason, and whether it must not be retried.
     pub(super) fn read(&self) -> Result<(TaskId, String, bool), CliError> {
         let id = task_id(&self.id)?;
-        if self.reason.trim().is_empty() {
-            return Err(
-                CliError::failed("the reason is empty").hint("say what went wrong: --reason TEXT")
-            );
-        }
-        let reason = text::long("reason", self.reason.trim()).map_err(text_error)?;
+        // A script that has nothing to say must still be able to return its task.
+        let given = self.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
+        let reason = text::long("reason", given.unwrap_or(NO_REASON)).map_err(text_error)?;
         Ok((id, reason, self.final_))
     }
 }

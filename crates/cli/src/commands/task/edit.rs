@@ -5,7 +5,7 @@ use ralph_core::TaskId;
 use ralph_core::task::{NewTask, Priority, Status, StatusFilter, TaskPatch};
 use ralph_core::text::{self, TextError, Title};
 use ralph_engine::clock;
-use ralph_engine::ports::{DeleteWhich, Scope, StoreError};
+use ralph_engine::ports::{DeleteWhich, Filter, StoreError};
 
 use crate::error::{CliError, Done, feature_name, task_id, with_store};
 use crate::wire::Context;
@@ -292,18 +292,25 @@ fn parse_status(text: &str) -> Result<Status, CliError> {
 /// Delete tasks from the plan; their history stays
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example: ralph task delete t-abcd2345\n         ralph task delete --status failed"
+    after_help = "Example: ralph task delete t-abcd2345\n         ralph task delete --status open,failed --category docs"
 )]
 pub(super) struct DeleteArgs {
     /// The tasks
-    #[arg(required_unless_present_any = ["status", "all"], conflicts_with_all = ["status", "all"])]
+    #[arg(required_unless_present_any = ["status", "all", "spec", "category"])]
+    #[arg(conflicts_with_all = ["status", "all", "spec", "category"])]
     ids: Vec<String>,
-    /// Every task with this status; done ones stay
-    #[arg(long, conflicts_with = "all")]
-    status: Option<StatusFilter>,
+    /// Every task with one of these statuses; done ones stay
+    #[arg(long, value_name = "S,S", value_delimiter = ',', conflicts_with = "all")]
+    status: Vec<StatusFilter>,
     /// Every task that is not done
     #[arg(long)]
     all: bool,
+    /// With --status or --all: only tasks of this spec
+    #[arg(long)]
+    spec: Option<String>,
+    /// With --status or --all: only tasks in this category
+    #[arg(long)]
+    category: Option<String>,
     /// Confirm --all
     #[arg(long, requires = "all")]
     confirm: bool,
@@ -320,26 +327,42 @@ impl DeleteArgs {
 }
 
 pub(super) fn cmd_delete(args: &DeleteArgs, context: &mut Context<'_>) -> Done {
-    let which = match (args.status, args.all) {
-        (Some(status), _) => DeleteWhich::With(status),
-        (None, true) if !args.confirm => {
-            let counts = context.reader()?.counts(&Scope::All)?;
-            let left = counts.total() - counts.done;
-            return Err(CliError::usage(format!("this would delete {left} tasks"))
-                .hint("to delete them: ralph task delete --all --confirm"));
-        }
-        (None, true) => DeleteWhich::All,
-        (None, false) => {
-            DeleteWhich::Ids(args.ids.iter().map(|id| task_id(id)).collect::<Result<_, _>>()?)
-        }
+    let which = match args.named()? {
+        Some(ids) => DeleteWhich::Ids(ids),
+        None => DeleteWhich::Matching(group(args, context)?),
     };
     let by = context.actor()?;
     let mut store = context.store()?;
     let deleted = store.delete(which, &by, clock::now()).map_err(|e| with_store(e, &mut *store))?;
+    if deleted.is_empty() {
+        context.out.note("nothing to delete; done and deleted tasks stay as they are");
+    }
     for id in deleted {
         context.out.line(id)?;
     }
     Ok(())
+}
+
+/// The tasks that the options name, once the user has confirmed that it may be all of them.
+fn group(args: &DeleteArgs, context: &mut Context<'_>) -> Result<Filter, CliError> {
+    if args.status.is_empty() && !args.all {
+        return Err(CliError::usage("--spec and --category need --status or --all")
+            .hint("for example: ralph task delete --status open --category docs"));
+    }
+    let group = Filter {
+        statuses: args.status.clone(),
+        spec: args.spec.clone(),
+        category: args.category.clone(),
+        ..Filter::default()
+    };
+    if args.all && !args.confirm {
+        let tasks = context.reader()?.list(&group)?;
+        let left = tasks.iter().filter(|task| task.status != Status::Done).count();
+        let tasks = if left == 1 { "1 task".to_owned() } else { format!("{left} tasks") };
+        return Err(CliError::usage(format!("this would delete {tasks}"))
+            .hint("to delete them, add --confirm"));
+    }
+    Ok(group)
 }
 
 /// Make a task wait for another task

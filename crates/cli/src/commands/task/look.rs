@@ -1,16 +1,18 @@
 //! Commands that only read: `list`, `show`, `tree`, `deps`, `ready`, `peek`.
 
+use std::collections::{HashSet, VecDeque};
+
 use clap::Args;
 use ralph_core::task::{Refusal, StatusFilter, Task};
 use ralph_engine::clock;
 use ralph_engine::ports::{Filter, Scope, Store, StoreError};
-use ralph_ui::tasks::{self, Details, Kv};
+use ralph_ui::tasks::{self, Chain, Details, Kv};
 
 use crate::error::{CliError, Done, feature_name, task_id, with_store};
 use crate::output::Output;
 use crate::wire::{Context, agent_id};
 
-/// List tasks, in the order in which they were added
+/// List tasks by priority, then in the order in which they were added
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task list --status open,active")]
 pub(super) struct ListArgs {
@@ -47,7 +49,7 @@ pub(super) fn cmd_list(args: &ListArgs, context: &mut Context<'_>) -> Done {
         feature,
         ..Filter::default()
     };
-    let tasks = store.list(&filter)?;
+    let tasks = by_priority(store.list(&filter)?);
     if args.markdown {
         let shown = tasks.iter().map(|task| Kv {
             task,
@@ -57,14 +59,35 @@ pub(super) fn cmd_list(args: &ListArgs, context: &mut Context<'_>) -> Done {
         });
         return Ok(context.out.data(tasks::markdown_kv(shown))?);
     }
+    if tasks.is_empty() && !args.json {
+        tell_empty("no task matches; see all tasks: ralph task list", &mut *store, context)?;
+    }
     table_or_json(&tasks, args.json, &mut context.out)
+}
+
+/// Tasks of one priority stay in the order of their creation.
+fn by_priority(mut tasks: Vec<Task>) -> Vec<Task> {
+    tasks.sort_by_key(|task| task.priority);
+    tasks
+}
+
+/// Says what to type when there is nothing to show.
+fn tell_empty(otherwise: &str, store: &mut dyn Store, context: &mut Context<'_>) -> Done {
+    context.out.note(match store.counts(&Scope::All)?.total() {
+        0 => "no tasks yet; add one: ralph task add \"What to do\"",
+        _ => otherwise,
+    });
+    Ok(())
 }
 
 fn table_or_json(tasks: &[Task], json: bool, out: &mut Output) -> Done {
     if json {
         return Ok(out.json(&tasks.iter().map(tasks::task_json).collect::<Vec<_>>())?);
     }
-    Ok(out.data(tasks::table(tasks, out.look))?)
+    match tasks.is_empty() {
+        true => Ok(()),
+        false => Ok(out.data(tasks::table(tasks, out.look))?),
+    }
 }
 
 /// Show a task: its attempts, gate results, changes and cost
@@ -75,7 +98,7 @@ fn table_or_json(tasks: &[Task], json: bool, out: &mut Output) -> Done {
 pub(super) struct ShowArgs {
     /// The task
     id: String,
-    /// Also show the tasks that it waits for and the tasks that wait for it
+    /// Also show the tasks that it waits for, their results, and the tasks that wait for it
     #[arg(long)]
     with_deps: bool,
     /// Show every attempt in full, and the whole log
@@ -140,15 +163,26 @@ pub(super) struct TreeArgs {
 }
 
 pub(super) fn cmd_tree(args: &TreeArgs, context: &mut Context<'_>) -> Done {
-    let tasks = context.reader()?.list(&Filter::default())?;
-    if args.json {
-        return table_or_json(&tasks, true, &mut context.out);
+    let mut store = context.reader()?;
+    let tasks = by_priority(store.list(&Filter::default())?);
+    if tasks.is_empty() && !args.json {
+        tell_empty("no tasks; see deleted ones: ralph task list --all", &mut *store, context)?;
     }
-    let look = context.out.look;
-    Ok(context.out.data(tasks::tree(&tasks, look))?)
+    tree_or_json(&tasks, args, context)
 }
 
-/// Show the tasks that a task waits for and the tasks that wait for it
+/// Prints tasks as a tree, or as JSON in the same order.
+pub(super) fn tree_or_json(tasks: &[Task], args: &TreeArgs, context: &mut Context<'_>) -> Done {
+    if args.json {
+        return table_or_json(tasks, true, &mut context.out);
+    }
+    let look = context.out.look;
+    Ok(context.out.data(tasks::tree(tasks, look))?)
+}
+
+/// Show everything that a task waits for, and everything that waits for it
+///
+/// Both are trees: below each task are its own blockers, or the tasks that wait for it.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ralph task deps t-abcd2345")]
 pub(super) struct DepsArgs {
@@ -165,35 +199,50 @@ pub(super) fn cmd_deps(args: &DepsArgs, context: &mut Context<'_>) -> Done {
     let store = &mut *store;
     let looked = (|| {
         let task = store.get(&id)?;
-        Ok((blockers_of(&task, store)?, store.dependents(&id)?))
+        let blockers = chain_from(&task, store, blockers_of)?;
+        Ok((blockers, chain_from(&task, store, |task, store| store.dependents(&task.id))?))
     })();
     let (blockers, dependents) = looked.map_err(|error| with_store(error, store))?;
     if args.json {
-        let list = |tasks: &[Task]| -> Vec<serde_json::Value> {
-            let short = |task: &Task| {
-                serde_json::json!({
-                    "id": task.id, "title": task.title, "status": task.status.as_str(),
-                })
-            };
-            tasks.iter().map(short).collect()
-        };
         let both = serde_json::json!({
-            "id": id, "blockers": list(&blockers), "dependents": list(&dependents),
+            "id": id,
+            "blockers": tasks::chain_json(&blockers),
+            "dependents": tasks::chain_json(&dependents),
         });
         return Ok(context.out.json(&both)?);
     }
-    for (word, tasks) in [("waits for", &blockers), ("blocks", &dependents)] {
-        if tasks.is_empty() {
+    let look = context.out.look;
+    for (word, chain) in [("waits for", &blockers), ("blocks", &dependents)] {
+        if chain.tasks.is_empty() {
             context.out.line(format!("{id} {word} nothing"))?;
         } else {
             context.out.line(format!("{id} {word}:"))?;
-        }
-        for task in tasks {
-            let title = ralph_core::text::printable_line(task.title.as_str());
-            context.out.line(format!("  {}  {}  {title}", task.id, task.shown()))?;
+            context.out.data(tasks::chain(&id, chain, look))?;
         }
     }
     Ok(())
+}
+
+/// Every task that can be reached from `start` by going to the `next` ones, the nearest first.
+fn chain_from(
+    start: &Task,
+    store: &mut dyn Store,
+    next: impl Fn(&Task, &mut dyn Store) -> Result<Vec<Task>, StoreError>,
+) -> Result<Chain, StoreError> {
+    let mut chain = Chain::default();
+    let mut seen = HashSet::from([start.id.clone()]);
+    let mut queue = VecDeque::from([(0, start.clone())]);
+    while let Some((distance, task)) = queue.pop_front() {
+        let found = next(&task, store)?;
+        chain.next.insert(task.id.clone(), found.iter().map(|task| task.id.clone()).collect());
+        for task in found {
+            if seen.insert(task.id.clone()) {
+                chain.tasks.push((distance + 1, task.clone()));
+                queue.push_back((distance + 1, task));
+            }
+        }
+    }
+    Ok(chain)
 }
 
 /// List the tasks that are ready now, in the order in which ralph takes them
@@ -218,6 +267,10 @@ pub(super) fn cmd_ready(args: &ReadyArgs, context: &mut Context<'_>) -> Done {
     let mut tasks = store.ready(&scope, args.limit.saturating_add(1))?;
     let more = tasks.len() > args.limit;
     tasks.truncate(args.limit);
+    if tasks.is_empty() && !args.json {
+        let why = "nothing is ready; see what is left: ralph task tree";
+        tell_empty(why, &mut *store, context)?;
+    }
     table_or_json(&tasks, args.json, &mut context.out)?;
     if more && !args.json {
         context

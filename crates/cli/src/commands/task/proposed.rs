@@ -9,9 +9,9 @@ use ralph_engine::clock;
 use ralph_engine::ports::{Store, StoreError};
 use ralph_engine::quota::PROPOSALS;
 use ralph_engine::socket::Requests;
-use ralph_ui::tasks;
 
 use super::TaskCommand;
+use super::look::{TreeArgs, tree_or_json};
 use crate::commands::import::at_line;
 use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
@@ -103,7 +103,7 @@ pub(super) fn carry_out(
                 Ok(())
             })
         }
-        TaskCommand::Tree(_) => tree(requests, context),
+        TaskCommand::Tree(args) => tree(&args, requests, context),
         _ => Err(out_of_reach()),
     }
 }
@@ -232,12 +232,11 @@ fn refuse_other_feature(fields: &TaskPatch, feature: &FeatureName) -> Done {
 }
 
 /// The tasks proposed so far, as they would be in the plan.
-fn tree(requests: &Requests, context: &mut Context<'_>) -> Done {
+fn tree(args: &TreeArgs, requests: &Requests, context: &mut Context<'_>) -> Done {
     let by = context.actor()?;
     let mut store = context.store()?;
     let Some(all) = requests.proposals() else { return Err(out_of_reach()) };
     let seen = store.rehearse(&all.plan(), &[], &by, clock::now());
     let (_, planned) = seen.map_err(|error| misfit(error, &mut *store))?;
-    let look = context.out.look;
-    Ok(context.out.data(tasks::tree(&planned, look))?)
+    tree_or_json(&planned, args, context)
 }

@@ -182,6 +182,8 @@ task update --status | cli/tests/it/tasks.rs::update_moves_the_status_as_far_as_
 task delete --status | cli/tests/it/effects/tasks.rs::tasks_are_deleted_by_their_status
 task delete --all | cli/tests/it/tasks.rs::delete_takes_ids_a_status_or_everything
 task delete --confirm | cli/tests/it/tasks.rs::delete_takes_ids_a_status_or_everything
+task delete --spec | cli/tests/it/task_scripts.rs::delete_takes_several_statuses_a_spec_and_a_category
+task delete --category | cli/tests/it/task_scripts.rs::delete_takes_several_statuses_a_spec_and_a_category
 task list --status | cli/tests/it/tasks.rs::list_filters_by_status_assignee_and_feature
 task list --all | cli/tests/it/tasks.rs::list_filters_by_status_assignee_and_feature
 task list --assignee | cli/tests/it/tasks.rs::list_filters_by_status_assignee_and_feature

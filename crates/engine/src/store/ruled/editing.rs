@@ -7,7 +7,7 @@ use ralph_core::records::LogKind;
 use ralph_core::task::{NewTask, Refusal, Status, Task, TaskPatch, path_between, satisfies};
 
 use super::{Change, State, Table};
-use crate::ports::{DeleteWhich, Filter, Result};
+use crate::ports::{DeleteWhich, Result};
 
 impl<T: Table> Change<'_, T> {
     pub(super) fn add(&mut self, id: TaskId, new: NewTask) -> Result<()> {
@@ -210,10 +210,7 @@ impl<T: Table> Change<'_, T> {
                 }
                 tasks
             }
-            DeleteWhich::With(status) => {
-                self.table.select(&Filter { statuses: vec![status], ..Filter::default() })?
-            }
-            DeleteWhich::All => self.table.select(&Filter::default())?,
+            DeleteWhich::Matching(filter) => self.table.select(&filter)?,
         };
         self.delete_tasks(tasks)
     }

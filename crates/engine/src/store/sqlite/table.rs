@@ -368,7 +368,7 @@ impl Table for SqliteTable {
         let mut wanted = Vec::new();
         for status in &filter.statuses {
             wanted.push(match status {
-                StatusFilter::Stored(status) => format!("t.status = '{status}'"),
+                StatusFilter::Stored(status) => format!("t.status = '{}'", status.as_str()),
                 StatusFilter::Blocked => "t.status = 'pending' AND t.open_blockers > 0".to_owned(),
             });
         }
@@ -383,6 +383,8 @@ impl Table for SqliteTable {
               AND (:feature IS NULL OR t.feature = :feature)
               AND (:parent IS NULL OR p.id = :parent)
               AND (:reference IS NULL OR t.ref = :reference)
+              AND (:spec IS NULL OR t.spec = :spec)
+              AND (:category IS NULL OR t.category = :category)
             ORDER BY t.seq"
         );
         self.tasks(
@@ -392,6 +394,8 @@ impl Table for SqliteTable {
                 ":feature": filter.feature.as_ref().map(FeatureName::as_str),
                 ":parent": filter.parent.as_ref().map(TaskId::as_str),
                 ":reference": filter.reference,
+                ":spec": filter.spec,
+                ":category": filter.category,
             },
         )
     }
