@@ -1,9 +1,10 @@
 //! The command line: which commands exist and which module runs each.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use ralph_core::redact::Secrets;
 use ralph_core::text::printable;
@@ -12,8 +13,9 @@ use ralph_engine::host;
 use crate::commands;
 use crate::environment::Environment;
 use crate::error::CliError;
+use crate::error_codes::ErrorCode;
 use crate::exit_codes::Exit;
-use crate::output::Color;
+use crate::output::{Color, ErrorJson};
 use crate::wire::Context;
 
 /// Run a coding agent on a plan, session after session, until every task is done; your gates decide
@@ -134,6 +136,8 @@ pub(crate) fn run(environment: &Environment) -> Exit {
         }
     };
     let mut context = Context::new(environment, &app.global);
+    let (kind, json) = answer_of(&matches);
+    context.out.answer_as(kind, json);
     host::settle(environment.path.clone(), &context.folder());
     let done = match (app.plan, app.command) {
         (true, None) => commands::plan::cmd_plan_flag(&mut context),
@@ -148,11 +152,55 @@ pub(crate) fn run(environment: &Environment) -> Exit {
         Err(error) if error.is_closed_pipe => Exit::Success,
         Err(error) if error.is_told => error.exit,
         Err(error) => {
-            let text = error.render(context.out.message_look);
-            context.out.error(Secrets::new(environment.secrets()).redact(&text));
+            let secrets = Secrets::new(environment.secrets());
+            error.print(&mut context.out, |text| secrets.redact(text).into_owned());
             error.exit
         }
     }
+}
+
+/// The command that was called, as the kind of its answer (`task.plan_status`), and whether it speaks JSON.
+pub(crate) fn answer_of(matches: &ArgMatches) -> (String, bool) {
+    let mut names: Vec<String> = Vec::new();
+    let mut at = matches;
+    while let Some((name, below)) = at.subcommand() {
+        names.push(name.replace('-', "_"));
+        at = below;
+    }
+    let flag = at.try_get_one::<bool>("json").ok().flatten().is_some_and(|json| *json);
+    let display =
+        at.try_get_raw("ui").ok().flatten().is_some_and(|mut all| all.any(|ui| ui == "json"));
+    (names.join("."), flag || display)
+}
+
+/// Whether arguments that could not be read ask for JSON.
+fn ask_for_json(arguments: &[OsString]) -> bool {
+    let mut before = None;
+    for word in arguments.iter().take_while(|word| *word != "--") {
+        if word == "--json" || word == "--ui=json" || (before == Some("--ui") && word == "json") {
+            return true;
+        }
+        before = word.to_str();
+    }
+    false
+}
+
+/// A mistake in the arguments as a line of JSON, with the same text.
+pub(crate) fn misread_json(error: &clap::Error, clean: impl Fn(&str) -> String) -> String {
+    let text = error.render().to_string();
+    let clean = |text: &str| clean(&printable(text));
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let message = clean(first.strip_prefix("error: ").unwrap_or(first));
+    let hint = clean(&lines.collect::<Vec<_>>().join("\n"));
+    let error = ErrorJson {
+        code: ErrorCode::Usage.as_str(),
+        message: &message,
+        excerpt: None,
+        hint: Some(hint.as_str()).filter(|hint| !hint.is_empty()),
+        exit: Exit::Usage.code(),
+    };
+    error.line()
 }
 
 /// Prints what is wrong with the arguments, or the help that they ask for.
@@ -160,6 +208,10 @@ fn misread(error: &clap::Error, environment: &Environment) -> io::Result<()> {
     let text = error.render().to_string();
     let shown = printable(&text);
     let secrets = Secrets::new(environment.secrets());
+    if error.use_stderr() && ask_for_json(&environment.arguments) {
+        let line = misread_json(error, |text| secrets.redact(text).into_owned());
+        return writeln!(io::stderr(), "{line}");
+    }
     let clean = secrets.redact(&shown);
     match clean == text {
         true => error.print().and_then(|()| io::stdout().flush()),

@@ -1,14 +1,14 @@
 //! The loop's side of `ralph task` in a session: carries out the same commands on behalf of the session, and sends
 //! their output back.
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use ralph_core::redact::Secrets;
 use ralph_core::task::Actor;
 use ralph_engine::project::Project;
 use ralph_engine::socket::{Call, Desk, Reply, Seat};
 use ralph_ui::style::Look;
 
-use crate::app::GlobalArgs;
+use crate::app::{GlobalArgs, answer_of, misread_json};
 use crate::commands::hook::HookEvent;
 use crate::commands::task::{TaskArgs, cmd_hook_seated, cmd_task_seated};
 use crate::config::Config;
@@ -47,9 +47,13 @@ impl TaskDesk {
             [hook, event] if hook == "hook" => HookEvent::of(event),
             _ => None,
         };
-        let words = match hook {
-            Some(_) => None,
-            None => Some(Words::try_parse_from(&call.argv)?),
+        let (words, kind, json) = match hook {
+            Some(_) => (None, String::new(), false),
+            None => {
+                let matches = Words::command().try_get_matches_from(&call.argv)?;
+                let (kind, json) = answer_of(&matches);
+                (Some(Words::from_arg_matches(&matches)?), format!("task.{kind}"), json)
+            }
         };
         let (quiet, verbose) =
             words.as_ref().map_or((false, false), |w| (w.global.quiet, w.global.verbose));
@@ -79,6 +83,7 @@ impl TaskDesk {
             (self.project.clone(), self.config.clone()),
             (Actor::Agent(seat.agent.clone(), None), call.stdin.clone()),
         );
+        context.out.answer_as(kind, json);
         let done = match (hook, words) {
             (Some(event), _) => cmd_hook_seated(event, seat, &mut context),
             (None, Some(words)) => cmd_task_seated(words.task, seat, &mut context),
@@ -94,8 +99,7 @@ impl TaskDesk {
 }
 
 fn tell(error: &CliError, context: &mut Context<'_>) -> Exit {
-    let text = error.render(context.out.message_look);
-    context.out.error(text);
+    error.print(&mut context.out, str::to_owned);
     error.exit
 }
 
@@ -106,8 +110,14 @@ impl Desk for TaskDesk {
         let call = &Call { argv, stdin: clean(&call.stdin), ..call.clone() };
         self.carry_out(seat, call).unwrap_or_else(|error| {
             let rendered = error.render();
-            let text =
-                if call.message_color { rendered.ansi().to_string() } else { rendered.to_string() };
+            let text = match (
+                error.use_stderr() && call.argv.iter().any(|word| word == "--json"),
+                call.message_color,
+            ) {
+                (true, _) => misread_json(&error, str::to_owned) + "\n",
+                (false, true) => rendered.ansi().to_string(),
+                (false, false) => rendered.to_string(),
+            };
             match error.use_stderr() {
                 true => Reply { code: Exit::Usage.code(), out: String::new(), err: text },
                 false => Reply { code: Exit::Success.code(), out: text, err: String::new() },

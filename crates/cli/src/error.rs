@@ -10,7 +10,9 @@ use ralph_engine::ports::{GitError, Scope, Store, StoreError};
 use ralph_engine::project::ProjectError;
 use ralph_ui::style::{Look, Meaning};
 
+use crate::error_codes::ErrorCode;
 use crate::exit_codes::Exit;
+use crate::output::{ErrorJson, Output};
 
 /// What every command returns.
 pub(crate) type Done = Result<(), CliError>;
@@ -19,6 +21,8 @@ pub(crate) type Done = Result<(), CliError>;
 #[derive(Debug)]
 pub(crate) struct CliError {
     pub(crate) exit: Exit,
+    /// The code in JSON.
+    code: ErrorCode,
     message: String,
     /// Lines below the message, as they are: a source line and its caret.
     excerpt: Option<String>,
@@ -33,6 +37,7 @@ impl CliError {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self {
             exit,
+            code: exit.into(),
             message: message.into(),
             excerpt: None,
             hints: vec![],
@@ -62,6 +67,11 @@ impl CliError {
         Self { exit, ..self }
     }
 
+    /// The same with another code in JSON.
+    fn coded(self, code: ErrorCode) -> Self {
+        Self { code, ..self }
+    }
+
     /// Adds what to type.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
@@ -82,6 +92,25 @@ impl CliError {
     /// The sentence alone.
     pub(crate) fn message(&self) -> &str {
         &self.message
+    }
+
+    /// Prints it, as text or as a line of JSON. `clean` takes secrets out.
+    pub(crate) fn print(&self, out: &mut Output, clean: impl Fn(&str) -> String) {
+        if !out.is_json() {
+            let text = clean(&self.render(out.message_look));
+            return out.error(text);
+        }
+        let clean = |text: &str| clean(&printable(text));
+        let hint = clean(&self.hints.join("\n"));
+        let excerpt = self.excerpt.as_deref().map(|lines| clean(lines.trim_end()));
+        let error = ErrorJson {
+            code: self.code.as_str(),
+            message: &clean(&self.message),
+            excerpt: excerpt.as_deref(),
+            hint: Some(hint.as_str()).filter(|hint| !hint.is_empty()),
+            exit: self.exit.code(),
+        };
+        out.error(error.line());
     }
 
     /// The whole text.
@@ -110,7 +139,7 @@ impl From<io::Error> for CliError {
 
 impl From<ProjectError> for CliError {
     fn from(error: ProjectError) -> Self {
-        let failed = Self::failed(error.to_string());
+        let failed = Self::failed(error.to_string()).coded((&error).into());
         match error {
             ProjectError::NoRepository(_) => {
                 failed.hint("start one with `git init`, or name it with -C DIR")
@@ -131,7 +160,7 @@ impl From<ProjectError> for CliError {
 
 impl From<GitError> for CliError {
     fn from(error: GitError) -> Self {
-        let failed = Self::failed(error.to_string());
+        let failed = Self::failed(error.to_string()).coded(ErrorCode::Git);
         match error {
             GitError::NotStarted(_) => failed.hint("install git, for example: apt-get install git"),
             GitError::NoIdentity { .. } => failed
@@ -159,7 +188,7 @@ impl From<StoreError> for CliError {
             StoreError::Refused(refusal) => exit_of(refusal),
             _ => Exit::Error,
         };
-        let failed = Self::new(exit, error.to_string());
+        let failed = Self::new(exit, error.to_string()).coded((&error).into());
         match error {
             StoreError::Refused(refusal) => hints_of(failed, &refusal),
             StoreError::Plan { refusal, .. } => {

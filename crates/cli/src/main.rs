@@ -6,6 +6,7 @@ pub mod config;
 mod desk;
 mod environment;
 mod error;
+mod error_codes;
 mod exit_codes;
 mod following;
 mod launch;

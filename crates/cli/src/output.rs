@@ -1,9 +1,12 @@
 //! The output of a command. Stdout is for data, stderr for messages; if the reader closes the pipe, the command ends
-//! quietly.
+//! quietly. With `--json` every line of both is an object with a version and a kind: this is the only code that knows
+//! their shape.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
+use ralph_core::run::RunEvent;
 use ralph_ui::style::{Look, Meaning};
+use serde::Serialize;
 
 use crate::environment::Environment;
 
@@ -17,6 +20,53 @@ pub(crate) enum Color {
     Always,
     /// Never.
     Never,
+}
+
+/// The answer of a command as JSON.
+#[derive(Serialize)]
+struct Answer<'a, T> {
+    v: u32,
+    kind: &'a str,
+    data: &'a T,
+}
+
+/// A message as JSON.
+#[derive(Serialize)]
+struct Message<'a> {
+    v: u32,
+    kind: &'a str,
+    message: &'a str,
+}
+
+/// An error as JSON.
+#[derive(Serialize)]
+struct Failure<'a> {
+    v: u32,
+    kind: &'a str,
+    error: ErrorJson<'a>,
+}
+
+/// What went wrong, for programs.
+#[derive(Serialize)]
+pub(crate) struct ErrorJson<'a> {
+    pub(crate) code: &'a str,
+    pub(crate) message: &'a str,
+    /// The line of the user's file that it is about.
+    pub(crate) excerpt: Option<&'a str>,
+    /// A line for each hint.
+    pub(crate) hint: Option<&'a str>,
+    pub(crate) exit: u8,
+}
+
+impl ErrorJson<'_> {
+    /// The line for it.
+    pub(crate) fn line(self) -> String {
+        text(&Failure { v: RunEvent::VERSION, kind: "error", error: self })
+    }
+}
+
+fn text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 /// Where the two streams of a command go.
@@ -57,6 +107,10 @@ pub(crate) struct Output {
     quiet: bool,
     /// Standard output now belongs to the events of a run.
     taken: bool,
+    /// The command, as the kind of its answer.
+    kind: String,
+    /// Messages are lines of JSON.
+    json: bool,
 }
 
 impl Output {
@@ -67,6 +121,8 @@ impl Output {
             message_look: look(environment, color, io::stderr().is_terminal()),
             quiet,
             taken: false,
+            kind: String::new(),
+            json: false,
         }
     }
 
@@ -78,6 +134,8 @@ impl Output {
             message_look,
             quiet,
             taken: false,
+            kind: String::new(),
+            json: false,
         }
     }
 
@@ -101,6 +159,22 @@ impl Output {
         self.message_look = look(environment, color, self.message_look.width.is_some());
     }
 
+    /// Names the command that answers, and says whether its messages are JSON.
+    pub(crate) fn answer_as(&mut self, kind: String, json: bool) {
+        self.kind = kind;
+        self.json = json;
+    }
+
+    /// From now on messages are lines of JSON.
+    pub(crate) fn messages_in_json(&mut self) {
+        self.json = true;
+    }
+
+    /// Whether messages are lines of JSON.
+    pub(crate) const fn is_json(&self) -> bool {
+        self.json
+    }
+
     /// Leaves standard output to the events of a run: all other output goes to stderr.
     pub(crate) fn leave_stdout(&mut self) {
         self.taken = true;
@@ -109,7 +183,10 @@ impl Output {
     /// Writes data.
     pub(crate) fn data(&mut self, text: impl AsRef<str>) -> io::Result<()> {
         if self.taken {
-            self.passed_on(text.as_ref());
+            match self.json {
+                true => text.as_ref().lines().for_each(|line| self.message("note", line)),
+                false => self.passed_on(text.as_ref()),
+            }
             return Ok(());
         }
         self.streams.out().write_all(text.as_ref().as_bytes())
@@ -120,21 +197,36 @@ impl Output {
         self.data(format!("{text}\n"))
     }
 
-    /// Writes a value as JSON on one line.
-    pub(crate) fn json(&mut self, value: &impl serde::Serialize) -> io::Result<()> {
-        serde_json::to_writer(self.streams.out(), value).map_err(io::Error::from)?;
-        self.streams.out().write_all(b"\n")
+    /// Writes the answer of the command as JSON on one line.
+    pub(crate) fn json(&mut self, data: &impl Serialize) -> io::Result<()> {
+        let answer = Answer { v: RunEvent::VERSION, kind: &self.kind, data };
+        let out = self.streams.out();
+        serde_json::to_writer(&mut *out, &answer).map_err(io::Error::from)?;
+        out.write_all(b"\n")
+    }
+
+    fn message(&mut self, kind: &str, message: &str) {
+        let line = text(&Message { v: RunEvent::VERSION, kind, message });
+        self.streams.say(&line);
     }
 
     /// Prints a message that is not data; `-q` silences it.
     pub(crate) fn note(&mut self, text: impl std::fmt::Display) {
-        if !self.quiet {
-            self.streams.say(&text);
+        match (self.quiet, self.json) {
+            (true, _) => {}
+            (false, true) => self.message("note", &text.to_string()),
+            (false, false) => self.streams.say(&text),
         }
     }
 
     /// Warns; `-q` silences it.
     pub(crate) fn warning(&mut self, text: impl std::fmt::Display) {
+        if self.json {
+            if !self.quiet {
+                self.message("warning", &text.to_string());
+            }
+            return;
+        }
         let word = self.message_look.paint(Meaning::Warning, "warning:");
         self.note(format!("{word} {text}"));
     }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::ids::{AgentId, AttemptId, FeatureId, FeatureName, QuestionId, RunId, TaskId};
 use crate::task::Generation;
@@ -293,7 +293,19 @@ pub struct Question {
     /// When the agent asked.
     pub asked_at: Timestamp,
     /// The user's answer, and when it came.
+    #[serde(flatten, serialize_with = "answer")]
     pub answer: Option<(Timestamp, String)>,
+}
+
+/// An answer and its time as two keys.
+fn answer<S: Serializer>(answer: &Option<(Timestamp, String)>, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Answered<'a> {
+        answer: Option<&'a str>,
+        answered_at: Option<Timestamp>,
+    }
+    let (answered_at, answer) = answer.as_ref().map(|(at, text)| (*at, text.as_str())).unzip();
+    Answered { answer, answered_at }.serialize(to)
 }
 
 /// A named group of tasks with a spec and a plan on disk.

@@ -30,6 +30,14 @@ pub struct TestEnv {
     kills: Option<&'static str>,
 }
 
+/// The data of an answer that a command printed with `--json`.
+pub fn data<T: serde::de::DeserializeOwned>(answer: &str) -> T {
+    let mut answer: serde_json::Value = serde_json::from_str(answer).unwrap();
+    assert!(answer["v"] == 1 && answer["kind"].is_string(), "{answer}");
+    let data = answer.as_object_mut().and_then(|answer| answer.remove("data"));
+    serde_json::from_value(data.unwrap()).unwrap()
+}
+
 /// No test leaves a process behind.
 impl Drop for TestEnv {
     fn drop(&mut self) {
@@ -226,6 +234,13 @@ impl TestEnv {
         let mut all = vec!["task"];
         all.extend(arguments);
         self.ralph(&all).success()
+    }
+
+    /// Runs a command with `--json` and returns the data of its answer; it must succeed.
+    pub fn json(&self, arguments: &[&str]) -> serde_json::Value {
+        let mut all = arguments.to_vec();
+        all.push("--json");
+        data(&self.ralph(&all).success())
     }
 
     /// Runs `ralph task` as an agent.

@@ -92,6 +92,7 @@ pub struct StatusPage {
     /// What to type, the best first.
     pub next: Vec<String>,
     /// The time of the page.
+    #[serde(rename = "at")]
     pub now: Timestamp,
 }
 
@@ -172,12 +173,6 @@ impl StatusPage {
             }
             _ => vec![],
         }
-    }
-
-    /// The page as JSON, on one line.
-    pub fn json(&self) -> String {
-        // Serializing cannot fail: every key is text.
-        serde_json::to_string(self).unwrap_or_default()
     }
 
     fn first_lines(&self, look: Look) -> Vec<String> {

@@ -49,7 +49,10 @@ pub(crate) fn cmd_config(args: &ConfigArgs, context: &mut Context<'_>) -> Done {
     match &args.command {
         ConfigCommand::Show { json } => {
             let config = context.config()?;
-            Ok(context.out.data(config::show(&config, *json))?)
+            match json {
+                true => Ok(context.out.json(&config::show_json(&config))?),
+                false => Ok(context.out.data(config::show(&config))?),
+            }
         }
         ConfigCommand::Schema => Ok(context.out.data(config::schema())?),
         ConfigCommand::Defaults => Ok(context.out.data(config::DEFAULTS)?),

@@ -46,7 +46,7 @@ pub(crate) fn cmd_status(args: &StatusArgs, context: &mut Context<'_>) -> Done {
 fn print(page: &StatusPage, json: bool, context: &mut Context<'_>) -> Done {
     let look = context.out.look;
     match json {
-        true => context.out.line(page.json())?,
+        true => context.out.json(page)?,
         false => context.out.data(page.text(look))?,
     }
     Ok(())

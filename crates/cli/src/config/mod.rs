@@ -45,7 +45,7 @@ pub use presets::{PRESETS, Preset, Retries, retry_limit};
 pub use reference::{reference_markdown, schema};
 pub use resolved::{Config, Entry, Origin};
 pub use settings::{AGENTS, DEFAULTS, Reach, SETTINGS, Setting, key};
-pub use show::show;
+pub use show::{show, show_json};
 pub use typed::{Amount, Flag, Key, List, OrPreset, Size, Text, Time, Typed, Whole};
 pub use value::{Lit, View, duration};
 pub(crate) use write::with_text;

@@ -11,12 +11,8 @@ use super::value::quoted;
 /// Values longer than this push their own origin to the right instead of the whole column.
 const VALUE_COLUMN: usize = 44;
 
-/// All settings and gates, as text or as a JSON object.
-pub fn show(config: &Config, json: bool) -> String {
-    if json { as_json(config) } else { as_lines(config) }
-}
-
-fn as_lines(config: &Config) -> String {
+/// All settings and gates, as text.
+pub fn show(config: &Config) -> String {
     let mut rows: Vec<(String, String, String)> = config
         .entries()
         .map(|entry| (entry.key.to_string(), entry.value.to_string(), entry.origin.to_string()))
@@ -45,14 +41,15 @@ fn as_lines(config: &Config) -> String {
     out
 }
 
-fn as_json(config: &Config) -> String {
+/// The same as a JSON object.
+pub fn show_json(config: &Config) -> serde_json::Value {
     let mut all = Map::new();
     for entry in config.entries() {
         all.insert(entry.key.to_string(), located(entry.value.to_json(), entry.origin));
     }
     let gates: Vec<_> = config.gates().iter().map(gate_json).collect();
     all.insert("gate".to_owned(), located(gates.into(), config.gates_origin()));
-    format!("{:#}\n", serde_json::Value::Object(all))
+    serde_json::Value::Object(all)
 }
 
 fn located(value: serde_json::Value, origin: &Origin) -> serde_json::Value {

@@ -201,7 +201,7 @@ async fn the_task_of_another_is_out_of_reach() {
     let person = Actor::Person(agent("hand"));
     world.store().reset(&task("t-1"), &person, clock::now()).unwrap();
     let err = refused(&dag, &["done", "t-1"]).await;
-    assert!(err.contains("t-1 is pending"), "{err}");
+    assert!(err.contains("t-1 is open"), "{err}");
     world.claim("agent-1", "t-1");
     let err = refused(&dag, &["done", "t-1"]).await;
     assert!(err.contains("lost its claim on t-1"), "{err}");

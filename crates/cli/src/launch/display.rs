@@ -7,6 +7,7 @@ use ralph_core::Timestamp;
 use ralph_core::agent::AgentEvent;
 use ralph_core::run::{RunEvent, SlotId};
 use ralph_core::view::Reporter;
+use ralph_engine::clock;
 use ralph_engine::project::Project;
 use ralph_engine::run::place::{RunLogs, private_file};
 use ralph_ui::jsonl::JsonReporter;
@@ -69,8 +70,10 @@ pub(super) fn reporters(
             let reporter = PlainReporter::new(shared.writer(), options);
             all.push(Box::new(Terminal(reporter, shared.margin)));
         }
-        (Shown::Json, None) => all.push(Box::new(JsonReporter::new(io::stdout()))),
-        (Shown::Json, Some(shared)) => all.push(Box::new(JsonReporter::new(shared.writer()))),
+        (Shown::Json, None) => all.push(Box::new(JsonReporter::new(io::stdout(), clock::now))),
+        (Shown::Json, Some(shared)) => {
+            all.push(Box::new(JsonReporter::new(shared.writer(), clock::now)))
+        }
     }
     let file = private_file(&logs.readable).map_err(|error| {
         CliError::failed(format!("{} cannot be written: {error}", logs.readable.display()))

@@ -223,6 +223,9 @@ pub(crate) fn run_to_end(
     options: &RunOptions,
     context: &mut Context<'_>,
 ) -> Result<Outcome, CliError> {
+    if display::shown(&context.config()?) == Shown::Json {
+        context.out.messages_in_json();
+    }
     arm(context)?;
     room_for_files(OPEN_FILES).map_err(|most| {
         let few = format!("the limit of open files is {most}, and a run needs {OPEN_FILES}");

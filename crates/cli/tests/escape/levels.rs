@@ -29,7 +29,7 @@ fn landlock_alone_holds_what_the_page_says() {
         let told = fs::read_to_string(world.repo("attacker.out")).unwrap();
         assert!(wrong.is_empty(), "{who:?}: otherwise than told: {wrong:#?}\n{told}");
         assert_eq!(ended.code, 0, "{}", ended.said);
-        assert_eq!(world.show("foreign")["status"], "pending");
+        assert_eq!(world.show("foreign")["status"], "open");
         assert_eq!(world.left(), Vec::<String>::new());
         nothing_decides_outside(&world);
     }

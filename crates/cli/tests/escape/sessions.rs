@@ -29,7 +29,7 @@ fn all_are_refused(who: Who) {
     assert!(changed.is_empty() && gone.is_empty(), "{who:?}: changed {changed:#?}, gone {gone:#?}");
     assert_eq!(world.reached(), 0, "somebody outside was reached");
     assert_eq!(world.left(), Vec::<String>::new());
-    assert_eq!(world.show("foreign")["status"], "pending");
+    assert_eq!(world.show("foreign")["status"], "open");
     assert!(!world.env.home().join(".claude/settings.local.json").exists());
     nothing_decides_outside(&world);
 }

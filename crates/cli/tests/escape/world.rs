@@ -322,8 +322,9 @@ result '<task-done>mine</task-done>'
 
     pub(crate) fn show(&self, task: &str) -> Value {
         let shown = self.command(&["task", "show", task, "--json"]).output().unwrap();
-        serde_json::from_slice(&shown.stdout)
-            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&shown.stderr)))
+        let answer: Value = serde_json::from_slice(&shown.stdout)
+            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&shown.stderr)));
+        answer["data"].clone()
     }
 }
 

@@ -4,8 +4,7 @@
 use crate::env;
 
 fn status(env: &ralph_testkit::TestEnv, id: &str) -> String {
-    let value: serde_json::Value =
-        serde_json::from_str(&env.task(&["show", id, "--json"])).unwrap();
+    let value: serde_json::Value = ralph_testkit::data(&env.task(&["show", id, "--json"]));
     value["status"].as_str().unwrap().to_owned()
 }
 
@@ -50,18 +49,17 @@ fn s0_7_s0_8_s0_9_what_an_agent_left_is_found_and_failed() {
     env.task_as("ada", &["claim", "b"]).success();
     env.task_as("bob", &["claim", "c"]).success();
     let left = env.task(&["list", "--status", "active", "--assignee", "ada", "--json"]);
-    let left: Vec<serde_json::Value> = serde_json::from_str(&left).unwrap();
+    let left: Vec<serde_json::Value> = ralph_testkit::data(&left);
     assert_eq!(left.len(), 2);
     for task in left {
         let id = task["id"].as_str().unwrap();
         env.task(&["fail", id, "--reason", "session exited without completing task"]);
-        let shown: serde_json::Value =
-            serde_json::from_str(&env.task(&["show", id, "--json"])).unwrap();
+        let shown: serde_json::Value = ralph_testkit::data(&env.task(&["show", id, "--json"]));
         assert_eq!(shown["reason"], "session exited without completing task");
-        assert_eq!(shown["status"], "pending");
+        assert_eq!(shown["status"], "open");
         assert_eq!(shown["assignee"], serde_json::Value::Null);
     }
-    assert_eq!(status(&env, "c"), "in_progress");
+    assert_eq!(status(&env, "c"), "active");
 }
 
 /// S0-11, S0-19: plan-status is one exact line.
@@ -95,8 +93,7 @@ fn s0_18_a_second_line_of_defence_is_harmless() {
     env.task_as("ada", &["fail", "a", "--reason", "session ended unexpectedly"]).success();
     env.task_as("ada", &["fail", "a", "--reason", "session exited without completing task"])
         .failure(2);
-    let shown: serde_json::Value =
-        serde_json::from_str(&env.task(&["show", "a", "--json"])).unwrap();
+    let shown: serde_json::Value = ralph_testkit::data(&env.task(&["show", "a", "--json"]));
     assert_eq!(
         (&shown["reason"], &shown["retry_count"]),
         (&"session ended unexpectedly".into(), &1.into())
@@ -160,7 +157,7 @@ fn s1_48_s1_49_cascades_reach_to_the_top() {
     env.task(&["fail", "two", "--reason", "x", "--final"]);
     assert_eq!([status(&env, "middle"), status(&env, "top")], ["failed", "failed"]);
     env.task(&["reset", "two"]);
-    assert_eq!([status(&env, "middle"), status(&env, "top")], ["pending", "pending"]);
+    assert_eq!([status(&env, "middle"), status(&env, "top")], ["open", "open"]);
     env.task(&["claim", "two"]);
     env.task(&["done", "two"]);
     assert_eq!([status(&env, "middle"), status(&env, "top")], ["done", "done"]);
@@ -174,7 +171,7 @@ fn s1_52_reset_recovers_a_stale_claim() {
     env.task(&["add", "Task", "--id", "a"]);
     env.task_as("gone", &["claim", "a"]).success();
     env.task(&["reset", "a"]);
-    assert_eq!(status(&env, "a"), "pending");
+    assert_eq!(status(&env, "a"), "open");
     env.task_as("gone", &["done", "a"]).failure(2);
     env.task_as("ada", &["claim", "a"]).success();
 }

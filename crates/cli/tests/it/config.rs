@@ -22,7 +22,7 @@ fn show_names_every_value_and_its_origin() {
     assert_eq!(line("ui.color"), "ui.color = \"never\" RALPH_UI_COLOR");
     assert_eq!(line("loop.give_up_after"), "loop.give_up_after = 10 default");
     let json: serde_json::Value =
-        serde_json::from_str(&env.ralph(&["config", "show", "--json"]).success()).unwrap();
+        ralph_testkit::data(&env.ralph(&["config", "show", "--json"]).success());
     assert_eq!(json["loop.jobs"]["value"], 2);
     assert_eq!(json["loop.jobs"]["origin"], "repo");
 }

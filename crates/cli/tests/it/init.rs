@@ -313,11 +313,12 @@ fn the_test_command_of_the_project_is_found() {
         let env = env();
         env.write(path, text);
         let ran = env.ralph(&["init", "--json"]);
-        let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        let json: serde_json::Value = ralph_testkit::data(&ran.stdout);
         assert_eq!(json["test_command"], expected, "{path}");
         assert!(json["files"].as_array().unwrap().iter().all(|file| file["reason"].is_null()));
         assert!(read(&env, "AGENTS.md").contains(&format!("TEST_COMMAND=\"{expected}\"")));
-        assert_eq!(ran.stderr.contains("warning:"), expected.is_empty(), "{}", ran.stderr);
+        let warned = ran.stderr.contains(r#""kind":"warning""#);
+        assert_eq!(warned, expected.is_empty(), "{}", ran.stderr);
     }
 }
 

@@ -41,8 +41,7 @@ fn the_marks_of_an_imported_plan_count() {
     assert!(ran.stderr.contains("plan.md: line 3: \"Blocked\" is marked [!]"), "{}", ran.stderr);
     assert!(ran.stderr.contains("not kept from checklist: 1 task marked [-]"), "{}", ran.stderr);
     let status = |title: &str| {
-        let listed: serde_json::Value =
-            serde_json::from_str(&env.task(&["list", "--json"])).unwrap();
+        let listed: serde_json::Value = ralph_testkit::data(&env.task(&["list", "--json"]));
         let tasks = listed.as_array().unwrap().clone();
         let found = tasks.into_iter().find(|task| task["title"] == title);
         found.map(|task| task["status"].as_str().unwrap().to_owned())

@@ -56,7 +56,7 @@ const HANGING: &str = r#"{"do":"session"}
 "#;
 
 fn json(env: &TestEnv) -> Value {
-    serde_json::from_str(&env.ralph(&["status", "--json"]).success()).unwrap()
+    ralph_testkit::data(&env.ralph(&["status", "--json"]).success())
 }
 
 /// Starts a run whose second session hangs.
@@ -204,7 +204,7 @@ fn a_running_loop_is_watched_and_followed_until_it_ends() {
     assert!(page.starts_with("running (pid ") || page.starts_with("paused (pid "), "{page}");
     assert!(page.contains("\nStopped: cancelled. ralph build continues it\n"), "{page}");
     let pages = Ran::end_of(lines).success();
-    let pages: Vec<Value> = pages.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let pages: Vec<Value> = pages.lines().map(ralph_testkit::data).collect();
     assert_eq!(pages.last().unwrap()["state"], "interrupted");
     assert_eq!(pages.first().unwrap()["state"], "running");
     let followed = Ran::end_of(follow).success();

@@ -204,7 +204,7 @@ pub(crate) fn classes(env: &TestEnv) -> Vec<String> {
 
 /// A task with everything about it.
 pub(crate) fn show(env: &TestEnv, task: &str) -> Value {
-    serde_json::from_str(&env.task(&["show", task, "--json"])).unwrap()
+    ralph_testkit::data(&env.task(&["show", task, "--json"]))
 }
 
 pub(crate) fn status(env: &TestEnv, task: &str) -> String {

@@ -23,6 +23,7 @@ mod hooks;
 mod host_programs;
 mod init;
 mod interchange;
+mod json;
 mod judging;
 mod kill;
 mod looking;

@@ -450,6 +450,6 @@ fn a_push_that_hangs_ends_with_the_run() {
     assert!(ran.stderr.contains("publishing was interrupted"), "{}", ran.stderr);
     // What was settled is settled.
     let statuses = ["one", "two"].map(|task| status(&world.env, task));
-    assert_eq!(statuses, ["done", "pending"]);
+    assert_eq!(statuses, ["done", "open"]);
     assert_eq!(world.remote_has("feature"), None);
 }

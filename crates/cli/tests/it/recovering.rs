@@ -42,7 +42,7 @@ fn saved_work_is_listed_and_brought_back() {
     let empty = env.ralph(&["recover"]);
     assert_eq!((empty.stderr.as_str(), empty.code), ("no saved work\n", 0));
     assert_eq!(empty.success(), "");
-    assert_eq!(env.ralph(&["recover", "--json"]).success(), "[]\n");
+    assert_eq!(env.json(&["recover"]), serde_json::json!([]));
     env.task(&["add", "Parse the file", "--id", "parse"]);
     leave(&env, "parse", 1);
     leave(&env, "parse", 2);
@@ -54,8 +54,7 @@ fn saved_work_is_listed_and_brought_back() {
     let row = rows.iter().find(|row| row.starts_with("parse ")).unwrap();
     assert!(row.contains("  2  ") && row.ends_with("Parse the file"), "{list}");
     assert!(list.contains("unfinished work on not-in-the-plan, attempt 1"), "{list}");
-    let json: serde_json::Value =
-        serde_json::from_str(&env.ralph(&["recover", "--json"]).success()).unwrap();
+    let json: serde_json::Value = ralph_testkit::data(&env.ralph(&["recover", "--json"]).success());
     let first = json.as_array().unwrap().iter().find(|w| w["task"] == "parse").unwrap();
     assert_eq!(first["ref"], "refs/ralph/wip/parse/2");
     assert_eq!(first["files"], serde_json::json!(["a.txt", "new/b.txt"]));
@@ -66,8 +65,7 @@ fn saved_work_is_listed_and_brought_back() {
     assert!(back.stderr.contains("git diff") && back.stderr.contains("refs/ralph/wip/parse/2"));
     assert_eq!(back.success(), "a.txt\nnew/b.txt\n");
     assert_eq!(read(&env, "new/b.txt"), "parse 2\n");
-    let again = env.ralph(&["recover", "parse", "--attempt", "2", "--json"]).success();
-    let again: serde_json::Value = serde_json::from_str(&again).unwrap();
+    let again = env.json(&["recover", "parse", "--attempt", "2"]);
     assert_eq!(again["restored"], serde_json::json!([]));
     assert_eq!(again["unchanged"], serde_json::json!(["a.txt", "new/b.txt"]));
 }

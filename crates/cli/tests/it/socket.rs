@@ -174,12 +174,12 @@ fn s0_7_s0_9_s0_18_a_hook_of_an_agent_without_a_loop_fails_all_that_is_its_own()
         let ran = env.ralph(&["hook", "session-end"]);
         assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
     }
-    let all: Vec<serde_json::Value> = serde_json::from_str(&env.task(&["list", "--json"])).unwrap();
+    let all: Vec<serde_json::Value> = ralph_testkit::data(&env.task(&["list", "--json"]));
     let seen: Vec<(&str, u64)> = all
         .iter()
         .map(|task| (task["status"].as_str().unwrap(), task["retry_count"].as_u64().unwrap()))
         .collect();
-    assert_eq!(seen, [("pending", 1), ("pending", 1), ("in_progress", 0)]);
+    assert_eq!(seen, [("open", 1), ("open", 1), ("active", 0)]);
     assert_eq!(all[0]["reason"], "session ended unexpectedly");
 }
 
@@ -244,11 +244,10 @@ fn controls_go_to_the_run_that_the_state_file_names() {
         assert!(!ran.stderr.is_empty(), "{call:?} says what it did");
         assert_eq!(run.controls.try_recv(), Ok(control));
     }
-    let json = env.ralph(&["cancel", "--now", "--json"]).success();
-    assert_eq!(
-        json,
-        "{\"control\":{\"do\":\"cancel\",\"now\":true,\"stop\":\"now\"},\"reached\":\"run\"}\n"
-    );
+    let control = serde_json::json!({"do": "cancel", "now": true, "stop": "now"});
+    let sent = serde_json::json!({"control": control, "reached": "run"});
+    let printed = env.ralph(&["cancel", "--now", "--json"]).success();
+    assert_eq!(ralph_testkit::data::<serde_json::Value>(&printed), sent);
     let said = env.ralph(&["skip", "t-2"]).failure(2);
     assert!(said.contains("did you mean t-1?"), "{said}");
     assert!(env.task(&["plan-status"]).starts_with("1 open"), "the loop changes the task");
@@ -268,9 +267,9 @@ fn without_a_run_there_is_nothing_to_control_but_tasks() {
     let said = env.ralph(&["skip", "t-1"]);
     assert_eq!((said.code, said.stdout.as_str()), (0, ""));
     assert!(env.task(&["show", "t-1"]).contains("waiting"));
-    let json = env.ralph(&["retry", "t-1", "--json"]).success();
-    let sent = "{\"control\":{\"do\":\"retry\",\"task\":\"t-1\"},\"reached\":\"store\"}\n";
-    assert_eq!(json, sent);
+    let control = serde_json::json!({"do": "retry", "task": "t-1"});
+    let sent = serde_json::json!({"control": control, "reached": "store"});
+    assert_eq!(env.json(&["retry", "t-1"]), sent);
     assert!(env.task(&["plan-status"]).starts_with("1 open"));
 }
 
@@ -289,8 +288,7 @@ fn a_question_waits_for_its_answer() {
     let list = env.ralph(&["answer"]).success();
     assert!(list.starts_with("ID          TASK  AGE  QUESTION\n"), "{list}");
     assert!(list.contains("Which of the two?") && list.contains(third), "{list}");
-    let json: serde_json::Value =
-        serde_json::from_str(&env.ralph(&["answer", "--json"]).success()).unwrap();
+    let json: serde_json::Value = ralph_testkit::data(&env.ralph(&["answer", "--json"]).success());
     assert_eq!((&json[0]["id"], &json[0]["task"]), (&first.into(), &"t-1".into()));
 
     let said = env.ralph(&["answer", "t-1", "The old one."]).failure(2);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::env;
 
 fn shown(env: &TestEnv, id: &str) -> Value {
-    serde_json::from_str(&env.task(&["show", id, "--json"])).unwrap()
+    ralph_testkit::data(&env.task(&["show", id, "--json"]))
 }
 
 #[test]
@@ -43,8 +43,7 @@ fn lists_are_by_priority_and_then_by_creation() {
         env.task(&["add", "Task", "--id", id, "-p", priority]);
     }
     let text = env.task(&["list"]);
-    let ids: Vec<&str> =
-        text.lines().skip(1).filter_map(|line| line.split(' ').next()).collect();
+    let ids: Vec<&str> = text.lines().skip(1).filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(ids, ["first", "next", "also", "late"]);
     let kv = env.task(&["list", "--markdown"]);
     let ids: Vec<&str> = kv.lines().filter_map(|line| line.strip_prefix("id: ")).collect();

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::env;
 
 fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
+    ralph_testkit::data(text)
 }
 
 /// Times differ from run to run.
@@ -100,7 +100,7 @@ fn json_has_the_stored_word_and_every_key() {
     ]);
     env.task(&["claim", "a", "--agent", "ada"]);
     let task = &json(&env.task(&["list", "--json"]))[0];
-    assert_eq!(task["status"], "in_progress");
+    assert_eq!(task["status"], "active");
     assert_eq!(task["assignee"], "ada");
     assert_eq!(task["touches"], serde_json::json!(["src/*", "docs/*"]));
     assert_eq!(task["steps"], serde_json::json!(["one"]));
@@ -305,21 +305,21 @@ fn update_moves_the_status_as_far_as_it_may() {
     let status =
         || json(&env.task(&["show", "a", "--json"]))["status"].as_str().unwrap().to_owned();
     for (to, is) in [
-        ("active", "in_progress"),
-        ("open", "pending"),
+        ("active", "active"),
+        ("open", "open"),
         ("waiting", "waiting"),
-        ("pending", "pending"),
-        ("in_progress", "in_progress"),
+        ("pending", "open"),
+        ("in_progress", "active"),
         ("failed", "failed"),
-        ("open", "pending"),
-        ("active", "in_progress"),
+        ("open", "open"),
+        ("active", "active"),
         ("done", "done"),
     ] {
         env.task(&["update", "a", "--status", to]);
         assert_eq!(status(), is);
     }
     let refused = env.ralph(&["task", "update", "a", "--status", "open"]).failure(2);
-    assert!(refused.contains("a is done and cannot become pending"), "{refused}");
+    assert!(refused.contains("a is done and cannot become open"), "{refused}");
     let derived = env.ralph(&["task", "update", "a", "--status", "blocked"]).failure(64);
     assert!(derived.contains("ralph task block"), "{derived}");
 }
@@ -330,8 +330,7 @@ fn done_needs_an_active_task_and_a_result_with_a_commit() {
     env.task(&["add", "First", "--id", "a"]);
     let early = env.ralph(&["task", "done", "a"]).failure(2);
     assert!(
-        early.contains("a is pending and cannot become done")
-            && early.contains("ralph task claim a"),
+        early.contains("a is open and cannot become done") && early.contains("ralph task claim a"),
         "{early}"
     );
     env.task(&["claim", "a"]);
@@ -351,7 +350,7 @@ fn fail_brings_a_task_back_until_its_retries_are_used_up() {
         env.task(&["fail", "a", "--reason", &format!("reason {attempt}")]);
         let task = json(&env.task(&["show", "a", "--json"]));
         assert_eq!(task["reason"], format!("reason {attempt}"));
-        assert_eq!(task["status"], if attempt < 4 { "pending" } else { "failed" });
+        assert_eq!(task["status"], if attempt < 4 { "open" } else { "failed" });
         assert_eq!(task["retry_count"], attempt.min(3));
     }
     env.task(&["reset", "a"]);
@@ -382,7 +381,7 @@ fn the_retry_limit_is_a_setting() {
         "x",
     ])
     .success();
-    assert_eq!(json(&env.task(&["show", "a", "--json"]))["status"], "pending");
+    assert_eq!(json(&env.task(&["show", "a", "--json"]))["status"], "open");
 }
 
 #[test]

@@ -8,12 +8,17 @@ use serde::{Deserialize, Serialize};
 use crate::nearest::nearest;
 
 /// The stored status. `blocked` is not one of them: it follows from the blockers.
+///
+/// Users and programs see `open` and `active`, in journals too; the task database has the older words, and both are
+/// read everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Not claimed.
+    #[serde(rename = "open", alias = "pending")]
     Pending,
     /// Claimed.
+    #[serde(rename = "active", alias = "in_progress")]
     InProgress,
     /// It waits for the user.
     Waiting,
@@ -30,7 +35,7 @@ impl Status {
     pub const ALL: [Self; 6] =
         [Self::Pending, Self::InProgress, Self::Waiting, Self::Done, Self::Failed, Self::Deleted];
 
-    /// The stored word.
+    /// The word in the task database.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -57,9 +62,10 @@ impl Status {
     }
 }
 
+/// The word that users see.
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+        f.pad(Shown::of(*self, 0).as_str())
     }
 }
 
@@ -89,17 +95,8 @@ impl std::error::Error for UnknownStatus {}
 
 impl fmt::Display for UnknownStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const WORDS: [&str; 9] = [
-            "open",
-            "pending",
-            "active",
-            "in_progress",
-            "waiting",
-            "done",
-            "failed",
-            "deleted",
-            "blocked",
-        ];
+        const WORDS: [&str; 7] =
+            ["open", "active", "waiting", "done", "failed", "deleted", "blocked"];
         write!(f, "{:?} is not a status", self.text)?;
         match nearest(&self.text, WORDS, 1).first() {
             Some(word) => write!(f, "; did you mean {word}?"),
@@ -209,17 +206,17 @@ mod tests {
         assert_eq!(
             allowed,
             [
-                "pending -> in_progress",
-                "pending -> waiting",
-                "pending -> deleted",
-                "in_progress -> pending",
-                "in_progress -> waiting",
-                "in_progress -> done",
-                "in_progress -> failed",
-                "in_progress -> deleted",
-                "waiting -> pending",
+                "open -> active",
+                "open -> waiting",
+                "open -> deleted",
+                "active -> open",
+                "active -> waiting",
+                "active -> done",
+                "active -> failed",
+                "active -> deleted",
+                "waiting -> open",
                 "waiting -> deleted",
-                "failed -> pending",
+                "failed -> open",
                 "failed -> deleted",
             ]
         );
@@ -230,7 +227,19 @@ mod tests {
         assert_eq!("open".parse(), Ok(Status::Pending));
         assert_eq!("active".parse(), Ok(Status::InProgress));
         assert_eq!("blocked".parse(), Ok(StatusFilter::Blocked));
-        let slip = "pendng".parse::<Status>().map_err(|e| e.to_string());
-        assert_eq!(slip, Err("\"pendng\" is not a status; did you mean pending?".to_owned()));
+        let slip = "opne".parse::<Status>().map_err(|e| e.to_string());
+        assert_eq!(slip, Err("\"opne\" is not a status; did you mean open?".to_owned()));
+    }
+
+    #[test]
+    fn every_status_is_written_as_users_see_it_and_the_older_words_are_read() {
+        for status in Status::ALL {
+            let word = serde_json::to_string(&status).unwrap();
+            assert_eq!(word, format!("\"{status}\""));
+            for word in [word, format!("\"{}\"", status.as_str())] {
+                assert_eq!(serde_json::from_str::<Status>(&word).unwrap(), status);
+            }
+            assert_eq!(status.as_str().parse(), Ok(status), "the task database");
+        }
     }
 }

@@ -25,6 +25,7 @@ pub struct Forecast {
     /// Tasks that are left.
     pub tasks: u64,
     /// Estimated millionths of a dollar; `None` when prices are not known.
+    #[serde(rename = "cost_micro_usd")]
     pub micro_usd: Option<u64>,
     /// Estimated milliseconds, with as many sessions in parallel as there were so far.
     pub duration_ms: u64,

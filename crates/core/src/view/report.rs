@@ -24,6 +24,7 @@ pub struct Total {
     /// How many sessions that no attempt accounts for.
     pub sessions: u64,
     /// How many tasks are done or failed for good by them.
+    #[serde(rename = "finished")]
     pub settled: u64,
     /// Tokens read.
     pub input_tokens: u64,

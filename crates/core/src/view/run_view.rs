@@ -99,6 +99,7 @@ pub struct RunView {
     /// What carries over from the interrupted run.
     pub kept: Vec<String>,
     /// When this process started or continued it.
+    #[serde(rename = "started_at")]
     pub began_at: Timestamp,
     /// The time of the newest fact.
     pub last_at: Timestamp,
@@ -115,6 +116,7 @@ pub struct RunView {
     /// Sessions that used tokens and reported no price: the cost is a lower bound.
     pub unpriced: u32,
     /// Tasks that this run finished: done, or failed for good.
+    #[serde(rename = "finished")]
     pub settled: u64,
     /// Milliseconds of all iterations that ended, without waits.
     pub worked_ms: u64,

@@ -103,7 +103,7 @@ fn a_cancelled_loop_says_what_it_stops_after() {
     let stopping = page(again, State::Running { pid: 4242 });
     let text = stopping.text(WIDE);
     assert!(text.starts_with("Stopping after this session (pid 4242)\n"), "{text}");
-    let json: serde_json::Value = serde_json::from_str(&stopping.json()).unwrap();
+    let json = serde_json::to_value(&stopping).unwrap();
     assert_eq!(json["run"]["cancel"], "after_session");
     // The run that was cancelled has ended, and another one begins.
     let text = page(|_| false, State::Running { pid: 4243 }).text(WIDE);
@@ -130,14 +130,14 @@ fn nothing_has_run_yet() {
         page.text(WIDE),
         "nothing has run here yet\n  plan       no tasks\n\nNext: ralph plan\n"
     );
-    let json: serde_json::Value = serde_json::from_str(&page.json()).unwrap();
+    let json = serde_json::to_value(&page).unwrap();
     assert_eq!((&json["state"], &json["run"]), (&"stopped".into(), &serde_json::Value::Null));
 }
 
 #[test]
 fn programs_get_the_same_as_people() {
     let told = |fact: &Fact| matches!(fact, Fact::Judged { green: false, .. });
-    let json = page(told, State::Running { pid: 4242 }).json();
+    let json = serde_json::to_string(&page(told, State::Running { pid: 4242 })).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["state"], "running");
     assert_eq!(json["pid"], 4242);
@@ -176,8 +176,8 @@ fn the_rest_is_told_with_its_price_or_without() {
     let page = StatusPage { forecast: Some(forecast), ..at_work };
     let text = page.text(WIDE);
     assert!(text.contains("\n  remaining  about $0.95 and 12m 34s for 5 tasks\n"), "{text}");
-    let json: serde_json::Value = serde_json::from_str(&page.json()).unwrap();
-    assert_eq!(json["forecast"]["micro_usd"], 950_000);
+    let json = serde_json::to_value(&page).unwrap();
+    assert_eq!(json["forecast"]["cost_micro_usd"], 950_000);
     let forecast = Forecast { tasks: 1, micro_usd: None, ..forecast };
     let text = StatusPage { forecast: Some(forecast), ..page }.text(WIDE);
     assert!(text.contains("about 12m 34s for 1 task, cost unknown\n"), "{text}");

@@ -1,4 +1,4 @@
-//! Tasks for programs. Every key is always there, in the same order; a status is the stored word.
+//! Tasks for programs. Every key is always there, in the same order; a status is the word that lists show.
 
 use ralph_core::records::{Attempt, Evidence, LogEntry, Question};
 use ralph_core::run::NeedsMerge;
@@ -19,7 +19,6 @@ struct TaskJson<'a> {
     description: &'a str,
     priority: i64,
     status: &'static str,
-    blocked: bool,
     ready: bool,
     category: Option<&'a str>,
     spec: Option<&'a str>,
@@ -51,8 +50,7 @@ impl<'a> From<&'a Task> for TaskJson<'a> {
             title: task.title.as_str(),
             description: &task.description,
             priority: task.priority.into(),
-            status: task.status.as_str(),
-            blocked: task.shown() == ralph_core::task::Shown::Blocked,
+            status: task.shown().as_str(),
             ready: task.is_ready(),
             category: task.category.as_deref(),
             spec: task.spec.as_deref(),

@@ -23,7 +23,7 @@ pub(super) fn list(json: bool, context: &mut Context<'_>) -> Done {
     if json {
         let list: Vec<serde_json::Value> = rows
             .iter()
-            .map(|(name, id, counts)| serde_json::json!({"name": name, "id": id, "tasks": counts}))
+            .map(|(name, id, counts)| serde_json::json!({"name": name, "id": id, "counts": counts}))
             .collect();
         return Ok(context.out.json(&list)?);
     }
@@ -54,7 +54,7 @@ pub(super) fn show(name: &FeatureName, json: bool, context: &mut Context<'_>) ->
     let files = FeatureFiles::of(&project, name);
     if json {
         let value = serde_json::json!({
-            "name": name, "id": feature.id, "created_at": feature.created_at, "tasks": counts,
+            "name": name, "id": feature.id, "created_at": feature.created_at, "counts": counts,
             "spec": files.spec(), "plan": files.plan(),
             "spec_text": FeatureFiles::read(&files.spec())?,
             "plan_text": FeatureFiles::read(&files.plan())?,

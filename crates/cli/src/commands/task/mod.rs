@@ -30,8 +30,8 @@ pub(crate) use session::unanswered;
 /// session of ralph feature build, commands that change tasks make proposals: ralph checks them at once and
 /// applies them after the session.
 ///
-/// Statuses: open (pending), active (in_progress), waiting, done, failed, deleted; an open task with
-/// an unfinished blocker is shown as blocked.
+/// Statuses: open, active, waiting, done, failed, deleted; an open task with an unfinished blocker is
+/// shown as blocked.
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,

@@ -33,7 +33,7 @@ fn env(binary: &Path) -> Option<ClaudeEnv> {
 fn check(env: &ClaudeEnv, ran: &ralph_testkit::Ran, outside: &[PathBuf]) {
     assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
     assert!(outside.is_empty(), "changed: {outside:?}");
-    let shown: Value = serde_json::from_str(&env.task(&["show", "a", "--json"])).unwrap();
+    let shown: Value = ralph_testkit::data(&env.task(&["show", "a", "--json"]));
     assert_eq!(
         (&shown["status"], &shown["attempts"][0]["sandbox"]),
         (&json!("done"), &json!("full"))

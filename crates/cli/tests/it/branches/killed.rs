@@ -26,7 +26,7 @@ git update-index --no-skip-worktree IMPLEMENTATION_PLAN.md; git add -f IMPLEMENT
         assert_eq!(env.git(&["-C", &here, "status", "--porcelain"]), "", "{point}");
     }
     let done = env.task(&["list", "--all", "--json"]);
-    let done: Vec<Value> = serde_json::from_str(&done).unwrap();
+    let done: Vec<Value> = ralph_testkit::data(&done);
     assert_eq!(done.len(), 4, "{point}: each task once");
     assert!(done.iter().all(|task| task["status"] == "done"), "{point}");
 }

@@ -81,7 +81,7 @@ fn s4_15_cancel_reaches_every_branch_and_those_that_have_not_begun() {
     assert_eq!([stops(&env, "one"), stops(&env, "two")], [["cancelled"], ["cancelled"]]);
     has(&text, "  three  Cancelled  0/1 tasks");
     assert!(!worktree(&env, "three").exists());
-    let json: Value = serde_json::from_str(&env.ralph(&["status", "--json"]).success()).unwrap();
+    let json: Value = ralph_testkit::data(&env.ralph(&["status", "--json"]).success());
     let lanes = json["lanes"].as_array().unwrap();
     assert_eq!(lanes.len(), 2, "{json}");
     assert!(lanes.iter().all(|lane| lane["state"] == "interrupted"), "{json}");

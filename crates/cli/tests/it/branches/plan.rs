@@ -122,8 +122,7 @@ fn tasks_keep_their_ids_whichever_branches_are_worked_on() {
     agent(&mut env, LEAVES);
     said(build(&env, &["--branch", "two", "--max", "1"]), 0);
     let ids = |env: &TestEnv| -> Vec<(String, String, String)> {
-        let listed: Vec<Value> =
-            serde_json::from_str(&env.task(&["list", "--all", "--json"])).unwrap();
+        let listed: Vec<Value> = ralph_testkit::data(&env.task(&["list", "--all", "--json"]));
         let word = |task: &Value, key: &str| task[key].as_str().unwrap().to_owned();
         let mut all: Vec<_> = listed
             .iter()

@@ -12,7 +12,7 @@ fn comes_back(env: &ClaudeEnv, outcome: &str, retries: u32, arguments: &[&str]) 
     let said = said(env.build(&[&["1"], arguments].concat()), 0);
     assert_eq!(outcomes(env, "a"), [outcome], "{said}");
     let task = shown(env, "a");
-    assert_eq!((&task["status"], &task["assignee"]), (&json!("pending"), &json!(null)), "{task}");
+    assert_eq!((&task["status"], &task["assignee"]), (&json!("open"), &json!(null)), "{task}");
     assert_eq!(task["retry_count"], retries, "{task}");
     assert_eq!(facts(env, "run_ended")[0]["outcome"]["iterations"], 1, "{said}");
     assert_eq!(processes(env), [""; 0]);
@@ -44,7 +44,7 @@ fn waits(turn: Turn, class: &str, words: &str) -> Option<()> {
     assert_eq!(env.sessions_seen().len(), 2);
     assert_eq!(outcomes(&env, "a"), [class, class]);
     let task = shown(&env, "a");
-    assert_eq!((&task["status"], &task["retry_count"]), (&json!("pending"), &json!(0)), "{task}");
+    assert_eq!((&task["status"], &task["retry_count"]), (&json!("open"), &json!(0)), "{task}");
     assert_eq!(task["assignee"], json!(null));
     let outcome = facts(&env, "run_ended")[0]["outcome"].clone();
     assert_eq!(outcome["iterations"], 0, "{outcome}");
@@ -107,7 +107,7 @@ fn what_no_retry_mends_stops_the_run_and_says_what_to_do() {
         has(&said, "✗ Stopped: ");
         assert_eq!(outcomes(&env, "a"), [outcome]);
         let task = shown(&env, "a");
-        assert_eq!((&task["status"], &task["retry_count"]), (&json!("pending"), &json!(0)));
+        assert_eq!((&task["status"], &task["retry_count"]), (&json!("open"), &json!(0)));
         assert_eq!(env.sessions_seen().len(), 1);
     }
 }

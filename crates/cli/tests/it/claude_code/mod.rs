@@ -56,7 +56,7 @@ pub(crate) fn gate(env: &ClaudeEnv, command: &str) {
 
 /// What `ralph task show --json` says.
 fn shown(env: &ClaudeEnv, id: &str) -> Value {
-    serde_json::from_str(&env.task(&["show", id, "--json"])).unwrap()
+    ralph_testkit::data(&env.task(&["show", id, "--json"]))
 }
 
 /// The outcomes of the attempts on a task, in their order.

@@ -67,7 +67,7 @@ fn a_request_by_command_is_judged_like_a_signal_and_a_note_reaches_the_next_sess
     let sessions = env.sessions_seen();
     let results = sessions[0].last().unwrap().tool_results();
     has(&results[0].0, "ralph will check a when the session ends");
-    has(&results[1].0, "\"status\":\"in_progress\"");
+    has(&results[1].0, "\"status\":\"active\"");
     has(&prompt(&openings(&env)[1]), "The dictionary is in words.txt.");
     has(&prompt(&openings(&env)[1]), "FAILED: misspelt greeting");
     assert_eq!(outcomes(&env, "a"), ["red", "done"]);
@@ -90,7 +90,7 @@ fn a_session_touches_no_task_but_its_own_and_starts_no_run() {
     assert!(results[0].1, "{results:?}");
     has(&results[1].0, "a session cannot start another run");
     let other = shown(&env, "b");
-    assert_eq!((&other["status"], &other["assignee"]), (&json!("pending"), &json!(null)));
+    assert_eq!((&other["status"], &other["assignee"]), (&json!("open"), &json!(null)));
     assert_eq!(outcomes(&env, "a"), ["no-signal"]);
 }
 

@@ -74,11 +74,11 @@ fn s0_7_s0_8_s0_9_a_session_that_leaves_its_claims_fails_them_all_and_no_others(
     said(pick(&env, &["1"]), 9);
     for id in ["a", "b"] {
         let task = shown(&env, id);
-        assert_eq!((&task["status"], &task["retry_count"]), (&json!("pending"), &json!(1)));
+        assert_eq!((&task["status"], &task["retry_count"]), (&json!("open"), &json!(1)));
         assert_eq!(task["reason"], "session exited without completing task", "{task}");
     }
     let other = shown(&env, "c");
-    assert_eq!((&other["status"], &other["assignee"]), (&json!("in_progress"), &json!("other")));
+    assert_eq!((&other["status"], &other["assignee"]), (&json!("active"), &json!("other")));
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn s0_18_the_hook_speaks_first_where_it_is_installed() {
     let Some(env) = initialized(script) else { return };
     said(pick(&env, &["1"]), 9);
     let task = shown(&env, "a");
-    assert_eq!((&task["status"], &task["retry_count"]), (&json!("pending"), &json!(1)));
+    assert_eq!((&task["status"], &task["retry_count"]), (&json!("open"), &json!(1)));
     assert_eq!(task["reason"], "session ended unexpectedly", "{task}");
 }
 
@@ -115,7 +115,7 @@ fn a_run_that_is_stopped_by_ctrl_c_is_not_turned_into_a_failure_by_the_hook() {
     send_signal("INT", run.id());
     said(Ran::end_of(run), 130);
     let task = shown(&env, "a");
-    assert_eq!((&task["status"], &task["retry_count"]), (&json!("pending"), &json!(0)), "{task}");
+    assert_eq!((&task["status"], &task["retry_count"]), (&json!("open"), &json!(0)), "{task}");
     assert_eq!(outcomes(&env, "a"), ["cancelled"]);
     assert_eq!(env.git(&["show", "refs/ralph/wip/a/1:a.txt"]), "half\n");
     assert_eq!(processes(&env), [""; 0]);

@@ -26,7 +26,7 @@ fn is_stopped_and_goes_on(env: &ClaudeEnv, run: Child) {
     has(&said, "Stopped: cancelled.");
     assert_eq!(processes(env), [""; 0]);
     let task = shown(env, "a");
-    assert_eq!((&task["status"], &task["assignee"]), (&json!("pending"), &json!(null)), "{task}");
+    assert_eq!((&task["status"], &task["assignee"]), (&json!("open"), &json!(null)), "{task}");
     assert_eq!(task["retry_count"], 0);
     assert_eq!(outcomes(env, "a"), ["cancelled"]);
     let saved = env.git(&["for-each-ref", "--format=%(refname)", "refs/ralph/wip/"]);

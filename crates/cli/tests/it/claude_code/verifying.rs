@@ -117,7 +117,7 @@ fn a_usage_window_that_the_verifier_meets_costs_nothing() {
     ralph_testkit::send_signal("INT", run.id());
     has(&said(Ran::end_of(run), 130), "usage limit");
     let task = shown(&env, "a");
-    assert_eq!((&task["status"], &task["retry_count"]), (&"pending".into(), &0.into()));
+    assert_eq!((&task["status"], &task["retry_count"]), (&"open".into(), &0.into()));
 }
 
 /// The builder claims done with a red gate, then with no change, then after deleting the test that fails:

@@ -139,7 +139,7 @@ fn s1_3_s1_33_a_promise_of_failure_stops_the_run_before_anything_is_judged() {
     let Some(env) = session([commits(), Turn::text(text)]) else { return };
     has(&said(env.build(&[]), 6), "the agent said FAILURE");
     let task = shown(&env, "a");
-    assert_eq!((&task["status"], &task["assignee"]), (&json!("pending"), &json!(null)), "{task}");
+    assert_eq!((&task["status"], &task["assignee"]), (&json!("open"), &json!(null)), "{task}");
     assert_eq!(task["evidence"], json!([]));
 }
 
@@ -177,7 +177,7 @@ fn done_without_a_change_is_believed_only_where_that_is_the_rule() {
     let refused = said(env.build(&["1", "--set", "completion.claims=confirm"]), 0);
     has(&refused, "No changes detected");
     let task = shown(&env, "a");
-    assert_eq!((&task["status"], &task["retry_count"]), (&json!("pending"), &json!(1)), "{task}");
+    assert_eq!((&task["status"], &task["retry_count"]), (&json!("open"), &json!(1)), "{task}");
     assert_eq!(task["evidence"][0]["verdict"], "unchanged");
 
     env.play(claim());

@@ -102,7 +102,7 @@ fn a_healthy_repository_has_no_failure() {
     assert!(line(text, "gate test").1.contains("echo fine (AGENTS.md)"), "{text}");
     assert!(!text.contains("sk-very-secret"), "{text}");
     let json = env.ralph(&["doctor", "--json", "--set", "sandbox.level=none"]).success();
-    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let json: serde_json::Value = ralph_testkit::data(&json);
     assert_eq!((&json["ok"], &json["failed"]), (&true.into(), &0.into()));
     assert_eq!(json["checks"][0]["name"], "git");
     assert_eq!(json["checks"][0]["state"], "ok");

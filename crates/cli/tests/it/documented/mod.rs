@@ -141,6 +141,8 @@ const NEEDS: &[Needs] = &[
     needs("docs/interchange.md", 1, &[], "cp $NOTES/prd.json ."),
     needs("docs/init.md", 0, &[], "ralph init"),
     needs("docs/journal.md", 0, &[], "ralph task add A --id a; ralph build --once"),
+    needs("docs/json.md", 2, &[0], ""),
+    needs("docs/json.md", 3, &[], "ralph task add A --id a"),
     needs("docs/store.md", 0, &[], "ralph task add A --id a"),
     needs("docs/tasks.md", 0, &[], "ralph task add A --id parse"),
     needs("docs/tasks.md", 1, &[], "ralph task add D --id d; ralph task add E --id e --deps d"),
@@ -269,6 +271,11 @@ fn filled(text: &str) -> String {
     filled.trim_end().replace("\"…\"", "\"yes\"").replace('…', "x")
 }
 
+/// Whether a line is an error, as text or as JSON.
+fn is_error(line: &str) -> bool {
+    line.contains("error:") || line.starts_with(r#"{"v":1,"kind":"error""#)
+}
+
 /// What the arguments of these commands are found guilty of.
 fn not_understood(env: &TestEnv, commands: &[Typed]) -> Vec<String> {
     let calls = env.note("calls");
@@ -279,7 +286,7 @@ fn not_understood(env: &TestEnv, commands: &[Typed]) -> Vec<String> {
         let said = String::from_utf8_lossy(&ran.stderr).into_owned();
         let called = std::fs::read(&calls).unwrap_or_default();
         let elsewhere = command.text.contains("ralph-") || command.text.contains("debug/ralph");
-        if said.contains("error:") || (called.is_empty() && !elsewhere) {
+        if said.lines().any(is_error) || (called.is_empty() && !elsewhere) {
             wrong.push(format!("{}: {}: {said}", command.line, command.text));
         }
     }
@@ -368,7 +375,7 @@ fn run_block(page: &str, all: &[Block], number: usize) -> Vec<String> {
         let Typed { line, text, shown } = command;
         let said = std::fs::read_to_string(env.note(&format!("said.{index}"))).unwrap();
         let expected = CODES.iter().find(|(known, ..)| text == known).map_or(0, |row| row.1);
-        let right = match shown.first().filter(|first| first.starts_with("error:")) {
+        let right = match shown.first().filter(|first| is_error(first)) {
             Some(error) => code != 0 && said.starts_with(error.as_str()),
             None => code == expected && !said.contains("panicked"),
         };
@@ -412,6 +419,7 @@ pages! {
     init: "docs/init.md",
     interchange: "docs/interchange.md",
     journal: "docs/journal.md",
+    json: "docs/json.md",
     loops: "docs/loop.md",
     overnight: "docs/overnight.md",
     sandbox: "docs/sandbox.md",

@@ -9,7 +9,7 @@ fn who_picks_is_a_setting_and_the_presets_affair() {
         let body = "ralph task claim b; echo x > x; ralph task done b; result ok";
         let here = stand_in(&mut env, body);
         env.ralph(&["build", "--once", "--set", setting]).success();
-        assert_eq!((status(&env, "a").as_str(), status(&env, "b").as_str()), ("pending", "done"));
+        assert_eq!((status(&env, "a").as_str(), status(&env, "b").as_str()), ("open", "done"));
         assert!(argv(&here, 1).join(" ").contains("## Task b\n"), "{setting}: it has a choice");
     }
 }
@@ -63,7 +63,7 @@ fn money_and_time_of_a_run_have_limits_in_the_settings() {
         let env = project(&["a", "b"]);
         let ran = build(&env, &[&slow, &slow], &["--set", setting]);
         assert_eq!((ran.code, stop(&env).as_str()), (8, "budget"), "{setting}: {}", ran.stderr);
-        assert_eq!((status(&env, "a").as_str(), status(&env, "b").as_str()), ("done", "pending"));
+        assert_eq!((status(&env, "a").as_str(), status(&env, "b").as_str()), ("done", "open"));
     }
 }
 

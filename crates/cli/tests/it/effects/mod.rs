@@ -167,7 +167,7 @@ fn flags_in(help: &str) -> BTreeMap<String, Vec<String>> {
 const OF_ALL: &str = "Global options:";
 
 /// Every command with its flags, as the help texts have them. What every command takes is with the empty name.
-fn commands(env: &TestEnv) -> BTreeMap<String, BTreeMap<String, Vec<String>>> {
+pub(crate) fn commands(env: &TestEnv) -> BTreeMap<String, BTreeMap<String, Vec<String>>> {
     let mut all = Vec::new();
     crate::reference::commands(env, &[], &mut all);
     assert!(all.len() > 30, "{all:?}");
@@ -195,7 +195,7 @@ fn commands(env: &TestEnv) -> BTreeMap<String, BTreeMap<String, Vec<String>>> {
 /// Every setting and every field of a gate, with the value that it has by itself.
 fn keys(env: &TestEnv) -> BTreeMap<String, String> {
     let read = |call: &[&str]| serde_json::from_str::<Value>(&env.ralph(call).success()).unwrap();
-    let shown = read(&["config", "show", "--json"]);
+    let shown = env.json(&["config", "show"]);
     let schema = read(&["config", "schema"]);
     let fields = schema["properties"]["gate"]["items"]["properties"].as_object().unwrap();
     let fields = fields.keys().map(|field| (format!("gate.{field}"), String::new()));

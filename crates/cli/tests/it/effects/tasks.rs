@@ -3,7 +3,7 @@
 use super::*;
 
 fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
+    ralph_testkit::data(text)
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn what_is_listed_can_be_limited_to_a_feature_and_printed_as_json() {
     env.task(&["log", "in", "A note"]);
     assert!(json(&env.task(&["log", "in", "--json"])).to_string().contains("A note"));
     assert_eq!(json(&env.task(&["plan-status", "--json"]))["open"], 2);
-    assert_eq!(json(&env.task(&["claim", "in", "--json"]))["status"], "in_progress");
+    assert_eq!(json(&env.task(&["claim", "in", "--json"]))["status"], "active");
     let features = json(&env.ralph(&["feature", "list", "--json"]).success());
     assert_eq!(features[0]["name"], "login");
 }

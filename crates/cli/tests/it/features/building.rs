@@ -23,8 +23,7 @@ fn three() -> String {
 }
 
 fn ids(env: &TestEnv) -> Vec<String> {
-    let listed: Vec<serde_json::Value> =
-        serde_json::from_str(&env.task(&["list", "--json"])).unwrap();
+    let listed: Vec<serde_json::Value> = ralph_testkit::data(&env.task(&["list", "--json"]));
     listed.iter().map(|task| task["id"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -55,7 +54,7 @@ fn s1_53_feature_build_fills_the_graph_and_run_works_it_off() {
     has(&said, "All 3 tasks done.");
     assert_eq!(
         ["core", "mail", "form", "other"].map(|id| status(&env, id)),
-        ["done", "done", "done", "pending"]
+        ["done", "done", "done", "open"]
     );
     let told = run_file(&env, "iteration-001.task.md");
     has(&told, "People log in by mail.");
@@ -65,10 +64,7 @@ fn s1_53_feature_build_fills_the_graph_and_run_works_it_off() {
     env.task(&["add", "Hopeless", "--id", "hopeless", "--feature", "login"]);
     cassette(&env, &[&only_says("<task-failed>hopeless</task-failed>")]);
     ended(again(&env, &["--feature", "login"]), 0);
-    assert_eq!(
-        (status(&env, "hopeless"), status(&env, "other")),
-        ("failed".into(), "pending".into())
-    );
+    assert_eq!((status(&env, "hopeless"), status(&env, "other")), ("failed".into(), "open".into()));
 }
 
 #[test]
@@ -189,13 +185,13 @@ fn a_second_build_keeps_what_is_done_and_deletes_the_rest_only_when_told() {
     has(&said, "to delete them: ralph task delete form hand\n");
     let prompt = run_file(&env, "iteration-001.prompt.md");
     has(&prompt, "- Task `mail`, done, priority 2, part of `core`: Mailer");
-    has(&prompt, "- Task `form`, pending, priority 0, part of `core`, after `mail`: Form");
-    assert_eq!(status(&env, "form"), "pending");
+    has(&prompt, "- Task `form`, open, priority 0, part of `core`, after `mail`: Form");
+    assert_eq!(status(&env, "form"), "open");
     // The same again changes nothing; with --yes the rest goes.
     let (out, _) = ended(feature(&env, &[&next], &["build", "login", "--yes"]), 0);
     has(&out, "inserted: 0, updated: 0, deleted: 2, skipped (done): 1\n");
     assert_eq!(["form", "hand", "mail"].map(|id| status(&env, id)), ["deleted", "deleted", "done"]);
-    assert_eq!(["shared", "part"].map(|id| status(&env, id)), ["pending", "pending"]);
+    assert_eq!(["shared", "part"].map(|id| status(&env, id)), ["open", "open"]);
 }
 
 #[test]

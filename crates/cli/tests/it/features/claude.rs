@@ -58,10 +58,9 @@ fn s1_53_claude_proposes_a_graph_mends_a_cycle_and_works_it_off() {
     let (_, said) =
         ended(env.ralph(&["run", "login", "--agent", "claude", "--model", "sonnet"]), 0);
     has(&said, "tasks done.");
-    let listed: Vec<serde_json::Value> =
-        serde_json::from_str(&env.task(&["list", "--json"])).unwrap();
+    let listed: Vec<serde_json::Value> = ralph_testkit::data(&env.task(&["list", "--json"]));
     for task in &listed {
-        let expected = if task["id"] == "other" { "pending" } else { "done" };
+        let expected = if task["id"] == "other" { "open" } else { "done" };
         assert_eq!(task["status"], expected, "{task}");
     }
     assert_eq!(listed.len(), 5);

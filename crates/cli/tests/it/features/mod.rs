@@ -91,8 +91,7 @@ fn a_feature_has_files_rows_and_tasks() {
     let shown = env.ralph(&["feature", "show", "login-form"]).success();
     assert!(shown.contains("spec.md") && shown.contains("form  open  Form"), "{shown}");
     let json: serde_json::Value =
-        serde_json::from_str(&env.ralph(&["feature", "show", "login-form", "--json"]).success())
-            .unwrap();
+        ralph_testkit::data(&env.ralph(&["feature", "show", "login-form", "--json"]).success());
     assert!(json["spec_text"].as_str().unwrap().contains("## Goal"));
     assert!(
         env.git(&["status", "--porcelain"]).contains(".ralph/"),

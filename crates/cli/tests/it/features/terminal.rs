@@ -137,14 +137,14 @@ fn tasks_are_applied_when_the_person_agrees() {
     assert_eq!(code, 0, "{screen}");
     has(&screen, "Apply this (2 new, 0 changed, 0 deleted)? [y/N] ");
     has(&screen, "nothing was applied; to apply them later: ralph feature build login --apply");
-    assert_eq!(env.task(&["list", "--json"]), "[]\n");
+    assert_eq!(env.task(&["list"]), "");
     has(&env.ralph(&["feature", "show", "login"]).success(), "proposed.jsonl");
     cassette(&env, &[&adds]);
     let Some(mut call) = Terminal::start(&env, &["build", "login"]) else { return };
     call.reply("[y/N] ", 1, "\u{3}");
     let (code, screen) = call.end();
     assert_eq!(code, 130, "{screen}");
-    assert_eq!(env.task(&["list", "--json"]), "[]\n");
+    assert_eq!(env.task(&["list"]), "");
     cassette(&env, &[&session(&[sh("ralph task add C --id c"), say("x")])]);
     env.task(&["add", "Old", "--id", "old", "--feature", "login"]);
     let Some(mut call) = Terminal::start(&env, &["build", "login"]) else { return };
@@ -152,5 +152,5 @@ fn tasks_are_applied_when_the_person_agrees() {
     let (code, screen) = call.end();
     assert_eq!(code, 0, "{screen}");
     has(&screen, "no longer proposed: old");
-    assert_eq!((status(&env, "c"), status(&env, "old")), ("pending".into(), "deleted".into()));
+    assert_eq!((status(&env, "c"), status(&env, "old")), ("open".into(), "deleted".into()));
 }

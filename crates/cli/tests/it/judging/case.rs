@@ -346,8 +346,7 @@ impl Case {
     }
 
     fn target_is_done(&self, env: &TestEnv) -> bool {
-        let listed: Vec<Value> =
-            serde_json::from_str(&env.task(&["list", "--all", "--json"])).unwrap();
+        let listed: Vec<Value> = ralph_testkit::data(&env.task(&["list", "--all", "--json"]));
         let is_target = |task: &&Value| task["id"] == self.target || task["title"] == self.target;
         listed.iter().filter(is_target).any(|task| task["status"] == "done")
     }

@@ -111,7 +111,7 @@ fn a_budget_stops_the_run_after_the_session_that_used_it_up() {
     let env = project(&["a", "b", "c"]);
     let ran = build(&env, &[&costs("0.30"), &costs("0.30"), &costs("0.30")], &["--budget", "0.5"]);
     assert_eq!((ran.code, sessions(&env)), (8, 2), "{}", ran.stderr);
-    assert_eq!((status(&env, "b"), status(&env, "c")), ("done".into(), "pending".into()));
+    assert_eq!((status(&env, "b"), status(&env, "c")), ("done".into(), "open".into()));
     assert!(ran.stderr.contains("budget") && ran.stderr.contains("money"), "{}", ran.stderr);
     // A plan that is finished is finished.
     let env = project(&["a"]);

@@ -134,6 +134,6 @@ fn a_run_that_is_cancelled_while_the_gates_run_first_ends_at_once() {
     wait_for(&env, "reached");
     ralph_testkit::send_signal("INT", run.id());
     assert_eq!(Ran::end_of(run).code, 130);
-    assert_eq!(status(&env, "a"), "pending");
+    assert_eq!(status(&env, "a"), "open");
     assert!(!runs(&env).pop().unwrap().join("baseline.json").exists(), "it says nothing");
 }

@@ -62,7 +62,7 @@ fn the_budget_of_a_day_is_one_for_all_runs() {
     // Two more: 0.85 is close, 1.20 is over by less than a session.
     let ran = build(&env, &[&works_for("0.35"), &works_for("0.35"), &works_for("0.35")], &budget);
     assert_eq!(ran.code, 8, "{}", ran.stderr);
-    assert_eq!((status(&env, "c"), status(&env, "d")), ("done".into(), "pending".into()));
+    assert_eq!((status(&env, "c"), status(&env, "d")), ("done".into(), "open".into()));
     let said = "used up (money for today, all runs together: $1.20 of $1.00)";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     assert!(ran.stderr.contains("nearly used up (money for today"), "{}", ran.stderr);
@@ -107,10 +107,10 @@ fn after_three_tasks_the_rest_is_told() {
     build(&env, &[&played[2]], &["1"]).success();
     let page = env.ralph(&["status"]).success();
     assert!(page.contains("about $0.60 and") && page.contains("for 2 tasks"), "{page}");
-    let json: Value = serde_json::from_str(&env.ralph(&["status", "--json"]).success()).unwrap();
+    let json: Value = ralph_testkit::data(&env.ralph(&["status", "--json"]).success());
     let told = &json["forecast"];
     assert_eq!((&told["tasks"], &told["from_tasks"]), (&2.into(), &3.into()));
-    assert_eq!(told["micro_usd"], 600_000);
+    assert_eq!(told["cost_micro_usd"], 600_000);
     let env = project(&["a", "b", "c", "d"]);
     let ran = build(&env, &played.each_ref().map(String::as_str), &["3"]);
     assert!(ran.stderr.contains("about $0.30 and"), "{}", ran.stderr);
@@ -127,7 +127,7 @@ fn earlier_runs_have_a_say_in_what_the_rest_will_take() {
     assert!(ran.stderr.contains("about $0.30 and"), "{}", ran.stderr);
     assert_eq!(journal(&env)[0]["earlier"]["tasks"], 3);
     assert_eq!(journal(&env)[0]["earlier"]["micro_usd"], 1_200_000);
-    let json: Value = serde_json::from_str(&env.ralph(&["status", "--json"]).success()).unwrap();
+    let json: Value = ralph_testkit::data(&env.ralph(&["status", "--json"]).success());
     assert_eq!(json["forecast"]["from_tasks"], 6);
 }
 
@@ -155,7 +155,7 @@ fn a_report_has_every_attempt_of_all_runs_or_of_one() {
     assert!(text.contains("TASK") && text.contains("MODEL") && text.contains("DAY"), "{text}");
     assert!(text.contains("Total: 3 attempts, 3k tokens in, 30 out, "), "{text}");
     assert!(text.trim_end().ends_with("$1.75"), "{text}");
-    let json: Value = serde_json::from_str(&report(&env, &["--json"]).success()).unwrap();
+    let json: Value = ralph_testkit::data(&report(&env, &["--json"]).success());
     assert_eq!(json["total"]["cost_micro_usd"], 1_750_000);
     assert_eq!(
         (&json["tasks"][0]["name"], &json["tasks"][0]["attempts"]),
@@ -200,7 +200,7 @@ fn the_budget_of_a_day_counts_sessions_without_a_task() {
     prompt.splice(0..1, ["prompt", "ask.md"]);
     env.ralph(&prompt).success();
     let ran = again(&env, &["--set", "budget.day_usd=0.5"]);
-    assert_eq!((ran.code, status(&env, "a")), (8, "pending".into()), "{}", ran.stderr);
+    assert_eq!((ran.code, status(&env, "a")), (8, "open".into()), "{}", ran.stderr);
     assert!(ran.stderr.contains("$0.70 of $0.50"), "{}", ran.stderr);
     // A prompt has the same budget; and it is a run without an attempt.
     prompt.extend(["--set", "budget.day_usd=0.5"]);

@@ -39,10 +39,10 @@ fn agree(env: &TestEnv, call: &[&str], sessions: &[&str], cents: u64) {
     assert_eq!(spent, cents * 10_000, "{call:?}: {}", ran.stderr);
     let summary = format!("${}.{:02} (", cents / 100, cents % 100);
     assert!(ran.stderr.contains(&summary), "{call:?}: {summary} is not in {}", ran.stderr);
-    let status: Value = serde_json::from_str(&env.ralph(&["status", "--json"]).success()).unwrap();
+    let status: Value = ralph_testkit::data(&env.ralph(&["status", "--json"]).success());
     let usage = &status["run"]["usage"]["cost_micro_usd"];
     assert_eq!(usage.as_u64(), now.last().copied(), "{call:?}: {status}");
-    let report: Value = serde_json::from_str(&env.ralph(&["report", "--json"]).success()).unwrap();
+    let report: Value = ralph_testkit::data(&env.ralph(&["report", "--json"]).success());
     assert_eq!(report["total"]["cost_micro_usd"].as_u64(), Some(all), "{call:?}: {report}");
     let csv = env.ralph(&["report", "--csv"]).success();
     let column = |line: &str| line.split(',').nth(11).unwrap().parse::<f64>().unwrap_or(0.0);
@@ -110,7 +110,7 @@ fn what_a_killed_run_spent_is_in_the_report() {
     env.set("RALPH_TEST_CRASH", "");
     let total = |env: &TestEnv| {
         let report = env.ralph(&["report", "--json"]).success();
-        let report: Value = serde_json::from_str(&report).unwrap();
+        let report: Value = ralph_testkit::data(&report);
         report["total"]["cost_micro_usd"].as_u64()
     };
     assert_eq!(total(&env), Some(500_000));

@@ -32,7 +32,7 @@ fn s1_50_a_crash_releases_the_task_and_the_next_iteration_starts() {
 fn s1_50_a_session_without_a_result_is_a_crash() {
     let (env, classes, ran) = ends_as("init; exit 0", &[]);
     assert_eq!((ran.code, classes), (0, vec!["crash".to_owned()]), "{}", ran.stderr);
-    assert_eq!(status(&env, "a"), "pending");
+    assert_eq!(status(&env, "a"), "open");
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn each_bad_end_of_a_process_has_its_class() {
     ] {
         let (env, classes, ran) = ends_as(body, &[]);
         assert_eq!(classes, [class], "{body}\n{}", ran.stderr);
-        assert_eq!(status(&env, "a"), "pending", "{body}");
+        assert_eq!(status(&env, "a"), "open", "{body}");
         let retries = if class == "crash" { 0 } else { 1 };
         assert_eq!(show(&env, "a")["retry_count"], retries, "{body}");
     }
@@ -106,7 +106,7 @@ fn an_agent_that_is_not_logged_in_ends_the_run_with_the_remedy() {
     let here = stand_in(&mut env, body);
     let ran = env.ralph(&CLAUDE);
     assert_eq!((ran.code, sessions_of(&here)), (4, 1), "{}", ran.stderr);
-    assert_eq!((status(&env, "a"), classes(&env)), ("pending".into(), vec!["auth".to_owned()]));
+    assert_eq!((status(&env, "a"), classes(&env)), ("open".into(), vec!["auth".to_owned()]));
     assert!(ran.stderr.contains("claude") && ran.stderr.contains("Next:"), "{}", ran.stderr);
 }
 

@@ -11,7 +11,7 @@ fn tracks_the_database(end: &str) -> String {
 }
 
 fn tasks(env: &TestEnv) -> usize {
-    let listed: Value = serde_json::from_str(&env.task(&["list", "--json"])).unwrap();
+    let listed: Value = ralph_testkit::data(&env.task(&["list", "--json"]));
     listed.as_array().unwrap().len()
 }
 

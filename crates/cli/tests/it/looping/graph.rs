@@ -24,7 +24,7 @@ fn s1_8_s1_12_a_feature_brings_its_files_and_only_its_tasks() {
     build(&env, &[&works()], &["--feature", "login"]).success();
     let text = prompt(&env, 1);
     assert!(text.contains("SPEC-OF-LOGIN") && text.contains("PLAN-OF-LOGIN"), "{text}");
-    assert_eq!((status(&env, "form"), status(&env, "alone")), ("done".into(), "pending".into()));
+    assert_eq!((status(&env, "form"), status(&env, "alone")), ("done".into(), "open".into()));
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn s1_8_s1_12_a_task_brings_the_files_of_its_feature_and_only_itself() {
     build(&env, &[&works()], &["--task", "form"]).success();
     let text = prompt(&env, 1);
     assert!(text.contains("SPEC-OF-LOGIN") && text.contains("PLAN-OF-LOGIN"), "{text}");
-    assert_eq!((status(&env, "form"), status(&env, "other")), ("done".into(), "pending".into()));
+    assert_eq!((status(&env, "form"), status(&env, "other")), ("done".into(), "open".into()));
     // A task without a feature brings nothing.
     build(&env, &[&works()], &["--task", "alone"]).success();
     assert!(!prompt(&env, 1).contains("OF-LOGIN"));
@@ -47,7 +47,7 @@ fn s1_8_s1_12_run_takes_either_as_its_target() {
     let script = ["--agent", "script", "--set", "agent.script.path=../cassette.jsonl"];
     env.ralph(&[&["run", "login"][..], &script].concat()).success();
     assert!(prompt(&env, 1).contains("SPEC-OF-LOGIN"));
-    assert_eq!((status(&env, "form"), status(&env, "alone")), ("done".into(), "pending".into()));
+    assert_eq!((status(&env, "form"), status(&env, "alone")), ("done".into(), "open".into()));
     env.ralph(&[&["run", "alone"][..], &script].concat()).success();
     assert_eq!(status(&env, "alone"), "done");
 }
@@ -82,7 +82,7 @@ fn s1_14_the_first_ready_task_is_claimed_under_one_id_per_run() {
         .iter()
         .map(|id| {
             let text = std::fs::read_to_string(env.note(&format!("seen-{id}"))).unwrap();
-            let list: Value = serde_json::from_str(&text).unwrap();
+            let list: Value = ralph_testkit::data(&text);
             assert_eq!((list.as_array().unwrap().len(), &list[0]["id"]), (1, &(*id).into()));
             list[0]["assignee"].as_str().unwrap().to_owned()
         })
@@ -187,7 +187,7 @@ fn s1_3_s1_33_failure_stops_the_run_at_once_and_gives_the_claim_back() {
     let text = "<task-done>{id}</task-done> <promise>FAILURE</promise>";
     let ran = build(&env, &[&session(&[write("x.txt", "x\n"), say(text)])], &[]);
     assert_eq!(ran.code, 6, "{}", ran.stderr);
-    assert_eq!((status(&env, "a"), subjects(&env).len()), ("pending".into(), 1));
+    assert_eq!((status(&env, "a"), subjects(&env).len()), ("open".into(), 1));
     assert_eq!(show(&env, "a")["retry_count"], 0);
 }
 
@@ -226,7 +226,7 @@ fn s1_36_no_signal_releases_the_task() {
     let env = project(&["a"]);
     build(&env, &[&only_says("I looked around.")], &["--once"]).success();
     let task = show(&env, "a");
-    assert_eq!((&task["status"], &task["assignee"]), (&"pending".into(), &Value::Null));
+    assert_eq!((&task["status"], &task["assignee"]), (&"open".into(), &Value::Null));
     assert_eq!(
         (&task["retry_count"], &task["attempts"][0]["end"]["outcome"]),
         (&0.into(), &"no-signal".into())
@@ -241,7 +241,7 @@ fn s1_37_a_wrong_id_is_warned_of_and_changes_no_task() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let warned = ran.stderr.lines().find(|line| line.contains("warning") && line.contains(" b"));
     assert!(warned.is_some(), "{}", ran.stderr);
-    assert_eq!((status(&env, "a"), status(&env, "b")), ("pending".into(), "pending".into()));
+    assert_eq!((status(&env, "a"), status(&env, "b")), ("open".into(), "open".into()));
 }
 
 #[test]
@@ -270,9 +270,8 @@ fn requests_by_command_are_judged_after_the_session() {
     let fails =
         session(&[sh("ralph task fail b --reason 'cannot reach it' --final"), say("sorry")]);
     build(&env, &[&by_command, &fails], &[]).success();
-    let during: Value =
-        serde_json::from_str(&std::fs::read_to_string(env.note("during")).unwrap()).unwrap();
-    assert_eq!(during["status"], "in_progress", "a request changes nothing yet");
+    let during: Value = ralph_testkit::data(&std::fs::read_to_string(env.note("during")).unwrap());
+    assert_eq!(during["status"], "active", "a request changes nothing yet");
     assert_eq!((status(&env, "a"), status(&env, "b")), ("done".into(), "failed".into()));
     assert_eq!(show(&env, "b")["reason"], "cannot reach it");
 }
@@ -298,7 +297,7 @@ fn a_session_cannot_claim_a_task_that_waits_for_a_merge() {
     let reason = "b needs the work of a, which is on branch feat";
     assert!(note("named").contains(reason), "{}", note("named"));
     assert!(note("any").contains("id: c") && note("more").contains(reason), "{}", note("more"));
-    assert_eq!((status(&env, "b").as_str(), status(&env, "c").as_str()), ("pending", "done"));
+    assert_eq!((status(&env, "b").as_str(), status(&env, "c").as_str()), ("open", "done"));
 }
 
 #[test]
@@ -316,7 +315,7 @@ fn a_task_waits_until_the_branch_with_the_work_that_it_needs_is_merged() {
         env.git(&["switch", "--quiet", "main"]);
         let ran = build(&env, &[&works("c")], &[]);
         assert_eq!(ran.code, 7, "{}", ran.stderr);
-        assert_eq!((status(&env, "b").as_str(), status(&env, "c").as_str()), ("pending", "done"));
+        assert_eq!((status(&env, "b").as_str(), status(&env, "c").as_str()), ("open", "done"));
         let reason = "needs the work of a, which is on branch feat";
         let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(said.contains(&format!("b {reason}")), "{said}");

@@ -73,7 +73,7 @@ fn a_gate_that_cannot_run_with_or_without_the_work_stops_the_run_and_charges_nob
     assert!(ran.stderr.contains("ralph doctor"), "{}", ran.stderr);
     assert_eq!(sessions_started(&env), 1);
     let task = show(&env, "a");
-    assert_eq!((&task["status"], &task["retry_count"]), (&"pending".into(), &0.into()));
+    assert_eq!((&task["status"], &task["retry_count"]), (&"open".into(), &0.into()));
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn what_a_run_left_is_committed_with_its_task_by_the_next_run() {
         let lib = session(&[write("lib.txt", "lib\n"), say("<task-done>{id}</task-done>")]);
         let main = session(&[write("main.txt", "main\n"), say("<task-done>{id}</task-done>")]);
         build(&env, &[&lib, &main], &["--once"]).success();
-        assert_eq!(status(&env, "a"), "pending");
+        assert_eq!(status(&env, "a"), "open");
         env.write("notes.txt", "mine\n");
         again(&env, &["--once"]).success();
         assert_eq!(status(&env, "a"), "done");

@@ -28,7 +28,7 @@ fn pause_starts_nothing_new_and_resume_goes_on() {
     env.ralph(&["pause"]).success();
     touch(&env, "go");
     wait_for_event(&env, "the pause", |event| event["why"] == "paused");
-    assert_eq!((status(&env, "a"), status(&env, "b")), ("done".into(), "pending".into()));
+    assert_eq!((status(&env, "a"), status(&env, "b")), ("done".into(), "open".into()));
     assert_eq!(of_kind(&journal(&env), "iteration_started").len(), 1);
     env.ralph(&["resume"]).success();
     Ran::end_of(running).success();
@@ -47,7 +47,7 @@ fn skip_leaves_the_task_to_a_person_and_retry_takes_it_up_again() {
     assert_eq!(status(&env, "a"), "waiting");
     assert_eq!(env.git(&["show", "refs/ralph/wip/a/1:half.txt"]), "half\n");
     env.ralph(&["retry", "a"]).success();
-    wait_until("the reset", PATIENCE, || status(&env, "a") == "pending");
+    wait_until("the reset", PATIENCE, || status(&env, "a") == "open");
     touch(&env, "go");
     let ran = Ran::end_of(running);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -63,7 +63,7 @@ fn retry_brings_a_failed_task_back_into_the_run() {
     wait_for(&env, "there");
     assert_eq!(status(&env, "a"), "failed");
     env.ralph(&["retry", "a"]).success();
-    wait_until("the reset", PATIENCE, || status(&env, "a") == "pending");
+    wait_until("the reset", PATIENCE, || status(&env, "a") == "open");
     touch(&env, "go");
     Ran::end_of(running).success();
     assert_eq!(status(&env, "a"), "done");
@@ -208,7 +208,7 @@ fn a_person_who_switches_branches_gets_the_work_in_wip_and_exit_5() {
     assert_eq!(ran.code, 5, "{}", ran.stderr);
     assert!(ran.stderr.contains("git switch main"), "{}", ran.stderr);
     assert_eq!(env.git(&["log", "--format=%s", "elsewhere"]), "first\n");
-    assert_eq!(status(&env, "a"), "pending");
+    assert_eq!(status(&env, "a"), "open");
     assert!(env.ralph(&["recover"]).success().contains('a'));
     assert_eq!(env.git(&["for-each-ref", "refs/ralph/wip"]).lines().count(), 1);
 }

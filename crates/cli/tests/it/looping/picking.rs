@@ -79,12 +79,12 @@ fn s0_7_s0_8_s0_9_every_task_that_a_session_leaves_is_failed_and_no_other() {
     build(&env, &[&leaves], &["--preset", "pick", "--once"]).success();
     for id in ["a", "b"] {
         let task = show(&env, id);
-        assert_eq!(task["status"], "pending");
+        assert_eq!(task["status"], "open");
         assert_eq!(task["reason"], "session exited without completing task");
         assert_eq!((&task["retry_count"], &task["assignee"]), (&1.into(), &Value::Null));
     }
     let other = show(&env, "c");
-    assert_eq!((&other["status"], &other["assignee"]), (&"in_progress".into(), &"other".into()));
+    assert_eq!((&other["status"], &other["assignee"]), (&"active".into(), &"other".into()));
     assert_eq!(show(&env, "d")["retry_count"], 0);
 }
 
@@ -94,7 +94,7 @@ fn s0_8_a_session_that_crashes_or_is_killed_leaves_nothing_active() {
     let crash = session(&[sh("ralph task claim a"), "{\"do\":\"exit\",\"code\":9}".to_owned()]);
     build(&env, &[&crash], &["--preset", "pick", "--once"]).success();
     let task = show(&env, "a");
-    assert_eq!((&task["status"], &task["retry_count"]), (&"pending".into(), &1.into()));
+    assert_eq!((&task["status"], &task["retry_count"]), (&"open".into(), &1.into()));
     assert_eq!(env.task(&["list", "--status", "active"]).lines().count(), 1);
 }
 
@@ -160,7 +160,7 @@ fn s0_18_what_a_hook_released_is_not_failed_a_second_time() {
     let hook = sh("ralph task claim a; ralph hook session-end < /dev/null");
     build(&env, &[&session(&[hook, say("bye")])], &["--preset", "pick", "--once"]).success();
     let task = show(&env, "a");
-    assert_eq!((&task["status"], &task["retry_count"]), (&"pending".into(), &1.into()));
+    assert_eq!((&task["status"], &task["retry_count"]), (&"open".into(), &1.into()));
     assert_eq!(task["reason"], "session ended unexpectedly");
 }
 

@@ -47,7 +47,7 @@ fn the_first_ctrl_c_lets_the_session_end_and_its_work_is_committed() {
     assert!(page.starts_with(&first), "{page}");
     touch(&env, "go");
     let (said, statuses) = ended(&env, running);
-    assert_eq!(statuses, ["done", "pending"], "{said}");
+    assert_eq!(statuses, ["done", "open"], "{said}");
     assert_eq!(
         said.matches("Stopping after this session. Press Ctrl-C again to kill it.").count(),
         1
@@ -70,7 +70,7 @@ fn the_second_ctrl_c_interrupts_the_session_and_the_third_kills_it() {
     wait_for(&env, "stand-in/int");
     send_signal("INT", running.id());
     let ran = Ran::end_of(running);
-    assert_eq!((ran.code, status(&env, "a")), (130, "pending".into()), "{}", ran.stderr);
+    assert_eq!((ran.code, status(&env, "a")), (130, "open".into()), "{}", ran.stderr);
     assert!(ran.stderr.contains("Stopping now. ralph interrupts the session"), "{}", ran.stderr);
     assert!(ran.stderr.contains("Stopping now. ralph kills the session"), "{}", ran.stderr);
     assert_eq!(env.git(&["show", "refs/ralph/wip/a/1:half.txt"]), "half\n");
@@ -95,7 +95,7 @@ fn a_signal_that_arrives_while_a_huge_plan_is_taken_in_ends_the_run_at_once() {
         assert_eq!(ran.code, 130, "{}", ran.stderr);
         assert!(!ran.stderr.contains("error"), "{}", ran.stderr);
         // All of the plan is taken in, or nothing.
-        assert_eq!(env.task(&["list", "--all", "--json"]).trim(), "[]", "{signal}");
+        assert_eq!(env.task(&["list", "--all"]), "", "{signal}");
         assert!(of_kind(&journal(&env), "session_started").is_empty());
         assert!(env.git(&["status", "--porcelain"]).is_empty());
     }
@@ -115,7 +115,7 @@ fn sigterm_is_the_second_ctrl_c_however_often_it_is_sent() {
     wait_for_event(&env, "the cancel", |event| event["kind"] == "control_received");
     send_signal("TERM", running.id());
     let ran = Ran::end_of(running);
-    assert_eq!((ran.code, status(&env, "a")), (130, "pending".into()), "{}", ran.stderr);
+    assert_eq!((ran.code, status(&env, "a")), (130, "open".into()), "{}", ran.stderr);
     assert!(here.join("ended").exists(), "the session ended by itself: {}", ran.stderr);
     assert_eq!(env.git(&["show", "refs/ralph/wip/a/1:half.txt"]), "half\n");
 }
@@ -129,7 +129,7 @@ fn gates_that_run_finish_after_the_first_ctrl_c() {
     ctrl_c(&env, &running, 1);
     touch(&env, "go");
     let (said, statuses) = ended(&env, running);
-    assert_eq!(statuses, ["done", "pending"], "{said}");
+    assert_eq!(statuses, ["done", "open"], "{said}");
     goes_on(&env);
 }
 
@@ -142,7 +142,7 @@ fn a_second_ctrl_c_ends_gates_and_costs_the_task_no_retry() {
     ctrl_c(&env, &running, 1);
     send_signal("INT", running.id());
     let (said, statuses) = ended(&env, running);
-    assert_eq!(statuses, ["pending", "pending"], "{said}");
+    assert_eq!(statuses, ["open", "open"], "{said}");
     assert_eq!(show(&env, "a")["retry_count"], 0);
     touch(&env, "go");
     goes_on(&env);
@@ -165,7 +165,7 @@ fn cancel_after_task_retries_the_task_in_hand_and_starts_no_other() {
     assert!(page.starts_with("Stopping after this task (pid "), "{page}");
     touch(&env, "go");
     let (said, statuses) = ended(&env, running);
-    assert_eq!(statuses, ["done", "pending"], "{said}");
+    assert_eq!(statuses, ["done", "open"], "{said}");
     assert_eq!(classes(&env), ["red", "done"]);
     goes_on(&env);
 }
@@ -211,7 +211,7 @@ fn side_by_side_every_session_ends_before_the_run() {
     wait_until("the first is done", PATIENCE, || status(&env, "a") == "done");
     touch(&env, "go.b");
     let (said, statuses) = ended(&env, running);
-    assert_eq!((statuses, status(&env, "c")), (["done".into(), "done".into()], "pending".into()));
+    assert_eq!((statuses, status(&env, "c")), (["done".into(), "done".into()], "open".into()));
     assert!(
         said.contains("Stopping after these sessions. Press Ctrl-C again to kill them."),
         "{said}"
@@ -226,7 +226,7 @@ fn s2_28_cancel_ends_the_run_keeps_the_work_and_it_can_be_taken_up_again() {
         wait_for(&env, "there");
         env.ralph(now).success();
         let (said, statuses) = ended(&env, running);
-        assert_eq!(statuses, ["pending", "pending"], "{said}");
+        assert_eq!(statuses, ["open", "open"], "{said}");
         assert_eq!(show(&env, "a")["retry_count"], 0);
         assert_eq!(env.git(&["show", "refs/ralph/wip/a/1:half.txt"]), "half\n");
         assert!(said.contains("ralph build"), "it says how to go on: {said}");
@@ -243,7 +243,7 @@ fn cancel_waits_for_the_session_and_its_work_counts() {
     wait_for_event(&env, "the cancel", |event| event["kind"] == "control_received");
     touch(&env, "go");
     let (said, statuses) = ended(&env, running);
-    assert_eq!(statuses, ["done", "pending"], "{said}");
+    assert_eq!(statuses, ["done", "open"], "{said}");
     goes_on(&env);
 }
 

@@ -35,7 +35,7 @@ fn no_agent_on_the_path() {
         1,
         &["/nowhere/claude was not found"],
     );
-    assert_eq!(status(&env, "a"), "pending");
+    assert_eq!(status(&env, "a"), "open");
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn s2_13_an_agent_that_cannot_be_started_is_named() {
     let ran = env.ralph(&["build", "--set", &set]);
     assert_eq!(ran.code, 4, "{}", ran.stderr);
     assert!(ran.stderr.contains(broken.to_str().unwrap()), "{}", ran.stderr);
-    assert_eq!(status(&env, "a"), "pending");
+    assert_eq!(status(&env, "a"), "open");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_folder_that_may_not_be_written() {
         said.contains(".ralph") && said.contains("hint: ") && said.contains("ls -ld"),
         "{said}"
     );
-    assert_eq!(status(&env, "a"), "pending");
+    assert_eq!(status(&env, "a"), "open");
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn templates_that_are_broken() {
     std::fs::remove_file(env.repo().join("PROMPT_build.md")).unwrap();
     refused(&env, &arguments(&["--prompt", "nowhere.md"]), 1, &["nowhere.md", "--prompt"]);
     refused(&env, &arguments(&["--prompt", "."]), 1, &["it is a folder, not a regular file"]);
-    assert_eq!(status(&env, "a"), "pending");
+    assert_eq!(status(&env, "a"), "open");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_template_with_a_variable_that_does_not_exist_costs_no_session() {
     }
     assert_eq!(of_kind(&journal(&env), "session_started").len(), 0);
     let task = show(&env, "a");
-    assert_eq!((&task["status"], &task["attempts"]), (&"pending".into(), &serde_json::json!([])));
+    assert_eq!((&task["status"], &task["attempts"]), (&"open".into(), &serde_json::json!([])));
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn names_that_do_not_exist() {
     refused(&env, &arguments(&["--feature", "logn"]), 2, &["logn", "login"]);
     let run = ["run", "logn", "--agent", "script", "--set", "agent.script.path=../cassette.jsonl"];
     refused(&env, &run, 2, &["logn", "login"]);
-    assert_eq!(status(&env, "parser"), "pending");
+    assert_eq!(status(&env, "parser"), "open");
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn without_an_identity_nothing_is_committed_and_the_commands_are_told() {
         5,
         &["who you are", "git config user.name", "git config user.email"],
     );
-    assert_eq!(status(&env, "a"), "pending");
+    assert_eq!(status(&env, "a"), "open");
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn an_identity_that_is_lost_during_a_session_costs_no_work() {
     );
     assert_eq!(ran.code, 5, "{}", ran.stderr);
     assert!(ran.stderr.contains("git config user.email"), "{}", ran.stderr);
-    assert_eq!(status(&env, "a"), "pending");
+    assert_eq!(status(&env, "a"), "open");
     assert_eq!(env.git(&["show", "refs/ralph/wip/a/1:a.txt"]), "a\n");
 }
 
@@ -304,7 +304,7 @@ fn a_level_of_the_sandbox_that_cannot_be_given() {
     let elsewhere = if cfg!(target_os = "macos") { "full" } else { "seatbelt" };
     let set = format!("sandbox.level={elsewhere}");
     refused(&env, &arguments(&["--set", &set]), 10, &[elsewhere, "sandbox.level=none"]);
-    assert_eq!(status(&env, "a"), "pending");
+    assert_eq!(status(&env, "a"), "open");
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn cassettes_that_are_missing_or_wrong() {
         "{}",
         ran.stderr
     );
-    assert_eq!((status(&env, "a"), &show(&env, "a")["retry_count"]), ("pending".into(), &0.into()));
+    assert_eq!((status(&env, "a"), &show(&env, "a")["retry_count"]), ("open".into(), &0.into()));
     let ran = build(&env, &[&only_says("hm")], &[]);
     assert_eq!(ran.code, 4, "{}", ran.stderr);
     assert!(ran.stderr.contains("no session left to play"), "{}", ran.stderr);

@@ -62,7 +62,7 @@ fn s1_45_between_two_tries_the_task_is_open_unclaimed_and_marked() {
     let env = verified(&["a"]);
     build(&env, &[&works(), &fails("no")], &["--once"]);
     let task = show(&env, "a");
-    assert_eq!((&task["status"], &task["retry_count"]), (&json!("pending"), &json!(1)));
+    assert_eq!((&task["status"], &task["retry_count"]), (&json!("open"), &json!(1)));
     assert_eq!((&task["claim"], verification(&env, "a")), (&json!(null), json!("failed")));
 }
 
@@ -99,7 +99,7 @@ fn s1_43_no_verdict_a_crash_and_a_hang_are_a_fail() {
         let env = verified(&["a"]);
         let ran = build(&env, &[&works(), &session], &["--once", "--timeout", "3s"]);
         let task = show(&env, "a");
-        assert_eq!(task["status"], "pending", "{session}: {}", ran.stderr);
+        assert_eq!(task["status"], "open", "{session}: {}", ran.stderr);
         let reason = task["reason"].as_str().unwrap();
         assert!(reason.starts_with("verification failed: "), "{reason}");
         assert!(reason.contains(words), "{session}: {reason}");
@@ -124,7 +124,7 @@ fn s1_42_a_verifier_changes_nothing() {
     assert_eq!(std::fs::read_to_string(env.repo().join("a.txt")).unwrap(), "work\n");
     assert!(!env.repo().join("stray.txt").exists());
     assert_eq!(subjects(&env), ["build: iteration 1 - a", "first"]);
-    assert_eq!((status(&env, "a").as_str(), status(&env, "b").as_str()), ("done", "pending"));
+    assert_eq!((status(&env, "a").as_str(), status(&env, "b").as_str()), ("done", "open"));
     assert_eq!(env.task(&["list", "--json"]).matches("\"id\":").count(), 2, "no task was added");
     assert_eq!(env.git(&["status", "--short"]), "");
     assert!(env.git(&["worktree", "list"]).lines().count() == 1);
@@ -160,7 +160,7 @@ fn a_verifier_is_told_of_tests_that_got_weaker() {
     let told = run_file(&env, "iteration-001.verifier.task.md");
     let (_, closely) = told.split_once("## Check closely").unwrap();
     assert!(closely.contains("tests/test_a.py"), "{told}");
-    assert_eq!(status(&env, "a"), "pending");
+    assert_eq!(status(&env, "a"), "open");
 }
 
 /// Claude Code gets the tools of a reader and the model of the session.
@@ -275,7 +275,7 @@ fn what_a_verifier_costs_is_in_the_attempt_and_in_the_run() {
     let ran = build(&env, &[&work, &pass], &["--budget", "0.2"]);
     assert_eq!(ran.code, 8, "{}", ran.stderr);
     assert!(ran.stderr.contains("no budget is left for the verifier"), "{}", ran.stderr);
-    assert_eq!(status(&env, "a"), "pending");
+    assert_eq!(status(&env, "a"), "open");
     assert_eq!(std::fs::read_to_string(env.repo().join("a.txt")).unwrap(), "work\n");
 }
 
@@ -302,7 +302,7 @@ fn a_tick_that_the_verifier_refuses_is_taken_back() {
 }
 
 fn verification_of_first(env: &TestEnv) -> String {
-    let list: Value = serde_json::from_str(&env.task(&["list", "--json"])).unwrap();
+    let list: Value = ralph_testkit::data(&env.task(&["list", "--json"]));
     list[0]["verification_status"].as_str().unwrap_or("none").to_owned()
 }
 
@@ -312,7 +312,7 @@ fn a_setup_command_that_fails_is_told_as_what_it_is() {
     env.write("ralph.toml", "[git.worktree]\nsetup = \"echo no network; exit 4\"\n");
     build(&env, &[&works()], &["--once"]);
     let task = show(&env, "a");
-    assert_eq!(task["status"], "pending");
+    assert_eq!(task["status"], "open");
     let reason = task["reason"].as_str().unwrap();
     assert!(reason.contains("the setup command failed: no network"), "{reason}");
 }
@@ -328,6 +328,6 @@ fn ctrl_c_while_it_verifies_leaves_the_task_as_it_was() {
     let ran = Ran::end_of(child);
     assert_eq!(ran.code, 130, "{}", ran.stderr);
     let task = show(&env, "a");
-    assert_eq!((&task["status"], &task["retry_count"]), (&json!("pending"), &json!(0)));
+    assert_eq!((&task["status"], &task["retry_count"]), (&json!("open"), &json!(0)));
     assert_eq!(std::fs::read_to_string(env.repo().join("a.txt")).unwrap(), "work\n");
 }

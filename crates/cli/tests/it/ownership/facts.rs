@@ -118,7 +118,7 @@ fn costs(world: &World) -> Vec<String> {
         .sum();
     let report = world.env.ralph(&["report", "--json"]).stdout;
     let report: serde_json::Value = serde_json::from_str(&report).unwrap_or_default();
-    let reported = report["total"]["cost_micro_usd"].as_u64().unwrap_or(0);
+    let reported = report["data"]["total"]["cost_micro_usd"].as_u64().unwrap_or(0);
     let mut wrong = vec![];
     if reported != told {
         wrong.push(format!("the report: {reported} micro-USD, and {told} in the journals"));

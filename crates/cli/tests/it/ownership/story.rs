@@ -197,7 +197,7 @@ impl World {
             Step::Answers => {
                 let open = self.env.ralph(&["answer", "--json"]).stdout;
                 let open: serde_json::Value = serde_json::from_str(&open).unwrap_or_default();
-                for question in open.as_array().into_iter().flatten() {
+                for question in open["data"].as_array().into_iter().flatten() {
                     let id = question["id"].as_str().unwrap();
                     self.env.ralph(&["answer", id, "Yes."]).success();
                 }

@@ -110,8 +110,7 @@ fn events(world: &World) -> Vec<Value> {
 
 /// Everything that must hold once the plan is over.
 fn check(world: &World, tasks: usize) -> String {
-    let listed: Value =
-        serde_json::from_str(&world.env.task(&["list", "--all", "--json"])).unwrap();
+    let listed: Value = ralph_testkit::data(&world.env.task(&["list", "--all", "--json"]));
     let listed = listed.as_array().unwrap();
     let mut ends: BTreeMap<&str, usize> = BTreeMap::new();
     let mut done = BTreeSet::new();
@@ -122,7 +121,7 @@ fn check(world: &World, tasks: usize) -> String {
             "done" => {
                 done.insert(name.to_owned());
             }
-            "failed" | "pending" => {}
+            "failed" | "blocked" => {}
             other => panic!("{name} is {other}"),
         }
         if status == "failed" {
@@ -134,7 +133,7 @@ fn check(world: &World, tasks: usize) -> String {
     }
     assert_eq!(listed.len(), tasks);
     // What is not done or failed waits for a task that failed.
-    let open = ends.get("pending").copied().unwrap_or(0);
+    let open = ends.get("blocked").copied().unwrap_or(0);
     let blocked = world.env.task(&["list", "--status", "blocked"]);
     assert_eq!(blocked.lines().count().saturating_sub(1), open, "{blocked}");
     // Every commit of the branch is green, and brings the work of one task.

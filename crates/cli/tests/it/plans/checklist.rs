@@ -460,7 +460,7 @@ fn a_tick_alone_is_a_change_of_the_checklist() {
         (vec![], vec!["unchanged".to_owned(); 2])
     );
     has(&text, "No changes detected");
-    assert!(tasks(&env).iter().all(|(_, status)| status == "pending"), "{:?}", tasks(&env));
+    assert!(tasks(&env).iter().all(|(_, status)| status == "open"), "{:?}", tasks(&env));
 }
 
 #[test]
@@ -468,7 +468,7 @@ fn a_task_that_was_red_too_often_can_still_be_done_by_the_next_run() {
     let env = with_checklist();
     gate(&env, "test -e good");
     said(build(&env, &[&*checks("one", "Write one"); 4], &[]), 3);
-    assert!(tasks(&env).iter().all(|(_, status)| status == "pending"), "{:?}", tasks(&env));
+    assert!(tasks(&env).iter().all(|(_, status)| status == "open"), "{:?}", tasks(&env));
     let good = session(&[write("good", "x"), tick(PLAN, "Write one"), say("ok")]);
     let text = said(build(&env, &[&good], &["1"]), 0);
     assert_eq!(ticks(&read(&env, PLAN)), ["Write one"], "{text}");

@@ -90,7 +90,7 @@ fn a_tick_of_a_person_between_runs_counts_and_so_does_taking_one_away() {
     let again = tasks(&env).into_iter().filter(|(title, _)| title == "Write one");
     let mut again: Vec<String> = again.map(|(_, status)| status).collect();
     again.sort();
-    assert_eq!(again, ["done", "pending"], "it is to be done once more");
+    assert_eq!(again, ["done", "open"], "it is to be done once more");
     has(&read(&env, "progress.md"), "- [ ] Write one\n");
     has(&read(&env, "progress.md"), "- [X] Write two\n");
 }
@@ -105,7 +105,7 @@ fn a_tick_that_a_person_takes_away_right_after_the_run_stays_away() {
         let more = session(&[write("more", "x"), say("ok")]);
         said(build(&env, &[&more], &["--once"]), 0);
         has(&read(&env, name), "- [ ] Write one\n");
-        let open = tasks(&env).into_iter().filter(|(_, status)| status == "pending");
+        let open = tasks(&env).into_iter().filter(|(_, status)| status == "open");
         assert!(open.into_iter().any(|(title, _)| title == "Write one"), "{:?}", tasks(&env));
     }
 }

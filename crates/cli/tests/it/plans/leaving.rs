@@ -23,7 +23,7 @@ fn deletes(plan: &str) -> String {
 }
 
 pub(super) fn id_of(env: &TestEnv, title: &str) -> String {
-    let listed: Vec<Value> = serde_json::from_str(&env.task(&["list", "--json"])).unwrap();
+    let listed: Vec<Value> = ralph_testkit::data(&env.task(&["list", "--json"]));
     let found = listed.iter().find(|task| task["title"] == title).unwrap();
     found["id"].as_str().unwrap().to_owned()
 }

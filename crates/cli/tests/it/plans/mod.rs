@@ -141,7 +141,7 @@ fn log(env: &TestEnv) -> String {
 
 /// The tasks of the store: title and status.
 fn tasks(env: &TestEnv) -> Vec<(String, String)> {
-    let listed: Vec<Value> = serde_json::from_str(&env.task(&["list", "--json"])).unwrap();
+    let listed: Vec<Value> = ralph_testkit::data(&env.task(&["list", "--json"]));
     let word = |task: &Value, key: &str| task[key].as_str().unwrap().to_owned();
     listed.iter().map(|task| (word(task, "title"), word(task, "status"))).collect()
 }

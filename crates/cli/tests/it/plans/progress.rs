@@ -94,7 +94,7 @@ fn s2_5_s2_28_an_interrupted_session_keeps_its_work_and_its_tick_is_no_done() {
     assert_eq!(ticks(&read(&env, "progress.md")), [""; 0], "nobody has judged it");
     assert!(env.ralph(&["recover"]).success().contains("t-"), "the work is kept");
     assert_eq!(read(&env, "one.txt"), "half\n");
-    assert!(tasks(&env).iter().all(|(_, status)| status == "pending"), "{:?}", tasks(&env));
+    assert!(tasks(&env).iter().all(|(_, status)| status == "open"), "{:?}", tasks(&env));
     // The next run goes on with it.
     said(build(&env, &[&prints("one.txt", &["Write one"])], &["--once"]), 0);
     assert_eq!(ticks(&read(&env, "progress.md")), ["Write one"]);
@@ -232,7 +232,7 @@ fn s2_18_the_mark_may_be_written_into_the_file_or_printed() {
         assert_eq!((stop(&env), sessions(&env)), ("marker".into(), 1), "{text}");
         has(&read(&env, "progress.md"), "## Status\nRALPH_DONE\n");
         // It is not taken for a plan whose tasks are done.
-        assert!(tasks(&env).iter().all(|(_, status)| status == "pending"), "{:?}", tasks(&env));
+        assert!(tasks(&env).iter().all(|(_, status)| status == "open"), "{:?}", tasks(&env));
     }
 }
 
@@ -500,7 +500,7 @@ fn an_agent_that_ticks_another_task_than_its_own_asks_for_that_one() {
     let steps = session(&[write("three", "x"), tick("progress.md", "Write three"), say("done")]);
     let text = said(build(&env, &[&steps], &["--once"]), 0);
     let listed = tasks(&env);
-    assert!(listed.contains(&("Write one".into(), "pending".into())), "{listed:?}\n{text}");
+    assert!(listed.contains(&("Write one".into(), "open".into())), "{listed:?}\n{text}");
     assert!(listed.contains(&("Write three".into(), "done".into())), "{listed:?}\n{text}");
     assert_eq!(ticks(&read(&env, "progress.md")), ["Write three"]);
     assert_eq!(subjects(&env)[0], "build: iteration 1 - Write three");

@@ -4,7 +4,7 @@ use super::*;
 
 /// The id of a task by its title.
 fn id_of(env: &TestEnv, title: &str) -> String {
-    let listed: Vec<Value> = serde_json::from_str(&env.task(&["list", "--json"])).unwrap();
+    let listed: Vec<Value> = ralph_testkit::data(&env.task(&["list", "--json"]));
     let found = listed.iter().find(|task| task["title"] == title).unwrap();
     found["id"].as_str().unwrap().to_owned()
 }
@@ -66,8 +66,7 @@ fn a_question_lets_its_task_wait_and_the_answer_is_told() {
     let asks = only_says("<question>Which colour?</question>");
     said(build(&env, &[&asks, &prints("two", &["Write two"])], &["2"]), 0);
     assert_eq!(ticks(&read(&env, "progress.md")), ["Write two"]);
-    let open = env.ralph(&["answer", "--json"]).success();
-    let open: Value = serde_json::from_str(&open).unwrap();
+    let open = env.json(&["answer"]);
     let id = open[0]["id"].as_str().unwrap_or_else(|| panic!("{open}")).to_owned();
     env.ralph(&["answer", &id, "Blue."]).success();
     said(build(&env, &[&prints("one", &["Write one"])], &["--once"]), 0);
@@ -86,7 +85,7 @@ fn two_plans_are_two_plans() {
     assert_eq!(stop(&env), "complete");
     let file = read(&env, "docs/other.md");
     assert_eq!(ticks(&file), [""; 0]);
-    let open = tasks(&env).into_iter().filter(|(_, status)| status == "pending");
+    let open = tasks(&env).into_iter().filter(|(_, status)| status == "open");
     let open: Vec<String> = open.map(|(title, _)| title).collect();
     assert_eq!(open, ["Draw one", "Draw two", "Draw three"]);
 }

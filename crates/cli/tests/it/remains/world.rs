@@ -239,7 +239,7 @@ impl World {
 
     fn failed(&self) -> Vec<String> {
         let printed = self.env.task(&["list", "--status", "failed", "--json"]);
-        let tasks: serde_json::Value = serde_json::from_str(&printed).unwrap();
+        let tasks: serde_json::Value = ralph_testkit::data(&printed);
         let ids = tasks.as_array().into_iter().flatten().filter_map(|task| task["id"].as_str());
         ids.map(str::to_owned).collect()
     }

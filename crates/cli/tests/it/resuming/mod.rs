@@ -105,7 +105,7 @@ fn a_feature_a_task_and_a_preset_stay_those_of_the_interrupted_run() {
     killed_at(&env, "iteration-ended", &call);
     let ran = goes_on(&env, &["run"], 0);
     assert!(ran.stderr.contains("feature login"), "{}", ran.stderr);
-    assert_eq!(crate::looping::status(&env, "a"), "pending", "it is not of the feature");
+    assert_eq!(crate::looping::status(&env, "a"), "open", "it is not of the feature");
     assert_eq!(crate::looping::status(&env, "y"), "done");
 
     cut_off(

@@ -49,7 +49,7 @@ fn what_a_session_changed_is_shown_as_a_difference_and_approved() {
 #[test]
 fn trust_speaks_json() {
     let env = changed();
-    let read = |ran: Ran| -> serde_json::Value { serde_json::from_str(&ran.success()).unwrap() };
+    let read = |ran: Ran| -> serde_json::Value { ralph_testkit::data(&ran.success()) };
     let listed = read(env.ralph(&["trust", "--list", "--json"]));
     assert_eq!(listed["standing"], "yours");
     assert_eq!(listed["waiting"][0]["path"], "ralph.toml");
@@ -69,8 +69,8 @@ fn an_approval_can_be_revoked() {
     assert!(said.contains("this repository has files that decide"), "{said}");
     env.ralph(&["trust", "--yes"]).success();
     build(&env, &[&works()], &[]).success();
-    let read = env.ralph(&["trust", "--revoke", "--json"]).success();
-    assert_eq!(read, "{\"standing\":\"asks\"}\n");
+    let read = env.json(&["trust", "--revoke"]);
+    assert_eq!(read, serde_json::json!({"standing": "asks"}));
 }
 
 #[test]

@@ -276,7 +276,7 @@ fn a_task_becomes_a_story() {
         rendered.not_kept,
         [
             "1 link to deleted tasks",
-            "status in_progress of 1 task (exported as not passed)",
+            "status active of 1 task (exported as not passed)",
             "the category of 1 task",
             "the feature of 1 task",
             "the parent of 1 task",
