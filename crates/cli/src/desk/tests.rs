@@ -409,3 +409,23 @@ async fn fifty_agents_calls_at_once_are_all_carried_out() {
     assert_eq!(codes.iter().filter(|code| **code == 0).count(), 29);
     assert_eq!(codes.iter().filter(|code| **code == 2).count(), 21);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_gets_json_in_the_same_envelope_as_the_user() {
+    let world = World::new();
+    let socket = world.dag();
+    let (out, err) = ok(&socket, &["plan-status", "--json"]).await;
+    assert!(out.starts_with(r#"{"v":1,"kind":"task.plan_status","data":{"open":"#), "{out}");
+    assert_eq!((out.lines().count(), err.as_str()), (1, ""));
+    for (words, code, exit) in [
+        (&["show", "nope", "--json"][..], "unknown_task", 2),
+        (&["claim", "t-2", "--json"], "not_eligible", 2),
+        (&["list", "--json", "--nope"], "usage", 64),
+    ] {
+        let reply = call(&socket, words).await;
+        assert_eq!((reply.code, reply.out.as_str()), (exit, ""), "{words:?}");
+        let error: serde_json::Value = serde_json::from_str(&reply.err).unwrap();
+        assert_eq!((&error["v"], &error["kind"]), (&1.into(), &"error".into()), "{error}");
+        assert_eq!(error["error"]["code"], code, "{error}");
+    }
+}

@@ -17,7 +17,7 @@ fn sample() -> Config {
 
 #[test]
 fn lines_are_aligned_and_name_the_origin() {
-    let shown = show(&sample(), false);
+    let shown = show(&sample());
     let line = |start: &str| shown.lines().find(|line| line.starts_with(start)).unwrap();
     let column = line("loop.learn").find("default").unwrap();
     for (start, origin) in [
@@ -37,7 +37,7 @@ fn lines_are_aligned_and_name_the_origin() {
 
 #[test]
 fn json_has_value_origin_and_where() {
-    let shown: serde_json::Value = serde_json::from_str(&show(&sample(), true)).unwrap();
+    let shown = show_json(&sample());
     let expect = |key: &str, expected: serde_json::Value| assert_eq!(shown[key], expected, "{key}");
     expect("loop.jobs", serde_json::json!({ "value": 1, "origin": "default", "where": null }));
     expect(

@@ -134,6 +134,7 @@ fn proposals_can_be_changed_taken_back_and_brought_in_lines() {
         "echo 'A long text' | ralph task update b --title 'Better' -d -",
         r#"printf '{"id":"b","t":"Best","deps":["a"]}\n{"id":"c","t":"C","deps":["b"],"p":3}\n' | ralph task plan-sync"#,
         "ralph task tree",
+        "ralph task tree --json",
         r#"printf '{"id":"d","t":"D"}\n{"id":"e","t":"E","deps":["zz"]}\n' | ralph task plan-sync"#,
         "ralph task list",
     ]);
@@ -142,6 +143,7 @@ fn proposals_can_be_changed_taken_back_and_brought_in_lines() {
     let noted = noted(&env, "said");
     has(&noted, "b is not blocked by a");
     has(&noted, "a  open  A\nb  blocked  Best  after a\nc  blocked  C  after b\n= 0\n");
+    has(&noted, r#"{"v":1,"kind":"task.tree","data":[{"id":"a""#);
     has(&noted, "there is no task zz");
     assert_eq!(show(&env, "b")["description"], "A long text\n");
     assert_eq!(ids(&env), ["a", "b", "c"], "a plan with a bad line is refused as a whole");
