@@ -165,9 +165,9 @@ impl Output {
         self.json = json;
     }
 
-    /// From now on messages are lines of JSON.
-    pub(crate) fn messages_in_json(&mut self) {
-        self.json = true;
+    /// From now on messages are lines of JSON, if the run is shown so.
+    pub(crate) fn messages_in_json(&mut self, shown: bool) {
+        self.json |= shown;
     }
 
     /// Whether messages are lines of JSON.
@@ -175,9 +175,9 @@ impl Output {
         self.json
     }
 
-    /// Leaves standard output to the events of a run: all other output goes to stderr.
-    pub(crate) fn leave_stdout(&mut self) {
-        self.taken = true;
+    /// Leaves standard output to the events of a run, if it is shown so: all other output goes to stderr.
+    pub(crate) fn leave_stdout(&mut self, shown: bool) {
+        self.taken |= shown;
     }
 
     /// Writes data.

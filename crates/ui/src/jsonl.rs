@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(journal, written);
         assert_eq!(
             agent[0],
-            r#"{"v":1,"run":"r-4qz7k2ma","at":"1970-01-01T00:00:01.500Z","kind":"agent","slot":0,"iteration":1,"role":"worker","task":"t-8f3k2m1q","session":"iteration-001","event":"text","text":"Hello,\nworld"}"#
+            r#"{"v":1,"run":"r-4qz7k2ma","at":"1970-01-01T00:00:01.500Z","kind":"agent","slot":0,"iteration":1,"role":"worker","task":"t-2kq7m3ab","session":"iteration-001-1","event":"text","text":"Hello,\nworld"}"#
         );
     }
 

@@ -163,7 +163,6 @@ async fn what_is_asked_for_is_checked_as_the_direct_command_does() {
     for (words, code, says) in [
         (vec!["done", "t-1", "--result", "{"], 1, "the result is not JSON"),
         (vec!["done", "t-1", "--result", "{}"], 1, "the result names no commit"),
-        (vec!["fail", "t-1", "--reason", " "], 1, "the reason is empty"),
         (vec!["ask", "t-1", "\n"], 1, "the question is empty"),
         (vec!["done", "../x"], 1, "is not a valid task id"),
         (vec!["done", "t-11"], 2, "did you mean t-1"),

@@ -223,9 +223,8 @@ pub(crate) fn run_to_end(
     options: &RunOptions,
     context: &mut Context<'_>,
 ) -> Result<Outcome, CliError> {
-    if display::shown(&context.config()?) == Shown::Json {
-        context.out.messages_in_json();
-    }
+    let json = display::shown(&context.config()?) == Shown::Json;
+    context.out.messages_in_json(json);
     arm(context)?;
     room_for_files(OPEN_FILES).map_err(|most| {
         let few = format!("the limit of open files is {most}, and a run needs {OPEN_FILES}");
@@ -233,9 +232,7 @@ pub(crate) fn run_to_end(
     })?;
     let _watched = boxes::watch(context)?;
     let outcome = start(options, context)?;
-    if display::shown(&context.config()?) == Shown::Json {
-        context.out.leave_stdout();
-    }
+    context.out.leave_stdout(json);
     Ok(outcome)
 }
 

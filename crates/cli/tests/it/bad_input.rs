@@ -23,7 +23,7 @@ fn titles_that_are_no_titles() {
         said.contains("line 1") && said.contains("1048576 characters") && said.len() < 600,
         "{said}"
     );
-    assert_eq!(env.task(&["list"]).lines().count(), 1);
+    assert_eq!(env.task(&["list"]).lines().count(), 0);
 }
 
 #[test]
@@ -220,7 +220,6 @@ fn arguments_that_are_wrong_exit_with_64() {
     env.ralph(&["task", "add", "T", "-p", "-1"]).failure(1);
     env.ralph(&["task", "add", "T", "-p", "10000"]).failure(1);
     env.ralph(&["task", "add", "T", "-s", "not json"]).failure(1);
-    env.ralph(&["task", "fail", "x", "--reason", " "]).failure(1);
 }
 
 #[test]

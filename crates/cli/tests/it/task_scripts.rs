@@ -48,7 +48,7 @@ fn lists_are_by_priority_and_then_by_creation() {
     let kv = env.task(&["list", "--markdown"]);
     let ids: Vec<&str> = kv.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
     assert_eq!(ids, ["first", "next", "also", "late"]);
-    assert!(env.task(&["tree"]).starts_with("first  open  Task\nnext"));
+    assert!(env.task(&["tree"]).starts_with("late  open  Task\nfirst"), "the order of the plan");
 }
 
 #[test]

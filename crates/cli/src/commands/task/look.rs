@@ -164,7 +164,7 @@ pub(super) struct TreeArgs {
 
 pub(super) fn cmd_tree(args: &TreeArgs, context: &mut Context<'_>) -> Done {
     let mut store = context.reader()?;
-    let tasks = by_priority(store.list(&Filter::default())?);
+    let tasks = store.list(&Filter::default())?;
     if tasks.is_empty() && !args.json {
         tell_empty("no tasks; see deleted ones: ralph task list --all", &mut *store, context)?;
     }

@@ -363,7 +363,7 @@ fn finish(call: &Call, ends: &[End], context: &mut Context<'_>) -> Done {
         lines.push(lane_line(call, *number, &ends[*number], context)?);
     }
     if display::shown(&context.config()?) == Shown::Json {
-        context.out.leave_stdout();
+        context.out.leave_stdout(true);
     } else {
         let complete = numbers.iter().filter(|number| ends[**number].is_complete()).count();
         let done = match (complete == numbers.len(), numbers.len()) {
