@@ -19,8 +19,17 @@ pub(crate) struct ExportArgs {
 
 pub(crate) fn cmd_export(args: &ExportArgs, context: &mut Context<'_>) -> Done {
     let format = format_named(&args.format)?;
+    let writer = format.writer().ok_or_else(|| {
+        let written: Vec<&str> = FORMATS
+            .iter()
+            .filter(|format| format.writer().is_some())
+            .map(|format| format.name())
+            .collect();
+        CliError::usage(format!("ralph imports {}, but does not export to it", format.name()))
+            .hint(format!("use one of: {}", written.join(", ")))
+    })?;
     let tasks = context.reader()?.list(&Filter { deleted_too: true, ..Filter::default() })?;
-    let rendered = format.render(&tasks);
+    let rendered = writer.render(&tasks);
     context.out.data(&rendered.text)?;
     context.out.finish()?;
     for sentence in &rendered.not_kept {

@@ -1,32 +1,43 @@
-//! `ralph import`.
+//! `ralph import`: lists of other tools into the task database.
+
+mod folder;
+mod preview;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ralph_core::TaskId;
-use ralph_core::plan::{FORMATS, Plan, PlanFormat};
-use ralph_core::task::{Refusal, Status};
+use ralph_core::plan::{FORMATS, Plan, PlanFormat, recognized};
+use ralph_core::task::{Refusal, Status, Task};
+use ralph_core::text::{label, printable_line};
 use ralph_engine::clock;
 use ralph_engine::ports::{Store, StoreError, SyncReport};
 use ralph_engine::vcs::base::{branch_named, current_branch};
 
 use crate::config::key;
-use crate::error::{CliError, Done, with_store};
+use crate::error::{CliError, Done, task_id, with_store};
 use crate::wire::Context;
 
 /// Import a plan from another tool: all of it or nothing
 ///
-/// Updates tasks that already exist, except done ones. Deletes nothing except tasks that a markdown plan marks
-/// as dropped ([-]).
+/// Reads prd.json, task-master's tasks.json, tasks.md of spec-kit and OpenSpec, Claude Code's tasks, beads and
+/// markdown plans. Ids stay the same, so that importing a list again updates its tasks; done tasks stay done.
+/// Deletes only tasks that the list marks as dropped or cancelled. Warns about everything that ralph cannot keep.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  ralph import prd.json\n  ralph import docs/plan.md")]
+#[command(
+    after_help = "Examples:\n  ralph import prd.json\n  ralph import specs/001-login --dry-run\n  ralph import .taskmaster/tasks/tasks.json\n  ralph import docs/plan.md"
+)]
 pub(crate) struct ImportArgs {
-    /// The file: prd.json, beads JSON lines, or a markdown plan; - for standard input
+    /// The file, or the folder of a feature, a change or a Claude Code list; - for standard input
     file: PathBuf,
-    /// The format, if ralph cannot detect it: prd, beads, checklist, progress or branches
+    /// The format, if ralph cannot detect it: task-master, claude, prd, beads, branches, progress, spec-kit, openspec
+    /// or checklist
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
-    /// Check the file and show what would be imported, without doing it
+    /// Put this before each id, if another list uses the same ids
+    #[arg(long, value_name = "TEXT")]
+    prefix: Option<String>,
+    /// Show what would become of each task, without importing
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -35,23 +46,24 @@ pub(crate) struct ImportArgs {
 }
 
 pub(crate) fn cmd_import(args: &ImportArgs, context: &mut Context<'_>) -> Done {
-    let text = read_plan(&args.file)?;
-    let format = match &args.format {
-        Some(name) => super::export::format_named(name)?,
-        None => recognised(&args.file, &text)?,
-    };
-    let plan = format.parse(&text).map_err(|error| at_line(&args.file, &text, &error))?;
+    let folder = context.folder();
+    let is_here = folder == Path::new(".") || args.file == Path::new("-");
+    let file = if is_here { args.file.clone() } else { folder.join(&args.file) };
+    let files = folder::files_of(&file)?;
+    let (mut plan, format) = read_list(&file, &files, args.format.as_deref())?;
     if plan.tasks.is_empty() && plan.dropped.is_empty() {
         return Err(CliError::failed(format!("{} has no tasks", args.file.display())));
     }
+    if let Some(prefix) = &args.prefix {
+        put_before_ids(&mut plan, prefix)?;
+    }
+    if format.has_local_ids() {
+        let list = if let [list] = &files[..] { list } else { &file };
+        refuse_ids_of_another_list(&mut plan, format, list, args, context)?;
+    }
     if args.dry_run {
-        let found = plan.tasks.len();
-        if args.json {
-            context.out.json(&serde_json::json!({"tasks": found, "format": format.name()}))?;
-        } else {
-            context.out.line(format!("{found} tasks in {}", format.about()))?;
-        }
-        return tell_not_kept(&plan, format, &args.file, context);
+        preview::show(&plan, format, args.json, context)?;
+        return tell_not_kept(&plan, format, context);
     }
     let by = context.actor()?;
     let mut store = context.store()?;
@@ -60,8 +72,109 @@ pub(crate) fn cmd_import(args: &ImportArgs, context: &mut Context<'_>) -> Done {
         .replace(&plan.tasks, &gone, &by, clock::now())
         .map_err(|error| with_store(error, &mut *store))?;
     tell_report(&report, args.json, context)?;
-    tell_not_kept(&plan, format, &args.file, context)?;
+    tell_not_kept(&plan, format, context)?;
     tell_branch(&plan, context)
+}
+
+/// Reads a file, or all files of a list that has one for each task.
+fn read_list(
+    path: &Path,
+    files: &[PathBuf],
+    format: Option<&str>,
+) -> Result<(Plan, &'static dyn PlanFormat), CliError> {
+    let named = format.map(super::export::format_named).transpose()?;
+    let mut whole: Option<(Plan, &'static dyn PlanFormat)> = None;
+    for file in files {
+        let text = read_plan(file)?;
+        let found = match named {
+            Some(format) => format,
+            None => recognised(file, &text)?,
+        };
+        let mut plan = found.parse(&text).map_err(|error| at_line(file, &text, &error))?;
+        plan.warnings.iter_mut().for_each(|text| *text = format!("{}: {text}", shown(file)));
+        match &mut whole {
+            None => whole = Some((plan, found)),
+            Some((_, first)) if first.name() != found.name() => {
+                return Err(CliError::failed(format!(
+                    "{} holds lists of different tools: {} and {}",
+                    path.display(),
+                    first.name(),
+                    found.name()
+                ))
+                .hint("import one file at a time: ralph import FILE"));
+            }
+            Some((tasks, _)) => add(tasks, plan),
+        }
+    }
+    whole.ok_or_else(|| CliError::failed(format!("{} has no tasks", path.display())))
+}
+
+/// Adds the plan of a further file.
+fn add(whole: &mut Plan, part: Plan) {
+    whole.tasks.extend(part.tasks);
+    whole.dropped.extend(part.dropped);
+    whole.warnings.extend(part.warnings);
+    let is_new = |text: &String| !whole.not_kept.contains(text);
+    let new: Vec<String> = part.not_kept.into_iter().filter(is_new).collect();
+    whole.not_kept.extend(new);
+}
+
+/// Renames every task of a plan.
+fn put_before_ids(plan: &mut Plan, prefix: &str) -> Done {
+    let rename = |id: &mut TaskId| -> Done {
+        *id = task_id(&format!("{prefix}{id}"))?;
+        Ok(())
+    };
+    for task in &mut plan.tasks {
+        rename(&mut task.id)?;
+        task.fields.deps.iter_mut().flatten().try_for_each(rename)?;
+        task.fields.parent.iter_mut().flatten().try_for_each(rename)?;
+    }
+    plan.dropped.iter_mut().try_for_each(rename)
+}
+
+/// Notes on each task which list it comes from, and refuses an id that another list, or the user, has given to
+/// another task: T001 is in every feature of spec-kit.
+fn refuse_ids_of_another_list(
+    plan: &mut Plan,
+    format: &dyn PlanFormat,
+    file: &Path,
+    args: &ImportArgs,
+    context: &mut Context<'_>,
+) -> Done {
+    if file == Path::new("-") {
+        return Ok(());
+    }
+    let root = context.project()?.worktree;
+    let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let root = std::fs::canonicalize(&root).unwrap_or(root);
+    let source =
+        format!("{}:{}", format.name(), real.strip_prefix(&root).unwrap_or(&real).display());
+    let source = label("reference", &source).unwrap_or_default();
+    let mut store = context.reader()?;
+    for task in &mut plan.tasks {
+        task.fields.reference = Some(source.clone());
+        let known = preview::known(&mut *store, task)?;
+        let is_other = |known: &Task| {
+            known.status != Status::Deleted
+                && known.reference != source
+                && known.title != task.title
+        };
+        let Some(known) = known.filter(is_other) else { continue };
+        let name = args.file.display();
+        let folder = if real.is_dir() { Some(&*real) } else { real.parent() };
+        let folder = folder.and_then(Path::file_name).map(|name| name.to_string_lossy());
+        let prefix = folder.filter(|name| TaskId::new(&**name).is_ok());
+        let prefix = prefix.map_or_else(|| "b-".to_owned(), |name| format!("{name}/"));
+        return Err(CliError::failed(format!(
+            "{name}: {} is already the id of another task, \"{}\"",
+            task.id,
+            printable_line(known.title.as_str())
+        ))
+        .hint(format!("give this list its own ids: ralph import {name} --prefix {prefix}"))
+        .hint("nothing was applied"));
+    }
+    Ok(())
 }
 
 /// Warns if the plan names another branch. ralph works on the branch that is checked out, so switching is up to you.
@@ -97,15 +210,10 @@ fn still_open(dropped: &[TaskId], store: &mut dyn Store) -> Result<Vec<TaskId>, 
     Ok(open)
 }
 
-fn tell_not_kept(
-    plan: &Plan,
-    format: &dyn PlanFormat,
-    file: &Path,
-    context: &mut Context<'_>,
-) -> Done {
+fn tell_not_kept(plan: &Plan, format: &dyn PlanFormat, context: &mut Context<'_>) -> Done {
     context.out.finish()?;
     for warning in &plan.warnings {
-        context.out.warning(format!("{}: {warning}", shown(file)));
+        context.out.warning(warning);
     }
     for sentence in &plan.not_kept {
         context.out.warning(format!("not kept from {}: {sentence}", format.name()));
@@ -147,9 +255,10 @@ pub(super) fn read_plan(file: &Path) -> Result<String, CliError> {
 
 fn recognised(file: &Path, text: &str) -> Result<&'static dyn PlanFormat, CliError> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    FORMATS.iter().copied().find(|format| format.recognises(&name, text)).ok_or_else(|| {
+    recognized(&name, text).ok_or_else(|| {
+        let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
         CliError::failed(format!("{} is in an unknown format", file.display()))
-            .hint("name the format: --format prd, beads, checklist, progress or branches")
+            .hint(format!("name the format: --format {}", names.join("|")))
     })
 }
 
@@ -165,7 +274,7 @@ pub(super) fn at_line(file: &Path, text: &str, error: &ralph_core::plan::PlanErr
     let name = shown(file);
     let failed = CliError::failed(format!("{name}: line {}: {}", error.line, error.problem));
     let source = text.lines().nth(error.line.saturating_sub(1)).unwrap_or_default();
-    let source = ralph_core::text::printable_line(source.trim_end());
+    let source = printable_line(source.trim_end());
     let number = error.line.to_string();
     let shown = ralph_ui::columns::cut(&source, 100);
     failed.excerpt(format!("  {number} | {shown}")).hint("nothing was applied")

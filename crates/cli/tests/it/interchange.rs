@@ -118,3 +118,118 @@ fn a_hundred_thousand_beads_come_in() {
     let done = env.ralph_with(&["import", "-", "--format", "beads"], lines).success();
     assert_eq!(done, "inserted: 100000, updated: 0, deleted: 0, skipped (done): 0\n");
 }
+
+const SPEC_KIT: &str = "# Tasks: A\n\n## Phase 1: Setup\n\n- [x] T001 Make folders\n- [ ] T002 [P] Lint\n\
+- [ ] T003 [P] Test\n\n## Phase 2: Log in\n\n- [ ] T004 [US1] Write it\n";
+
+const TASK_MASTER: &str = r#"{"master": {"tasks": [
+  {"id": 1, "title": "Set up", "status": "done"},
+  {"id": 2, "title": "Log in", "status": "pending", "dependencies": [1],
+   "subtasks": [{"id": 1, "title": "Form", "status": "pending"}]}]}}"#;
+
+/// The tasks with their open dependencies.
+fn listed(env: &ralph_testkit::TestEnv) -> Vec<(String, String, Vec<String>)> {
+    let listed = env.task(&["list", "--all", "--json"]);
+    let tasks: serde_json::Value = ralph_testkit::data(&listed);
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let deps =
+        |task: &serde_json::Value| task["deps"].as_array().unwrap().iter().map(text).collect();
+    let row = |task: &serde_json::Value| (text(&task["id"]), text(&task["status"]), deps(task));
+    tasks.as_array().unwrap().iter().map(row).collect()
+}
+
+#[test]
+fn a_list_in_json_is_refused_as_a_plan_and_imports_the_same_tasks_twice() {
+    let todos = r#"[{"content": "Write it", "status": "pending"}, {"content": "Plan it", "status": "completed"}]"#;
+    for (name, text, format, open) in [
+        ("prd.json", PRD, "prd", "1 open task"),
+        (".taskmaster/tasks/tasks.json", TASK_MASTER, "task-master", "2 open tasks"),
+        ("todos.json", todos, "claude", "1 open task"),
+        ("plan.txt", todos, "claude", "1 open task"),
+    ] {
+        let env = env();
+        env.write(name, text);
+        let sentence = format!(
+            "{name} is a {format} list with {open}, not a markdown plan; import it first: ralph import {name}"
+        );
+        for command in ["build", "plan"] {
+            let said = env.ralph(&[command, name]).failure(2).replace("\n       ", " ");
+            assert!(said.contains(&sentence), "{said}");
+        }
+        env.ralph(&["import", name, "-q"]).success();
+        let tasks = listed(&env);
+        let again = env.ralph(&["import", name, "-q"]).success();
+        assert!(again.starts_with("inserted: 0, updated: 0, deleted: 0"), "{name}: {again}");
+        assert_eq!(listed(&env), tasks);
+    }
+    let env = env();
+    env.write("package.json", "{\"name\": \"x\"}");
+    let said = env.ralph(&["build", "package.json"]).failure(2);
+    assert!(
+        said.contains("package.json is JSON that ralph does not know as a task list"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_spec_kit_feature_keeps_its_ids_and_its_order() {
+    let env = env();
+    env.write("specs/001-a/tasks.md", SPEC_KIT);
+    let dry = env.ralph(&["import", "specs/001-a", "--dry-run"]).success();
+    assert!(
+        dry.starts_with("4 tasks in spec-kit's tasks.md, checkboxes T001 in phases: 4 new\n"),
+        "{dry}"
+    );
+    assert!(dry.contains("  new        T001  Make folders  done\n"), "{dry}");
+    assert!(dry.contains("  new        T004  [US1] Write it  after T002, T003\n"), "{dry}");
+    assert!(!env.store().exists(), "a dry run writes nothing");
+    env.ralph(&["import", "specs/001-a/tasks.md"]).success();
+    let rows = listed(&env);
+    let row = |id: &str| rows.iter().find(|row| row.0 == id).unwrap().clone();
+    assert_eq!(row("T001").1, "done");
+    assert_eq!((row("T002").2, row("T003").2), (vec!["T001".to_owned()], vec!["T001".to_owned()]));
+    assert_eq!(row("T004").2, ["T002", "T003"]);
+    let dry = env.ralph(&["import", "specs/001-a", "--dry-run", "-q"]).success();
+    assert!(dry.contains("in phases: 3 unchanged, 1 done before\n"), "{dry}");
+
+    // Every feature counts from T001.
+    env.write("specs/002-b/tasks.md", SPEC_KIT.replace("Make folders", "Make pages"));
+    let said = env.ralph(&["import", "specs/002-b"]).failure(1);
+    assert!(
+        said.contains("specs/002-b: T001 is already the id of another task, \"Make folders\""),
+        "{said}"
+    );
+    assert!(said.contains("ralph import specs/002-b --prefix 002-b/"), "{said}");
+    assert_eq!(listed(&env).len(), 4);
+    env.ralph(&["import", "specs/002-b", "--prefix", "b-", "-q"]).success();
+    let rows = listed(&env);
+    assert!(rows.iter().any(|row| row.0 == "b-T004" && row.2 == ["b-T002", "b-T003"]), "{rows:?}");
+}
+
+#[test]
+fn a_folder_of_claude_code_tasks_is_one_list() {
+    let env = env();
+    let task =
+        |id: &str, more: &str| format!("{{\"id\": \"{id}\", \"subject\": \"Task {id}\"{more}}}");
+    env.write("list/1.json", task("1", ", \"status\": \"completed\", \"blocks\": [\"10\"]"));
+    env.write(
+        "list/10.json",
+        task("10", ", \"status\": \"pending\", \"blockedBy\": [\"1\", \"2\"]"),
+    );
+    env.write("list/2.json", task("2", ", \"status\": \"in_progress\", \"owner\": \"ada\""));
+    env.write("list/.lock", "");
+    let ran = env.ralph(&["import", "list"]);
+    assert_eq!(
+        ran.stdout, "inserted: 3, updated: 0, deleted: 0, skipped (done): 0\n",
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("not kept from claude: the owner of 1 task"), "{}", ran.stderr);
+    let rows = listed(&env);
+    assert!(rows.iter().any(|row| row.0 == "10" && row.2 == ["1", "2"]), "{rows:?}");
+    let said = env.ralph(&["export", "claude"]).failure(64);
+    assert!(said.contains("ralph imports claude, but does not export to it"), "{said}");
+    env.write("empty/readme", "");
+    let said = env.ralph(&["import", "empty"]).failure(1);
+    assert!(said.contains("empty has no task list"), "{said}");
+}

@@ -14,7 +14,7 @@ use std::collections::HashSet;
 
 use super::json::{Fields, Json, Problem, lines, repeated_line};
 use super::tally::Tally;
-use super::{Plan, PlanError, PlanFormat, PlanTask, Rendered};
+use super::{Plan, PlanError, PlanFormat, PlanTask, PlanWriter, Rendered};
 use crate::ids::TaskId;
 use crate::task::{Task, TaskPatch};
 use read::Issue;
@@ -73,6 +73,12 @@ impl PlanFormat for BeadsJsonl {
         Ok(Plan { tasks, not_kept: tally.sentences(), ..Plan::default() })
     }
 
+    fn writer(&self) -> Option<&dyn PlanWriter> {
+        Some(self)
+    }
+}
+
+impl PlanWriter for BeadsJsonl {
     fn render(&self, tasks: &[Task]) -> Rendered {
         write::render(tasks)
     }

@@ -131,6 +131,77 @@ impl<'a> Json<'a> {
         });
         texts.collect()
     }
+
+    /// The id of `key`, which may be written as a whole number.
+    pub(in crate::plan) fn id(&self, key: &str) -> Result<Cow<'_, str>, Problem> {
+        self.id_text().ok_or_else(|| wrong(key, "text or a whole number", self))
+    }
+
+    /// The ids in the list of `key`; `null` is an empty list.
+    pub(in crate::plan) fn ids(&self, key: &str) -> Result<Vec<Cow<'_, str>>, Problem> {
+        let items = self.items(key, "ids")?.iter().enumerate();
+        items
+            .map(|(n, item)| item.id_text().ok_or_else(|| wrong_item(key, "ids", n, item)))
+            .collect()
+    }
+
+    fn id_text(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Text(text) => Some(Cow::Borrowed(text)),
+            Self::Whole(number) => Some(Cow::Owned(number.to_string())),
+            _ => None,
+        }
+    }
+
+    /// The value of `key`, if this is an object that has it.
+    pub(in crate::plan) fn get(&self, key: &str) -> Option<&Self> {
+        let Self::Object(fields) = self else { return None };
+        fields.iter().find(|(found, _)| found == key).map(|(_, value)| value)
+    }
+}
+
+/// The line on which each object of a document starts, for messages.
+pub(in crate::plan) struct ObjectLines<'j>(HashMap<*const Json<'j>, usize>);
+
+impl<'j> ObjectLines<'j> {
+    /// Of a document and the text that it was read from. A walk through the values meets the objects in the order
+    /// of their braces.
+    pub(in crate::plan) fn of(document: &Json<'j>, text: &str) -> Self {
+        fn walk<'j>(
+            value: &Json<'j>,
+            lines: &mut impl Iterator<Item = usize>,
+            found: &mut HashMap<*const Json<'j>, usize>,
+        ) {
+            match value {
+                Json::List(items) => items.iter().for_each(|item| walk(item, lines, found)),
+                Json::Object(fields) => {
+                    found.extend(lines.next().map(|line| (std::ptr::from_ref(value), line)));
+                    fields.iter().for_each(|(_, item)| walk(item, lines, found));
+                }
+                _ => {}
+            }
+        }
+        let (mut line, mut in_text, mut escaped) = (1, false, false);
+        let braces = text.bytes().filter_map(|byte| {
+            let starts = byte == b'{' && !in_text;
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = in_text,
+                b'"' => in_text = !in_text,
+                b'\n' => line += 1,
+                _ => {}
+            }
+            starts.then_some(line)
+        });
+        let mut found = HashMap::new();
+        walk(document, &mut braces.into_iter(), &mut found);
+        Self(found)
+    }
+
+    /// The line of an object of the document; 1 for anything else.
+    pub(in crate::plan) fn line(&self, object: &Json<'j>) -> usize {
+        self.0.get(&std::ptr::from_ref(object)).copied().unwrap_or(1)
+    }
 }
 
 fn wrong(key: &str, wanted: &str, found: &Json<'_>) -> Problem {

@@ -5,12 +5,14 @@
 //! name it in [`FORMATS`].
 
 mod beads_jsonl;
+mod claude_tasks;
 mod json;
 pub mod markdown;
 mod prd_json;
 mod proposal;
 mod sync_jsonl;
 mod tally;
+mod task_master;
 
 use crate::ids::TaskId;
 use crate::task::{Task, TaskPatch};
@@ -78,7 +80,7 @@ pub struct PlanError {
 
 /// A way to write plans.
 pub trait PlanFormat: Sync {
-    /// The word for `ralph export`.
+    /// The word for `--format` and for `ralph export`.
     fn name(&self) -> &'static str;
 
     /// What it is, in half a line.
@@ -90,15 +92,39 @@ pub trait PlanFormat: Sync {
     /// Reads a text. All of it is checked; the first problem is returned.
     fn parse(&self, text: &str) -> Result<Plan, PlanError>;
 
+    /// What writes this format; `None` for a format that is only read.
+    fn writer(&self) -> Option<&dyn PlanWriter> {
+        None
+    }
+
+    /// Whether its ids are unique in one file only, such as `T001` or `1.2`: two files of a repository may use the
+    /// same id for different tasks.
+    fn has_local_ids(&self) -> bool {
+        false
+    }
+}
+
+/// A format that tasks can be exported to.
+pub trait PlanWriter {
     /// Writes tasks. Deleted ones are left out.
     fn render(&self, tasks: &[Task]) -> Rendered;
 }
 
-/// Every format, in the order in which they are asked whether they recognize a file.
+/// Every format, in the order in which they are asked whether they recognize a file. Formats that look at the content
+/// come before those that take any file with their ending.
 pub static FORMATS: &[&dyn PlanFormat] = &[
+    &task_master::TaskMaster,
+    &claude_tasks::ClaudeTasks,
     &prd_json::PrdJson,
     &beads_jsonl::BeadsJsonl,
     &markdown::Markdown(markdown::Kind::Branches),
     &markdown::Markdown(markdown::Kind::Progress),
+    &markdown::SpecKit,
+    &markdown::OpenSpec,
     &markdown::Markdown(markdown::Kind::Checklist),
 ];
+
+/// The format of a file with this name and content.
+pub fn recognized(file_name: &str, text: &str) -> Option<&'static dyn PlanFormat> {
+    FORMATS.iter().copied().find(|format| format.recognises(file_name, text))
+}

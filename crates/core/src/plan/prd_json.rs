@@ -10,14 +10,11 @@
 mod tests;
 mod write;
 
-use std::borrow::Cow;
-
 use super::beads_jsonl::with_sections;
-use super::json::{Json, Problem, dependencies, quoted, repeated, task_id, wrong_item};
+use super::json::{Json, Problem, dependencies, quoted, repeated, task_id};
 use super::sync_jsonl::steps;
 use super::tally::Tally;
-use super::{Done, Plan, PlanError, PlanFormat, PlanTask, Rendered};
-use crate::ids::TaskId;
+use super::{Done, Plan, PlanError, PlanFormat, PlanTask, PlanWriter, Rendered};
 use crate::task::{Priority, Task, TaskPatch};
 use crate::text::{Title, label, long};
 
@@ -67,6 +64,12 @@ impl PlanFormat for PrdJson {
         Ok(Plan { tasks, not_kept, ..Plan::default() })
     }
 
+    fn writer(&self) -> Option<&dyn PlanWriter> {
+        Some(self)
+    }
+}
+
+impl PlanWriter for PrdJson {
     fn render(&self, tasks: &[Task]) -> Rendered {
         write::render(tasks)
     }
@@ -140,7 +143,7 @@ fn read_story(
     let (mut deps, mut passes) = (None, false);
     for (key, value) in keys {
         match &**key {
-            "id" => id = Some(own_id(value)?),
+            "id" => id = Some(task_id("id", &value.id(key)?)?),
             "title" => title = Some(Title::new(value.text(key)?)?),
             "description" => description = Some(value.text_or_null(key)?),
             "acceptanceCriteria" => fields.steps = Some(steps(value.texts(key, "texts")?)?),
@@ -148,7 +151,7 @@ fn read_story(
             "priority" => fields.priority = Some(Priority::new(value.whole(key)?)?),
             "passes" => passes = truth(key, value)?,
             "notes" => notes = value.text_or_null(key)?,
-            "dependsOn" => deps = Some(id_texts(key, value)?),
+            "dependsOn" => deps = Some(value.ids(key)?),
             _ if value.says_nothing() => {}
             _ => tally.lost(true, &format!("unknown field {}", quoted(key)), "story"),
         }
@@ -166,26 +169,6 @@ fn read_story(
     }
     let done = passes.then_some(Done { at: None });
     Ok(PlanTask { line, id, title, fields, done, waits: None })
-}
-
-/// An id, which may be written as a whole number.
-fn id_text<'j>(value: &'j Json<'_>) -> Option<Cow<'j, str>> {
-    match value {
-        Json::Text(text) => Some(Cow::Borrowed(text)),
-        Json::Whole(number) => Some(Cow::Owned(number.to_string())),
-        _ => None,
-    }
-}
-
-fn own_id(value: &Json<'_>) -> Result<TaskId, Problem> {
-    let kind = value.kind();
-    let wrong = || Problem(format!("\"id\" must be text or a whole number, not {kind}"));
-    task_id("id", &id_text(value).ok_or_else(wrong)?)
-}
-
-fn id_texts<'j>(key: &str, value: &'j Json<'_>) -> Result<Vec<Cow<'j, str>>, Problem> {
-    let items = value.items(key, "ids")?.iter().enumerate();
-    items.map(|(n, item)| id_text(item).ok_or_else(|| wrong_item(key, "ids", n, item))).collect()
 }
 
 fn truth(key: &str, value: &Json<'_>) -> Result<bool, Problem> {

@@ -11,9 +11,10 @@ use super::likeness::plain;
 use super::mark::Mark;
 use super::outline::{LineKind, Outline};
 use super::write;
-use crate::ids::{TaskId, generated};
+use crate::ids::{IdError, TaskId, generated};
+use crate::plan::json::repeated_line;
 use crate::plan::tally::Tally;
-use crate::plan::{Done, Plan, PlanError, PlanFormat, PlanTask, Rendered};
+use crate::plan::{Done, Plan, PlanError, PlanFormat, PlanTask, PlanWriter, Rendered};
 use crate::stable_hash::stable_hash;
 use crate::task::{Task, TaskPatch};
 use crate::text::{TextError, Title, label, long};
@@ -36,58 +37,167 @@ impl PlanFormat for Markdown {
     }
 
     fn recognises(&self, file_name: &str, text: &str) -> bool {
-        let name = file_name.to_ascii_lowercase();
-        let is_markdown = [".md", ".markdown"].iter().any(|end| name.ends_with(end));
         // Standard input has no name; a list of checkboxes could still be anything.
-        let is_named = is_markdown || (self.0 != Kind::Checklist && !name.contains('.'));
+        let is_named =
+            is_markdown(file_name) || (self.0 != Kind::Checklist && !file_name.contains('.'));
         is_named && Kind::of(file_name, text) == self.0
     }
 
     fn parse(&self, text: &str) -> Result<Plan, PlanError> {
-        let doc = read(self.0, text)?;
-        let ids = content_ids(&doc);
-        let mut tally = Tally::default();
-        let standings = doc.standings();
-        let is_kept = |index: &usize| standings[*index] != Standing::Dropped;
-        let open = with_open_parts(&doc, &standings);
-        let deps = doc.all_dependencies();
-        let kept = (0..doc.items.len()).filter(is_kept);
-        let tasks = kept.map(|index| {
-            let item = &doc.items[index];
-            let at_line =
-                |error: TextError| PlanError { line: item.line, problem: error.to_string() };
-            let mut fields = fields(&doc, index, &ids, &deps[index]).map_err(at_line)?;
-            // What is done stays so below an item that was dropped.
-            fields.parent = Some(item.parent.filter(is_kept).map(|parent| ids[parent].clone()));
-            tally.lost(!deps[index].1.is_empty(), "dependencies that name no task", "task");
-            if item.is_done() && open[index] {
-                tally.add("the tick of ", "task", " with open parts");
-            }
-            let done = (item.is_done() && !open[index]).then_some(Done { at: None });
-            let title = Title::new(&item.title).map_err(at_line)?;
-            let waits = (standings[index] == Standing::Waits).then(|| why_waiting(&doc, index));
-            Ok(PlanTask { line: item.line, id: ids[index].clone(), title, fields, done, waits })
-        });
-        let tasks = tasks.collect::<Result<Vec<_>, PlanError>>()?;
-        let dropped = (0..doc.items.len()).filter(|index| !is_kept(index));
-        let dropped: Vec<TaskId> = dropped.map(|index| ids[index].clone()).collect();
-        dropped.iter().for_each(|_| tally.add("", "task", " marked [-] (dropped)"));
-        for group in doc.groups.iter().filter(|_| self.0 == Kind::Branches) {
-            tally.lost(group.goal.is_some(), "the goal", "branch section");
-            tally.lost(group.base.is_some(), "the base", "branch section");
-            tally.lost(!group.needs.is_empty(), "the needs", "branch section");
-        }
-        let mut not_kept = tally.sentences();
-        if has_text_around(&doc, text) {
-            not_kept.push("the text around the tasks".to_owned());
-        }
-        let warnings = doc.warnings.iter().map(ToString::to_string).collect();
-        Ok(Plan { tasks, dropped, warnings, not_kept })
+        plan_of(&read(self.0, text)?, text, None)
     }
 
+    fn writer(&self) -> Option<&dyn PlanWriter> {
+        Some(self)
+    }
+}
+
+impl PlanWriter for Markdown {
     fn render(&self, tasks: &[Task]) -> Rendered {
         write::render(self.0, tasks)
     }
+}
+
+fn is_markdown(file_name: &str) -> bool {
+    let name = file_name.to_ascii_lowercase();
+    [".md", ".markdown"].iter().any(|end| name.ends_with(end))
+}
+
+/// Whether a file is a checklist in which most titles have the numbers of a dialect. The others are named when they
+/// are imported.
+pub(super) fn is_checklist(file_name: &str, text: &str, has_number: impl Fn(&str) -> bool) -> bool {
+    if !is_markdown(file_name) || Kind::of(file_name, text) != Kind::Checklist {
+        return false;
+    }
+    read(Kind::Checklist, text).is_ok_and(|doc| {
+        let numbered = doc.items.iter().filter(|item| has_number(&item.title)).count();
+        numbered > 0 && numbered * 2 >= doc.items.len()
+    })
+}
+
+/// What a tool says about tasks in the words of its checkboxes, which plain checklists do not say.
+pub(super) struct Dialect {
+    /// The number and the title of each item that has a number.
+    pub(super) tasks: Vec<Option<Numbered>>,
+    /// The category of each item, if it is not the heading above it.
+    pub(super) categories: Option<Vec<Option<String>>>,
+    /// The items that each item depends on.
+    pub(super) deps: Vec<Vec<usize>>,
+    /// What a number looks like.
+    pub(super) number: &'static str,
+}
+
+/// A checkbox whose words begin with a number.
+pub(super) struct Numbered {
+    pub(super) id: TaskId,
+    /// Its words without the number.
+    pub(super) title: String,
+}
+
+/// What each item depends on when tasks follow each other. `step` returns the phase of an item, and whether it runs
+/// in parallel with its neighbors of the phase that do too. Items with parts are done with them, and dropped items hold
+/// up nothing.
+pub(super) fn ordered(doc: &PlanDoc, step: impl Fn(usize) -> (usize, bool)) -> Vec<Vec<usize>> {
+    let standings = doc.standings();
+    let mut has_parts = vec![false; doc.items.len()];
+    for (item, standing) in doc.items.iter().zip(&standings) {
+        if let Some(parent) = item.parent.filter(|_| *standing != Standing::Dropped) {
+            has_parts[parent] = true;
+        }
+    }
+    let mut deps = vec![Vec::new(); doc.items.len()];
+    // What the next task waits for, and the parallel tasks since then.
+    let (mut before, mut beside) = (Vec::new(), Vec::new());
+    let mut last_phase = None;
+    let counts = |index: &usize| !has_parts[*index] && standings[*index] != Standing::Dropped;
+    for index in (0..doc.items.len()).filter(counts) {
+        let (phase, parallel) = step(index);
+        let joins = parallel && last_phase == Some(phase);
+        if !joins && !beside.is_empty() {
+            before = std::mem::take(&mut beside);
+        }
+        last_phase = Some(phase);
+        if parallel {
+            deps[index].clone_from(&before);
+            beside.push(index);
+        } else {
+            deps[index] = std::mem::replace(&mut before, vec![index]);
+        }
+    }
+    deps
+}
+
+/// The tasks of a document.
+pub(super) fn plan_of(
+    doc: &PlanDoc,
+    text: &str,
+    dialect: Option<Dialect>,
+) -> Result<Plan, PlanError> {
+    let mut ids = content_ids(doc);
+    let mut warnings: Vec<String> = doc.warnings.iter().map(ToString::to_string).collect();
+    for (index, task) in dialect.iter().flat_map(|dialect| &dialect.tasks).enumerate() {
+        match (task, &dialect) {
+            (Some(task), _) => ids[index] = task.id.clone(),
+            (None, Some(Dialect { number, .. })) => warnings.push(format!(
+                "line {}: no number such as {number}, so ralph calls the task {}",
+                doc.items[index].line, ids[index]
+            )),
+            (None, None) => {}
+        }
+    }
+    let mut tally = Tally::default();
+    let standings = doc.standings();
+    let is_kept = |index: &usize| standings[*index] != Standing::Dropped;
+    let open = with_open_parts(doc, &standings);
+    let deps = doc.all_dependencies();
+    let kept = (0..doc.items.len()).filter(is_kept);
+    let tasks = kept.map(|index| {
+        let item = &doc.items[index];
+        let at_line = |error: TextError| PlanError { line: item.line, problem: error.to_string() };
+        let mut fields = fields(doc, index, &ids, &deps[index]).map_err(at_line)?;
+        let mut title = &item.title;
+        if let Some(dialect) = &dialect {
+            title = dialect.tasks[index].as_ref().map_or(title, |task| &task.title);
+            fields.deps = Some(dialect.deps[index].iter().map(|dep| ids[*dep].clone()).collect());
+            if let Some(categories) = &dialect.categories {
+                let category = categories[index].as_deref().unwrap_or_default();
+                fields.category = Some(label("category", category).map_err(at_line)?);
+            }
+        }
+        // What is done stays so below an item that was dropped.
+        fields.parent = Some(item.parent.filter(is_kept).map(|parent| ids[parent].clone()));
+        tally.lost(!deps[index].1.is_empty(), "dependencies that name no task", "task");
+        if item.is_done() && open[index] {
+            tally.add("the tick of ", "task", " with open parts");
+        }
+        let done = (item.is_done() && !open[index]).then_some(Done { at: None });
+        let title = Title::new(title).map_err(at_line)?;
+        let waits = (standings[index] == Standing::Waits).then(|| why_waiting(doc, index));
+        Ok(PlanTask { line: item.line, id: ids[index].clone(), title, fields, done, waits })
+    });
+    let tasks = tasks.collect::<Result<Vec<_>, PlanError>>()?;
+    if let Some(error) = repeated_line(&tasks) {
+        return Err(error);
+    }
+    let dropped = (0..doc.items.len()).filter(|index| !is_kept(index));
+    let dropped: Vec<TaskId> = dropped.map(|index| ids[index].clone()).collect();
+    dropped.iter().for_each(|_| tally.add("", "task", " marked [-] (dropped)"));
+    for group in doc.groups.iter().filter(|_| doc.kind == Kind::Branches) {
+        tally.lost(group.goal.is_some(), "the goal", "branch section");
+        tally.lost(group.base.is_some(), "the base", "branch section");
+        tally.lost(!group.needs.is_empty(), "the needs", "branch section");
+    }
+    let mut not_kept = tally.sentences();
+    if has_text_around(doc, text) {
+        not_kept.push("the text around the tasks".to_owned());
+    }
+    Ok(Plan { tasks, dropped, warnings, not_kept })
+}
+
+/// An id that follows from words, and from how many came before with the same words.
+pub(in crate::plan) fn words_id(words: &str, time: u64) -> Result<TaskId, IdError> {
+    let id = generated("t-", mixed(hash_of("", &plain(words)) ^ mixed(time)));
+    TaskId::new(id)
 }
 
 /// For each item an id that follows from its group, its title and how many came before it with

@@ -15,6 +15,7 @@
 //! | `identity.rs`, `likeness.rs` | which item is which known task after an edit |
 //! | `printed.rs` | a progress file in what an agent said |
 //! | `format.rs`, `write.rs`, `write_tasks.rs` | the three kinds for `ralph import` and `ralph export` |
+//! | `spec_kit.rs`, `openspec.rs` | checklists with numbers that spec-kit and OpenSpec write, for `ralph import` |
 
 mod branches;
 mod checklist;
@@ -26,11 +27,13 @@ mod items;
 mod likeness;
 mod line;
 mod mark;
+mod openspec;
 mod outline;
 mod printed;
 mod progress;
 mod scan;
 mod sections;
+mod spec_kit;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -39,10 +42,12 @@ mod write_tasks;
 
 pub use doc::{Group, Item, Kind, PlanDoc, Standing, Stray, Warning, decode, read};
 pub use edit::{Edit, EditError, apply, inverse};
-pub(super) use format::Markdown;
 pub use format::content_ids;
+pub(super) use format::{Markdown, words_id};
 pub use identity::{Identified, Known, identify};
 pub use mark::Mark;
+pub(super) use openspec::OpenSpec;
 pub use printed::{Printed, printed};
 pub use progress::AttemptNote;
 pub use sections::LogRow;
+pub(super) use spec_kit::SpecKit;

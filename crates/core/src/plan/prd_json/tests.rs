@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::super::beads_jsonl::tests::{bare, some_tasks};
 use super::*;
+use crate::TaskId;
 use crate::task::Status;
 
 fn parsed(text: &str) -> Plan {

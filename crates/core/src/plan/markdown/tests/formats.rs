@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::kinds::{BRANCHES, PROGRESS, TASKS};
 use super::*;
 use crate::plan::beads_jsonl::tests::{bare, some_tasks};
-use crate::plan::{Done, FORMATS, PlanFormat};
+use crate::plan::{Done, FORMATS, PlanFormat, PlanWriter};
 use crate::task::{Status, Task};
 use crate::text::Title;
 

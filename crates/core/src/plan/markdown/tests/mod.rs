@@ -1,6 +1,7 @@
 //! Tests of markdown plans.
 
 mod commonmark;
+mod dialects;
 mod formats;
 mod identity;
 mod kinds;
