@@ -1,6 +1,7 @@
 //! The state of this worktree: the active or last run, the plan, and what to type next. Bare `ralph`, `ralph status`
 //! and `ralph logs` all use it, so that they agree.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -121,7 +122,6 @@ pub(crate) fn page(
         task: found.task.clone(),
         reason: format!("{}: {}", found.reason(), found.command()),
     }));
-    let plan_file = crate::launch::plan_file_done(&project);
     let lanes = lanes(&project, store.as_mut(), context)?;
     let forecast = forecast_of(run.as_ref(), counts.unresolved(), store.as_mut())?;
     let at_work = lanes.iter().filter(|lane| matches!(lane.state, State::Running { .. }));
@@ -147,9 +147,9 @@ pub(crate) fn page(
         now: clock::now(),
         run,
     };
-    let steps = next(&page, is_prepared(&project), plan_file);
-    let merge = merges.iter().map(|found| (found.command(), "a task needs its work")).take(1);
-    page.next = merge.chain(steps).map(|(command, _)| command).collect();
+    let steps = next(&page, &project).into_iter().map(|(command, _)| command);
+    let merge = merges.iter().map(|found| found.command()).take(1);
+    page.next = merge.chain(steps).collect();
     Ok(page)
 }
 
@@ -244,13 +244,12 @@ fn forecast_of(
     Ok(forecast(Total::of(&history).spent(), Spent::default(), left))
 }
 
+/// A command to type, and why.
+pub(crate) type NextStep = (String, Cow<'static, str>);
+
 /// What to type next, the best first, and why.
-pub(crate) fn steps(
-    page: &StatusPage,
-    context: &Context<'_>,
-) -> Result<Vec<(String, &'static str)>, CliError> {
-    let project = context.project()?;
-    Ok(next(page, is_prepared(&project), crate::launch::plan_file_done(&project)))
+pub(crate) fn steps(page: &StatusPage, context: &Context<'_>) -> Result<Vec<NextStep>, CliError> {
+    Ok(next(page, &context.project()?))
 }
 
 /// The last error, unless the run recovered from it.
@@ -326,10 +325,11 @@ fn is_prepared(project: &Project) -> bool {
     there("ralph.toml") || there("PROMPT_build.md")
 }
 
-fn next(page: &StatusPage, prepared: bool, plan_file: Option<bool>) -> Vec<(String, &'static str)> {
+fn next(page: &StatusPage, project: &Project) -> Vec<NextStep> {
     let (counts, run) = (&page.counts, page.run.as_ref());
-    let mut steps: Vec<(String, &'static str)> = Vec::new();
-    let mut step = |command: &str, why| steps.push((command.to_owned(), why));
+    let prepared = is_prepared(project);
+    let mut steps: Vec<NextStep> = Vec::new();
+    let mut step = |command: &str, why: &'static str| steps.push((command.to_owned(), why.into()));
     for question in page.questions.iter().take(3) {
         step(&format!("ralph answer {} \"…\"", question.id), "answer the agent's question");
     }
@@ -359,7 +359,7 @@ fn next(page: &StatusPage, prepared: bool, plan_file: Option<bool>) -> Vec<(Stri
             if !prepared {
                 step("ralph init", "set up settings, prompts and test command");
             }
-            match plan_file {
+            match crate::launch::plan_file_done(project) {
                 Some(false) => {
                     step("ralph build", "work through the plan file");
                     return steps;
@@ -370,10 +370,15 @@ fn next(page: &StatusPage, prepared: bool, plan_file: Option<bool>) -> Vec<(Stri
                 }
                 None => {}
             }
+            let found = crate::launch::suggest::lists(project);
+            steps.extend(found.into_iter().take(3).map(|list| (list.command(), list.why().into())));
+            let mut step =
+                |command: &str, why: &'static str| steps.push((command.to_owned(), why.into()));
+            step("ralph plan \"IDEA\"", "let the agent plan an idea, in a sentence");
             step("ralph plan", "let the agent write a plan from specs/ and the code");
             step("ralph feature create NAME", "or start with the spec of a feature");
             step("ralph task add \"What to do\"", "or add the first task yourself");
-            step("ralph import FILE", "or import a plan (markdown, prd.json, beads)");
+            step("ralph import FILE", "or import a list (prd.json, spec-kit, task-master, …)");
         }
         State::Stopped | State::Interrupted => {
             if counts.open > 0 {

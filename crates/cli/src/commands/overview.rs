@@ -6,14 +6,14 @@ use ralph_ui::line::Line;
 use ralph_ui::style::Meaning;
 
 use crate::error::Done;
-use crate::standing::{self, Standing};
+use crate::standing::{self, NextStep, Standing};
 use crate::wire::Context;
 
 pub(crate) fn cmd_overview(context: &mut Context<'_>) -> Done {
     if let Err(ProjectError::NoRepository(_)) = Project::find(&context.folder()) {
         context.out.line("This is not a git repository, and ralph needs one.")?;
         let steps = [("git init", "create one here"), ("ralph demo", "see ralph at work first")];
-        return next(context, &steps.map(|(command, why)| (command.to_owned(), why)));
+        return next(context, &steps.map(|(command, why)| (command.to_owned(), why.into())));
     }
     let standing = Standing::look(context)?;
     let journal = standing.journal()?;
@@ -26,12 +26,12 @@ pub(crate) fn cmd_overview(context: &mut Context<'_>) -> Done {
     }
     let mut steps = standing::steps(&page, context)?;
     if nothing_yet && page.counts.total() == 0 {
-        steps.push(("ralph demo".to_owned(), "see ralph at work first"));
+        steps.push(("ralph demo".to_owned(), "see ralph at work first".into()));
     }
     next(context, &steps)
 }
 
-fn next(context: &mut Context<'_>, steps: &[(String, &str)]) -> Done {
+fn next(context: &mut Context<'_>, steps: &[NextStep]) -> Done {
     let look = context.out.look;
     let width = steps.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
     context.out.line("")?;

@@ -17,6 +17,24 @@ use crate::environment::{Environment, LOGINS};
 use crate::error::CliError;
 use crate::wire::Context;
 
+/// The role of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Build,
+    Plan,
+    Verify,
+}
+
+/// The name of the agent in this role: its own setting, or else `agent.name`.
+pub(super) fn agent_for(role: Role, config: &Config) -> &str {
+    let key = match role {
+        Role::Build => key::AGENT_BUILD,
+        Role::Plan => key::AGENT_PLAN,
+        Role::Verify => key::AGENT_VERIFY,
+    };
+    Some(config.get(key)).filter(|name| !name.is_empty()).unwrap_or(config.get(key::AGENT_NAME))
+}
+
 /// How long an agent may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(20);
 

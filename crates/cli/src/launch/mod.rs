@@ -12,6 +12,7 @@
 //! | `publish` | where the branch of a run goes |
 //! | `resume` | what a run takes over from an interrupted one, and what remains of its limits |
 //! | `source` | the plan file or the store, and the preset for it |
+//! | `suggest` | plans and task lists under usual names, which ralph only suggests |
 //! | `feature` | runs for the texts and the tasks of a feature |
 //! | `worktrees` | the worktrees of tasks that run in parallel |
 //! | `display` | the displays of the run |
@@ -36,6 +37,7 @@ mod prompt;
 pub(crate) mod publish;
 mod resume;
 mod source;
+pub(crate) mod suggest;
 mod worktrees;
 
 use std::path::PathBuf;
@@ -71,6 +73,7 @@ use crate::trust;
 use crate::wire::Context;
 
 pub(crate) use agent::{Found, Lacking, agent_program, of_repository_hint};
+use agent::{Role, agent_for};
 pub(crate) use boxes::{Boxed, cache_folder, house, offer as box_offer, wanted as wanted_level};
 pub(crate) use display::{Shown, options as display_options};
 pub(crate) use feature::{FeatureWork, Stage};
@@ -154,24 +157,6 @@ pub(crate) struct Place {
     pub(crate) home: Project,
     /// The branch, if the run is one of several in parallel.
     pub(crate) lane: Option<lanes::Lane>,
-}
-
-/// The role of an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    Build,
-    Plan,
-    Verify,
-}
-
-/// The name of the agent in this role: its own setting, or else `agent.name`.
-fn agent_for(role: Role, config: &Config) -> &str {
-    let key = match role {
-        Role::Build => key::AGENT_BUILD,
-        Role::Plan => key::AGENT_PLAN,
-        Role::Verify => key::AGENT_VERIFY,
-    };
-    Some(config.get(key)).filter(|name| !name.is_empty()).unwrap_or(config.get(key::AGENT_NAME))
 }
 
 /// A run that is ready to start, except for its lock and its folder.

@@ -9,7 +9,7 @@ use ralph_engine::plan_file::{PlanFile, PlanFileError, has_no_tasks, why_no_task
 use ralph_engine::ports::{Filter, Scope, Store};
 use ralph_engine::project::Project;
 
-use super::{Mode, RunOptions, Target};
+use super::{Mode, RunOptions, Target, suggest};
 use crate::config::{Config, PRESETS, Preset, key};
 use crate::error::CliError;
 use crate::exit_codes::Exit;
@@ -20,9 +20,6 @@ const PROGRESS: &str = "progress.md";
 const CHECKLISTS: [&str; 2] = ["implementation_plan.md", "IMPLEMENTATION_PLAN.md"];
 /// The default names of a plan of branches; `ralph loop plan` writes the first.
 const BRANCHES: [&str; 2] = ["IMPLEMENTATION_PLAN.md", "implementation_plan.md"];
-
-/// Names that other tools use for plans. ralph only suggests them, because it would change the file.
-const USUAL: [&str; 5] = ["PLAN.md", "TODO.md", "fix_plan.md", "tasks.md", ".ralph/fix_plan.md"];
 
 /// A preset and its plan file.
 pub(super) struct Source {
@@ -223,7 +220,10 @@ fn given(project: &Project, folder: &Path, path: &Path) -> Result<PlanFile, CliE
     let path = folder.join(path);
     let inside = inside(project, &path)?;
     match PlanFile::find(&project.worktree, &inside) {
-        Ok(Some(plan)) => Ok(plan),
+        Ok(Some(plan)) => {
+            suggest::refuse_list_of_another_tool(&plan)?;
+            Ok(plan)
+        }
         Ok(None) => Err(CliError::new(Exit::NoPlan, StopReason::NoPlan { why: None }.sentence())
             .hint(format!("there is no file {}", path.display()))
             .hint(format!("let the agent write it: ralph plan {}", inside.display()))),
@@ -302,6 +302,9 @@ fn plan_to_write(
     if let Some(path) = &options.plan {
         let inside = inside(project, &folder.join(path))?;
         let found = PlanFile::find(&project.worktree, &inside).map_err(|e| plan_error(&e))?;
+        if let Some(plan) = &found {
+            suggest::refuse_list_of_another_tool(plan)?;
+        }
         let new = || PlanFile::new(&project.worktree, &inside, Kind::Checklist);
         return Ok(found.unwrap_or_else(new));
     }
@@ -369,31 +372,31 @@ fn refuse_empty_file(plan: &PlanFile, project: &Project) -> Result<Vec<Notice>, 
             }
         }));
     }
-    let is_text = plan.kind() == Kind::Checklist && read.doc.items.is_empty();
-    let text = format!(
-        "{name} has no checkboxes, so every session gets the whole text and the agent says when it is done; \
-         to turn it into tasks first: ralph plan {name}"
-    );
-    Ok(is_text.then_some(Notice::Other { text }).into_iter().collect())
+    let text = match read.doc.items.is_empty() {
+        true if plan.kind() == Kind::Checklist => format!(
+            "{name} has no checkboxes, so the whole file is one task: every session gets all of it, and the agent \
+             says when it is done; to turn it into tasks first: ralph plan {name}"
+        ),
+        _ => match suggest::numbered_list(name, &read.text) {
+            Some(sentence) => sentence,
+            None => return Ok(vec![]),
+        },
+    };
+    Ok(vec![Notice::Other { text }])
 }
 
 /// The error for a missing plan. Suggests files that look like one.
 fn none_found(project: &Project) -> CliError {
-    let plans = USUAL.iter().filter_map(|name| {
-        let plan = PlanFile::find(&project.worktree, Path::new(name)).ok().flatten()?;
-        let read = plan.read().ok().flatten()?;
-        (!has_no_tasks(&read.text, &read.doc)).then_some(*name)
-    });
-    let plans: Vec<&str> = plans.collect();
-    let Some(first) = plans.first() else {
+    let found = suggest::lists(project);
+    let Some(first) = found.first() else {
         return CliError::new(Exit::NoPlan, StopReason::NoPlan { why: None }.sentence());
     };
-    let text = format!(
-        "there is no {} or {PROGRESS}, and ralph works on {first} only if you name it",
-        CHECKLISTS[0]
-    );
-    let error = CliError::new(Exit::NoPlan, text);
-    plans.iter().fold(error, |error, name| error.hint(format!("to work on it: ralph build {name}")))
+    let then = match first.import {
+        true => "no tasks in the task database".to_owned(),
+        false => format!("ralph works on {} only if you name it", first.name),
+    };
+    let text = format!("there is no {} or {PROGRESS}, and {then}", CHECKLISTS[0]);
+    found.iter().fold(CliError::new(Exit::NoPlan, text), |error, list| error.hint(list.sentence()))
 }
 
 /// A plan of branches without a branch to work on.

@@ -95,6 +95,39 @@ fn usual_names_are_suggested_and_not_taken() {
 }
 
 #[test]
+fn plans_and_lists_under_usual_names_are_suggested_everywhere() {
+    let env = project(&[]);
+    commit_file(&env, "Plan.md", "- [ ] a\n- [x] b\n- [ ] c\n");
+    commit_file(&env, "@fix_plan.md", "Fix everything.\n");
+    commit_file(&env, "TODO.md", "- [x] all done\n");
+    commit_file(&env, "specs/001-a/tasks.md", "## Phase 1: A\n- [ ] T001 a\n");
+    commit_file(&env, "prd.json", "{\"userStories\": [{\"id\": \"1\", \"title\": \"a\"}]}");
+    let expected = [
+        "found Plan.md (2 open tasks): ralph build Plan.md",
+        "found @fix_plan.md (text without checkboxes): ralph build @fix_plan.md",
+        "found specs/001-a/tasks.md (1 open task): ralph import specs/001-a/tasks.md",
+        "found prd.json (1 open task): ralph import prd.json",
+    ];
+    let refused = flat(&said(build(&env, &[], &[]), 2));
+    expected.iter().for_each(|hint| has(&refused, hint));
+    has_not(&refused, "TODO.md");
+    let alone = env.ralph(&[]).success();
+    has(&alone, "ralph build Plan.md ");
+    has(&alone, "work through Plan.md (2 open tasks)");
+    let init = env.ralph(&["init"]).stderr;
+    has(&flat(&init), expected[0]);
+}
+
+#[test]
+fn a_numbered_list_of_another_tool_is_built_in_order_with_a_hint() {
+    let env = with_plan("tasks.md", "## 1. A\n\n- [ ] 1.1 Write one\n");
+    let works = checks("one", "1.1 Write one").replace(PLAN, "tasks.md");
+    let text = flat(&said(build(&env, &[&works], &["tasks.md"]), 0));
+    has(&text, "tasks.md is a task list in the format openspec");
+    has(&text, "ralph import tasks.md");
+}
+
+#[test]
 fn a_plan_below_the_state_folder_is_seen_by_sessions() {
     let env = project(&[]);
     env.write(".ralph/fix_plan.md", CHECKLIST);
