@@ -134,6 +134,8 @@ impl Mode {
 pub(crate) struct RunOptions {
     pub(crate) mode: Mode,
     pub(crate) plan: Option<PathBuf>,
+    /// What to plan, in the user's words.
+    pub(crate) idea: Option<String>,
     pub(crate) target: Target,
     /// The command is `ralph run`, whose target is in the store.
     pub(crate) by_target: bool,

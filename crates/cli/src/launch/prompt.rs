@@ -21,6 +21,9 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::wire::Context;
 
+/// The longest title of an iteration that is an idea of the user's.
+const TITLE: usize = 60;
+
 pub(super) fn prompting(
     options: &RunOptions,
     config: &Config,
@@ -60,6 +63,7 @@ pub(super) fn prompting(
         plan_file: plan.map(|plan| plan.name().to_owned()).or(file),
         branch: at.lane.as_ref().map(|lane| lane.work.clone()),
         known,
+        idea: options.idea.clone(),
         bare: matches!(options.mode, Mode::Prompt(_)),
         test_command: context.test_command(&at.home)?.map(|test| test.command).unwrap_or_default(),
         budget: usize::try_from(config.get(key::PROMPTS_BUDGET_TOKENS)).unwrap_or(usize::MAX),
@@ -153,7 +157,11 @@ fn with_rules(template: Template, mode: &Mode, rules: &str) -> Template {
 pub(super) fn about(options: &RunOptions, prompting: &Prompting) -> Option<String> {
     match &options.mode {
         Mode::Build => None,
-        Mode::Plan => Some("gap analysis".to_owned()),
+        Mode::Plan => {
+            let idea = options.idea.as_deref().map(ralph_core::text::printable_line);
+            let idea = idea.map(|idea| ralph_ui::columns::cut(&idea, TITLE));
+            Some(idea.unwrap_or_else(|| "gap analysis".to_owned()))
+        }
         Mode::Feature(work) => Some(work.about()),
         Mode::Prompt(path) => {
             let name = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned());

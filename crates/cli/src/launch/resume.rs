@@ -92,6 +92,10 @@ pub(super) fn take_up(
     let Some(mut found) = interrupted(context, &project, options.mode.name())? else {
         return Ok(options);
     };
+    // Another idea is another plan.
+    if options.idea.is_some() && options.idea != found.state.request.idea {
+        return Ok(options);
+    }
     if found.state.request.branches {
         let record = record(context, &project, options.mode.name());
         found.state.spent = record.spent_by(&found.state.run);
@@ -135,6 +139,10 @@ fn scope(
 ) -> Result<(), CliError> {
     if options.mode == Mode::Plan {
         options.branches |= request.branches;
+        if let Some(idea) = request.idea.as_ref().filter(|_| options.idea.is_none()) {
+            kept.push(format!("idea \"{}\"", ralph_core::text::printable_line(idea)));
+            options.idea = Some(idea.clone());
+        }
         return Ok(());
     }
     let named =
@@ -285,6 +293,7 @@ pub(super) fn request(
         },
         branch: options.branch.clone(),
         branches: options.branches,
+        idea: options.idea.clone(),
         repository: repository_mark(project),
         call: lane.and_then(|lane| lane.call.clone()),
         settings,

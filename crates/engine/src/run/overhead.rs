@@ -106,6 +106,7 @@ mod tests {
             mode: mode.to_owned(),
             plan_file: Some("implementation_plan.md".to_owned()),
             branch: None,
+            idea: None,
             bare: false,
         }
     }

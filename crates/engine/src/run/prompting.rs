@@ -41,6 +41,8 @@ pub struct Prompting {
     pub plan_file: Option<String>,
     /// The branch that is worked on, where the plan has branches.
     pub branch: Option<BranchWork>,
+    /// What to plan, in the user's words.
+    pub idea: Option<String>,
     /// Nothing is added to what the template says.
     pub bare: bool,
     /// Additional context for every session, where the run is for a feature's texts or tasks.
@@ -207,8 +209,22 @@ impl Prompting {
             true => self.template.render_bare(&variables, parts)?,
             false => self.template.render(&variables, parts)?,
         };
-        Ok(prompt.whole())
+        let goal = self.idea.as_deref().map(|idea| goal(idea, &variables.plan_file));
+        Ok(goal.map_or_else(|| prompt.whole(), |goal| format!("{}\n\n{goal}", prompt.whole())))
     }
+}
+
+/// What a planner with an idea has to do, whatever its instructions say about specifications.
+fn goal(idea: &str, plan_file: &str) -> String {
+    let quoted: Vec<String> = idea.lines().map(|line| format!("> {line}")).collect();
+    format!(
+        "## Goal\n\n{}\n\nThese are the user's words. Plan this goal and nothing else: search the specifications and \
+         the code for what it needs and what exists already, and write the missing work into `{plan_file}`. If the \
+         file exists, add the tasks below a heading of their own and leave its other tasks as they are. Above the \
+         tasks, write the goal in the user's words as a line `Goal: …`. The plan is complete when it lists all work \
+         that the goal needs.",
+        quoted.join("\n")
+    )
 }
 
 /// The task of a progress file: the file as it is, and which of its checkboxes is next.

@@ -99,6 +99,9 @@ pub struct Request {
     /// It is about branches.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub branches: bool,
+    /// What to plan, in the user's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idea: Option<String>,
     /// Identifies the repository, to tell it from another one at the same path.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub repository: String,

@@ -38,6 +38,25 @@ fn s3_1_s0_15_s0_17_plan_mode_writes_a_checklist_and_ends_on_its_promise() {
 }
 
 #[test]
+fn an_idea_is_the_goal_of_the_planner_and_is_kept_with_the_run() {
+    let mut env = project(&[]);
+    let here = stand_in(
+        &mut env,
+        "cat > $here/prompt.$n; test -e ../notes/stop && exit 1; \
+         printf 'Goal: Dark mode\\n\\n- [ ] x\\n' > implementation_plan.md; result '<promise>COMPLETE</promise>'",
+    );
+    said(env.ralph(&["plan", "Dark mode for \"night\" people", "--agent", "claude"]), 0);
+    let prompt = std::fs::read_to_string(here.join("prompt.1")).unwrap();
+    has(&prompt, "## Goal\n\n> Dark mode for \"night\" people\n");
+    has(&prompt, "as a line `Goal: …`");
+    has(&prompt, "into `implementation_plan.md`");
+    has(&subjects(&env)[0], "Dark mode for \"night\" people");
+    let usage = env.ralph(&["plan", "Dark", "mode"]).failure(64);
+    has(&usage, "plan one idea at a time");
+    has(&env.ralph(&["plan", " "]).failure(64), "the idea is empty");
+}
+
+#[test]
 fn s3_10_no_gate_judges_a_plan() {
     let env = project(&[]);
     gate(&env, "touch ../notes/gate-ran; false");
