@@ -352,3 +352,101 @@ fn a_task_can_wait_for_an_answer() {
     env.task(&["reset", "a"]);
     assert!(env.task(&["plan-status"]).starts_with("1 open"));
 }
+
+#[test]
+fn other_checks_are_comments_until_you_want_them_as_gates() {
+    let package =
+        r#"{"scripts":{"test":"vitest run","lint":"eslint .","format:check":"prettier -c ."}}"#;
+    let env = env();
+    env.write("package.json", package);
+    let ran = env.ralph(&["init"]);
+    let said = ran.stderr.replace("\n      ", " ");
+    assert!(said.contains("the test command is: npm test (package.json)"), "{said}");
+    assert!(
+        said.contains("found, as comments in ralph.toml: npm run lint (lint, package.json)"),
+        "{said}"
+    );
+    let gates = |env: &TestEnv| {
+        let settings: toml::Table = read(env, "ralph.toml").parse().unwrap();
+        let gates = settings.get("gate").and_then(|gates| gates.as_array().cloned());
+        gates
+            .unwrap_or_default()
+            .iter()
+            .map(|gate| gate["name"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(gates(&env), [""; 0]);
+    assert!(
+        read(&env, "ralph.toml")
+            .contains("# [[gate]]\n# name = \"lint\"\n# command = \"npm run lint\"\n")
+    );
+    env.ralph(&["config", "check"]).success();
+    // What is there stays, whatever is asked for.
+    let kept = env.ralph(&["init", "--gates", "all"]);
+    assert_eq!(lines(&kept.stdout)["ralph.toml"], "kept");
+    assert_eq!(gates(&env), [""; 0]);
+    env.ralph(&["init", "--gates", "all", "--force"]).success();
+    assert_eq!(gates(&env), ["tests", "lint", "format"]);
+    env.ralph(&["config", "check"]).success();
+    env.ralph(&["init", "--gates", "tests", "--force"]).success();
+    assert_eq!(gates(&env), [""; 0]);
+}
+
+#[test]
+fn a_monorepo_without_tests_at_its_top_is_tested_in_its_folders() {
+    let env = env();
+    env.write("api/go.mod", "module x\n");
+    env.write("web/package.json", r#"{"scripts":{"test":"vitest run"}}"#);
+    env.write("node_modules/x/package.json", r#"{"scripts":{"test":"x"}}"#);
+    env.ralph(&["init"]).success();
+    let agents = read(&env, "AGENTS.md");
+    assert!(
+        agents.contains("TEST_COMMAND=\"(cd api && go test ./...) && (cd web && npm test)\""),
+        "{agents}"
+    );
+    assert!(read(&env, "ralph.toml").contains("# command = \"cd api && go vet ./...\""));
+}
+
+#[test]
+fn init_is_undone_completely_and_keeps_what_you_changed() {
+    let env = env();
+    env.write("go.mod", "module x\n");
+    env.write("AGENTS.md", "# Rules\n\nBe kind.\n");
+    env.write(".claude/settings.json", "{\n  \"model\": \"opus\"\n}\n");
+    let bytes = |env: &TestEnv| {
+        let files = snapshot(&env.repo()).into_iter();
+        files.map(|(name, (_, bytes))| (name, bytes)).collect::<BTreeMap<_, _>>()
+    };
+    let before = bytes(&env);
+    for gates in ["tests", "all"] {
+        env.ralph(&["init", "--gates", gates]).success();
+        // The project grows, and its tests have another name now.
+        env.write("AGENTS.md", read(&env, "AGENTS.md") + "\nMine.\n");
+        let undone = env.ralph(&["init", "--undo"]).success();
+        assert_eq!(lines(&undone)["ralph.toml"], "removed", "{undone}");
+        assert_eq!(lines(&undone)["AGENTS.md"], "updated", "{undone}");
+        assert_eq!(read(&env, "AGENTS.md"), "# Rules\n\nBe kind.\n\nMine.\n");
+        env.write("AGENTS.md", "# Rules\n\nBe kind.\n");
+        assert_eq!(bytes(&env), before, "{undone}");
+    }
+    assert!(env.ralph(&["init", "--undo"]).stderr.contains("nothing to remove"));
+
+    env.ralph(&["init"]).success();
+    env.write("PROMPT_build.md", "mine\n");
+    env.write("ralph.toml", read(&env, "ralph.toml").replace("confirm", "trust"));
+    env.task(&["add", "A task"]);
+    let undone = env.ralph(&["init", "--undo", "--json"]).success();
+    let undone: serde_json::Value = ralph_testkit::data(&undone);
+    let did = |path: &str| {
+        let files = undone["files"].as_array().unwrap();
+        files
+            .iter()
+            .find(|file| file["path"] == path)
+            .map(|file| file["did"].as_str().unwrap().to_owned())
+    };
+    for path in ["PROMPT_build.md", "ralph.toml", ".git/info/exclude"] {
+        assert_eq!(did(path).as_deref(), Some("stays"), "{undone}");
+    }
+    assert_eq!(did("PROMPT_plan.md").as_deref(), Some("removed"));
+    assert_eq!(env.task(&["plan-status"]), "1 open, 0 active, 0 done, 0 blocked, 0 deleted\n");
+}

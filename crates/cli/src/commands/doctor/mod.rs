@@ -17,7 +17,7 @@ use clap::Args;
 use ralph_engine::project::Project;
 
 use self::check::{Check, State};
-use super::init::{Did, Mode, check_ours, found_commands, install};
+use super::init::{Did, Mode, Proposal, check_ours, install};
 use crate::config::Config;
 use crate::error::{CliError, Done};
 use crate::wire::Context;
@@ -115,9 +115,7 @@ fn fix(project: &Project, context: &mut Context<'_>) {
     if check_ours(project).is_err() {
         return;
     }
-    let found = found_commands(project);
-    let command = found.first().map(|found| found.command.as_str());
-    for step in install(project, Mode::Add, command) {
+    for step in install(project, Mode::Add, &Proposal::of(project), false) {
         if matches!(step.did, Did::Made | Did::Updated) {
             context.out.note(format!("{} {}", step.did.word(), step.path));
         }

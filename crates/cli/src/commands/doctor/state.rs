@@ -6,7 +6,7 @@ use ralph_engine::project::Project;
 use ralph_engine::store::SqliteStore;
 
 use super::check::Check;
-use crate::commands::init::{Did, Mode, install};
+use crate::commands::init::{Did, Mode, Proposal, install};
 use crate::config::{Config, key};
 use crate::error::CliError;
 use crate::launch::DISK_FLOOR;
@@ -88,7 +88,7 @@ pub(super) fn store(project: &Project, config: &Config) -> Check {
 
 /// Whether the skills, the hooks and the other files of `ralph init` exist.
 pub(super) fn installed(project: &Project) -> Check {
-    let steps = install(project, Mode::Look, None);
+    let steps = install(project, Mode::Look, &Proposal::default(), false);
     let refused: Vec<String> = steps
         .iter()
         .filter_map(|step| match &step.did {

@@ -1,4 +1,4 @@
-//! Detects the test command of a project from the names and texts of the files at its top.
+//! Detects the test command of a project, and how its tools are started, from the names and texts of the files at its top.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Top(pub(crate) BTreeMap<String, String>);
 
 /// Files whose text helps to detect the test command.
-pub(crate) const WORTH_READING: [&str; 18] = [
+pub(crate) const WORTH_READING: [&str; 22] = [
     "Cargo.toml",
     "package.json",
     "pyproject.toml",
@@ -27,6 +27,10 @@ pub(crate) const WORTH_READING: [&str; 18] = [
     "composer.json",
     "Gemfile",
     "build.zig",
+    "build.gradle",
+    "build.gradle.kts",
+    "pom.xml",
+    "mix.exs",
 ];
 
 /// Folders in which the names of files help to detect the test command.
@@ -40,15 +44,15 @@ pub(crate) struct Found {
 }
 
 impl Top {
-    fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
 
-    fn text(&self, name: &str) -> &str {
+    pub(super) fn text(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
 
-    fn first<'a>(&self, names: &[&'a str]) -> Option<&'a str> {
+    pub(super) fn first<'a>(&self, names: &[&'a str]) -> Option<&'a str> {
         names.iter().copied().find(|name| self.has(name))
     }
 
@@ -57,7 +61,7 @@ impl Top {
         from.take_while(|name| name.starts_with(start)).find(|name| name.ends_with(".py"))
     }
 
-    fn ending(&self, end: &str) -> Option<&str> {
+    pub(super) fn ending(&self, end: &str) -> Option<&str> {
         self.0.keys().map(String::as_str).find(|name| name.ends_with(end))
     }
 }
@@ -103,24 +107,50 @@ fn node(top: &Top) -> Option<(String, &str)> {
     if script.is_empty() || script.contains("no test specified") {
         return None;
     }
+    let command = node_runner(top, &package).test;
+    // It watches files forever unless CI is set.
+    let server = if script.contains("react-scripts test") { "CI=true " } else { "" };
+    Some((format!("{server}{command}"), "package.json"))
+}
+
+/// How a package manager starts things.
+pub(super) struct NodeRunner {
+    pub(super) name: &'static str,
+    /// The script `test`.
+    test: &'static str,
+    /// A program of the project's dependencies.
+    pub(super) exec: &'static str,
+}
+
+/// The one that `package.json` names, or else the one whose lock file is there.
+pub(super) fn node_runner(top: &Top, package: &serde_json::Value) -> NodeRunner {
     let named = package.get("packageManager").and_then(|name| name.as_str()).unwrap_or_default();
     let is = |name: &str, locks: &[&str]| match named.split('@').next() {
         Some("") | None => top.first(locks).is_some(),
         Some(manager) => manager == name,
     };
-    let command = if is("pnpm", &["pnpm-lock.yaml"]) {
-        "pnpm test"
+    if is("pnpm", &["pnpm-lock.yaml"]) {
+        NodeRunner { name: "pnpm", test: "pnpm test", exec: "pnpm exec" }
     } else if is("yarn", &["yarn.lock"]) {
-        "yarn test"
+        NodeRunner { name: "yarn", test: "yarn test", exec: "yarn" }
     } else if is("bun", &["bun.lock", "bun.lockb"]) {
         // `bun test` would run bun's own test runner instead of the script.
-        "bun run test"
+        NodeRunner { name: "bun", test: "bun run test", exec: "bunx" }
     } else {
-        "npm test"
-    };
-    // It watches files forever unless CI is set.
-    let server = if script.contains("react-scripts test") { "CI=true " } else { "" };
-    Some((format!("{server}{command}"), "package.json"))
+        NodeRunner { name: "npm", test: "npm test", exec: "npx" }
+    }
+}
+
+/// What starts a program in the environment of a Python project; empty without a tool for that.
+pub(super) fn python_runner(top: &Top) -> &'static str {
+    match top.first(&["uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock"]) {
+        Some("uv.lock") => "uv run ",
+        Some("poetry.lock") => "poetry run ",
+        Some("pdm.lock") => "pdm run ",
+        Some(_) => "pipenv run ",
+        None if top.text("pyproject.toml").contains("[tool.hatch.envs") => "hatch run ",
+        None => "",
+    }
 }
 
 fn python(top: &Top) -> Option<(String, &str)> {
@@ -139,12 +169,7 @@ fn python(top: &Top) -> Option<(String, &str)> {
         .map(|file| (file, ""))
         .or_else(|| top.first(&["manage.py"]).map(|file| (file, "manage.py test")))
         .or_else(with_tests)?;
-    let runner = match top.first(&["uv.lock", "poetry.lock", "pdm.lock"]) {
-        Some("uv.lock") => "uv run ",
-        Some("poetry.lock") => "poetry run ",
-        Some(_) => "pdm run ",
-        None => "",
-    };
+    let runner = python_runner(top);
     // As a module it finds packages that are not installed; `python` alone is missing on many systems.
     let command = match (runner, django) {
         ("", "") => "python3 -m pytest".to_owned(),
@@ -234,17 +259,30 @@ fn dune(top: &Top) -> Option<(String, &str)> {
 }
 
 fn make(top: &Top) -> Option<(String, &str)> {
+    make_target(top, "test")
+}
+
+fn just(top: &Top) -> Option<(String, &str)> {
+    just_recipe(top, "test")
+}
+
+/// The recipe of this name in a Makefile or a justfile.
+pub(super) fn recipe<'t>(top: &'t Top, name: &str) -> Option<(String, &'t str)> {
+    make_target(top, name).or_else(|| just_recipe(top, name))
+}
+
+fn make_target<'t>(top: &'t Top, name: &str) -> Option<(String, &'t str)> {
     let file = top.first(&["GNUmakefile", "makefile", "Makefile"])?;
     let is_target = |line: &str| {
         let Some((targets, rest)) = line.split_once(':') else { return false };
         !line.starts_with(char::is_whitespace)
             && !rest.trim_start_matches(':').starts_with('=')
-            && targets.split_whitespace().any(|target| target == "test")
+            && targets.split_whitespace().any(|target| target == name)
     };
-    top.text(file).lines().any(is_target).then(|| ("make test".to_owned(), file))
+    top.text(file).lines().any(is_target).then(|| (format!("make {name}"), file))
 }
 
-fn just(top: &Top) -> Option<(String, &str)> {
+fn just_recipe<'t>(top: &'t Top, name: &str) -> Option<(String, &'t str)> {
     let file = top.first(&["justfile", "Justfile", ".justfile"])?;
     let is_recipe = |line: &str| {
         let Some((head, rest)) = line.split_once(':') else { return false };
@@ -252,10 +290,10 @@ fn just(top: &Top) -> Option<(String, &str)> {
         // A recipe with parameters cannot be called without arguments.
         !line.starts_with(char::is_whitespace)
             && !rest.starts_with('=')
-            && words.next() == Some("test")
+            && words.next() == Some(name)
             && words.all(|word| word.starts_with('*') || word.contains('='))
     };
-    top.text(file).lines().any(is_recipe).then(|| ("just test".to_owned(), file))
+    top.text(file).lines().any(is_recipe).then(|| (format!("just {name}"), file))
 }
 
 #[cfg(test)]

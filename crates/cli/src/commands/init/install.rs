@@ -5,9 +5,9 @@ use std::path::Path;
 use ralph_core::agents_md;
 use ralph_engine::project::{Project, write_atomically};
 use ralph_engine::prompts::InitFile;
-use ralph_engine::untrusted;
 
-use super::detect::{self, Found, Top};
+use super::detect::{self, Found};
+use super::propose::{self, Proposal, read_top};
 use super::{hooks, place};
 
 /// Which files to write.
@@ -30,6 +30,10 @@ pub(crate) enum Did {
     Kept,
     /// It existed and was changed.
     Updated,
+    /// It was removed.
+    Removed,
+    /// It is not removed, and why.
+    Stays(String),
     /// It cannot be written, and why.
     Refused(String),
 }
@@ -41,7 +45,17 @@ impl Did {
             Self::Made => "made",
             Self::Kept => "kept",
             Self::Updated => "updated",
+            Self::Removed => "removed",
+            Self::Stays(_) => "stays",
             Self::Refused(_) => "refused",
+        }
+    }
+
+    /// Why it was not changed.
+    pub(crate) fn why(&self) -> Option<&str> {
+        match self {
+            Self::Stays(why) | Self::Refused(why) => Some(why),
+            _ => None,
         }
     }
 }
@@ -75,6 +89,7 @@ pub(crate) fn is_as_written(project: &Project, path: &str) -> bool {
     let wrote = |found: &str| match path {
         "PROMPT_build.md" => InitFile::Build.wrote(found),
         "PROMPT_plan.md" => InitFile::Plan.wrote(found),
+        "ralph.toml" => propose::is_as_written(found),
         _ => found == *text,
     };
     let base = &project.worktree;
@@ -87,45 +102,28 @@ pub(super) const SETTINGS: &str = ".claude/settings.json";
 
 /// The test commands that the worktree shows, the best one first.
 pub(crate) fn found_commands(project: &Project) -> Vec<Found> {
-    let mut top = Top::default();
-    for entry in std::fs::read_dir(&project.worktree).into_iter().flatten().flatten() {
-        let Ok(mut name) = entry.file_name().into_string() else { continue };
-        let path = entry.path();
-        if path.is_dir() {
-            name.push('/');
-        }
-        let text = if detect::WORTH_READING.contains(&name.as_str()) {
-            let text = untrusted::read_text(&project.worktree, &path, untrusted::SMALL);
-            text.ok().flatten().unwrap_or_default()
-        } else {
-            String::new()
-        };
-        top.0.insert(name, text);
-    }
-    for folder in detect::WORTH_LISTING {
-        let entries = std::fs::read_dir(project.worktree.join(folder)).into_iter().flatten();
-        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        top.0.extend(names.map(|name| (format!("{folder}/{name}"), String::new())));
-    }
-    detect::test_commands(&top)
+    detect::test_commands(&read_top(&project.worktree, &project.worktree))
 }
 
-/// Processes every file. If one cannot be written, the others still are.
-pub(crate) fn install(project: &Project, mode: Mode, test_command: Option<&str>) -> Vec<Step> {
+/// Processes every file. If one cannot be written, the others still are. `all`: every proposed check becomes a gate.
+pub(crate) fn install(project: &Project, mode: Mode, proposal: &Proposal, all: bool) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut step = |path: &str, did: Result<Did, String>| {
         let did = did.unwrap_or_else(Did::Refused);
         steps.push(Step { path: path.to_owned(), did });
     };
     let base = project.worktree.as_path();
+    let settings = proposal.settings(all);
     for (path, text) in OURS {
+        let text = if path == OURS[0].0 { settings.as_str() } else { text };
         let wanted = |before: Option<&str>| {
             let stays = before.is_some_and(|before| mode != Mode::Force || before == text);
             Ok((!stays).then(|| text.to_owned()))
         };
         step(path, file(base, path, mode, wanted));
     }
-    let agents = |before: Option<&str>| Ok(with_test_command(before, test_command.unwrap_or("")));
+    let test_command = proposal.test_command().map(|(command, _)| command).unwrap_or_default();
+    let agents = |before: Option<&str>| Ok(with_test_command(before, &test_command));
     step("AGENTS.md", file(base, "AGENTS.md", mode, agents));
     let settings = |before: Option<&str>| hooks::with_hooks(before, mode == Mode::Force);
     step(SETTINGS, file(base, SETTINGS, mode, settings));

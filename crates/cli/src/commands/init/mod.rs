@@ -1,12 +1,16 @@
 //! `ralph init`.
 
+mod checks;
 mod detect;
 mod hooks;
 mod install;
 mod place;
+mod propose;
 mod undo;
 
-use clap::Args;
+use std::io::{self, IsTerminal};
+
+use clap::{Args, ValueEnum};
 use ralph_core::agents_md;
 use ralph_engine::ports::StoreError;
 use ralph_engine::project::Project;
@@ -14,43 +18,72 @@ use ralph_engine::store::SqliteStore;
 use ralph_ui::style::Meaning;
 
 pub(crate) use install::{Did, Mode, Step, UNTOUCHED_GO, found_commands, install, is_as_written};
+pub(crate) use propose::Proposal;
 pub(crate) use undo::{Undo, apply, undo};
 
 use crate::error::{CliError, Done};
-use crate::launch;
+use crate::launch::{self, suggest};
+use crate::trust::ask;
 use crate::wire::Context;
 
-/// Set up a repository: settings, prompts, test command, agent skills and hooks
+/// Set up a repository: settings, prompts, tests and other checks, agent skills and hooks
 ///
-/// Asks nothing and overwrites nothing: existing files stay, and AGENTS.md and .claude/settings.json only get
-/// additions. Prints a line for each file: made, updated, kept or refused.
+/// Overwrites nothing: existing files stay, and AGENTS.md and .claude/settings.json only get additions. Prints a
+/// line for each file: made, updated, kept or refused.
+///
+/// ralph finds the tests, lints, type checks and format checks of the repository and runs none of them. The tests
+/// become the gate. The other checks are comments in ralph.toml, unless you say yes to the question at a terminal,
+/// or --gates all.
 #[derive(Debug, Args)]
-#[command(after_help = "Example: ralph init && ralph doctor")]
+#[command(
+    after_help = "Examples:\n  ralph init && ralph doctor\n  ralph init --gates all\n  ralph init --undo"
+)]
 pub(crate) struct InitArgs {
     /// Rewrite ralph's own files: ralph.toml, PROMPT_build.md, PROMPT_plan.md, its skills and its hooks
     #[arg(long)]
     force: bool,
+    /// Which of the checks that ralph finds are gates [default: ask at a terminal, else tests]
+    #[arg(long, value_name = "WHICH")]
+    gates: Option<Gates>,
+    /// Remove what init wrote and you have not changed; keeps tasks and logs
+    #[arg(long, conflicts_with_all = ["force", "gates"])]
+    undo: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Gates {
+    /// The tests
+    Tests,
+    /// The tests, lints, type checks and format checks
+    All,
+}
+
 pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
     let project = context.project()?;
     check_ours(&project)?;
-    let found = found_commands(&project);
+    if args.undo {
+        return cmd_undo(args, &project, context);
+    }
+    let proposal = Proposal::of(&project);
+    let all = wants_all(args, &project, &proposal, context)?;
     let mode = if args.force { Mode::Force } else { Mode::Add };
-    let steps = install(&project, mode, found.first().map(|found| found.command.as_str()));
+    let steps = install(&project, mode, &proposal, all);
     let agents = launch::text_of(&project, "AGENTS.md").unwrap_or_default();
     let in_force = agents_md::test_command(&agents).unwrap_or_default();
     if args.json {
         let files: Vec<serde_json::Value> = steps.iter().map(step_json).collect();
-        let commands: Vec<serde_json::Value> = found
-            .iter()
-            .map(|found| serde_json::json!({"command": found.command, "from": found.from}))
-            .collect();
+        let found = proposal.tests.iter();
+        let tests =
+            found.map(|found| serde_json::json!({"command": found.command, "from": found.from}));
+        let checks = proposal.checks.iter().map(|check| {
+            serde_json::json!({"kind": check.kind, "command": check.command, "from": check.from})
+        });
         context.out.json(&serde_json::json!({
-            "files": files, "test_command": in_force, "found": commands,
+            "files": files, "test_command": in_force, "found": tests.collect::<Vec<_>>(),
+            "checks": checks.collect::<Vec<_>>(), "gates": if all { "all" } else { "tests" },
         }))?;
     } else {
         tell(&steps, context)?;
@@ -60,13 +93,69 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
     {
         context.out.warning(format!("this repository could not be approved: {}", error.message()));
     }
+    tell_checks(&proposal, &in_force, &steps, all, context);
+    refuse_if_refused(&steps, "ralph init")?;
+    for line in launch::box_offer(&project, context)? {
+        context.out.note(line);
+    }
+    if launch::plan_file_done(&project).is_none() {
+        for list in suggest::lists(&project).iter().take(3) {
+            context.out.note(list.sentence());
+        }
+    }
+    context.out.note("next: ralph doctor");
+    Ok(())
+}
+
+/// Whether every check becomes a gate. Asks only if there is something to decide and somebody at a terminal.
+fn wants_all(
+    args: &InitArgs,
+    project: &Project,
+    proposal: &Proposal,
+    context: &mut Context<'_>,
+) -> Result<bool, CliError> {
+    if let Some(gates) = args.gates {
+        return Ok(gates == Gates::All);
+    }
+    let writes = args.force || !project.worktree.join("ralph.toml").exists();
+    let asks = io::stdin().is_terminal() && io::stderr().is_terminal();
+    if !asks || !writes || args.json || proposal.checks.is_empty() || context.is_inside() {
+        return Ok(false);
+    }
+    context.out.note("found in this repository:");
+    let tests = proposal.test_command().map(|(command, from)| ("tests", command, from));
+    let checks = proposal.checks.iter();
+    let checks = checks.map(|check| (check.kind, check.command.clone(), check.from.clone()));
+    let rows: Vec<(&str, String, String)> = tests.into_iter().chain(checks).collect();
+    let width =
+        rows.iter().map(|(_, command, _)| command.chars().count()).max().unwrap_or_default();
+    for (kind, command, from) in rows {
+        context.out.note(format!("  {kind:<6}  {command:<width$}  {from}"));
+    }
+    context.out.note(
+        "The tests are a gate: work counts only if they pass. A check that fails today would fail every task.",
+    );
+    ask("Make the other checks gates, too?", context)
+}
+
+/// Says which checks count, and which only could.
+fn tell_checks(
+    proposal: &Proposal,
+    in_force: &str,
+    steps: &[Step],
+    all: bool,
+    context: &mut Context<'_>,
+) {
+    let from = proposal.test_command().filter(|(command, _)| command == in_force);
+    let from = from.map(|(_, from)| format!(" ({from})")).unwrap_or_default();
     if in_force.is_empty() {
         context.out.warning(
             "no test command found, so work is accepted unchecked; set TEST_COMMAND in AGENTS.md",
         );
     } else {
-        context.out.note(format!("the test command is: {in_force}"));
-        let others: Vec<&str> = found
+        context.out.note(format!("the test command is: {in_force}{from}"));
+        let others: Vec<&str> = proposal
+            .tests
             .iter()
             .map(|found| found.command.as_str())
             .filter(|command| *command != in_force)
@@ -75,19 +164,46 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
             context.out.note(format!("also found, but not used: {}", others.join(", ")));
         }
     }
+    if proposal.checks.is_empty() {
+        return;
+    }
+    let checks = proposal.checks.iter();
+    let checks: Vec<String> =
+        checks.map(|check| format!("{} ({}, {})", check.command, check.kind, check.from)).collect();
+    let checks = checks.join(", ");
+    let kept = steps.iter().any(|step| step.path == "ralph.toml" && step.did == Did::Kept);
+    context.out.note(match (kept, all) {
+        (true, _) => {
+            format!("other checks in this repository: {checks}; gates are in your ralph.toml")
+        }
+        (false, true) => format!("also gates, in ralph.toml: {checks}"),
+        (false, false) => format!("found, as comments in ralph.toml: {checks}"),
+    });
+}
+
+/// `ralph init --undo`.
+fn cmd_undo(args: &InitArgs, project: &Project, context: &mut Context<'_>) -> Done {
+    let steps = undo::undo_all(project);
+    if args.json {
+        let files: Vec<serde_json::Value> = steps.iter().map(step_json).collect();
+        context.out.json(&serde_json::json!({"files": files}))?;
+    } else if steps.is_empty() {
+        context.out.note("nothing to remove");
+    } else {
+        tell(&steps, context)?;
+    }
+    refuse_if_refused(&steps, "ralph init --undo")
+}
+
+/// Fails if a file could not be written or removed.
+fn refuse_if_refused(steps: &[Step], again: &str) -> Done {
     let refused = steps.iter().filter(|step| matches!(step.did, Did::Refused(_))).count();
-    if refused > 0 {
-        let files = if refused == 1 { "1 file".to_owned() } else { format!("{refused} files") };
-        return Err(CliError::failed(format!(
-            "{files} could not be written; the rest is in place"
-        ))
-        .hint("fix the problems above, then run it again: ralph init"));
+    if refused == 0 {
+        return Ok(());
     }
-    for line in launch::box_offer(&project, context)? {
-        context.out.note(line);
-    }
-    context.out.note("next: ralph doctor");
-    Ok(())
+    let files = ralph_core::amounts::count(refused as u64, "file");
+    Err(CliError::failed(format!("{files} could not be written; the rest is in place"))
+        .hint(format!("fix the problems above, then run it again: {again}")))
 }
 
 /// Refuses a repository whose `.ralph/` belongs to another tool.
@@ -104,24 +220,17 @@ fn tell(steps: &[Step], context: &mut Context<'_>) -> Done {
     let look = context.out.look;
     for step in steps {
         let meaning = match step.did {
-            Did::Made | Did::Updated => Meaning::Good,
-            Did::Kept => Meaning::Faint,
+            Did::Made | Did::Updated | Did::Removed => Meaning::Good,
+            Did::Kept | Did::Stays(_) => Meaning::Faint,
             Did::Refused(_) => Meaning::Bad,
         };
         let word = look.paint(meaning, format!("{:<7}", step.did.word()));
-        let why = match &step.did {
-            Did::Refused(why) => format!(": {}", ralph_core::text::printable_line(why)),
-            _ => String::new(),
-        };
-        context.out.line(format!("{word}  {}{why}", step.path))?;
+        let why = step.did.why().map(|why| format!(": {}", ralph_core::text::printable_line(why)));
+        context.out.line(format!("{word}  {}{}", step.path, why.unwrap_or_default()))?;
     }
     Ok(())
 }
 
 fn step_json(step: &Step) -> serde_json::Value {
-    let why = match &step.did {
-        Did::Refused(why) => Some(why.as_str()),
-        _ => None,
-    };
-    serde_json::json!({"path": step.path, "did": step.did.word(), "reason": why})
+    serde_json::json!({"path": step.path, "did": step.did.word(), "reason": step.did.why()})
 }

@@ -1,10 +1,13 @@
 //! Undoes `ralph init`: removes files that are unchanged, removes ralph's additions from the user's files, and keeps
 //! everything that the user has changed since.
 
+use std::path::PathBuf;
+
 use ralph_core::agents_md;
 use ralph_engine::project::{Project, write_atomically};
 
-use super::install::{OURS, SETTINGS, agents_section, found_commands, is_as_written};
+use super::install::{Did, OURS, SETTINGS, Step, agents_section, is_as_written};
+use super::propose::Proposal;
 use super::{hooks, place};
 
 /// What to do with a file.
@@ -35,12 +38,54 @@ pub(crate) fn undo(project: &Project) -> Vec<(&'static str, Undo)> {
     let text = |path| {
         place::unlinked(base, path).and_then(|_| place::read(base, path)).unwrap_or_default()
     };
-    let commands = found_commands(project);
-    let command = commands.first().map_or("", |found| found.command.as_str());
-    let agents = text("AGENTS.md").and_then(|text| without_section(&text, command));
+    // A project that has grown shows another command today than at first.
+    let proposal = Proposal::of(project);
+    let commands = proposal.tests.iter().map(|found| found.command.clone());
+    let commands: Vec<String> =
+        commands.chain(proposal.test_command().map(|(command, _)| command)).collect();
+    let agents = text("AGENTS.md").and_then(|text| without_section(&text, &commands));
     found.extend(agents.map(|undo| ("AGENTS.md", undo)));
     found.extend(text(SETTINGS).and_then(|text| without_hooks(&text)).map(|undo| (SETTINGS, undo)));
     found
+}
+
+/// `ralph init --undo`: removes what `ralph init` wrote and leaves tasks, logs and saved work alone.
+pub(super) fn undo_all(project: &Project) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for (path, undo) in undo(project) {
+        let did = match (apply(project, path, &undo), &undo) {
+            (Err(why), _) => Did::Refused(why),
+            (Ok(()), Undo::Keep(why)) => Did::Stays(why.clone()),
+            (Ok(()), Undo::Remove) => Did::Removed,
+            (Ok(()), Undo::Rewrite(_)) => Did::Updated,
+        };
+        steps.push(Step { path: path.to_owned(), did });
+    }
+    let skills = OURS.iter().filter_map(|(path, _)| path.strip_suffix("/SKILL.md"));
+    let here = skills.chain([".claude/skills", ".claude"]).map(|name| project.worktree.join(name));
+    let shared = [".ralph/features", ".ralph/skills", ".ralph"].map(|name| project.root.join(name));
+    let folders: Vec<PathBuf> = here.chain(shared).collect();
+    for folder in folders.iter().filter(|folder| folder.is_dir() && !folder.is_symlink()) {
+        // A folder that is not empty stays.
+        if std::fs::remove_dir(folder).is_ok() {
+            let path = folder.strip_prefix(&project.worktree).unwrap_or(folder);
+            steps.push(Step { path: format!("{}/", path.display()), did: Did::Removed });
+        }
+    }
+    let did = match project.excludes_state() {
+        Ok(false) => None,
+        // Without its lines, git would show what is left there.
+        _ if project.ralph_dir().exists() => Some(Did::Stays(
+            "ralph's tasks and logs are still there: ralph clean --everything".into(),
+        )),
+        Ok(true) => Some(match project.include_state(&[]) {
+            Ok(()) => Did::Updated,
+            Err(error) => Did::Refused(error.to_string()),
+        }),
+        Err(error) => Some(Did::Refused(error.to_string())),
+    };
+    steps.extend(did.map(|did| Step { path: ".git/info/exclude".to_owned(), did }));
+    steps
 }
 
 /// Carries one out.
@@ -53,23 +98,23 @@ pub(crate) fn apply(project: &Project, path: &str, undo: &Undo) -> Result<(), St
     }
 }
 
-/// `AGENTS.md` without the section that ralph added. `found` is the command that it would write today.
-fn without_section(text: &str, found: &str) -> Option<Undo> {
+/// `AGENTS.md` without the section that ralph added. `found` are the commands that it would write today.
+fn without_section(text: &str, found: &[String]) -> Option<Undo> {
     let unix = text.replace("\r\n", "\n");
     let command = agents_md::test_command(&unix)?;
     let sections = [false, true].map(|named| agents_section(&command, named));
-    let section = sections.iter().find(|section| unix.contains(section.as_str()))?;
-    if !command.is_empty() && command != found {
+    let (before, after) = sections.iter().find_map(|section| unix.split_once(section.as_str()))?;
+    if !command.is_empty() && !found.contains(&command) {
         return Some(Undo::Keep("its test command is yours".to_owned()));
     }
-    let rest = unix.strip_suffix(section.as_str());
-    let Some(rest) = rest else {
-        return Some(Undo::Keep("you have added to it after ralph's section".to_owned()));
-    };
-    if rest.trim() == "# Notes for agents" {
+    if before.trim() == "# Notes for agents" && after.trim().is_empty() {
         return Some(Undo::Remove);
     }
-    let rest = rest.strip_suffix('\n').unwrap_or(rest);
+    // What you have added below the section moves up, with the blank line that was above the section.
+    let rest = match after.is_empty() {
+        true => before.strip_suffix('\n').unwrap_or(before).to_owned(),
+        false => format!("{before}{}", after.strip_prefix('\n').unwrap_or(after)),
+    };
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     Some(Undo::Rewrite(rest.replace('\n', end)))
 }
@@ -89,21 +134,21 @@ mod tests {
 
     #[test]
     fn what_was_added_to_agents_md_goes_and_nothing_else() {
+        let found = ["cargo test".to_owned(), "make test".to_owned()];
         for before in ["# Rules\n\nBe kind.\n", "a\r\n", "## Build & Test\n\nmake\n"] {
             let after = with_test_command(Some(before), "make test").unwrap();
-            assert_eq!(
-                without_section(&after, "make test"),
-                Some(Undo::Rewrite(before.to_owned())),
-                "{after}"
-            );
-            assert_eq!(without_section(before, "make test"), None);
+            let rewritten = |text: &str| Some(Undo::Rewrite(text.to_owned()));
+            assert_eq!(without_section(&after, &found), rewritten(before), "{after}");
+            assert_eq!(without_section(before, &found), None);
             let changed = after.replace("make test", "make all");
-            assert!(matches!(without_section(&changed, "make test"), Some(Undo::Keep(_))));
-            let more = format!("{after}\nMine.\n");
-            assert!(matches!(without_section(&more, "make test"), Some(Undo::Keep(_))), "{more}");
+            assert!(matches!(without_section(&changed, &found), Some(Undo::Keep(_))));
+            let end = if before.contains("\r\n") { "\r\n" } else { "\n" };
+            let more = format!("{after}{end}Mine.{end}");
+            let rest = format!("{before}{end}Mine.{end}");
+            assert_eq!(without_section(&more, &found), rewritten(&rest), "{more}");
         }
         let new = with_test_command(None, "").unwrap();
-        assert_eq!(without_section(&new, "make test"), Some(Undo::Remove));
+        assert_eq!(without_section(&new, &found), Some(Undo::Remove));
     }
 
     #[test]

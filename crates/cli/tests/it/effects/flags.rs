@@ -12,6 +12,8 @@ pub(super) const TABLE: &str = "
 --version | cli/tests/it/effects/tasks.rs::the_options_of_every_command_do_what_they_say
 
 init --force | cli/tests/it/init.rs::what_is_there_is_kept_and_only_force_writes_ralphs_own_files_anew
+init --gates | cli/tests/it/init.rs::other_checks_are_comments_until_you_want_them_as_gates
+init --undo | cli/tests/it/init.rs::init_is_undone_completely_and_keeps_what_you_changed
 init --json | cli/tests/it/init.rs::the_test_command_of_the_project_is_found
 doctor --fix | cli/tests/it/doctor/leftovers.rs::files_that_others_can_read_are_told_and_closed
 doctor --online | cli/tests/it/doctor/publishing.rs::the_server_is_asked_only_when_told_to > forge
@@ -221,6 +223,7 @@ feature list --json | cli/tests/it/effects/tasks.rs::what_is_listed_can_be_limit
 feature show --json | cli/tests/it/features/mod.rs::a_feature_has_files_rows_and_tasks
 feature delete --confirm | cli/tests/it/features/mod.rs::deleting_asks_first_and_keeps_the_files
 
+import --prefix | cli/tests/it/interchange.rs::a_spec_kit_feature_keeps_its_ids_and_its_order
 import --format | cli/tests/it/effects/tasks.rs::an_import_takes_its_format_and_prints_json
 import --dry-run | cli/tests/it/interchange.rs::a_prd_comes_in_and_goes_out
 import --json | cli/tests/it/effects/tasks.rs::an_import_takes_its_format_and_prints_json
