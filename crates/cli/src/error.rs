@@ -27,6 +27,8 @@ pub(crate) struct CliError {
     /// Lines below the message, as they are: a source line and its caret.
     excerpt: Option<String>,
     hints: Vec<String>,
+    /// A run could not start or go on: the message gets the name of its command.
+    of_run: bool,
     /// The reader of our output has closed it, so nothing is printed.
     pub(crate) is_closed_pipe: bool,
     /// The failure has already been printed: only the exit code is left.
@@ -41,6 +43,7 @@ impl CliError {
             message: message.into(),
             excerpt: None,
             hints: vec![],
+            of_run: false,
             is_closed_pipe: false,
             is_told: false,
         }
@@ -49,6 +52,21 @@ impl CliError {
     /// Bad content or a bad environment.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
         Self::new(Exit::Error, message)
+    }
+
+    /// A run that could not start or go on. The command that started it adds its name.
+    pub(crate) fn run_failed(message: impl Into<String>) -> Self {
+        Self { of_run: true, ..Self::failed(message) }
+    }
+
+    /// The same with the name of the command, where a run failed: "Plan failed: …".
+    pub(crate) fn of_command(self, name: &str) -> Self {
+        match self.of_run {
+            true => {
+                Self { message: format!("{name} failed: {}", self.message), of_run: false, ..self }
+            }
+            false => self,
+        }
     }
 
     /// Bad arguments.

@@ -121,7 +121,6 @@ pub(super) fn go(
     context: &mut Context<'_>,
 ) -> Done {
     let options = RunOptions { once: args.limits.once, new: args.limits.new, ..options };
-    refuse_inside_a_session(context)?;
     context.lay(flags::of_loop(sessions, args, jobs, key::PROMPTS_BUILD, &context.folder())?);
     refuse_a_target_beside_a_file(&options.target, context)?;
     match args.dry_run {
@@ -152,11 +151,4 @@ fn refuse_a_target_beside_a_file(target: &Target, context: &mut Context<'_>) -> 
         false => CliError::failed(text),
     };
     Err(refused.hint("use the task database: --preset dag"))
-}
-
-pub(super) fn refuse_inside_a_session(context: &Context<'_>) -> Done {
-    match context.session_socket() {
-        Some(_) => Err(CliError::failed("Build failed: a session cannot start another run")),
-        None => Ok(()),
-    }
 }

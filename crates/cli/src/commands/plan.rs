@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::build::{refuse_inside_a_session, sorted_out};
+use super::build::sorted_out;
 use super::flags::{LimitArgs, LoopArgs, SessionArgs, of_limits};
 use crate::config::key;
 use crate::error::{CliError, Done};
@@ -84,7 +84,6 @@ fn start(
     (limits, session): (&LimitArgs, &SessionArgs),
     context: &mut Context<'_>,
 ) -> Done {
-    refuse_inside_a_session(context)?;
     context.lay(of_limits(sessions, limits, session, key::PROMPTS_PLAN, &context.folder())?);
     let (once, new) = (limits.once, limits.new);
     let options = RunOptions { mode: Mode::Plan, once, new, ..options };
@@ -93,7 +92,6 @@ fn start(
 
 /// `ralph --plan`, as other loops spell it.
 pub(crate) fn cmd_plan_flag(context: &mut Context<'_>) -> Done {
-    refuse_inside_a_session(context)?;
     launch::launch(&RunOptions { mode: Mode::Plan, ..RunOptions::default() }, context)
 }
 

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::build::refuse_inside_a_session;
 use super::flags::{LimitArgs, OneSessionArgs, SessionArgs, of_limits};
 use crate::config::key;
 use crate::error::Done;
@@ -30,7 +29,6 @@ pub(crate) struct PromptArgs {
 pub(crate) fn cmd_prompt(args: &PromptArgs, context: &mut Context<'_>) -> Done {
     let file = context.folder().join(&args.file);
     let file = file.strip_prefix(".").map(PathBuf::from).unwrap_or(file);
-    refuse_inside_a_session(context)?;
     let none = LimitArgs::default();
     // ralph checks budgets between sessions, and there is only one here.
     let session = SessionArgs { each: args.session.clone(), budget: None };

@@ -11,7 +11,6 @@ use ralph_engine::host::{host, may_run};
 use ralph_engine::probe::{self, Ended};
 use ralph_engine::run::AgentProgram;
 
-use super::profile;
 use crate::config::{Config, key};
 use crate::environment::{Environment, LOGINS};
 use crate::error::CliError;
@@ -150,13 +149,12 @@ pub(super) fn find(name: &str, config: &Config, context: &Context<'_>) -> Result
     let found = agent_program(name, profile.program(), config, environment, &context.folder());
     let executable = found.map_err(|lacking| {
         let failed = match lacking {
-            Lacking::Missing(program) => {
-                CliError::failed(format!("Build failed: the agent {program} was not found")).hint(
-                    format!("install it, or set its path: --set agent.{name}.path=/path/to/{name}"),
-                )
-            }
-            Lacking::OfRepository(path) => CliError::failed(format!(
-                "Build failed: the agent {} is inside the repository, where a session can change it",
+            Lacking::Missing(program) => CliError::run_failed(format!(
+                "the agent {program} was not found"
+            ))
+            .hint(format!("install it, or set its path: --set agent.{name}.path=/path/to/{name}")),
+            Lacking::OfRepository(path) => CliError::run_failed(format!(
+                "the agent {} is inside the repository, where a session can change it",
                 path.display()
             ))
             .hint(of_repository_hint(name, &path)),
@@ -187,13 +185,13 @@ fn script(
 ) -> Result<Found, CliError> {
     let cassette = config.get(key::AGENT_SCRIPT_PATH);
     if cassette.is_empty() {
-        return Err(CliError::failed("Build failed: the agent script has no cassette to play")
+        return Err(CliError::run_failed("the agent script has no cassette to play")
             .hint("name it: --set agent.script.path=FILE; docs/cassette.md describes the format"));
     }
     let cassette = folder.join(cassette);
-    let cassette = cassette.canonicalize().map_err(|error| {
-        CliError::failed(format!("Build failed: {}: {error}", cassette.display()))
-    })?;
+    let cassette = cassette
+        .canonicalize()
+        .map_err(|error| CliError::run_failed(format!("{}: {error}", cassette.display())))?;
     Ok(Found {
         profile,
         executable: own_program(environment).into(),
@@ -334,4 +332,13 @@ pub(super) fn own_program(environment: &Environment) -> PathBuf {
         Ok(path) => path,
         Err(_) => environment.arguments.first().map(PathBuf::from).unwrap_or_default(),
     }
+}
+
+/// The profile with this name.
+fn profile(name: &str) -> Result<&'static dyn Agent, CliError> {
+    ralph_engine::agents::find(name).ok_or_else(|| {
+        let names: Vec<&str> = ralph_engine::agents::AGENTS.iter().map(|a| a.name()).collect();
+        CliError::run_failed(format!("there is no agent profile {name}"))
+            .hint(format!("this version supports: {}", names.join(", ")))
+    })
 }

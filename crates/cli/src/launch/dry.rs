@@ -235,7 +235,7 @@ fn own_words(plan: &Plan, shape: Shape, prompt: &str) -> Result<usize, CliError>
 fn prompt_error(error: PromptError) -> CliError {
     match error {
         PromptError::Store(error) => CliError::from(error),
-        PromptError::Template(error) => CliError::failed(format!("Build failed: {error}")),
+        PromptError::Template(error) => CliError::run_failed(error.to_string()),
     }
 }
 

@@ -27,18 +27,18 @@ pub(super) fn no_logs(folder: &Path, error: &std::io::Error) -> CliError {
 
 pub(super) fn lock(project: &Project) -> Result<WorktreeLock, CliError> {
     WorktreeLock::take(&project.worktree.join(".ralph")).map_err(|error| match error {
-        LockError::Held { pid } => CliError::failed(format!(
-            "Build failed: another run is active in this worktree (pid {pid})"
-        ))
-        .hint("see what it does: ralph status")
-        .hint("stop it: ralph cancel"),
-        LockError::Io { path, source } => CliError::failed(format!(
-            "Build failed: {} cannot be written: {source}",
-            path.display()
-        ))
-        .hint(format!(
-            "check its owner and permissions: ls -ld {}",
-            crate::error::quoted(path.parent().unwrap_or(&path))
-        )),
+        LockError::Held { pid } => {
+            CliError::run_failed(format!("another run is active in this worktree (pid {pid})"))
+                .hint("see what it does: ralph status")
+                .hint("stop it: ralph cancel")
+        }
+        LockError::Io { path, source } => {
+            CliError::run_failed(format!("{} cannot be written: {source}", path.display())).hint(
+                format!(
+                    "check its owner and permissions: ls -ld {}",
+                    crate::error::quoted(path.parent().unwrap_or(&path))
+                ),
+            )
+        }
     })
 }

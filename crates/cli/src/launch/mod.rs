@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `policy` | one `Policy` from preset, settings and options |
 //! | `agent` | the agent's program, and the environment of sessions and gates |
+//! | `command` | the name of the command that failed |
 //! | `boxes` | the sandbox of the run |
 //! | `folders` | the lock of a run, and the removal of expired logs |
 //! | `gates` | which gates the run uses |
@@ -23,6 +24,7 @@
 
 mod agent;
 mod boxes;
+mod command;
 mod dependencies;
 mod display;
 mod dry;
@@ -48,18 +50,16 @@ use ralph_core::glob::Patterns;
 use ralph_core::run::{Notice, Outcome, Picker, Policy, Resume};
 use ralph_core::view::Reporter;
 use ralph_core::{FeatureName, Lease, TaskId};
-use ralph_engine::agents::Agent;
 use ralph_engine::clock;
 use ralph_engine::plan_file::PlanFile;
-use ralph_engine::ports::{GitError, KeepSaves, Peek, Scope, Store, StoreError};
+use ralph_engine::ports::{KeepSaves, Peek, Scope, Store, StoreError};
 use ralph_engine::process::Watch;
 use ralph_engine::process::room_for_files;
 use ralph_engine::project::Project;
 use ralph_engine::quota::OPEN_FILES;
 use ralph_engine::run::place::{RunLogs, WorktreeLock};
 use ralph_engine::run::{
-    self, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, RunError, Setup, WorkSetup,
-    crash,
+    self, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, Setup, WorkSetup, crash,
 };
 use ralph_engine::store::SqliteStore;
 use ralph_engine::vcs::{self, GitVcs};
@@ -68,13 +68,13 @@ use ralph_ui::tasks::{self, Kv};
 use crate::config::{Config, Preset, key};
 use crate::desk::TaskDesk;
 use crate::error::{CliError, Done, with_store};
-use crate::exit_codes::Exit;
 use crate::trust;
 use crate::wire::Context;
 
 pub(crate) use agent::{Found, Lacking, agent_program, of_repository_hint};
 use agent::{Role, agent_for};
 pub(crate) use boxes::{Boxed, cache_folder, house, offer as box_offer, wanted as wanted_level};
+use command::{git_failed, run_error};
 pub(crate) use display::{Shown, options as display_options};
 pub(crate) use feature::{FeatureWork, Stage};
 use folders::{lock, no_logs, tidy};
@@ -191,13 +191,17 @@ impl Plan {
 
 /// Runs the loop to its end.
 pub(crate) fn launch(options: &RunOptions, context: &mut Context<'_>) -> Done {
+    command::named(options, context, launch_named)
+}
+
+fn launch_named(options: &RunOptions, context: &mut Context<'_>) -> Done {
     let options = &resume::take_up(options, context)?;
     if let Some(plan) = branches(options, context)? {
         arm(context)?;
         let _watched = boxes::watch(context)?;
         return lanes::launch(options, &plan, context);
     }
-    let outcome = run_to_end(options, context)?;
+    let outcome = run_named(options, context)?;
     match outcome.code() {
         0 => Ok(()),
         code => Err(CliError::told(code)),
@@ -210,6 +214,10 @@ pub(crate) fn run_to_end(
     options: &RunOptions,
     context: &mut Context<'_>,
 ) -> Result<Outcome, CliError> {
+    command::named(options, context, run_named)
+}
+
+fn run_named(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome, CliError> {
     let json = display::shown(&context.config()?) == Shown::Json;
     context.out.messages_in_json(json);
     arm(context)?;
@@ -253,6 +261,10 @@ fn branches(options: &RunOptions, context: &mut Context<'_>) -> Result<Option<Pl
 
 /// Prints what a run would do, without doing it.
 pub(crate) fn rehearse(options: &RunOptions, context: &mut Context<'_>) -> Done {
+    command::named(options, context, rehearse_named)
+}
+
+fn rehearse_named(options: &RunOptions, context: &mut Context<'_>) -> Done {
     let options = &resume::take_up(options, context)?;
     if let Some(plan) = branches(options, context)? {
         return lanes::rehearse(options, &plan, context);
@@ -561,25 +573,4 @@ fn scope(target: &Target, store: &mut dyn Store) -> Result<Scope, CliError> {
             Err(with_store(StoreError::Refused(refusal), store))
         }
     }
-}
-
-fn run_error(error: RunError) -> CliError {
-    match error {
-        RunError::Store(error) => CliError::from(error),
-        RunError::Git(error) => git_failed(error),
-        error => CliError::new(Exit::Error, format!("Build failed: {error}")),
-    }
-}
-
-fn git_failed(error: GitError) -> CliError {
-    CliError::from(error).with_exit(Exit::GitFailed)
-}
-
-/// The profile with this name.
-fn profile(name: &str) -> Result<&'static dyn Agent, CliError> {
-    ralph_engine::agents::find(name).ok_or_else(|| {
-        let names: Vec<&str> = ralph_engine::agents::AGENTS.iter().map(|a| a.name()).collect();
-        CliError::failed(format!("Build failed: there is no agent profile {name}"))
-            .hint(format!("this version supports: {}", names.join(", ")))
-    })
 }

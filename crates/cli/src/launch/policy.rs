@@ -220,7 +220,7 @@ fn strategy(config: &Config, preset: &Preset) -> Result<Strategy, CliError> {
     let set = config.get(key::MODELS_STRATEGY);
     let name = set.unwrap_or(preset.strategy);
     Strategy::named(name, config.get(key::MODELS_FIXED)).map_err(|error| {
-        CliError::failed(format!("Build failed: {error}"))
+        CliError::run_failed(error.to_string())
             .hint("name one: --model opus, or --model-strategy cost-optimized")
     })
 }

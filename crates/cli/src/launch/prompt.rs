@@ -35,7 +35,7 @@ pub(super) fn prompting(
 ) -> Result<Prompting, CliError> {
     let project = &at.project;
     let feature = FeatureTexts::read(project, store, scope)
-        .map_err(|error| CliError::failed(format!("Build failed: {error}")))?;
+        .map_err(|error| CliError::run_failed(error.to_string()))?;
     let rules = match (&options.mode, preset.source) {
         (Mode::Plan, _) if plan.is_some_and(|plan| plan.kind() == Kind::Branches) => {
             PLAN_BRANCHES_TEMPLATE
@@ -96,8 +96,8 @@ fn template(
     let root = &project.worktree;
     if !by_user && untrusted::is_outside(root, &path) {
         let (name, from) = (key.name(), config.origin(key));
-        return Err(CliError::failed(format!(
-            "Build failed: {name} names {}, which is outside the repository ({from})",
+        return Err(CliError::run_failed(format!(
+            "{name} names {}, which is outside the repository ({from})",
             path.display()
         ))
         .hint(format!("name a file in the repository, or set {name} in your own config file")));
@@ -117,19 +117,20 @@ fn template(
     let found = found.map_err(|error| template_error(&error))?;
     match found {
         Some(template) if template.is_blank() && matches!(options.mode, Mode::Prompt(_)) => {
-            Err(CliError::failed(format!("Build failed: {} is empty", path.display()))
+            Err(CliError::run_failed(format!("{} is empty", path.display()))
                 .hint("write what the agent must do"))
         }
         Some(template) => Ok(with_rules(template, &options.mode, rules)),
         None if named => {
-            Err(CliError::failed(format!("Build failed: there is no prompt {}", path.display()))
-                .hint(match options.mode {
+            Err(CliError::run_failed(format!("there is no prompt {}", path.display())).hint(
+                match options.mode {
                     Mode::Prompt(_) => "write it first, then: ralph prompt FILE".to_owned(),
                     _ if config.by_flag(key) => {
                         "write it first, or omit --prompt to use the built-in one".to_owned()
                     }
                     _ => format!("write it first, or remove {} from the settings", key.name()),
-                }))
+                },
+            ))
         }
         None => Ok(Template::built_in(rules)),
     }
@@ -173,7 +174,7 @@ pub(super) fn about(options: &RunOptions, prompting: &Prompting) -> Option<Strin
 fn template_error(error: &TemplateError) -> CliError {
     let text = error.to_string();
     let (message, excerpt) = text.split_once('\n').unwrap_or((&text, ""));
-    let failed = CliError::failed(format!("Build failed: {message}"));
+    let failed = CliError::run_failed(message);
     if excerpt.is_empty() {
         return failed.hint("replace it with a text file in your repository");
     }

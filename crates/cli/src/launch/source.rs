@@ -206,8 +206,8 @@ fn of_kind(preset: &'static Preset, plan: Option<PlanFile>) -> Result<Source, Cl
             found.name()
         )));
     }
-    Err(CliError::failed(format!(
-        "Build failed: {} is a {kind} plan, and the preset {} needs a {} plan",
+    Err(CliError::run_failed(format!(
+        "{} is a {kind} plan, and the preset {} needs a {} plan",
         found.name(),
         preset.name,
         preset.source
@@ -245,8 +245,8 @@ fn inside(project: &Project, path: &Path) -> Result<PathBuf, CliError> {
     };
     let root = std::fs::canonicalize(&project.worktree).unwrap_or(project.worktree.clone());
     whole.strip_prefix(&root).map(Path::to_owned).map_err(|_| {
-        CliError::failed(format!(
-            "Build failed: {} is outside the repository {}",
+        CliError::run_failed(format!(
+            "{} is outside the repository {}",
             path.display(),
             project.worktree.display()
         ))
@@ -415,13 +415,13 @@ pub(super) fn no_plan(plan: &PlanFile, project: &Project) -> CliError {
 fn named(name: &str) -> Result<&'static Preset, CliError> {
     Preset::named(name).ok_or_else(|| {
         let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-        CliError::usage(format!("Build failed: there is no preset {name}"))
+        CliError::usage(format!("there is no preset {name}"))
             .hint(format!("choose one of these: --preset {}", names.join(" or --preset ")))
     })
 }
 
 pub(super) fn plan_error(error: &PlanFileError) -> CliError {
-    let failed = CliError::failed(format!("Build failed: {error}"));
+    let failed = CliError::run_failed(error.to_string());
     match error {
         PlanFileError::Broken { excerpt, .. } if !excerpt.is_empty() => {
             failed.excerpt(format!("  {excerpt}")).hint("fix that line; nothing was changed")

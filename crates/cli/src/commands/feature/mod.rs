@@ -19,7 +19,6 @@ use ralph_core::run::{Outcome, StopReason};
 use ralph_core::task::Refusal;
 use ralph_engine::ports::Store;
 
-use super::build::refuse_inside_a_session;
 use super::flags::{LimitArgs, SessionArgs, of_limits};
 use crate::config::key;
 use crate::error::{CliError, Done, feature_name, with_store};
@@ -113,7 +112,6 @@ fn run(
     session: &SessionArgs,
     context: &mut Context<'_>,
 ) -> Result<Outcome, CliError> {
-    refuse_inside_a_session(context)?;
     let target = Target::Feature(work.name.clone());
     let options = RunOptions { mode: Mode::Feature(work), target, ..RunOptions::default() };
     let none = LimitArgs::default();

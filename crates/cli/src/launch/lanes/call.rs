@@ -71,8 +71,8 @@ pub(super) fn check_home(project: &Project) -> Done {
         return Ok(());
     }
     let here = project.worktree.display();
-    Err(CliError::failed(format!(
-        "Build failed: {here} is not the main worktree, and ralph works on branches from there"
+    Err(CliError::run_failed(format!(
+        "{here} is not the main worktree, and ralph works on branches from there"
     ))
     .hint(format!("run it there: ralph -C {} loop build", quoted(&project.root))))
 }
@@ -153,7 +153,7 @@ impl Call {
 
     fn refused(&self, section: &Section, error: &BranchError) -> CliError {
         let place = format!("{}:{}", self.plan.name(), section.line);
-        let failed = CliError::failed(format!("Build failed: {place}: {error}"));
+        let failed = CliError::run_failed(format!("{place}: {error}"));
         match error {
             BranchError::Current { .. } => {
                 failed.hint("switch to another branch first: git switch main")
@@ -187,8 +187,8 @@ impl Call {
             Some(base) => {
                 let found = self.base_commit(base)?;
                 let missing = || {
-                    CliError::failed(format!(
-                        "Build failed: {place}: there is no commit {base:?} to start branch {} from",
+                    CliError::run_failed(format!(
+                        "{place}: there is no commit {base:?} to start branch {} from",
                         section.name
                     ))
                     .hint("see all branches: git branch --all")
@@ -196,8 +196,8 @@ impl Call {
                 found.ok_or_else(missing).map(Some)
             }
             None if self.usual.is_none() && section.needs.is_empty() => {
-                Err(CliError::failed(format!(
-                    "Build failed: {place}: there is no commit to start branch {} from",
+                Err(CliError::run_failed(format!(
+                    "{place}: there is no commit to start branch {} from",
                     section.name
                 ))
                 .hint("commit something first, or set git.pr_base to a branch"))
@@ -413,7 +413,7 @@ fn find(sections: &[Section], name: &str) -> Result<usize, CliError> {
     let place = sections.iter().position(|section| section.name.as_str() == name);
     place.ok_or_else(|| {
         let names: Vec<&str> = sections.iter().map(|section| section.name.as_str()).collect();
-        let failed = CliError::failed(format!("Build failed: the plan has no branch {name}"));
+        let failed = CliError::run_failed(format!("the plan has no branch {name}"));
         match nearest(name, names.iter().copied(), 1).first() {
             Some(near) => failed.hint(format!("did you mean {near}?")),
             None => failed.hint(format!("it has: {}", names.join(", "))),
@@ -422,7 +422,7 @@ fn find(sections: &[Section], name: &str) -> Result<usize, CliError> {
 }
 
 fn section_error(plan: &PlanFile, text: &str, error: &SectionError) -> CliError {
-    let failed = CliError::failed(format!("Build failed: {}: {error}", plan.name()));
+    let failed = CliError::run_failed(format!("{}: {error}", plan.name()));
     let line = match error {
         SectionError::Name { line, .. }
         | SectionError::UnknownNeed { line, .. }

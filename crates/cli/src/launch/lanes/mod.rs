@@ -335,7 +335,7 @@ fn spawn(number: usize, ready: make::Ready, tell: &Sender<Told>) -> Done {
             let _ = tell.send(Told::Ended(number, Box::new(end)));
         })
         .map(drop)
-        .map_err(|error| CliError::failed(format!("Build failed: no thread for a branch: {error}")))
+        .map_err(|error| CliError::run_failed(format!("no thread for a branch: {error}")))
 }
 
 fn displays(call: &Call, context: &mut Context<'_>) -> Result<Vec<Shared>, CliError> {

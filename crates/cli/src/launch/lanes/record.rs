@@ -85,7 +85,7 @@ impl CallRecord {
     fn write(&self) -> Result<(), CliError> {
         self.state.text().and_then(|text| self.record.keep(&text)).map_err(|error| {
             let path = self.record.kept.as_ref().unwrap_or(&self.record.copy);
-            CliError::failed(format!("Build failed: {} cannot be written: {error}", path.display()))
+            CliError::run_failed(format!("{} cannot be written: {error}", path.display()))
         })
     }
 }
