@@ -1,12 +1,14 @@
-//! The digest of a failing gate's output, for the next session: the names of failing tests, the first errors,
-//! the end of the output. Bounded, the same for the same output, made in one pass.
+//! The digest of a failing gate's output, for the user and the next session: the failing assertion, the names of
+//! failing tests, the first errors, the end of the output. Bounded, the same for the same output, made in one pass.
 
+mod failure;
 pub(super) mod line;
 mod names;
 mod passed;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use self::failure::FirstFailure;
 use self::names::{GoEvent, Runners};
 use self::passed::Passed;
 use super::budget::beginning;
@@ -20,6 +22,8 @@ const MAX_NAMES: usize = 50;
 const MAX_KNOWN: usize = 10_000;
 /// How many lines under an error belong to it at most; an empty line ends it sooner.
 const MAX_BLOCK: usize = 10;
+/// An output with no more lines is shown in its order.
+const SHORT: usize = 8;
 /// Space for a line that says how many lines are left out.
 const MARK: usize = 40;
 
@@ -32,20 +36,26 @@ pub struct Digest {
     pub more: bool,
     /// How many tests passed; `None` where the output does not say.
     pub passed: Option<u32>,
+    /// The failing assertion; empty where there is none, or the output is short.
+    failure: String,
     head: String,
     rest: String,
     max: usize,
 }
 
 impl Digest {
-    /// The lines that matter, failing tests first, in at most as many bytes as were allowed.
+    /// The lines that matter, the failing assertion first, in at most as many bytes as were allowed.
     pub fn text(&self) -> String {
-        self.under(&self.head)
+        self.cut(&[&self.failure, &self.head, &self.rest])
     }
 
-    /// The same under another beginning.
+    /// The same under another beginning, which says which failures are new: the assertion may be of an old one.
     pub(super) fn under(&self, head: &str) -> String {
-        let all = format!("{head}{}", self.rest);
+        self.cut(&[head, &self.failure, &self.rest])
+    }
+
+    fn cut(&self, parts: &[&str]) -> String {
+        let all = parts.concat();
         beginning(all.trim_end(), self.max).trim_end().to_owned()
     }
 
@@ -106,6 +116,7 @@ struct Seen {
     last_was_empty: bool,
     runners: Runners,
     passed: Passed,
+    failure: FirstFailure,
     names: Vec<String>,
     known: BTreeSet<String>,
     /// The last parts of names that have several.
@@ -128,6 +139,7 @@ impl Seen {
             last_was_empty: true,
             runners: Runners::default(),
             passed: Passed::default(),
+            failure: FirstFailure::default(),
             names: vec![],
             known: BTreeSet::new(),
             leaves: BTreeSet::new(),
@@ -175,6 +187,7 @@ impl Seen {
             self.name(&name);
         }
         self.error(line);
+        self.failure.take(self.lines, line);
         self.tail_bytes += line.len() + 1;
         self.tail.push_back(line.to_owned());
         // One line too many is kept, to know whether all of the output is there.
@@ -221,34 +234,51 @@ impl Seen {
         }
     }
 
-    fn finish(self) -> Digest {
+    fn finish(mut self) -> Digest {
+        let found = std::mem::take(&mut self.failure);
+        let above = match self.lines > SHORT {
+            true => found.finish(self.max / 3),
+            false => vec![],
+        };
+        let mut failure: String = above.iter().map(|(_, line)| format!("{line}\n")).collect();
+        failure.extend((!above.is_empty()).then_some('\n'));
+        let above: BTreeSet<usize> = above.into_iter().map(|(index, _)| index).collect();
         // In at most half of the room.
-        let head = list("Failing tests", &self.names, self.max / 2);
-        let left = self.max.saturating_sub(head.len());
+        let head = list("Failing tests", &self.names, self.max.saturating_sub(failure.len()) / 2);
+        let left = self.max.saturating_sub(head.len() + failure.len());
         let mut rest = String::new();
         let mut next = 0;
-        for (index, line) in self.choose(left) {
-            if index > next {
-                rest.push_str(&format!("[... {} lines left out]\n", index - next));
+        for (index, line) in self.choose(left, &above) {
+            let missing = (next..index).filter(|index| !above.contains(index)).count();
+            if missing > 0 {
+                rest.push_str(&format!("[... {missing} lines left out]\n"));
             }
             rest.push_str(line);
             rest.push('\n');
             next = index + 1;
         }
         let passed = self.passed.total();
-        Digest { failing: self.names, more: self.more_names, passed, head, rest, max: self.max }
+        Digest {
+            failing: self.names,
+            more: self.more_names,
+            passed,
+            failure,
+            head,
+            rest,
+            max: self.max,
+        }
     }
 
-    /// Which lines to show, by their number: errors in at most half of the space, then from the end
-    /// backwards.
-    fn choose(&self, left: usize) -> BTreeMap<usize, &str> {
+    /// Which lines to show, by their number, without those that are shown above: errors in at most half of the
+    /// space, then from the end backwards.
+    fn choose(&self, left: usize, above: &BTreeSet<usize>) -> BTreeMap<usize, &str> {
         let first_of_tail = self.lines - self.tail.len();
         let mut chosen = BTreeMap::new();
         let mut used = 0;
         if first_of_tail > 0 || self.tail_bytes > left {
             used = 2 * MARK;
             let mut before = None;
-            for (index, line) in &self.errors {
+            for (index, line) in self.errors.iter().filter(|(index, _)| !above.contains(index)) {
                 let gap = before.is_some_and(|before| before + 1 != *index);
                 let cost = line.len() + 1 + if gap { MARK } else { 0 };
                 if used + cost > left / 2 {
@@ -261,7 +291,7 @@ impl Seen {
         }
         for (offset, line) in self.tail.iter().enumerate().rev() {
             let index = first_of_tail + offset;
-            if chosen.contains_key(&index) {
+            if chosen.contains_key(&index) || above.contains(&index) {
                 continue;
             }
             if used + line.len() + 1 > left {
