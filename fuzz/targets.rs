@@ -268,7 +268,7 @@ fn names(bytes: &[u8]) {
         // It is written in seconds.
         let second = at.as_millis().div_euclid(1000) * 1000;
         assert_eq!(Timestamp::parse(&at.to_string()), Some(Timestamp::from_millis(second)));
-        let _ = (at.day(), at.civil(90), at.compact());
+        let _ = (at.day(), at.civil(&ralph_core::time::Zone::UTC), at.compact());
     }
     if let Ok(id) = TaskId::new(given.as_str()) {
         ralph_engine::fuzzing::wip_ref(&id);

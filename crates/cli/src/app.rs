@@ -261,3 +261,58 @@ fn dispatch(command: Option<Command>, context: &mut Context<'_>) -> Result<(), C
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ralph_core::run::Budget;
+    use ralph_core::view::RunView;
+    use ralph_core::view::next::{self, table};
+
+    use super::*;
+
+    /// The words of a command as a shell takes it apart.
+    fn words(command: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut quote = None;
+        for letter in command.chars() {
+            match (quote, letter) {
+                (None, '"' | '\'') => quote = Some(letter),
+                (Some(open), letter) if open == letter => quote = None,
+                (None, ' ') => words.push(String::new()),
+                (_, letter) => words.last_mut().unwrap().push(letter),
+            }
+        }
+        words
+    }
+
+    /// A command that ralph tells people to type must not be refused.
+    #[test]
+    fn every_next_command_of_a_run_is_one_that_ralph_takes() {
+        let budget = Budget { micro_usd: 1, tokens: 1, time_ms: 1, ..Budget::default() };
+        let mut commands: Vec<String> =
+            ["answer q-1 \"…\"", "task show t-1", "retry t-1"].map(|c| format!("ralph {c}")).into();
+        for row in table::ROWS {
+            for (kind, step) in row.kinds.iter().flat_map(|k| row.steps.iter().map(move |s| (k, s)))
+            {
+                for target in ["all tasks", "feature login", "task t-1", "docs/plan.md"] {
+                    let (mode, target) = (kind.mode().to_owned(), target.to_owned());
+                    let view = RunView { mode, target, budget, ..RunView::default() };
+                    commands.push(next::command(*step, &view));
+                }
+            }
+        }
+        commands.sort();
+        commands.dedup();
+        let mut ours = 0;
+        for command in commands.iter().filter(|command| command.starts_with("ralph ")) {
+            // Text without a feature would be a hole in the command.
+            if command.contains("  ") || command.ends_with(' ') {
+                continue;
+            }
+            let parsed = command_line().try_get_matches_from(words(command));
+            assert!(parsed.is_ok(), "{command}: {}", parsed.unwrap_err());
+            ours += 1;
+        }
+        assert!(ours > 30, "{ours} of {}", commands.len());
+    }
+}

@@ -26,8 +26,10 @@ pub(crate) struct Environment {
     pub(crate) runtime_dir: Option<PathBuf>,
     /// The login name of the user.
     pub(crate) user: Option<String>,
-    /// `NO_COLOR` is set, or the terminal is dumb.
+    /// `NO_COLOR` is set, `CLICOLOR` is 0, or the terminal is dumb.
     pub(crate) no_color: bool,
+    /// `TERM` is `dumb`: the terminal understands no escape sequences.
+    pub(crate) is_dumb: bool,
     /// `PATH`, as the user has it.
     pub(crate) path: Option<OsString>,
     /// Which of [`LOGINS`] are set. Only the names: no code here needs the secrets.
@@ -61,6 +63,7 @@ impl Environment {
     )]
     pub(crate) fn read() -> Self {
         let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let is_dumb = text("TERM").as_deref() == Some("dumb");
         let home = text("HOME").map(PathBuf::from);
         let config_home = text("XDG_CONFIG_HOME")
             .map(PathBuf::from)
@@ -83,7 +86,10 @@ impl Environment {
             home,
             runtime_dir: text("XDG_RUNTIME_DIR").map(PathBuf::from),
             user: text("USER").or_else(|| text("LOGNAME")),
-            no_color: text("NO_COLOR").is_some() || text("TERM").as_deref() == Some("dumb"),
+            no_color: text("NO_COLOR").is_some()
+                || text("CLICOLOR").as_deref() == Some("0")
+                || is_dumb,
+            is_dumb,
             path: std::env::var_os("PATH"),
             logins: LOGINS.into_iter().filter(|name| text(name).is_some()).collect(),
             claude_config: text("CLAUDE_CONFIG_DIR").map(PathBuf::from),

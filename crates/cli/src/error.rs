@@ -234,9 +234,7 @@ impl From<StoreError> for CliError {
 
 /// A path that can be pasted into a shell.
 pub(crate) fn quoted(path: &std::path::Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=@:,".contains(c);
-    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    ralph_core::shell::quoted(&path.display().to_string())
 }
 
 /// Not found and not allowed now are 2; requests that could never succeed are 1.

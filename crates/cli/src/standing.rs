@@ -385,21 +385,11 @@ fn next(page: &StatusPage, project: &Project) -> Vec<NextStep> {
                 if !prepared {
                     step("ralph init", "set up settings, prompts and test command");
                 }
-                step("ralph build", "work through the plan");
-            }
-            let reason = run.and_then(|run| run.outcome.as_ref()).map(|outcome| &outcome.reason);
-            let trouble = reason.is_some_and(|reason| {
-                matches!(
-                    reason,
-                    StopReason::Failure
-                        | StopReason::GatesFailed
-                        | StopReason::GateUnusable { .. }
-                        | StopReason::AgentFailed { .. }
-                        | StopReason::Breaker { .. }
-                )
-            });
-            if trouble {
-                step("ralph logs", "see what happened");
+                // What stopped the last run would stop the next one, too.
+                match run.map(words::after_trouble).filter(|steps| !steps.is_empty()) {
+                    Some(steps) => steps.iter().for_each(|(command, why)| step(command, why)),
+                    None => step("ralph build", "work through the plan"),
+                }
             }
             if counts.failed > 0 {
                 step("ralph task list --status failed", "see the failed tasks");

@@ -1,4 +1,5 @@
-//! Which program a shell command starts first, as far as ralph can find out without running it.
+//! Shell commands as text: a word that can be pasted, and which program a command starts first, as far as ralph can
+//! find out without running it.
 //!
 //! The answer decides whether a run is refused, so it is given only where there is no doubt: quotes,
 //! expansions, redirections, groups and functions all lead to "unknown".
@@ -29,6 +30,14 @@ const BUILTIN: [&str; 70] = [
 /// Characters that may stand in a word without the shell making something else of it.
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_-./+:,@%=".contains(c)
+}
+
+/// A word as you would type it: in quotes where the shell would make something else of it.
+pub fn quoted(word: &str) -> String {
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 /// The program that the shell starts first and without which the command fails. `None` where that is not

@@ -8,6 +8,25 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(i64);
 
+/// A time zone, as data: nothing here asks the system for its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Zone(jiff::tz::TimeZone);
+
+impl Zone {
+    /// UTC.
+    pub const UTC: Self = Self(jiff::tz::TimeZone::UTC);
+
+    /// This zone.
+    pub const fn new(zone: jiff::tz::TimeZone) -> Self {
+        Self(zone)
+    }
+
+    /// The zone of a POSIX rule such as `CET-1CEST,M3.5.0,M10.5.0/3`.
+    pub fn posix(rule: &str) -> Option<Self> {
+        jiff::tz::TimeZone::posix(rule).ok().map(Self)
+    }
+}
+
 impl Timestamp {
     /// From milliseconds since 1970.
     pub const fn from_millis(millis: i64) -> Self {
@@ -43,21 +62,29 @@ impl Timestamp {
 
     /// Its day in UTC, as `YYYY-MM-DD`.
     pub fn day(self) -> String {
-        let mut text = self.civil(0);
+        let mut text = self.civil(&Zone::UTC);
         text.truncate(text.find(' ').unwrap_or(text.len()));
         text
     }
 
-    /// As `YYYY-MM-DD HH:MM:SS` where clocks are so many minutes ahead of UTC: what people read in
-    /// logs and on terminals.
-    pub fn civil(self, offset_minutes: i16) -> String {
-        let seconds = self.0.div_euclid(1000).saturating_add(i64::from(offset_minutes) * 60);
-        match jiff::Timestamp::from_second(seconds) {
-            Ok(time) => {
-                let time = jiff::tz::Offset::UTC.to_datetime(time);
-                let (date, clock) = (time.date(), time.time());
-                format!("{date} {:02}:{:02}:{:02}", clock.hour(), clock.minute(), clock.second())
-            }
+    /// As `YYYY-MM-DD HH:MM:SS` in a zone.
+    pub fn civil(self, zone: &Zone) -> String {
+        self.formatted(zone, "%Y-%m-%d %H:%M:%S")
+    }
+
+    /// The same with the name of the zone: what users read in logs.
+    pub fn labeled(self, zone: &Zone) -> String {
+        self.formatted(zone, "%Y-%m-%d %H:%M:%S %Z")
+    }
+
+    /// The time of day with the name of the zone, `14:05:00 CET`.
+    pub fn clock(self, zone: &Zone) -> String {
+        self.formatted(zone, "%H:%M:%S %Z")
+    }
+
+    fn formatted(self, zone: &Zone, format: &str) -> String {
+        match jiff::Timestamp::from_second(self.0.div_euclid(1000)) {
+            Ok(time) => time.to_zoned(zone.0.clone()).strftime(format).to_string(),
             Err(_) => self.to_string(),
         }
     }
@@ -197,12 +224,18 @@ mod tests {
     }
 
     #[test]
-    fn people_read_the_time_of_their_own_clock() {
+    fn users_read_the_time_of_their_own_zone_with_its_name() {
         let time = Timestamp::from_millis(1_794_710_700_999);
-        assert_eq!(time.civil(0), "2026-11-15 02:45:00");
-        assert_eq!(time.civil(-210), "2026-11-14 23:15:00");
-        assert_eq!(Timestamp::from_millis(-1).civil(60), "1970-01-01 00:59:59");
-        assert_eq!(Timestamp::from_millis(i64::MAX).civil(60), "9223372036854775807ms");
+        assert_eq!(time.civil(&Zone::UTC), "2026-11-15 02:45:00");
+        assert_eq!(time.labeled(&Zone::UTC), "2026-11-15 02:45:00 UTC");
+        let vienna = Zone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        assert_eq!(time.clock(&vienna), "03:45:00 CET");
+        let summer = Timestamp::parse("2026-07-01T12:00:00Z").unwrap();
+        assert_eq!(summer.labeled(&vienna), "2026-07-01 14:00:00 CEST");
+        let newfoundland = Zone::posix("<-0330>3:30").unwrap();
+        assert_eq!(time.labeled(&newfoundland), "2026-11-14 23:15:00 -0330");
+        assert_eq!(Timestamp::from_millis(-1).civil(&vienna), "1970-01-01 00:59:59");
+        assert_eq!(Timestamp::from_millis(i64::MAX).civil(&vienna), "9223372036854775807ms");
     }
 
     #[test]

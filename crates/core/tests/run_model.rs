@@ -332,6 +332,7 @@ impl World {
                     exit_code: Some(i32::from(red)),
                     duration_ms: 1,
                     digest: String::new(),
+                    log: None,
                 };
                 let gates = if dice.roll(4) == 3 { vec![] } else { vec![gate] };
                 let restless = dice.roll(10) == 9;

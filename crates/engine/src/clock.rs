@@ -1,6 +1,7 @@
-//! The only place that reads the clock.
+//! The only place that reads the clock and the time zone.
 
 use ralph_core::Timestamp;
+use ralph_core::time::Zone;
 
 /// The time now.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the wall clock")]
@@ -9,6 +10,11 @@ pub fn now() -> Timestamp {
     Timestamp::from_millis(
         since_1970.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX)),
     )
+}
+
+/// The zone of the user: `TZ`, else the zone of the system, else UTC.
+pub fn zone() -> Zone {
+    Zone::new(jiff::tz::TimeZone::try_system().unwrap_or(jiff::tz::TimeZone::UTC))
 }
 
 /// A stopwatch on the monotonic clock, for waits and durations.

@@ -173,6 +173,7 @@ impl TestEnv {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.home())
             .env("USER", "tester")
+            .env("TZ", "UTC")
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("RALPH_TEST_SEED", "7")
             .stdin(Stdio::null());
@@ -385,4 +386,28 @@ pub fn private_mounts(what: &str, script: &str) -> Option<Command> {
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "bash", "-euc", script]);
     Some(command)
+}
+
+/// The text with `TIME` in place of each time that ralph shows: `2026-11-15 02:45:00 UTC`, or RFC 3339.
+pub fn without_times(text: &str) -> String {
+    const SHAPES: [&str; 2] = ["0000-00-00 00:00:00 UTC", "0000-00-00T00:00:00Z"];
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let is_time = |shape: &&str| {
+            let part = rest.get(..shape.len()).unwrap_or_default();
+            part.replace(|c: char| c.is_ascii_digit(), "0") == **shape
+        };
+        match SHAPES.iter().find(|shape| is_time(shape)) {
+            Some(shape) => {
+                shown.push_str("TIME");
+                rest = &rest[shape.len()..];
+            }
+            None => {
+                shown.push(letter);
+                rest = &rest[letter.len_utf8()..];
+            }
+        }
+    }
+    shown
 }

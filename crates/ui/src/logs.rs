@@ -102,6 +102,7 @@ fn slot_of(fact: &Fact) -> Option<SlotId> {
         | Fact::Verified { slot, .. }
         | Fact::Unverified { slot, .. }
         | Fact::Queued { slot }
+        | Fact::GateStarted { slot, .. }
         | Fact::Integrating { slot }
         | Fact::Integrated { slot, .. }
         | Fact::HeadMoved { slot }

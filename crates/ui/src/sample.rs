@@ -55,7 +55,7 @@ pub(crate) struct Tape {
     pub(crate) told: Vec<Told>,
     at: Timestamp,
     seq: u64,
-    counts: Counts,
+    pub(crate) counts: Counts,
     usage: Usage,
     began: Timestamp,
 }
@@ -303,6 +303,7 @@ pub(crate) fn gate(name: &str, millis: u64) -> GateReport {
         exit_code: Some(0),
         duration_ms: millis,
         digest: String::new(),
+        log: None,
     }
 }
 
@@ -311,6 +312,9 @@ pub(crate) fn red(name: &str, millis: u64, code: i32, digest: &str) -> GateRepor
         verdict: Verdict::Fail,
         exit_code: Some(code),
         digest: digest.into(),
+        log: Some(format!(
+            "/home/ann/shop/.ralph/logs/session-20261115-024500/iteration-002.gate-{name}.log"
+        )),
         ..gate(name, millis)
     }
 }

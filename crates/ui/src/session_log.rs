@@ -14,7 +14,7 @@ use ralph_core::run::{
     VerifierReport,
 };
 use ralph_core::text::printable_line;
-use ralph_core::time::Timestamp;
+use ralph_core::time::{Timestamp, Zone};
 use ralph_core::view::{Reporter, RunView, words};
 
 use crate::line::wrap;
@@ -40,7 +40,7 @@ struct Block {
 #[derive(Debug)]
 pub struct SessionLog<W> {
     out: W,
-    offset_minutes: i16,
+    zone: Zone,
     view: RunView,
     blocks: BTreeMap<SlotId, Block>,
     ended: bool,
@@ -48,13 +48,13 @@ pub struct SessionLog<W> {
 
 impl<W: Write> SessionLog<W> {
     /// A log in the time of a clock so many minutes ahead of UTC.
-    pub fn new(out: W, offset_minutes: i16) -> Self {
+    pub fn new(out: W, zone: Zone) -> Self {
         let (view, blocks) = (RunView::default(), BTreeMap::new());
-        Self { out, offset_minutes, view, blocks, ended: false }
+        Self { out, zone, view, blocks, ended: false }
     }
 
     fn time(&self, at: Timestamp) -> String {
-        at.civil(self.offset_minutes)
+        at.civil(&self.zone)
     }
 
     /// Adds lines to the block of a slot.
@@ -274,6 +274,7 @@ impl<W: Write> Reporter for SessionLog<W> {
             | Fact::SlotFreed { .. }
             | Fact::SessionStarted { .. }
             | Fact::CandidateMade { .. }
+            | Fact::GateStarted { .. }
             | Fact::Queued { .. }
             | Fact::Integrating { .. }
             | Fact::Integrated { .. }

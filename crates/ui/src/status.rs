@@ -326,7 +326,11 @@ fn doing(slot: &SlotView, now: Timestamp) -> String {
     }
     let lasting = duration(now.millis_since(slot.since));
     let model = slot.model.as_ref().map(|model| format!(", {model}")).unwrap_or_default();
-    let doing = format!("{} for {lasting}{model}", slot.doing.as_str());
+    let what = match &slot.gate {
+        Some(gate) => format!("running gate {gate}"),
+        None => slot.doing.as_str().to_owned(),
+    };
+    let doing = format!("{what} for {lasting}{model}");
     match (&slot.task, slot.iteration) {
         (Some(task), number) => format!("iteration {number}: {} {}\n{doing}", task.id, task.title),
         (None, 0) => doing,

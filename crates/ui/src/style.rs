@@ -53,7 +53,8 @@ impl Meaning {
             Self::Active | Self::Tool => AnsiColor::Cyan.on_default(),
             Self::Name | Self::Heading => Style::new().bold(),
             Self::Faint | Self::Thinking => Style::new().dimmed(),
-            Self::Speech => AnsiColor::BrightWhite.on_default(),
+            // The terminal's own color: any other vanishes on some theme.
+            Self::Speech => Style::new(),
             Self::Model => AnsiColor::Magenta.on_default(),
         }
     }
@@ -97,11 +98,40 @@ impl Look {
 
     /// The text in the color of its meaning.
     pub fn paint(self, meaning: Meaning, text: impl Display) -> String {
-        if self.color {
-            let style = meaning.style();
-            format!("{style}{text}{style:#}")
-        } else {
-            text.to_string()
+        let style = meaning.style();
+        match self.color && style != Style::new() {
+            true => format!("{style}{text}{style:#}"),
+            false => text.to_string(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// F60: text in white or black vanishes on a light or a dark theme.
+    #[test]
+    fn no_meaning_is_white_or_black() {
+        let look = Look { color: true, width: None };
+        for meaning in [
+            Meaning::Good,
+            Meaning::Bad,
+            Meaning::Warning,
+            Meaning::Active,
+            Meaning::Name,
+            Meaning::Faint,
+            Meaning::Heading,
+            Meaning::Thinking,
+            Meaning::Speech,
+            Meaning::Model,
+            Meaning::Tool,
+        ] {
+            let painted = look.paint(meaning, "x");
+            for code in ["[30m", "[37m", "[90m", "[97m", "[40m", "[47m"] {
+                assert!(!painted.contains(code), "{meaning:?} {painted:?}");
+            }
+        }
+        assert_eq!(look.paint(Meaning::Speech, "x"), "x");
     }
 }

@@ -52,13 +52,13 @@ fn print(page: &StatusPage, json: bool, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-/// Shows the page again whenever something happens. On a terminal it is rewritten in place; without one
-/// it is printed at the beginning and at the end.
+/// Shows the page again whenever something happens. On a terminal it is rewritten in place; without one, or on a
+/// dumb one, it is printed at the beginning and at the end.
 fn watch(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Done {
     let mut view = RunView::default();
     let mut shown: Option<StatusPage> = None;
     let mut screen = Screen { rows: 0 };
-    let is_terminal = context.out.look.is_terminal();
+    let is_terminal = context.out.look.is_terminal() && !context.environment.is_dumb;
     loop {
         let first = lines.recv_timeout(Duration::from_secs(1));
         let over = matches!(first, Err(RecvTimeoutError::Disconnected));

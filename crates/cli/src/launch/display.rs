@@ -78,7 +78,7 @@ pub(super) fn reporters(
     let file = private_file(&logs.readable).map_err(|error| {
         CliError::failed(format!("{} cannot be written: {error}", logs.readable.display()))
     })?;
-    all.push(Box::new(SessionLog::new(BufWriter::new(file), 0)));
+    all.push(Box::new(SessionLog::new(BufWriter::new(file), clock::zone())));
     // The last display: ending it may take a moment.
     all.extend(notify::notifier(config, project, context)?);
     Ok(all)
@@ -94,8 +94,8 @@ pub(crate) fn options(project: &Project, context: &Context<'_>) -> Options {
             (_, true) => Verbosity::Verbose,
             _ => Verbosity::Normal,
         },
-        progress: look.width.is_some(),
-        offset_minutes: 0,
+        progress: look.width.is_some() && !context.environment.is_dumb,
+        zone: clock::zone(),
         root: project.worktree.display().to_string(),
     }
 }

@@ -8,25 +8,6 @@ fn json(text: &str) -> Value {
     ralph_testkit::data(text)
 }
 
-/// Times differ from run to run.
-fn timeless(text: &str) -> String {
-    let mut words = Vec::new();
-    for line in text.lines() {
-        let words_of_line: Vec<&str> = line
-            .split(' ')
-            .map(|word| {
-                if word.len() == 20 && word.ends_with('Z') && word.contains('T') {
-                    "TIME"
-                } else {
-                    word
-                }
-            })
-            .collect();
-        words.push(words_of_line.join(" "));
-    }
-    words.join("\n")
-}
-
 #[test]
 fn add_prints_the_id_alone() {
     let env = env();
@@ -176,7 +157,7 @@ fn claim_prints_lease_retries_description_and_what_blockers_produced() {
     env.task(&["done", "a", "--result", r#"{"commit":"abc", "n": 1}"#]);
     let claimed = env.task(&["claim", "--agent", "ada"]);
     assert_eq!(
-        timeless(&claimed),
+        ralph_testkit::without_times(&claimed),
         "## Task b\nid: b\ntitle: Second\npriority: 2\nstatus: active\nassignee: ada\n\
          lease_expires_at: TIME\nretry_count: 0\ndeps: a\n\
          description:\n  line one\n  ## Task fake\n  id: fake\n\
@@ -219,7 +200,7 @@ fn show_tells_everything_and_its_neighbours() {
     env.task(&["add", "First", "--id", "a"]);
     env.task(&["add", "Second", "--id", "b", "--deps", "a", "-d", "Why"]);
     env.task(&["log", "b", "looked at it"]);
-    let page = timeless(&env.task(&["show", "b", "--with-deps"]));
+    let page = ralph_testkit::without_times(&env.task(&["show", "b", "--with-deps"]));
     for part in [
         "b  Second",
         "status        blocked",

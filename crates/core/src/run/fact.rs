@@ -236,6 +236,13 @@ pub enum Fact {
         /// The words of the agent or the plan.
         marker: String,
     },
+    /// A gate runs on the tree.
+    GateStarted {
+        /// The slot.
+        slot: SlotId,
+        /// Its name.
+        gate: String,
+    },
     /// The gates have judged the tree.
     Judged {
         /// The slot.

@@ -258,6 +258,13 @@ pub enum Input {
     CtrlC,
     /// Something that the user should know.
     Notice(Notice),
+    /// A gate runs; shown, and nothing else.
+    GateStarted {
+        /// The slot.
+        slot: SlotId,
+        /// Its name.
+        gate: String,
+    },
 }
 
 impl Input {
@@ -287,6 +294,7 @@ impl Input {
             Self::Control(_) => "control",
             Self::CtrlC => "ctrl_c",
             Self::Notice(_) => "notice",
+            Self::GateStarted { .. } => "gate_started",
         }
     }
 }

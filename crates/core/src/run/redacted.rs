@@ -64,6 +64,7 @@ impl Input {
             | Self::SessionStarted { .. }
             | Self::CandidateMade { .. }
             | Self::Integrated { .. }
+            | Self::GateStarted { .. }
             | Self::HeadMoved { .. }
             | Self::ClaimLost { .. }
             | Self::Woken { .. }

@@ -213,4 +213,7 @@ pub struct GateReport {
     pub duration_ms: u64,
     /// The lines that matter.
     pub digest: String,
+    /// The file with its whole output, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
 }

@@ -489,6 +489,7 @@ impl RunState {
                 }
             }
             Fact::Noticed { .. }
+            | Fact::GateStarted { .. }
             | Fact::QuestionAsked { .. }
             | Fact::WorkSaved { .. }
             | Fact::WorkPutBack { .. }

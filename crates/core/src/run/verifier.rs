@@ -96,6 +96,7 @@ impl VerifierReport {
             exit_code: None,
             duration_ms: self.duration_ms,
             digest: ending(words.trim()),
+            log: None,
         }
     }
 

@@ -1,10 +1,10 @@
-//! A run as users see it: [`RunView`] is the one fold for every display, [`words`] has the sentences
-//! that every display uses, [`Reporter`] is the trait of a display, [`Herald`] decides which events are
-//! worth a notification.
+//! A run as users see it: [`RunView`] is the one fold for every display, [`words`] has the sentences that every
+//! display uses, [`next`] the commands to type after a run, [`Reporter`] is the trait of a display, [`Herald`]
+//! decides which events are worth a notification.
 
 pub mod forecast;
 mod herald;
-mod next;
+pub mod next;
 pub mod report;
 mod reporter;
 mod run_view;
@@ -15,4 +15,4 @@ pub mod words;
 pub use herald::{Herald, MAX_MESSAGE, Message, Occasion};
 pub use reporter::Reporter;
 pub use run_view::{CommitView, EndedTask, QuestionView, RunView, SavedWork};
-pub use slot_view::{Doing, SlotView, TaskView, Waiting};
+pub use slot_view::{Doing, SlotView, TaskView, ToolView, Waiting};

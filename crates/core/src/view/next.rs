@@ -1,37 +1,50 @@
-//! The next commands to type after a run: one table from the outcome to commands, for every display. Pure; it
-//! knows a run only by its [`RunView`].
+//! The commands to type after a run, for every display: the steps of [`table`] with the names, files and amounts of
+//! the run, and before and after them what waits for the user whatever ended the run. Pure; it knows a run only by
+//! its [`RunView`].
 
+pub mod table;
+
+use self::table::{CommandKind, EndState, NextStep};
 use super::run_view::RunView;
 use super::words::{again, of_feature};
-use crate::run::{Allowance, Class, NeedsMerge, PublishEnd, StopReason};
+use crate::run::{NeedsMerge, PublishEnd};
+use crate::shell::quoted;
 
 /// For how many questions and tasks commands are shown.
 const MOST: usize = 3;
 
 /// Plans that `ralph build` finds without an argument.
-const FOUND: [&str; 3] = ["IMPLEMENTATION_PLAN.md", "implementation_plan.md", "progress.md"];
+pub(super) const FOUND: [&str; 3] =
+    ["IMPLEMENTATION_PLAN.md", "implementation_plan.md", "progress.md"];
 
-/// What to type after the run, the best first; nothing while it has not ended.
+/// What to type after the run, in order; nothing while it has not ended.
 pub fn next(view: &RunView) -> Vec<String> {
-    let Some(outcome) = &view.outcome else { return vec![] };
-    let mut commands: Vec<String> = view
-        .questions
-        .iter()
-        .take(MOST)
-        .map(|question| format!("ralph answer {} \"…\"", question.id))
-        .collect();
+    let Some(end) = EndState::of(view) else { return vec![] };
+    let kind = CommandKind::of(&view.mode);
+    let answers = view.questions.iter().map(|asked| format!("ralph answer {} \"…\"", asked.id));
+    let mut commands: Vec<String> = answers.take(MOST).collect();
     commands.extend(view.merges.iter().map(NeedsMerge::command).take(MOST));
-    commands.extend(by_reason(&outcome.reason, view));
+    let left = || view.failed_tasks.iter().chain(&view.held_tasks).take(MOST);
+    let waits = !commands.is_empty() || left().next().is_some();
+    let steps = table::steps(end, kind).iter().copied();
+    // The tree is for where no task is named.
+    let steps = steps.filter(|step| !(waits && *step == NextStep::TaskTree));
+    commands.extend(steps.map(|step| command(step, view)));
     if let Some(made) = view.publication.as_ref().filter(|made| made.is_warning()) {
         commands.extend(Some(made.command.clone()).filter(|command| !command.is_empty()));
         if made.end != PublishEnd::ByHand {
             commands.push(again(view));
         }
     }
-    let left = || view.failed_tasks.iter().chain(&view.held_tasks).take(MOST);
     commands.extend(left().map(|task| format!("ralph task show {}", task.id)));
     commands.extend(left().map(|task| format!("ralph retry {}", task.id)));
-    if let (true, "build", Some(head)) = (view.commit_count > 0, view.mode.as_str(), &view.head) {
+    // What the user decided takes effect with the next run.
+    if waits && !commands.iter().any(|command| command.starts_with(&again(view))) {
+        commands.push(again(view));
+    }
+    // Commits are worth a look once nothing has to be fixed first.
+    let works = matches!(kind, CommandKind::Build | CommandKind::Prompt) && !end.is_trouble();
+    if let (true, Some(head)) = (works && view.commit_count > 0, &view.head) {
         let branch = view.branch.as_deref().unwrap_or_default();
         commands.push(format!("git log --oneline {}..{branch}", head.get(..7).unwrap_or(head)));
     }
@@ -44,99 +57,67 @@ pub fn next(view: &RunView) -> Vec<String> {
     commands
 }
 
-/// The table from outcome to commands.
-fn by_reason(reason: &StopReason, view: &RunView) -> Vec<String> {
-    let again = again(view);
-    let open = view.outcome.as_ref().map_or(0, |outcome| outcome.left.unresolved());
-    match reason {
-        StopReason::Complete
-        | StopReason::Marker { .. }
-        | StopReason::Idle { .. }
-        | StopReason::Limit { .. }
-            if view.planned.is_some() =>
-        {
-            view.planned.iter().map(|planned| build(&planned.file)).collect()
+/// What to type after trouble, and why; nothing after a run that ended as it should.
+pub fn after_trouble(view: &RunView) -> Vec<(String, &'static str)> {
+    let Some(end) = EndState::of(view).filter(|end| end.is_trouble()) else { return vec![] };
+    let steps = table::steps(end, CommandKind::of(&view.mode)).iter();
+    steps.map(|step| (command(*step, view), step.why())).collect()
+}
+
+/// The command of a step.
+pub fn command(step: NextStep, view: &RunView) -> String {
+    let (again, budget) = (again(view), view.budget);
+    let usd = |micro: u64| format!("{:.2}", micro.saturating_mul(2) as f64 / 1e6);
+    match step {
+        NextStep::Again => again,
+        NextStep::AgainWithModel => format!("{again} --model MODEL"),
+        NextStep::AgainWithShorterPrompt => format!("{again} --set prompts.budget_tokens=N"),
+        // A single session has no flag for a budget.
+        NextStep::AgainWithMoney if CommandKind::of(&view.mode) == CommandKind::Prompt => {
+            format!("{again} --set budget.usd={}", usd(budget.micro_usd))
         }
-        StopReason::Complete | StopReason::Session => vec![],
-        StopReason::Marker { .. } if open == 0 => vec![],
-        StopReason::Marker { .. } => vec!["ralph task list".to_owned()],
-        StopReason::NoPlan { .. } => {
-            vec!["ralph plan".to_owned(), "ralph task add \"What to do\"".to_owned()]
+        NextStep::AgainWithMoney => format!("{again} --budget {}", usd(budget.micro_usd)),
+        NextStep::AgainWithTokens => {
+            format!("{again} --set budget.tokens={}", budget.tokens.saturating_mul(2))
         }
-        StopReason::Asked { .. } => {
-            vec![format!("ralph feature create {} --answer \"…\"", of_feature(view))]
+        NextStep::AgainWithTime => {
+            let seconds = budget.time_ms.saturating_mul(2).div_ceil(1000);
+            let time = match (seconds % 3600, seconds % 60) {
+                (0, _) => format!("{}h", seconds / 3600),
+                (_, 0) => format!("{}m", seconds / 60),
+                _ => format!("{seconds}s"),
+            };
+            format!("{again} --set budget.time={time}")
         }
-        StopReason::Blocked { .. } => vec!["ralph task tree".to_owned()],
-        StopReason::AgentFailed { class: Some(class), .. } => for_class(*class, view),
-        StopReason::Failure
-        | StopReason::GatesFailed
-        | StopReason::AgentFailed { class: None, .. }
-        | StopReason::Breaker { .. }
-        | StopReason::Idle { .. } => vec!["ralph logs".to_owned(), again],
-        StopReason::GateUnusable { .. } => vec!["ralph doctor".to_owned(), again],
-        StopReason::GitFailed { .. } => vec!["git status".to_owned(), again],
-        StopReason::Budget { budget, .. } => vec![raised(*budget, view)],
-        StopReason::Cancelled | StopReason::Limit { .. } if is_done(view) => vec![],
-        StopReason::Cancelled | StopReason::Limit { .. } | StopReason::Error { .. } => vec![again],
+        NextStep::AgainWithMoneyToday => {
+            format!("{again} --set budget.day_usd={}", usd(budget.day_micro_usd))
+        }
+        NextStep::ReadPlan => format!("less {}", quoted(plan_file(view))),
+        NextStep::BuildPlan => match plan_file(view) {
+            file if FOUND.contains(&file) => "ralph build".to_owned(),
+            file => format!("ralph build {}", quoted(file)),
+        },
+        NextStep::WritePlan => "ralph plan".to_owned(),
+        NextStep::AddTask => "ralph task add \"What to do\"".to_owned(),
+        NextStep::Answer => format!("ralph feature create {} --answer \"…\"", of_feature(view)),
+        NextStep::LogIn => login(&view.agent).to_owned(),
+        NextStep::Doctor => "ralph doctor".to_owned(),
+        NextStep::Logs => "ralph logs".to_owned(),
+        NextStep::TaskList => "ralph task list".to_owned(),
+        NextStep::TaskTree => "ralph task tree".to_owned(),
+        NextStep::GitStatus => "git status".to_owned(),
     }
 }
 
-/// Whether the plan has tasks, and none of them is left for another run.
-fn is_done(view: &RunView) -> bool {
-    let left = view.outcome.as_ref().map(|outcome| outcome.left).unwrap_or_default();
-    left.total() > 0 && left.unresolved() == 0
+fn plan_file(view: &RunView) -> &str {
+    view.planned.as_ref().map_or(FOUND[1], |planned| &planned.file)
 }
 
-/// The commands after a failure of the agent that retrying cannot fix.
-fn for_class(class: Class, view: &RunView) -> Vec<String> {
-    let again = again(view);
-    match class {
-        Class::Auth => vec![login(&view.agent).to_owned(), again],
-        Class::Forbidden | Class::UnknownModel => vec![format!("{again} --model MODEL")],
-        Class::TooLong => {
-            let budget = "--set prompts.budget_tokens=N";
-            vec![format!("{again} {budget}"), format!("{again} --model MODEL")]
-        }
-        Class::NotStarted => vec!["ralph doctor".to_owned(), again],
-        Class::Billing => vec![again],
-        _ => vec!["ralph logs".to_owned(), again],
-    }
-}
-
-/// The command that logs the agent in.
+/// The command that logs the agent in; where ralph knows none, the one that says what is missing.
 fn login(agent: &str) -> &str {
     match agent {
         "claude" => "claude",
         _ => "ralph doctor",
-    }
-}
-
-fn build(file: &str) -> String {
-    match FOUND.contains(&file) {
-        true => "ralph build".to_owned(),
-        false => format!("ralph build {file}"),
-    }
-}
-
-/// The same run with twice the budget that stopped it.
-fn raised(which: Option<Allowance>, view: &RunView) -> String {
-    let (again, budget) = (again(view), view.budget);
-    let usd = |micro: u64| format!("{:.2}", micro.saturating_mul(2) as f64 / 1e6);
-    match which {
-        Some(Allowance::Money) => format!("{again} --budget {}", usd(budget.micro_usd)),
-        Some(Allowance::Tokens) => {
-            format!("{again} --set budget.tokens={}", budget.tokens.saturating_mul(2))
-        }
-        Some(Allowance::Time) => {
-            format!(
-                "{again} --set budget.time={}s",
-                budget.time_ms.saturating_mul(2).div_ceil(1000)
-            )
-        }
-        Some(Allowance::Day) => {
-            format!("{again} --set budget.day_usd={}", usd(budget.day_micro_usd))
-        }
-        Some(Allowance::Task) | None => again,
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::forecast::{Forecast, Spent, forecast};
 use super::slot_view::{Doing, SlotView};
 use super::words;
-use crate::agent::Usage;
+use crate::agent::{AgentEvent, Usage};
 use crate::ids::{QuestionId, RunId, TaskId};
 use crate::run::{
     Budget, Cancel, Class, Control, Fact, LeftTask, NeedsMerge, Notice, Outcome, Planned,
@@ -332,6 +332,7 @@ impl RunView {
             | Fact::SessionStarted { slot, .. }
             | Fact::WorkFound { slot, .. }
             | Fact::CandidateMade { slot, .. }
+            | Fact::GateStarted { slot, .. }
             | Fact::Judged { slot, .. }
             | Fact::Verifying { slot, .. }
             | Fact::Unverified { slot, .. }
@@ -347,6 +348,13 @@ impl RunView {
             | Fact::Publishing
             | Fact::Anomaly { .. }
             | Fact::Unknown => {}
+        }
+    }
+
+    /// Applies an event of the agent in a slot: its tool and its model. The journal has none of these.
+    pub fn on_agent_event(&mut self, slot: SlotId, event: &AgentEvent, now: Timestamp) {
+        if let Some(slot) = self.slots.get_mut(slot as usize) {
+            slot.on_agent_event(event, now);
         }
     }
 

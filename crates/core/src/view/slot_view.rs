@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::agent::AgentEvent;
 use crate::ids::TaskId;
 use crate::run::{Fact, Landing, TaskBrief, Wait};
 use crate::time::Timestamp;
@@ -78,6 +79,15 @@ pub struct Waiting {
     pub until: Option<Timestamp>,
 }
 
+/// A tool that the agent runs now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ToolView {
+    /// Its name.
+    pub name: String,
+    /// Since when.
+    pub since: Timestamp,
+}
+
 /// One place where sessions run, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct SlotView {
@@ -95,9 +105,51 @@ pub struct SlotView {
     pub model: Option<String>,
     /// What it waits for.
     pub waiting: Option<Waiting>,
+    /// The tool that its agent runs, where a display sees the events of agents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<ToolView>,
+    /// The gate that runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<String>,
 }
 
 impl SlotView {
+    /// Takes in an event of its agent.
+    pub(super) fn on_agent_event(&mut self, event: &AgentEvent, now: Timestamp) {
+        match event {
+            AgentEvent::Started { model: Some(model), .. } | AgentEvent::Message { model }
+                if !model.is_empty() =>
+            {
+                self.model = Some(model.clone());
+                self.tool = None;
+            }
+            AgentEvent::ToolStarted { name, .. } => {
+                self.tool = Some(ToolView { name: name.clone(), since: now });
+            }
+            AgentEvent::ToolEnded { .. }
+            | AgentEvent::Text { .. }
+            | AgentEvent::Thinking { .. }
+            | AgentEvent::Result { .. } => self.tool = None,
+            _ => {}
+        }
+    }
+
+    /// What it does, in a word or two: the agent's tool, the gate or the verifier where there is one.
+    pub fn activity(&self) -> String {
+        match (&self.tool, &self.gate) {
+            (Some(tool), _) if self.doing == Doing::Working => tool.name.clone(),
+            (_, Some(gate)) => format!("gate {gate}"),
+            _ if self.doing == Doing::Verifying => "verifier".to_owned(),
+            _ => self.doing.as_str().to_owned(),
+        }
+    }
+
+    /// Since when it does that.
+    pub fn active_since(&self) -> Timestamp {
+        let tool = self.tool.as_ref().filter(|_| self.doing == Doing::Working);
+        tool.map_or(self.since, |tool| tool.since)
+    }
+
     /// Takes in a fact about this slot.
     pub(super) fn apply(&mut self, fact: &Fact, at: Timestamp) {
         let doing = match fact {
@@ -132,7 +184,16 @@ impl SlotView {
             Fact::HeadMoved { .. } | Fact::WorkFound { .. } => Doing::Reading,
             Fact::HookRefused { .. } => return,
             Fact::CandidateMade { .. } => Doing::Judging,
-            Fact::Verifying { .. } => Doing::Verifying,
+            // Also where a checkout for the verifier is set up.
+            Fact::GateStarted { gate, .. } => {
+                self.gate = Some(gate.clone());
+                self.since = at;
+                return;
+            }
+            Fact::Verifying { agent, model, .. } => {
+                self.model = Some(model.as_ref().unwrap_or(agent).clone());
+                Doing::Verifying
+            }
             Fact::Queued { .. } => Doing::Queued,
             Fact::Integrating { .. } => Doing::Integrating,
             Fact::Integrated { landing: Landing::Rebased, .. } => Doing::Judging,
@@ -178,6 +239,7 @@ impl SlotView {
         if self.doing != doing {
             self.doing = doing;
             self.since = at;
+            (self.tool, self.gate) = (None, None);
         }
     }
 }

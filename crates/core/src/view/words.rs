@@ -1,11 +1,14 @@
 //! The sentences that every display uses for what happened in a run. Agents' texts go in as they came:
 //! the display makes them safe to print.
 
-pub use super::next::next;
+use super::next::FOUND;
+use super::next::table::CommandKind;
+pub use super::next::{after_trouble, next};
 use super::run_view::RunView;
 pub use crate::amounts::count;
 use crate::records::Verdict;
 use crate::run::{About, Cancel, Class, Control, NeedsMerge, Notice, Port, TaskBrief, Wait};
+use crate::shell::quoted;
 use crate::task::Status;
 pub use crate::text::with_detail;
 use crate::time::duration;
@@ -54,6 +57,7 @@ pub fn wait(wait: &Wait) -> String {
         Wait::Limit { class: limit, streak, .. } => {
             format!("{} ({streak} times in a row)", class(*limit))
         }
+        Wait::Others { tasks: 0 } => "other agents have claimed every task that is left".to_owned(),
         Wait::Others { tasks: 1 } => "another agent has claimed the last open task".to_owned(),
         Wait::Others { tasks } => format!("other agents have claimed the {tasks} open tasks"),
         Wait::Port { port: failed } => format!("{}; ralph tries again", port(*failed)),
@@ -228,6 +232,11 @@ pub fn subject(task: Option<&TaskBrief>, about: Option<&About>, offered: u32) ->
     }
 }
 
+/// Whether `ralph plan` writes another file without this name.
+fn names_a_plan(target: &str) -> bool {
+    !FOUND.contains(&target) && target != "all tasks" && !target.is_empty()
+}
+
 /// The feature that a run is about; empty when it is about none.
 pub(super) fn of_feature(view: &RunView) -> &str {
     view.target.strip_prefix("feature ").unwrap_or_default()
@@ -235,25 +244,43 @@ pub(super) fn of_feature(view: &RunView) -> &str {
 
 /// The command that continues a run.
 pub fn again(view: &RunView) -> String {
-    let mode = if view.mode.is_empty() { "build" } else { &view.mode };
-    let feature = of_feature(view);
-    match mode {
-        "feature-spec" => return format!("ralph feature create {feature} --interview"),
-        "feature-plan" => return format!("ralph feature plan {feature}"),
-        "feature-tasks" => return format!("ralph feature build {feature}"),
-        _ => {}
-    }
-    let names_a_file = match mode {
-        "prompt" => true,
-        "build" => matches!(view.preset.as_str(), "progress" | "checklist"),
-        _ => false,
-    };
-    match names_a_file {
-        true => format!("ralph {mode} {}", view.target),
-        false => format!("ralph {mode}"),
+    let (feature, file) = (of_feature(view), quoted(&view.target));
+    match CommandKind::of(&view.mode) {
+        CommandKind::FeatureSpec => format!("ralph feature create {feature} --interview"),
+        CommandKind::FeaturePlan => format!("ralph feature plan {feature}"),
+        CommandKind::FeatureTasks => format!("ralph feature build {feature}"),
+        CommandKind::Prompt => format!("ralph prompt {file}"),
+        CommandKind::Plan if names_a_plan(&view.target) => format!("ralph plan {file}"),
+        CommandKind::Plan => "ralph plan".to_owned(),
+        CommandKind::Build if matches!(view.preset.as_str(), "progress" | "checklist") => {
+            format!("ralph build {file}")
+        }
+        CommandKind::Build if !feature.is_empty() => format!("ralph build --feature {feature}"),
+        CommandKind::Build => match view.target.strip_prefix("task ") {
+            Some(task) => format!("ralph build --task {task}"),
+            None => "ralph build".to_owned(),
+        },
     }
 }
 
 fn list(items: &[impl std::fmt::Display]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_without_a_count_names_no_number() {
+        let shown = [0, 1, 2].map(|tasks| wait(&Wait::Others { tasks }));
+        assert_eq!(
+            shown,
+            [
+                "other agents have claimed every task that is left",
+                "another agent has claimed the last open task",
+                "other agents have claimed the 2 open tasks",
+            ]
+        );
+    }
 }

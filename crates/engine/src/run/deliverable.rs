@@ -72,6 +72,7 @@ impl Crew {
             exit_code: Some(i32::from(found.is_some())),
             duration_ms: 0,
             digest: found.unwrap_or_default(),
+            log: None,
         }))
     }
 

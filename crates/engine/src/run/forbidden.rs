@@ -44,6 +44,7 @@ fn refused(digest: String) -> GateReport {
         exit_code: None,
         duration_ms: 0,
         digest,
+        log: None,
     }
 }
 

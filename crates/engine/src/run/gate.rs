@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ralph_core::agent::ProcessEnd;
 use ralph_core::attempt::digest::{self, Digest};
@@ -62,6 +62,7 @@ impl Ran {
             exit_code,
             duration_ms: u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX),
             digest: String::new(),
+            log: output.path.as_ref().map(|path| path.display().to_string()),
         };
         let whole = !output.skipped && ended.cut_lines == 0;
         let stopped = stopped && verdict != Verdict::Pass;
@@ -155,8 +156,7 @@ impl Judging<'_> {
         }
         self.guest.caches = self.place.caches.map(Path::to_owned);
         self.guest.read_only.extend(self.place.guarded.iter().flat_map(|all| all.read_only()));
-        let log = self.log.and_then(|log| private_file(log).ok());
-        let mut output = GateOutput::new(log, self.secrets);
+        let mut output = GateOutput::new(self.log, self.secrets);
         let (program, watched) = ((&command, &self.guest), (&watch, &self.mark, self.stop));
         let (ended, mut findings) =
             run_sandboxed(self.sandbox, program, watched, &mut output, None).await;
@@ -246,6 +246,8 @@ pub(super) fn file_name(name: &str) -> String {
 /// What a gate prints, without secrets: written into a file, the beginning and the end kept to be
 /// looked at.
 struct GateOutput {
+    /// Where it is written.
+    path: Option<PathBuf>,
     file: Option<std::fs::File>,
     stdout: Stream,
     stderr: Stream,
@@ -257,8 +259,10 @@ struct GateOutput {
 }
 
 impl GateOutput {
-    fn new(file: Option<std::fs::File>, secrets: &Secrets) -> Self {
+    fn new(log: Option<&Path>, secrets: &Secrets) -> Self {
+        let file = log.and_then(|log| private_file(log).ok());
         Self {
+            path: log.filter(|_| file.is_some()).map(Path::to_owned),
             file,
             stdout: secrets.stream(Kind::Text),
             stderr: secrets.stream(Kind::Text),

@@ -191,6 +191,7 @@ impl Crew {
             exit_code: Some(1),
             duration_ms: 0,
             digest,
+            log: None,
         })
     }
 
@@ -320,6 +321,7 @@ impl Crew {
             exit_code: None,
             duration_ms: 0,
             digest,
+            log: None,
         })
     }
 

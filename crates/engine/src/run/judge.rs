@@ -359,6 +359,7 @@ impl Crew {
 
     /// Runs a gate in `place`, and keeps what it prints with the iteration.
     async fn run_gate(&self, slot: SlotId, gate: &GateSpec, place: &Place<'_>) -> Ran {
+        self.step(&Input::GateStarted { slot, gate: gate.name.clone() });
         let iteration = self.kit(slot).iteration;
         let name = format!(".gate-{}.log", file_name(&gate.name));
         self.gate(slot, gate, place, &self.setup.files.logs.iteration(iteration, &name)).await

@@ -11,7 +11,7 @@ use ralph_core::run::{
     Wish,
 };
 use ralph_core::task::{Actor, Refusal};
-use ralph_core::time::duration;
+use ralph_core::time::{Zone, duration};
 use ralph_core::{AgentId, TaskId};
 
 use super::crew::{Answer, Crew, Failed};
@@ -299,7 +299,7 @@ impl Crew {
             Book {
                 row: LogRow {
                     iteration: u64::from(iteration),
-                    started: since.civil(0).get(..16).unwrap_or_default().to_owned(),
+                    started: since.civil(&Zone::UTC).get(..16).unwrap_or_default().to_owned(),
                     duration: duration(now().millis_since(since)),
                     tasks_completed: completed.len(),
                     notes: match completed.len() {
@@ -447,6 +447,7 @@ impl Crew {
             exit_code: Some(i32::from(found.is_some())),
             duration_ms: 0,
             digest: found.unwrap_or_default(),
+            log: None,
         })
     }
 

@@ -38,6 +38,7 @@ impl Crew {
             exit_code: None,
             duration_ms: 0,
             digest: sentence(&files),
+            log: None,
         }))
     }
 

@@ -188,6 +188,7 @@ impl Crew {
             exit_code: None,
             duration_ms: 0,
             digest: error.to_string(),
+            log: None,
         };
         self.kit(slot).gates.push(gate.clone());
         Input::HookRefused { slot, gate }

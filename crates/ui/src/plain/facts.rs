@@ -4,10 +4,8 @@ use std::io::Write;
 
 use ralph_core::TaskId;
 use ralph_core::agent::EndClass;
-use ralph_core::records::Verdict;
 use ralph_core::run::{
-    Class, Control, Fact, GateReport, Landing, Notice, Publication, SessionReport, SlotId,
-    StopReason, VerifierReport, Wait,
+    Class, Control, Fact, Landing, Notice, Publication, SessionReport, SlotId, StopReason, Wait,
 };
 use ralph_core::task::Status;
 use ralph_core::time::Timestamp;
@@ -16,10 +14,8 @@ use ralph_core::view::{Doing, words};
 use super::{PlainReporter, Stream, Verbosity, start, summary};
 use crate::line::{Line, field, paragraph, wrap};
 use crate::style::Meaning;
-use crate::units::{brief_duration, duration, money, short_duration};
+use crate::units::{brief_duration, duration, money};
 
-/// How many lines of a failing gate are shown.
-const DIGEST_LINES: usize = 10;
 /// How many changed files are named.
 const FILES: usize = 3;
 
@@ -75,6 +71,7 @@ impl<W: Write> PlainReporter<W> {
             Fact::CandidateMade { slot, changed, files, file_count, .. } => {
                 self.changes(*slot, *changed, files, *file_count);
             }
+            Fact::GateStarted { slot, gate } => self.detail(*slot, &format!("runs gate {gate}")),
             Fact::Judged { slot, gates, green, .. } => self.judged(*slot, gates, *green),
             Fact::Verifying { slot, agent, model } => {
                 self.verifying(*slot, agent, model.as_deref());
@@ -288,13 +285,18 @@ impl<W: Write> PlainReporter<W> {
         if !self.is(Verbosity::Normal) {
             return;
         }
+        self.linked(slot, "log ", log);
+    }
+
+    /// A path beside a word: from the root of the project, and as a link where the terminal has them.
+    pub(super) fn linked(&mut self, slot: SlotId, word: &str, file: &str) {
         let look = self.look();
         let root = self.options.root.trim_end_matches('/');
-        let inside = log.strip_prefix(root).and_then(|path| path.strip_prefix('/'));
-        let shown = if root.is_empty() { log } else { inside.unwrap_or(log) };
-        let line = Line::new().add(Meaning::Faint, "log ").flexible(Some(Meaning::Faint), shown);
+        let inside = file.strip_prefix(root).and_then(|path| path.strip_prefix('/'));
+        let shown = if root.is_empty() { file } else { inside.unwrap_or(file) };
+        let line = Line::new().add(Meaning::Faint, word).flexible(Some(Meaning::Faint), shown);
         let mut text = line.fit(look, self.room(slot));
-        let path = if log.starts_with('/') { log.to_owned() } else { format!("{root}/{log}") };
+        let path = if file.starts_with('/') { file.to_owned() } else { format!("{root}/{file}") };
         if look.color && look.is_terminal() && path.starts_with('/') {
             text = hyperlink(&path, &text);
         }
@@ -367,47 +369,6 @@ impl<W: Write> PlainReporter<W> {
         self.beside(slot, &Line::new().flexible(Some(Meaning::Faint), text));
     }
 
-    fn judged(&mut self, slot: SlotId, gates: &[GateReport], green: bool) {
-        if !self.is(Verbosity::Normal) {
-            return;
-        }
-        let longest = gates.iter().map(|gate| gate.name.chars().count()).max().unwrap_or(0);
-        for gate in gates {
-            let (symbol, meaning) = match gate.verdict {
-                Verdict::Pass => ("✓", Meaning::Good),
-                Verdict::Fail => ("✗", Meaning::Bad),
-                Verdict::Ungated | Verdict::Unchanged | Verdict::Unclaimed => ("·", Meaning::Faint),
-            };
-            let name = format!(" {:<longest$}  ", gate.name);
-            let time = short_duration(gate.duration_ms);
-            let how = match (gate.verdict, gate.exit_code) {
-                (Verdict::Fail, Some(code)) => format!("  exit code {code}"),
-                (Verdict::Pass, Some(1..)) => "  only failures from before the run".to_owned(),
-                // Without an exit code the digest below says what happened.
-                (_, _) => String::new(),
-            };
-            let line = Line::new().add(meaning, symbol).flexible(None, name);
-            let bad = if meaning == Meaning::Good { Meaning::Warning } else { Meaning::Bad };
-            self.beside(slot, &line.add(Meaning::Faint, time).add(bad, how));
-            if gate.verdict == Verdict::Fail {
-                self.digest(slot, &gate.digest);
-            }
-        }
-        if !green && gates.iter().all(|gate| gate.verdict == Verdict::Pass) {
-            let text = "✗ the files changed while the gates ran";
-            self.beside(slot, &Line::new().add(Meaning::Bad, text));
-        }
-    }
-
-    fn verifying(&mut self, slot: SlotId, agent: &str, model: Option<&str>) {
-        self.streams.remove(&slot);
-        if self.is(Verbosity::Normal) {
-            let by = model.unwrap_or(agent);
-            let line = Line::new().add(Meaning::Faint, "verifier ").add(Meaning::Model, by);
-            self.beside(slot, &line);
-        }
-    }
-
     fn landing(&mut self, slot: SlotId, landing: &Landing) {
         let (meaning, text) = match landing {
             Landing::Straight => return,
@@ -420,44 +381,6 @@ impl<W: Write> PlainReporter<W> {
         };
         if self.is(Verbosity::Normal) {
             self.beside(slot, &Line::new().flexible(Some(meaning), text));
-        }
-    }
-
-    fn verified(&mut self, slot: SlotId, report: &VerifierReport) {
-        if !self.is(Verbosity::Normal) {
-            return;
-        }
-        self.end_words(slot);
-        let mut took = vec![short_duration(report.duration_ms)];
-        took.extend(report.end.usage.cost_micro_usd.map(money));
-        let took = took.join(" · ");
-        if let Some(class) = report.obstacle() {
-            let line = Line::new().flexible(Some(Meaning::Warning), words::class(class));
-            self.beside(slot, &line.add(Meaning::Faint, format!(" · {took}")));
-            return;
-        }
-        let judged = report.judged();
-        let (symbol, meaning) = match judged.verdict {
-            Verdict::Pass => ("✓", Meaning::Good),
-            _ => ("✗", Meaning::Bad),
-        };
-        let line = Line::new().add(meaning, symbol).plain(" verifier  ");
-        self.beside(slot, &line.add(Meaning::Faint, took));
-        if judged.verdict != Verdict::Pass {
-            self.digest(slot, &judged.digest);
-        }
-    }
-
-    fn digest(&mut self, slot: SlotId, digest: &str) {
-        let most = if self.is(Verbosity::Verbose) { usize::MAX } else { DIGEST_LINES };
-        let room = self.room(slot).map(|room| room.saturating_sub(4));
-        let lines = wrap(digest.trim_end(), room);
-        for line in lines.iter().take(most) {
-            self.beside(slot, &Line::new().add(Meaning::Bad, "  │ ").plain(line));
-        }
-        if lines.len() > most {
-            let more = format!("    … {} more lines", lines.len() - most);
-            self.beside(slot, &Line::new().add(Meaning::Faint, more));
         }
     }
 
@@ -501,9 +424,12 @@ impl<W: Write> PlainReporter<W> {
 
     /// Until when, on the clock and from now.
     fn until(&self, until: Timestamp) -> String {
-        let clock = until.civil(self.options.offset_minutes);
-        let today = self.view.last_at.civil(self.options.offset_minutes);
-        let shown = if clock.get(..10) == today.get(..10) { &clock[11..] } else { &clock };
+        let zone = &self.options.zone;
+        let (clock, today) = (until.civil(zone), self.view.last_at.civil(zone));
+        let shown = match clock.get(..10) == today.get(..10) {
+            true => until.clock(zone),
+            false => until.labeled(zone),
+        };
         let left = duration(until.millis_since(self.view.last_at) + 999);
         format!(", until {shown} ({left})")
     }

@@ -4,7 +4,10 @@
 //! terminal a progress line below them. Without a terminal there are no cursor codes,
 //! without colors no escape codes at all. Text from agents, tasks and gates is made safe first.
 
+#[cfg(test)]
+mod ends;
 mod facts;
+mod gates;
 mod progress;
 mod screen;
 pub(crate) mod start;
@@ -18,7 +21,7 @@ use std::io::{self, Write};
 
 use ralph_core::agent::AgentEvent;
 use ralph_core::run::{RunEvent, SlotId};
-use ralph_core::time::Timestamp;
+use ralph_core::time::{Timestamp, Zone};
 use ralph_core::view::{Reporter, RunView};
 
 use crate::line::Line;
@@ -53,8 +56,8 @@ pub struct Options {
     pub verbosity: Verbosity,
     /// Whether there is a progress line. It needs a terminal.
     pub progress: bool,
-    /// How many minutes the clock of the reader is ahead of UTC.
-    pub offset_minutes: i16,
+    /// The time zone of the reader.
+    pub zone: Zone,
     /// The folder of the project: paths below it are shown from there. Empty when not known.
     pub root: String,
 }
@@ -65,7 +68,7 @@ impl Options {
         look: Look::PLAIN,
         verbosity: Verbosity::Normal,
         progress: false,
-        offset_minutes: 0,
+        zone: Zone::UTC,
         root: String::new(),
     };
 }
@@ -200,6 +203,7 @@ impl<W: Write> Reporter for PlainReporter<W> {
     }
 
     fn agent(&mut self, slot: SlotId, event: &AgentEvent) {
+        self.view.on_agent_event(slot, event, self.now);
         if !self.is(Verbosity::Normal) {
             return;
         }

@@ -1,41 +1,81 @@
-//! The progress line: how far the run is and what it does now.
+//! The progress line: what the run does now, how far it is and what it cost. A narrow terminal loses the least
+//! important parts first.
 
 use ralph_core::time::Timestamp;
 use ralph_core::view::{RunView, SlotView, words};
+use unicode_width::UnicodeWidthStr;
 
 use crate::line::Line;
 use crate::style::{Look, Meaning};
-use crate::units::{duration, money};
+use crate::units::{duration, money, tokens};
+
+const BETWEEN: &str = " · ";
+
+/// How soon a part gives way; the last one first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Stopping,
+    Activity,
+    Elapsed,
+    Done,
+    Cost,
+    Tokens,
+    Model,
+    Forecast,
+}
 
 /// The line, one cell narrower than the terminal, so that it never wraps.
 pub(super) fn progress(view: &RunView, now: Timestamp, look: Look) -> String {
+    let width = look.width.map(|width| width.saturating_sub(1));
+    let parts = fitting(parts(view, now), width.unwrap_or(usize::MAX));
+    Line::new().flexible(Some(Meaning::Faint), parts.join(BETWEEN)).fit(look, width)
+}
+
+/// All parts, in their order.
+fn parts(view: &RunView, now: Timestamp) -> Vec<(Rank, String)> {
     let mut parts = Vec::new();
-    // First, because a narrow terminal cuts the end.
     if let Some(cancel) = view.cancel {
-        parts.push(words::cancel(cancel, view.sessions()).to_owned());
-        parts.extend(doing(view, now));
+        parts.push((Rank::Stopping, words::cancel(cancel, view.sessions()).to_owned()));
+    } else if view.stopping.is_some() {
+        parts.push((Rank::Stopping, "stopping".to_owned()));
     }
+    parts.extend(activities(view, now).into_iter().map(|text| (Rank::Activity, text)));
+    parts.push((Rank::Elapsed, format!("{} total", duration(view.elapsed(now)))));
     if view.counts.total() > 0 {
-        parts.push(format!("{}/{} done", view.counts.done, view.counts.total()));
+        let done = format!("{}/{} done", view.counts.done, view.counts.total());
+        parts.push((Rank::Done, done));
     }
-    parts.push(duration(view.elapsed(now)));
     if let Some(cost) = view.usage.cost_micro_usd {
-        parts.push(money(cost));
+        parts.push((Rank::Cost, money(cost)));
     }
+    let used = view.usage.input_tokens.saturating_add(view.usage.output_tokens);
+    if used > 0 {
+        parts.push((Rank::Tokens, format!("{} tokens", tokens(used))));
+    }
+    parts.extend(model(view).map(|model| (Rank::Model, model)));
     if let Some(rest) = view.forecast() {
         let cost = rest.micro_usd.map(|cost| format!("~{}, ", money(cost))).unwrap_or_default();
-        parts.push(format!("{cost}~{} left", duration(rest.duration_ms)));
+        parts.push((Rank::Forecast, format!("{cost}~{} left", duration(rest.duration_ms))));
     }
-    if view.cancel.is_none() {
-        parts.extend(doing(view, now));
-        parts.extend(view.stopping.is_some().then(|| "stopping".to_owned()));
+    parts
+}
+
+/// Those that fit; at least one.
+fn fitting(mut parts: Vec<(Rank, String)>, width: usize) -> Vec<String> {
+    let length = |parts: &[(Rank, String)]| {
+        let texts: usize = parts.iter().map(|(_, text)| text.width()).sum();
+        texts + BETWEEN.width() * parts.len().saturating_sub(1)
+    };
+    while parts.len() > 1 && length(&parts) > width {
+        let last = parts.iter().enumerate().max_by_key(|(_, (rank, _))| *rank);
+        let Some((at, _)) = last else { break };
+        parts.remove(at);
     }
-    let width = look.width.map(|width| width.saturating_sub(1));
-    Line::new().flexible(Some(Meaning::Faint), parts.join(" · ")).fit(look, width)
+    parts.into_iter().map(|(_, text)| text).collect()
 }
 
 /// What each slot does, and for how long.
-fn doing(view: &RunView, now: Timestamp) -> Vec<String> {
+fn activities(view: &RunView, now: Timestamp) -> Vec<String> {
     let busy: Vec<&SlotView> = view.busy().map(|(_, slot)| slot).collect();
     match busy.as_slice() {
         [slot] => vec![alone(slot, now)],
@@ -52,28 +92,40 @@ fn alone(slot: &SlotView, now: Timestamp) -> String {
             None => what,
         };
     }
-    let lasting = duration(now.millis_since(slot.since));
+    let what = activity(slot, now);
     match &slot.task {
-        Some(task) => format!("{} {} {lasting}", task.id, slot.doing.as_str()),
-        None => format!("{} {lasting}", slot.doing.as_str()),
+        Some(task) => format!("{} {what}", task.id),
+        None => what,
     }
 }
 
 fn beside_others(slot: &SlotView, now: Timestamp) -> String {
-    let lasting = duration(now.millis_since(slot.since));
     match (&slot.waiting, slot.iteration) {
-        (Some(_), _) => format!("waiting {lasting}"),
-        (None, 0) => format!("{} {lasting}", slot.doing.as_str()),
-        (None, number) => format!("{number} {} {lasting}", slot.doing.as_str()),
+        (Some(_), _) => format!("waiting {}", duration(now.millis_since(slot.since))),
+        (None, 0) => activity(slot, now),
+        (None, number) => format!("{number} {}", activity(slot, now)),
     }
+}
+
+fn activity(slot: &SlotView, now: Timestamp) -> String {
+    format!("{} {}", slot.activity(), duration(now.millis_since(slot.active_since())))
+}
+
+/// The model, where all sessions have the same.
+fn model(view: &RunView) -> Option<String> {
+    let mut models = view.busy().filter_map(|(_, slot)| slot.model.as_deref());
+    let first = models.next()?;
+    models.all(|other| other == first).then(|| first.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    use ralph_core::agent::Usage;
+    use ralph_core::agent::{AgentEvent, Usage};
+    use ralph_core::run::Fact;
     use ralph_core::task::Counts;
 
     use super::*;
+    use crate::sample::{self, Tape, Told};
 
     #[test]
     fn the_rest_is_told_once_three_tasks_are_settled() {
@@ -82,10 +134,75 @@ mod tests {
         let mut view =
             RunView { usage, counts, settled: 2, worked_ms: 90_000, ..RunView::default() };
         let shown = |view: &RunView| progress(view, Timestamp::default(), Look::PLAIN);
-        assert_eq!(shown(&view), "3/5 done · 0s · $0.60");
+        assert_eq!(shown(&view), "0s total · 3/5 done · $0.60");
         view.settled = 3;
-        assert_eq!(shown(&view), "3/5 done · 0s · $0.60 · ~$0.40, ~1m 00s left");
+        assert_eq!(shown(&view), "0s total · 3/5 done · $0.60 · ~$0.40, ~1m 00s left");
         view.usage.cost_micro_usd = None;
-        assert_eq!(shown(&view), "3/5 done · 0s · ~1m 00s left");
+        assert_eq!(shown(&view), "0s total · 3/5 done · ~1m 00s left");
+    }
+
+    /// The view after these events, and the time of the last one.
+    fn seen(told: &[Told]) -> (RunView, Timestamp) {
+        let mut view = RunView::default();
+        for told in told {
+            match told {
+                Told::Event(event) => view.apply(event),
+                Told::Agent(slot, event) => view.on_agent_event(*slot, event, view.last_at),
+            }
+        }
+        let last = view.last_at;
+        (view, last)
+    }
+
+    fn at_work() -> Tape {
+        let mut tape = Tape::new(1, 3);
+        tape.count(|_| {});
+        tape.begin(0, 1, "t-1", "A title", 1);
+        tape.tool(0, "Bash", "cargo test");
+        tape
+    }
+
+    /// F60: the line had neither tool nor gate, verifier, tokens or model.
+    #[test]
+    fn the_line_names_the_tool_the_gate_and_the_verifier() {
+        let mut tape = at_work();
+        let shown = |tape: &Tape| {
+            let (view, now) = seen(&tape.told);
+            progress(&view, now.plus_millis(12_000), Look { color: false, width: Some(100) })
+        };
+        let line = shown(&tape);
+        assert_eq!(line, "t-1 Bash 12s · 12s total · 0/3 done · claude-sonnet-4-5");
+        tape.says(0, AgentEvent::ToolEnded { id: "x".into(), is_error: false, text: "ok".into() });
+        assert!(shown(&tape).starts_with("t-1 working 1"), "{}", shown(&tape));
+        tape.end(0, "t-1", sample::said("<task-done>t-1</task-done>", 8, 2), 1_000);
+        tape.changed(0, &["a"]);
+        tape.fact(Fact::GateStarted { slot: 0, gate: "unit tests".into() });
+        let line = shown(&tape);
+        assert!(line.starts_with("t-1 gate unit tests 12s · "), "{line}");
+        assert!(line.contains(" · $0.08 · 37k tokens · claude-sonnet-4-5"), "{line}");
+        let (agent, model) = ("claude".to_owned(), Some("opus".to_owned()));
+        tape.fact(Fact::Verifying { slot: 0, agent, model });
+        let line = shown(&tape);
+        assert!(line.starts_with("t-1 verifier 12s · ") && line.ends_with(" · opus"), "{line}");
+    }
+
+    #[test]
+    fn a_narrow_terminal_loses_the_least_important_parts_first() {
+        let mut tape = at_work();
+        tape.end(0, "t-1", sample::said("more", 8, 2), 1_000);
+        tape.begin(0, 2, "t-1", "A title", 2);
+        tape.tool(0, "Bash", "cargo test");
+        let (view, now) = seen(&tape.told);
+        let shown = |width: usize| {
+            progress(&view, now.plus_millis(12_000), Look { color: false, width: Some(width) })
+        };
+        let whole = "t-1 Bash 12s · 14s total · 0/3 done · $0.08 · 37k tokens · claude-sonnet-4-5";
+        assert_eq!(shown(80), whole);
+        for (width, last) in [(76, "37k tokens"), (50, "$0.08"), (40, "0/3 done"), (34, "total")] {
+            let line = shown(width);
+            assert!(line.ends_with(last) && line.width() < width, "{width}: {line}");
+        }
+        assert_eq!(shown(20), "t-1 Bash 12s");
+        assert_eq!(shown(10), "t-1 Bash…");
     }
 }

@@ -6,9 +6,9 @@ use ralph_core::task::Status;
 use super::*;
 use crate::sample::{self, Tape, Told, gate, red, said, tell};
 
-fn logged(told: &[Told], offset_minutes: i16) -> String {
+fn logged(told: &[Told], zone: Zone) -> String {
     let mut out = Vec::new();
-    tell(told, &mut SessionLog::new(&mut out, offset_minutes));
+    tell(told, &mut SessionLog::new(&mut out, zone));
     String::from_utf8(out).unwrap()
 }
 
@@ -39,7 +39,7 @@ fn short_run() -> Vec<Told> {
 /// S3-13, S3-14, S3-15: header, footer and summary exactly.
 #[test]
 fn s3_13_s3_14_s3_15_header_footer_and_summary_are_exact() {
-    insta::assert_snapshot!(logged(&short_run(), 60), @r#"
+    insta::assert_snapshot!(logged(&short_run(), Zone::posix("CET-1").unwrap()), @r#"
     ================================================================================
     ITERATION 1
     ================================================================================
@@ -113,7 +113,7 @@ fn s3_13_s3_14_s3_15_header_footer_and_summary_are_exact() {
 
 #[test]
 fn strict_exit_changes_the_code_of_a_limit() {
-    assert!(logged(&short_run(), 0).contains("\nExit Code: 0\n"));
+    assert!(logged(&short_run(), Zone::UTC).contains("\nExit Code: 0\n"));
     let mut told = short_run();
     for told in &mut told {
         if let Told::Event(event) = told
@@ -122,14 +122,14 @@ fn strict_exit_changes_the_code_of_a_limit() {
             outcome.strict = true;
         }
     }
-    assert!(logged(&told, 0).contains("\nExit Code: 9\n"));
+    assert!(logged(&told, Zone::UTC).contains("\nExit Code: 9\n"));
 }
 
 #[test]
 fn an_iteration_that_the_end_of_the_run_cuts_off_has_its_footer_before_the_summary() {
     let mut tape = Tape::new(1, 1);
     tape.begin(0, 1, "t-2kq7m3ab", "Add the login form", 1);
-    let text = logged(&tape.stop(StopReason::GitFailed { why: "no".into() }, 0, 1), 0);
+    let text = logged(&tape.stop(StopReason::GitFailed { why: "no".into() }, 0, 1), Zone::UTC);
     let footer = text.find("ITERATION 1 COMPLETE").expect(&text);
     assert!(footer < text.find("SESSION SUMMARY").expect(&text), "{text}");
     assert!(text[footer..].contains("\nStatus: failed\n"), "{text}");
@@ -139,7 +139,7 @@ fn an_iteration_that_the_end_of_the_run_cuts_off_has_its_footer_before_the_summa
 #[test]
 fn s3_8_the_log_grows_while_the_agent_works() {
     let mut out = Vec::new();
-    let mut log = SessionLog::new(&mut out, 0);
+    let mut log = SessionLog::new(&mut out, Zone::UTC);
     for told in short_run() {
         match told {
             Told::Event(event) if matches!(event.fact, Fact::SessionEnded { .. }) => break,
@@ -157,17 +157,17 @@ fn s3_8_the_log_grows_while_the_agent_works() {
 fn s3_15_a_run_that_breaks_off_has_a_summary() {
     let mut told = short_run();
     told.truncate(told.len() - 2);
-    let text = logged(&told, 0);
+    let text = logged(&told, Zone::UTC);
     let summary = text.split("SESSION SUMMARY").nth(1).unwrap();
     assert!(summary.contains("Total Iterations: 2\nSuccessful: 1\nFailed: 1\n"), "{summary}");
     assert!(summary.contains("Exit Code: 1\n"));
     assert_eq!(text.matches("SESSION SUMMARY").count(), 1);
-    assert_eq!(logged(&[], 0), "");
+    assert_eq!(logged(&[], Zone::UTC), "");
 }
 
 #[test]
 fn blocks_of_two_slots_never_mix() {
-    let text = logged(&sample::two_slots(), 0);
+    let text = logged(&sample::two_slots(), Zone::UTC);
     let first = text.find("ITERATION 1 COMPLETE").unwrap();
     let second = text.find("ITERATION 2\n").unwrap();
     assert!(first < second, "{text}");
@@ -186,7 +186,7 @@ fn no_text_can_forge_a_line_or_carry_control_bytes() {
     tape.judged(0, vec![red(evil, 10, 1, evil)]);
     tape.settle(0, 1, "t-1", evil, Class::Red, Status::Pending, evil, 10);
     let told = tape.stop(StopReason::AgentFailed { why: evil.into(), class: None }, 0, 1);
-    let text = logged(&told, 0);
+    let text = logged(&told, Zone::UTC);
     assert!(!text.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'));
     let (header, rest) = text.split_once(&"-".repeat(80)).unwrap();
     assert!(!header.lines().any(|line| line.starts_with("Status:")), "{header}");

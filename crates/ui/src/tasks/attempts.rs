@@ -129,7 +129,7 @@ impl Shown<'_> {
 
     /// Start, duration, model, sandbox, cost and tokens.
     fn facts(&self) -> Vec<String> {
-        let mut facts = vec![self.attempt.started_at.to_string()];
+        let mut facts = vec![self.attempt.started_at.labeled(self.more.zone)];
         facts.extend(self.lasted());
         facts.extend(self.attempt.model.clone());
         facts.extend(self.attempt.sandbox.as_ref().map(|level| format!("sandbox {level}")));
@@ -146,7 +146,7 @@ impl Shown<'_> {
     fn in_a_line(&self, number: usize) -> String {
         let (meaning, outcome) = self.outcome();
         let line = Line::new().plain(format!("{number:>2}  ")).add(meaning, outcome).plain("  ");
-        let line = line.add(Meaning::Faint, self.attempt.started_at.to_string());
+        let line = line.add(Meaning::Faint, self.attempt.started_at.labeled(self.more.zone));
         let mut facts: Vec<String> = self.lasted().into_iter().collect();
         facts.extend(self.attempt.model.clone());
         let line = line.plain(format!("  {}  ", facts.join(", ")));

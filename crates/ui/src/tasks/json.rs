@@ -3,7 +3,7 @@
 use ralph_core::records::{Attempt, Evidence, LogEntry, Question};
 use ralph_core::run::NeedsMerge;
 use ralph_core::task::Task;
-use ralph_core::time::Timestamp;
+use ralph_core::time::{Timestamp, Zone};
 use ralph_core::{FeatureName, TaskId};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -90,6 +90,8 @@ pub struct Details<'a> {
     pub needs_merge: Option<&'a NeedsMerge>,
     /// Everything in full, not only what is newest.
     pub all: bool,
+    /// The zone of the times on the page; JSON has UTC.
+    pub zone: &'a Zone,
 }
 
 /// An attempt with what follows from it.

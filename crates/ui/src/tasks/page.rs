@@ -6,6 +6,7 @@ use ralph_core::TaskId;
 use ralph_core::records::{Evidence, LogEntry, LogKind, Verdict};
 use ralph_core::task::{Status, Task};
 use ralph_core::text::printable_line;
+use ralph_core::time::Zone;
 
 use super::attempts::{self, Sums};
 use super::json::{Details, results_of};
@@ -35,7 +36,7 @@ pub fn page(task: &Task, more: Details<'_>, look: Look) -> String {
         look.paint(Meaning::Heading, title)
     );
     let label = |key: &str| look.paint(Meaning::Faint, format!("{key:<13}"));
-    let _ = writeln!(text, "  {} {}", label("status"), status_line(task, &status));
+    let _ = writeln!(text, "  {} {}", label("status"), status_line(task, &status, more.zone));
     let room = look.width.map(|width| width.saturating_sub(VALUES));
     let mut field = |key: &str, value: &str| {
         let mut key = label(key);
@@ -63,8 +64,8 @@ pub fn page(task: &Task, more: Details<'_>, look: Look) -> String {
     field("result", task.result.as_deref().unwrap_or_default());
     field("verification", task.verification_status.as_deref().unwrap_or_default());
     field("attempts", &Sums::of(more.attempts).text());
-    field("created", &task.created_at.to_string());
-    field("done", &task.done_at.map(|at| at.to_string()).unwrap_or_default());
+    field("created", &task.created_at.labeled(more.zone));
+    field("done", &task.done_at.map(|at| at.labeled(more.zone)).unwrap_or_default());
 
     // The lines of a section are indented by two cells.
     let inside = Look { width: look.width.map(|width| width.saturating_sub(2)), ..look };
@@ -132,7 +133,7 @@ fn log_lines(task: &Task, more: Details<'_>, look: Look) -> Vec<String> {
         let text = format!("[{earlier} earlier: ralph task log {}]", task.id);
         lines.push(look.paint(Meaning::Faint, text));
     }
-    lines.extend(more.log.iter().skip(earlier).map(|entry| log_line(entry, look)));
+    lines.extend(more.log.iter().skip(earlier).map(|entry| log_line(entry, more.zone, look)));
     lines
 }
 
@@ -169,15 +170,17 @@ fn with_text(line: Line, text: &str, look: Look) -> String {
     std::iter::once(line.show(look)).chain(below).collect::<Vec<_>>().join("\n")
 }
 
-fn status_line(task: &Task, status: &str) -> String {
+fn status_line(task: &Task, status: &str, zone: &Zone) -> String {
     match &task.claim {
-        Some(claim) => format!("{status}, by {} until {}", claim.agent, claim.lease_expires_at),
+        Some(claim) => {
+            format!("{status}, by {} until {}", claim.agent, claim.lease_expires_at.labeled(zone))
+        }
         None => status.to_owned(),
     }
 }
 
 /// An entry of a log: one line, and the text below it where it does not fit.
-pub fn log_line(entry: &LogEntry, look: Look) -> String {
-    let line = Line::new().add(Meaning::Faint, entry.at.to_string());
+pub fn log_line(entry: &LogEntry, zone: &Zone, look: Look) -> String {
+    let line = Line::new().add(Meaning::Faint, entry.at.labeled(zone));
     with_text(line.plain(format!("  {:<9}  {}", entry.kind, entry.by)), &entry.text, look)
 }

@@ -132,7 +132,9 @@ pub(super) fn cmd_show(args: &ShowArgs, context: &mut Context<'_>) -> Done {
     let ready = if task.is_ready() { std::slice::from_ref(&task) } else { &[] };
     let project = context.project()?;
     let needs_merge = crate::standing::merges_of(&project, store, ready).pop();
+    let zone = clock::zone();
     let details = Details {
+        zone: &zone,
         needs_merge: needs_merge.as_ref(),
         log: &log,
         attempts: &attempts,

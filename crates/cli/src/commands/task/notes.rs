@@ -50,9 +50,9 @@ pub(super) fn log(args: &LogArgs, context: &mut Context<'_>) -> Result<Option<St
             context.out.json(&log)?;
             return Ok(None);
         }
-        let look = context.out.look;
+        let (look, zone) = (context.out.look, clock::zone());
         for entry in &log {
-            context.out.line(log_line(entry, look))?;
+            context.out.line(log_line(entry, &zone, look))?;
         }
         return Ok(None);
     };

@@ -195,13 +195,10 @@ impl Call {
                 };
                 found.ok_or_else(missing).map(Some)
             }
-            None if self.usual.is_none() && section.needs.is_empty() => {
-                Err(CliError::run_failed(format!(
-                    "{place}: there is no commit to start branch {} from",
-                    section.name
-                ))
-                .hint("commit something first, or set git.pr_base to a branch"))
-            }
+            None if self.usual.is_none() && section.needs.is_empty() => Err(CliError::run_failed(
+                format!("{place}: there is no commit to start branch {} from", section.name),
+            )
+            .hint("commit something first, or set git.pr_base to a branch")),
             None => Ok(None),
         }
     }

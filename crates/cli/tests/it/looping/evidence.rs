@@ -8,13 +8,11 @@ fn steady(page: &str) -> String {
         let bare = word.trim_end_matches(',');
         let comma = &word[bare.len()..];
         let is_hex = bare.len() >= 12 && bare.chars().all(|c| c.is_ascii_hexdigit());
-        let is_time = bare.len() == 20 && bare.ends_with('Z');
         let is_duration = bare.ends_with('s') && bare[..bare.len() - 1].parse::<f64>().is_ok();
         let is_level = ["full", "landlock", "seatbelt", "none"].contains(&bare);
         let shown = match bare {
             _ if is_level => "LEVEL",
             _ if is_hex => "COMMIT",
-            _ if is_time => "TIME",
             _ if is_duration => "0.1s",
             _ if bare.starts_with("agent-") => "AGENT",
             _ if bare.starts_with("{\"commit\"") => "RESULT",
@@ -23,6 +21,7 @@ fn steady(page: &str) -> String {
         format!("{shown}{comma}")
     };
     let line = |line: &str| line.split(' ').map(word).collect::<Vec<_>>().join(" ");
+    let page = ralph_testkit::without_times(page);
     page.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 

@@ -101,12 +101,12 @@ impl FirstFailure {
         self.lines.push((number, line.to_owned()));
     }
 
-    /// Its lines with their places, in at most `room` bytes.
-    pub(super) fn finish(mut self, room: usize) -> Vec<(usize, String)> {
+    /// Its lines with their places, in at most `most` bytes.
+    pub(super) fn finish(mut self, most: usize) -> Vec<(usize, String)> {
         let mut used = 0;
         let fits = |(_, line): &&(usize, String)| {
             used += line.len() + 1;
-            used <= room
+            used <= most
         };
         let count = self.lines.iter().take_while(fits).count();
         self.lines.truncate(count);

@@ -353,7 +353,7 @@ fn a_digest_begins_with_the_failing_assertion() {
 }
 
 #[test]
-fn a_log_line_of_a_go_test_that_passes_is_no_failure() {
+fn a_log_line_of_a_go_test_that_passes_is_not_a_failure() {
     let mut output = String::new();
     for n in 0..6 {
         output.push_str(&format!(

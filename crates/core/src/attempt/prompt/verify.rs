@@ -168,6 +168,7 @@ mod tests {
                 exit_code: Some(0),
                 duration_ms: 1,
                 digest: String::new(),
+                log: None,
             }],
             remarks: vec!["tests/a.rs: the test `a` was removed".to_owned()],
         }

@@ -71,6 +71,9 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
         Input::Control(control) => draft.control(control),
         Input::CtrlC => draft.ctrl_c(),
         Input::Notice(notice) => draft.fact(Fact::Noticed { notice: notice.clone() }),
+        Input::GateStarted { slot, gate } => {
+            draft.fact(Fact::GateStarted { slot: *slot, gate: gate.clone() });
+        }
     }
     draft.next_turn();
     draft.finish_when_free();

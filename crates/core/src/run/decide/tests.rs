@@ -385,6 +385,7 @@ impl World {
             exit_code: Some(i32::from(!green)),
             duration_ms: 1,
             digest: self.digest.clone(),
+            log: None,
         };
         self.gate.map(report).into_iter().collect()
     }
