@@ -158,7 +158,7 @@ fn reporters(logs: &RunLogs) -> Vec<Box<dyn Reporter + Send>> {
     let log = io::BufWriter::new(private_file(&logs.readable).unwrap());
     vec![
         Box::new(PlainReporter::new(io::sink(), Options::PLAIN)),
-        Box::new(SessionLog::new(log, 0)),
+        Box::new(SessionLog::new(log, ralph_core::time::Zone::UTC)),
     ]
 }
 

@@ -22,6 +22,9 @@ const MAX_NAMES: usize = 50;
 const MAX_KNOWN: usize = 10_000;
 /// How many lines under an error belong to it at most; an empty line ends it sooner.
 const MAX_BLOCK: usize = 10;
+/// The line between what failed and the rest of the output.
+pub const OUTPUT: &str = "Output:";
+
 /// An output with no more lines is shown in its order.
 const SHORT: usize = 8;
 /// Space for a line that says how many lines are left out.
@@ -245,8 +248,11 @@ impl Seen {
         let above: BTreeSet<usize> = above.into_iter().map(|(index, _)| index).collect();
         // In at most half of the room.
         let head = list("Failing tests", &self.names, self.max.saturating_sub(failure.len()) / 2);
-        let left = self.max.saturating_sub(head.len() + failure.len());
-        let mut rest = String::new();
+        let mut rest = match failure.is_empty() {
+            true => String::new(),
+            false => format!("{OUTPUT}\n"),
+        };
+        let left = self.max.saturating_sub(head.len() + failure.len() + rest.len());
         let mut next = 0;
         for (index, line) in self.choose(left, &above) {
             let missing = (next..index).filter(|index| !above.contains(index)).count();

@@ -3,6 +3,7 @@
 
 use std::io::Write;
 
+use ralph_core::attempt::digest::OUTPUT;
 use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, SlotId, VerifierReport};
 use ralph_core::view::words;
@@ -83,9 +84,13 @@ impl<W: Write> PlainReporter<W> {
     }
 
     fn digest(&mut self, slot: SlotId, digest: &str, log: Option<&str>) {
-        let most = if self.is(Verbosity::Verbose) { usize::MAX } else { DIGEST_LINES };
+        let all = self.is(Verbosity::Verbose);
+        let most = if all { usize::MAX } else { DIGEST_LINES };
         let room = self.room(slot).map(|room| room.saturating_sub(4));
-        let lines = wrap(digest.trim_end(), room);
+        // What failed is enough: the file has the rest.
+        let failed = digest.split_once(&format!("\n{OUTPUT}\n")).map(|(failed, _)| failed);
+        let shown = failed.filter(|_| !all && log.is_some()).unwrap_or(digest);
+        let lines = wrap(shown.trim_end(), room);
         for line in lines.iter().take(most) {
             self.beside(slot, &Line::new().add(Meaning::Bad, "  │ ").plain(line));
         }

@@ -101,6 +101,11 @@ fn a_failing_gate_shows_ten_lines_and_where_the_whole_output_is() {
     assert!(text.contains("  │ line 10\n") && !text.contains("line 11"), "{text}");
     let path = ".ralph/logs/session-20261115-024500/iteration-002.gate-unit.log";
     assert!(text.contains(&format!("      log {path}\n")), "{text}");
+    let mut tape = Tape::new(1, 1);
+    tape.begin(0, 1, "t-1", "A title", 1);
+    tape.judged(0, vec![sample::red("unit", 9_100, 101, "left: 1\n\nOutput:\ncompiling")]);
+    let text = shown(&tape.told, options(false, 80));
+    assert!(text.contains("  │ left: 1\n      log ") && !text.contains("compiling"), "{text}");
 }
 
 /// S1-27: the log is a link on a terminal with colors, a plain path elsewhere.

@@ -170,7 +170,7 @@ fn long_output_keeps_failing_tests_first_errors_and_the_end() {
     }
     output.push_str("error[E0308]: mismatched types\ntest result: FAILED. 2 failed\n");
     let text = digest(&output, 420);
-    let first = "error[E0308]: mismatched types\n --> src/lib.rs:4:5\n  |\n4 |     x\n\nFailing tests:\n- adds\n- subs\n\n[... ";
+    let first = "error[E0308]: mismatched types\n --> src/lib.rs:4:5\n  |\n4 |     x\n\nFailing tests:\n- adds\n- subs\n\nOutput:\n[... ";
     assert!(text.starts_with(first), "{text}");
     let last = "test ok_899 ... ok\nerror[E0308]: mismatched types\ntest result: FAILED. 2 failed";
     assert!(text.ends_with(last) && text.len() <= 420, "{text}");
