@@ -72,7 +72,7 @@ pub(super) fn reporters(
         }
         (Shown::Json, None) => all.push(Box::new(JsonReporter::new(io::stdout(), clock::now))),
         (Shown::Json, Some(shared)) => {
-            all.push(Box::new(JsonReporter::new(shared.writer(), clock::now)))
+            all.push(Box::new(JsonReporter::new(shared.writer(), clock::now)));
         }
     }
     let file = private_file(&logs.readable).map_err(|error| {
