@@ -12,7 +12,8 @@
 //! | `kept` | which files of a worktree are ralph's own |
 //! | [`trust`] | the trust ledger: which version of a deciding file counts |
 //! | [`untrusted`] | reads files that a session could have written |
-//! | [`features`] | the files of a feature |
+//! | [`features`], [`interview`] | the files of a feature; the questions and answers about its spec |
+//! | [`asking`], [`interrupts`] | what the user types; signals that ask ralph to stop |
 //! | [`context`], [`prompts`] | the context of an attempt, and its prompt |
 //! | [`agents`] | profiles of agent CLIs: command line, meaning of the output |
 //! | [`run`] | a run: carries out the decisions of the core's loop |
@@ -40,6 +41,7 @@ pub mod forge;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod host;
+pub mod interrupts;
 pub mod interview;
 mod kept;
 pub mod notify;

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use ralph_core::agent::ProcessEnd;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use crate::interrupts::Interrupts;
 use crate::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
 
 /// How much of the output is kept: the end of it.
@@ -140,20 +140,11 @@ async fn attend(
     Probe { end, output: String::from_utf8_lossy(&kept.0).into_owned(), took: ended.duration }
 }
 
-/// Completes when ralph is asked to stop.
+/// Completes when ralph is asked to stop, at once if it was before.
 pub(crate) async fn told_to_stop() {
-    let told = |kind| async move {
-        match signal(kind) {
-            Ok(mut told) => {
-                told.recv().await;
-            }
-            Err(_) => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        () = told(SignalKind::interrupt()) => {}
-        () = told(SignalKind::terminate()) => {}
-        () = told(SignalKind::hangup()) => {}
+    match Interrupts::listen() {
+        Ok(mut interrupts) => interrupts.wait().await,
+        Err(_) => std::future::pending().await,
     }
 }
 

@@ -34,7 +34,6 @@ use ralph_core::task::{Actor, Generation};
 use ralph_core::view::Reporter;
 use ralph_core::view::report::Total;
 use ralph_core::{TaskId, Timestamp};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -46,6 +45,7 @@ use super::state_file::Writer;
 use super::watch::StoreWatch;
 use crate::clock::now;
 use crate::feed::Feed;
+use crate::interrupts::{Interrupt, Interrupts};
 use crate::ports::{GitError, Store, StoreError};
 use crate::process;
 use crate::socket::{ControlSocket, Place, PlaceError, SocketError};
@@ -153,7 +153,7 @@ async fn run_inside(
     keepers.spawn(Arc::clone(&crew).keep_claims());
     let store_watch = StoreWatch::start(&crew.setup.ports.store_path, crew.changed.clone());
 
-    let mut signals = Signals::new().map_err(io("signals"))?;
+    let mut interrupts = Interrupts::listen().map_err(io("signals"))?;
     crew.take(&begin);
     if crew.setup.paused {
         crew.take(&Input::Control(Control::Pause));
@@ -169,7 +169,7 @@ async fn run_inside(
         let input = tokio::select! {
             Some(input) = arriving.recv() => input,
             Some(control) = wishes.recv() => Input::Control(control),
-            input = signals.next() => input,
+            interrupt = interrupts.next() => meaning(interrupt),
             () = crew.news.notified() => continue,
         };
         crew.take(&input);
@@ -385,30 +385,11 @@ impl Dispatcher {
     }
 }
 
-/// Signals of the terminal and of the system.
-struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-    hangup: tokio::signal::unix::Signal,
-}
-
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
-        })
-    }
-
-    /// Programs send TERM and HUP, often more than once: they mean the same each time, and the session has
-    /// its grace. A user presses Ctrl-C once more to get further.
-    async fn next(&mut self) -> Input {
-        let now = || Input::Control(Control::Cancel(Cancel::Now));
-        tokio::select! {
-            _ = self.interrupt.recv() => Input::CtrlC,
-            _ = self.terminate.recv() => now(),
-            _ = self.hangup.recv() => now(),
-        }
+/// What a request to stop means for the run. A user presses Ctrl-C once more to get further; TERM and HUP stop it at
+/// once, and the session has its grace.
+const fn meaning(interrupt: Interrupt) -> Input {
+    match interrupt {
+        Interrupt::CtrlC => Input::CtrlC,
+        Interrupt::Terminate => Input::Control(Control::Cancel(Cancel::Now)),
     }
 }

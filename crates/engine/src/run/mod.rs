@@ -5,7 +5,6 @@
 //! | [`purse`] | the spending of runs that share a budget |
 //! | [`setup`] | everything a run needs, assembled by its caller |
 //! | `dispatcher` | the one loop: input → decide → journal → effects |
-//! | [`interrupts`] | signals between several runs |
 //! | `crew` | state that effects share: ports, slots, ids |
 //! | `effects` | each effect as a task of its own whose answer is an input |
 //! | `look` | survey, claim, peek |
@@ -52,7 +51,6 @@ mod guarded;
 mod holding;
 mod hooked;
 mod integrate;
-pub mod interrupts;
 pub mod journal;
 mod judge;
 mod left;

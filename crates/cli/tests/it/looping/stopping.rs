@@ -57,6 +57,24 @@ fn the_first_ctrl_c_lets_the_session_end_and_its_work_is_committed() {
 }
 
 #[test]
+fn a_run_under_nohup_survives_a_hangup() {
+    let env = project(&["a"]);
+    cassette(&env, &[&waits()]);
+    let ralph = env.command(&arguments(&[]));
+    let mut command = std::process::Command::new("nohup");
+    command.arg(ralph.get_program()).args(ralph.get_args()).env_clear().current_dir(env.repo());
+    command.envs(ralph.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.stdin(std::process::Stdio::null());
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let running = command.spawn().unwrap();
+    wait_for(&env, "there");
+    send_signal("HUP", running.id());
+    touch(&env, "go");
+    let ran = Ran::end_of(running);
+    assert_eq!((ran.code, status(&env, "a").as_str()), (0, "done"), "{}", ran.stderr);
+}
+
+#[test]
 fn the_second_ctrl_c_interrupts_the_session_and_the_third_kills_it() {
     let mut env = project(&["a"]);
     let body = "trap 'touch $here/int' INT; trap '' TERM; echo half > half.txt; touch $here/there
