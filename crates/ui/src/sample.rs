@@ -273,6 +273,7 @@ impl Tape {
             failed_task: None,
             planned: None,
             unpublished: false,
+            asked: None,
         };
         self.fact(Fact::RunEnded { outcome });
         std::mem::take(&mut self.told)

@@ -216,6 +216,9 @@ pub struct Outcome {
     /// Publishing the branch failed, and the next run has to try again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unpublished: bool,
+    /// The agent's question in a run that ended for another reason: it was cancelled meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
 }
 
 impl Outcome {
@@ -224,6 +227,14 @@ impl Outcome {
         match self.reason.code(&self.left, self.strict) {
             0 if self.strict && self.unpublished => 1,
             code => code,
+        }
+    }
+
+    /// The question that the last session asked the user, where the run is an interview.
+    pub fn question(&self) -> Option<&str> {
+        match &self.reason {
+            StopReason::Asked { question } => Some(question),
+            _ => self.asked.as_deref(),
         }
     }
 

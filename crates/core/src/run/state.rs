@@ -276,8 +276,10 @@ impl RunState {
 
     /// The outcome of the run, if it ended now.
     pub fn outcome(&self, reason: StopReason, now: Timestamp) -> Outcome {
+        let asked = self.asked.clone().filter(|_| !matches!(reason, StopReason::Asked { .. }));
         Outcome {
             reason,
+            asked,
             left: self.counts,
             iterations: self.counted,
             successful: self.successful,

@@ -15,6 +15,7 @@ fn ended(reason: StopReason, left: Counts) -> Outcome {
         failed_task: None,
         planned: None,
         unpublished: false,
+        asked: None,
     }
 }
 

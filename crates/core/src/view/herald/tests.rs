@@ -69,6 +69,7 @@ fn over() -> Fact {
         failed_task: None,
         planned: None,
         unpublished: false,
+        asked: None,
         duration_ms: 0,
     };
     Fact::RunEnded { outcome }

@@ -43,6 +43,7 @@ fn ended(reason: StopReason, left: Counts) -> RunView {
             strict: false,
             failed_task: None,
             unpublished: false,
+            asked: None,
             planned: None,
         }),
         ..RunView::default()

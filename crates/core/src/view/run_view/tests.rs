@@ -257,6 +257,7 @@ fn the_end_has_the_last_word() {
         failed_task: None,
         planned: None,
         unpublished: false,
+        asked: None,
     };
     run.fact(Fact::StopDecided { reason: StopReason::Complete });
     run.fact(Fact::RunEnded { outcome });

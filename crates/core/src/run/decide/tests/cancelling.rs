@@ -70,6 +70,23 @@ fn the_first_ctrl_c_lets_the_session_end_and_its_work_is_committed() {
     assert_eq!(world.verified_by.len(), 1, "the verifier of that session still runs");
 }
 
+/// An interview that is stopped asks the same question next time, without another session.
+#[test]
+fn the_question_of_a_session_that_ends_after_ctrl_c_is_kept() {
+    let spec = Policy {
+        picker: Picker::Agent,
+        unit: Unit::Iteration,
+        ends: vec![EndsWhen::Session],
+        asks: true,
+        ..dag()
+    };
+    let (mut world, session) = working(spec, 0);
+    world.tell(&Input::CtrlC);
+    ends_as(&mut world, session, &[says("<question>Which one?</question>").without_changes()]);
+    assert_eq!(world.ended_as(), "Cancelled");
+    assert_eq!(world.outcome().question(), Some("Which one?"));
+}
+
 #[test]
 fn the_second_ctrl_c_interrupts_and_the_third_kills() {
     let (mut world, session) = working(dag(), 2);
