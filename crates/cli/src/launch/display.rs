@@ -12,7 +12,7 @@ use ralph_engine::project::Project;
 use ralph_engine::run::place::{RunLogs, private_file};
 use ralph_ui::jsonl::JsonReporter;
 use ralph_ui::lanes::LaneWriter;
-use ralph_ui::plain::{Options, PlainReporter, Verbosity};
+use ralph_ui::plain::{Conversation, Options, PlainReporter, Verbosity};
 use ralph_ui::session_log::SessionLog;
 
 use super::notify;
@@ -40,7 +40,7 @@ impl Shown {
 }
 
 /// The display that the settings name.
-pub(super) fn shown(config: &Config) -> Shown {
+pub(crate) fn shown(config: &Config) -> Shown {
     match config.get(key::UI_MODE) {
         "json" => Shown::Json,
         _ => Shown::Plain,
@@ -51,7 +51,7 @@ pub(super) fn reporters(
     config: &Config,
     project: &Project,
     logs: &RunLogs,
-    shared: Option<&Shared>,
+    (shared, conversation): (Option<&Shared>, Option<&Conversation>),
     context: &Context<'_>,
 ) -> Result<Vec<Box<dyn Reporter + Send>>, CliError> {
     let shown = shown(config);
@@ -59,7 +59,11 @@ pub(super) fn reporters(
     match (shown, shared) {
         (Shown::Plain, None) => {
             let options = options(project, context);
-            all.push(Box::new(Terminal(PlainReporter::new(io::stderr(), options), 0)));
+            let mut reporter = PlainReporter::new(io::stderr(), options);
+            if let Some(conversation) = conversation {
+                reporter = reporter.within(conversation.clone());
+            }
+            all.push(Box::new(Terminal(reporter, 0)));
         }
         (Shown::Plain, Some(shared)) => {
             let mut options = options(project, context);

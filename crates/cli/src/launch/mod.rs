@@ -63,6 +63,7 @@ use ralph_engine::run::{
 };
 use ralph_engine::store::SqliteStore;
 use ralph_engine::vcs::{self, GitVcs};
+use ralph_ui::plain::Conversation;
 use ralph_ui::tasks::{self, Kv};
 
 use crate::config::{Config, Preset, key};
@@ -75,7 +76,7 @@ pub(crate) use agent::{Found, Lacking, agent_program, of_repository_hint};
 use agent::{Role, agent_for};
 pub(crate) use boxes::{Boxed, cache_folder, house, offer as box_offer, wanted as wanted_level};
 use command::{git_failed, run_error};
-pub(crate) use display::{Shown, options as display_options};
+pub(crate) use display::{Shown, options as display_options, shown as chosen_display};
 pub(crate) use feature::{FeatureWork, Stage};
 use folders::{lock, no_logs, tidy};
 pub(crate) use notify::wished as wished_notifiers;
@@ -149,6 +150,8 @@ pub(crate) struct RunOptions {
     pub(crate) branches: bool,
     /// Only this branch.
     pub(crate) branch: Option<String>,
+    /// The conversation with the user that the run is a part of.
+    pub(crate) conversation: Option<Conversation>,
 }
 
 /// Where a run works.
@@ -428,8 +431,8 @@ fn assemble(
         .map(|_| ids.slot_agent())
         .collect::<Result<Vec<_>, _>>()
         .map_err(bad_id)?;
-    let shared = at.lane.as_ref().map(|lane| &lane.display);
-    let reporters = display::reporters(&config, &project, &logs, shared, context)?;
+    let screen = (at.lane.as_ref().map(|lane| &lane.display), options.conversation.as_ref());
+    let reporters = display::reporters(&config, &project, &logs, screen, context)?;
     let desk = TaskDesk::new(context.environment.clone(), project.clone(), config.clone());
     let opened = store_path.clone();
     let source = (preset, ready.plan.as_ref());
@@ -447,7 +450,7 @@ fn assemble(
         purse: at.lane.as_ref().map(|lane| lane.purse.clone()),
         publish,
         work: WorkSetup {
-            target: target_words(options, ready.plan.as_ref()),
+            target: prompt::target(options, ready.plan.as_ref()),
             about: prompt::about(options, &ready.prompting),
             deliverable: match &options.mode {
                 Mode::Feature(work) => Some(work.deliverable(&project)),
@@ -528,20 +531,6 @@ fn style(policy: &Policy, preset: &Preset) -> PromptStyle {
         _ if preset.source == "progress" => PromptStyle::Progress,
         "stdin" => PromptStyle::Stdin,
         _ => PromptStyle::System,
-    }
-}
-
-fn target_words(options: &RunOptions, plan: Option<&PlanFile>) -> String {
-    if let Mode::Prompt(path) = &options.mode {
-        return path.display().to_string();
-    }
-    if let Some(plan) = plan {
-        return plan.lane().map_or(plan.name(), |lane| &lane.branch).to_owned();
-    }
-    match &options.target {
-        Target::All => "all tasks".to_owned(),
-        Target::Feature(name) => format!("feature {name}"),
-        Target::Task(id) => format!("task {id}"),
     }
 }
 

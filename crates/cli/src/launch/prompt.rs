@@ -15,7 +15,7 @@ use ralph_engine::run::Prompting;
 use ralph_engine::trust::name_of;
 use ralph_engine::untrusted;
 
-use super::{Mode, Place, RunOptions};
+use super::{Mode, Place, RunOptions, Target};
 use crate::config::{Config, Origin, Preset, key};
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -212,4 +212,19 @@ pub(super) fn warnings(project: &Project, prompting: &Prompting) -> Vec<Notice> 
         )
     });
     skills.chain(template).map(|text| Notice::Other { text }).collect()
+}
+
+/// What a run works on, in words.
+pub(super) fn target(options: &RunOptions, plan: Option<&PlanFile>) -> String {
+    if let Mode::Prompt(path) = &options.mode {
+        return path.display().to_string();
+    }
+    if let Some(plan) = plan {
+        return plan.lane().map_or(plan.name(), |lane| &lane.branch).to_owned();
+    }
+    match &options.target {
+        Target::All => "all tasks".to_owned(),
+        Target::Feature(name) => format!("feature {name}"),
+        Target::Task(id) => format!("task {id}"),
+    }
 }

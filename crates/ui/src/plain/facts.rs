@@ -219,7 +219,7 @@ impl<W: Write> PlainReporter<W> {
     }
 
     /// A sentence with a label, unless the user wants it quiet.
-    fn named(&mut self, name: &str, meaning: Meaning, text: &str) {
+    pub(super) fn named(&mut self, name: &str, meaning: Meaning, text: &str) {
         if self.is(Verbosity::Normal) {
             let lines = field(name, meaning, text, self.look());
             self.lines(lines);

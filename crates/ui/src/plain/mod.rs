@@ -4,6 +4,7 @@
 //! terminal a progress line below them. Without a terminal there are no cursor codes,
 //! without colors no escape codes at all. Text from agents, tasks and gates is made safe first.
 
+mod conversation;
 #[cfg(test)]
 mod ends;
 mod facts;
@@ -30,7 +31,8 @@ use facts::Ending;
 use screen::Screen;
 use stream::Stream;
 
-pub use summary::summary;
+pub use conversation::Conversation;
+pub use summary::{spent, summary};
 
 /// The shortest time between two updates of the progress line, in milliseconds.
 const REDRAW_MS: u64 = 100;
@@ -85,6 +87,7 @@ pub struct PlainReporter<W> {
     cut_off: BTreeSet<SlotId>,
     level_told: bool,
     plan_told: bool,
+    conversation: Option<Conversation>,
     now: Timestamp,
     drawn: Timestamp,
 }
@@ -108,6 +111,7 @@ impl<W: Write> PlainReporter<W> {
             cut_off: BTreeSet::new(),
             level_told: true,
             plan_told: true,
+            conversation: None,
             now: Timestamp::default(),
             drawn: Timestamp::default(),
         }
@@ -198,12 +202,18 @@ impl<W: Write> PlainReporter<W> {
 
 impl<W: Write> Reporter for PlainReporter<W> {
     fn event(&mut self, event: &RunEvent) {
+        if let Some(conversation) = self.conversation.clone() {
+            return self.converse(&conversation, event);
+        }
         self.take_in(event);
         self.show();
     }
 
     fn agent(&mut self, slot: SlotId, event: &AgentEvent) {
         self.view.on_agent_event(slot, event, self.now);
+        if self.conversation.is_some() && !self.is(Verbosity::Verbose) {
+            return self.show();
+        }
         if !self.is(Verbosity::Normal) {
             return;
         }

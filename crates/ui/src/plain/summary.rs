@@ -1,5 +1,6 @@
 //! The last lines of a run: how it ended, what it did and cost, and what waits for the user.
 
+use ralph_core::agent::Usage;
 use ralph_core::run::{Outcome, StopReason};
 use ralph_core::view::forecast::Forecast;
 use ralph_core::view::{EndedTask, RunView, words};
@@ -135,10 +136,15 @@ fn iterations(outcome: &Outcome) -> String {
 
 /// The cost and tokens of the run; `None` when no session reported any.
 pub(crate) fn cost(view: &RunView) -> Option<String> {
-    let usage = view.usage;
+    spent(view.usage, view.unpriced > 0)
+}
+
+/// Cost and tokens; `None` when no session reported any. Where some sessions reported no price, the cost is a lower
+/// bound.
+pub fn spent(usage: Usage, has_unpriced: bool) -> Option<String> {
     let used = usage.input_tokens > 0 || usage.output_tokens > 0;
     let price = match usage.cost_micro_usd {
-        Some(cost) if view.unpriced > 0 => format!("at least {}", money(cost)),
+        Some(cost) if has_unpriced => format!("at least {}", money(cost)),
         Some(cost) => money(cost),
         None if used => "not reported by the agent".to_owned(),
         None => return None,

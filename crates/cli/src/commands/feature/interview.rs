@@ -1,23 +1,31 @@
-//! The interview: the agent asks and the user answers, until the spec is written. Each round is a separate
-//! run; questions and answers are on disk before the next one starts.
+//! The interview: the agent asks and the user answers, until the spec is written. Each session is a separate run;
+//! questions and answers are on disk before the next one starts, so the same command continues after any stop.
+//!
+//! At a terminal the user sees one conversation: a greeting, one question at a time, and one end with the cost of
+//! all runs. Without a terminal, and with `--ui json`, a call ends at the first open question.
 
 use std::io::{self, IsTerminal};
 
 use ralph_core::FeatureName;
-use ralph_core::run::StopReason;
+use ralph_core::agent::Usage;
+use ralph_core::run::{Outcome, StopReason};
 use ralph_core::text;
+use ralph_core::view::words::count;
 use ralph_engine::asking::{self, Typed};
 use ralph_engine::features::FeatureFiles;
+use ralph_engine::interrupts::Interrupts;
 use ralph_engine::interview::{Asked, DECIDE_YOURSELF, Interview};
-use ralph_ui::line::wrap;
+use ralph_ui::line::{paragraph, wrap};
+use ralph_ui::plain::{self, Conversation};
 use ralph_ui::style::Meaning;
+use ralph_ui::units::brief_duration;
 
-use super::{Left, fallen_short, run};
+use super::{Call, fallen_short, run};
 use crate::commands::flags::SessionArgs;
 use crate::commands::task::text_error;
 use crate::error::{CliError, Done, quoted};
 use crate::exit_codes::Exit;
-use crate::launch::{self, FeatureWork, Stage};
+use crate::launch::{self, FeatureWork, Shown, Stage};
 use crate::wire::Context;
 
 /// The input of this call.
@@ -26,6 +34,32 @@ pub(super) struct Given<'a> {
     pub(super) idea: &'a str,
     /// The answer to the open question.
     pub(super) answer: Option<&'a str>,
+}
+
+/// What the sessions of this call used.
+#[derive(Debug, Default)]
+struct Totals {
+    usage: Usage,
+    unpriced: bool,
+    duration_ms: u64,
+}
+
+impl Totals {
+    fn add(&mut self, outcome: &Outcome) {
+        self.unpriced |= outcome.usage.cost_micro_usd.is_none();
+        self.usage = self.usage.plus(outcome.usage);
+        self.duration_ms += outcome.duration_ms;
+    }
+
+    /// `3 answers, 1m 20s, $0.41 (36k tokens in, 1.2k out)`.
+    fn words(&self, talk: &Interview) -> String {
+        let mut words = vec![count(talk.answers().len() as u64, "answer")];
+        if self.duration_ms > 0 {
+            words.push(brief_duration(self.duration_ms));
+        }
+        words.extend(plain::spent(self.usage, self.unpriced));
+        words.join(", ")
+    }
 }
 
 /// Runs the interview until the spec is written or a question stays open.
@@ -39,33 +73,107 @@ pub(super) fn hold(
     let mut talk = load(files)?;
     take_in(name, given, &mut talk)?;
     let sessions = launch::sessions_for_texts(&context.config()?);
-    let mut left = Left { sessions, spent: 0 };
+    let mut call = Call { sessions, ..Call::default() };
+    let typed = io::stdin().is_terminal() && io::stderr().is_terminal();
+    if typed && launch::chosen_display(&context.config()?) == Shown::Plain {
+        call.conversation = Some(Conversation::default());
+        greet(name, &talk, context);
+    }
+    let interrupts = Interrupts::listen()?;
+    let mut totals = Totals::default();
     loop {
         save(&talk, files)?;
-        if let Some(asked) = talk.open() {
-            asked.answer = Some(ask(name, &asked.text, context)?);
+        if interrupts.heard() {
+            return Err(stopped(name, &talk, &totals, Exit::Cancelled, context));
+        }
+        if talk.open().is_some() {
+            if call.conversation.is_none() {
+                return Err(open_question(name, &talk, context));
+            }
+            match ask(&mut talk, context)? {
+                Typed::Line(line) => talk.answer(&meant(&line)?),
+                Typed::End => return Err(stopped(name, &talk, &totals, Exit::Blocked, context)),
+                Typed::Interrupted => {
+                    return Err(stopped(name, &talk, &totals, Exit::Cancelled, context));
+                }
+            }
             continue;
         }
-        if left.sessions == Some(0) {
+        if call.sessions == Some(0) {
             return Err(CliError::failed("this interview has reached its limit of sessions")
                 .hint(format!("continue: ralph feature create {name} --interview"))
                 .hint(format!("or write the spec yourself: ralph feature create {name} --edit")));
         }
         let stage = Stage::Spec(talk.clone());
-        let outcome = run(FeatureWork { name: name.clone(), stage }, &left, session, context)?;
-        left.sessions = left.sessions.map(|left| left.saturating_sub(outcome.iterations.max(1)));
-        left.spent += outcome.usage.cost_micro_usd.unwrap_or(0);
-        match &outcome.reason {
-            StopReason::Session => return Ok(()),
-            StopReason::Asked { question } => {
-                talk.questions.push(Asked { text: question.clone(), answer: None });
+        let outcome = run(FeatureWork { name: name.clone(), stage }, &call, session, context)?;
+        totals.add(&outcome);
+        call.sessions = call.sessions.map(|left| left.saturating_sub(outcome.iterations.max(1)));
+        call.spent += outcome.usage.cost_micro_usd.unwrap_or(0);
+        if let Some(question) = outcome.question() {
+            talk.questions.push(Asked { text: question.to_owned(), answer: None });
+            save(&talk, files)?;
+        }
+        match (&outcome.reason, &call.conversation) {
+            (StopReason::Asked { .. }, _) => {}
+            (StopReason::Session, conversation) => {
+                if conversation.is_some() {
+                    finished(&talk, &totals, context);
+                }
+                return Ok(());
             }
-            _ => {
+            (StopReason::Cancelled, Some(_)) => {
+                return Err(stopped(name, &talk, &totals, Exit::Cancelled, context));
+            }
+            (_, conversation) => {
+                if conversation.is_some() {
+                    context.out.note(format!("\nInterview so far: {}", totals.words(&talk)));
+                }
                 let again = format!("ralph feature create {name} --interview");
                 return Err(fallen_short(&outcome, "spec.md", &again));
             }
         }
     }
+}
+
+/// The first words of a conversation.
+fn greet(name: &FeatureName, talk: &Interview, context: &mut Context<'_>) {
+    let look = context.out.message_look;
+    let heading = look.paint(Meaning::Heading, format!("Interview about {name}"));
+    let begun = match talk.answers().len() {
+        0 => String::new(),
+        answered => format!(", {} so far", count(answered as u64, "answer")),
+    };
+    let how = "The agent reads your code, asks what it needs to know, and writes the spec. \
+               Enter alone lets the agent decide. Ctrl-D stops; the same command continues later.";
+    let how = paragraph(2, Some(Meaning::Faint), how, look).join("\n");
+    context.out.note(format!("{heading}{begun}\n{how}"));
+}
+
+/// The last words of a conversation whose spec is written.
+fn finished(talk: &Interview, totals: &Totals, context: &mut Context<'_>) {
+    let look = context.out.message_look;
+    let (mark, words) = (look.paint(Meaning::Good, "✓"), totals.words(talk));
+    context.out.note(format!("\n{mark} Spec written after {words}"));
+}
+
+/// The last words of a call that the user stops.
+fn stopped(
+    name: &FeatureName,
+    talk: &Interview,
+    totals: &Totals,
+    exit: Exit,
+    context: &mut Context<'_>,
+) -> CliError {
+    let at = match talk.open() {
+        Some(number) => format!("Stopped at question {number}"),
+        None => "Stopped".to_owned(),
+    };
+    let next = context.out.message_look.paint(Meaning::Heading, "Next: ");
+    context.out.error(format!(
+        "\n{at} after {}. Your answers are saved.\n{next}ralph feature create {name} --interview",
+        totals.words(talk)
+    ));
+    CliError::told(exit.code())
 }
 
 pub(super) fn load(files: &FeatureFiles) -> Result<Interview, CliError> {
@@ -91,14 +199,14 @@ fn take_in(name: &FeatureName, given: &Given<'_>, talk: &mut Interview) -> Done 
         talk.idea = text::long("idea", given.idea.trim()).map_err(text_error)?;
     }
     let Some(answer) = given.answer else { return Ok(()) };
-    let Some(asked) = talk.open() else {
+    if talk.open().is_none() {
         return Err(CliError::new(
             Exit::NotEligible,
             format!("there is no open question about {name}"),
         )
         .hint(format!("start or continue: ralph feature create {name} --interview")));
-    };
-    asked.answer = Some(meant(answer)?);
+    }
+    talk.answer(&meant(answer)?);
     Ok(())
 }
 
@@ -110,34 +218,32 @@ fn meant(answer: &str) -> Result<String, CliError> {
     }
 }
 
-/// Asks the user at the terminal; without a terminal the question stays open.
-fn ask(name: &FeatureName, question: &str, context: &mut Context<'_>) -> Result<String, CliError> {
+/// Asks the open question at the terminal; one of several at a time.
+fn ask(talk: &mut Interview, context: &mut Context<'_>) -> Result<Typed, CliError> {
+    talk.split_open();
+    let (Some(number), Some(text)) = (talk.open(), talk.open_text()) else {
+        return Ok(Typed::End);
+    };
     let look = context.out.message_look;
-    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-        let lines = wrap(question.trim(), look.width.map(|width| width.saturating_sub(2)));
-        let indented: Vec<String> = lines.iter().map(|line| format!("  {line}")).collect();
-        let what = format!("a question about {name} is open");
-        return Err(open_question(name, &what).excerpt(indented.join("\n")));
-    }
-    let heading = look.paint(Meaning::Heading, "Question");
-    let lines = wrap(question.trim(), look.width).join("\n");
+    let heading = look.paint(Meaning::Heading, format!("Question {number}"));
+    let lines = paragraph(2, None, text.trim(), look).join("\n");
     context.out.error(format!("\n{heading}\n{lines}\n"));
+    asking::forget_typed();
     context.out.prompt("Your answer (empty: the agent decides): ");
-    let typed = asking::line()?;
+    let typed = asking::answer()?;
     if !matches!(typed, Typed::Line(_)) {
         context.out.error("");
     }
-    match typed {
-        Typed::Line(line) => meant(&line),
-        Typed::End => Err(open_question(name, "the question stays open")),
-        Typed::Interrupted => {
-            Err(open_question(name, "the question stays open").with_exit(Exit::Cancelled))
-        }
-    }
+    Ok(typed)
 }
 
-fn open_question(name: &FeatureName, what: &str) -> CliError {
-    CliError::new(Exit::Blocked, what)
+/// The question that a call without a terminal ends with.
+fn open_question(name: &FeatureName, talk: &Interview, context: &Context<'_>) -> CliError {
+    let room = context.out.message_look.width.map(|width| width.saturating_sub(2));
+    let lines = wrap(talk.open_text().unwrap_or_default().trim(), room);
+    let indented: Vec<String> = lines.iter().map(|line| format!("  {line}")).collect();
+    CliError::new(Exit::Blocked, format!("a question about {name} is open"))
         .hint(format!("answer it: ralph feature create {name} --answer \"…\""))
         .hint("let the agent decide: --answer \"\"")
+        .excerpt(indented.join("\n"))
 }

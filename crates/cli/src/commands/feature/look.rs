@@ -107,7 +107,7 @@ fn short(fault: &TextFault) -> &'static str {
 
 /// The agent's open question.
 fn open_question(files: &FeatureFiles) -> Result<Option<String>, CliError> {
-    Ok(interview::load(files)?.open().map(|asked| asked.text.clone()))
+    Ok(interview::load(files)?.open_text().map(str::to_owned))
 }
 
 pub(super) fn delete(name: &FeatureName, confirm: bool, context: &mut Context<'_>) -> Done {

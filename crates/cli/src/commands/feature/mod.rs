@@ -18,6 +18,7 @@ use ralph_core::records::Feature;
 use ralph_core::run::{Outcome, StopReason};
 use ralph_core::task::Refusal;
 use ralph_engine::ports::Store;
+use ralph_ui::plain::Conversation;
 
 use super::flags::{LimitArgs, SessionArgs, of_limits};
 use crate::config::key;
@@ -96,31 +97,35 @@ fn known(name: &FeatureName, store: &mut dyn Store) -> Result<Feature, CliError>
     })
 }
 
-/// The limits that remain for the runs of one call; `None` means that the settings decide.
+/// What the runs of one call share.
 #[derive(Debug, Default)]
-struct Left {
-    /// Sessions.
+struct Call {
+    /// The sessions that remain; `None` means that the settings decide.
     sessions: Option<u32>,
     /// The cost of the earlier runs, in millionths of a dollar.
     spent: u64,
+    /// The conversation that the runs are a part of.
+    conversation: Option<Conversation>,
 }
 
 /// Runs sessions for a feature.
 fn run(
     work: FeatureWork,
-    left: &Left,
+    call: &Call,
     session: &SessionArgs,
     context: &mut Context<'_>,
 ) -> Result<Outcome, CliError> {
     let target = Target::Feature(work.name.clone());
-    let options = RunOptions { mode: Mode::Feature(work), target, ..RunOptions::default() };
+    let conversation = call.conversation.clone();
+    let mode = Mode::Feature(work);
+    let options = RunOptions { mode, target, conversation, ..RunOptions::default() };
     let none = LimitArgs::default();
     let mut flags =
-        of_limits(left.sessions, &none, session, key::PROMPTS_BUILD, &context.folder())?;
+        of_limits(call.sessions, &none, session, key::PROMPTS_BUILD, &context.folder())?;
     context.lay(flags.clone());
     let usd = context.config()?.get(key::BUDGET_USD);
-    if usd > 0.0 && left.spent > 0 {
-        let rest = usd - left.spent as f64 / 1e6;
+    if usd > 0.0 && call.spent > 0 {
+        let rest = usd - call.spent as f64 / 1e6;
         if rest <= 0.0 {
             return Err(CliError::new(Exit::BudgetReached, "the budget of this call is used up")
                 .hint("continue with a new budget: --budget USD"));

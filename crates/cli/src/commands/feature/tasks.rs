@@ -15,7 +15,7 @@ use ralph_engine::features::FeatureFiles;
 use ralph_engine::ports::{Filter, Store, SyncReport};
 use ralph_ui::tasks;
 
-use super::{Left, fallen_short, known, run, texts};
+use super::{Call, fallen_short, known, run, texts};
 use crate::commands::flags::SessionArgs;
 use crate::commands::import::{at_line, tell_report};
 use crate::error::{CliError, Done, feature_name, with_store};
@@ -62,7 +62,7 @@ pub(super) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
         let how = format!("ralph feature plan {name}");
         texts::written(&files.plan(), &FeatureFiles::plan_template(&name), &how)?;
         let work = FeatureWork { name: name.clone(), stage: Stage::Tasks };
-        let outcome = run(work, &Left::default(), &args.session, context)?;
+        let outcome = run(work, &Call::default(), &args.session, context)?;
         if outcome.reason != StopReason::Session {
             let again = format!("ralph feature build {name}");
             return Err(fallen_short(&outcome, "the list of tasks", &again));

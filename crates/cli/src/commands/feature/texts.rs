@@ -9,7 +9,7 @@ use ralph_engine::clock;
 use ralph_engine::features::{FeatureFiles, TextFault};
 use ralph_engine::process;
 
-use super::{Left, fallen_short, interview, known, run};
+use super::{Call, fallen_short, interview, known, run};
 use crate::commands::flags::SessionArgs;
 use crate::error::{CliError, Done, feature_name, quoted, with_store};
 use crate::exit_codes::Exit;
@@ -20,9 +20,9 @@ use crate::wire::Context;
 ///
 /// Without options the two files are templates for you to fill in. With --edit ralph opens the spec in your
 /// editor. With --interview the agent reads the code, asks you what it needs to know, and writes the spec. At a
-/// terminal you answer at once, and an empty line lets the agent decide. Without a terminal a question ends the
-/// command with exit code 7, and --answer continues. Questions and answers are kept in interview.toml beside
-/// the spec.
+/// terminal you answer one question at a time; Enter alone lets the agent decide, Ctrl-D stops, and the same
+/// command continues later. Without a terminal a question ends the command with exit code 7, and --answer
+/// continues. Questions and answers are kept in interview.toml beside the spec.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  ralph feature create login-form\n  ralph feature create login-form --edit\n  ralph feature create login-form --interview \"Log in by mail, without a password\"\n  ralph feature create login-form --answer \"Links are good for ten minutes\""
@@ -138,7 +138,7 @@ pub(super) fn cmd_plan(args: &PlanArgs, context: &mut Context<'_>) -> Done {
     written(&files.spec(), &spec, &format!("ralph feature create {name} --edit, or --interview"))?;
     refuse_unreadable(&files.plan(), &template)?;
     let work = FeatureWork { name: name.clone(), stage: Stage::Plan };
-    let outcome = run(work, &Left::default(), &args.session, context)?;
+    let outcome = run(work, &Call::default(), &args.session, context)?;
     if outcome.reason != StopReason::Session {
         return Err(fallen_short(&outcome, "plan.md", &format!("ralph feature plan {name}")));
     }

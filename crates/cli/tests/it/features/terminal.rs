@@ -62,25 +62,44 @@ impl Terminal {
     }
 }
 
+/// A step that costs half a dollar.
+fn spends() -> String {
+    r#"{"do":"usage","input":1,"output":1,"usd":0.5}"#.to_owned()
+}
+
 const PROMPT: &str = "Your answer (empty: the agent decides): ";
 
 #[test]
-fn questions_are_asked_at_once_and_an_empty_line_leaves_it_to_the_agent() {
+fn an_interview_is_one_conversation_and_an_empty_line_leaves_it_to_the_agent() {
     let env = project(&[]);
     let writes = session(&[write(SPEC, "# login\n\nBy mail.\n"), say("Written.")]);
-    let asks = only_says("<question>1. By mail?\n2. For how long?</question>");
-    cassette(&env, &[&asks, &only_says("<question>Which sender?</question>"), &writes]);
+    let asks =
+        "<question>1. By which way?\n   a) by mail\n   b) by SMS\n2. For how long?</question>";
+    let priced = |text: &str| session(&[spends(), say(text)]);
+    let sender = priced("<question>Which sender?</question>");
+    cassette(&env, &[&priced(asks), &sender, &writes]);
     let Some(mut call) = Terminal::start(&env, &["create", "login", "--interview", "Log in"])
     else {
         return;
     };
-    call.reply(PROMPT, 1, "yes, ten minutes\n");
-    call.reply(PROMPT, 2, "\n");
+    call.reply(PROMPT, 1, "a\n");
+    call.reply(PROMPT, 2, "ten minutes,\nnot more\n");
+    call.reply(PROMPT, 3, "\n");
     let (code, screen) = call.end();
     assert_eq!(code, 0, "{screen}");
-    has(&screen, "2. For how long?");
+    // One conversation: nothing of the runs between the questions, and each question once.
+    let once = ["Interview about login", "Question 1", "Question 2", "Question 3", "By which way?"];
+    for text in once.iter().chain(&["For how long?", "Which sender?", "sandbox ", "Spec written"]) {
+        assert_eq!(screen.matches(text).count(), 1, "{text}: {screen}");
+    }
+    for text in ["Next: ", "Stopped", "iterations", "<question>", "── 1 ──"] {
+        has_not(&screen, text);
+    }
+    has(&screen, "Spec written after 3 answers, ");
+    has(&screen, ", at least $1.00 (2 tokens in, 2 out)\r\n");
     let kept = read(&env, INTERVIEW);
-    has(&kept, "answer = \"yes, ten minutes\"");
+    has(&kept, "answer = \"a) by mail\"");
+    has(&kept, "ten minutes,\nnot more");
     has(&kept, "answer = \"Decide yourself");
     assert_eq!(read(&env, SPEC), "# login\n\nBy mail.\n");
 }
@@ -101,7 +120,8 @@ fn an_interview_has_an_end_and_can_be_left() {
     call.reply(PROMPT, 1, "\u{3}");
     let (code, screen) = call.end();
     assert_eq!(code, 130, "{screen}");
-    has(&screen, "--answer");
+    has(&screen, "Stopped at question 2 after 1 answer, ");
+    has(&screen, "ralph feature create login --interview\r\n");
     assert_eq!(read(&env, INTERVIEW).matches("answer = ").count(), 1);
     // Ctrl-D does too, and starts no session for it.
     let Some(mut call) = Terminal::start(&env, &["create", "login", "--interview"]) else { return };
@@ -113,8 +133,7 @@ fn an_interview_has_an_end_and_can_be_left() {
 #[test]
 fn the_budget_is_for_all_sessions_of_an_interview() {
     let env = project(&[]);
-    let usage = r#"{"do":"usage","input":1,"output":1,"usd":0.5}"#.to_owned();
-    let asks = session(&[usage, say("<question>Which?</question>")]);
+    let asks = session(&[spends(), say("<question>Which?</question>")]);
     cassette(&env, &[&asks, &asks]);
     let words = ["create", "login", "--interview", "--budget", "0.4"];
     let Some(mut call) = Terminal::start(&env, &words) else { return };
