@@ -265,16 +265,12 @@ fn version_notice(
             "{} does not print its version; ralph needs {name} {oldest} or later",
             executable.display()
         ),
-        Some(version) if numbers(&version) < numbers(oldest) => format!(
+        Some(version) if profile.is_too_old(&version) => format!(
             "{name} {version} is older than {oldest}, the oldest version known to work; update it"
         ),
         Some(_) => return vec![],
     };
     vec![Notice::Other { text }]
-}
-
-fn numbers(version: &str) -> Vec<u64> {
-    version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
 }
 
 /// The environment of a session: what agents and tools need, what the settings name, and nothing else.

@@ -127,10 +127,12 @@ impl Agent for Claude {
 
     /// `2.1.325 (Claude Code)`.
     fn version(&self, printed: &str) -> Option<String> {
-        let word = printed.split_whitespace().next()?;
-        let is_version = word.contains('.')
-            && word.split('.').all(|part| part.starts_with(|c: char| c.is_ascii_digit()));
-        is_version.then(|| word.to_owned())
+        let is_version = |word: &&str| {
+            word.contains('.')
+                && word.split('.').all(|part| part.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        let words = printed.split(|c: char| c.is_whitespace() || c == '/');
+        words.map(|word| word.trim_start_matches('v')).find(is_version).map(str::to_owned)
     }
 
     fn state(&self) -> AgentState {

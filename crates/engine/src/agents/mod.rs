@@ -51,6 +51,15 @@ pub trait Agent: Send + Sync {
     }
     /// The oldest version known to work.
     fn oldest(&self) -> Option<&'static str>;
+    /// Whether a version is older than that.
+    fn is_too_old(&self, version: &str) -> bool {
+        self.oldest().is_some_and(|oldest| numbers(version) < numbers(oldest))
+    }
+}
+
+/// The parts of a version; one that is not a number counts as 0.
+fn numbers(version: &str) -> Vec<u64> {
+    version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
 }
 
 /// Reads the output of one session, line by line.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use ralph_engine::agents::{self, Agent};
 use ralph_engine::host::host;
 use ralph_engine::probe::{self, Ended};
 
@@ -14,12 +15,10 @@ use crate::launch::{Lacking, agent_program, of_repository_hint};
 /// How long an agent may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How to install, recognize and log in to an agent CLI.
+/// How to install and log in to an agent CLI. Its profile says which versions work.
 struct Facts {
     name: &'static str,
     install: &'static str,
-    /// The oldest version that is known to work.
-    floor: Option<(u32, u32)>,
     /// Variables that log it in.
     variables: &'static [&'static str],
     /// Files of its login, below the home.
@@ -30,8 +29,6 @@ struct Facts {
 const FACTS: [Facts; 1] = [Facts {
     name: "claude",
     install: "npm install -g @anthropic-ai/claude-code",
-    // ralph uses `--no-session-persistence` and the events of 2.1.
-    floor: Some((2, 1)),
     variables: &[
         "ANTHROPIC_API_KEY",
         "ANTHROPIC_AUTH_TOKEN",
@@ -63,7 +60,8 @@ pub(super) fn look_at(
     environment: &Environment,
     folder: &Path,
 ) -> Option<Vec<Check>> {
-    let Some(facts) = FACTS.iter().find(|facts| facts.name == name) else {
+    let known = FACTS.iter().find(|facts| facts.name == name).zip(agents::find(name));
+    let Some((facts, profile)) = known else {
         return alone(Check::ok("agent", format!("{name} plays a recording and needs no login")));
     };
     let path = match agent_program(name, name, config, environment, folder) {
@@ -81,7 +79,8 @@ pub(super) fn look_at(
         }
     };
     let patience = config.get(key::AGENT_SILENCE).map_or(PATIENCE, |limit| limit.min(PATIENCE));
-    Some(vec![version(facts, &path, folder, environment, patience)?, login(facts, environment)])
+    let version = version((facts, profile), &path, folder, environment, patience)?;
+    Some(vec![version, login(facts, environment)])
 }
 
 fn alone(check: Check) -> Option<Vec<Check>> {
@@ -89,7 +88,7 @@ fn alone(check: Check) -> Option<Vec<Check>> {
 }
 
 fn version(
-    facts: &Facts,
+    (facts, profile): (&Facts, &dyn Agent),
     path: &Path,
     folder: &Path,
     environment: &Environment,
@@ -100,7 +99,7 @@ fn version(
     let name = facts.name;
     let place = path.display();
     Some(match ran.end {
-        Ended::Exited(0) => judge(facts, ran.output.trim(), &place.to_string()),
+        Ended::Exited(0) => judge(facts, profile, ran.output.trim(), &place.to_string()),
         Ended::Exited(code) => {
             Check::fail("agent", format!("{place} --version failed with exit code {code}"))
                 .output(&ran.output)
@@ -118,23 +117,17 @@ fn version(
     })
 }
 
-fn judge(facts: &Facts, text: &str, place: &str) -> Check {
+fn judge(facts: &Facts, profile: &dyn Agent, text: &str, place: &str) -> Check {
     let name = facts.name;
-    let words = text.split(|letter: char| letter.is_whitespace() || letter == '/');
-    let numbers = words.map(|word| word.trim_start_matches('v')).find_map(|word| {
-        let mut parts = word.split('.').map_while(|part| part.parse::<u32>().ok());
-        Some((word, (parts.next()?, parts.next()?)))
-    });
     let update = format!("update it: {}", facts.install);
-    match (numbers, facts.floor) {
-        (Some((version, found)), Some(floor)) if found < floor => {
+    match (profile.version(text), profile.oldest()) {
+        (Some(version), Some(oldest)) if profile.is_too_old(&version) => {
             let says = format!(
-                "{name} {version} is older than {}.{}, the oldest version known to work",
-                floor.0, floor.1
+                "{name} {version} is older than {oldest}, the oldest version known to work"
             );
             Check::warn("agent", says).remedy(update)
         }
-        (Some((version, _)), _) => Check::ok("agent", format!("{name} {version} ({place})")),
+        (Some(version), _) => Check::ok("agent", format!("{name} {version} ({place})")),
         (None, _) => {
             let first = text.lines().next().unwrap_or_default();
             let first: String = first.chars().take(80).collect();
@@ -213,7 +206,9 @@ mod tests {
     fn versions_are_read_as_the_programs_print_them() {
         for (text, state) in [
             ("2.1.325 (Claude Code)", State::Ok),
-            ("2.1.0", State::Ok),
+            // The oldest version is the profile's, with which a run warns, too.
+            ("2.1.197", State::Ok),
+            ("2.1.196", State::Warn),
             ("claude-code/3.0.1 linux", State::Ok),
             ("v2.10.4", State::Ok),
             ("2.0.76 (Claude Code)", State::Warn),
@@ -221,7 +216,11 @@ mod tests {
             ("Error: native binary not installed", State::Warn),
             ("", State::Warn),
         ] {
-            assert_eq!(judge(&FACTS[0], text, "/x").state, state, "{text}");
+            assert_eq!(
+                judge(&FACTS[0], agents::find("claude").unwrap(), text, "/x").state,
+                state,
+                "{text}"
+            );
         }
     }
 
