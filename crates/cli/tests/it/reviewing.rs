@@ -134,7 +134,7 @@ fn a_check_that_stays_red_ends_with_the_rounds() {
         ran.stderr
     );
     let said =
-        "needs more work, and all 1 rounds are used up (publish.rounds): Make the check \"test\"";
+        "needs more work, and its only round is used up (publish.rounds): Make the check \"test\"";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
 }
 

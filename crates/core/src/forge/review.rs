@@ -87,7 +87,10 @@ pub enum FollowUp {
     /// Every check has passed.
     Green,
     /// The time is up, and nothing came.
-    Quiet,
+    Quiet {
+        /// A check that counts has not finished.
+        unfinished: bool,
+    },
 }
 
 /// The circumstances of a look.
@@ -141,6 +144,7 @@ impl Looking<'_> {
             }
         }
         let red = || is(CheckState::Failed).map(|check| one_line(&check.name, TITLE)).collect();
+        let unfinished = is(CheckState::Pending).next().is_some();
         let has_passed = is(CheckState::Passed).next().is_some();
         match (found.is_empty(), is(CheckState::Failed).next().is_some()) {
             (false, _) if self.rounds_left == 0 => FollowUp::Spent(found),
@@ -148,12 +152,12 @@ impl Looking<'_> {
             // Reviewers may still comment.
             (true, true) if self.is_late || self.authors.is_empty() => FollowUp::Red(red()),
             (true, false) if has_passed && (self.is_late || self.authors.is_empty()) => {
-                match is(CheckState::Pending).next() {
-                    Some(_) => FollowUp::Quiet,
-                    None => FollowUp::Green,
+                match unfinished {
+                    true => FollowUp::Quiet { unfinished },
+                    false => FollowUp::Green,
                 }
             }
-            (true, false) if self.is_late => FollowUp::Quiet,
+            (true, false) if self.is_late => FollowUp::Quiet { unfinished },
             (true, _) => FollowUp::Wait,
         }
     }
@@ -327,12 +331,17 @@ mod tests {
         assert_eq!(looking(&authors, &[]).verdict(&green), FollowUp::Wait);
         assert_eq!(late(looking(&authors, &[]), &green), FollowUp::Green);
         assert_eq!(looking(&[], &[]).verdict(&none), FollowUp::Wait);
-        assert_eq!(late(looking(&[], &[]), &none), FollowUp::Quiet);
+        let quiet = |unfinished| FollowUp::Quiet { unfinished };
+        assert_eq!(late(looking(&[], &[]), &none), quiet(false));
         let unended = Feedback {
             checks: vec![check("test", Passed), check("lint", Pending)],
             comments: vec![],
         };
-        assert_eq!(late(looking(&[], &[]), &unended), FollowUp::Quiet);
+        assert_eq!(late(looking(&[], &[]), &unended), quiet(true));
+        // A check of somebody who does not count keeps nobody waiting, and is not called unfinished.
+        let theirs = Check { author: Some("eve".to_owned()), ..check("bot", Pending) };
+        let foreign = Feedback { checks: vec![theirs], comments: vec![] };
+        assert_eq!(late(looking(&authors, &[]), &foreign), quiet(false));
     }
 
     #[test]

@@ -76,9 +76,11 @@ impl Review {
                 format!("{tasks} from {page}, round {round} of {rounds}: {names}")
             }
             ReviewEnd::Spent => {
-                format!(
-                    "{page} needs more work, and all {rounds} rounds are used up (publish.rounds): {names}"
-                )
+                let used = match rounds {
+                    1 => "its only round is".to_owned(),
+                    rounds => format!("all {rounds} rounds are"),
+                };
+                format!("{page} needs more work, and {used} used up (publish.rounds): {names}")
             }
             ReviewEnd::Red => format!("checks of {page} still fail: {names}"),
             ReviewEnd::Green => format!("all checks passed: {page}"),
@@ -98,5 +100,22 @@ impl Review {
             names.push_str(&format!("; and {more} more"));
         }
         names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_round_is_not_called_all_rounds() {
+        let said = |rounds| {
+            let tasks = vec!["Make CI pass".to_owned()];
+            Review { tasks, rounds, ..Review::blank(ReviewEnd::Spent, "PAGE") }.sentence()
+        };
+        let single =
+            "PAGE needs more work, and its only round is used up (publish.rounds): Make CI pass";
+        assert_eq!(said(1), single);
+        assert_eq!(said(2), single.replace("its only round is", "all 2 rounds are"));
     }
 }

@@ -128,10 +128,10 @@ impl Outlet<'_> {
             }
             FollowUp::Red(tasks) => Review { tasks, ..blank(ReviewEnd::Red) },
             FollowUp::Green => blank(ReviewEnd::Green),
-            FollowUp::Quiet => Review {
-                why: match feedback.checks.is_empty() {
-                    true => "there were no checks and no new comments".to_owned(),
-                    false => "some checks have not finished".to_owned(),
+            FollowUp::Quiet { unfinished } => Review {
+                why: match unfinished {
+                    true => "some checks have not finished".to_owned(),
+                    false => "there were no checks and no new comments".to_owned(),
                 },
                 ..blank(ReviewEnd::Quiet)
             },
