@@ -267,7 +267,8 @@ fn work_inside_a_submodule_is_named() {
     let lib = repo.path("lib");
     git_in(&lib, &["add", "new.txt"]);
     assert_eq!(Vcs::submodules_with_work(&vcs).unwrap(), ["lib"], "staged");
-    git_in(&lib, &["commit", "--quiet", "-m", "work"]);
+    let identity = ["-c", "user.name=ada", "-c", "user.email=ada@example.org"];
+    git_in(&lib, &[&identity[..], &["commit", "--quiet", "-m", "work"]].concat());
     assert_eq!(Vcs::submodules_with_work(&vcs).unwrap(), ["lib"], "committed");
 }
 
