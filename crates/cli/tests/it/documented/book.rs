@@ -1,5 +1,5 @@
 //! The book: `docs/SUMMARY.md` lists every page of docs/ once, and every link in a page leads to a file and a heading
-//! that exist. It knows markdown only as far as links and headings go.
+//! that exist, in the repository and in the book. It knows markdown only as far as links and headings go.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -57,6 +57,21 @@ fn anchors(page: &str) -> BTreeSet<String> {
     found
 }
 
+/// Whether a link of a page leads to a place that the book has too. The book is docs/ and nothing around it, so a
+/// link that leaves docs/ works in the repository and is dead in the book.
+fn stays_in_book(page: &str, file: &str) -> bool {
+    let Some(page) = page.strip_prefix("docs/") else { return true };
+    let mut depth = page.matches('/').count();
+    file.split('/').all(|part| match part {
+        ".." => depth.checked_sub(1).map(|above| depth = above).is_some(),
+        "." | "" => true,
+        _ => {
+            depth += 1;
+            true
+        }
+    })
+}
+
 #[test]
 fn the_book_lists_every_page_once() {
     let summary = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
@@ -86,12 +101,26 @@ fn every_link_leads_to_a_file_and_a_heading_that_exist() {
             };
             let there = std::fs::read_to_string(&to).unwrap_or_default();
             let heading = anchor.is_empty() || anchors(&there).contains(anchor);
-            if !to.exists() || !heading {
+            if !to.exists() || !heading || !stays_in_book(&page, file) {
                 wrong.push(format!("{page}:{line}: {target}"));
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn links_that_leave_the_book_are_found() {
+    for (page, file, stays) in [
+        ("docs/a.md", "b.md", true),
+        ("docs/a.md", "design/b.md", true),
+        ("docs/design/a.md", "../b.md", true),
+        ("docs/a.md", "../ARCHITECTURE.md", false),
+        ("docs/design/a.md", "../../README.md", false),
+        ("README.md", "docs/a.md", true),
+    ] {
+        assert_eq!(stays_in_book(page, file), stays, "{page} {file}");
+    }
 }
 
 #[test]

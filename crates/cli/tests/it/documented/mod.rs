@@ -3,6 +3,7 @@
 
 mod book;
 mod extract;
+mod map;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
