@@ -44,15 +44,15 @@ impl Interrupts {
         if let Some(listener) = &*listener {
             return Ok(listener.clone());
         }
-        let (told, new) = Self::channel();
-        start(told)?;
+        let (counter, new) = Self::channel();
+        start(counter)?;
         *listener = Some(new.clone());
         Ok(new)
     }
 
     fn channel() -> (watch::Sender<Heard>, Self) {
-        let (told, heard) = watch::channel(Heard::default());
-        (told, Self { heard, taken: Heard::default() })
+        let (counter, heard) = watch::channel(Heard::default());
+        (counter, Self { heard, taken: Heard::default() })
     }
 
     /// Whether ralph was asked to stop.
@@ -87,7 +87,7 @@ impl Interrupts {
 }
 
 /// Starts the thread that counts signals.
-fn start(told: watch::Sender<Heard>) -> io::Result<()> {
+fn start(counter: watch::Sender<Heard>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let (mut interrupt, mut terminate, mut hangup) = {
         let _inside = runtime.enter();
@@ -108,9 +108,9 @@ fn start(told: watch::Sender<Heard>) -> io::Result<()> {
                     }
                 };
                 tokio::select! {
-                    _ = interrupt.recv() => told.send_modify(|heard| heard.ctrl_c += 1),
-                    _ = terminate.recv() => told.send_modify(|heard| heard.terminate += 1),
-                    _ = hung_up => told.send_modify(|heard| heard.terminate += 1),
+                    _ = interrupt.recv() => counter.send_modify(|heard| heard.ctrl_c += 1),
+                    _ = terminate.recv() => counter.send_modify(|heard| heard.terminate += 1),
+                    _ = hung_up => counter.send_modify(|heard| heard.terminate += 1),
                 }
             }
         });
@@ -142,13 +142,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_signal_between_two_runs_reaches_the_second_one() {
-        let (told, process) = Interrupts::channel();
+        let (counter, process) = Interrupts::channel();
         let mut first = process.clone();
-        told.send_modify(|heard| heard.ctrl_c += 1);
+        counter.send_modify(|heard| heard.ctrl_c += 1);
         assert_eq!(first.next().await, Interrupt::CtrlC);
         drop(first);
-        // Nobody listens now.
-        told.send_modify(|heard| heard.terminate += 2);
+        // No run listens now.
+        counter.send_modify(|heard| heard.terminate += 2);
         assert!(process.heard());
         process.clone().wait().await;
         let mut second = process.clone();
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(second.next().await, Interrupt::CtrlC);
         let third = tokio::time::timeout(std::time::Duration::from_millis(20), second.next());
         assert!(third.await.is_err(), "each comes once");
-        told.send_modify(|heard| heard.ctrl_c += 2);
+        counter.send_modify(|heard| heard.ctrl_c += 2);
         assert_eq!(second.next().await, Interrupt::CtrlC);
         assert_eq!(second.next().await, Interrupt::CtrlC, "every press counts");
     }

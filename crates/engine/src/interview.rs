@@ -210,6 +210,10 @@ mod tests {
         ] {
             assert_eq!(choice(question, typed), meant, "{typed}");
         }
-        assert_eq!(choice("1. By mail?\n2. For how long?", "2"), None, "a question is no choice");
+        assert_eq!(
+            choice("1. By mail?\n2. For how long?", "2"),
+            None,
+            "a question is not a choice"
+        );
     }
 }

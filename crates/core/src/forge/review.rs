@@ -338,7 +338,7 @@ mod tests {
             comments: vec![],
         };
         assert_eq!(late(looking(&[], &[]), &unended), quiet(true));
-        // A check of somebody who does not count keeps nobody waiting, and is not called unfinished.
+        // ralph does not wait for a check of an author that does not count, and does not call it unfinished.
         let theirs = Check { author: Some("eve".to_owned()), ..check("bot", Pending) };
         let foreign = Feedback { checks: vec![theirs], comments: vec![] };
         assert_eq!(late(looking(&authors, &[]), &foreign), quiet(false));
