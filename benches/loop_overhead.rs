@@ -213,6 +213,7 @@ fn setup(repo: &Path, program: &Path) -> Setup {
                 branch: None,
                 bare: false,
                 known: None,
+                idea: None,
             },
         },
         gates: GateSetup {
