@@ -6,10 +6,15 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
 use crate::untrusted;
+
+mod atomic;
+
+pub use atomic::{
+    halves, private_folder, sweep_halves, write_atomically, write_privately, write_through,
+};
 
 /// The longest file that only says where a git directory is.
 const LONGEST_POINTER: u64 = 64 << 10;
@@ -177,7 +182,7 @@ impl Project {
         let after = self.without_own_lines(&text, folders);
         let done = match after.trim_ascii().is_empty() {
             true => std::fs::remove_file(&path),
-            false => write_atomically(&path, &after),
+            false => write_through(&path, &after, MODE),
         };
         done.map_err(|source| io_error(&path, source))
     }
@@ -236,6 +241,8 @@ const OWN_LINES: [&str; 8] = [
     "/.worktrees/",
 ];
 const OWN_COMMENT: &str = "# state of ralph";
+/// The permissions of a new exclude file.
+const MODE: u32 = 0o644;
 
 fn is_newline(byte: &u8) -> bool {
     *byte == b'\n'
@@ -288,7 +295,7 @@ fn add_lines(path: &Path, before: Vec<u8>, lines: &[&[u8]]) -> Result<(), Projec
         after.extend(*line);
         after.push(b'\n');
     }
-    write_atomically(path, &after).map_err(|source| io_error(path, source))
+    write_through(path, &after, MODE).map_err(|source| io_error(path, source))
 }
 
 fn is_git_dir(folder: &Path) -> bool {
@@ -297,55 +304,6 @@ fn is_git_dir(folder: &Path) -> bool {
 
 fn io_error(path: &Path, source: io::Error) -> ProjectError {
     ProjectError::Io { path: path.to_owned(), source }
-}
-
-/// Writes a whole file or nothing: a temporary file beside it, synced, then renamed over it. Its name is
-/// that of the file, a dot and something more.
-pub fn write_atomically(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
-    std::fs::create_dir_all(path.parent().unwrap_or_else(|| Path::new(".")))?;
-    let mode = std::fs::metadata(path).map_or(0o644, |before| before.permissions().mode() & 0o7777);
-    replace(path, text.as_ref(), mode)
-}
-
-/// The same for a file that only its owner may read.
-pub fn write_privately(path: &Path, text: &str) -> io::Result<()> {
-    private_folder(path.parent().unwrap_or_else(|| Path::new(".")))?;
-    replace(path, text.as_bytes(), 0o600)
-}
-
-/// Creates a folder that only its owner may enter, and those above it. Existing folders stay as they are.
-pub fn private_folder(path: &Path) -> io::Result<()> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
-fn replace(path: &Path, text: &[u8], mode: u32) -> io::Result<()> {
-    use std::io::Write;
-    let folder = path.parent().unwrap_or_else(|| Path::new("."));
-    let mut prefix = path.file_name().unwrap_or_default().to_owned();
-    prefix.push(".");
-    let mut file = tempfile::Builder::new().prefix(&prefix).tempfile_in(folder)?;
-    file.write_all(text)?;
-    file.as_file().set_permissions(std::fs::Permissions::from_mode(mode))?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
-}
-
-/// Removes temporary files of programs that were killed while they wrote the file. Call it only while no other
-/// process can write the file.
-pub fn sweep_halves(path: &Path) -> io::Result<()> {
-    halves(path).into_iter().try_for_each(std::fs::remove_file)
-}
-
-/// What was left by programs that were killed while they wrote the file.
-pub fn halves(path: &Path) -> Vec<PathBuf> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return vec![] };
-    let half = |entry: &OsStr| {
-        let rest = entry.to_str().zip(name.to_str()).and_then(|(e, name)| e.strip_prefix(name));
-        rest.is_some_and(|rest| rest.starts_with('.'))
-    };
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter(|entry| half(&entry.file_name())).map(|entry| entry.path()).collect()
 }
 
 #[cfg(test)]
@@ -389,17 +347,5 @@ mod tests {
         ] {
             assert_eq!(project.resolve(path), PathBuf::from(expected), "{path}");
         }
-    }
-
-    #[test]
-    fn only_what_was_half_written_is_swept() {
-        let folder = tempfile::tempdir().unwrap();
-        let names = ["state.toml", "state.toml.x1Y2z3", "state", "run.lock", "progress.db"];
-        for name in names {
-            std::fs::write(folder.path().join(name), "").unwrap();
-        }
-        sweep_halves(&folder.path().join("state.toml")).unwrap();
-        let left = names.map(|name| folder.path().join(name).exists());
-        assert_eq!(left, [true, false, true, true, true]);
     }
 }

@@ -56,13 +56,14 @@ fn every_file_says_what_it_owns_and_stays_readable() {
 
 /// Sources beside `untrusted` that open files by themselves, and why they may. Each is one file: a folder would let in
 /// whatever comes next.
-const READERS: [(&str, &str); 30] = [
+const READERS: [(&str, &str); 31] = [
     ("engine/src/agents/script/player.rs", "a recording that the user named"),
     ("engine/src/agents/script/cursor.rs", "the cursor of a recording that the user named"),
     ("engine/src/plan_file/replace.rs", "writes beside the plan, and opens its folder to sync it"),
     ("engine/src/process/family/linux.rs", "/dev/null"),
     ("engine/src/process/liveness.rs", "the kernel's boot id"),
     ("engine/src/process/procfs.rs", "the kernel's files below /proc"),
+    ("engine/src/project/atomic.rs", "opens a folder to sync it"),
     ("engine/src/run/boxed.rs", "the cursor of a recording that the user named"),
     ("engine/src/run/session.rs", "makes new files only"),
     ("engine/src/sandbox/aliases.rs", "the kernel's list of mounts"),
