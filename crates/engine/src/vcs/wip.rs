@@ -191,6 +191,19 @@ pub fn list_wip(project: &Project) -> Result<Vec<Wip>, GitError> {
     GitVcs::new(project.clone())?.saves()
 }
 
+/// The tasks with saved work in this repository, the newest first, each with the first line of its newest save.
+pub fn saved_tasks(project: &Project) -> Result<Vec<(TaskId, String)>, GitError> {
+    let mut saves = GitVcs::new(project.clone())?.listed_saves()?;
+    saves.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| b.attempt.cmp(&a.attempt)));
+    let mut tasks: Vec<(TaskId, String)> = Vec::new();
+    for save in saves {
+        if tasks.iter().all(|(task, _)| *task != save.task) {
+            tasks.push((save.task, save.subject));
+        }
+    }
+    Ok(tasks)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -32,9 +32,46 @@ impl SqliteStore {
     pub fn open_existing(path: &Path) -> Result<Option<Self>> {
         Ok(open::reader(path)?.map(|opened| Self::over(SqliteTable::new(path, opened))))
     }
+
+    /// Opens the store for a look that must not take long: it waits for no other process, and a store of an older
+    /// version, which would have to be migrated, counts as none.
+    pub fn glance(path: &Path) -> Result<Option<Self>> {
+        Ok(open::glance(path)?.map(|opened| Self::over(SqliteTable::new(path, opened))))
+    }
 }
 
 /// The log beside the store, which changes with every write.
 pub(crate) fn wal_of(path: &Path) -> std::path::PathBuf {
     open::beside(path, "-wal")
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_core::task::{Actor, NewTask};
+    use ralph_core::text::Title;
+    use ralph_core::{AgentId, TaskId, Timestamp};
+
+    use super::*;
+    use crate::clock::Stopwatch;
+    use crate::ports::{Filter, Store};
+
+    #[test]
+    fn a_glance_waits_for_nobody_and_creates_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state/progress.db");
+        assert!(SqliteStore::glance(&path).unwrap().is_none());
+        assert!(!folder.path().join("state").exists());
+        let mut store = SqliteStore::open(&path).unwrap();
+        let user = Actor::Person(AgentId::new("ada").unwrap());
+        let task = NewTask::titled(Title::new("Write it").unwrap());
+        store.add(TaskId::new("a").unwrap(), task, &user, Timestamp::from_millis(0)).unwrap();
+        let mut glance = SqliteStore::glance(&path).unwrap().unwrap();
+        assert_eq!(glance.list(&Filter::default()).unwrap().len(), 1);
+        drop((store, glance));
+        let other = rusqlite::Connection::open(&path).unwrap();
+        other.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
+        let waited = Stopwatch::start();
+        assert!(SqliteStore::glance(&path).is_err());
+        assert!(waited.elapsed().as_millis() < 1_000);
+    }
 }

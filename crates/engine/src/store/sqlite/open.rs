@@ -31,6 +31,8 @@ static ON_WAIT: OnceLock<fn()> = OnceLock::new();
 
 thread_local! {
     static WAITING: Cell<Option<(Stopwatch, bool)>> = const { Cell::new(None) };
+    /// Whether this thread waits for other processes at all.
+    static PATIENT: Cell<bool> = const { Cell::new(true) };
 }
 
 /// Sets what happens when a write has to wait for another process for two seconds.
@@ -47,6 +49,9 @@ pub(super) fn waited() -> Duration {
 /// time, so with many writers some wait for seconds; short, uneven sleeps are fair enough.
 #[expect(clippy::disallowed_methods, reason = "SQLite offers no event to wait for here")]
 fn busy(times: i32) -> bool {
+    if !PATIENT.get() {
+        return false;
+    }
     if times == 0 {
         WAITING.set(Some((Stopwatch::start(), false)));
     }
@@ -191,6 +196,19 @@ pub(super) fn reader(path: &Path) -> Result<Option<Opened>> {
         }
         Some(_) => Ok(Some(Opened { connection, guard: None })),
     }
+}
+
+/// Opens for reading without waiting; from now on this thread waits for no other process. `None` when there is no
+/// database of this version.
+pub(super) fn glance(path: &Path) -> Result<Option<Opened>> {
+    PATIENT.set(false);
+    check_files(path)?;
+    if !path.exists() {
+        return Ok(None);
+    }
+    let connection = connect(path)?;
+    let is_current = identify(path, &connection)? == Some(VERSION);
+    Ok(is_current.then_some(Opened { connection, guard: None }))
 }
 
 fn connect(path: &Path) -> Result<Connection> {
