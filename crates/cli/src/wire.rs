@@ -221,7 +221,8 @@ impl<'a> Context<'a> {
         Ok(Sources { user, repo, env, resumed, set: self.global.set.clone(), flags })
     }
 
-    fn short(&self, path: &Path) -> PathBuf {
+    /// A path as ralph shows it: the home directory is `~`.
+    pub(crate) fn short(&self, path: &Path) -> PathBuf {
         let home = self.environment.home.as_ref();
         match home.and_then(|home| path.strip_prefix(home).ok()) {
             Some(rest) => Path::new("~").join(rest),
@@ -297,6 +298,18 @@ impl<'a> Context<'a> {
             Some(store) => Box::new(store),
             None => Box::new(MemoryStore::new()),
         })
+    }
+
+    /// Opens the store for a completion: waits for nobody, and creates and migrates nothing. `None` if there is nothing
+    /// to read.
+    pub(crate) fn glance(&self) -> Option<SqliteStore> {
+        if self.session_socket().is_some() {
+            return None;
+        }
+        let project = self.project().ok()?;
+        project.check_ours().ok()?;
+        let config = Config::load(self.sources().ok()?).ok()?.config;
+        SqliteStore::glance(&project.resolve(config.get(key::STORE_PATH))).ok()?
     }
 
     /// A run has its own display, so nothing is printed here.

@@ -3,17 +3,21 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use ralph_engine::project::Project;
+
+mod change;
 
 use crate::config::{self, Config};
 use crate::error::{CliError, Done};
+use crate::launch;
 use crate::wire::{Context, config_error};
 
-/// Show and check the settings
+/// Show, change and check the settings
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,
     disable_help_subcommand = true,
-    after_help = "Example: ralph config show"
+    after_help = "Examples:\n  ralph config show\n  ralph config set loop.jobs 4\n  ralph config set --user notify.desktop true"
 )]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]
@@ -28,6 +32,54 @@ enum ConfigCommand {
         /// Print JSON
         #[arg(long)]
         json: bool,
+    },
+    /// Print the current value of a setting; lists with one item per line
+    #[command(
+        after_help = "Examples:\n  ralph config get loop.jobs\n  ralph config get loop.jobs --show-origin"
+    )]
+    Get {
+        /// The setting, such as loop.jobs
+        #[arg(value_name = "KEY")]
+        key: String,
+        /// Print where the value comes from, too
+        #[arg(long)]
+        show_origin: bool,
+        /// Print JSON
+        #[arg(long, conflicts_with = "show_origin")]
+        json: bool,
+    },
+    /// Set a setting in ralph.toml or in your own config file
+    ///
+    /// ralph writes into ralph.toml. Outside of a repository, and for settings that ralph.toml may not set, such as
+    /// notify.command, it writes into your own config file. Comments and all other lines stay. ralph refuses values
+    /// that it would ignore.
+    #[command(
+        after_help = "Examples:\n  ralph config set loop.jobs 4\n  ralph config set --user budget.day_usd 20\n  ralph config set gates.protected 'tests/**, Cargo.lock'"
+    )]
+    Set {
+        /// The setting, such as loop.jobs
+        #[arg(value_name = "KEY")]
+        key: String,
+        /// The value; a list is a TOML list, or items separated by commas
+        #[arg(value_name = "VALUE", allow_hyphen_values = true)]
+        value: String,
+        #[command(flatten)]
+        which: change::WhichFile,
+    },
+    /// Remove a setting from ralph.toml or from your own config file
+    #[command(after_help = "Example: ralph config unset loop.jobs")]
+    Unset {
+        /// The setting, such as loop.jobs
+        #[arg(value_name = "KEY")]
+        key: String,
+        #[command(flatten)]
+        which: change::WhichFile,
+    },
+    /// Open ralph.toml or your own config file in $VISUAL or $EDITOR, then check it
+    #[command(after_help = "Examples:\n  ralph config edit\n  ralph config edit --user")]
+    Edit {
+        #[command(flatten)]
+        which: change::WhichFile,
     },
     /// Print the JSON Schema of ralph.toml, for editors
     #[command(after_help = "Example: ralph config schema > ralph.schema.json")]
@@ -49,11 +101,19 @@ pub(crate) fn cmd_config(args: &ConfigArgs, context: &mut Context<'_>) -> Done {
     match &args.command {
         ConfigCommand::Show { json } => {
             let config = context.config()?;
+            let project = Project::find(&context.folder()).ok();
+            let preset = launch::preset_here(&config, project.as_ref());
             match json {
-                true => Ok(context.out.json(&config::show_json(&config))?),
-                false => Ok(context.out.data(config::show(&config))?),
+                true => Ok(context.out.json(&config::show_json(&config, preset))?),
+                false => Ok(context.out.data(config::show(&config, preset))?),
             }
         }
+        ConfigCommand::Get { key, show_origin, json } => {
+            change::get(key, *show_origin, *json, context)
+        }
+        ConfigCommand::Set { key, value, which } => change::set(key, value, *which, context),
+        ConfigCommand::Unset { key, which } => change::unset(key, *which, context),
+        ConfigCommand::Edit { which } => change::edit(*which, context),
         ConfigCommand::Schema => Ok(context.out.data(config::schema())?),
         ConfigCommand::Defaults => Ok(context.out.data(config::DEFAULTS)?),
         ConfigCommand::Reference => Ok(context.out.data(config::reference_markdown())?),

@@ -9,6 +9,7 @@ pub(crate) mod control;
 pub(crate) mod crash_points;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+mod editor;
 pub(crate) mod export;
 pub(crate) mod feature;
 mod flags;

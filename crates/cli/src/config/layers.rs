@@ -268,9 +268,17 @@ impl Config {
     }
 }
 
-/// Parses a value from the environment or from a flag.
-fn plain(setting: &Setting, key: &str, text: &str, from: &str) -> Result<Value, ConfigError> {
-    let refuse = |message| ConfigError::new(format!("{from}: {message}"));
+/// Parses a value from the environment, from a flag or, with an empty `from`, from the argument of a command.
+pub(super) fn plain(
+    setting: &Setting,
+    key: &str,
+    text: &str,
+    from: &str,
+) -> Result<Value, ConfigError> {
+    let refuse = |message| match from {
+        "" => ConfigError::new(message),
+        from => ConfigError::new(format!("{from}: {message}")),
+    };
     let listed = matches!(setting.kind, Kind::List(_) | Kind::OrPreset(Kind::List(_)));
     let array;
     let given = if listed && text.trim_start().starts_with('[') {

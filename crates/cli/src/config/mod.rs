@@ -13,8 +13,8 @@
 //! | `layers` | defaults, files, environment and flags, merged in this order |
 //! | `resolved` | the result: every value, and where it comes from |
 //! | `presets` | values that the preset decides |
-//! | `show` | `ralph config show` |
-//! | `write` | writes one setting into the user's own config file |
+//! | `show` | `ralph config show` and `get` |
+//! | `write` | writes settings into a config file |
 //! | `reference` | the JSON Schema and the reference page |
 //!
 //! Nothing here reads a file or the environment: everything comes in as [`Sources`].
@@ -40,12 +40,15 @@ mod tests;
 pub use gates::Gate;
 pub use kind::Kind;
 pub use layers::{Flags, Loaded, Sources};
+pub(crate) use names::words_of;
 pub use place::{ConfigError, Place, Warning};
 pub use presets::{PRESETS, Preset, Retries, retry_limit};
+pub(crate) use reference::described_keys;
 pub use reference::{reference_markdown, schema};
 pub use resolved::{Config, Entry, Origin};
 pub use settings::{AGENTS, DEFAULTS, Reach, SETTINGS, Setting, key};
+pub(crate) use show::{entry_json, entry_line};
 pub use show::{show, show_json};
 pub use typed::{Amount, Flag, Key, List, OrPreset, Size, Text, Time, Typed, Whole};
 pub use value::{Lit, View, duration};
-pub(crate) use write::with_text;
+pub(crate) use write::{known, set, unset};

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use ralph_core::nearest::nearest;
 
+use super::kind::Kind;
 use super::settings::{AGENTS, ALIASES, PLACEHOLDER, SETTINGS, Setting};
 use super::value::quoted;
 
@@ -48,6 +49,27 @@ fn fits((wanted, given): (&str, &str)) -> bool {
 /// The key itself, or the one that this older spelling stands for.
 pub(super) fn unalias(key: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == key).map_or(key, |(_, key)| key)
+}
+
+/// Older spellings of a key.
+pub(super) fn aliases(key: &str) -> impl Iterator<Item = &'static str> {
+    ALIASES.iter().filter(move |(_, now)| *now == key).map(|(alias, _)| *alias)
+}
+
+/// The words that a setting accepts, if they can be listed. A list accepts them one by one.
+pub(crate) fn words_of(key: &str) -> impl Iterator<Item = &'static str> {
+    let kind = find(unalias(key)).map(|setting| setting.kind);
+    let (kind, preset) = match kind {
+        Some(Kind::OrPreset(kind)) => (Some(*kind), Some("preset")),
+        kind => (kind, None),
+    };
+    let words: &[&str] = match kind {
+        Some(Kind::Choice(words) | Kind::List(&Kind::Choice(words))) => words,
+        Some(Kind::Bool) => &["true", "false"],
+        Some(Kind::CountOrUnlimited) => &["unlimited"],
+        _ => &[],
+    };
+    words.iter().copied().chain(preset)
 }
 
 /// The environment variable that sets this key.

@@ -3,6 +3,7 @@
 
 use super::resolved::Config;
 use super::settings::key;
+use super::value::View;
 
 /// How often ralph retries a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +55,10 @@ pub struct Preset {
     pub timeout: &'static str,
     /// `loop.verify`.
     pub verify: bool,
+    /// `loop.works_in`.
+    pub works_in: &'static str,
+    /// `git.auto_pr`.
+    pub auto_pr: bool,
 }
 
 /// All presets.
@@ -75,6 +80,8 @@ pub const PRESETS: [Preset; 5] = [
         strategy: "agent",
         timeout: "60m",
         verify: false,
+        works_in: "worktree",
+        auto_pr: true,
     },
     Preset {
         name: "progress",
@@ -93,6 +100,8 @@ pub const PRESETS: [Preset; 5] = [
         strategy: "agent",
         timeout: "10m",
         verify: false,
+        works_in: "place",
+        auto_pr: false,
     },
     Preset {
         name: "checklist",
@@ -111,6 +120,8 @@ pub const PRESETS: [Preset; 5] = [
         strategy: "agent",
         timeout: "60m",
         verify: false,
+        works_in: "place",
+        auto_pr: false,
     },
     Preset {
         name: "dag",
@@ -129,6 +140,8 @@ pub const PRESETS: [Preset; 5] = [
         strategy: "cost-optimized",
         timeout: "60m",
         verify: true,
+        works_in: "place",
+        auto_pr: false,
     },
     Preset {
         name: "pick",
@@ -147,6 +160,8 @@ pub const PRESETS: [Preset; 5] = [
         strategy: "agent",
         timeout: "60m",
         verify: false,
+        works_in: "place",
+        auto_pr: false,
     },
 ];
 
@@ -154,6 +169,32 @@ impl Preset {
     /// The preset with this name. `auto` is none: the plan decides.
     pub fn named(name: &str) -> Option<&'static Self> {
         PRESETS.iter().find(|preset| preset.name == name || preset.alias == Some(name))
+    }
+
+    /// Its value for a setting that is "preset"; `None` for a setting that no preset decides.
+    pub(super) fn value_of(&self, name: &str) -> Option<View<'static>> {
+        let whole = |value: u32| View::Whole(value.into());
+        let retries = match self.max_retries {
+            Retries::AtMost(most) => whole(most),
+            Retries::Unlimited => View::Text("unlimited"),
+        };
+        let values = [
+            (key::LOOP_MAX_ITERATIONS.name(), whole(self.max_iterations)),
+            (key::LOOP_MAX_RETRIES.name(), retries),
+            (key::LOOP_MAX_CONSECUTIVE_ERRORS.name(), whole(self.breaker)),
+            (key::LOOP_IDLE_THRESHOLD.name(), whole(self.idle)),
+            (key::LOOP_VERIFY.name(), View::Bool(self.verify)),
+            (key::LOOP_COMMIT.name(), View::Text(self.commit)),
+            (key::LOOP_ON_RED.name(), View::Text(self.on_red)),
+            (key::LOOP_ON_EXHAUSTED.name(), View::Text(self.on_exhausted)),
+            (key::LOOP_PICK.name(), View::Text(self.pick)),
+            (key::LOOP_ENDS_WHEN.name(), View::List(self.ends.to_vec())),
+            (key::LOOP_WORKS_IN.name(), View::Text(self.works_in)),
+            (key::AGENT_TIMEOUT.name(), View::Text(self.timeout)),
+            (key::MODELS_STRATEGY.name(), View::Text(self.strategy)),
+            (key::GIT_AUTO_PR.name(), View::Bool(self.auto_pr)),
+        ];
+        values.into_iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 }
 

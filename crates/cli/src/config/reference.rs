@@ -37,7 +37,8 @@ pub fn reference_markdown() -> String {
          own `~/.config/ralph/config.toml`, the repo's `ralph.toml`, environment variables, flags. \
          `loop.jobs` is `RALPH_LOOP_JOBS` in the environment and `--set loop.jobs=2` as a flag; \
          separate the items of a list with commas there. `\"preset\"` means that the preset decides. \
-         `ralph config show` prints every value and where it comes from.\n",
+         `ralph config show` prints every value and where it comes from, and `ralph config set` changes one: see \
+         [Change settings](settings.md).\n",
     );
     for group in SETTINGS.chunk_by(|a, b| a.section() == b.section()) {
         let section = group[0].section();
@@ -64,6 +65,16 @@ pub fn reference_markdown() -> String {
         }
     }
     page
+}
+
+/// Every key with the first sentence of its comment.
+pub(crate) fn described_keys() -> Vec<(String, String)> {
+    let comments = comments();
+    let first =
+        |text: &str| text.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned();
+    names::keys()
+        .map(|(key, setting)| (key.to_string(), first(comment_of(&comments, setting))))
+        .collect()
 }
 
 /// The keys of the commented defaults, each with the comment above it.

@@ -7,7 +7,8 @@ use std::fmt;
 use super::gates::Gate;
 use super::names;
 use super::place::Place;
-use super::settings::{PLACEHOLDER, Reach};
+use super::presets::Preset;
+use super::settings::{PLACEHOLDER, Reach, key};
 use super::typed::{Key, Typed};
 use super::value::{Given, Value, View};
 
@@ -16,6 +17,8 @@ use super::value::{Given, Value, View};
 pub enum Origin {
     /// It is not set.
     Default,
+    /// It is not set, or set to "preset": this preset decides.
+    Preset(&'static str),
     /// The user's file.
     User(Place),
     /// The repo's file.
@@ -33,6 +36,7 @@ impl Origin {
     pub const fn layer(&self) -> &'static str {
         match self {
             Self::Default => "default",
+            Self::Preset(_) => "preset",
             Self::User(_) => "user",
             Self::Repo(_) => "repo",
             Self::Env(_) => "env",
@@ -46,6 +50,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
+            Self::Preset(name) => write!(f, "preset {name}"),
             Self::User(place) | Self::Repo(place) => {
                 write!(f, "{}:{}", place.path.display(), place.line)
             }
@@ -72,7 +77,7 @@ pub struct Entry<'a> {
     /// The value.
     pub value: View<'a>,
     /// Where the value comes from.
-    pub origin: &'a Origin,
+    pub origin: Origin,
 }
 
 impl Config {
@@ -157,7 +162,7 @@ impl Config {
             Some(setting)
                 if !trusted
                     && setting.reach == Reach::Program
-                    && key != super::key::AGENT_SCRIPT_PATH.name() =>
+                    && key != key::AGENT_SCRIPT_PATH.name() =>
             {
                 Some(Some(again()))
             }
@@ -174,8 +179,30 @@ impl Config {
     pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         names::keys().map(|(key, _)| {
             let value = self.view(&key);
-            let origin = self.origin_of(&key);
+            let origin = self.origin_of(&key).clone();
             Entry { key, value, origin }
         })
+    }
+
+    /// The same for a run with this preset: a setting that is "preset" has its value.
+    pub fn entries_with(&self, preset: &'static Preset) -> impl Iterator<Item = Entry<'_>> {
+        names::keys().map(move |(key, _)| self.entry_with(key, preset))
+    }
+
+    /// One of them.
+    pub fn entry_with(&self, key: Cow<'static, str>, preset: &'static Preset) -> Entry<'_> {
+        let value = self.view(&key);
+        if value == View::Text("preset")
+            && let Some(value) = preset.value_of(&key)
+        {
+            // Tasks of the task database that run in parallel need a worktree each.
+            let apart = key == key::LOOP_WORKS_IN.name()
+                && preset.name == "dag"
+                && self.get(key::LOOP_JOBS) > 1;
+            let value = if apart { View::Text("worktree") } else { value };
+            return Entry { key, value, origin: Origin::Preset(preset.name) };
+        }
+        let origin = self.origin_of(&key).clone();
+        Entry { key, value, origin }
     }
 }

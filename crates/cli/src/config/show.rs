@@ -1,20 +1,31 @@
-//! `ralph config show`: every value and where it comes from.
+//! `ralph config show` and `ralph config get`: values and where they come from.
 
 use serde_json::{Map, json};
 
 use super::gates::Gate;
 use super::names::shown;
 use super::place::width;
-use super::resolved::{Config, Origin};
+use super::presets::Preset;
+use super::resolved::{Config, Entry, Origin};
 use super::value::quoted;
 
 /// Values longer than this push their own origin to the right instead of the whole column.
 const VALUE_COLUMN: usize = 44;
 
-/// All settings and gates, as text.
-pub fn show(config: &Config) -> String {
+/// One setting as a line of `ralph config show`.
+pub(crate) fn entry_line(entry: &Entry<'_>) -> String {
+    format!("{} = {}  {}", entry.key, entry.value, entry.origin)
+}
+
+/// One setting as in `ralph config show --json`.
+pub(crate) fn entry_json(entry: &Entry<'_>) -> serde_json::Value {
+    located(entry.value.to_json(), &entry.origin)
+}
+
+/// All settings and gates, as text. Settings that the preset decides have its values.
+pub fn show(config: &Config, preset: &'static Preset) -> String {
     let mut rows: Vec<(String, String, String)> = config
-        .entries()
+        .entries_with(preset)
         .map(|entry| (entry.key.to_string(), entry.value.to_string(), entry.origin.to_string()))
         .collect();
     for gate in config.gates() {
@@ -42,10 +53,10 @@ pub fn show(config: &Config) -> String {
 }
 
 /// The same as a JSON object.
-pub fn show_json(config: &Config) -> serde_json::Value {
+pub fn show_json(config: &Config, preset: &'static Preset) -> serde_json::Value {
     let mut all = Map::new();
-    for entry in config.entries() {
-        all.insert(entry.key.to_string(), located(entry.value.to_json(), entry.origin));
+    for entry in config.entries_with(preset) {
+        all.insert(entry.key.to_string(), entry_json(&entry));
     }
     let gates: Vec<_> = config.gates().iter().map(gate_json).collect();
     all.insert("gate".to_owned(), located(gates.into(), config.gates_origin()));
@@ -55,6 +66,7 @@ pub fn show_json(config: &Config) -> serde_json::Value {
 fn located(value: serde_json::Value, origin: &Origin) -> serde_json::Value {
     let at = match origin {
         Origin::Default => None,
+        Origin::Preset(name) => Some((*name).to_owned()),
         _ => Some(origin.to_string()),
     };
     json!({ "value": value, "origin": origin.layer(), "where": at })

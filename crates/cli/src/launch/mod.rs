@@ -86,7 +86,7 @@ use source::Source;
 pub(crate) use worktrees::folder as worktree_folder;
 
 pub(crate) use gates::{InForce, Missing, in_force, text_of, trial as gate_trial};
-pub(crate) use source::plan_file_done;
+pub(crate) use source::{plan_file_done, preset_here};
 
 /// Bytes that must be free before a task is claimed.
 pub(crate) const DISK_FLOOR: u64 = 64 << 20;

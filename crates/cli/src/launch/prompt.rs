@@ -91,7 +91,7 @@ fn template(
         (Mode::Prompt(_), _) | (_, Origin::Flag(_) | Origin::User(_) | Origin::Env(_)) => true,
         // A flag of the interrupted run, if no session could have changed the record of it.
         (_, Origin::Resumed) => options.interrupted.as_ref().is_some_and(|run| run.found.trusted),
-        (_, Origin::Repo(_) | Origin::Default) => false,
+        (_, Origin::Repo(_) | Origin::Default | Origin::Preset(_)) => false,
     };
     let root = &project.worktree;
     if !by_user && untrusted::is_outside(root, &path) {

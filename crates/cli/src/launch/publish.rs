@@ -20,7 +20,7 @@ use crate::error::CliError;
 pub(super) fn wanted(options: &RunOptions, config: &Config, preset: &Preset) -> Option<Publish> {
     let auto_push = config.get(key::GIT_AUTO_PUSH);
     let set = config.get(key::GIT_AUTO_PR);
-    let auto_pr = set.unwrap_or(preset.name == "branches");
+    let auto_pr = set.unwrap_or(preset.auto_pr);
     let wanted = options.mode == Mode::Build && (auto_push || auto_pr);
     let watch_ms = match (auto_pr, &options.target) {
         (true, Target::All | Target::Feature(_)) => {

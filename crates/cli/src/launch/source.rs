@@ -279,6 +279,18 @@ fn found(project: &Project) -> Result<Option<PlanFile>, CliError> {
     }
 }
 
+/// The preset that `ralph build` would use here: the one in the settings, or the one for the plan that it finds.
+pub(crate) fn preset_here(config: &Config, project: Option<&Project>) -> &'static Preset {
+    let name = match config.get(key::PRESET) {
+        "auto" => match project.and_then(|project| found(project).ok().flatten()) {
+            Some(plan) => plan.kind().as_str(),
+            None => "dag",
+        },
+        name => name,
+    };
+    Preset::named(name).unwrap_or(&PRESETS[0])
+}
+
 /// Whether there is a plan file that `ralph build` would take, and whether all of it is done.
 pub(crate) fn plan_file_done(project: &Project) -> Option<bool> {
     let plan = found(project).ok().flatten()?;

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use ralph_engine::host::host;
 use ralph_engine::probe::{self, Ended};
-use ralph_engine::project::{Project, write_privately};
+use ralph_engine::project::{Project, write_through};
 use ralph_engine::sandbox::{self, Choice, Level, Unavailable, Wanted};
 
 use super::check::Check;
-use crate::config::{Config, with_text};
+use crate::config::{self, Config};
 use crate::launch;
 use crate::wire::Context;
 
@@ -116,7 +116,7 @@ fn write_level(level: Level, context: &Context<'_>) -> Option<String> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(_) => return None,
     };
-    let text = with_text(&text, "sandbox", "level", level.as_str())?;
-    write_privately(path, &text).ok()?;
+    let (text, _) = config::set(&text, "sandbox.level", level.as_str()).ok()?;
+    write_through(path, &text, 0o600).ok()?;
     Some(format!("wrote sandbox.level = \"{level}\" into {}", path.display()))
 }

@@ -7,14 +7,17 @@ use ralph_core::FeatureName;
 use ralph_core::run::StopReason;
 use ralph_engine::clock;
 use ralph_engine::features::{FeatureFiles, TextFault};
-use ralph_engine::process;
 
 use super::{Call, fallen_short, interview, known, run};
+use crate::commands::editor::Editor;
 use crate::commands::flags::SessionArgs;
 use crate::error::{CliError, Done, feature_name, quoted, with_store};
 use crate::exit_codes::Exit;
 use crate::launch::{FeatureWork, Stage};
 use crate::wire::Context;
+
+/// These commands, as hints name them.
+const COMMAND: &str = "ralph feature …";
 
 /// Create a feature with a spec.md and a plan.md to fill in
 ///
@@ -47,7 +50,7 @@ pub(super) fn cmd_create(args: &CreateArgs, context: &mut Context<'_>) -> Done {
     let name = feature_name(&args.name)?;
     let by_agent = args.interview.is_some() || args.answer.is_some();
     refuse_idle_options(&args.session, by_agent, "--interview")?;
-    let editor = args.edit.then(|| editor(context)).transpose()?;
+    let editor = args.edit.then(|| Editor::of(context, COMMAND)).transpose()?;
     let again = args.edit || by_agent;
     let files = make(&name, again, context)?;
     if let Some(editor) = editor {
@@ -126,7 +129,7 @@ pub(super) fn cmd_plan(args: &PlanArgs, context: &mut Context<'_>) -> Done {
     let files = FeatureFiles::of(&context.project()?, &name);
     let template = FeatureFiles::plan_template(&name);
     if args.edit {
-        let editor = editor(context)?;
+        let editor = Editor::of(context, COMMAND)?;
         if !files.plan().exists() {
             files.create(&name)?;
         }
@@ -182,32 +185,10 @@ fn refuse_idle_options(session: &SessionArgs, by_agent: bool, whom: &str) -> Don
     }
 }
 
-/// The user's editor.
-fn editor(context: &Context<'_>) -> Result<String, CliError> {
-    let named = |wanted: &str| {
-        let found = context.environment.all.iter().find(|(name, _)| name == wanted)?;
-        found.1.to_str().filter(|value| !value.trim().is_empty()).map(str::to_owned)
-    };
-    named("VISUAL").or_else(|| named("EDITOR")).ok_or_else(|| {
-        CliError::failed("no editor is set: neither VISUAL nor EDITOR")
-            .hint("set one for this call: EDITOR=nano ralph feature …")
-    })
-}
-
 /// Opens a text in the editor, and warns if it is still unwritten afterwards.
-fn open(editor: &str, file: &Path, template: &str, context: &mut Context<'_>) -> Done {
+fn open(editor: &Editor, file: &Path, template: &str, context: &mut Context<'_>) -> Done {
     refuse_unreadable(file, template)?;
-    context.out.finish()?;
-    let failed = |how: String| {
-        CliError::failed(format!("the editor {editor:?} {how}"))
-            .hint(format!("your saved text is in {}", file.display()))
-            .hint("use another editor for this call: EDITOR=nano ralph feature …")
-    };
-    match process::edit(editor, file) {
-        Ok(0) => {}
-        Ok(code) => return Err(failed(format!("failed with exit code {code}"))),
-        Err(error) => return Err(failed(format!("could not be started: {error}"))),
-    }
+    editor.open(file, context)?;
     context.out.line(file.display())?;
     if let Some(fault) = FeatureFiles::fault(file, template) {
         context.out.warning(format!("{} {fault}", file.display()));

@@ -84,7 +84,7 @@ fn a_damaged_file_never_panics() {
         text.splice(from..to, piece);
         let text: String = text.into_iter().collect();
         match Config::load(repo(&text)) {
-            Ok(loaded) => drop(show(&loaded.config)),
+            Ok(loaded) => drop(show(&loaded.config, &PRESETS[0])),
             Err(error) => drop(error.to_string()),
         }
     }

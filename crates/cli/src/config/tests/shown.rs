@@ -15,9 +15,50 @@ fn sample() -> Config {
     })
 }
 
+fn dag() -> &'static Preset {
+    Preset::named("dag").unwrap()
+}
+
+#[test]
+fn values_that_the_preset_decides_are_shown_with_its_name() {
+    let shown = show(&config(set("loop.on_red=preset")), dag());
+    assert!(!shown.contains("\"preset\""), "{shown}");
+    let line = |key: &str| {
+        let line = shown.lines().find(|line| line.starts_with(&format!("{key} "))).unwrap();
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(line("loop.max_retries"), "loop.max_retries = 3 preset dag");
+    assert_eq!(line("loop.ends_when"), "loop.ends_when = [\"finished\"] preset dag");
+    assert_eq!(line("loop.on_red"), "loop.on_red = \"retry\" preset dag");
+    assert_eq!(line("loop.works_in"), "loop.works_in = \"place\" preset dag");
+    assert_eq!(line("git.auto_pr"), "git.auto_pr = false preset dag");
+    let parallel = config(set("loop.jobs=2"));
+    assert_eq!(parallel.entry_with("loop.works_in".into(), dag()).value, View::Text("worktree"));
+    let json = show_json(&Config::default(), dag());
+    assert_eq!(
+        json["agent.timeout"],
+        serde_json::json!({ "value": "60m", "origin": "preset", "where": "dag" })
+    );
+}
+
+#[test]
+fn every_preset_has_a_valid_value_for_every_setting_that_it_decides() {
+    for preset in &PRESETS {
+        for setting in SETTINGS {
+            let value = preset.value_of(setting.key);
+            let by_preset = matches!(setting.kind, Kind::OrPreset(_));
+            assert_eq!(value.is_some(), by_preset, "{} of {}", setting.key, preset.name);
+            let Some(value) = value else { continue };
+            let pair = format!("{}={}", setting.key, value.plain());
+            let read = config(set(&pair));
+            assert_eq!(read.view(setting.key), value, "{pair}");
+        }
+    }
+}
+
 #[test]
 fn lines_are_aligned_and_name_the_origin() {
-    let shown = show(&sample());
+    let shown = show(&sample(), dag());
     let line = |start: &str| shown.lines().find(|line| line.starts_with(start)).unwrap();
     let column = line("loop.learn").find("default").unwrap();
     for (start, origin) in [
@@ -37,7 +78,7 @@ fn lines_are_aligned_and_name_the_origin() {
 
 #[test]
 fn json_has_value_origin_and_where() {
-    let shown = show_json(&sample());
+    let shown = show_json(&sample(), dag());
     let expect = |key: &str, expected: serde_json::Value| assert_eq!(shown[key], expected, "{key}");
     expect("loop.jobs", serde_json::json!({ "value": 1, "origin": "default", "where": null }));
     expect(

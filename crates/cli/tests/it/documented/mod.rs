@@ -426,6 +426,7 @@ pages! {
     overnight: "docs/overnight.md",
     sandbox: "docs/sandbox.md",
     security: "docs/security.md",
+    settings: "docs/settings.md",
     several_branches: "docs/several-branches.md",
     sharing: "docs/sharing.md",
     start: "docs/start.md",

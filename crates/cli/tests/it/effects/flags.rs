@@ -242,5 +242,13 @@ cancel --now | cli/tests/it/looping/stopping.rs::s2_28_cancel_ends_the_run_keeps
 cancel --json | cli/tests/it/socket.rs::controls_go_to_the_run_that_the_state_file_names
 skip, retry --json | cli/tests/it/effects/tasks.rs::controls_print_json
 config show --json | cli/tests/it/config.rs::show_names_every_value_and_its_origin
+config get --show-origin | cli/tests/it/config.rs::settings_are_read_written_and_removed_one_by_one
+config get --json | cli/tests/it/config.rs::settings_are_read_written_and_removed_one_by_one
+config set --user | cli/tests/it/config.rs::settings_are_read_written_and_removed_one_by_one
+config set --project | cli/tests/it/config.rs::what_cannot_be_set_changes_no_file
+config unset --user | cli/tests/it/config.rs::settings_are_read_written_and_removed_one_by_one
+config unset --project | cli/tests/it/config.rs::settings_are_read_written_and_removed_one_by_one
+config edit --user | cli/tests/it/config.rs::a_file_is_edited_in_the_users_editor_and_checked
+config edit --project | cli/tests/it/config.rs::a_file_is_edited_in_the_users_editor_and_checked
 demo --keep | cli/tests/it/demo.rs::the_demo_can_be_kept_and_looked_at > demo
 ";
