@@ -103,6 +103,8 @@ enum Command {
     ScriptAgent(commands::script_agent::ScriptAgentArgs),
     #[command(name = ralph_engine::vcs::look::COMMAND, hide = true)]
     Look(commands::look::LookArgs),
+    #[command(name = "__complete", hide = true)]
+    Complete(commands::complete::CompleteArgs),
     #[command(name = "__crash-points", hide = true)]
     CrashPoints(commands::crash_points::CrashPointsArgs),
 }
@@ -110,6 +112,15 @@ enum Command {
 /// The command line as data, for completions, manual pages and the reference.
 pub(crate) fn command_line() -> clap::Command {
     App::command()
+}
+
+/// The global options of an unfinished command line.
+pub(crate) fn global_of(words: &[OsString]) -> Option<GlobalArgs> {
+    let read = |words: &[OsString]| {
+        let matches = command_line().ignore_errors(true).try_get_matches_from(words).ok()?;
+        GlobalArgs::from_arg_matches(&matches).ok()
+    };
+    read(words).or_else(|| read(&words[..1.min(words.len())]))
 }
 
 /// Runs the command and returns its exit code.
@@ -256,6 +267,7 @@ fn dispatch(command: Option<Command>, context: &mut Context<'_>) -> Result<(), C
             commands::script_agent::cmd_script_agent(&args, context)
         }
         Some(Command::Look(args)) => commands::look::cmd_look(&args, context),
+        Some(Command::Complete(args)) => commands::complete::cmd_complete(&args, context),
         Some(Command::CrashPoints(args)) => {
             commands::crash_points::cmd_crash_points(&args, context)
         }

@@ -183,6 +183,16 @@ impl TestEnv {
         command
     }
 
+    /// A call of another program in the repository, not started. It finds the ralph under test by its name.
+    pub fn program(&self, name: &str) -> Command {
+        let mut command = self.clean(Command::new(name));
+        let own = self.binary.parent().into_iter().map(Path::to_owned);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let all: Vec<PathBuf> = own.chain(std::env::split_paths(&path)).collect();
+        command.env("PATH", std::env::join_paths(all).unwrap()).current_dir(self.repo());
+        command
+    }
+
     /// A call of ralph in the repository, not started.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.clean(Command::new(&self.binary));

@@ -1,4 +1,4 @@
-//! `ralph completions`.
+//! `ralph completions`: the script that makes a shell complete commands, options and values of ralph.
 
 use clap::Args;
 use clap_complete::Shell;
@@ -8,10 +8,16 @@ use crate::error::Done;
 use crate::wire::Context;
 
 /// Print the completions for a shell
+///
+/// Completions for bash, zsh and fish also offer task ids, features, settings, presets, runs, questions and saved
+/// work of the repository that you are in. Those for elvish and powershell offer commands and options.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: ralph completions bash > ~/.local/share/bash-completion/completions/ralph"
-)]
+#[command(after_help = "\
+Examples; make the folder first if it is missing, and open a new shell afterward:
+  bash  ralph completions bash > ~/.local/share/bash-completion/completions/ralph
+  zsh   ralph completions zsh > ~/.zfunc/_ralph
+        and in ~/.zshrc, before compinit: fpath+=~/.zfunc
+  fish  ralph completions fish > ~/.config/fish/completions/ralph.fish")]
 pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]
@@ -19,9 +25,17 @@ pub(crate) struct CompletionsArgs {
 }
 
 pub(crate) fn cmd_completions(args: &CompletionsArgs, context: &mut Context<'_>) -> Done {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut visible(command_line()), "ralph", &mut script);
-    Ok(context.out.data(String::from_utf8_lossy(&script))?)
+    let script = match args.shell {
+        Shell::Bash => include_str!("complete/ralph.bash").into(),
+        Shell::Zsh => include_str!("complete/ralph.zsh").into(),
+        Shell::Fish => include_str!("complete/ralph.fish").into(),
+        shell => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut visible(command_line()), "ralph", &mut script);
+            String::from_utf8_lossy(&script).into_owned()
+        }
+    };
+    Ok(context.out.data(script)?)
 }
 
 /// The command line without hidden commands, which the generator would offer too.

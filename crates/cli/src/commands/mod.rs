@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod build;
 pub(crate) mod clean;
+pub(crate) mod complete;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod control;

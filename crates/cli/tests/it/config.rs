@@ -122,7 +122,7 @@ fn settings_are_read_written_and_removed_one_by_one() {
     assert!(folder.join("config.toml").is_symlink());
     assert_eq!(get("publish.authors"), "ada\ngrace\n");
     let json = env.ralph(&["config", "get", "publish.authors", "--json"]).success();
-    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let json: serde_json::Value = ralph_testkit::data(&json);
     assert_eq!((&json["value"][1], &json["origin"]), (&"grace".into(), &"user".into()));
     // A value that another file overrides is written with a warning.
     let ran = env.ralph(&["config", "set", "--user", "loop.jobs", "3"]);

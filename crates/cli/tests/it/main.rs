@@ -11,6 +11,7 @@ mod branches;
 mod check_script;
 mod claude_code;
 mod cleaning;
+mod completing;
 mod concurrency;
 mod config;
 mod demo;

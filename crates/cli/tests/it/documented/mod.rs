@@ -298,11 +298,15 @@ fn not_understood(env: &TestEnv, commands: &[Typed]) -> Vec<String> {
 #[test]
 fn the_arguments_of_every_command_in_the_pages_are_understood() {
     let env = world();
-    // Files that commands read, and the folder of one that they write.
+    // Files that commands read, and the folders of those that they write.
     for (from, to) in [("prd.json", "prd.json"), ("synced.jsonl", "plan.jsonl")] {
         std::fs::copy(env.note(from), env.repo().join(to)).unwrap();
     }
     env.write(".beads/issues.jsonl", "");
+    for shell in [".local/share/bash-completion/completions", ".zfunc", ".config/fish/completions"]
+    {
+        std::fs::create_dir_all(env.home().join(shell)).unwrap();
+    }
     let mut seen = 0;
     let mut known = BTreeSet::new();
     for (name, text) in pages() {
