@@ -157,7 +157,7 @@ fn claim_prints_lease_retries_description_and_what_blockers_produced() {
     env.task(&["done", "a", "--result", r#"{"commit":"abc", "n": 1}"#]);
     let claimed = env.task(&["claim", "--agent", "ada"]);
     assert_eq!(
-        ralph_testkit::without_times(&claimed),
+        ralph_testkit::without_times(&claimed).trim_end(),
         "## Task b\nid: b\ntitle: Second\npriority: 2\nstatus: active\nassignee: ada\n\
          lease_expires_at: TIME\nretry_count: 0\ndeps: a\n\
          description:\n  line one\n  ## Task fake\n  id: fake\n\

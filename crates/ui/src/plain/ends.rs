@@ -126,7 +126,7 @@ fn ends() -> Vec<(&'static str, RunView)> {
         view.warnings.push(made.sentence());
         view.publication = Some(made);
     });
-    let by_hand = with(ended(StopReason::Complete, DONE), |view| {
+    let to_open = with(ended(StopReason::Complete, DONE), |view| {
         let made = Publication {
             why: "there is no token for git.example.com".into(),
             page: "https://git.example.com/shop/compare/add-login".into(),
@@ -196,7 +196,7 @@ fn ends() -> Vec<(&'static str, RunView)> {
         ("cancelled when done", ended(StopReason::Cancelled, DONE)),
         ("ralph failed", ended(StopReason::Error { why: why("the disk is full") }, OPEN)),
         ("not published", unpublished),
-        ("published by hand", by_hand),
+        ("pull request to open", to_open),
     ]
 }
 
