@@ -148,7 +148,7 @@ pub(crate) fn page(
         run,
     };
     let steps = next(&page, &project).into_iter().map(|(command, _)| command);
-    let merge = merges.iter().map(|found| found.command()).take(1);
+    let merge = merges.iter().map(NeedsMerge::command).take(1);
     page.next = merge.chain(steps).collect();
     Ok(page)
 }
