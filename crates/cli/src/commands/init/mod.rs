@@ -107,7 +107,7 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-/// Whether every check becomes a gate. Asks only if there is something to decide and somebody at a terminal.
+/// Whether every check becomes a gate. Asks only at a terminal, and only if there is something to decide.
 fn wants_all(
     args: &InitArgs,
     project: &Project,
