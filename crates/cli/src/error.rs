@@ -171,6 +171,16 @@ impl From<ProjectError> for CliError {
                 quoted(&path),
                 quoted(&path.with_extension("toml.other"))
             )),
+            ProjectError::OwnedByOther { path, owner } => {
+                let user =
+                    owner.strip_prefix("uid ").map_or(owner.clone(), |uid| format!("'#{uid}'"));
+                failed
+                    .hint(format!(
+                        "if it is yours now, take it over: sudo chown -R \"$(id -un)\" {}",
+                        quoted(&path)
+                    ))
+                    .hint(format!("otherwise run ralph as its owner: sudo -u {user} ralph"))
+            }
             ProjectError::Io { .. } => failed,
         }
     }

@@ -138,6 +138,7 @@ impl From<&ProjectError> for ErrorCode {
             | ProjectError::Bare(_)
             | ProjectError::BrokenLink { .. } => Self::NoRepository,
             ProjectError::Foreign { .. } => Self::ForeignDatabase,
+            ProjectError::OwnedByOther { .. } => Self::NotWritable,
             ProjectError::Io { .. } => Self::Failed,
         }
     }

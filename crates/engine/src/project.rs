@@ -44,6 +44,17 @@ pub enum ProjectError {
         /// What is wrong with it.
         reason: String,
     },
+    /// ralph's folder belongs to another user.
+    #[error(
+        "{} belongs to {owner}, not to you: ralph does not use state that another user can change",
+        path.display()
+    )]
+    OwnedByOther {
+        /// The folder.
+        path: PathBuf,
+        /// The name of its owner, or the number.
+        owner: String,
+    },
     /// The system refused.
     #[error("{}: {source}", path.display())]
     Io {
@@ -131,6 +142,9 @@ impl Project {
     pub fn check_ours(&self) -> Result<(), ProjectError> {
         // Each worktree has such a folder, with its lock and its record.
         for folder in [self.ralph_dir(), self.worktree.join(".ralph")] {
+            if let Some(owner) = untrusted::other_owner(&folder) {
+                return Err(ProjectError::OwnedByOther { path: folder, owner });
+            }
             untrusted::refuse_foreign_state(&folder).map_err(|(path, reason)| {
                 ProjectError::Foreign { path, reason: reason.to_string() }
             })?;

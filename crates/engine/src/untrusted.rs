@@ -30,7 +30,7 @@ use crate::project::Project;
 use crate::vcs::git::Git;
 
 pub(crate) use own::{BESIDE, refuse_irregular};
-pub use own::{open_own, read_own, refuse_foreign_state};
+pub use own::{open_own, other_owner, read_own, refuse_foreign_state};
 pub use remembered::Remembered;
 pub use unlinked::{Unlinked, read_unlinked, refuse_links};
 

@@ -8,11 +8,14 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::{bytes, refusal};
+use super::{SMALL, bytes, read_named, refusal};
 use crate::kept::STATE;
 
 /// What SQLite and ralph keep beside a task database.
 pub(crate) const BESIDE: [&str; 4] = ["-lock", "-wal", "-shm", "-journal"];
+
+/// The users that the system knows by itself.
+const USERS: &str = "/etc/passwd";
 
 /// Opens a file of ralph's own, with `options`. It refuses links and does not wait for pipes.
 pub fn open_own(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
@@ -53,15 +56,30 @@ fn refuse_foreign_folder(folder: &Path) -> io::Result<()> {
     if !found.is_dir() {
         return Err(refusal("it is not a folder"));
     }
+    match other_owner(folder) {
+        None => Ok(()),
+        Some(owner) => Err(refusal(format!("it belongs to {owner}, not to you"))),
+    }
+}
+
+/// The owner of a folder that is not ours to use: the name, or `uid` and the number where it has none here.
+pub fn other_owner(folder: &Path) -> Option<String> {
+    let owner = std::fs::symlink_metadata(folder).ok()?.uid();
     let around = folder.parent().and_then(|around| std::fs::metadata(around).ok());
     let ours = rustix::process::geteuid().as_raw();
-    let may_own = |owner: u32| {
-        owner == ours || owner == 0 || around.is_some_and(|around| around.uid() == owner)
+    let may_own = owner == ours || owner == 0 || around.is_some_and(|around| around.uid() == owner);
+    let named = || {
+        let users = read_named(None, Path::new(USERS), SMALL).unwrap_or_default();
+        user_named(&String::from_utf8_lossy(&users), owner).unwrap_or(format!("uid {owner}"))
     };
-    match found.uid() {
-        owner if may_own(owner) => Ok(()),
-        owner => Err(refusal(format!("it belongs to another user (uid {owner})"))),
-    }
+    (!may_own).then(named)
+}
+
+/// The name of a user, from the text of [`USERS`].
+fn user_named(users: &str, uid: u32) -> Option<String> {
+    let mut lines = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let found = lines.find(|fields| fields.get(2).is_some_and(|id| id.parse() == Ok(uid)))?;
+    found.first().filter(|name| !name.is_empty()).map(|name| (*name).to_owned())
 }
 
 /// Refuses a file that is there and is a link, a pipe or anything else but a regular file.
@@ -80,5 +98,18 @@ fn refuse_link(path: &Path) -> io::Result<()> {
             target.display()
         ))),
         Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_found_by_number() {
+        let users = "root:x:0:0:root:/root:/bin/sh\nada:x:1000:1000::/home/ada:/bin/sh\n:x:7:\n";
+        assert_eq!(user_named(users, 1000).as_deref(), Some("ada"));
+        assert_eq!(user_named(users, 7), None);
+        assert_eq!(user_named(users, 12345), None);
     }
 }

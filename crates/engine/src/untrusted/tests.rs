@@ -236,7 +236,7 @@ fn a_ralph_folder_of_another_user_or_none_at_all_is_not_ours() {
     }
     std::os::unix::fs::chown(&ralph, Some(12_345), None).unwrap();
     let (_, why) = refuse_foreign_state(&ralph).unwrap_err();
-    assert!(why.to_string().contains("another user (uid 12345)"), "{why}");
+    assert!(why.to_string().contains("it belongs to uid 12345, not to you"), "{why}");
     // The whole repository is that user's: git has asked whether it may be used.
     std::os::unix::fs::chown(folder.path(), Some(12_345), None).unwrap();
     refuse_foreign_state(&ralph).unwrap();
