@@ -266,6 +266,8 @@ fn exit_of(refusal: &Refusal) -> Exit {
         | Refusal::BlockClosed { .. }
         | Refusal::HasUnfinishedParts { .. }
         | Refusal::FailedParts { .. }
+        | Refusal::DoneParts { .. }
+        | Refusal::NotFinished { .. }
         | Refusal::FeatureUnfinished { .. } => Exit::NotEligible,
         Refusal::Exists { .. }
         | Refusal::FeatureExists { .. }
@@ -281,6 +283,11 @@ fn hints_of(failed: CliError, refusal: &Refusal) -> CliError {
         Refusal::Transition { id, from: Status::Pending, to: Status::Done | Status::Failed } => {
             failed.hint(format!("claim it first: ralph task claim {id}"))
         }
+        Refusal::Transition {
+            id,
+            from: Status::Done,
+            to: Status::Pending | Status::InProgress,
+        } => failed.hint(format!("reopen it: ralph task reopen {id}")),
         Refusal::Transition { id, from: Status::Failed, .. } => {
             failed.hint(format!("reopen it first: ralph task reset {id}"))
         }
@@ -326,6 +333,16 @@ fn hints_of(failed: CliError, refusal: &Refusal) -> CliError {
             "reset its parts, and it reopens too: ralph task reset {}",
             children.first().map_or("ID", TaskId::as_str)
         )),
+        Refusal::DoneParts { children, .. } => failed.hint(format!(
+            "reopen a part, and it reopens too: ralph task reopen {}",
+            children.first().map_or("ID", TaskId::as_str)
+        )),
+        Refusal::NotFinished { id, .. } => {
+            failed.hint(format!("to start it over: ralph task reset {id}"))
+        }
+        Refusal::DoneIsFinal { id } => {
+            failed.hint(format!("reopen it first: ralph task reopen {id}"))
+        }
         Refusal::ParentClosed { .. } => failed.hint("choose another parent, or omit --parent"),
         Refusal::FeatureUnfinished { name, .. } => {
             failed.hint(format!("delete them too: ralph feature delete {name} --confirm"))

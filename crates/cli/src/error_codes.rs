@@ -96,7 +96,10 @@ impl From<&Refusal> for ErrorCode {
             Refusal::UnknownFeature { .. } => Self::UnknownFeature,
             Refusal::UnknownAgent { .. } => Self::UnknownAgent,
             Refusal::UnknownQuestion { .. } => Self::UnknownQuestion,
-            Refusal::Transition { .. } | Refusal::BlockClosed { .. } => Self::WrongStatus,
+            Refusal::Transition { .. }
+            | Refusal::BlockClosed { .. }
+            | Refusal::DoneParts { .. }
+            | Refusal::NotFinished { .. } => Self::WrongStatus,
             Refusal::NotClaimable { .. } => Self::NotClaimable,
             Refusal::NothingReady { .. } => Self::NothingReady,
             Refusal::ClaimLost { .. } => Self::ClaimLost,

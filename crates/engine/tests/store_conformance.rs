@@ -81,6 +81,8 @@ macro_rules! conforms {
                     s1_52_reset_clears_claim_retries_and_reason
                     reset_leaves_pending_done_and_deleted_alone
                     a_parent_with_failed_parts_is_not_reset
+                    a_done_task_reopens_with_its_parents_and_its_history
+                    only_finished_tasks_reopen_and_all_or_none
                     s1_48_a_parent_is_done_with_its_last_child
                     s1_48_a_dependent_is_ready_after_its_last_blocker
                     s1_49_a_parent_fails_with_its_child

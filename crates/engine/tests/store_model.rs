@@ -168,6 +168,7 @@ fn carry_out(
                 .map(Answer::Became)
         }
         Command::Reset(task) => store.reset(&task_id(*task), &pat, now).map(nothing),
+        Command::Reopen(task) => store.reopen(&[task_id(*task)], "again", &pat, now).map(nothing),
         Command::Hold(task, who) => store.hold(&task_id(*task), &by(task, who), now).map(nothing),
         Command::Ask(task, who) => store
             .ask(question(model.questions.len()), &task_id(*task), "which?", &by(task, who), now)

@@ -54,6 +54,17 @@ pub fn parent_status(current: Status, children: Children) -> Option<Status> {
     (next != current).then_some(next)
 }
 
+/// What a task becomes because one of its children is reopened; `None` when nothing changes.
+///
+/// Only a reopened child takes a parent back from done: everywhere else done stays done.
+pub fn parent_of_reopened(current: Status, children: Children) -> Option<Status> {
+    match current {
+        Status::Done if children.failed > 0 => Some(Status::Failed),
+        Status::Done => Some(Status::Pending),
+        _ => parent_status(current, children),
+    }
+}
+
 /// The path from `from` to `to` along `needs`, both ends included; `None` when there is none.
 ///
 /// A new edge "`to` needs `from`" creates a cycle exactly when this finds a path.
@@ -177,6 +188,17 @@ mod tests {
         assert_eq!(parent_status(Failed, children(0, 0, 0)), Some(Pending));
         assert_eq!(parent_status(Done, children(2, 1, 0)), None);
         assert_eq!(parent_status(Deleted, children(1, 1, 0)), None);
+    }
+
+    #[test]
+    fn a_done_parent_reopens_with_its_child() {
+        use Status::{Deleted, Done, Failed, Pending};
+        assert_eq!(parent_of_reopened(Done, children(2, 1, 0)), Some(Pending));
+        assert_eq!(parent_of_reopened(Done, children(3, 1, 1)), Some(Failed));
+        assert_eq!(parent_of_reopened(Failed, children(2, 1, 0)), Some(Pending));
+        assert_eq!(parent_of_reopened(Failed, children(2, 0, 1)), None);
+        assert_eq!(parent_of_reopened(Pending, children(2, 1, 0)), None);
+        assert_eq!(parent_of_reopened(Deleted, children(2, 1, 0)), None);
     }
 
     #[test]

@@ -13,7 +13,10 @@ pub use claim::{
 };
 pub use counts::{Bucket, Counts};
 pub use edit::{NewTask, Priority, PriorityError, TaskPatch};
-pub use graph::{Children, Standing, cycle_in, is_ready, parent_status, path_between, satisfies};
+pub use graph::{
+    Children, Standing, cycle_in, is_ready, parent_of_reopened, parent_status, path_between,
+    satisfies,
+};
 pub use refusal::Refusal;
 pub use status::{Shown, Status, StatusFilter, UnknownStatus};
 

@@ -44,6 +44,10 @@ pub enum Refusal {
     HasUnfinishedParts { id: TaskId, children: Vec<TaskId> },
     #[error("{id} failed because its parts failed: {}", list(children))]
     FailedParts { id: TaskId, children: Vec<TaskId> },
+    #[error("{id} is done because its parts are done: {}", list(children))]
+    DoneParts { id: TaskId, children: Vec<TaskId> },
+    #[error("{id} is {status}; only done and failed tasks can be reopened")]
+    NotFinished { id: TaskId, status: Status },
     #[error("{id} is {status}, and no agent has claimed it")]
     NotClaimed { id: TaskId, status: Status },
     #[error("{id} is deleted")]

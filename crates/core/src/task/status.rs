@@ -60,6 +60,12 @@ impl Status {
             _ => false,
         }
     }
+
+    /// Whether the user can reopen a task by command: it is done or failed. Beside the transitions above, which
+    /// the loop and agents follow, this is the only way back from done.
+    pub const fn is_finished(self) -> bool {
+        matches!(self, Self::Done | Self::Failed)
+    }
 }
 
 /// The word that users see.
@@ -220,6 +226,12 @@ mod tests {
                 "failed -> deleted",
             ]
         );
+    }
+
+    #[test]
+    fn only_done_and_failed_tasks_are_finished() {
+        let finished: Vec<Status> = Status::ALL.into_iter().filter(|s| s.is_finished()).collect();
+        assert_eq!(finished, [Status::Done, Status::Failed]);
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //! | `marks.rs` | marks other than a tick: the user's, and those that a session set |
 //! | `left.rs` | tasks that disappeared from the file while a session ran |
 //! | `session.rs` | what a session requests by the file, and what happens to it |
+//! | `reopen.rs` | clears checkboxes of done tasks |
 //! | `add.rs` | tasks that ralph itself adds |
 //! | `lane.rs` | one branch of the file, worked on in a worktree with a copy of it |
 
@@ -24,6 +25,7 @@ mod marks;
 mod memory;
 mod preview;
 mod reconcile;
+mod reopen;
 mod replace;
 mod session;
 #[cfg(test)]

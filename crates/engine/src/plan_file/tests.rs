@@ -95,6 +95,26 @@ fn a_marked_task_that_the_user_takes_up_by_command_loses_its_mark() {
 }
 
 #[test]
+fn a_reopened_task_has_an_open_box_and_stays_the_same_task() {
+    let text = "- [x] a\n  - [x] a1\n  - [x] a2\n- [x] b\n";
+    let mut world = World::new(text);
+    let before = world.look();
+    assert!(before.tasks.values().all(|task| task.status == Status::Done));
+    let part = before.plan.ids[1].clone();
+    let (by, now) = (world.by.clone(), Timestamp::from_millis(0));
+    let plan = PlanFile::known(world.folder.path(), "plan.md").unwrap().unwrap();
+    assert!(plan.reopen(std::slice::from_ref(&part)).unwrap());
+    assert_eq!(world.text(), "- [ ] a\n  - [ ] a1\n  - [x] a2\n- [x] b\n");
+    world.store.reopen(std::slice::from_ref(&part), "why", &by, now).unwrap();
+    let after = world.look();
+    assert_eq!(after.plan.ids, before.plan.ids);
+    let open: Vec<&TaskId> = after.open().map(|(_, task)| &task.id).collect();
+    assert_eq!(open, [&part]);
+    assert!(!plan.reopen(&[part]).unwrap(), "twice changes nothing");
+    assert_eq!(PlanFile::known(world.folder.path(), "other.md").unwrap(), None);
+}
+
+#[test]
 fn a_dropped_task_is_no_task_and_comes_back_when_it_is_wanted() {
     let mut world = World::new("- [ ] a\n- [-] b\n- [-] c\n  - [ ] d\n");
     assert_eq!(world.statuses(), [Some(Status::Pending), None, None, None]);

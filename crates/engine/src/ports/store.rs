@@ -152,6 +152,11 @@ pub trait Store: Send {
     /// stays pending.
     fn reset(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
 
+    /// Reopens done and failed tasks, all or none: pending again, retries 0, result and reason cleared. Attempts,
+    /// evidence and log stay; a reason that is not empty is a note, which the next session reads. Done parents reopen with them. Dependents that are done stay done,
+    /// pending ones are blocked again.
+    fn reopen(&mut self, ids: &[TaskId], reason: &str, by: &Actor, now: Timestamp) -> Result<()>;
+
     /// The task waits for the user, without a question.
     fn hold(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
 

@@ -96,6 +96,7 @@ pub(crate) enum Command {
     /// For good, and so many retries.
     Fail(usize, Who, bool, Option<u32>),
     Reset(usize),
+    Reopen(usize),
     Hold(usize, Who),
     Ask(usize, Who),
     Answer(usize),
@@ -150,6 +151,9 @@ impl Command {
             Command::Ask(task, who) => Command::Ask(held(task, who), who),
             Command::Reset(task) if task % 2 == 0 => {
                 Command::Reset(pick(with(&|row| row.status == Status::Failed), task))
+            }
+            Command::Reopen(task) if task % 3 > 0 => {
+                Command::Reopen(pick(with(&|row| row.status == Status::Done), task))
             }
             Command::Answer(number) if number > 0 => {
                 let questions = model.questions.iter().enumerate();
@@ -241,6 +245,7 @@ pub(crate) fn command() -> impl Strategy<Value = Command> {
         9 => (task(), who(), any::<bool>(), of(0u32..3))
             .prop_map(|(t, w, f, l)| Command::Fail(t, w, f, l)),
         4 => task().prop_map(Command::Reset),
+        4 => task().prop_map(Command::Reopen),
         2 => (task(), who()).prop_map(|(t, w)| Command::Hold(t, w)),
         3 => (task(), who()).prop_map(|(t, w)| Command::Ask(t, w)),
         3 => (0usize..4).prop_map(Command::Answer),

@@ -381,6 +381,28 @@ impl Model {
                 next.withdraw(*task);
                 check.end(next, nothing)
             }
+            Command::Reopen(task) => {
+                let row = self.rows.get(task).ok_or(refused("Unknown"))?;
+                let of_parts = !self.children(*task).is_empty();
+                match row.status {
+                    Status::Pending => return Err(refused("Transition")),
+                    Status::Deleted => return Err(refused("IsDeleted")),
+                    Status::Done if of_parts => return Err(refused("DoneParts")),
+                    Status::Failed if of_parts => return Err(refused("FailedParts")),
+                    Status::Done | Status::Failed => {}
+                    _ => return Err(refused("NotFinished")),
+                }
+                next.set(*task, Status::Pending);
+                next.rows.get_mut(task).unwrap().retries = 0;
+                next.withdraw(*task);
+                // Done parents are open again, up to the first that was not done.
+                let mut above = row.parent;
+                while let Some(parent) = above.filter(|p| next.rows[p].status == Status::Done) {
+                    next.set(parent, Status::Pending);
+                    above = next.rows[&parent].parent;
+                }
+                Ok((next, nothing))
+            }
             Command::Hold(task, who) => {
                 self.to_wait(*task, *who, false)?;
                 next.set(*task, Status::Waiting);

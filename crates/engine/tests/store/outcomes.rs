@@ -152,6 +152,63 @@ pub(crate) fn a_parent_with_failed_parts_is_not_reset(store: &mut dyn Store) {
     assert_eq!(store.status("p"), Status::Failed);
 }
 
+pub(crate) fn a_done_task_reopens_with_its_parents_and_its_history(store: &mut dyn Store) {
+    store.make("top");
+    store.make_with("part", below("top"));
+    store.make_with("twin", below("top"));
+    store.make_with("later", after(&["part"]));
+    store.make_with("blocked", after(&["top"]));
+    store.make("bad");
+    for name in ["part", "twin", "later"] {
+        store.finish(name);
+    }
+    store.give_up("bad");
+    assert_eq!(store.status("top"), Status::Done);
+    assert_eq!(store.ready_names(), ["blocked"]);
+    let generation = store.task("part").generation;
+    store.reopen(&ids(&["part", "bad"]), "it loses lines", &pat(), at(9)).unwrap();
+    for name in ["part", "bad"] {
+        let task = store.task(name);
+        assert_eq!((task.status, task.retry_count), (Status::Pending, 0), "{name}");
+        assert_eq!((task.done_at, task.result, task.reason), (None, None, None), "{name}");
+    }
+    assert_eq!(store.task("part").generation, generation);
+    let log = store.log(&id("part")).unwrap();
+    let last: Vec<_> = log[log.len() - 2..].iter().map(|line| (line.kind, &*line.text)).collect();
+    let reopened = (LogKind::Reset, "reopened, was done");
+    assert_eq!(last, [reopened, (LogKind::Note, "it loses lines")]);
+    // The parent follows, its other part and the dependent stay as they are.
+    assert_eq!(store.status("top"), Status::Pending);
+    assert_eq!(store.log(&id("top")).unwrap().pop().unwrap().text, "reopened with its part part");
+    assert_eq!((store.status("twin"), store.status("later")), (Status::Done, Status::Done));
+    assert_eq!(store.ready_names(), ["part", "bad"]);
+    store.finish("part");
+    assert_eq!(store.status("top"), Status::Done);
+}
+
+pub(crate) fn only_finished_tasks_reopen_and_all_or_none(store: &mut dyn Store) {
+    for name in ["done", "open", "active", "gone", "parent"] {
+        store.make(name);
+    }
+    store.make_with("part", below("parent"));
+    store.finish("done");
+    store.finish("part");
+    store.take("a", "active");
+    store.remove(&["gone"]);
+    let refused = |store: &mut dyn Store, name: &str| {
+        refusal(store.reopen(&ids(&["done", name]), "why", &pat(), at(9)))
+    };
+    let found = refused(store, "open");
+    assert_eq!(found, transition("open", Status::Pending, Status::Pending));
+    let found = refused(store, "active");
+    assert_eq!(found, Refusal::NotFinished { id: id("active"), status: Status::InProgress });
+    assert_eq!(refused(store, "gone"), Refusal::IsDeleted { id: id("gone") });
+    let children = ids(&["part"]);
+    assert_eq!(refused(store, "parent"), Refusal::DoneParts { id: id("parent"), children });
+    assert_eq!(refused(store, "none"), Refusal::Unknown { id: id("none") });
+    assert_eq!(store.status("done"), Status::Done);
+}
+
 pub(crate) fn s1_48_a_parent_is_done_with_its_last_child(store: &mut dyn Store) {
     store.make("top");
     store.make_with("middle", below("top"));

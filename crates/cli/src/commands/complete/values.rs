@@ -63,6 +63,7 @@ const TABLE: &[(&str, &str, Values)] = &[
     ("", "task", OpenTasks),
     ("run", "target", Targets),
     ("report", "run", Runs),
+    ("task reopen", "ids", Tasks),
     ("trust", "files", Files),
     ("task add", "id", Anything),
     ("task create", "id", Anything),

@@ -8,6 +8,7 @@ mod look;
 mod notes;
 mod plan;
 mod proposed;
+mod reopen;
 mod seated;
 mod session;
 
@@ -62,6 +63,7 @@ enum TaskCommand {
     Done(claim::DoneArgs),
     Fail(claim::FailArgs),
     Reset(claim::ResetArgs),
+    Reopen(reopen::ReopenArgs),
     Ask(notes::AskArgs),
     Log(notes::LogArgs),
     PlanStatus(plan::PlanStatusArgs),
@@ -91,6 +93,7 @@ pub(crate) fn cmd_task(args: TaskArgs, context: &mut Context<'_>) -> Done {
         TaskCommand::Done(args) => claim::cmd_done(&args, context),
         TaskCommand::Fail(args) => claim::cmd_fail(&args, context),
         TaskCommand::Reset(args) => claim::cmd_reset(&args, context),
+        TaskCommand::Reopen(args) => reopen::cmd_reopen(&args, context),
         TaskCommand::Ask(args) => notes::cmd_ask(&args, context),
         TaskCommand::Log(args) => notes::cmd_log(&args, context),
         TaskCommand::PlanStatus(args) => plan::cmd_plan_status(&args, context),

@@ -67,6 +67,7 @@ pub(crate) fn cmd_task_seated(args: TaskArgs, seat: &Seat, context: &mut Context
         | TaskCommand::Block(_)
         | TaskCommand::Unblock(_)
         | TaskCommand::Reset(_)
+        | TaskCommand::Reopen(_)
         | TaskCommand::PlanSync(_)
         | TaskCommand::Agent(_) => Err(out_of_reach()),
     }

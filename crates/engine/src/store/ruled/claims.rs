@@ -3,7 +3,7 @@
 use ralph_core::records::LogKind;
 use ralph_core::task::{
     Actor, Claim, Refusal, RetryLimit, Status, Take, Task, TaskPatch, after_failure, claimable,
-    may_write,
+    may_write, parent_of_reopened,
 };
 use ralph_core::{Lease, TaskId};
 
@@ -194,6 +194,62 @@ impl<T: Table> Change<'_, T> {
         }
         self.withdraw_questions(key)?;
         self.log(key, LogKind::Reset, "")
+    }
+
+    pub(super) fn reopen(&mut self, id: &TaskId, reason: &str) -> Result<()> {
+        let (key, task) = self.find(id)?;
+        let Task { id, status, .. } = task.clone();
+        if !status.is_finished() {
+            return Err(match status {
+                Status::Pending => Refusal::Transition { id, from: status, to: status },
+                Status::Deleted => Refusal::IsDeleted { id },
+                _ => Refusal::NotFinished { id, status },
+            }
+            .into());
+        }
+        let parts = if task.standing.children > 0 { self.table.children(key)? } else { vec![] };
+        let like: Vec<TaskId> =
+            parts.into_iter().filter(|part| part.2 == status).map(|part| part.1).collect();
+        if task.standing.children > 0 {
+            // It follows its parts, so it cannot be open while they are not.
+            return Err(match status {
+                Status::Done => Refusal::DoneParts { id, children: like },
+                _ => Refusal::FailedParts { id, children: like },
+            }
+            .into());
+        }
+        let to = State {
+            status: Status::Pending,
+            claim: None,
+            retry_count: 0,
+            reason: None,
+            // It is that of work which no longer counts; the attempts keep their commits.
+            result: None,
+            done_at: None,
+        };
+        self.table.set_state(key, status, &to, self.now)?;
+        if task.verification_status.is_some() {
+            let task = Task { verification_status: None, ..self.table.load(key)? };
+            self.table.save(key, &task)?;
+        }
+        self.withdraw_questions(key)?;
+        self.log(key, LogKind::Reset, &format!("reopened, was {status}"))?;
+        if !reason.is_empty() {
+            // A note: the next session reads those.
+            self.log(key, LogKind::Note, reason)?;
+        }
+        let mut below = key;
+        while let Some(parent) = self.table.parent(below)? {
+            let was_done = self.table.load(parent)?.status == Status::Done;
+            if !self.follow_by(parent, parent_of_reopened)? {
+                break;
+            }
+            if was_done {
+                self.log(parent, LogKind::Reset, &format!("reopened with its part {id}"))?;
+            }
+            below = parent;
+        }
+        Ok(())
     }
 
     pub(super) fn hold(&mut self, id: &TaskId) -> Result<()> {

@@ -16,7 +16,7 @@ use ralph_core::records::{
 };
 use ralph_core::run::VERIFIER;
 use ralph_core::task::{
-    Actor, Counts, NewTask, Refusal, RetryLimit, Status, Task, TaskPatch, parent_status,
+    Actor, Children, Counts, NewTask, Refusal, RetryLimit, Status, Task, TaskPatch, parent_status,
 };
 use ralph_core::{AgentId, FeatureId, FeatureName, Lease, TaskId, Timestamp};
 
@@ -114,9 +114,18 @@ impl<T: Table> Change<'_, T> {
 
     /// Brings one parent in line with its children. `false` when nothing changed.
     fn follow_children(&mut self, key: T::Key) -> Result<bool> {
+        self.follow_by(key, parent_status)
+    }
+
+    /// The same by another rule.
+    fn follow_by(
+        &mut self,
+        key: T::Key,
+        rule: impl Fn(Status, Children) -> Option<Status>,
+    ) -> Result<bool> {
         let children = self.table.family(key)?;
         let task = self.table.load(key)?;
-        let Some(status) = parent_status(task.status, children) else {
+        let Some(status) = rule(task.status, children) else {
             return Ok(false);
         };
         let mut to = State::moved(&task, status);
@@ -282,6 +291,12 @@ impl<T: Table> Store for Ruled<T> {
 
     fn reset(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()> {
         self.change(Durability::Power, by, now, |c| c.reset(id))
+    }
+
+    fn reopen(&mut self, ids: &[TaskId], reason: &str, by: &Actor, now: Timestamp) -> Result<()> {
+        self.change(Durability::Power, by, now, |c| {
+            ids.iter().try_for_each(|id| c.reopen(id, reason))
+        })
     }
 
     fn hold(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()> {
