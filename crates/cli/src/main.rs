@@ -9,6 +9,7 @@ mod error;
 mod error_codes;
 mod exit_codes;
 mod following;
+mod history;
 mod launch;
 mod output;
 mod stage;

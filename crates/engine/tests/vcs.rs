@@ -43,6 +43,8 @@ mod recovering;
 mod saving;
 #[path = "vcs/tidying.rs"]
 mod tidying;
+#[path = "vcs/undoing.rs"]
+mod undoing;
 #[path = "vcs/worktree_kills.rs"]
 mod worktree_kills;
 #[path = "vcs/worktrees.rs"]

@@ -25,6 +25,7 @@ pub mod line;
 pub mod logs;
 pub mod plain;
 pub mod report;
+pub mod runs;
 #[cfg(test)]
 mod sample;
 pub mod session_log;

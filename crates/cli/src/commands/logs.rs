@@ -1,4 +1,4 @@
-//! `ralph logs`: shows the newest run again, follows the current one, or replays one at its own pace.
+//! `ralph logs`: shows a run again, follows the current one, or replays one at its own pace.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
@@ -12,13 +12,14 @@ use ralph_core::run::{Fact, RunEvent, SlotId};
 use ralph_core::view::Reporter;
 use ralph_engine::agents::{self, Decoder};
 use ralph_engine::clock;
-use ralph_engine::run::place::VERIFIER_LOG;
+use ralph_engine::run::place::{RunLogs, VERIFIER_LOG};
 use ralph_engine::untrusted::open_own;
 use ralph_ui::logs::{self, Part, Shown};
 use ralph_ui::plain::{Options, PlainReporter};
 
 use crate::error::{CliError, Done, quoted};
 use crate::following;
+use crate::history;
 use crate::launch;
 use crate::standing::{self, Standing};
 use crate::wire::Context;
@@ -31,20 +32,28 @@ const LONGEST_SESSION: u64 = 4_000;
 /// A replay shortens the time between an agent's outputs to this.
 const LONGEST_WORD: u64 = 150;
 
-/// Show the newest run again, as it was displayed
+/// Show a run again, as it was displayed
 ///
 /// Events come from the journal of the run, the agents' words from their raw output. Both are in the folder
 /// of the run, in .ralph/logs.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  ralph logs\n  ralph logs 3\n  ralph logs -f\n  ralph logs --replay"
-)]
+#[command(after_help = "\
+Examples:
+  ralph logs                # the newest run
+  ralph logs 3              # its third iteration
+  ralph logs r-jvcqbuyd     # another run: see ralph runs
+  ralph logs r-jv 3         # the first letters of the id are enough
+  ralph logs -f
+  ralph logs --replay")]
 pub(crate) struct LogsArgs {
+    /// The run, by its id or the first letters of it [default: the newest run of this worktree]
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
     /// Show only this iteration
     #[arg(value_name = "ITER")]
     iteration: Option<u32>,
     /// Follow the current run, from its beginning
-    #[arg(short, long, conflicts_with_all = ["iteration", "replay"])]
+    #[arg(short, long, conflicts_with_all = ["run", "iteration", "replay"])]
     follow: bool,
     /// Replay at the original pace, with long pauses shortened
     #[arg(long, conflicts_with = "json")]
@@ -64,20 +73,18 @@ pub(crate) fn cmd_logs(args: &LogsArgs, context: &mut Context<'_>) -> Done {
             }
         };
     }
-    let standing = Standing::look(context)?;
-    let journal = standing.journal()?;
-    let Some(logs) = standing.logs.filter(|_| !journal.is_empty()) else {
-        let nothing = CliError::failed("nothing to show: no run has written a log here");
-        return Err(match standing::first_place(context)? {
-            Some(folder) => {
-                nothing.hint(format!("see the run of a branch: ralph -C {} logs", quoted(&folder)))
-            }
-            None => nothing.hint("start one: ralph build"),
-        });
+    let (run, iteration) = args.named();
+    let (logs, journal) = match run {
+        Some(name) => {
+            let kept = history::find(name, context)?;
+            let journal = kept.events();
+            (kept.logs, journal)
+        }
+        None => newest(context)?,
     };
-    let part = match args.iteration {
+    let part = match iteration {
         None => Part::Whole,
-        Some(number) => part(number, &journal)?,
+        Some(number) => part(number, &journal, run)?,
     };
     if args.json {
         return lines(&logs.journal(), part, context);
@@ -91,8 +98,37 @@ pub(crate) fn cmd_logs(args: &LogsArgs, context: &mut Context<'_>) -> Done {
     Ok(logs::show(&journal, part, options, io::stdout().lock(), said)?)
 }
 
+impl LogsArgs {
+    /// The run and the iteration. A number alone is an iteration: no id of a run is one.
+    fn named(&self) -> (Option<&str>, Option<u32>) {
+        match (self.run.as_deref(), self.iteration) {
+            (Some(text), None) => match text.parse() {
+                Ok(number) => (None, Some(number)),
+                Err(_) => (Some(text), None),
+            },
+            named => named,
+        }
+    }
+}
+
+/// The newest run of this worktree.
+fn newest(context: &mut Context<'_>) -> Result<(RunLogs, Vec<RunEvent>), CliError> {
+    let standing = Standing::look(context)?;
+    let journal = standing.journal()?;
+    if let Some(logs) = standing.logs.filter(|_| !journal.is_empty()) {
+        return Ok((logs, journal));
+    }
+    let nothing = CliError::failed("nothing to show: no run has written a log here");
+    Err(match standing::first_place(context)? {
+        Some(folder) => {
+            nothing.hint(format!("see the run of a branch: ralph -C {} logs", quoted(&folder)))
+        }
+        None => nothing.hint("start one: ralph build"),
+    })
+}
+
 /// The iteration of that number, or an error.
-fn part(number: u32, journal: &[RunEvent]) -> Result<Part, CliError> {
+fn part(number: u32, journal: &[RunEvent], run: Option<&str>) -> Result<Part, CliError> {
     let iterations = journal.iter().filter_map(|event| match &event.fact {
         Fact::IterationStarted { iteration, .. } => Some(*iteration),
         _ => None,
@@ -107,8 +143,12 @@ fn part(number: u32, journal: &[RunEvent]) -> Result<Part, CliError> {
         Some((first, last)) if first == last => format!("it has only {first}"),
         Some((first, last)) => format!("it has {first} to {last}"),
     };
-    Err(CliError::failed(format!("the newest run has no iteration {number}; {has}"))
-        .hint("see all of it: ralph logs"))
+    let (which, all) = match run {
+        Some(run) => (format!("run {run}"), format!("ralph logs {run}")),
+        None => ("the newest run".to_owned(), "ralph logs".to_owned()),
+    };
+    Err(CliError::failed(format!("{which} has no iteration {number}; {has}"))
+        .hint(format!("see all of it: {all}")))
 }
 
 /// The look of a run on stdout: here the run is the data.

@@ -20,6 +20,7 @@ mod documented;
 mod effects;
 mod faults;
 pub(crate) mod features;
+mod history;
 mod hooks;
 mod host_programs;
 mod init;

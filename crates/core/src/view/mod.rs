@@ -4,6 +4,7 @@
 
 pub mod forecast;
 mod herald;
+pub mod history;
 pub mod next;
 pub mod report;
 mod reporter;

@@ -74,6 +74,8 @@ pub struct Git<'a> {
     input: &'a [u8],
     held: Option<File>,
     reads_settings: bool,
+    /// The user reads what it prints, in the user's language.
+    is_shown: bool,
 }
 
 impl<'a> Git<'a> {
@@ -115,6 +117,7 @@ impl<'a> Git<'a> {
             input: &[],
             held: None,
             reads_settings: false,
+            is_shown: false,
         }
     }
 
@@ -151,12 +154,13 @@ impl<'a> Git<'a> {
             });
         }
         let mut command = host().git();
-        command.current_dir(&self.folder).env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
+        command.current_dir(&self.folder).env("GIT_TERMINAL_PROMPT", "0");
+        if !self.is_shown {
+            command.env("LC_ALL", "C");
+        }
         command.env("GIT_OPTIONAL_LOCKS", "0");
         // The judged objects are the committed ones, not replacements that git could show instead.
         command.env("GIT_NO_REPLACE_OBJECTS", "1");
-        // Ctrl-C is for ralph, which stops in its own time: it must not cut a commit in half.
-        command.process_group(0);
         for name in ELSEWHERE {
             command.env_remove(name);
         }
@@ -178,6 +182,14 @@ impl<'a> Git<'a> {
             _ => command.args(&self.arguments),
         };
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        Ok(command)
+    }
+
+    /// The call in a process group of its own: Ctrl-C is for ralph, which stops in its own time. It must not cut a
+    /// commit in half.
+    fn apart(&self) -> Result<Command, GitError> {
+        let mut command = self.command(is_inside())?;
+        command.process_group(0);
         Ok(command)
     }
 
@@ -265,9 +277,18 @@ impl<'a> Git<'a> {
 
     /// Starts it with pipes on all sides, for a dialog.
     pub(super) fn open(&self) -> Result<Child, GitError> {
-        let mut command = self.command(is_inside())?;
+        let mut command = self.apart()?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().map_err(GitError::NotStarted)
+    }
+
+    /// Becomes git: what it shows goes to the user's terminal, through the user's pager. Returns only if git cannot be
+    /// started.
+    pub fn take_over(self) -> GitError {
+        match (Self { is_shown: true, ..self }).command(is_inside()) {
+            Ok(mut command) => GitError::NotStarted(command.exec()),
+            Err(error) => error,
+        }
     }
 
     /// Runs it where an exit code of 1 is an answer, too: whether it was 0, and what was printed.
@@ -294,7 +315,7 @@ impl<'a> Git<'a> {
     }
 
     fn once(&self) -> Result<Output, GitError> {
-        let mut command = self.command(is_inside())?;
+        let mut command = self.apart()?;
         if let Some(held) = &self.held {
             command.stdin(held.try_clone().map_err(GitError::NotStarted)?);
         } else if self.input.is_empty() {

@@ -26,6 +26,7 @@
 //! | `push` | pushes a branch, never by force |
 //! | [`upstream`] | reads branches of a remote |
 //! | [`trunk`] | the branch that work from other worktrees lands on |
+//! | [`undo`] | reverts commits by new commits |
 //! | `like` | recreates commits with another tree or other parents |
 //! | `forbidden` | what no commit may contain |
 //! | `keep_out` | keeps a file out of all commits, whatever an agent commits |
@@ -72,6 +73,7 @@ mod start;
 mod taken;
 mod traces;
 pub mod trunk;
+pub mod undo;
 pub mod upstream;
 mod version;
 pub mod wip;

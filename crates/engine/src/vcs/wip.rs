@@ -84,6 +84,16 @@ pub(super) fn saved_words(task: &TaskId, attempt: u32) -> String {
 }
 
 impl GitVcs {
+    /// The tree of the commit that is checked out, and the tree of everything in the worktree: their difference is
+    /// the uncommitted work.
+    pub fn uncommitted(&self) -> Result<(String, String), GitError> {
+        let position = self.position()?;
+        let from = self.tree_of(position.head.as_deref())?;
+        let (head, branch) = (position.head, position.branch);
+        let base = RunBase { head, branch, ..RunBase::default() };
+        Ok((from, self.write_candidate(&base)?.tree))
+    }
+
     /// Saves all that a worktree has beyond a commit: what was committed there since, and what was not.
     /// `None` when it has nothing.
     pub fn save_since(

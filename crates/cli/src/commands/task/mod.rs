@@ -18,6 +18,7 @@ use crate::error::Done;
 use crate::wire::Context;
 
 pub(crate) use edit::text_error;
+pub(crate) use reopen::{Reopened, reopen};
 pub(crate) use seated::{cmd_hook_seated, cmd_task_seated};
 pub(crate) use session::unanswered;
 

@@ -25,6 +25,26 @@ fn s4_1_s4_2_loop_plan_writes_sections_and_loop_build_works_them_off() {
 }
 
 #[test]
+fn a_task_of_a_branch_is_undone_in_its_worktree_and_its_box_is_open_again() {
+    let mut env = with_plan(TWO);
+    agent(&mut env, COMMITS);
+    said(build(&env, &[]), 0);
+    let list: Value = ralph_testkit::data(&env.task(&["list", "--json"]));
+    let is_it = |task: &&Value| task["title"] == "Write a";
+    let id =
+        list.as_array().unwrap().iter().find(is_it).unwrap()["id"].as_str().unwrap().to_owned();
+    let main = env.git(&["rev-parse", "main"]);
+    let ran = env.ralph(&["undo", &id]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    has(&ran.stderr, &format!("{id} is open again"));
+    assert_eq!(subjects(&env, "one").last().unwrap(), "Revert \"Write a\"");
+    assert!(!worktree(&env, "one").join("Write-a.txt").exists());
+    assert_eq!(env.git(&["rev-parse", "main"]), main, "the branch alone has changed");
+    assert_eq!(ticks(&env), ["Write b", "Write c", "Write d"]);
+    has(&env.ralph(&["undo"]).failure(2), "undo");
+}
+
+#[test]
 fn a_plan_that_is_no_plan_of_branches_goes_back_to_the_agent() {
     let mut env = project(&[]);
     let body = format!("if test $k = 1; then echo '- [ ] a' > {PLAN}; else printf '## Branch: a\\n- [ ] a\\n' > {PLAN}; fi

@@ -19,6 +19,21 @@ doctor --fix | cli/tests/it/doctor/leftovers.rs::files_that_others_can_read_are_
 doctor --online | cli/tests/it/doctor/publishing.rs::the_server_is_asked_only_when_told_to > forge
 doctor --json | cli/tests/it/doctor/mod.rs::a_healthy_repository_has_no_failure
 
+task reopen --reason | cli/tests/it/history.rs::a_done_task_is_reopened_with_a_reason_and_says_what_stays_done
+task reopen --json | cli/tests/it/history.rs::a_done_task_is_reopened_with_a_reason_and_says_what_stays_done
+undo --task | cli/tests/it/history.rs::an_iteration_and_a_task_are_undone_by_reverts_and_shown_by_diff
+undo --iterations | cli/tests/it/history.rs::an_iteration_and_a_task_are_undone_by_reverts_and_shown_by_diff
+undo --reason | cli/tests/it/history.rs::an_iteration_and_a_task_are_undone_by_reverts_and_shown_by_diff
+undo --dry-run | cli/tests/it/history.rs::an_iteration_and_a_task_are_undone_by_reverts_and_shown_by_diff
+undo --yes | cli/tests/it/history.rs::an_iteration_and_a_task_are_undone_by_reverts_and_shown_by_diff
+undo --json | cli/tests/it/history.rs::an_iteration_and_a_task_are_undone_by_reverts_and_shown_by_diff
+diff --stat | cli/tests/it/history.rs::an_iteration_and_a_task_are_undone_by_reverts_and_shown_by_diff
+diff --name-only | cli/tests/it/history.rs::an_iteration_and_a_task_are_undone_by_reverts_and_shown_by_diff
+diff --json | cli/tests/it/history.rs::an_iteration_and_a_task_are_undone_by_reverts_and_shown_by_diff
+runs --limit | cli/tests/it/history.rs::runs_are_listed_and_each_is_shown_again_by_its_id
+runs --all | cli/tests/it/history.rs::runs_are_listed_and_each_is_shown_again_by_its_id
+runs --json | cli/tests/it/history.rs::runs_are_listed_and_each_is_shown_again_by_its_id
+
 build --agent | cli/tests/it/effects/sessions.rs::build_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 build --model | cli/tests/it/effects/sessions.rs::build_takes_the_flags_of_a_session > takes_the_flags_of_a_session
 build --timeout | cli/tests/it/effects/sessions.rs::build_takes_the_flags_of_a_session > takes_the_flags_of_a_session

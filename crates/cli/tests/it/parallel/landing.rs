@@ -25,6 +25,21 @@ fn tasks_run_side_by_side_and_land_one_after_the_other() {
 }
 
 #[test]
+fn a_task_that_has_landed_is_undone_on_the_branch() {
+    let world = World::new(&["a", "b"]);
+    world.build(2, &[]).success();
+    let head = world.git(&["rev-parse", "HEAD"]);
+    let shown = world.env.ralph(&["diff", "a", "--name-only"]).success();
+    assert_eq!(shown.lines().last(), Some("a.txt"));
+    world.env.ralph(&["undo", "a"]).success();
+    assert_eq!(world.git(&["rev-parse", "HEAD^"]), head);
+    assert!(!world.env.repo().join("a.txt").exists() && world.env.repo().join("b.txt").exists());
+    assert_eq!((status(&world.env, "a"), status(&world.env, "b")), ("open".into(), "done".into()));
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
+    world.check_tidy();
+}
+
+#[test]
 fn a_conflict_goes_back_to_its_task_with_what_it_needs_to_know() {
     let world = World::new(&["a", "b"]);
     world.commit("shared.txt", "one\n");

@@ -1,0 +1,93 @@
+//! `ralph runs`: the runs of this repository in a table.
+
+use std::path::Path;
+
+use clap::Args;
+use ralph_core::ids::RunId;
+use ralph_core::view::history::RunSummary;
+use ralph_engine::run::place::WorktreeLock;
+use ralph_engine::run::state_file;
+use ralph_engine::vcs::worktree::Worktrees;
+use ralph_ui::runs::{RunRow, RunState, table};
+use serde::Serialize;
+
+use crate::error::{CliError, Done};
+use crate::history;
+use crate::launch;
+use crate::wire::Context;
+
+/// List the runs of this repository, the newest first
+///
+/// The list comes from the logs that ralph keeps, of all worktrees and branches; logs.keep_runs and logs.keep_size say
+/// how many.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  ralph runs\n  ralph logs r-jvcq    # show one of them again")]
+pub(crate) struct RunsArgs {
+    /// Show at most this many
+    #[arg(short = 'n', long = "limit", value_name = "N", default_value_t = 20)]
+    most: usize,
+    /// Show all
+    #[arg(long, conflicts_with = "most")]
+    all: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A run in the JSON output.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    summary: &'a RunSummary,
+    state: RunState,
+}
+
+pub(crate) fn cmd_runs(args: &RunsArgs, context: &mut Context<'_>) -> Done {
+    let kept = history::runs(context)?;
+    let active = active(context)?;
+    let most = if args.all { usize::MAX } else { args.most };
+    let rows: Vec<RunRow> = kept
+        .iter()
+        .filter_map(|one| RunSummary::of(&one.events()))
+        .take(most)
+        .map(|summary| {
+            let state = match (&summary.outcome, active.contains(&summary.run)) {
+                (Some(_), _) => RunState::Ended,
+                (None, true) => RunState::Running,
+                (None, false) => RunState::Interrupted,
+            };
+            RunRow { summary, state }
+        })
+        .collect();
+    if args.json {
+        let told: Vec<Told<'_>> =
+            rows.iter().map(|row| Told { summary: &row.summary, state: row.state }).collect();
+        return Ok(context.out.json(&told)?);
+    }
+    if rows.is_empty() {
+        context.out.note("no runs yet; start one: ralph build");
+        return Ok(());
+    }
+    let zone = launch::display_options(&context.project()?, context).zone;
+    let look = context.out.look;
+    context.out.data(table(&rows, &zone, look))?;
+    let more = kept.len().saturating_sub(rows.len());
+    if more > 0 && !args.all {
+        context.out.note(format!("{more} more: ralph runs --all"));
+    }
+    Ok(())
+}
+
+/// The runs that are active now, in this worktree, the main one and those of branches.
+fn active(context: &mut Context<'_>) -> Result<Vec<RunId>, CliError> {
+    let project = context.project()?;
+    let folder = context.worktree_folder(&project)?;
+    let lanes = Worktrees::new(&project, &folder).places()?.into_iter().map(|(_, path)| path);
+    let places = [project.worktree.clone(), project.root.clone()].into_iter().chain(lanes);
+    let run = |place: &Path| {
+        let ralph = place.join(".ralph");
+        WorktreeLock::holder(&ralph)?;
+        Some(state_file::read(&ralph.join("state.toml")).ok()??.run)
+    };
+    Ok(places.filter_map(|place| run(&place)).collect())
+}

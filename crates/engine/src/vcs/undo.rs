@@ -1,0 +1,293 @@
+//! Undoes commits with new commits that revert them. History is never rewritten, and nothing happens halfway: every
+//! revert is merged in the object database first, and the branch and the files move once, at the end.
+
+use std::collections::HashSet;
+
+use ralph_core::records::FileChange;
+
+use super::branch::{Advanced, Files};
+use super::entries::{Entry, RAW, RepoPath, parse_changes};
+use super::git::GitError;
+use super::in_place::{Author, GitVcs};
+use super::spelling::spelled;
+use crate::ports::Vcs;
+
+/// How many commits are listed at once; older ones are asked for one by one.
+const RECENT: &str = "--max-count=10000";
+
+/// Why commits cannot be undone. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum UndoError {
+    /// Later commits changed the same lines.
+    #[error(
+        "{} cannot be reverted: later commits changed the same lines of {}",
+        short(commit),
+        list(files)
+    )]
+    Conflict {
+        /// The commit.
+        commit: String,
+        /// The files with conflicts.
+        files: Vec<String>,
+    },
+    /// The user has uncommitted changes in files that would change.
+    #[error("you have uncommitted changes in {}, which ralph would change back", list(files))]
+    InTheWay {
+        /// These files.
+        files: Vec<String>,
+    },
+    /// Nothing of the commits is left.
+    #[error("nothing of these commits is left to revert")]
+    Nothing,
+    /// Git failed.
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..7).unwrap_or(commit)
+}
+
+fn list(files: &[String]) -> String {
+    const NAMED: usize = 5;
+    let named = files.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match files.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
+/// A plan file that is not reverted as text: only checkboxes change in it, because the lines of other tasks are next
+/// to them.
+pub struct PlanEdit<'a> {
+    /// Its path from the top of the worktree.
+    pub path: String,
+    /// The committed text with the checkboxes cleared; `None` where nothing of it changes.
+    pub edit: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// Reverts that are ready to become commits.
+#[derive(Debug)]
+pub struct Undo {
+    /// The branch; `None` for a detached HEAD.
+    pub branch: Option<String>,
+    /// The commits that are reverted, the newest first.
+    pub reverts: Vec<Revert>,
+    /// The files that change.
+    pub files: Vec<String>,
+    head: String,
+}
+
+/// A commit that is reverted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revert {
+    /// The commit.
+    pub commit: String,
+    /// Its first line.
+    pub subject: String,
+    /// The tree without it.
+    tree: String,
+}
+
+impl GitVcs {
+    /// Whether the repository has this commit.
+    pub fn exists(&self, commit: &str) -> Result<bool, GitError> {
+        Ok(self.commit_parts(commit)?.is_some())
+    }
+
+    /// What a commit changed, compared with its first parent.
+    pub fn changes_of(&self, commit: &str) -> Result<Vec<FileChange>, GitError> {
+        let Some(parts) = self.commit_parts(commit)? else { return Ok(vec![]) };
+        let before = self.tree_of(parts.parents.first().map(String::as_str))?;
+        self.counted_changes(&before, &parts.tree)
+    }
+
+    /// Whether the branch that is checked out has this commit.
+    pub fn has_commit(&self, commit: &str) -> Result<bool, GitError> {
+        let Some(head) = self.position()?.head else { return Ok(false) };
+        if self.commit_parts(commit)?.is_none() {
+            return Ok(false);
+        }
+        Ok(self.git(&["merge-base", "--is-ancestor", commit, &head]).yes_or_no()?.0)
+    }
+
+    /// The newest commits of the branch that is checked out.
+    pub fn recent_commits(&self) -> Result<HashSet<String>, GitError> {
+        if self.position()?.head.is_none() {
+            return Ok(HashSet::new());
+        }
+        let printed = self.git(&["rev-list", RECENT, "HEAD", "--"]).run()?;
+        Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
+    }
+
+    /// The commits since `oldest` that others have reverted, each with the commit that reverts it. A revert that
+    /// was itself reverted does not count.
+    pub fn reverted_since(&self, oldest: &str) -> Result<Vec<(String, String)>, GitError> {
+        let range = format!("{oldest}..HEAD");
+        let log = [
+            "log",
+            "-z",
+            "--topo-order",
+            "--grep=^This reverts commit ",
+            "--format=%H%n%B",
+            &range,
+        ];
+        let printed = self.git(&log).arg("--").run()?;
+        let text = String::from_utf8_lossy(&printed);
+        let mut found: Vec<(String, String)> = Vec::new();
+        for message in text.split('\0') {
+            let Some((by, body)) = message.trim_start().split_once('\n') else { continue };
+            if found.iter().any(|(reverted, _)| reverted == by) {
+                continue;
+            }
+            let named = body.lines().filter_map(|line| line.strip_prefix("This reverts commit "));
+            let ids = named.map(|id| id.trim_end_matches(['.', ',', ' ']).to_owned());
+            found.extend(ids.map(|id| (id, by.to_owned())));
+        }
+        Ok(found)
+    }
+
+    /// The commits of this branch whose messages name a task, as those of the loop do, the newest first.
+    pub fn commits_naming(&self, task: &str) -> Result<Vec<(String, String)>, GitError> {
+        let grep = format!("--grep=Task: {task}");
+        let log = ["log", "-z", "--fixed-strings", &grep, "--max-count=100", "--format=%H%n%B"];
+        let printed = self.git(&log).arg("--").run()?;
+        let text = String::from_utf8_lossy(&printed);
+        let wanted = format!("Task: {task}");
+        let found = text.split('\0').filter_map(|message| {
+            let (id, body) = message.trim_start().split_once('\n')?;
+            let names = |line: &str| {
+                line.strip_prefix(&wanted)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+            };
+            let subject = body.lines().next().unwrap_or_default();
+            body.lines().any(names).then(|| (id.to_owned(), subject.to_owned()))
+        });
+        Ok(found.collect())
+    }
+
+    /// Reverts commits, the newest first, in the object database: no ref and no file changes.
+    pub fn prepare_undo(
+        &self,
+        commits: &[(String, String)],
+        plans: &[PlanEdit<'_>],
+    ) -> Result<Undo, UndoError> {
+        self.refuse_operation()?;
+        self.refuse_unmerged()?;
+        let at = self.position()?;
+        let head = at.head.ok_or(UndoError::Nothing)?;
+        let start = self.tree_of(Some(&head))?;
+        let kept: Vec<String> = plans.iter().map(|plan| plan.path.clone()).collect();
+        let mut tree = start.clone();
+        let mut reverts = Vec::new();
+        for (commit, subject) in commits {
+            let next = self.tree_without(commit, &tree, &kept)?;
+            if next != tree {
+                tree.clone_from(&next);
+                let (commit, subject) = (commit.clone(), subject.clone());
+                reverts.push(Revert { commit, subject, tree: next });
+            }
+        }
+        for plan in plans {
+            tree = self.with_boxes_cleared(&head, &tree, plan)?;
+        }
+        // The checkboxes belong to the last of them, so that no revert is without its meaning.
+        let Some(last) = reverts.last_mut() else { return Err(UndoError::Nothing) };
+        last.tree.clone_from(&tree);
+        let files = self.files_in_the_way(&start, &tree)?;
+        if !files.is_empty() {
+            return Err(UndoError::InTheWay { files });
+        }
+        let files = self.diff(&start, &tree)?;
+        let files = files.iter().map(|change| spelled(&change.path)).collect();
+        Ok(Undo { branch: at.branch, reverts, files, head })
+    }
+
+    /// Makes the commits and moves the branch with the files. `message` is asked for each revert. Returns the new
+    /// commits, the first first. No hook runs: a revert brings back what the hooks have seen.
+    pub fn finish_undo(
+        &self,
+        undo: &Undo,
+        message: impl Fn(&Revert) -> String,
+    ) -> Result<Vec<String>, UndoError> {
+        self.check_identity()?;
+        let mut made: Vec<String> = Vec::new();
+        for revert in &undo.reverts {
+            let parent = made.last().unwrap_or(&undo.head);
+            let text = message(revert);
+            let id = self.commit_tree(&revert.tree, &[parent], &text, Author::Person)?;
+            self.remember_tree(&id, &revert.tree);
+            made.push(id);
+        }
+        let to = made.last().ok_or(UndoError::Nothing)?;
+        let expected = Some(undo.head.as_str());
+        match self.advance(expected, to, Files::Follow, "ralph: undo")? {
+            Advanced::InTheWay { files } => return Err(UndoError::InTheWay { files }),
+            moved => moved.or_moved(expected)?,
+        }
+        Ok(made)
+    }
+
+    /// Finishes or reverts what a killed run left half-landed, as the next run would.
+    pub fn finish_landing(&self) -> Result<(), GitError> {
+        self.finish_advance()
+    }
+
+    /// The tree `there` without what a commit changed, compared with its first parent. `kept` paths stay as they are.
+    fn tree_without(
+        &self,
+        commit: &str,
+        there: &str,
+        kept: &[String],
+    ) -> Result<String, UndoError> {
+        let Some(parts) = self.commit_parts(commit)? else {
+            return Err(
+                GitError::Odd { verb: "cat-file".to_owned(), answer: commit.to_owned() }.into()
+            );
+        };
+        let before = self.tree_of(parts.parents.first().map(String::as_str))?;
+        let after = self.with_paths_of(&parts.tree, there, kept)?;
+        let before = self.with_paths_of(&before, there, kept)?;
+        if after == *there || before == after {
+            return Ok(if after == *there { before } else { there.to_owned() });
+        }
+        // For git, both sides come from the tree with the commit: one side removes it, the other has what came since.
+        let base = self.commit_tree(&after, &[], "with\n", Author::Ralph)?;
+        let ours = self.commit_tree(there, &[&base], "there\n", Author::Ralph)?;
+        let theirs = self.commit_tree(&before, &[&base], "without\n", Author::Ralph)?;
+        let merge =
+            ["merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", &ours, &theirs];
+        let (clean, printed) = self.git(&merge).yes_or_no()?;
+        let mut parts = printed.split(|byte| *byte == 0);
+        let tree = String::from_utf8_lossy(parts.next().unwrap_or_default()).trim().to_owned();
+        if clean {
+            return Ok(tree);
+        }
+        let mut files: Vec<String> = parts.filter(|name| !name.is_empty()).map(spelled).collect();
+        files.dedup();
+        Err(UndoError::Conflict { commit: commit.to_owned(), files })
+    }
+
+    /// The tree with the checkboxes of a plan cleared. A plan that is not committed, or that the user has changed
+    /// since, is not a part of the commit.
+    fn with_boxes_cleared(
+        &self,
+        head: &str,
+        tree: &str,
+        plan: &PlanEdit<'_>,
+    ) -> Result<String, UndoError> {
+        let Some(bytes) = self.file(tree, &plan.path)? else { return Ok(tree.to_owned()) };
+        let mut arguments = vec!["diff-index", "--ignore-submodules=dirty"];
+        arguments.extend(RAW);
+        arguments.extend([head, "--"]);
+        let _ = self.git(&["update-index", "-q", "--refresh"]).run();
+        let dirty = parse_changes("diff-index", &self.git(&arguments).arg(&plan.path).run()?)?;
+        let cleared = String::from_utf8(bytes).ok().and_then(|text| (plan.edit)(&text));
+        let (true, Some(text)) = (dirty.is_empty(), cleared) else { return Ok(tree.to_owned()) };
+        let id = self.git(&["hash-object", "-w", "--stdin"]).input(text.as_bytes()).line()?;
+        let path: RepoPath = plan.path.clone().into_bytes();
+        let mode = self.git(&["ls-tree", "--format=%(objectmode)", tree, "--"]).arg(&plan.path);
+        let entry = Entry::new(&mode.line()?, &id);
+        Ok(self.with_entries(tree, [(&path, Some(&entry))].into_iter())?)
+    }
+}
