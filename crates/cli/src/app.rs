@@ -220,7 +220,8 @@ pub(crate) fn misread_json(error: &clap::Error, clean: impl Fn(&str) -> String) 
 /// Prints what is wrong with the arguments, or the help that they ask for.
 fn misread(error: &clap::Error, environment: &Environment) -> io::Result<()> {
     let text = error.render().to_string();
-    let shown = printable(&text);
+    let plain = without_jargon(&text);
+    let shown = printable(&plain);
     let secrets = Secrets::new(environment.secrets());
     if error.use_stderr() && ask_for_json(&environment.arguments) {
         let line = misread_json(error, |text| secrets.redact(text).into_owned());
@@ -232,6 +233,19 @@ fn misread(error: &clap::Error, environment: &Environment) -> io::Result<()> {
         // Arguments may come from a script with untrusted input.
         false => io::stderr().write_all(clean.as_bytes()),
     }
+}
+
+/// Says in plain words what the standard library says about numbers.
+fn without_jargon(text: &str) -> String {
+    [
+        ("invalid digit found in string", "it must be a whole number"),
+        ("cannot parse integer from empty string", "it must be a whole number"),
+        ("invalid float literal", "it must be a number"),
+        ("cannot parse float from empty string", "it must be a number"),
+        ("number too large to fit in target type", "the number is too large"),
+    ]
+    .iter()
+    .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
 fn dispatch(command: Option<Command>, context: &mut Context<'_>) -> Result<(), CliError> {

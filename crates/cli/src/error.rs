@@ -167,9 +167,8 @@ impl From<ProjectError> for CliError {
             }
             ProjectError::BrokenLink { .. } => failed.hint("`git worktree repair` may fix it"),
             ProjectError::Foreign { path, .. } => failed.hint(format!(
-                "another tool uses this folder; move it away to use ralph here: mv {} {}",
-                quoted(&path),
-                quoted(&path.with_extension("toml.other"))
+                "another tool uses it; move it away to use ralph here: mv {0} {0}.other",
+                quoted(&path)
             )),
             ProjectError::OwnedByOther { path, owner } => {
                 let user =
@@ -223,7 +222,7 @@ impl From<StoreError> for CliError {
                 hints_of(failed, &refusal).hint("nothing was applied")
             }
             StoreError::Foreign { path, .. } => failed.hint(format!(
-                "another tool uses this file; move it away to use ralph here: mv {0} {0}.other",
+                "another tool uses it; move it away to use ralph here: mv {0} {0}.other",
                 quoted(&path)
             )),
             StoreError::Newer { .. } => failed.hint("update ralph, then try again; nothing was changed"),

@@ -387,7 +387,7 @@ pub(crate) fn config_error(error: &config::ConfigError) -> CliError {
         false => CliError::failed(message),
     };
     let failed = if excerpt.is_empty() { failed } else { failed.excerpt(excerpt) };
-    failed.hint("see every setting and where it comes from: ralph config show")
+    failed.hint("see every setting and what it means: ralph config defaults")
 }
 
 /// The text of a file; `None` if it does not exist.

@@ -38,6 +38,7 @@ impl Editor {
         };
         match process::edit(command, file) {
             Ok(0) => Ok(()),
+            Ok(127) => Err(failed("was not found".to_owned())),
             Ok(code) => Err(failed(format!("failed with exit code {code}"))),
             Err(error) => Err(failed(format!("could not be started: {error}"))),
         }

@@ -41,10 +41,7 @@ pub(crate) fn cmd_export(args: &ExportArgs, context: &mut Context<'_>) -> Done {
 /// The format of that name.
 pub(super) fn format_named(name: &str) -> Result<&'static dyn PlanFormat, CliError> {
     FORMATS.iter().copied().find(|format| format.name() == name).ok_or_else(|| {
-        let known: Vec<String> = FORMATS
-            .iter()
-            .map(|format| format!("{} ({})", format.name(), format.about()))
-            .collect();
+        let known: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
         CliError::usage(format!("unknown format {name:?}"))
             .hint(format!("use one of: {}", known.join(", ")))
     })

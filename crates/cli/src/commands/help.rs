@@ -35,7 +35,7 @@ pub(super) fn find(words: &[String]) -> Result<clap::Command, CliError> {
             let near = ralph_core::nearest::nearest(word, known.iter().copied(), 1);
             let hint = match near.first() {
                 Some(near) => format!("did you mean {near}?"),
-                None => format!("the commands are {}", known.join(", ")),
+                None => "see all commands: ralph help".to_owned(),
             };
             return Err(CliError::usage(format!("unknown command {word:?}")).hint(hint));
         };

@@ -243,7 +243,7 @@ pub(super) fn read_plan(file: &Path) -> Result<String, CliError> {
     } else {
         std::fs::read(file)
     };
-    let name = file.display();
+    let name = shown(file);
     let bytes =
         bytes.map_err(|error| CliError::failed(format!("{name} cannot be read: {error}")))?;
     String::from_utf8(bytes).map_err(|error| {

@@ -258,7 +258,7 @@ impl Config {
         let Some(setting) = names::find(key) else {
             let mut message = format!("{name}: {}", names::unknown_setting(key));
             if names::meant_setting(key).is_none() {
-                message.push_str("; `ralph config show` lists them all");
+                message.push_str("; `ralph config defaults` lists them all");
             }
             return Err(ConfigError::of_flag(message));
         };

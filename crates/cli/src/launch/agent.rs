@@ -185,13 +185,14 @@ fn script(
 ) -> Result<Found, CliError> {
     let cassette = config.get(key::AGENT_SCRIPT_PATH);
     if cassette.is_empty() {
-        return Err(CliError::run_failed("the agent script has no cassette to play")
+        return Err(CliError::run_failed("the agent `script` has no cassette to play")
             .hint("name it: --set agent.script.path=FILE; docs/cassette.md describes the format"));
     }
     let cassette = folder.join(cassette);
-    let cassette = cassette
-        .canonicalize()
-        .map_err(|error| CliError::run_failed(format!("{}: {error}", cassette.display())))?;
+    let cassette = cassette.canonicalize().map_err(|error| {
+        CliError::run_failed(format!("the cassette {} cannot be read: {error}", cassette.display()))
+            .hint("name another one: --set agent.script.path=FILE")
+    })?;
     Ok(Found {
         profile,
         executable: own_program(environment).into(),

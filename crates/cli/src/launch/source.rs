@@ -216,16 +216,19 @@ fn of_kind(preset: &'static Preset, plan: Option<PlanFile>) -> Result<Source, Cl
 }
 
 /// The plan that was named on the command line.
-fn given(project: &Project, folder: &Path, path: &Path) -> Result<PlanFile, CliError> {
-    let path = folder.join(path);
+fn given(project: &Project, folder: &Path, named: &Path) -> Result<PlanFile, CliError> {
+    let path = folder.join(named);
     let inside = inside(project, &path)?;
+    if path.is_dir() {
+        return Err(plan_error(&PlanFileError::NotAFile { path: named.to_owned() }));
+    }
     match PlanFile::find(&project.worktree, &inside) {
         Ok(Some(plan)) => {
             suggest::refuse_list_of_another_tool(&plan)?;
             Ok(plan)
         }
         Ok(None) => Err(CliError::new(Exit::NoPlan, StopReason::NoPlan { why: None }.sentence())
-            .hint(format!("there is no file {}", path.display()))
+            .hint(format!("there is no file {}", inside.display()))
             .hint(format!("let the agent write it: ralph plan {}", inside.display()))),
         Err(error) => Err(plan_error(&error)),
     }

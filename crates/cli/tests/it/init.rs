@@ -203,7 +203,7 @@ fn nothing_is_written_through_a_link_and_a_committed_one_that_says_enough_is_fin
     std::os::unix::fs::symlink("CLAUDE.md", env.repo().join("AGENTS.md")).unwrap();
     let ran = env.ralph(&["init"]);
     assert_eq!(ran.code, 1, "{}", ran.stdout);
-    let why = "AGENTS.md is a symbolic link to CLAUDE.md; ralph does not write through links";
+    let why = "AGENTS.md: it is a symbolic link to CLAUDE.md; ralph does not write through links";
     assert!(ran.stdout.contains(why), "{}", ran.stdout);
     assert!(env.repo().join("AGENTS.md").is_symlink());
     assert_eq!(read(&env, "CLAUDE.md"), "# Rules\n");

@@ -20,7 +20,7 @@ pub struct HostEntry {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
     /// It has another shape.
-    #[error("it must be HOST=KIND, such as \"git.example.org=gitlab\"")]
+    #[error("it is not a host and its kind")]
     Shape,
     /// There is no such kind.
     #[error("{0:?} is not one of github, gitlab, gitea and forgejo")]
@@ -110,10 +110,10 @@ mod tests {
     #[test]
     fn what_is_no_entry_is_refused() {
         for (text, part) in [
-            ("git.acme.org", "HOST=KIND"),
-            ("=gitlab", "HOST=KIND"),
-            ("-x=gitlab", "HOST=KIND"),
-            ("h=", "HOST=KIND"),
+            ("git.acme.org", "not a host and its kind"),
+            ("=gitlab", "not a host and its kind"),
+            ("-x=gitlab", "not a host and its kind"),
+            ("h=", "not a host and its kind"),
             ("h=bitbucket", "not one of github"),
             ("h=gitlab http://h.org/api", "neither"),
             ("h=gitlab https://a:b@h.org", "neither"),

@@ -34,9 +34,9 @@ pub enum Refusal {
     OnItself { id: TaskId },
     #[error("that would create a cycle: {}", cycle(path))]
     Cycle { path: Vec<TaskId> },
-    #[error("{parent} is {status}, so it cannot get new parts")]
+    #[error("{parent} {}, so it cannot get new parts", state(*status))]
     ParentClosed { parent: TaskId, status: Status },
-    #[error("{id} is {status}; a blocker would change nothing")]
+    #[error("{id} {}; a blocker would change nothing", state(*status))]
     BlockClosed { id: TaskId, status: Status },
     #[error("{id} is not blocked by {by}")]
     NotBlockedBy { id: TaskId, by: TaskId },
@@ -46,15 +46,15 @@ pub enum Refusal {
     FailedParts { id: TaskId, children: Vec<TaskId> },
     #[error("{id} is done because its parts are done: {}", list(children))]
     DoneParts { id: TaskId, children: Vec<TaskId> },
-    #[error("{id} is {status}; only done and failed tasks can be reopened")]
+    #[error("{id} {}; only done and failed tasks can be reopened", state(*status))]
     NotFinished { id: TaskId, status: Status },
-    #[error("{id} is {status}, and no agent has claimed it")]
+    #[error("{id} {}, and no agent has claimed it", state(*status))]
     NotClaimed { id: TaskId, status: Status },
     #[error("{id} is deleted")]
     IsDeleted { id: TaskId },
     #[error("{id} is done, and a done task cannot change")]
     DoneIsFinal { id: TaskId },
-    #[error("{name} has {unfinished} unfinished tasks")]
+    #[error("{name} has {}", tasks(*unfinished))]
     FeatureUnfinished { name: FeatureName, unfinished: u64 },
 }
 
@@ -62,7 +62,22 @@ fn transition(id: &TaskId, from: Status, to: Status) -> String {
     if from == to {
         format!("{id} is already {from}")
     } else {
-        format!("{id} is {from} and cannot become {to}")
+        format!("{id} {} and cannot become {to}", state(from))
+    }
+}
+
+/// The status as the middle of a sentence.
+fn state(status: Status) -> String {
+    match status {
+        Status::Failed => "has failed".to_owned(),
+        other => format!("is {other}"),
+    }
+}
+
+fn tasks(unfinished: u64) -> String {
+    match unfinished {
+        1 => "an unfinished task".to_owned(),
+        many => format!("{many} unfinished tasks"),
     }
 }
 
@@ -85,7 +100,7 @@ fn list(ids: &[TaskId]) -> String {
 
 fn not_claimable(id: &TaskId, why: &NotClaimable) -> String {
     match why {
-        NotClaimable::Status(status) => format!("{id} is {status} and cannot be claimed"),
+        NotClaimable::Status(status) => format!("{id} {} and cannot be claimed", state(*status)),
         NotClaimable::Held { by, until } => held(id, by, *until),
         NotClaimable::HasChildren => format!("{id} has parts; claim one of them"),
         NotClaimable::FailedAbove => format!("{id} is part of a task that has failed"),

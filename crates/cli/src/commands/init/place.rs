@@ -12,9 +12,12 @@ pub(super) fn unlinked(base: &Path, relative: &str) -> Result<PathBuf, String> {
         Ok(()) => Ok(base.join(relative)),
         Err((link, target)) => {
             let link = link.strip_prefix(base).unwrap_or(&link);
+            let what = match link == Path::new(relative) {
+                true => "it".to_owned(),
+                false => link.display().to_string(),
+            };
             Err(format!(
-                "{} is a symbolic link to {}; ralph does not write through links, so edit that file yourself",
-                link.display(),
+                "{what} is a symbolic link to {}; ralph does not write through links, so edit that file yourself",
                 target.display()
             ))
         }

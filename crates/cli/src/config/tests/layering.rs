@@ -158,7 +158,7 @@ fn set_refuses_what_it_does_not_know() {
     );
     assert_eq!(
         error(set("zzz=3")),
-        "--set: unknown setting `zzz`; `ralph config show` lists them all"
+        "--set: unknown setting `zzz`; `ralph config defaults` lists them all"
     );
     assert_eq!(error(set("loop.jobs")), "--set takes KEY=VALUE, not \"loop.jobs\"");
     assert!(error(set("loop.jobs=")).contains("not \"\""));
