@@ -4,6 +4,7 @@
 mod book;
 mod extract;
 mod map;
+mod settings;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -448,6 +449,36 @@ pages! {
 fn every_page_with_a_block_of_commands_is_run() {
     for (name, text) in pages() {
         assert_eq!(RUN.contains(&name.as_str()), !blocks(&text).is_empty(), "{name}");
+    }
+}
+
+/// What users ask, the page that answers it, and a command of the answer.
+const QUESTIONS: [(&str, &str, &str); 12] = [
+    ("How do I start?", "docs/start.md", "ralph init"),
+    ("How do I take something back?", "docs/undo.md", "git revert"),
+    ("How do I get lost work back?", "docs/undo.md", "ralph recover"),
+    ("How do I let it run overnight?", "docs/overnight.md", "ralph build 200"),
+    ("How do I use it in CI?", "docs/ci.md", "ralph build 10 --strict-exit"),
+    ("How do I use it in a container?", "docs/docker.md", "ralph build --dry-run"),
+    ("How do my tests reach a database?", "docs/database.md", "ralph doctor"),
+    ("How do we share a plan?", "docs/sharing.md", "ralph export beads"),
+    ("How do I work on several branches?", "docs/several-branches.md", "ralph loop build"),
+    ("What is safe, and what is not?", "docs/security.md", "ralph trust --list"),
+    ("How do I upgrade?", "docs/upgrade.md", "ralph config check"),
+    ("How do I remove it?", "docs/uninstall.md", "ralph clean --everything"),
+];
+
+#[test]
+fn every_question_has_a_page_whose_commands_are_run() {
+    let summary = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    for (question, page, command) in QUESTIONS {
+        let file = page.trim_start_matches("docs/");
+        assert!(summary.contains(&format!("]({file})")), "{question} {page} is not in the book");
+        assert!(RUN.contains(&page), "{question} the commands of {page} are not run");
+        let text = std::fs::read_to_string(root().join(page)).unwrap();
+        let mut typed = blocks(&text).into_iter().flat_map(|block| block.commands);
+        let answers = typed.any(|typed| typed.text.starts_with(command));
+        assert!(answers, "{question} {page} does not say: {command}");
     }
 }
 
