@@ -42,6 +42,7 @@ mod regressions_page;
 mod remains;
 mod resuming;
 mod reviewing;
+mod screens;
 mod script_agent;
 mod shape;
 mod socket;

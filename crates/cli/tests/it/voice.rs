@@ -9,7 +9,7 @@ mod exceptions;
 mod matching;
 mod passage;
 mod rules;
-mod rust;
+pub(crate) mod rust;
 mod sources;
 mod tests;
 

@@ -1,30 +1,43 @@
-//! Rust code in pieces: its string literals and its doc comments. Everything else is passed over.
+//! Rust code in pieces: its string literals, with the call that each is an argument of, and its doc comments.
 
 use super::passage::Passage;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     String,
     /// All lines of one doc comment.
     Doc,
 }
 
+/// Calls whose arguments users read. Calls inside of them are passed over, but not macros.
+const CALLS: [&str; 5] =
+    ["CliError::failed(", "CliError::usage(", "CliError::new(", ".hint(", "#[error("];
+
 #[derive(Debug)]
-pub(super) struct Piece {
-    pub(super) kind: Kind,
+pub(crate) struct Piece {
+    pub(crate) kind: Kind,
+    /// The call of [`CALLS`] that it is an argument of.
+    pub(crate) call: Option<&'static str>,
     /// Below `#[cfg(test)]`.
-    pub(super) in_test: bool,
+    pub(crate) in_test: bool,
     pub(super) passage: Passage,
 }
 
+impl Piece {
+    pub(crate) fn text(&self) -> String {
+        self.passage.text()
+    }
+}
+
 /// The strings and the doc comments of a file, in order.
-pub(super) fn pieces(source: &str) -> Vec<Piece> {
+pub(crate) fn pieces(source: &str) -> Vec<Piece> {
     let mut lexer = Lexer {
         chars: source.chars().collect(),
         at: 0,
         line: 1,
         braces: 0,
         brackets: 0,
+        calls: vec![],
         test: Test::No,
         comment: None,
         pieces: Vec::new(),
@@ -53,6 +66,8 @@ struct Lexer {
     braces: usize,
     /// Round and square ones.
     brackets: usize,
+    /// The calls and macros that are open: how many brackets are around each, and the call of [`CALLS`].
+    calls: Vec<(usize, Option<&'static str>)>,
     test: Test,
     /// The doc comment that may go on: its mark, its last line, and what it says.
     comment: Option<(String, usize, Passage)>,
@@ -78,7 +93,8 @@ impl Lexer {
     }
 
     fn push(&mut self, kind: Kind, passage: Passage) {
-        self.pieces.push(Piece { kind, in_test: self.test != Test::No, passage });
+        let call = self.calls.last().and_then(|(_, call)| *call);
+        self.pieces.push(Piece { kind, call, in_test: self.test != Test::No, passage });
     }
 
     fn end_comment(&mut self) {
@@ -125,8 +141,14 @@ impl Lexer {
     fn punctuation(&mut self, letter: char) {
         self.at += 1;
         match letter {
-            '(' | '[' => self.brackets += 1,
-            ')' | ']' => self.brackets = self.brackets.saturating_sub(1),
+            '(' | '[' => {
+                self.brackets += 1;
+                self.open_call();
+            }
+            ')' | ']' => {
+                self.calls.pop_if(|(around, _)| *around == self.brackets);
+                self.brackets = self.brackets.saturating_sub(1);
+            }
             '{' => {
                 self.braces += 1;
                 if matches!(self.test, Test::Next(_)) {
@@ -142,6 +164,20 @@ impl Lexer {
             // The item was a line, a field or an arm.
             ';' | ',' if self.test == Test::Next(self.brackets) => self.test = Test::No,
             _ => {}
+        }
+    }
+
+    /// Notes the call whose opening bracket was just read.
+    fn open_call(&mut self) {
+        let ends_with = |text: &str| {
+            let mut before = self.chars[..self.at].iter().rev();
+            text.chars().rev().all(|letter| before.next() == Some(&letter))
+        };
+        let known = CALLS.iter().find(|call| ends_with(call)).copied();
+        let before = self.at.checked_sub(2).and_then(|at| self.chars.get(at));
+        let is_call = before.is_some_and(|letter| letter.is_alphanumeric() || *letter == '_');
+        if known.is_some() || is_call {
+            self.calls.push((self.brackets, known));
         }
     }
 
