@@ -218,7 +218,7 @@ fn compare(turns: usize) {
         );
     };
     row("pipe, `serde_json`, file", &floor, None);
-    // Every event is made and kept here; in a run, only those that somebody is shown in time.
+    // Every event is made and kept here; in a run, only those that are shown in time.
     row("supervisor, decoder, every event, raw log", &ours, Some(OF_FLOOR));
     row("`ralph build --once`", &whole, Some(OF_FLOOR));
     println!(

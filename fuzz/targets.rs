@@ -190,7 +190,7 @@ fn forge(bytes: &[u8]) {
 
 fn globs(bytes: &[u8]) {
     let (patterns, path) = halves(bytes);
-    // Long patterns are as slow as they are long, which is no news.
+    // Long patterns are as slow as they are long, which is expected.
     let lines = |text: &str| -> Vec<String> {
         text.lines().take(8).map(|line| line.chars().take(60).collect()).collect()
     };

@@ -41,7 +41,7 @@ fn fence_of(line: &str) -> (char, usize) {
         return (mark, 0);
     }
     let length = line.chars().take_while(|letter| *letter == mark).count();
-    // Code in the middle of a line is no fence.
+    // Code in the middle of a line is not a fence.
     let is_inline = mark == '`' && line[length..].contains('`');
     (mark, if is_inline { 0 } else { length })
 }

@@ -139,7 +139,7 @@ impl Secrets {
         }
         match String::from_utf8(out) {
             Ok(text) => Cow::Owned(text),
-            // A value that is no text may begin or end in the middle of a character.
+            // A value that is not text may begin or end in the middle of a character.
             Err(error) => Cow::Owned(String::from_utf8_lossy(error.as_bytes()).into_owned()),
         }
     }

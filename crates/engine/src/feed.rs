@@ -183,7 +183,7 @@ fn read_batch(path: &Path, offset: u64, until: u64, wanted: u64) -> io::Result<(
         line.clear();
         let length = reader.read_until(b'\n', &mut line)?;
         if length == 0 {
-            // The file may have been cut by a stranger: what is gone is not waited for.
+            // Another program may have cut the file: ralph does not wait for lines that are gone.
             return Ok((lines, until));
         }
         end += length as u64;

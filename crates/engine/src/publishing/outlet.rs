@@ -119,7 +119,7 @@ impl Outlet<'_> {
         };
         let survey = match self.forge().survey(branch) {
             Ok(survey) => survey,
-            // A remote that is no server can be pushed to all the same.
+            // ralph can push to a remote that is not a server.
             Err(ForgeError::NoAddress { .. }) => Survey::Asked { pulls: vec![], head_refs: vec![] },
             Err(ForgeError::NoRemote { .. }) => return Err(PushError::NoRemote { remote }.into()),
             Err(error) => return Err(error.into()),

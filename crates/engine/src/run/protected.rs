@@ -69,7 +69,7 @@ impl Crew {
                     .map(|link| format!("{link} (a link that points outside the repository)")),
             );
         }
-        // Unaccepted work of an earlier session is no base to compare with.
+        // Unaccepted work of an earlier session is not a base to compare with.
         let before = self.touched_before(&site, candidate)?.into_iter();
         let before = before.filter(|path| changes.iter().all(|change| change.path != *path));
         found.extend(before.map(|path| format!("{path} ({EARLIER})")));

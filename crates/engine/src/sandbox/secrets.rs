@@ -80,7 +80,7 @@ fn moved(environment: &[(OsString, OsString)]) -> Vec<PathBuf> {
         let mut words = line.split(' ');
         let Some((_, list)) = words.next().and_then(value) else { continue };
         let names: Vec<&str> = words.collect();
-        // Also `FILE:/tmp/ticket`, as Kerberos has it: what is no path is left out below.
+        // Also `FILE:/tmp/ticket`, as Kerberos has it: values that are not paths are left out below.
         for place in std::env::split_paths(list) {
             match names.is_empty() {
                 true => all.push(place),

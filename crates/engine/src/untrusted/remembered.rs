@@ -197,7 +197,7 @@ mod tests {
             let outside = std::fs::read_to_string(outside.join("check.sh")).unwrap();
             assert_eq!(outside, "the user's", "{number}");
         }
-        // Written again with the same content is no change.
+        // Writing the same content again is not a change.
         std::fs::write(&file, "exit 1\n").unwrap();
         assert!(kept.is_same(&root, path));
         assert_eq!(std::fs::read_dir(root.join("tests/deep")).unwrap().count(), 1);

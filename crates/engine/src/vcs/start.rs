@@ -118,7 +118,7 @@ impl GitVcs {
     ) -> Result<Option<String>, GitError> {
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
         let staged = match head {
-            // An index in the middle of a merge is no tree; the worktree holds the merge.
+            // An index in the middle of a merge is not a tree; the worktree holds the merge.
             Some(_) => scratch.write_tree().ok().filter(|tree| tree != head_tree),
             None => None,
         };

@@ -65,7 +65,7 @@ pub(super) fn that_ignore_term(setting: &Setting) -> Tally {
         }
         let mut run = world.ended(child, at, clock);
         let mut orphans = world.processes().len();
-        // In a box it has another number, and is told by its environment like all others.
+        // In a sandbox it has another number; its environment identifies it, like all others.
         orphans += usize::from(setting.level != "full" && lives(&hidden));
         if orphans > 0 {
             tally.orphaned += orphans;

@@ -29,7 +29,7 @@ pub(super) fn leaps(setting: &Setting) -> Tally {
         match number % 3 {
             0 => goes_on(setting, number, wait, tally),
             1 => killed(setting, number, wait, tally),
-            // Forward, and somebody takes what seems to be given up.
+            // Forward, and another run takes what seems to be given up.
             _ => lose_claim(setting, number, wait, false, tally),
         }
     });

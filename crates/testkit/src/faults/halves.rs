@@ -37,7 +37,7 @@ const DAMAGES: [(&str, Damage); 9] = [
             let _ = std::fs::write(run.journal(), &bytes[..bytes.len() - cut]);
         }
     }),
-    // Without these and a state file nothing tells of the run, and a lock may be a person's.
+    // Without these and a state file nothing tells of the run, and a lock may be the user's.
     ("no logs", |world, _| {
         if !world.env.repo().join(".ralph/state.toml").exists() {
             return;

@@ -100,7 +100,7 @@ pub(super) fn lose_claim(
     if first.end.code() != Some(BLOCKED) {
         tally.complaint(&what, &world, &format!("it ended with {}", first.end));
     }
-    // The first may have ended while the task was somebody else's.
+    // The first may have ended while another process held the task.
     let run = world.build(None);
     tally.went_on(&run);
     tally.check(&what, &world, &run);

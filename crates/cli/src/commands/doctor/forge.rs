@@ -22,7 +22,7 @@ pub(super) fn look(
     let set = config.get(key::GIT_AUTO_PR);
     let wanted = config.get(key::GIT_AUTO_PUSH) || set == Some(true);
     let forge = forge(project, config, context.environment);
-    // Without publishing, missing access is no problem.
+    // Without publishing, missing access is fine.
     let lacking = |says: String| match wanted {
         true => Check::warn("forge", says),
         false => {

@@ -25,7 +25,7 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
         if let LineKind::Heading { level, words, underlined, .. } = &line.kind {
             let words = &outline.text[words.clone()];
             let found = name(words).filter(|_| *level == 2);
-            // `Base: master` above a rule is no heading.
+            // `Base: master` above a rule is not a heading.
             if *underlined && field(&mut doc, branch, outline.content(line)) {
                 continue;
             }

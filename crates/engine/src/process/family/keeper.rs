@@ -297,7 +297,7 @@ extern "C" fn become_program(ground: *mut c_void) -> c_int {
 }
 
 fn exec(ground: &Ground) -> Result<Infallible, Errno> {
-    // Without a terminal: what asks the user there fails at once, and would wait for ever.
+    // Without a terminal: a program that asks the user there fails at once instead of waiting forever.
     setsid()?;
     die_with(Pid::from_raw(ground.keeper.load(Ordering::Acquire)).ok_or(Errno::SRCH)?)?;
     for (stream, number) in ground.streams.iter().zip(0..) {

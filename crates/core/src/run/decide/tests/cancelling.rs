@@ -143,7 +143,7 @@ fn after_the_task_the_retry_is_of_that_task_whatever_is_ready_before_it() {
     world.tasks[0].0 = Status::Waiting;
     world.begin();
     let session = until_session(&mut world);
-    // The user puts the first task back while the second is in hand.
+    // The user reopens the first task while the loop works on the second.
     world.tasks[0].0 = Status::Pending;
     world.tell(&cancel(Cancel::AfterTask));
     ends_as(&mut world, session, &[done().gate(false), done().gate(true)]);

@@ -124,7 +124,7 @@ fn s1_21_s1_22_a_hint_holds_for_one_iteration_and_is_recorded_where_it_differs()
         (Some("o"), Some("s")),
         // The strategy would have chosen the same.
         (Some("s"), None),
-        // An unknown name is no hint.
+        // An unknown name is not a hint.
         (Some("h"), None),
     ];
     assert_eq!(started, expected);

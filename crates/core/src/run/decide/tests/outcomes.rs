@@ -89,7 +89,7 @@ fn s1_5_blocked_is_unresolved_and_nothing_ready() {
     others.play(&[]);
     assert_eq!((others.ended_as(), others.sessions), ("Blocked", 0));
     assert!(others.outcome().reason.sentence().contains("1 claimed by other agents"));
-    // What is left waits for a person.
+    // The remaining tasks wait for the user.
     let asked = World::run(dag(), 1, &[says("<question>Which port?</question>")]);
     assert_eq!((asked.ended_as(), asked.statuses()), ("Blocked", vec!["waiting"]));
 }
@@ -108,7 +108,7 @@ fn s1_6_no_plan_is_no_task_at_all_and_no_session() {
 #[test]
 fn s1_13_terminal_checks_in_order() {
     let rows = [
-        // tasks, stuck, foreign, what is told
+        // tasks, stuck, foreign, what the outcome reports
         (0, 0, 0, "NoPlan"),
         (0, 1, 0, "Blocked"),
         (0, 0, 1, "Blocked"),
@@ -176,7 +176,7 @@ fn s0_2_s0_11_s0_20_where_the_agent_picks_an_empty_plan_is_success() {
     let outcome = stuck.outcome();
     assert_eq!(outcome.reason.code(&outcome.left, false), 0);
     assert_eq!(outcome.reason.code(&outcome.left, true), 7);
-    // There is no threshold of retries: the task comes back until the limit of sessions.
+    // There is no threshold of retries: ralph retries the task until the limit of sessions.
     let policy = Policy { max_sessions: Some(9), ..pick() };
     let world = World::run(policy, 1, &vec![says("I looked around"); 9]);
     assert_eq!(world.tasks[0].1, 9);
@@ -239,7 +239,7 @@ fn s1_51_a_store_that_stays_broken_ends_the_run_with_an_error() {
     assert_eq!((outcome.reason.name(), outcome.reason.code(&outcome.left, false)), ("Error", 1));
     assert_eq!(outcome.reason.sentence(), "Stopped by an error: the disk is gone.");
     assert!(outcome.reason.is_interruption(), "the next start goes on");
-    // What trying again cannot mend is not tried again.
+    // ralph does not retry what a retry cannot fix.
     let mut world = looking(dag());
     world.tell(&broken(true));
     assert_eq!(world.ended_as(), "Error");
