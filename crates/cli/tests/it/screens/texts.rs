@@ -45,6 +45,8 @@ fn code_of(folder: &Path, into: &mut Vec<PathBuf>) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     Error,
+    /// Behind "Build failed:", or the name of another command.
+    Run,
     Hint,
     Anywhere,
 }
@@ -90,6 +92,10 @@ impl Text {
         let line = line.split_once("│ ").map_or(line, |(_, rest)| rest);
         let line = match self.place {
             Place::Error => line.strip_prefix("error: "),
+            Place::Run => line
+                .strip_prefix("error: ")
+                .and_then(|line| line.split_once(" failed: "))
+                .map(|(_, message)| message),
             Place::Hint => line.strip_prefix("  hint: "),
             Place::Anywhere => Some(line),
         };
@@ -122,6 +128,7 @@ fn texts() -> BTreeSet<Text> {
             let place = match piece.call {
                 Some("#[error(") => Place::Anywhere,
                 Some(".hint(") => Place::Hint,
+                Some("CliError::run_failed(") => Place::Run,
                 Some(_) => Place::Error,
                 None => continue,
             };

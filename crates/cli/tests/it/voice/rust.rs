@@ -10,8 +10,14 @@ pub(crate) enum Kind {
 }
 
 /// Calls whose arguments users read. Calls inside of them are passed over, but not macros.
-const CALLS: [&str; 5] =
-    ["CliError::failed(", "CliError::usage(", "CliError::new(", ".hint(", "#[error("];
+const CALLS: [&str; 6] = [
+    "CliError::failed(",
+    "CliError::run_failed(",
+    "CliError::usage(",
+    "CliError::new(",
+    ".hint(",
+    "#[error(",
+];
 
 #[derive(Debug)]
 pub(crate) struct Piece {
