@@ -95,7 +95,7 @@ fn s0_8_a_session_that_crashes_or_is_killed_leaves_nothing_active() {
     build(&env, &[&crash], &["--preset", "pick", "--once"]).success();
     let task = show(&env, "a");
     assert_eq!((&task["status"], &task["retry_count"]), (&"open".into(), &1.into()));
-    assert_eq!(env.task(&["list", "--status", "active"]).lines().count(), 1);
+    assert_eq!(env.task(&["list", "--status", "active"]).lines().count(), 0);
 }
 
 #[test]
