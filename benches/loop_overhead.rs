@@ -55,7 +55,7 @@ use ralph_engine::run::{
     Setup, WorkSetup, run,
 };
 use ralph_engine::sandbox;
-use ralph_engine::socket::{Call, Desk, Reply, Seat};
+use ralph_engine::socket::{Call, Reply, SessionIdentity, SessionRequestHandler};
 use ralph_engine::store::SqliteStore;
 use ralph_engine::trust::{Deciding, Trust};
 use ralph_engine::vcs::FakeVcs;
@@ -249,7 +249,7 @@ fn setup(repo: &Path, program: &Path) -> Setup {
             store_path,
             lease: Lease::DEFAULT,
             vcs: Arc::new(Changing::default()),
-            desk: Arc::new(Nobody),
+            handler: Arc::new(Nobody),
             peek_text: Arc::new(|_| String::new()),
             ids,
             ralph: RALPH.into(),
@@ -280,8 +280,8 @@ fn policy() -> Policy {
 /// Nobody asks for anything here.
 struct Nobody;
 
-impl Desk for Nobody {
-    fn answer(&self, _seat: &Seat, _call: &Call) -> Reply {
+impl SessionRequestHandler for Nobody {
+    fn answer(&self, _identity: &SessionIdentity, _call: &Call) -> Reply {
         Reply::default()
     }
 }

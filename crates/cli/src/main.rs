@@ -3,7 +3,6 @@
 mod app;
 mod commands;
 pub mod config;
-mod desk;
 mod environment;
 mod error;
 mod error_codes;
@@ -12,6 +11,7 @@ mod following;
 mod history;
 mod launch;
 mod output;
+mod session_requests;
 mod stage;
 mod standing;
 mod trust;

@@ -43,13 +43,13 @@ pub(crate) struct Context<'a> {
     /// The sandbox of a run, tried once for all of its branches.
     pub(crate) boxed: RefCell<Option<launch::Boxed>>,
     /// Set if the command runs on behalf of a session: which one, and its input.
-    seated: Option<Seated>,
+    for_session: Option<ForSession>,
     /// Which files may decide what runs.
     pub(crate) trust: TrustCell,
 }
 
 /// A call that came from inside a session.
-struct Seated {
+struct ForSession {
     actor: Actor,
     stdin: String,
 }
@@ -71,14 +71,14 @@ impl<'a> Context<'a> {
             warned: false,
             odd_agents,
             boxed,
-            seated: None,
+            for_session: None,
             trust: TrustCell::default(),
         }
     }
 
     /// For a call from inside a session. Project and settings are those of the run: changes that the agent has made to
     /// the files meanwhile do not count.
-    pub(crate) fn seated(
+    pub(crate) fn for_session(
         environment: &'a Environment,
         global: &'a GlobalArgs,
         out: Output,
@@ -96,14 +96,14 @@ impl<'a> Context<'a> {
             warned: true,
             odd_agents: RefCell::default(),
             boxed: RefCell::default(),
-            seated: Some(Seated { actor, stdin }),
+            for_session: Some(ForSession { actor, stdin }),
             trust: TrustCell::default(),
         }
     }
 
     /// The socket of the session that the call comes from, unless the loop is already carrying out the call.
     pub(crate) fn session_socket(&self) -> Option<&'a Path> {
-        if self.seated.is_some() {
+        if self.for_session.is_some() {
             return None;
         }
         self.environment.get("RALPH_SOCKET").map(Path::new)
@@ -111,8 +111,8 @@ impl<'a> Context<'a> {
 
     /// Reads standard input to its end.
     pub(crate) fn read_stdin(&mut self) -> Result<String, CliError> {
-        match &mut self.seated {
-            Some(seated) => Ok(std::mem::take(&mut seated.stdin)),
+        match &mut self.for_session {
+            Some(for_session) => Ok(std::mem::take(&mut for_session.stdin)),
             None => Ok(io::read_to_string(io::stdin())?),
         }
     }
@@ -281,7 +281,7 @@ impl<'a> Context<'a> {
     /// user, so they may do what the user may.
     fn check_not_in_session(&self) -> Result<(), CliError> {
         let of_session = |name| self.environment.get(name).is_some();
-        if self.seated.is_some() || !of_session("RALPH_MARK") || of_session("RALPH_GATE") {
+        if self.for_session.is_some() || !of_session("RALPH_MARK") || of_session("RALPH_GATE") {
             return Ok(());
         }
         let why = "this process belongs to a session of a run, but RALPH_SOCKET is not set: \
@@ -314,15 +314,15 @@ impl<'a> Context<'a> {
 
     /// A run has its own display, so nothing is printed here.
     fn tell_of_waiting(&self) {
-        if self.seated.is_none() {
+        if self.for_session.is_none() {
             sqlite::on_wait(tell_waiting);
         }
     }
 
     /// Who acts: the agent that the environment names, or the user at the terminal.
     pub(crate) fn actor(&self) -> Result<Actor, CliError> {
-        if let Some(seated) = &self.seated {
-            return Ok(seated.actor.clone());
+        if let Some(for_session) = &self.for_session {
+            return Ok(for_session.actor.clone());
         }
         match self.environment.get("RALPH_AGENT_ID") {
             Some(text) => Ok(Actor::Agent(agent_id(text)?, None)),

@@ -16,25 +16,26 @@ use ralph_engine::feed::Feed;
 use ralph_engine::socket::client::{self, ClientError};
 use ralph_engine::socket::protocol::MAX_LINE;
 use ralph_engine::socket::{
-    Call, ControlSocket, Desk, Place, Reply, Requests, Seat, SessionSocket,
+    Call, ControlSocket, Place, Reply, Requests, SessionIdentity, SessionRequestHandler,
+    SessionSocket,
 };
 use tokio::sync::mpsc;
 
 /// Says who asked for what; `note` is recorded, `big` is answered at length.
 struct Echo;
 
-impl Desk for Echo {
-    fn answer(&self, seat: &Seat, call: &Call) -> Reply {
+impl SessionRequestHandler for Echo {
+    fn answer(&self, identity: &SessionIdentity, call: &Call) -> Reply {
         let words = call.argv.join(" ");
         match call.argv.first().map(String::as_str) {
             Some("big") => Reply { code: 0, out: "x".repeat(1 << 20), err: String::new() },
             Some("panic") => panic!("as asked"),
             Some("note") => {
-                seat.requests.note(&words);
+                identity.requests.note(&words);
                 Reply::default()
             }
             _ => {
-                let out = format!("{} {words}{}", seat.agent, call.stdin);
+                let out = format!("{} {words}{}", identity.agent, call.stdin);
                 Reply { code: 7, out, err: "heard".to_owned() }
             }
         }
@@ -56,8 +57,8 @@ fn task(id: &str) -> TaskId {
     TaskId::new(id).unwrap()
 }
 
-fn seat(agent: &str) -> Seat {
-    Seat {
+fn identity(agent: &str) -> SessionIdentity {
+    SessionIdentity {
         agent: AgentId::new(agent).unwrap(),
         task: Some((task("t-1"), 3)),
         may_claim: false,
@@ -69,7 +70,7 @@ fn seat(agent: &str) -> Seat {
 
 fn open(world: &World, number: u32, agent: &str) -> SessionSocket {
     let ralph = Path::new("/opt/it's here/ralph");
-    SessionSocket::open(&world.place, number, seat(agent), Arc::new(Echo), ralph).unwrap()
+    SessionSocket::open(&world.place, number, identity(agent), Arc::new(Echo), ralph).unwrap()
 }
 
 /// Runs the blocking side beside the server.

@@ -67,8 +67,8 @@ use ralph_ui::plain::Conversation;
 use ralph_ui::tasks::{self, Kv};
 
 use crate::config::{Config, Preset, key};
-use crate::desk::TaskDesk;
 use crate::error::{CliError, Done, with_store};
+use crate::session_requests::TaskHandler;
 use crate::trust;
 use crate::wire::Context;
 
@@ -433,7 +433,7 @@ fn assemble(
         .map_err(bad_id)?;
     let screen = (at.lane.as_ref().map(|lane| &lane.display), options.conversation.as_ref());
     let reporters = display::reporters(&config, &project, &logs, screen, context)?;
-    let desk = TaskDesk::new(context.environment.clone(), project.clone(), config.clone());
+    let handler = TaskHandler::new(context.environment.clone(), project.clone(), config.clone());
     let opened = store_path.clone();
     let source = (preset, ready.plan.as_ref());
     let request = resume::request(options, &config, source, &project, at.lane.as_ref());
@@ -506,7 +506,7 @@ fn assemble(
             store_path,
             lease: Lease::DEFAULT,
             vcs: Arc::new(vcs),
-            desk: Arc::new(desk),
+            handler: Arc::new(handler),
             peek_text: Arc::new(peek_text),
             ids,
             ralph: agent::own_program(context.environment),

@@ -1,5 +1,5 @@
 //! The binary at the calling end of the two sockets. What the loop makes of a call is tested at its
-//! desk, in `cli/src/desk/tests.rs`.
+//! desk, in `cli/src/handler/tests.rs`.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,7 +10,8 @@ use ralph_core::{AgentId, TaskId};
 use ralph_engine::entropy::Ids;
 use ralph_engine::feed::Feed;
 use ralph_engine::socket::{
-    Call, ControlSocket, Desk, Place, Reply, Requests, Seat, SessionSocket,
+    Call, ControlSocket, Place, Reply, Requests, SessionIdentity, SessionRequestHandler,
+    SessionSocket,
 };
 use ralph_testkit::TestEnv;
 use tokio::runtime::Runtime;
@@ -22,8 +23,8 @@ use crate::{RALPH, env};
 #[derive(Default)]
 struct Book(Mutex<Vec<Call>>);
 
-impl Desk for Book {
-    fn answer(&self, _: &Seat, call: &Call) -> Reply {
+impl SessionRequestHandler for Book {
+    fn answer(&self, _: &SessionIdentity, call: &Call) -> Reply {
         self.0.lock().unwrap().push(call.clone());
         match call.argv.first().map(String::as_str) {
             Some("reset") => Reply { code: 2, out: String::new(), err: "error: no\n".into() },
@@ -46,7 +47,7 @@ fn session() -> Session {
     let runtime = Runtime::new().unwrap();
     let place = Place::make(Some(env.folder()), &mut Ids::new(None)).unwrap();
     let book = Arc::new(Book::default());
-    let seat = Seat {
+    let identity = SessionIdentity {
         agent: AgentId::new("agent-0a1b2c3d").unwrap(),
         task: Some((TaskId::new("t-1").unwrap(), 1)),
         may_claim: false,
@@ -54,10 +55,10 @@ fn session() -> Session {
         requests: Requests::default(),
         adds: None,
     };
-    let desk: Arc<dyn Desk> = Arc::clone(&book) as _;
+    let handler: Arc<dyn SessionRequestHandler> = Arc::clone(&book) as _;
     let socket = {
         let _entered = runtime.enter();
-        SessionSocket::open(&place, 1, seat, desk, Path::new(RALPH)).unwrap()
+        SessionSocket::open(&place, 1, identity, handler, Path::new(RALPH)).unwrap()
     };
     for (name, value) in socket.environment() {
         env.set(name.to_str().unwrap(), value.to_str().unwrap());

@@ -34,7 +34,7 @@ use crate::ports::{Filter, HEARTBEAT, Scope, Vcs};
 use crate::process::{Heard, Listener, Mark, Stop};
 use crate::quota::RAW_LOG;
 use crate::sandbox::{Guest, Kind};
-use crate::socket::{Adds, Seat, SessionSocket};
+use crate::socket::{Adds, SessionIdentity, SessionSocket};
 
 /// How much of a final text the journal keeps.
 const KEPT_TEXT: usize = 4_000;
@@ -319,7 +319,7 @@ impl Crew {
         self.watch_deciding(job.slot)?;
         let prompt = self.prompt(&job)?;
         crash::point("prompt-written");
-        let seat = Seat {
+        let identity = SessionIdentity {
             agent: self.agent_id(job.slot).clone(),
             task: job.task.as_ref().map(|task| (task.id.clone(), task.generation)),
             may_claim: self.setup.agent.style == PromptStyle::Peek,
@@ -333,9 +333,10 @@ impl Crew {
             requests: self.new_requests(),
             adds: self.adds(),
         };
-        let (number, desk) = (self.next_session(), Arc::clone(&self.setup.ports.desk));
-        let socket = SessionSocket::open(&self.sockets, number, seat, desk, &self.ralph_inside())
-            .map_err(|error| Failed::new(Port::Prompt, error, false))?;
+        let (number, handler) = (self.next_session(), Arc::clone(&self.setup.ports.handler));
+        let socket =
+            SessionSocket::open(&self.sockets, number, identity, handler, &self.ralph_inside())
+                .map_err(|error| Failed::new(Port::Prompt, error, false))?;
         let environment = self.session_environment(&socket);
         let log = self.setup.files.logs.raw(job.iteration);
         let raw = self.raw_log(&log);

@@ -26,7 +26,7 @@ use crate::run::prompting::Prompting;
 use crate::run::purse::Purse;
 use crate::run::state_file::{Record, Request};
 use crate::sandbox::Sandbox;
-use crate::socket::Desk;
+use crate::socket::SessionRequestHandler;
 use crate::trust::Deciding;
 
 /// A gate: a command that judges the work.
@@ -228,7 +228,7 @@ pub struct PortSetup {
     /// Version control.
     pub vcs: Arc<dyn Vcs>,
     /// Who answers requests from inside sessions.
-    pub desk: Arc<dyn Desk>,
+    pub handler: Arc<dyn SessionRequestHandler>,
     /// Makes the text of a look at the plan.
     pub peek_text: PeekText,
     /// Names for new things.

@@ -19,7 +19,7 @@ use super::setup::AgentProgram;
 use crate::agents::{PromptBy, SessionSpec};
 use crate::ports::{Candidate, Checkout};
 use crate::sandbox::Kind;
-use crate::socket::{Requests, Seat, SessionSocket};
+use crate::socket::{Requests, SessionIdentity, SessionSocket};
 
 /// What a verifier may use: nothing that writes files by itself.
 const TOOLS: [&str; 4] = ["Bash", "Read", "Glob", "Grep"];
@@ -132,7 +132,7 @@ impl Crew {
         let requests = Requests::default();
         // It may look at the plan, and ask for nothing.
         requests.close();
-        let seat = Seat {
+        let identity = SessionIdentity {
             agent: self.agent_id(slot).clone(),
             task: tasks.first().map(|task| (task.id.clone(), task.generation)),
             may_claim: false,
@@ -140,9 +140,10 @@ impl Crew {
             requests,
             adds: None,
         };
-        let (number, desk) = (self.next_session(), Arc::clone(&self.setup.ports.desk));
-        let socket = SessionSocket::open(&self.sockets, number, seat, desk, &self.ralph_inside())
-            .map_err(|error| Failed::new(Port::Prompt, error, false))?;
+        let (number, handler) = (self.next_session(), Arc::clone(&self.setup.ports.handler));
+        let socket =
+            SessionSocket::open(&self.sockets, number, identity, handler, &self.ralph_inside())
+                .map_err(|error| Failed::new(Port::Prompt, error, false))?;
         let spec = SessionSpec {
             executable: verifier.executable.clone(),
             extra_args: verifier.extra_args.clone(),

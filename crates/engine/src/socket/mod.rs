@@ -26,7 +26,7 @@ mod session;
 pub use control::{ControlSocket, Inquiry};
 pub use place::{Place, PlaceError};
 pub use protocol::{Call, Reply};
-pub use session::{Adds, Closed, Desk, Requests, Seat, SessionSocket};
+pub use session::{Adds, Closed, Requests, SessionIdentity, SessionRequestHandler, SessionSocket};
 
 use std::path::PathBuf;
 

@@ -28,14 +28,14 @@ const MAX_NOTE: usize = 4_000;
 /// - The session identity decides who calls, whatever the call says.
 /// - `done`, `fail` and `ask` are recorded in the session's requests and change nothing by themselves.
 /// - It may be called from many threads at once, and may block.
-pub trait Desk: Send + Sync {
+pub trait SessionRequestHandler: Send + Sync {
     /// Carries out a call, or says why not.
-    fn answer(&self, seat: &Seat, call: &Call) -> Reply;
+    fn answer(&self, identity: &SessionIdentity, call: &Call) -> Reply;
 }
 
 /// The identity of one session.
 #[derive(Debug, Clone)]
-pub struct Seat {
+pub struct SessionIdentity {
     /// The id that its claims are made under.
     pub agent: AgentId,
     /// The task and the claim on it, where the loop chose.
@@ -218,7 +218,7 @@ pub struct SessionSocket {
     folder: PathBuf,
     path: PathBuf,
     script: PathBuf,
-    seat: Arc<Seat>,
+    identity: Arc<SessionIdentity>,
     /// Dropped with this, which ends it.
     _server: Server,
 }
@@ -229,8 +229,8 @@ impl SessionSocket {
     pub fn open(
         place: &Place,
         number: u32,
-        seat: Seat,
-        desk: Arc<dyn Desk>,
+        identity: SessionIdentity,
+        handler: Arc<dyn SessionRequestHandler>,
         ralph: &Path,
     ) -> Result<Self, SocketError> {
         let folder = place.session(number);
@@ -242,13 +242,13 @@ impl SessionSocket {
         write_script(&script, ralph)
             .map_err(|source| SocketError { path: script.clone(), source })?;
         let path = folder.join("socket");
-        let seat = Arc::new(seat);
-        let handler = (Arc::clone(&seat), desk);
+        let identity = Arc::new(identity);
+        let handler = (Arc::clone(&identity), handler);
         let server = serve(&path, move |line, connection| {
-            let (seat, desk) = handler.clone();
-            answer(line, connection, seat, desk)
+            let (identity, handler) = handler.clone();
+            answer(line, connection, identity, handler)
         })?;
-        Ok(Self { folder, path, script, seat, _server: server })
+        Ok(Self { folder, path, script, identity, _server: server })
     }
 
     /// The socket.
@@ -267,23 +267,23 @@ impl SessionSocket {
     }
 
     /// The identity of the session.
-    pub fn seat(&self) -> &Seat {
-        &self.seat
+    pub fn identity(&self) -> &SessionIdentity {
+        &self.identity
     }
 
     /// What was asked for.
     pub fn requests(&self) -> &Requests {
-        &self.seat.requests
+        &self.identity.requests
     }
 
     /// What the session finds in its environment.
     pub fn environment(&self) -> Vec<(OsString, OsString)> {
         let mut all: Vec<(OsString, OsString)> = vec![
-            ("RALPH_AGENT_ID".into(), self.seat.agent.as_str().into()),
+            ("RALPH_AGENT_ID".into(), self.identity.agent.as_str().into()),
             ("RALPH_SOCKET".into(), self.path.clone().into()),
             ("RALPH_TASK_SCRIPT".into(), self.script.clone().into()),
         ];
-        if let Some((task, _)) = &self.seat.task {
+        if let Some((task, _)) = &self.identity.task {
             all.push(("RALPH_TASK_ID".into(), task.as_str().into()));
         }
         all
@@ -303,15 +303,15 @@ impl Drop for SessionSocket {
 async fn answer(
     line: Result<Vec<u8>, NoLine>,
     connection: Connection,
-    seat: Arc<Seat>,
-    desk: Arc<dyn Desk>,
+    identity: Arc<SessionIdentity>,
+    handler: Arc<dyn SessionRequestHandler>,
 ) {
     let call = line.map_err(|error| error.to_string()).and_then(|line| {
         serde_json::from_slice::<Call>(&line).map_err(|error| format!("not a request: {error}"))
     });
     let reply = match call {
         Ok(call) if call.v != VERSION => Reply::failed(other_version(call.v)),
-        Ok(call) => tokio::task::spawn_blocking(move || desk.answer(&seat, &call))
+        Ok(call) => tokio::task::spawn_blocking(move || handler.answer(&identity, &call))
             .await
             .unwrap_or_else(|_| Reply::failed("the loop could not do this")),
         Err(why) => Reply::failed(why),

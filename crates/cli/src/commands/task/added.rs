@@ -5,16 +5,20 @@ use ralph_core::TaskId;
 use ralph_core::task::{NewTask, Refusal};
 use ralph_engine::clock;
 use ralph_engine::ports::{Store, StoreError};
-use ralph_engine::socket::{Adds, Seat};
+use ralph_engine::socket::{Adds, SessionIdentity};
 
 use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
 use crate::wire::{Context, out_of_reach};
 
 /// Adds the task on behalf of the session, and prints its id.
-pub(super) fn carry_out(mut new: NewTask, seat: &Seat, context: &mut Context<'_>) -> Done {
-    let Some(adds) = &seat.adds else {
-        return Err(match &seat.plan {
+pub(super) fn carry_out(
+    mut new: NewTask,
+    identity: &SessionIdentity,
+    context: &mut Context<'_>,
+) -> Done {
+    let Some(adds) = &identity.adds else {
+        return Err(match &identity.plan {
             Some(file) => refused("the tasks of this run are in a file")
                 .hint(format!("add a line with a checkbox to {file}")),
             None => out_of_reach(),
@@ -24,7 +28,7 @@ pub(super) fn carry_out(mut new: NewTask, seat: &Seat, context: &mut Context<'_>
     let by = context.actor()?;
     let mut ids = context.ids();
     let mut store = context.store()?;
-    let added = seat.requests.add(|| {
+    let added = identity.requests.add(|| {
         let id = match &new.id {
             Some(id) => free(id, store.as_mut())?,
             None => loop {
@@ -37,7 +41,7 @@ pub(super) fn carry_out(mut new: NewTask, seat: &Seat, context: &mut Context<'_>
         let now = clock::now();
         let added = store.add(id.clone(), new.clone(), &by, now);
         added.map_err(|error| with_store(error, &mut *store))?;
-        let of = match &seat.task {
+        let of = match &identity.task {
             Some((task, _)) => format!("added by a session on {task}"),
             None => "added by a session".to_owned(),
         };

@@ -54,7 +54,7 @@ pub(super) fn cmd_claim(args: &ClaimArgs, context: &mut Context<'_>) -> Done {
 
 /// The same from inside a session: the claim belongs to the session whatever name it gives, and the loop renews it, so
 /// that no long lease is needed. Tasks that wait for a merge cannot be claimed, as in the loop.
-pub(super) fn cmd_claim_seated(args: &ClaimArgs, context: &mut Context<'_>) -> Done {
+pub(super) fn cmd_claim_for_session(args: &ClaimArgs, context: &mut Context<'_>) -> Done {
     let agent = context.actor()?.name().clone();
     let task = claimable_here(args, context)?;
     claim_as(agent, task, lease(args.lease)?.min(Lease::DEFAULT), args, context)
@@ -141,7 +141,7 @@ pub(super) fn cmd_renew(args: &RenewArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// The same from inside a session, with a lease no longer than that of a claim there.
-pub(super) fn cmd_renew_seated(args: &RenewArgs, context: &mut Context<'_>) -> Done {
+pub(super) fn cmd_renew_for_session(args: &RenewArgs, context: &mut Context<'_>) -> Done {
     renew_for(lease(args.lease)?.min(Lease::DEFAULT), args, context)
 }
 

@@ -4,12 +4,12 @@ mod added;
 mod agent;
 mod claim;
 mod edit;
+mod for_session;
 mod look;
 mod notes;
 mod plan;
 mod proposed;
 mod reopen;
-mod seated;
 mod session;
 
 use clap::{Args, Subcommand};
@@ -18,8 +18,8 @@ use crate::error::Done;
 use crate::wire::Context;
 
 pub(crate) use edit::text_error;
+pub(crate) use for_session::{cmd_hook_for_session, cmd_task_for_session};
 pub(crate) use reopen::{Reopened, reopen};
-pub(crate) use seated::{cmd_hook_seated, cmd_task_seated};
 pub(crate) use session::unanswered;
 
 /// Show and change the tasks of the plan

@@ -23,7 +23,7 @@ const RALPH: &str = "/run/ralph/bin/ralph";
 struct World {
     folder: tempfile::TempDir,
     place: Place,
-    desk: Arc<TaskDesk>,
+    handler: Arc<TaskHandler>,
 }
 
 impl World {
@@ -42,8 +42,8 @@ impl World {
         let place = Place::make(environment.runtime_dir.as_deref(), &mut Ids::new(None)).unwrap();
         let project = Project::find(&folder.path().join("repo")).unwrap();
         let config = Config::load(Sources::default()).unwrap().config;
-        let desk = Arc::new(TaskDesk::new(environment, project, config));
-        let world = Self { folder, place, desk };
+        let handler = Arc::new(TaskHandler::new(environment, project, config));
+        let world = Self { folder, place, handler };
         for number in 1..=4 {
             let new = NewTask::titled(Title::new(format!("Task {number}")).unwrap());
             let person = Actor::Person(agent("hand"));
@@ -70,26 +70,29 @@ impl World {
         self.store().get(&task(id)).unwrap()
     }
 
-    fn sit(&self, number: u32, seat: Seat) -> SessionSocket {
-        let desk: Arc<dyn Desk> = Arc::clone(&self.desk) as _;
-        SessionSocket::open(&self.place, number, seat, desk, Path::new(RALPH)).unwrap()
+    fn sit(&self, number: u32, identity: SessionIdentity) -> SessionSocket {
+        let handler: Arc<dyn SessionRequestHandler> = Arc::clone(&self.handler) as _;
+        SessionSocket::open(&self.place, number, identity, handler, Path::new(RALPH)).unwrap()
     }
 
     /// A session on `t-1`, which the loop has claimed for it.
     fn dag(&self) -> SessionSocket {
         let generation = self.claim("agent-1", "t-1");
-        self.sit(1, Seat { task: Some((task("t-1"), generation)), ..seat("agent-1", false) })
+        self.sit(
+            1,
+            SessionIdentity { task: Some((task("t-1"), generation)), ..identity("agent-1", false) },
+        )
     }
 
     /// A session that claims by itself.
     fn pick(&self) -> SessionSocket {
-        self.sit(2, seat("agent-2", true))
+        self.sit(2, identity("agent-2", true))
     }
 }
 
-fn seat(who: &str, may_claim: bool) -> Seat {
+fn identity(who: &str, may_claim: bool) -> SessionIdentity {
     let requests = Requests::default();
-    Seat { agent: agent(who), task: None, may_claim, plan: None, requests, adds: None }
+    SessionIdentity { agent: agent(who), task: None, may_claim, plan: None, requests, adds: None }
 }
 
 fn agent(id: &str) -> AgentId {
@@ -261,7 +264,7 @@ async fn a_session_adds_new_tasks_within_limits_and_the_log_names_it() {
     let adds = Some(Adds { feature: None });
     let generation = world.claim("agent-1", "t-1");
     let own = Some((task("t-1"), generation));
-    let socket = world.sit(1, Seat { task: own, adds, ..seat("agent-1", false) });
+    let socket = world.sit(1, SessionIdentity { task: own, adds, ..identity("agent-1", false) });
     let (out, _) = ok(&socket, &["add", "Mend the pump", "--id", "found", "--deps", "t-1"]).await;
     assert_eq!(out, "found\n");
     let (id, _) = ok(&socket, &["add", "And the hose"]).await;
@@ -289,7 +292,7 @@ async fn what_a_session_adds_in_a_run_for_a_feature_belongs_to_it() {
     let number = FeatureId::new("f-1").unwrap();
     world.store().add_feature(number, &login, clock::now()).unwrap();
     let adds = Some(Adds { feature: Some(login.clone()) });
-    let socket = world.sit(1, Seat { adds, ..seat("agent-1", true) });
+    let socket = world.sit(1, SessionIdentity { adds, ..identity("agent-1", true) });
     ok(&socket, &["add", "Mend the pump", "--id", "found"]).await;
     assert_eq!(world.store().get(&task("found")).unwrap().feature, Some(login));
     let err = refused(&socket, &["add", "Other", "--feature", "other"]).await;

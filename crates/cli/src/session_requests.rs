@@ -5,12 +5,12 @@ use clap::{CommandFactory, FromArgMatches, Parser};
 use ralph_core::redact::Secrets;
 use ralph_core::task::Actor;
 use ralph_engine::project::Project;
-use ralph_engine::socket::{Call, Desk, Reply, Seat};
+use ralph_engine::socket::{Call, Reply, SessionIdentity, SessionRequestHandler};
 use ralph_ui::style::Look;
 
 use crate::app::{GlobalArgs, answer_of, misread_json};
 use crate::commands::hook::HookEvent;
-use crate::commands::task::{TaskArgs, cmd_hook_seated, cmd_task_seated};
+use crate::commands::task::{TaskArgs, cmd_hook_for_session, cmd_task_for_session};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -19,7 +19,7 @@ use crate::output::{Color, Output};
 use crate::wire::Context;
 
 /// Answers the sessions of a run, with the project and the settings that the run started with.
-pub(crate) struct TaskDesk {
+pub(crate) struct TaskHandler {
     environment: Environment,
     project: Project,
     config: Config,
@@ -36,13 +36,13 @@ struct Words {
     task: TaskArgs,
 }
 
-impl TaskDesk {
+impl TaskHandler {
     pub(crate) fn new(environment: Environment, project: Project, config: Config) -> Self {
         let secrets = Secrets::new(environment.secrets());
         Self { environment, project, config, secrets }
     }
 
-    fn carry_out(&self, seat: &Seat, call: &Call) -> Result<Reply, clap::Error> {
+    fn carry_out(&self, identity: &SessionIdentity, call: &Call) -> Result<Reply, clap::Error> {
         let hook = match call.argv.as_slice() {
             [hook, event] if hook == "hook" => HookEvent::of(event),
             _ => None,
@@ -76,17 +76,17 @@ impl TaskDesk {
             },
             width: call.width.map(|width| width.clamp(40, 500)),
         };
-        let mut context = Context::seated(
+        let mut context = Context::for_session(
             &self.environment,
             &global,
             Output::kept(look(call.color), look(call.message_color), quiet),
             (self.project.clone(), self.config.clone()),
-            (Actor::Agent(seat.agent.clone(), None), call.stdin.clone()),
+            (Actor::Agent(identity.agent.clone(), None), call.stdin.clone()),
         );
         context.out.answer_as(kind, json);
         let done = match (hook, words) {
-            (Some(event), _) => cmd_hook_seated(event, seat, &mut context),
-            (None, Some(words)) => cmd_task_seated(words.task, seat, &mut context),
+            (Some(event), _) => cmd_hook_for_session(event, identity, &mut context),
+            (None, Some(words)) => cmd_task_for_session(words.task, identity, &mut context),
             (None, None) => Ok(()),
         };
         let code = match done {
@@ -103,12 +103,12 @@ fn tell(error: &CliError, context: &mut Context<'_>) -> Exit {
     error.exit
 }
 
-impl Desk for TaskDesk {
-    fn answer(&self, seat: &Seat, call: &Call) -> Reply {
+impl SessionRequestHandler for TaskHandler {
+    fn answer(&self, identity: &SessionIdentity, call: &Call) -> Reply {
         let clean = |text: &String| self.secrets.redact_exact(text).into_owned();
         let argv = call.argv.iter().map(clean).collect();
         let call = &Call { argv, stdin: clean(&call.stdin), ..call.clone() };
-        self.carry_out(seat, call).unwrap_or_else(|error| {
+        self.carry_out(identity, call).unwrap_or_else(|error| {
             let rendered = error.render();
             let text = match (
                 error.use_stderr() && call.argv.iter().any(|word| word == "--json"),

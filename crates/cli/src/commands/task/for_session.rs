@@ -5,7 +5,7 @@ use ralph_core::TaskId;
 use ralph_core::run::{Request, Wish};
 use ralph_core::task::{Actor, Refusal, Status, may_write};
 use ralph_engine::quota::{NOTES, NOTES_TEXT};
-use ralph_engine::socket::{Closed, Seat};
+use ralph_engine::socket::{Closed, SessionIdentity};
 
 use super::{TaskArgs, TaskCommand, added, claim, look, notes, plan, proposed};
 use crate::commands::hook::{self, HookEvent};
@@ -14,9 +14,13 @@ use crate::exit_codes::Exit;
 use crate::wire::{Context, out_of_reach};
 
 /// Carries out a call of `ralph task` on behalf of the session.
-pub(crate) fn cmd_task_seated(args: TaskArgs, seat: &Seat, context: &mut Context<'_>) -> Done {
-    if seat.requests.proposals().is_some() && proposed::is_meant(&args.command) {
-        return proposed::carry_out(args.command, &seat.requests, context);
+pub(crate) fn cmd_task_for_session(
+    args: TaskArgs,
+    identity: &SessionIdentity,
+    context: &mut Context<'_>,
+) -> Done {
+    if identity.requests.proposals().is_some() && proposed::is_meant(&args.command) {
+        return proposed::carry_out(args.command, &identity.requests, context);
     }
     match args.command {
         TaskCommand::List(args) => look::cmd_list(&args, context),
@@ -26,7 +30,7 @@ pub(crate) fn cmd_task_seated(args: TaskArgs, seat: &Seat, context: &mut Context
         TaskCommand::Ready(args) => look::cmd_ready(&args, context),
         TaskCommand::Peek(args) => look::cmd_peek(&args, context),
         TaskCommand::PlanStatus(args) => plan::cmd_plan_status(&args, context),
-        TaskCommand::Log(args) if args.writes() && !seat.requests.may_note() => {
+        TaskCommand::Log(args) if args.writes() && !identity.requests.may_note() => {
             Err(CliError::new(Exit::NotEligible, "this session has reached its limit of notes")
                 .hint(format!(
                     "a session may write {NOTES} notes, {} KiB in total",
@@ -35,32 +39,36 @@ pub(crate) fn cmd_task_seated(args: TaskArgs, seat: &Seat, context: &mut Context
         }
         TaskCommand::Log(args) => {
             if let Some(note) = notes::log(&args, context)? {
-                seat.requests.note(&note);
+                identity.requests.note(&note);
             }
             Ok(())
         }
-        TaskCommand::Claim(args) if seat.may_claim => claim::cmd_claim_seated(&args, context),
-        TaskCommand::Renew(args) if seat.may_claim => claim::cmd_renew_seated(&args, context),
-        TaskCommand::Claim(_) | TaskCommand::Renew(_) => Err(claimed_by_the_loop(seat)),
+        TaskCommand::Claim(args) if identity.may_claim => {
+            claim::cmd_claim_for_session(&args, context)
+        }
+        TaskCommand::Renew(args) if identity.may_claim => {
+            claim::cmd_renew_for_session(&args, context)
+        }
+        TaskCommand::Claim(_) | TaskCommand::Renew(_) => Err(claimed_by_the_loop(identity)),
         TaskCommand::Done(args) => {
             let (task, result) = args.read()?;
-            record(task, Wish::Done { result }, seat, context)
+            record(task, Wish::Done { result }, identity, context)
         }
         TaskCommand::Fail(args) => {
             let (task, reason, for_good) = args.read()?;
-            record(task, Wish::Fail { reason, for_good }, seat, context)
+            record(task, Wish::Fail { reason, for_good }, identity, context)
         }
         TaskCommand::Ask(args) => {
             let (task, text) = args.read(context)?;
-            record(task, Wish::Ask { text }, seat, context)
+            record(task, Wish::Ask { text }, identity, context)
         }
         TaskCommand::Add(args) => {
             let new = args.read(context)?;
-            added::carry_out(new, seat, context)
+            added::carry_out(new, identity, context)
         }
         TaskCommand::Create(args) => {
             let new = args.read(context)?;
-            added::carry_out(new, seat, context)
+            added::carry_out(new, identity, context)
         }
         TaskCommand::Update(_)
         | TaskCommand::Delete(_)
@@ -73,35 +81,36 @@ pub(crate) fn cmd_task_seated(args: TaskArgs, seat: &Seat, context: &mut Context
     }
 }
 
-fn claimed_by_the_loop(seat: &Seat) -> CliError {
+fn claimed_by_the_loop(identity: &SessionIdentity) -> CliError {
     let failed = CliError::new(Exit::NotEligible, "in this run the loop chooses and claims tasks");
-    with_own_task(failed, seat)
+    with_own_task(failed, identity)
 }
 
-fn with_own_task(failed: CliError, seat: &Seat) -> CliError {
-    match &seat.task {
+fn with_own_task(failed: CliError, identity: &SessionIdentity) -> CliError {
+    match &identity.task {
         Some((task, _)) => failed.hint(format!("your task is {task}: ralph task show {task}")),
         None => failed,
     }
 }
 
 /// Records the requested outcome of a task that this session holds.
-fn record(task: TaskId, wish: Wish, seat: &Seat, context: &mut Context<'_>) -> Done {
+fn record(task: TaskId, wish: Wish, identity: &SessionIdentity, context: &mut Context<'_>) -> Done {
     let mut store = context.reader()?;
     let found = store.get(&task).map_err(|error| with_store(error, &mut *store))?;
-    let generation = seat.task.as_ref().filter(|(own, _)| *own == task).map(|(_, number)| *number);
+    let generation =
+        identity.task.as_ref().filter(|(own, _)| *own == task).map(|(_, number)| *number);
     let ticks = matches!(wish, Wish::Done { .. })
-        && seat.plan.is_some()
-        && found.reference == seat.plan
+        && identity.plan.is_some()
+        && found.reference == identity.plan
         && found.status == Status::Pending;
     // If the loop claims, only the task of this session counts, not every task that its id holds.
-    if generation.is_none() && !seat.may_claim && !ticks {
+    if generation.is_none() && !identity.may_claim && !ticks {
         let failed = format!("{task} is not assigned to this session");
-        return Err(with_own_task(CliError::new(Exit::NotEligible, failed), seat));
+        return Err(with_own_task(CliError::new(Exit::NotEligible, failed), identity));
     }
     let holds = match found.status {
         _ if ticks => Ok(()),
-        Status::InProgress => may_write(&found, &Actor::Agent(seat.agent.clone(), generation)),
+        Status::InProgress => may_write(&found, &Actor::Agent(identity.agent.clone(), generation)),
         status => Err(Refusal::NotClaimed { id: task.clone(), status }),
     };
     holds.map_err(|refusal| with_store(refusal.into(), &mut *store))?;
@@ -115,7 +124,7 @@ fn record(task: TaskId, wish: Wish, seat: &Seat, context: &mut Context<'_>) -> D
         }
         Wish::Ask { .. } => format!("{task} will wait for the user when the session ends"),
     };
-    let before = seat.requests.record(Request { task, wish })?;
+    let before = identity.requests.record(Request { task, wish })?;
     let instead = match before {
         Some(Wish::Done { .. }) => " (instead of done)",
         Some(Wish::Fail { .. }) => " (instead of fail)",
@@ -133,27 +142,31 @@ impl From<Closed> for CliError {
 }
 
 /// Carries out a hook: requests a retry of the tasks that the session holds and has not reported on.
-pub(crate) fn cmd_hook_seated(event: HookEvent, seat: &Seat, context: &mut Context<'_>) -> Done {
+pub(crate) fn cmd_hook_for_session(
+    event: HookEvent,
+    identity: &SessionIdentity,
+    context: &mut Context<'_>,
+) -> Done {
     // If the loop claims, the loop itself handles a session that ends without a report: its rules differ by
     // preset, and a failure recorded here would count as an extra retry. If the context is full, the agent
     // can no longer report, and the reason is worth a retry.
-    if event == HookEvent::SessionEnd && !seat.may_claim {
+    if event == HookEvent::SessionEnd && !identity.may_claim {
         return Ok(());
     }
-    let held: Vec<TaskId> = match seat.may_claim {
-        false => seat.task.iter().map(|(task, _)| task.clone()).collect(),
+    let held: Vec<TaskId> = match identity.may_claim {
+        false => identity.task.iter().map(|(task, _)| task.clone()).collect(),
         true => {
-            let active = context.reader()?.list(&hook::active(seat.agent.clone()))?;
+            let active = context.reader()?.list(&hook::active(identity.agent.clone()))?;
             active.into_iter().map(|task| task.id).collect()
         }
     };
     for task in held {
         let wish = Wish::Left { reason: event.reason().to_owned() };
-        seat.requests.record_if_none(Request { task, wish })?;
+        identity.requests.record_if_none(Request { task, wish })?;
     }
     // Not every version of an agent stops when its hook says so.
     if event == HookEvent::PreCompact {
-        seat.requests.end_session();
+        identity.requests.end_session();
     }
     Ok(())
 }
