@@ -29,7 +29,8 @@ use ralph_engine::ports::{Jail, Shown, Vcs};
 use ralph_engine::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
 use ralph_engine::project::Project;
 use ralph_engine::sandbox::{
-    Caches, Guest, Home, HomeNeeds, House, Kind, Level, Limits, Network, Sandbox, Wanted, choose,
+    Caches, Home, HomeNeeds, Level, Limits, Network, ProgramKind, Sandbox, SandboxConfig,
+    SandboxedCommand, Wanted, choose,
 };
 use ralph_engine::vcs::{Boxes, GitVcs};
 
@@ -148,7 +149,7 @@ fn made(level: Level, masked: bool, project: &Project, home: &Path) -> Sandbox {
         programs: &[],
         dependencies: &[],
     });
-    let house = House {
+    let sandbox_config = SandboxConfig {
         project: project.clone(),
         homes,
         environment: vec![],
@@ -164,21 +165,21 @@ fn made(level: Level, masked: bool, project: &Project, home: &Path) -> Sandbox {
         network: Network::of_machine(),
         agents: vec![claude::Claude.state()],
     };
-    house.caches.prepare(Some(home), &[]).unwrap();
-    choose(Wanted::Exactly(level), house).expect("the level works here").sandbox
+    sandbox_config.caches.prepare(Some(home), &[]).unwrap();
+    choose(Wanted::Exactly(level), sandbox_config).expect("the level works here").sandbox
 }
 
 async fn run(sandbox: &Sandbox, repo: &Path, shown: Shown) {
-    let mut guest = Guest::in_worktree(Kind::Session, repo);
-    guest.binds = shown.binds;
-    guest.environment = shown.environment;
+    let mut sandboxed = SandboxedCommand::in_worktree(ProgramKind::Session, repo);
+    sandboxed.binds = shown.binds;
+    sandboxed.environment = shown.environment;
     let command = CommandSpec {
         program: "/bin/true".into(),
         folder: repo.to_owned(),
         env: vec![("PATH".into(), "/usr/bin:/bin".into())],
         ..CommandSpec::default()
     };
-    let wrapped = sandbox.wrap(command, &guest).unwrap();
+    let wrapped = sandbox.wrap(command, &sandboxed).unwrap();
     let mark = Mark::new(repo, 1);
     let watch = Watch::default();
     let ended = supervise(&wrapped.command, &watch, &mark, &mut Deaf, None, Stop::never()).await;

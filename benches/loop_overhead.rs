@@ -358,7 +358,7 @@ impl Vcs for Changing {
 }
 
 fn no_sandbox(project: &Project) -> sandbox::Sandbox {
-    let house = sandbox::House {
+    let sandbox_config = sandbox::SandboxConfig {
         project: project.clone(),
         homes: vec![],
         environment: vec![],
@@ -375,5 +375,5 @@ fn no_sandbox(project: &Project) -> sandbox::Sandbox {
         agents: vec![],
     };
     let none = sandbox::Wanted::Exactly(sandbox::Level::None);
-    sandbox::choose(none, house).expect("there is always none").sandbox
+    sandbox::choose(none, sandbox_config).expect("there is always none").sandbox
 }

@@ -9,7 +9,8 @@ use ralph_core::run::Notice;
 use ralph_engine::ports::{Bind, Jail};
 use ralph_engine::project::Project;
 use ralph_engine::sandbox::{
-    self, Caches, Home, HomeNeeds, House, Level, Limits, Network, Sandbox, Unavailable, Wanted,
+    self, Caches, Home, HomeNeeds, Level, Limits, Network, Sandbox, SandboxConfig, Unavailable,
+    Wanted,
 };
 use ralph_engine::vcs::Boxes;
 
@@ -65,10 +66,10 @@ pub(super) fn of_run(
     if let Some(boxed) = &*context.boxed.borrow() {
         return Ok(boxed.clone());
     }
-    let house = house(project, config, agents, context)?;
-    let (caches, is_masked) = (house.caches.clone(), house.home.is_masked());
+    let sandbox_config = sandbox_config(project, config, agents, context)?;
+    let (caches, is_masked) = (sandbox_config.caches.clone(), sandbox_config.home.is_masked());
     let environment = context.environment;
-    let choice = sandbox::choose(wanted(config), house).map_err(refused)?;
+    let choice = sandbox::choose(wanted(config), sandbox_config).map_err(refused)?;
     let mut text = choice.text;
     match config.get(key::SANDBOX_NETWORK_POLICY) {
         _ if choice.sandbox.level() != Level::Full => {}
@@ -147,8 +148,8 @@ fn paths(
 /// What `ralph init` prints about the sandbox.
 pub(crate) fn offer(project: &Project, context: &mut Context<'_>) -> Result<Vec<String>, CliError> {
     let config = context.config()?;
-    let house = house(project, &config, &[], context)?;
-    Ok(match sandbox::choose(wanted(&config), house) {
+    let sandbox_config = sandbox_config(project, &config, &[], context)?;
+    Ok(match sandbox::choose(wanted(&config), sandbox_config) {
         Ok(choice) => {
             let level = choice.sandbox.level();
             let mut lines = vec![format!("sandbox level here: {level}")];
@@ -180,12 +181,12 @@ fn refused(error: Unavailable) -> CliError {
 }
 
 /// The configuration that all sandboxes of a run share.
-pub(crate) fn house(
+pub(crate) fn sandbox_config(
     project: &Project,
     config: &Config,
     agents: &[&Found],
     context: &Context<'_>,
-) -> Result<House, CliError> {
+) -> Result<SandboxConfig, CliError> {
     let environment = context.environment;
     let paths = |key: Key<List>| paths(config, key, project, environment);
     let mut hidden = vec![project.resolve(config.get(key::LOGS_DIR))];
@@ -220,7 +221,7 @@ pub(crate) fn house(
             dependencies: &dependencies,
         }),
     };
-    Ok(House {
+    Ok(SandboxConfig {
         homes,
         environment: environment.all.clone(),
         caches,

@@ -74,7 +74,9 @@ use crate::wire::Context;
 
 pub(crate) use agent::{Found, Lacking, agent_program, of_repository_hint};
 use agent::{Role, agent_for};
-pub(crate) use boxes::{Boxed, cache_folder, house, offer as box_offer, wanted as wanted_level};
+pub(crate) use boxes::{
+    Boxed, cache_folder, offer as box_offer, sandbox_config, wanted as wanted_level,
+};
 use command::{git_failed, run_error};
 pub(crate) use display::{Shown, options as display_options, shown as chosen_display};
 pub(crate) use feature::{FeatureWork, Stage};

@@ -71,7 +71,7 @@ const READERS: [(&str, &str); 31] = [
     ("engine/src/sandbox/cgroup.rs", "the kernel's list of groups"),
     ("engine/src/sandbox/choose.rs", "the kernel's settings below /proc/sys"),
     ("engine/src/sandbox/guard.rs", "opens as untrusted does, and keeps the mode"),
-    ("engine/src/sandbox/house.rs", "git's list of worktrees"),
+    ("engine/src/sandbox/config.rs", "git's list of worktrees"),
     ("engine/src/sandbox/inside.rs", "the kernel's file of a group"),
     ("engine/src/sandbox/registries.rs", "settings of the user's home"),
     ("engine/src/sandbox/seatbelt.rs", "HEAD of the git directory"),

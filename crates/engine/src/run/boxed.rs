@@ -13,7 +13,7 @@ use super::site::Site;
 use crate::agents::{Permissions, PromptBy, SessionSpec, script};
 use crate::ports::Bind;
 use crate::process::{CommandSpec, Ended, Listener, Mark, Stop, Watch, supervise};
-use crate::sandbox::{Guest, Kind, Sandbox, Wrapped, is_fleeting};
+use crate::sandbox::{ProgramKind, Sandbox, SandboxedCommand, Wrapped, is_fleeting};
 use crate::socket::SessionSocket;
 
 /// How often ralph tries to create a sandbox.
@@ -24,35 +24,35 @@ const TOLD: usize = 5;
 impl Crew {
     /// A program that works at a site. `head`: the commit that git shows to a judge, where that is not the
     /// user's.
-    pub(super) fn guest(
+    pub(super) fn sandboxed(
         &self,
         site: &Site,
-        kind: Kind,
+        kind: ProgramKind,
         head: Option<&str>,
-    ) -> Result<Guest, Failed> {
-        let mut guest = Guest::in_worktree(kind, &site.project.worktree);
+    ) -> Result<SandboxedCommand, Failed> {
+        let mut sandboxed = SandboxedCommand::in_worktree(kind, &site.project.worktree);
         if self.setup.sandbox.mounts() {
-            guest.show(match kind {
-                Kind::Session => site.vcs.shown()?,
+            sandboxed.show(match kind {
+                ProgramKind::Session => site.vcs.shown()?,
                 _ => site.vcs.shown_to_judges(head)?,
             });
-            guest.binds.extend(self.hidden_plan(kind));
+            sandboxed.binds.extend(self.hidden_plan(kind));
         }
-        Ok(guest)
+        Ok(sandboxed)
     }
 
     /// A plan below `.ralph/`, of which sandboxes show nothing else.
-    fn hidden_plan(&self, kind: Kind) -> Option<Bind> {
+    fn hidden_plan(&self, kind: ProgramKind) -> Option<Bind> {
         let plan = self.setup.work.plan.as_ref().filter(|plan| plan.lane().is_none())?;
         let is_there = plan.name().starts_with(".ralph/") && plan.path().is_file();
-        let bind = if kind == Kind::Session { Bind::writable } else { Bind::readable };
+        let bind = if kind == ProgramKind::Session { Bind::writable } else { Bind::readable };
         is_there.then(|| bind(plan.path()))
     }
 
     /// Runs a program of a session or a judge to its end, in the sandbox.
     pub(super) async fn run_boxed(
         &self,
-        program: (&CommandSpec, &Guest),
+        program: (&CommandSpec, &SandboxedCommand),
         watched: (&Watch, &Mark, watch::Receiver<Stop>),
         listener: &mut dyn Listener,
         raw: Option<&mut (dyn Write + Send)>,
@@ -110,7 +110,7 @@ fn findings(boxed: &Wrapped) -> Vec<String> {
 /// Runs a program to its end in a sandbox; returns findings about it besides its output.
 pub(super) async fn run_sandboxed(
     sandbox: &Sandbox,
-    (command, guest): (&CommandSpec, &Guest),
+    (command, sandboxed): (&CommandSpec, &SandboxedCommand),
     (watch, mark, stop): (&Watch, &Mark, watch::Receiver<Stop>),
     listener: &mut dyn Listener,
     mut raw: Option<&mut (dyn Write + Send)>,
@@ -119,7 +119,7 @@ pub(super) async fn run_sandboxed(
     let mut again = TRIES;
     loop {
         again -= 1;
-        let boxed = match sandbox.wrap(command.clone(), guest) {
+        let boxed = match sandbox.wrap(command.clone(), sandboxed) {
             Ok(boxed) => boxed,
             Err(error) => {
                 let ended = Ended::never_ran(format!("the sandbox could not be created: {error}"));

@@ -20,7 +20,7 @@ use super::setup::GateSpec;
 use crate::agents::set;
 use crate::ports::Checkout;
 use crate::process::{CommandSpec, Ended, Heard, Listener, Mark, Stop, Watch};
-use crate::sandbox::{self, Guest, Sandbox};
+use crate::sandbox::{self, Sandbox, SandboxedCommand};
 
 /// How much of a gate's output is looked at: this much of the beginning and of the end.
 const KEPT: usize = 4 << 20;
@@ -123,7 +123,7 @@ pub(super) struct Judging<'a> {
     pub(super) place: &'a Place<'a>,
     pub(super) environment: &'a [(OsString, OsString)],
     pub(super) sandbox: &'a Sandbox,
-    pub(super) guest: Guest,
+    pub(super) sandboxed: SandboxedCommand,
     pub(super) watch: &'a Watch,
     pub(super) mark: Mark,
     pub(super) secrets: &'a Secrets,
@@ -151,20 +151,20 @@ impl Judging<'_> {
             after_result: None,
             ..self.watch.clone()
         };
-        if self.place.folder != self.guest.worktree {
-            self.guest.writable = vec![self.place.folder.to_owned()];
+        if self.place.folder != self.sandboxed.worktree {
+            self.sandboxed.writable = vec![self.place.folder.to_owned()];
         }
-        self.guest.caches = self.place.caches.map(Path::to_owned);
-        self.guest.read_only.extend(self.place.guarded.iter().flat_map(|all| all.read_only()));
+        self.sandboxed.caches = self.place.caches.map(Path::to_owned);
+        self.sandboxed.read_only.extend(self.place.guarded.iter().flat_map(|all| all.read_only()));
         let mut output = GateOutput::new(self.log, self.secrets);
-        let (program, watched) = ((&command, &self.guest), (&watch, &self.mark, self.stop));
+        let (program, watched) = ((&command, &self.sandboxed), (&watch, &self.mark, self.stop));
         let (ended, mut findings) =
             run_sandboxed(self.sandbox, program, watched, &mut output, None).await;
         output.finish();
         let stopped = *wanted.borrow() != Stop::Go;
         let ran = Ran::of(self.gate, &ended, &output, stopped);
         if ran.report.verdict != Verdict::Pass && !ran.stopped {
-            findings.extend(self.sandbox.unseen(&self.guest.worktree, &ran.text));
+            findings.extend(self.sandbox.unseen(&self.sandboxed.worktree, &ran.text));
         }
         (ran, findings)
     }
@@ -183,8 +183,8 @@ impl Crew {
         let in_place = place.folder == site.project.worktree;
         let candidate = self.kit(slot).candidate.clone().filter(|_| in_place);
         let head = candidate.and_then(|candidate| candidate.taken);
-        let guest = match self.guest(&site, sandbox::Kind::Judge, head.as_deref()) {
-            Ok(guest) => guest,
+        let sandboxed = match self.sandboxed(&site, sandbox::ProgramKind::Judge, head.as_deref()) {
+            Ok(sandboxed) => sandboxed,
             Err(failed) => {
                 let output = GateOutput::new(None, &self.setup.files.secrets);
                 return Ran::of(gate, &Ended::never_ran(failed.error), &output, false);
@@ -199,7 +199,7 @@ impl Crew {
             place,
             environment: self.setup.judge_environment(),
             sandbox: &self.setup.sandbox,
-            guest,
+            sandboxed,
             watch: &self.setup.agent.watch,
             mark: Mark::new(&self.setup.files.project.root, u64::from(iteration)),
             secrets: &self.setup.files.secrets,

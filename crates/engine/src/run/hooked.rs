@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::ports::{HookEnd, HookSandbox};
 use crate::probe::{self, Ended, Probe};
 use crate::process::CommandSpec;
-use crate::sandbox::{Guest, Kind, Sandbox};
+use crate::sandbox::{ProgramKind, Sandbox, SandboxedCommand};
 
 /// The sandbox of a run, for hooks.
 pub struct Hooked(Arc<Sandbox>);
@@ -29,9 +29,9 @@ impl fmt::Debug for Hooked {
 
 impl HookSandbox for Hooked {
     fn run(&self, hook: CommandSpec, worktree: &Path, scratch: &Path, limit: Duration) -> HookEnd {
-        let mut guest = Guest::in_worktree(Kind::Judge, worktree);
-        guest.writable.push(scratch.to_owned());
-        let wrapped = match self.0.wrap(hook, &guest) {
+        let mut sandboxed = SandboxedCommand::in_worktree(ProgramKind::Judge, worktree);
+        sandboxed.writable.push(scratch.to_owned());
+        let wrapped = match self.0.wrap(hook, &sandboxed) {
             Ok(wrapped) => wrapped,
             Err(error) => {
                 let end = Ended::NotStarted(format!("the sandbox could not be created: {error}"));

@@ -20,7 +20,7 @@ use super::crew::Crew;
 use crate::ports::{Filter, GitError, Scope, Store, StoreError};
 use crate::process::{CommandSpec, Stop, capture};
 use crate::publishing::{Outlet, PublishSetup, Trouble, decided, published};
-use crate::sandbox::Kind;
+use crate::sandbox::ProgramKind;
 use crate::vcs::git::Git;
 use crate::vcs::upstream::commit_of;
 
@@ -216,11 +216,11 @@ impl Crew {
     ) -> (ProcessEnd, String) {
         let never = |error: String| (ProcessEnd::NotStarted { error }, String::new());
         let spec = CommandSpec { env: self.setup.judge_environment().to_vec(), ..spec };
-        let guest = match self.guest(&self.home, Kind::Judge, None) {
-            Ok(guest) => guest,
+        let sandboxed = match self.sandboxed(&self.home, ProgramKind::Judge, None) {
+            Ok(sandboxed) => sandboxed,
             Err(error) => return never(error.error),
         };
-        let wrapped = match self.setup.sandbox.wrap(spec, &guest) {
+        let wrapped = match self.setup.sandbox.wrap(spec, &sandboxed) {
             Ok(wrapped) => wrapped,
             Err(error) => return never(format!("the sandbox could not be created: {error}")),
         };

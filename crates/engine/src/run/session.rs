@@ -33,7 +33,7 @@ use crate::plan_file::DONE_MARKER;
 use crate::ports::{Filter, HEARTBEAT, Scope, Vcs};
 use crate::process::{Heard, Listener, Mark, Stop};
 use crate::quota::RAW_LOG;
-use crate::sandbox::{Guest, Kind};
+use crate::sandbox::{ProgramKind, SandboxedCommand};
 use crate::socket::{Adds, SessionIdentity, SessionSocket};
 
 /// How much of a final text the journal keeps.
@@ -104,7 +104,7 @@ impl Crew {
 
     /// Runs a session to its end and notifies the loop.
     async fn session(self: Arc<Self>, prepared: Prepared, stop: watch::Receiver<Stop>) {
-        let Prepared { job, spec, guest, log, raw, socket } = prepared;
+        let Prepared { job, spec, sandboxed, log, raw, socket } = prepared;
         let slot = job.slot;
         let context_full = Arc::new(AtomicBool::new(false));
         let ender = {
@@ -121,7 +121,7 @@ impl Crew {
         let played = tokio::select! {
             biased;
             never = heartbeats(&*vcs) => match never {},
-            played = self.play(slot, self.setup.agent.program.agent, (&spec, &guest), &log, raw, stop) => played,
+            played = self.play(slot, self.setup.agent.program.agent, (&spec, &sandboxed), &log, raw, stop) => played,
         };
         vcs.session_lives(false);
         ender.abort();
@@ -188,7 +188,7 @@ impl Crew {
         &self,
         slot: SlotId,
         agent: &dyn Agent,
-        (spec, guest): (&SessionSpec, &Guest),
+        (spec, sandboxed): (&SessionSpec, &SandboxedCommand),
         log: &Path,
         raw: Option<File>,
         stop: watch::Receiver<Stop>,
@@ -207,7 +207,7 @@ impl Crew {
         let mut raw = raw.map(|file| CleanFile::new(file, &self.setup.files.secrets));
         let raw_writer = raw.as_mut().map(|raw| raw as &mut (dyn Write + Send));
         let watched = (&self.setup.agent.watch, &mark, stop);
-        let ended = self.run_boxed((&command, guest), watched, &mut ear, raw_writer).await;
+        let ended = self.run_boxed((&command, sandboxed), watched, &mut ear, raw_writer).await;
         let unwritten = raw.as_mut().and_then(|raw| raw.finish().err()).map(|e| e.to_string());
         if raw.is_some_and(|raw| raw.is_cut()) {
             let most = RAW_LOG >> 20;
@@ -368,9 +368,9 @@ impl Crew {
             verifies: false,
         };
         let site = self.site(job.slot);
-        let mut guest = self.guest(&site, Kind::Session, None)?;
-        guest.binds.extend(session_binds(&spec, &socket)?);
-        Ok(Prepared { job, spec, guest, log, raw, socket })
+        let mut sandboxed = self.sandboxed(&site, ProgramKind::Session, None)?;
+        sandboxed.binds.extend(session_binds(&spec, &socket)?);
+        Ok(Prepared { job, spec, sandboxed, log, raw, socket })
     }
 
     /// What a session may add to the plan, where the task database has the plan.
@@ -503,7 +503,7 @@ pub(super) struct Played {
 struct Prepared {
     job: Job,
     spec: SessionSpec,
-    guest: Guest,
+    sandboxed: SandboxedCommand,
     log: PathBuf,
     raw: Option<File>,
     socket: SessionSocket,

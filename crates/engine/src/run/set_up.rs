@@ -10,7 +10,7 @@ use crate::ports::{GitError, Shown};
 use crate::probe::{self, Ended};
 use crate::process::CommandSpec;
 use crate::project::write_privately;
-use crate::sandbox::{Guest, Kind, Sandbox};
+use crate::sandbox::{ProgramKind, Sandbox, SandboxedCommand};
 use crate::vcs::worktree::Worktrees;
 
 /// How long it may take.
@@ -54,10 +54,10 @@ pub fn set_up(
         env,
         stdin: vec![],
     };
-    let mut guest = Guest::in_worktree(Kind::Judge, folder);
-    guest.show(shown);
+    let mut sandboxed = SandboxedCommand::in_worktree(ProgramKind::Judge, folder);
+    sandboxed.show(shown);
     let failed = |how: String| SetUpError::Failed { how, log: log.to_owned() };
-    let boxed = sandbox.wrap(command, &guest);
+    let boxed = sandbox.wrap(command, &sandboxed);
     let boxed = boxed.map_err(|error| failed(format!("could not be sandboxed: {error}")))?;
     let ran = probe::run_spec(&boxed.command, TIMEOUT);
     // It is only there to be looked at.

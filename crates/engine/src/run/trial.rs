@@ -16,7 +16,7 @@ use crate::ports::{Checkout, GitError, RunBase, Vcs};
 use crate::probe::told_to_stop;
 use crate::process::{Mark, Stop, Watch};
 use crate::project::Project;
-use crate::sandbox::{Guest, Kind, Sandbox};
+use crate::sandbox::{ProgramKind, Sandbox, SandboxedCommand};
 
 /// Everything that running a gate takes.
 pub struct GateTrial {
@@ -106,9 +106,10 @@ impl GateTrial {
         gate: &GateSpec,
         place: &Place<'_>,
     ) -> Result<(Ran, Vec<String>), GitError> {
-        let mut guest = Guest::in_worktree(Kind::Judge, &self.project.worktree);
+        let mut sandboxed =
+            SandboxedCommand::in_worktree(ProgramKind::Judge, &self.project.worktree);
         if self.sandbox.mounts() {
-            guest.show(self.vcs.shown_to_judges(None)?);
+            sandboxed.show(self.vcs.shown_to_judges(None)?);
         }
         let (stop, stopped) = watch::channel(Stop::Go);
         let told = tokio::spawn(async move {
@@ -121,7 +122,7 @@ impl GateTrial {
             place,
             environment: &self.environment,
             sandbox: &self.sandbox,
-            guest,
+            sandboxed,
             watch: &Watch::default(),
             mark: Mark::new(&self.project.root, 0),
             secrets: &self.secrets,

@@ -18,7 +18,7 @@ use super::session::Played;
 use super::setup::AgentProgram;
 use crate::agents::{PromptBy, SessionSpec};
 use crate::ports::{Candidate, Checkout};
-use crate::sandbox::Kind;
+use crate::sandbox::ProgramKind;
 use crate::socket::{Requests, SessionIdentity, SessionSocket};
 
 /// What a verifier may use: nothing that writes files by itself.
@@ -156,14 +156,14 @@ impl Crew {
             session: None,
             verifies: true,
         };
-        let mut guest = self.guest(&self.site(slot), Kind::Verifier, None)?;
-        guest.writable = vec![checkout.folder().to_owned()];
-        guest.caches = checkout.caches().map(Path::to_owned);
-        guest.binds.extend(session_binds(&spec, &socket)?);
+        let mut sandboxed = self.sandboxed(&self.site(slot), ProgramKind::Verifier, None)?;
+        sandboxed.writable = vec![checkout.folder().to_owned()];
+        sandboxed.caches = checkout.caches().map(Path::to_owned);
+        sandboxed.binds.extend(session_binds(&spec, &socket)?);
         let iteration = self.kit(slot).iteration;
         let log = self.setup.files.logs.verifier_raw(iteration);
         let (raw, stop) = (self.raw_log(&log), self.kit(slot).stop.subscribe());
         self.take(&Input::SessionStarted { slot, log: log.display().to_string() });
-        Ok(self.play(slot, verifier.agent, (&spec, &guest), &log, raw, stop).await)
+        Ok(self.play(slot, verifier.agent, (&spec, &sandboxed), &log, raw, stop).await)
     }
 }

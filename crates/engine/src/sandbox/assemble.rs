@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 
 #[cfg(target_os = "linux")]
 use super::bubblewrap;
-use super::guest::{Guest, Kind};
 #[cfg(target_os = "linux")]
-use super::house::EMPTY;
+use super::config::EMPTY;
+use super::config::Sandbox;
 #[cfg(target_os = "linux")]
-use super::house::House;
-use super::house::Sandbox;
+use super::config::SandboxConfig;
 #[cfg(target_os = "linux")]
 use super::level::Level;
 #[cfg(target_os = "linux")]
-use super::room::Room;
+use super::mount_plan::MountPlan;
+#[cfg(target_os = "linux")]
+use super::network_attachment::NetworkAttachment;
+use super::sandboxed_command::{ProgramKind, SandboxedCommand};
 #[cfg(target_os = "linux")]
 use super::stages::{Inner, Limits, Outer};
-#[cfg(target_os = "linux")]
-use super::wire::Line;
 use crate::ports::{Bind, Jail};
 use crate::process::CommandSpec;
 
@@ -42,8 +42,8 @@ const DEVICES: [&str; 9] = [
 impl Sandbox {
     pub(super) fn add_stages(
         &self,
-        (house, temp, groups): (&House, &Path, &super::cgroup::Groups),
-        (room, line): (&Room, Option<&Line>),
+        (config, temp, groups): (&SandboxConfig, &Path, &super::cgroup::Groups),
+        (mount_plan, line): (&MountPlan, Option<&NetworkAttachment>),
         limits: Limits,
         command: &mut CommandSpec,
     ) {
@@ -54,20 +54,21 @@ impl Sandbox {
         let mut program = vec![std::mem::take(&mut command.program)];
         program.append(&mut command.args);
         let (writable, readable, hidden) = match self.level {
-            Level::Full => (room.writable.clone(), vec![], vec![]),
+            Level::Full => (mount_plan.writable.clone(), vec![], vec![]),
             _ => {
                 let shared: Vec<&Path> =
                     EMPTY.iter().chain(["/dev"].iter()).map(Path::new).collect();
-                let own = room.writable.iter().filter(|path| !shared.contains(&path.as_path()));
+                let own =
+                    mount_plan.writable.iter().filter(|path| !shared.contains(&path.as_path()));
                 let devices = DEVICES.iter().map(PathBuf::from);
                 let writable = own.cloned().chain([temp.to_owned()]).chain(devices).collect();
                 // As root's own, the disks would be there to be read.
-                let hidden = room.hidden.iter().cloned().chain(["/dev".into()]).collect();
-                (writable, room.shown(), hidden)
+                let hidden = mount_plan.hidden.iter().cloned().chain(["/dev".into()]).collect();
+                (writable, mount_plan.shown(), hidden)
             }
         };
         let inner = Inner {
-            proxy: line.map(Line::socket),
+            proxy: line.map(NetworkAttachment::socket),
             ports: line.map(|line| line.ports.clone()).unwrap_or_default(),
             limits: own,
             writable,
@@ -81,16 +82,21 @@ impl Sandbox {
         inside.extend(inner.arguments());
         let all = match self.level {
             Level::Full => {
-                let nothing = house.caches.nothing();
+                let nothing = config.caches.nothing();
                 let mut all: Vec<OsString> = vec![self.bwrap.clone().into()];
-                all.extend(bubblewrap::arguments(room, &command.folder, &nothing, self.is_root));
+                all.extend(bubblewrap::arguments(
+                    mount_plan,
+                    &command.folder,
+                    &nothing,
+                    self.is_root,
+                ));
                 all.extend(inside);
                 all
             }
             _ => inside,
         };
         let outer = Outer { groups: groups.doors(), command: all };
-        command.program = house.ralph.clone().into();
+        command.program = config.ralph.clone().into();
         command.args = outer.arguments();
         if self.level == Level::Full {
             // The folder of the program need not be there outside.
@@ -105,10 +111,10 @@ impl Jail for Sandbox {
         if !self.mounts() {
             return command;
         }
-        let house = &self.house;
-        let guest = Guest {
-            kind: Kind::Helper,
-            worktree: house.project.root.clone(),
+        let config = &self.config;
+        let sandboxed = SandboxedCommand {
+            kind: ProgramKind::Helper,
+            worktree: config.project.root.clone(),
             writable: vec![],
             binds: binds.to_vec(),
             read_only: vec![],
@@ -116,11 +122,11 @@ impl Jail for Sandbox {
             held: vec![],
             caches: None,
         };
-        self.set_environment(house, (&guest, &[]), &mut command.env);
+        self.set_environment(config, (&sandboxed, &[]), &mut command.env);
         #[cfg(target_os = "linux")]
         self.add_stages(
-            (house, &self.temp(house, &guest), &super::cgroup::Groups::default()),
-            (&house.room(&guest, &[], true), None),
+            (config, &self.temp(config, &sandboxed), &super::cgroup::Groups::default()),
+            (&config.mount_plan(&sandboxed, &[], true), None),
             Limits::default(),
             &mut command,
         );

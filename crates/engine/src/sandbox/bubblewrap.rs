@@ -1,9 +1,9 @@
-//! The mounts of a [`Room`] as arguments of `bwrap`.
+//! The mounts of a [`MountPlan`] as arguments of `bwrap`.
 
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::room::{Mount, Room};
+use super::mount_plan::{Mount, MountPlan};
 
 /// The uid and gid that sandboxed programs of root have: some agents refuse to do anything as root.
 const NOBODY_SPECIAL: &str = "1000";
@@ -11,7 +11,7 @@ const NOBODY_SPECIAL: &str = "1000";
 /// The arguments before the program. `nothing` is an empty file: a device in its place could not even be
 /// opened, and programs take that for an error.
 pub(super) fn arguments(
-    room: &Room,
+    mount_plan: &MountPlan,
     folder: &Path,
     nothing: &Path,
     is_root: bool,
@@ -25,7 +25,7 @@ pub(super) fn arguments(
         "--unshare-uts",
         "--unshare-cgroup-try",
     ]);
-    if !room.shares_network {
+    if !mount_plan.shares_network {
         say(&["--unshare-net"]);
     }
     if is_root {
@@ -33,7 +33,7 @@ pub(super) fn arguments(
     }
     say(&["--die-with-parent", "--cap-drop", "ALL"]);
     let root = Mount::Empty("/".into());
-    let mounts = room.pinned();
+    let mounts = mount_plan.pinned();
     // A sandbox begins with a root that is empty.
     if mounts.first() != Some(&root) {
         say(&["--ro-bind", "/", "/"]);
@@ -77,10 +77,10 @@ mod tests {
 
     #[test]
     fn nothing_in_proc_can_be_written_and_no_later_mount_opens_it() {
-        let mut room = Room::default();
-        room.scratch(Path::new("/tmp"));
+        let mut mount_plan = MountPlan::default();
+        mount_plan.scratch(Path::new("/tmp"));
         for is_root in [true, false] {
-            let all = arguments(&room, Path::new("/"), Path::new("/nothing"), is_root);
+            let all = arguments(&mount_plan, Path::new("/"), Path::new("/nothing"), is_root);
             let words: Vec<&str> = all.iter().filter_map(|word| word.to_str()).collect();
             let made = words.windows(2).position(|pair| pair == ["--proc", "/proc"]).unwrap();
             assert_eq!(words[made + 2..made + 4], ["--remount-ro", "/proc"]);
@@ -93,10 +93,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let outer = folder.path().canonicalize().unwrap().join("outer");
         std::fs::create_dir_all(outer.join("inner")).unwrap();
-        let mut room = Room::default();
-        room.hide(&outer.join("inner"));
-        room.close(&outer);
-        let all = arguments(&room, Path::new("/"), Path::new("/nothing"), false);
+        let mut mount_plan = MountPlan::default();
+        mount_plan.hide(&outer.join("inner"));
+        mount_plan.close(&outer);
+        let all = arguments(&mount_plan, Path::new("/"), Path::new("/nothing"), false);
         let at = |word: &str, path: &Path| {
             all.windows(2).filter(|pair| pair[0] == word && pair[1] == path).count()
         };

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::house::{House, Sandbox};
+use super::config::{Sandbox, SandboxConfig};
 use super::level::{Level, Wanted};
 use crate::host::{host, may_run};
 
@@ -49,9 +49,9 @@ fn words(level: Level) -> &'static str {
 }
 
 /// The sandbox that was asked for, or why there is none.
-pub fn choose(wanted: Wanted, house: House) -> Result<Choice, Unavailable> {
+pub fn choose(wanted: Wanted, config: SandboxConfig) -> Result<Choice, Unavailable> {
     let levels: Vec<Level> = match wanted {
-        Wanted::Exactly(Level::None) => return Ok(none(None, house)),
+        Wanted::Exactly(Level::None) => return Ok(none(None, config)),
         Wanted::Exactly(level) => vec![level],
         Wanted::Auto if cfg!(target_os = "macos") => vec![Level::Seatbelt],
         Wanted::Auto => vec![Level::Full, Level::Landlock],
@@ -59,7 +59,7 @@ pub fn choose(wanted: Wanted, house: House) -> Result<Choice, Unavailable> {
     let mut first = None;
     for level in levels {
         // A network that cannot be closed is never left open silently.
-        if level != Level::Full && !house.network.is_open() {
+        if level != Level::Full && !config.network.is_open() {
             return Err(first.unwrap_or_else(|| Unavailable {
                 level,
                 why: "sandbox.network.policy needs sandbox level full".to_owned(),
@@ -67,7 +67,7 @@ pub fn choose(wanted: Wanted, house: House) -> Result<Choice, Unavailable> {
                 package: None,
             }));
         }
-        match made(level, &house) {
+        match made(level, &config) {
             Ok(sandbox) => {
                 let text = words(level).to_owned();
                 return Ok(Choice { sandbox, text, next: first });
@@ -76,7 +76,7 @@ pub fn choose(wanted: Wanted, house: House) -> Result<Choice, Unavailable> {
             Err(why) => first = first.or(Some(why)),
         }
     }
-    Ok(none(first, house))
+    Ok(none(first, config))
 }
 
 /// The level that `auto` most likely chooses here. Nothing is tried.
@@ -94,13 +94,13 @@ pub fn likely() -> Level {
     Level::None
 }
 
-fn none(next: Option<Unavailable>, house: House) -> Choice {
-    let sandbox = Sandbox::new(Level::None, house, PathBuf::new());
+fn none(next: Option<Unavailable>, config: SandboxConfig) -> Choice {
+    let sandbox = Sandbox::new(Level::None, config, PathBuf::new());
     Choice { sandbox, text: words(Level::None).to_owned(), next }
 }
 
 #[cfg(target_os = "linux")]
-fn made(level: Level, house: &House) -> Result<Sandbox, Unavailable> {
+fn made(level: Level, config: &SandboxConfig) -> Result<Sandbox, Unavailable> {
     let refused =
         |why: String, remedies: Vec<String>, package| Unavailable { level, why, remedies, package };
     let bwrap = match level {
@@ -118,9 +118,9 @@ fn made(level: Level, house: &House) -> Result<Sandbox, Unavailable> {
         return Err(refused(why, vec![], None));
     }
     super::cgroup::sweep();
-    super::wire::sweep();
-    let sandbox = Sandbox::new(level, house.clone(), bwrap);
-    match super::self_test::run(&sandbox, house) {
+    super::network_attachment::sweep();
+    let sandbox = Sandbox::new(level, config.clone(), bwrap);
+    match super::self_test::run(&sandbox, config) {
         Ok(()) => Ok(sandbox),
         Err(why) => {
             let remedies = if level == Level::Full { namespaces() } else { vec![] };
@@ -130,10 +130,10 @@ fn made(level: Level, house: &House) -> Result<Sandbox, Unavailable> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn made(level: Level, house: &House) -> Result<Sandbox, Unavailable> {
+fn made(level: Level, config: &SandboxConfig) -> Result<Sandbox, Unavailable> {
     let works = level == Level::Seatbelt && Path::new(super::seatbelt::PROGRAM).exists();
     match works {
-        true => Ok(Sandbox::new(level, house.clone(), PathBuf::new())),
+        true => Ok(Sandbox::new(level, config.clone(), PathBuf::new())),
         false => Err(Unavailable {
             level,
             why: "this system does not support it".to_owned(),

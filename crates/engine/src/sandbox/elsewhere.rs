@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::room::{Mount, Room};
+use super::mount_plan::{Mount, MountPlan};
 use crate::ports::Bind;
 
 /// Folders that programs need.
@@ -55,13 +55,13 @@ impl Top {
     }
 
     /// A root with nothing in it but the system.
-    pub(super) fn show(&self, room: &mut Room) {
-        room.mounts.push(Mount::Empty(PathBuf::from("/")));
-        self.system.iter().for_each(|folder| room.show(Bind::readable(folder)));
-        let links = self.links.iter().filter(|(link, _)| room.is_hidden(link));
+    pub(super) fn show(&self, mount_plan: &mut MountPlan) {
+        mount_plan.mounts.push(Mount::Empty(PathBuf::from("/")));
+        self.system.iter().for_each(|folder| mount_plan.show(Bind::readable(folder)));
+        let links = self.links.iter().filter(|(link, _)| mount_plan.is_hidden(link));
         let links: Vec<Mount> = links.map(|(at, to)| Mount::Link(at.clone(), to.clone())).collect();
-        room.mounts.extend(links);
-        self.elsewhere.iter().for_each(|folder| room.hide(folder));
+        mount_plan.mounts.extend(links);
+        self.elsewhere.iter().for_each(|folder| mount_plan.hide(folder));
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::caches::Caches;
 use super::elsewhere::Top;
-use super::room::{Mount, Room};
+use super::mount_plan::{Mount, MountPlan};
 use super::toolchains::Toolchains;
 use super::{aliases, registries, secrets};
 use crate::ports::Bind;
@@ -123,14 +123,14 @@ impl Home {
     }
 
     /// Shows no more than the system, where that is wanted.
-    pub(super) fn show_top(&self, room: &mut Room) {
-        self.top.iter().for_each(|top| top.show(room));
+    pub(super) fn show_top(&self, mount_plan: &mut MountPlan) {
+        self.top.iter().for_each(|top| top.show(mount_plan));
     }
 
     /// Empties the homes, wherever they can be reached.
-    pub(super) fn empty(&self, room: &mut Room) {
-        self.emptied.iter().for_each(|home| room.scratch(home));
-        self.aliases.iter().for_each(|path| room.hide(path));
+    pub(super) fn empty(&self, mount_plan: &mut MountPlan) {
+        self.emptied.iter().for_each(|home| mount_plan.scratch(home));
+        self.aliases.iter().for_each(|path| mount_plan.hide(path));
     }
 
     /// The file with the user's settings of git: in the home, or where the copy is if nothing can be mounted.
@@ -140,16 +140,16 @@ impl Home {
     }
 
     /// Adds the listed places to mounts in which the homes are empty.
-    pub(super) fn show(&self, room: &mut Room) {
+    pub(super) fn show(&self, mount_plan: &mut MountPlan) {
         for bind in self.binds.iter().filter(|bind| bind.from.exists()) {
-            room.show(bind.clone());
+            mount_plan.show(bind.clone());
         }
         for path in &self.covered {
-            room.hide(path);
+            mount_plan.hide(path);
         }
         for (link, leads) in &self.links {
-            if room.is_hidden(link) {
-                room.mounts.push(Mount::Link(link.clone(), leads.clone()));
+            if mount_plan.is_hidden(link) {
+                mount_plan.mounts.push(Mount::Link(link.clone(), leads.clone()));
             }
         }
     }
@@ -212,14 +212,14 @@ mod tests {
         std::fs::write(home.join("agent"), "x").unwrap();
         let made = made(&home, &home.join("src/repo"));
         assert_eq!(made.emptied(), std::slice::from_ref(&home));
-        let mut room = Room::default();
-        room.scratch(&home);
-        made.show(&mut room);
+        let mut mount_plan = MountPlan::default();
+        mount_plan.scratch(&home);
+        made.show(&mut mount_plan);
         for name in ["tools/bin/x", "agents/one/agent"] {
-            assert!(!room.is_hidden(&home.join(name)), "{name}");
+            assert!(!mount_plan.is_hidden(&home.join(name)), "{name}");
         }
         for name in [".ssh", "private", "agent", "agents/two", "src"] {
-            assert!(room.is_hidden(&home.join(name)), "{name}");
+            assert!(mount_plan.is_hidden(&home.join(name)), "{name}");
         }
     }
 

@@ -20,7 +20,7 @@ use rustix::thread::{
 use super::caches::NOTHING;
 use super::net::bridge;
 use super::stages::{Inner, Limits, Outer};
-use super::{fence, seccomp};
+use super::{landlock_rules, seccomp};
 
 unsafe extern "C" {
     fn signal(number: c_int, handler: usize) -> usize;
@@ -121,7 +121,7 @@ pub fn inner(inner: &Inner) -> io::Result<Infallible> {
     give_up_capabilities();
     rustix::thread::set_no_new_privs(true)?;
     if !inner.writable.is_empty() || !inner.hidden.is_empty() {
-        fence::apply(&inner.writable, &inner.readable, &inner.hidden)?;
+        landlock_rules::apply(&inner.writable, &inner.readable, &inner.hidden)?;
     }
     if inner.seccomp {
         seccomp::apply(inner.is_root)?;

@@ -1,14 +1,14 @@
 //! The sandbox that sessions, gates, the verifier, setup commands and the loop's own git run in.
 //!
 //! There is one entry point: [`Sandbox::wrap`] turns a command into the command that runs it in a sandbox. What a
-//! sandbox shows is a [`Room`], plain data; each level enforces as much of it as it can.
+//! sandbox shows is a [`MountPlan`], plain data; each level enforces as much of it as it can.
 //!
 //! | file | owns |
 //! |---|---|
 //! | `level` | the levels by name |
-//! | `guest` | a program that is to run in a sandbox |
-//! | `house` | the settings that all sandboxes of a run share, and the mounts for each program |
-//! | `room` | what a sandbox shows, as plain data |
+//! | `sandboxed_command` | a program that is to run in a sandbox |
+//! | `config` | the settings that all sandboxes of a run share, and the mounts for each program |
+//! | `mount_plan` | what a sandbox shows, as plain data |
 //! | `home` | the part of the user's home that a sandbox shows at level full |
 //! | `aliases` | other paths to a home |
 //! | `elsewhere` | other folders of users |
@@ -24,7 +24,7 @@
 //! | `stages` | the arguments of the two ralph processes around a sandboxed program |
 //! | `inside` | the ralph process in the sandbox: limits, Landlock, seccomp (Linux) |
 //! | `seccomp` | the system calls that no sandboxed program needs (Linux) |
-//! | `fence` | Landlock (Linux) |
+//! | `landlock_rules` | Landlock (Linux) |
 //! | `cgroup` | limits on everything in a sandbox together (Linux, where they can be set) |
 //! | `guard` | git settings, restored where nothing can be mounted |
 //! | `seatbelt` | the profile for `sandbox-exec` (macOS) |
@@ -32,7 +32,7 @@
 //! | `self_test` | tries forbidden acts |
 //! | `choose` | which level works here, and how to get the next better one |
 //! | `wrapped` | a sandboxed command while it runs, and its end |
-//! | `wire` | the network of a sandboxed program |
+//! | `network_attachment` | the network of a sandboxed program |
 //! | [`net`] | what a sandbox may reach |
 
 mod aliases;
@@ -42,20 +42,21 @@ mod caches;
 #[cfg(target_os = "linux")]
 mod cgroup;
 mod choose;
+mod config;
 mod dependencies;
 mod elsewhere;
-#[cfg(target_os = "linux")]
-mod fence;
 mod guard;
-mod guest;
 mod home;
-mod house;
 #[cfg(target_os = "linux")]
 pub mod inside;
+#[cfg(target_os = "linux")]
+mod landlock_rules;
 mod level;
+mod mount_plan;
 pub mod net;
+mod network_attachment;
 mod registries;
-mod room;
+mod sandboxed_command;
 pub mod seatbelt;
 #[cfg(target_os = "linux")]
 mod seccomp;
@@ -66,20 +67,19 @@ pub mod stages;
 mod state;
 mod toolchains;
 mod unseen;
-mod wire;
 mod wrapped;
 
 pub use caches::Caches;
 pub use choose::{Choice, Unavailable, choose, likely};
+pub use config::{Sandbox, SandboxConfig};
 pub use dependencies::path_dependencies;
 pub use elsewhere::elsewhere;
 pub use guard::Guard;
-pub use guest::{Guest, Kind};
 pub use home::{Home, HomeNeeds};
-pub use house::{House, Sandbox};
 pub use level::{Level, Wanted};
-pub use room::Room;
+pub use mount_plan::MountPlan;
+pub use network_attachment::Network;
+pub use sandboxed_command::{ProgramKind, SandboxedCommand};
 pub use stages::Limits;
 pub use state::AgentState;
-pub use wire::Network;
 pub use wrapped::{Wrapped, is_fleeting};

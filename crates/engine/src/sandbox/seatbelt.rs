@@ -1,4 +1,4 @@
-//! The profile for `sandbox-exec`: the mounts of a [`Room`] as macOS rules.
+//! The profile for `sandbox-exec`: the mounts of a [`MountPlan`] as macOS rules.
 //!
 //! macOS cannot mount anything in a sandbox: hidden files are denied by name, and the git directory is the real
 //! one, in which settings, hooks and the refs of others are read-only. Later rules win over earlier ones.
@@ -7,9 +7,9 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::guest::Guest;
-use super::house::House;
-use super::room::{Mount, Room};
+use super::config::SandboxConfig;
+use super::mount_plan::{Mount, MountPlan};
+use super::sandboxed_command::SandboxedCommand;
 use crate::process::CommandSpec;
 
 /// The program that puts another one behind a profile.
@@ -48,9 +48,13 @@ const GIT_SETTINGS: [&str; 9] = [
 ];
 
 /// The profile of a program.
-pub fn profile(house: &House, guest: &Guest, room: &Room) -> String {
+pub fn profile(
+    config: &SandboxConfig,
+    sandboxed: &SandboxedCommand,
+    mount_plan: &MountPlan,
+) -> String {
     let mut text = GROUND.to_owned();
-    if room.shares_network {
+    if mount_plan.shares_network {
         text.push_str("(allow network*)\n(allow system-socket)\n");
     }
     text.push_str("(allow file-write* (subpath (param \"PROJECT_DIR\")))\n");
@@ -64,7 +68,7 @@ pub fn profile(house: &House, guest: &Guest, room: &Room) -> String {
         say("allow", "file-write*", "subpath", Path::new(path));
     }
     // In the order of the mounts that there cannot be: a later one covers an earlier one.
-    for mount in &room.mounts {
+    for mount in &mount_plan.mounts {
         match mount {
             Mount::Empty(path) | Mount::Nothing(path) => {
                 say("deny", "file-read* file-write*", "subpath", path);
@@ -79,10 +83,10 @@ pub fn profile(house: &House, guest: &Guest, room: &Room) -> String {
         }
     }
     // Also what is not there yet: it may come during the session.
-    for path in &house.hidden {
+    for path in &config.hidden {
         say("deny", "file-read* file-write*", "subpath", path);
     }
-    let (common, own) = (&house.project.git_dir, own_git(house, guest));
+    let (common, own) = (&config.project.git_dir, own_git(config, sandboxed));
     for path in [common.join("logs"), own.clone()] {
         say("allow", "file-write*", "subpath", &path);
     }
@@ -99,10 +103,10 @@ pub fn profile(house: &House, guest: &Guest, room: &Room) -> String {
 }
 
 /// The git directory of the worktree alone.
-fn own_git(house: &House, guest: &Guest) -> PathBuf {
+fn own_git(config: &SandboxConfig, sandboxed: &SandboxedCommand) -> PathBuf {
     let project =
-        crate::project::Project { worktree: guest.worktree.clone(), ..house.project.clone() };
-    project.own_git_dir().unwrap_or_else(|_| house.project.git_dir.clone())
+        crate::project::Project { worktree: sandboxed.worktree.clone(), ..config.project.clone() };
+    project.own_git_dir().unwrap_or_else(|_| config.project.git_dir.clone())
 }
 
 /// The one ref that a commit in this worktree moves, and its lock.
@@ -130,14 +134,18 @@ pub struct ProfileFile {
 
 impl ProfileFile {
     /// Writes the profile of a program to a file that only its owner can read.
-    pub fn write(house: &House, guest: &Guest, room: &Room) -> io::Result<Self> {
+    pub fn write(
+        config: &SandboxConfig,
+        sandboxed: &SandboxedCommand,
+        mount_plan: &MountPlan,
+    ) -> io::Result<Self> {
         let mut file = tempfile::Builder::new().prefix("ralph-").suffix(".sb").tempfile()?;
-        file.write_all(profile(house, guest, room).as_bytes())?;
-        let home = house.homes.first().cloned().unwrap_or_else(|| "/var/empty".into());
+        file.write_all(profile(config, sandboxed, mount_plan).as_bytes())?;
+        let home = config.homes.first().cloned().unwrap_or_else(|| "/var/empty".into());
         let parameters = vec![
-            ("PROJECT_DIR", guest.writable.first().unwrap_or(&guest.worktree).clone()),
+            ("PROJECT_DIR", sandboxed.writable.first().unwrap_or(&sandboxed.worktree).clone()),
             ("HOME", home),
-            ("ROOT_GIT_DIR", house.project.git_dir.clone()),
+            ("ROOT_GIT_DIR", config.project.git_dir.clone()),
         ];
         Ok(Self { file, parameters })
     }
@@ -158,11 +166,11 @@ impl ProfileFile {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Caches, Kind, Limits, Network};
+    use super::super::{Caches, Limits, Network, ProgramKind};
     use super::*;
     use crate::project::Project;
 
-    fn made() -> (tempfile::TempDir, House, Guest) {
+    fn made() -> (tempfile::TempDir, SandboxConfig, SandboxedCommand) {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("a \"b\"");
         std::fs::create_dir_all(root.join(".git")).unwrap();
@@ -171,7 +179,7 @@ mod tests {
         std::fs::write(root.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
         let project =
             Project { worktree: root.clone(), root: root.clone(), git_dir: root.join(".git") };
-        let house = House {
+        let config = SandboxConfig {
             project,
             homes: vec![folder.path().join("home")],
             environment: vec![],
@@ -187,8 +195,8 @@ mod tests {
             network: Network::of_machine(),
             agents: vec![],
         };
-        let guest = Guest::in_worktree(Kind::Session, &root);
-        (folder, house, guest)
+        let sandboxed = SandboxedCommand::in_worktree(ProgramKind::Session, &root);
+        (folder, config, sandboxed)
     }
 
     /// The last rule that covers a path decides: its verdict on writing.
@@ -206,30 +214,32 @@ mod tests {
 
     #[test]
     fn s1_25_the_profile_lets_sessions_write_in_their_worktree_and_not_in_what_is_ours() {
-        let (_folder, house, guest) = made();
-        let text = profile(&house, &guest, &house.room(&guest, &[], false));
+        let (_folder, config, sandboxed) = made();
+        let text = profile(&config, &sandboxed, &config.mount_plan(&sandboxed, &[], false));
         assert!(text.starts_with("(version 1)\n(deny default)\n"));
         let count = |letter| text.matches(letter).count();
         assert_eq!(count('('), count(')'), "{text}");
         for name in ["PROJECT_DIR", "HOME", "ROOT_GIT_DIR"] {
             assert!(text.contains(&format!("(param \"{name}\")")), "{name}: {text}");
         }
-        let git = &house.project.git_dir;
+        let git = &config.project.git_dir;
         for name in ["config", "hooks", "commondir", "refs", "packed-refs"] {
             assert!(!may_write(&text, &git.join(name)), "{name}: {text}");
         }
         assert!(may_write(&text, &git.join("refs/heads/main")), "{text}");
-        assert!(may_write(&text, &house.project.root), "{text}");
-        assert!(!may_write(&text, &house.project.root.join("secret.db")), "{text}");
-        assert!(!may_write(&text, &house.project.root.join(".ralph")), "{text}");
-        assert!(may_write(&text, &house.project.root.join(".ralph/skills")), "{text}");
+        assert!(may_write(&text, &config.project.root), "{text}");
+        assert!(!may_write(&text, &config.project.root.join("secret.db")), "{text}");
+        assert!(!may_write(&text, &config.project.root.join(".ralph")), "{text}");
+        assert!(may_write(&text, &config.project.root.join(".ralph/skills")), "{text}");
         assert!(text.contains("a \\\"b\\\""), "quotes are escaped: {text}");
     }
 
     #[test]
     fn a_profile_is_given_by_its_parameters_and_goes_with_the_session() {
-        let (_folder, house, guest) = made();
-        let file = ProfileFile::write(&house, &guest, &house.room(&guest, &[], false)).unwrap();
+        let (_folder, config, sandboxed) = made();
+        let file =
+            ProfileFile::write(&config, &sandboxed, &config.mount_plan(&sandboxed, &[], false))
+                .unwrap();
         let path = file.file.path().to_owned();
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
@@ -243,7 +253,7 @@ mod tests {
             wrapped.args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         assert_eq!(wrapped.program, PROGRAM);
         assert_eq!(words[..2], ["-f".to_owned(), path.display().to_string()]);
-        let root = house.project.root.display();
+        let root = config.project.root.display();
         assert_eq!(words[2..4], ["-D".to_owned(), format!("PROJECT_DIR={root}")]);
         assert!(words[5].starts_with("HOME=") && words[7].ends_with(".git"), "{words:?}");
         assert_eq!(words[8..], ["claude", "--print"]);

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, test_kill_process};
 
-use super::guest::{Guest, Kind};
-use super::house::{House, Sandbox};
+use super::config::{Sandbox, SandboxConfig};
+use super::sandboxed_command::{ProgramKind, SandboxedCommand};
 use super::stages::TRIES;
 use crate::ports::Bind;
 use crate::probe::{Ended, Probe};
@@ -88,10 +88,10 @@ impl Tries {
 }
 
 /// Why a sandbox cannot be trusted or created.
-pub(super) fn run(sandbox: &Sandbox, house: &House) -> Result<(), String> {
+pub(super) fn run(sandbox: &Sandbox, config: &SandboxConfig) -> Result<(), String> {
     let text = |error: io::Error| format!("the self-test cannot be prepared: {error}");
-    house.caches.make().map_err(text)?;
-    let place = house.caches.folder().parent().unwrap_or(Path::new("/"));
+    config.caches.make().map_err(text)?;
+    let place = config.caches.folder().parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(place).map_err(text)?;
     let folder = tempfile::Builder::new().prefix("self-test-").tempdir_in(place).map_err(text)?;
     let (outside, hidden) = (folder.path().join("outside"), folder.path().join("hidden"));
@@ -112,8 +112,8 @@ pub(super) fn run(sandbox: &Sandbox, house: &House) -> Result<(), String> {
         socket: if listener.is_ok() && has_scopes() { name } else { String::new() },
         allowed,
     };
-    let mut house = house.clone();
-    house.hidden.push(hidden);
+    let mut config = config.clone();
+    config.hidden.push(hidden);
     let command = CommandSpec {
         program: sandbox.ralph().into(),
         args: tries.arguments(),
@@ -121,9 +121,9 @@ pub(super) fn run(sandbox: &Sandbox, house: &House) -> Result<(), String> {
         env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
         stdin: vec![],
     };
-    let guest = Guest {
-        kind: Kind::Judge,
-        worktree: house.project.root.clone(),
+    let sandboxed = SandboxedCommand {
+        kind: ProgramKind::Judge,
+        worktree: config.project.root.clone(),
         writable: vec![],
         binds: vec![Bind::readable(&tries.outside), Bind::writable(&tries.allowed)],
         read_only: vec![],
@@ -131,14 +131,14 @@ pub(super) fn run(sandbox: &Sandbox, house: &House) -> Result<(), String> {
         held: vec![],
         caches: None,
     };
-    let tested = Sandbox::like(sandbox, house);
-    let mut ran = tried(&tested, &command, &guest).map_err(text)?;
+    let tested = Sandbox::like(sandbox, config);
+    let mut ran = tried(&tested, &command, &sandboxed).map_err(text)?;
     // A path that should be hidden may have been removed at that moment.
     for _ in 1..TRIED {
         if !ran.output.trim_start().starts_with(FLEETING) {
             break;
         }
-        ran = tried(&tested, &command, &guest).map_err(text)?;
+        ran = tried(&tested, &command, &sandboxed).map_err(text)?;
     }
     match ran.end {
         Ended::Exited(0) => Ok(()),
@@ -152,8 +152,12 @@ pub(super) fn run(sandbox: &Sandbox, house: &House) -> Result<(), String> {
     }
 }
 
-fn tried(sandbox: &Sandbox, command: &CommandSpec, guest: &Guest) -> io::Result<Probe> {
-    let wrapped = sandbox.wrap(command.clone(), guest)?;
+fn tried(
+    sandbox: &Sandbox,
+    command: &CommandSpec,
+    sandboxed: &SandboxedCommand,
+) -> io::Result<Probe> {
+    let wrapped = sandbox.wrap(command.clone(), sandboxed)?;
     Ok(crate::probe::run_spec(&wrapped.command, PATIENCE))
 }
 

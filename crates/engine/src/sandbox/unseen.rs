@@ -6,8 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::guest::{Guest, Kind};
-use super::house::{House, Sandbox};
+use super::config::{Sandbox, SandboxConfig};
+use super::sandboxed_command::{ProgramKind, SandboxedCommand};
 
 /// How many are suggested.
 const MOST: usize = 3;
@@ -19,7 +19,7 @@ impl Sandbox {
     /// What to show so that a program finds what it named, each in a sentence.
     pub(crate) fn unseen(&self, worktree: &Path, output: &str) -> Vec<String> {
         let places = match self.mounts() {
-            true => self.house.unseen(worktree, output),
+            true => self.config.unseen(worktree, output),
             false => vec![],
         };
         let say = |place: &String| {
@@ -32,7 +32,7 @@ impl Sandbox {
     }
 }
 
-impl House {
+impl SandboxConfig {
     fn unseen(&self, worktree: &Path, output: &str) -> Vec<String> {
         let emptied = self.home.emptied();
         let mut named: Vec<(PathBuf, PathBuf)> = Vec::new();
@@ -61,7 +61,11 @@ impl House {
         if named.is_empty() {
             return vec![];
         }
-        let room = self.room(&Guest::in_worktree(Kind::Judge, worktree), &[], true);
+        let mount_plan = self.mount_plan(
+            &SandboxedCommand::in_worktree(ProgramKind::Judge, worktree),
+            &[],
+            true,
+        );
         let secrets = self.secrets();
         let is_secret = |path: &Path| {
             secrets.iter().any(|known| path.starts_with(known) || known.starts_with(path))
@@ -69,7 +73,10 @@ impl House {
         let mut all: Vec<String> = Vec::new();
         for (home, below) in named {
             let path = home.join(&below);
-            if !path.exists() || !room.is_hidden(&path) || path.starts_with(self.caches.folder()) {
+            if !path.exists()
+                || !mount_plan.is_hidden(&path)
+                || path.starts_with(self.caches.folder())
+            {
                 continue;
             }
             let proposed = home.join(proposal(&home, &below));

@@ -6,9 +6,9 @@ use ralph_core::Timestamp;
 use ralph_core::agent::ProcessEnd;
 
 use super::guard::Guard;
+use super::network_attachment::NetworkAttachment;
 use super::stages::{FAILED, SAYS};
 use super::state::OwnState;
-use super::wire::Line;
 use super::{seatbelt, set_id};
 use crate::process::{CommandSpec, Ended};
 
@@ -21,7 +21,7 @@ pub struct Wrapped {
     pub(super) states: Vec<OwnState>,
     /// The folder of a verifier's state, which goes away with it.
     pub(super) _state: Option<tempfile::TempDir>,
-    pub(super) line: Option<Line>,
+    pub(super) line: Option<NetworkAttachment>,
     pub(super) guard: Option<Guard>,
     /// Where the program may have left files, and since when.
     pub(super) left: (Vec<PathBuf>, Timestamp),
@@ -51,7 +51,7 @@ impl Wrapped {
 
     /// The connections that the network refused, each in a sentence.
     pub fn refusals(&self) -> Vec<String> {
-        self.line.as_ref().map(Line::refusals).unwrap_or_default()
+        self.line.as_ref().map(NetworkAttachment::refusals).unwrap_or_default()
     }
 
     /// How the program itself ended, translated from how the processes around it ended.

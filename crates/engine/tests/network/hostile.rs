@@ -72,8 +72,8 @@ fn clients_that_leave_at_once_are_no_trouble() {
     let world = World::new(&[&place]);
     for cut in [0, 1, 10, 40] {
         for _ in 0..50 {
-            let wish = format!("CONNECT {place} HTTP/1.1\r\nHost: somebody\r\n\r\n");
-            drop(world.saying(&wish.as_bytes()[..cut.min(wish.len())]));
+            let request = format!("CONNECT {place} HTTP/1.1\r\nHost: somebody\r\n\r\n");
+            drop(world.saying(&request.as_bytes()[..cut.min(request.len())]));
         }
     }
     let (head, _) = world.tunnel(&place);

@@ -32,8 +32,8 @@ fn a_tunnel_carries_bytes_both_ways() {
 fn bytes_that_come_with_the_head_belong_to_the_tunnel() {
     let port = server(echo).port();
     let world = World::new(&[&format!("localhost:{port}")]);
-    let wish = format!("CONNECT localhost:{port} HTTP/1.1\r\nA: b\r\n\r\nearly");
-    let mut client = world.saying(wish);
+    let request = format!("CONNECT localhost:{port} HTTP/1.1\r\nA: b\r\n\r\nearly");
+    let mut client = world.saying(request);
     assert!(head(&mut client).starts_with("HTTP/1.1 200 "));
     assert_eq!(&some::<5>(&mut client), b"early");
 }
@@ -200,20 +200,20 @@ fn socks_takes_names_and_addresses() {
     let entry = format!("localhost:{port}");
     let world = World::new(&[&entry]);
     let number = port.to_be_bytes();
-    let mut wishes = vec![
+    let mut requests = vec![
         [&[5, 1, 0, 1, 127, 0, 0, 1][3..], &number].concat(),
         [b"\x03\x09localhost".as_slice(), &number].concat(),
         [b"\x03\x09127.0.0.1".as_slice(), &number].concat(),
     ];
     if six {
         server_at(Ipv6Addr::LOCALHOST.into(), port, echo);
-        wishes.push([[4].as_slice(), &Ipv6Addr::LOCALHOST.octets(), &number].concat());
+        requests.push([[4].as_slice(), &Ipv6Addr::LOCALHOST.octets(), &number].concat());
     }
-    for wish in wishes {
+    for request in requests {
         let mut client = world.saying([5, 2, 2, 0]);
         assert_eq!(some::<2>(&mut client), [5, 0]);
-        client.write_all(&[&[5, 1, 0], wish.as_slice()].concat()).unwrap();
-        assert_eq!(some::<10>(&mut client)[..2], [5, 0], "{wish:?}");
+        client.write_all(&[&[5, 1, 0], request.as_slice()].concat()).unwrap();
+        assert_eq!(some::<10>(&mut client)[..2], [5, 0], "{request:?}");
         client.write_all(b"hello").unwrap();
         assert_eq!(&some::<5>(&mut client), b"hello");
     }

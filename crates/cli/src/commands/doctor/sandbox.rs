@@ -26,13 +26,14 @@ fn choose(
     config: &Config,
     context: &Context<'_>,
 ) -> Result<Choice, Unavailable> {
-    let house = launch::house(project, config, &[], context).map_err(|error| Unavailable {
-        level: Level::Full,
-        why: error.message().to_owned(),
-        remedies: vec![],
-        package: None,
-    })?;
-    sandbox::choose(wanted, house)
+    let sandbox_config =
+        launch::sandbox_config(project, config, &[], context).map_err(|error| Unavailable {
+            level: Level::Full,
+            why: error.message().to_owned(),
+            remedies: vec![],
+            package: None,
+        })?;
+    sandbox::choose(wanted, sandbox_config)
 }
 
 /// Which sandbox level sessions get.

@@ -111,13 +111,13 @@ impl Bridge {
     pub fn serve(self, socket: &Path) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
-            let room = Arc::new(Semaphore::new(CONNECTIONS));
+            let mount_plan = Arc::new(Semaphore::new(CONNECTIONS));
             let socket: Arc<Path> = socket.into();
             let mut doors = JoinSet::new();
             for door in self.doors {
                 let listener = tokio::net::TcpListener::from_std(door.listener)?;
-                let (room, socket) = (Arc::clone(&room), Arc::clone(&socket));
-                doors.spawn(attend(listener, door.leads_to, room, socket));
+                let (mount_plan, socket) = (Arc::clone(&mount_plan), Arc::clone(&socket));
+                doors.spawn(attend(listener, door.leads_to, mount_plan, socket));
             }
             doors.join_all().await;
             Ok(())
@@ -129,7 +129,7 @@ impl Bridge {
 async fn attend(
     listener: tokio::net::TcpListener,
     leads_to: Option<u16>,
-    room: Arc<Semaphore>,
+    mount_plan: Arc<Semaphore>,
     socket: Arc<Path>,
 ) {
     loop {
@@ -137,7 +137,7 @@ async fn attend(
             sleep(PAUSE).await;
             continue;
         };
-        let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
+        let Ok(place) = Arc::clone(&mount_plan).acquire_owned().await else { return };
         let socket = Arc::clone(&socket);
         tokio::spawn(async move {
             // A client whose connection breaks sees just that.

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::chunks::Chunks;
 use super::dial::{DialError, dial};
-use super::http::{self, Body, Wish};
+use super::http::{self, Body, ProxyRequest};
 use super::proxy::Shared;
 use super::socks::{self, Code};
 
@@ -93,8 +93,10 @@ async fn hear<S: AsyncRead + AsyncWrite + Unpin>(
         }
     })?;
     match http::read(&head) {
-        Ok(Wish::Tunnel { host, port }) => Ok(Journey { host, port, language: Language::Connect }),
-        Ok(Wish::Forward { host, port, head, body }) => {
+        Ok(ProxyRequest::Tunnel { host, port }) => {
+            Ok(Journey { host, port, language: Language::Connect })
+        }
+        Ok(ProxyRequest::Forward { host, port, head, body }) => {
             Ok(Journey { host, port, language: Language::Forward(head, body) })
         }
         Err(why) => Err(refuse("400 Bad Request", &why.to_string())),

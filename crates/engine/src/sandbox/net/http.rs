@@ -22,7 +22,7 @@ const OURS: [&str; 9] = [
 
 /// What a client wants.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum ProxyRequest {
     /// Bytes both ways.
     Tunnel { host: Host, port: u16 },
     /// One request; `head` is what the server is to get.
@@ -58,7 +58,7 @@ pub(super) enum Malformed {
 }
 
 /// Reads a head, with its empty line.
-pub(super) fn read(head: &[u8]) -> Result<Wish, Malformed> {
+pub(super) fn read(head: &[u8]) -> Result<ProxyRequest, Malformed> {
     let text = head.strip_suffix(END).ok_or(Malformed::RequestLine)?;
     let mut lines = split_lines(text);
     let line = lines.next().and_then(|line| std::str::from_utf8(line).ok());
@@ -79,7 +79,7 @@ pub(super) fn read(head: &[u8]) -> Result<Wish, Malformed> {
     }
     if method == "CONNECT" {
         let (host, port) = authority(target, None)?;
-        return Ok(Wish::Tunnel { host, port });
+        return Ok(ProxyRequest::Tunnel { host, port });
     }
     if target.starts_with('/') || target == "*" {
         return Err(Malformed::NotForProxies);
@@ -105,7 +105,7 @@ pub(super) fn read(head: &[u8]) -> Result<Wish, Malformed> {
         }
     }
     head.extend_from_slice(b"\r\n");
-    Ok(Wish::Forward { host, port, head, body: body_of(text, version)? })
+    Ok(ProxyRequest::Forward { host, port, head, body: body_of(text, version)? })
 }
 
 /// The body after a header. Where a server could read another length, the end of its request would be the start
@@ -274,10 +274,10 @@ mod tests {
 
     fn forwarded(head: &str) -> (Host, u16, String) {
         match read(head.as_bytes()).unwrap() {
-            Wish::Forward { host, port, head, .. } => {
+            ProxyRequest::Forward { host, port, head, .. } => {
                 (host, port, String::from_utf8(head).unwrap())
             }
-            tunnel @ Wish::Tunnel { .. } => panic!("{tunnel:?}"),
+            tunnel @ ProxyRequest::Tunnel { .. } => panic!("{tunnel:?}"),
         }
     }
 
@@ -290,8 +290,8 @@ mod tests {
             ("[::1]:80", "::1", 80),
             ("[::ffff:10.0.0.1]:80", "10.0.0.1", 80),
         ] {
-            let wish = read(format!("CONNECT {target} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes());
-            assert_eq!(wish, Ok(Wish::Tunnel { host: host(name), port }), "{target}");
+            let request = read(format!("CONNECT {target} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes());
+            assert_eq!(request, Ok(ProxyRequest::Tunnel { host: host(name), port }), "{target}");
         }
     }
 
@@ -385,9 +385,9 @@ mod tests {
             ("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", Err(Malformed::Length)),
         ] {
             let head = format!("POST http://a.example/ HTTP/1.1\r\n{headers}\r\n");
-            let body = read(head.as_bytes()).map(|wish| match wish {
-                Wish::Forward { body, .. } => body,
-                tunnel @ Wish::Tunnel { .. } => panic!("{tunnel:?}"),
+            let body = read(head.as_bytes()).map(|request| match request {
+                ProxyRequest::Forward { body, .. } => body,
+                tunnel @ ProxyRequest::Tunnel { .. } => panic!("{tunnel:?}"),
             });
             assert_eq!(body, expected, "{headers:?}");
         }
@@ -440,7 +440,7 @@ mod tests {
         fn what_is_forwarded_is_one_head(path in "[!-~]{0,40}", headers in "([A-Za-z: \r\n\t]{0,30}\r\n){0,4}") {
             let head = format!("GET http://a.example/{path} HTTP/1.1\r\n{headers}\r\n");
             let end = end_of_head(head.as_bytes(), 0).unwrap();
-            if let Ok(Wish::Forward { head, .. }) = read(&head.as_bytes()[..end]) {
+            if let Ok(ProxyRequest::Forward { head, .. }) = read(&head.as_bytes()[..end]) {
                 proptest::prop_assert_eq!(end_of_head(&head, 0), Some(head.len()));
                 let hosts = split_lines(&head).filter(|line| line.to_ascii_lowercase().starts_with(b"host:"));
                 proptest::prop_assert_eq!(hosts.count(), 1);

@@ -29,10 +29,10 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The most connections of all proxies of this process. Each uses two file descriptors, and sandboxed programs
 /// must not leave the loop without any.
 static ROOM: LazyLock<Semaphore> =
-    LazyLock::new(|| Semaphore::new(room(getrlimit(Resource::Nofile).current)));
+    LazyLock::new(|| Semaphore::new(mount_plan(getrlimit(Resource::Nofile).current)));
 
 /// Connections for half of the files that a process may have open.
-fn room(files: Option<u64>) -> usize {
+fn mount_plan(files: Option<u64>) -> usize {
     let connections =
         files.map_or(usize::MAX, |files| usize::try_from(files / 4).unwrap_or(usize::MAX));
     connections.clamp(16, 4096)
@@ -174,7 +174,7 @@ async fn accept(listener: UnixListener, shared: Arc<Shared>) {
 /// Serves a client when it is its turn.
 async fn attend(stream: UnixStream, shared: Arc<Shared>, slots: Arc<Semaphore>) {
     let turn = async { (slots.acquire().await, ROOM.acquire().await) };
-    let Ok((Ok(_slot), Ok(_room))) = timeout(shared.limits.head, turn).await else {
+    let Ok((Ok(_slot), Ok(_mount_plan))) = timeout(shared.limits.head, turn).await else {
         let sentence = "too many connections are open";
         let answer = http::answer("503 Service Unavailable", sentence);
         return Incoming::new(stream).part(&answer).await;
@@ -191,8 +191,8 @@ mod tests {
         for (files, expected) in
             [(Some(1024), 256), (Some(256), 64), (Some(0), 16), (Some(1 << 20), 4096), (None, 4096)]
         {
-            assert_eq!(room(files), expected, "{files:?}");
+            assert_eq!(mount_plan(files), expected, "{files:?}");
         }
-        assert_eq!(room(Some(1024)), Limits::default().connections);
+        assert_eq!(mount_plan(Some(1024)), Limits::default().connections);
     }
 }

@@ -8,7 +8,7 @@ use crate::ports::{Bind, Shown};
 
 /// What a sandboxed program is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProgramKind {
     /// An agent session.
     Session,
     /// A gate or a setup command.
@@ -19,7 +19,7 @@ pub enum Kind {
     Helper,
 }
 
-impl Kind {
+impl ProgramKind {
     /// Whether nothing may reach it that a session wrote outside of the tree.
     pub(super) fn judges(self) -> bool {
         matches!(self, Self::Judge | Self::Verifier)
@@ -28,9 +28,9 @@ impl Kind {
 
 /// A program to run in a sandbox.
 #[derive(Debug, Clone)]
-pub struct Guest {
+pub struct SandboxedCommand {
     /// What it is.
-    pub kind: Kind,
+    pub kind: ProgramKind,
     /// The worktree that it is about.
     pub worktree: PathBuf,
     /// What it may change: the worktree, or a checkout of it. The worktree is not shown otherwise.
@@ -47,9 +47,9 @@ pub struct Guest {
     pub caches: Option<PathBuf>,
 }
 
-impl Guest {
+impl SandboxedCommand {
     /// A program that works in a worktree.
-    pub fn in_worktree(kind: Kind, worktree: &Path) -> Self {
+    pub fn in_worktree(kind: ProgramKind, worktree: &Path) -> Self {
         Self {
             kind,
             worktree: worktree.to_owned(),

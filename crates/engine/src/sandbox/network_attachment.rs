@@ -9,8 +9,8 @@ use std::sync::{OnceLock, PoisonError};
 use ralph_core::net::{Endpoint, Host, Policy, Rules};
 use tokio::runtime::Runtime;
 
-use super::guest::Kind;
 use super::net::{Getent, Proxy};
+use super::sandboxed_command::ProgramKind;
 use super::state::AgentState;
 
 /// What the folders of proxies are named, before the pid.
@@ -41,15 +41,15 @@ impl Network {
     /// The rules for a program: an agent reaches its model, whatever else is closed.
     pub(super) fn rules(
         &self,
-        kind: Kind,
+        kind: ProgramKind,
         agents: &[AgentState],
         environment: &[(OsString, OsString)],
     ) -> Rules {
         let needed = match kind {
-            Kind::Session | Kind::Verifier => {
+            ProgramKind::Session | ProgramKind::Verifier => {
                 agents.iter().flat_map(|agent| endpoints(agent, environment)).collect()
             }
-            Kind::Judge | Kind::Helper => vec![],
+            ProgramKind::Judge | ProgramKind::Helper => vec![],
         };
         Rules::new(self.policy, self.allowed.clone(), needed)
     }
@@ -85,14 +85,14 @@ fn of_url(url: &str) -> Option<Endpoint> {
 
 /// A proxy for one program, and the folder with its socket.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct NetworkAttachment {
     proxy: Proxy,
     folder: tempfile::TempDir,
     /// Ports of the loopback that lead to the same ports outside.
     pub(super) ports: Vec<u16>,
 }
 
-impl Line {
+impl NetworkAttachment {
     /// Starts it on the runtime of the sandbox.
     pub(super) fn lay(rules: Rules, environment: &[(OsString, OsString)]) -> io::Result<Self> {
         let runtime = runtime()?;
@@ -173,8 +173,8 @@ mod tests {
         let agent = AgentState { endpoint: ("URL", &["api.example.com"]), ..AgentState::default() };
         let host = Host::parse("api.example.com").unwrap();
         let rules = |kind| network.rules(kind, &[agent], &[]);
-        assert!(rules(Kind::Session).may_ask(&host, 443).is_ok());
-        assert!(rules(Kind::Verifier).may_ask(&host, 443).is_ok());
-        assert!(rules(Kind::Judge).may_ask(&host, 443).is_err());
+        assert!(rules(ProgramKind::Session).may_ask(&host, 443).is_ok());
+        assert!(rules(ProgramKind::Verifier).may_ask(&host, 443).is_ok());
+        assert!(rules(ProgramKind::Judge).may_ask(&host, 443).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! The mounts of a sandbox, as plain data: each level enforces as much of them as it can.
 //!
 //! Mounts are made in order, and a later one covers an earlier one. A folder that leads to a mount inside a
-//! writable place is pinned ([`Room::pinned`]): a program that could rename it could put another folder in its
+//! writable place is pinned ([`MountPlan::pinned`]): a program that could rename it could put another folder in its
 //! place, and the mount would protect nothing.
 
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ impl Mount {
 
 /// What a sandbox shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Room {
+pub struct MountPlan {
     pub(super) mounts: Vec<Mount>,
     /// Where its program may write.
     pub(super) writable: Vec<PathBuf>,
@@ -50,7 +50,7 @@ pub struct Room {
     pub(super) shares_network: bool,
 }
 
-impl Room {
+impl MountPlan {
     /// The mount that decides what is at a path.
     fn decides(&self, path: &Path) -> Option<&Mount> {
         self.mounts.iter().rfind(|mount| path.starts_with(mount.place()))
@@ -112,7 +112,7 @@ impl Room {
     /// The mounts, and before each one in a writable place the folders that lead to it, mounted on themselves:
     /// no program can rename or remove a mount point.
     pub(super) fn pinned(&self) -> Vec<Mount> {
-        let mut all = Room { shares_network: self.shares_network, ..Self::default() };
+        let mut all = MountPlan { shares_network: self.shares_network, ..Self::default() };
         for mount in &self.mounts {
             for pin in all.pins_for(mount.place()) {
                 all.mounts.push(Mount::Show(pin));
@@ -149,17 +149,17 @@ mod tests {
         for name in ["a/b/one", "a/two", "top"] {
             std::fs::write(tree.join(name), "x").unwrap();
         }
-        let mut room = Room::default();
-        room.show(Bind::readable("/"));
-        room.show(Bind::writable(&tree));
+        let mut mount_plan = MountPlan::default();
+        mount_plan.show(Bind::readable("/"));
+        mount_plan.show(Bind::writable(&tree));
         for name in ["a/b/one", "a/two", "top"] {
-            room.show(Bind::readable(tree.join(name)));
+            mount_plan.show(Bind::readable(tree.join(name)));
         }
         let places: Vec<PathBuf> =
-            room.pinned().iter().skip(2).map(|mount| mount.place().to_owned()).collect();
+            mount_plan.pinned().iter().skip(2).map(|mount| mount.place().to_owned()).collect();
         let wanted = ["a", "a/b", "a/b/one", "a/two", "top"].map(|name| tree.join(name));
         assert_eq!(places, wanted);
-        let written: Vec<bool> = room
+        let written: Vec<bool> = mount_plan
             .pinned()
             .iter()
             .map(|mount| matches!(mount, Mount::Show(bind) if bind.writable))
@@ -172,13 +172,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().canonicalize().unwrap();
         std::fs::create_dir_all(home.join("cache/own")).unwrap();
-        let mut room = Room::default();
-        room.scratch(&home);
-        room.hide(&home.join("cache"));
-        assert_eq!(room.mounts.len(), 1, "it is out of sight already");
-        room.close(&home.join("cache"));
-        assert_eq!(room.mounts.last(), Some(&Mount::Empty(home.join("cache"))));
-        room.show(Bind::writable(home.join("cache/own")));
-        assert!(!room.is_hidden(&home.join("cache/own")) && room.is_hidden(&home.join("x")));
+        let mut mount_plan = MountPlan::default();
+        mount_plan.scratch(&home);
+        mount_plan.hide(&home.join("cache"));
+        assert_eq!(mount_plan.mounts.len(), 1, "it is out of sight already");
+        mount_plan.close(&home.join("cache"));
+        assert_eq!(mount_plan.mounts.last(), Some(&Mount::Empty(home.join("cache"))));
+        mount_plan.show(Bind::writable(home.join("cache/own")));
+        assert!(
+            !mount_plan.is_hidden(&home.join("cache/own")) && mount_plan.is_hidden(&home.join("x"))
+        );
     }
 }

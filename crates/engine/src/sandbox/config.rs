@@ -1,4 +1,4 @@
-//! The settings that all sandboxes of a run share ([`House`]), and the mounts that each sandboxed command gets.
+//! The settings that all sandboxes of a run share ([`SandboxConfig`]), and the mounts that each sandboxed command gets.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use super::caches::{Caches, TEMPORARY};
 use super::guard::Guard;
-use super::guest::{Guest, Kind};
 use super::home::Home;
 use super::level::Level;
-use super::room::Room;
+use super::mount_plan::MountPlan;
+use super::network_attachment::{Network, NetworkAttachment};
+use super::sandboxed_command::{ProgramKind, SandboxedCommand};
 use super::stages::Limits;
 use super::state::{AgentState, OwnState};
-use super::wire::{Line, Network};
 use super::wrapped::Wrapped;
 use super::{seatbelt, secrets};
 use crate::ports::Bind;
@@ -40,7 +40,7 @@ const LEADS_OUT: [&str; 8] = [
 
 /// Settings that all sandboxes of a run share.
 #[derive(Debug, Clone)]
-pub struct House {
+pub struct SandboxConfig {
     /// The repository.
     pub project: Project,
     /// The user's home, and the one that the system knows of where that is another.
@@ -71,73 +71,78 @@ pub struct House {
     pub agents: Vec<AgentState>,
 }
 
-impl House {
+impl SandboxConfig {
     /// The mounts for a program with these agents' states, at a level that mounts or at one that does not.
-    pub(super) fn room(&self, guest: &Guest, states: &[OwnState], mounts: bool) -> Room {
-        let shares_network = guest.kind != Kind::Helper && self.network.is_open();
-        let mut room = Room { shares_network, ..Room::default() };
+    pub(super) fn mount_plan(
+        &self,
+        sandboxed: &SandboxedCommand,
+        states: &[OwnState],
+        mounts: bool,
+    ) -> MountPlan {
+        let shares_network = sandboxed.kind != ProgramKind::Helper && self.network.is_open();
+        let mut mount_plan = MountPlan { shares_network, ..MountPlan::default() };
         if mounts {
-            self.home.show_top(&mut room);
+            self.home.show_top(&mut mount_plan);
         }
-        EMPTY.iter().for_each(|path| room.scratch(Path::new(path)));
-        room.writable.push("/dev".into());
+        EMPTY.iter().for_each(|path| mount_plan.scratch(Path::new(path)));
+        mount_plan.writable.push("/dev".into());
         // Where nothing can be mounted, a home can only be masked.
         let emptied = if mounts { self.home.emptied() } else { &[] };
         if mounts {
-            self.home.empty(&mut room);
+            self.home.empty(&mut mount_plan);
         }
-        self.show_system(emptied, &mut room);
-        self.show_worktree(guest, &mut room);
-        for path in self.other_worktrees(guest) {
-            room.hide(&path);
+        self.show_system(emptied, &mut mount_plan);
+        self.show_worktree(sandboxed, &mut mount_plan);
+        for path in self.other_worktrees(sandboxed) {
+            mount_plan.hide(&path);
         }
-        self.hide_own(guest, &mut room);
+        self.hide_own(sandboxed, &mut mount_plan);
         let secrets = self.secrets();
-        secrets.iter().for_each(|path| room.hide(path));
+        secrets.iter().for_each(|path| mount_plan.hide(path));
         if mounts {
-            self.home.show(&mut room);
+            self.home.show(&mut mount_plan);
         }
         // A socket path reaches its listener, whatever network a sandbox has.
         for path in secrets::sockets() {
-            room.hide(&path);
+            mount_plan.hide(&path);
         }
         // Those of other projects, and the logins of their agents, too.
-        room.close(self.caches.folder().parent().unwrap_or(self.caches.folder()));
-        if guest.kind != Kind::Helper {
+        mount_plan.close(self.caches.folder().parent().unwrap_or(self.caches.folder()));
+        if sandboxed.kind != ProgramKind::Helper {
             // Each mounted by itself: no sandboxed program can replace the folders around them.
-            let caches = self.caches_of(guest);
+            let caches = self.caches_of(sandboxed);
             let there = caches.folders().filter(|folder| folder.is_dir());
-            there.for_each(|folder| room.show(Bind::writable(folder)));
+            there.for_each(|folder| mount_plan.show(Bind::writable(folder)));
         }
         for state in states {
-            state.binds().into_iter().for_each(|bind| room.show(bind));
+            state.binds().into_iter().for_each(|bind| mount_plan.show(bind));
         }
         if let Some(bind) = self.home.git(mounts) {
-            room.show(bind);
+            mount_plan.show(bind);
         }
-        room.show(Bind::readable(&self.ralph).at(Path::new(BIN).join("ralph")));
+        mount_plan.show(Bind::readable(&self.ralph).at(Path::new(BIN).join("ralph")));
         for path in self.readable.iter().filter(|path| path.exists()) {
-            room.show(Bind::readable(path));
+            mount_plan.show(Bind::readable(path));
         }
-        if guest.kind != Kind::Helper {
+        if sandboxed.kind != ProgramKind::Helper {
             for path in self.writable.iter().filter(|path| path.exists()) {
-                room.show(Bind::writable(path));
+                mount_plan.show(Bind::writable(path));
             }
-            self.sockets.iter().for_each(|socket| room.show(socket.clone()));
+            self.sockets.iter().for_each(|socket| mount_plan.show(socket.clone()));
         }
         // Showing a folder does not include the logins in it.
         let opened = |path: &&PathBuf| {
             let mut opened = self.readable.iter().chain(&self.writable);
             opened.any(|place| path.starts_with(place) && *path != place)
         };
-        secrets.iter().filter(opened).for_each(|path| room.hide(path));
-        for bind in &guest.binds {
-            room.show(bind.clone());
+        secrets.iter().filter(opened).for_each(|path| mount_plan.hide(path));
+        for bind in &sandboxed.binds {
+            mount_plan.show(bind.clone());
         }
-        for path in guest.read_only.iter().filter(|path| path.exists()) {
-            room.show(Bind::readable(path));
+        for path in sandboxed.read_only.iter().filter(|path| path.exists()) {
+            mount_plan.show(Bind::readable(path));
         }
-        room
+        mount_plan
     }
 
     /// Where logins are. What is in the repository belongs to it, whatever a variable calls it.
@@ -150,13 +155,13 @@ impl House {
 
     /// What programs need from places that are empty in a sandbox. `emptied` are homes of which only what is
     /// listed is shown.
-    fn show_system(&self, emptied: &[PathBuf], room: &mut Room) {
+    fn show_system(&self, emptied: &[PathBuf], mount_plan: &mut MountPlan) {
         let resolver = Path::new("/etc/resolv.conf").canonicalize().ok();
         let of_run = OF_RUN.iter().map(PathBuf::from).filter(|path| path.exists());
         let homes = self.homes.iter().filter(|home| !emptied.contains(home)).cloned();
         for path in of_run.chain(resolver).chain(homes) {
-            if room.is_hidden(&path) && path.exists() {
-                room.show(Bind::readable(path));
+            if mount_plan.is_hidden(&path) && path.exists() {
+                mount_plan.show(Bind::readable(path));
             }
         }
         // What the user calls programs by, wherever that is.
@@ -166,82 +171,85 @@ impl House {
             let of_home = |path: &Path| emptied.iter().any(|home| path.starts_with(home));
             let listed = of_home(&folder) || folder.canonicalize().is_ok_and(|real| of_home(&real));
             let is_there = folder.is_absolute() && folder.is_dir();
-            if is_there && !shared && !listed && room.is_hidden(&folder) {
-                room.show(Bind::readable(folder));
+            if is_there && !shared && !listed && mount_plan.is_hidden(&folder) {
+                mount_plan.show(Bind::readable(folder));
             }
         }
         for program in &self.programs {
             let real = program.canonicalize().ok();
             for file in [Some(program.clone()), real].into_iter().flatten() {
-                let Some(folder) = file.parent().filter(|folder| room.is_hidden(folder)) else {
+                let Some(folder) = file.parent().filter(|folder| mount_plan.is_hidden(folder))
+                else {
                     continue;
                 };
                 // Files next to a program belong to it, but not in a shared folder, nor in a home.
                 let shared = EMPTY.iter().any(|shared| folder == Path::new(shared));
                 let broad = emptied.iter().any(|home| folder.starts_with(home));
-                room.show(Bind::readable(if shared || broad { &file } else { folder }));
+                mount_plan.show(Bind::readable(if shared || broad { &file } else { folder }));
             }
         }
     }
 
     /// The real git directory of a linked worktree, where a session has no other: what a commit there writes.
-    fn show_git(&self, guest: &Guest, room: &mut Room) {
+    fn show_git(&self, sandboxed: &SandboxedCommand, mount_plan: &mut MountPlan) {
         let common = &self.project.git_dir;
-        if guest.kind == Kind::Helper || guest.writable.iter().any(|own| common.starts_with(own)) {
+        if sandboxed.kind == ProgramKind::Helper
+            || sandboxed.writable.iter().any(|own| common.starts_with(own))
+        {
             return;
         }
-        let project = Project { worktree: guest.worktree.clone(), ..self.project.clone() };
+        let project = Project { worktree: sandboxed.worktree.clone(), ..self.project.clone() };
         let own = project.own_git_dir().unwrap_or_else(|_| common.clone());
-        room.show(Bind::readable(common));
+        mount_plan.show(Bind::readable(common));
         let written = ["objects", "refs/heads", "logs"].map(|name| common.join(name));
         for path in written.into_iter().chain([own]).filter(|path| path.is_dir()) {
-            room.show(Bind::writable(path));
+            mount_plan.show(Bind::writable(path));
         }
     }
 
-    fn show_worktree(&self, guest: &Guest, room: &mut Room) {
+    fn show_worktree(&self, sandboxed: &SandboxedCommand, mount_plan: &mut MountPlan) {
         let root = &self.project.root;
         let holds_home = self.homes.iter().any(|home| home.starts_with(root));
-        if !guest.writable.contains(root) && !holds_home {
-            room.close(root);
+        if !sandboxed.writable.contains(root) && !holds_home {
+            mount_plan.close(root);
         }
-        if !guest.writable.contains(&guest.worktree) && !holds_home {
-            room.close(&guest.worktree);
+        if !sandboxed.writable.contains(&sandboxed.worktree) && !holds_home {
+            mount_plan.close(&sandboxed.worktree);
         }
-        for path in &guest.writable {
-            room.show(Bind::writable(path));
+        for path in &sandboxed.writable {
+            mount_plan.show(Bind::writable(path));
         }
     }
 
     /// The other checkouts of the repository, wherever they are.
-    fn other_worktrees(&self, guest: &Guest) -> Vec<PathBuf> {
+    fn other_worktrees(&self, sandboxed: &SandboxedCommand) -> Vec<PathBuf> {
         let list = std::fs::read_dir(self.project.git_dir.join("worktrees"));
         let named = list.into_iter().flatten().flatten().filter_map(|entry| {
             let file = std::fs::read_to_string(entry.path().join("gitdir")).ok()?;
             PathBuf::from(file.trim_end()).parent()?.canonicalize().ok()
         });
         let root = std::iter::once(self.project.root.clone());
-        let ours = |path: &PathBuf| guest.writable.iter().any(|own| own.starts_with(path));
+        let ours = |path: &PathBuf| sandboxed.writable.iter().any(|own| own.starts_with(path));
         named.chain(root).filter(|path| !ours(path)).collect()
     }
 
     /// Ralph's own files. Of `.ralph` there is left what belongs to the project.
-    fn hide_own(&self, guest: &Guest, room: &mut Room) {
+    fn hide_own(&self, sandboxed: &SandboxedCommand, mount_plan: &mut MountPlan) {
         let mut places = vec![self.project.ralph_dir()];
-        places.extend(guest.writable.iter().map(|path| path.join(".ralph")));
+        places.extend(sandboxed.writable.iter().map(|path| path.join(".ralph")));
         places.dedup();
         for place in places.into_iter().filter(|place| is_folder(place)) {
-            room.hide(&place);
-            let writable = guest.kind == Kind::Session;
+            mount_plan.hide(&place);
+            let writable = sandboxed.kind == ProgramKind::Session;
             for name in OF_PROJECT {
                 let path = place.join(name);
                 if is_folder(&path) {
-                    room.show(Bind { writable, ..Bind::readable(path) });
+                    mount_plan.show(Bind { writable, ..Bind::readable(path) });
                 }
             }
         }
         for path in &self.hidden {
-            room.hide(path);
+            mount_plan.hide(path);
         }
     }
 
@@ -254,9 +262,9 @@ impl House {
     }
 
     /// The caches for the tools of a program.
-    fn caches_of(&self, guest: &Guest) -> Caches {
-        match &guest.caches {
-            _ if !guest.kind.judges() => self.caches.clone(),
+    fn caches_of(&self, sandboxed: &SandboxedCommand) -> Caches {
+        match &sandboxed.caches {
+            _ if !sandboxed.kind.judges() => self.caches.clone(),
             Some(fresh) => Caches::at(fresh),
             None => self.caches.of_judges(),
         }
@@ -287,20 +295,20 @@ const FOUND: &str = "box/found";
 #[derive(Debug)]
 pub struct Sandbox {
     pub(super) level: Level,
-    pub(super) house: House,
+    pub(super) config: SandboxConfig,
     pub(super) bwrap: PathBuf,
     pub(super) is_root: bool,
 }
 
 impl Sandbox {
-    pub(super) fn new(level: Level, house: House, bwrap: PathBuf) -> Self {
+    pub(super) fn new(level: Level, config: SandboxConfig, bwrap: PathBuf) -> Self {
         let is_root = rustix::process::getuid().is_root();
-        Self { level, house, bwrap, is_root }
+        Self { level, config, bwrap, is_root }
     }
 
     /// The same with another sandbox config.
-    pub(super) fn like(&self, house: House) -> Self {
-        Self::new(self.level, house, self.bwrap.clone())
+    pub(super) fn like(&self, config: SandboxConfig) -> Self {
+        Self::new(self.level, config, self.bwrap.clone())
     }
 
     /// Its level.
@@ -322,17 +330,17 @@ impl Sandbox {
     pub fn ralph(&self) -> PathBuf {
         match self.level {
             Level::Full => Path::new(BIN).join("ralph"),
-            _ => self.house.ralph.clone(),
+            _ => self.config.ralph.clone(),
         }
     }
 
     /// A folder for the caches of one checkout; `None` without a sandbox, where tools use the user's own.
     pub fn fresh_caches(&self) -> io::Result<Option<tempfile::TempDir>> {
-        self.holds().then(|| self.house.caches.fresh()).transpose()
+        self.holds().then(|| self.config.caches.fresh()).transpose()
     }
 
     /// The command that runs this one in a sandbox.
-    pub fn wrap(&self, command: CommandSpec, guest: &Guest) -> io::Result<Wrapped> {
+    pub fn wrap(&self, command: CommandSpec, sandboxed: &SandboxedCommand) -> io::Result<Wrapped> {
         let mut wrapped = Wrapped {
             command,
             boxed: false,
@@ -345,10 +353,11 @@ impl Sandbox {
             _groups: super::cgroup::Groups::default(),
             _profile: None,
         };
-        let house = &self.house;
+        let config = &self.config;
         if !self.mounts() {
-            let project = Project { worktree: guest.worktree.clone(), ..house.project.clone() };
-            let guard = Guard::of(&project, &house.project.ralph_dir().join(FOUND));
+            let project =
+                Project { worktree: sandboxed.worktree.clone(), ..config.project.clone() };
+            let guard = Guard::of(&project, &config.project.ralph_dir().join(FOUND));
             wrapped.guard = Some(match self.holds() {
                 true => guard,
                 false => guard.but_alternates(&project),
@@ -358,52 +367,55 @@ impl Sandbox {
             return Ok(wrapped);
         }
         wrapped.boxed = true;
-        wrapped.left.0 = guest.writable.iter().chain(&house.writable).cloned().collect();
-        match guest.kind {
-            Kind::Session => {
-                self.make_folders(guest)?;
-                wrapped.states = house.states(house.caches.folder());
+        wrapped.left.0 = sandboxed.writable.iter().chain(&config.writable).cloned().collect();
+        match sandboxed.kind {
+            ProgramKind::Session => {
+                self.make_folders(sandboxed)?;
+                wrapped.states = config.states(config.caches.folder());
             }
-            Kind::Verifier => {
-                let folder = house.caches.fresh()?;
-                wrapped.states = house.states(folder.path());
+            ProgramKind::Verifier => {
+                let folder = config.caches.fresh()?;
+                wrapped.states = config.states(folder.path());
                 wrapped._state = Some(folder);
             }
-            Kind::Judge | Kind::Helper => {}
+            ProgramKind::Judge | ProgramKind::Helper => {}
         }
         wrapped.states.iter().try_for_each(OwnState::copy_in)?;
         // Who may write nowhere, as the self-test, needs none.
-        if guest.kind.judges() && !guest.writable.is_empty() {
-            let home = house.homes.first().map(PathBuf::as_path);
-            house.caches_of(guest).prepare_for_judges(home, &house.environment)?;
+        if sandboxed.kind.judges() && !sandboxed.writable.is_empty() {
+            let home = config.homes.first().map(PathBuf::as_path);
+            config.caches_of(sandboxed).prepare_for_judges(home, &config.environment)?;
         }
-        let mut room = house.room(guest, &wrapped.states, self.mounts());
+        let mut mount_plan = config.mount_plan(sandboxed, &wrapped.states, self.mounts());
         if !self.mounts() {
-            house.show_git(guest, &mut room);
+            config.show_git(sandboxed, &mut mount_plan);
         }
-        if !room.shares_network && guest.kind != Kind::Helper {
-            let rules = house.network.rules(guest.kind, &house.agents, &wrapped.command.env);
-            let line = Line::lay(rules, &house.environment)?;
-            room.show(Bind::readable(line.folder()));
+        if !mount_plan.shares_network && sandboxed.kind != ProgramKind::Helper {
+            let rules = config.network.rules(sandboxed.kind, &config.agents, &wrapped.command.env);
+            let line = NetworkAttachment::lay(rules, &config.environment)?;
+            mount_plan.show(Bind::readable(line.folder()));
             wrapped.line = Some(line);
         }
-        self.set_environment(house, (guest, &wrapped.states), &mut wrapped.command.env);
+        self.set_environment(config, (sandboxed, &wrapped.states), &mut wrapped.command.env);
         match self.level {
             Level::None => {}
             Level::Seatbelt => {
-                let profile = seatbelt::ProfileFile::write(house, guest, &room)?;
+                let profile = seatbelt::ProfileFile::write(config, sandboxed, &mount_plan)?;
                 wrapped.command = profile.wrap(std::mem::take(&mut wrapped.command));
                 wrapped._profile = Some(profile);
             }
             #[cfg(target_os = "linux")]
             Level::Full | Level::Landlock => {
-                let limits =
-                    if guest.kind == Kind::Helper { Limits::default() } else { house.limits };
+                let limits = if sandboxed.kind == ProgramKind::Helper {
+                    Limits::default()
+                } else {
+                    config.limits
+                };
                 let groups = super::cgroup::Groups::make(&limits);
                 let line = wrapped.line.as_ref();
-                let temp = self.temp(house, guest);
-                let around = (house, temp.as_path(), &groups);
-                self.add_stages(around, (&room, line), limits, &mut wrapped.command);
+                let temp = self.temp(config, sandboxed);
+                let around = (config, temp.as_path(), &groups);
+                self.add_stages(around, (&mount_plan, line), limits, &mut wrapped.command);
                 wrapped._groups = groups;
             }
             #[cfg(not(target_os = "linux"))]
@@ -415,45 +427,45 @@ impl Sandbox {
     }
 
     /// The folders that a session may write in must be there to be shown.
-    fn make_folders(&self, guest: &Guest) -> io::Result<()> {
-        let own = guest.worktree.join(".ralph");
+    fn make_folders(&self, sandboxed: &SandboxedCommand) -> io::Result<()> {
+        let own = sandboxed.worktree.join(".ralph");
         if own.is_symlink() {
             // It may have come with the work of a session, and lead anywhere.
             return Err(io::Error::other(format!("{} is a symbolic link", own.display())));
         }
         for name in ["skills", "features"] {
-            std::fs::create_dir_all(guest.worktree.join(".ralph").join(name))?;
+            std::fs::create_dir_all(sandboxed.worktree.join(".ralph").join(name))?;
         }
         Ok(())
     }
 
     pub(super) fn set_environment(
         &self,
-        house: &House,
-        (guest, states): (&Guest, &[OwnState]),
+        config: &SandboxConfig,
+        (sandboxed, states): (&SandboxedCommand, &[OwnState]),
         environment: &mut Vec<(OsString, OsString)>,
     ) {
         environment.retain(|(name, value)| {
-            !LEADS_OUT.iter().any(|out| name == out) || house.admits(value)
+            !LEADS_OUT.iter().any(|out| name == out) || config.admits(value)
         });
         let mut set = |name: OsString, value: OsString| {
             environment.retain(|(known, _)| *known != name);
             environment.push((name, value));
         };
         for name in ["TMPDIR", "CLAUDE_CODE_TMPDIR"] {
-            set(name.into(), self.temp(house, guest).into_os_string());
+            set(name.into(), self.temp(config, sandboxed).into_os_string());
         }
-        if guest.kind != Kind::Helper {
-            house
-                .caches_of(guest)
+        if sandboxed.kind != ProgramKind::Helper {
+            config
+                .caches_of(sandboxed)
                 .environment()
                 .into_iter()
                 .for_each(|(name, value)| set(name, value));
         }
         states.iter().map(OwnState::environment).for_each(|(n, v)| set(n, v));
-        guest.environment.iter().for_each(|(name, value)| set(name.clone(), value.clone()));
+        sandboxed.environment.iter().for_each(|(name, value)| set(name.clone(), value.clone()));
         // Git in other folders than the worktree knows who commits, too.
-        let own = house.home.git(self.mounts()).filter(|_| guest.kind != Kind::Helper);
+        let own = config.home.git(self.mounts()).filter(|_| sandboxed.kind != ProgramKind::Helper);
         if let Some(bind) = own {
             set("GIT_CONFIG_GLOBAL".into(), bind.to.into());
         }
@@ -468,11 +480,11 @@ impl Sandbox {
     }
 
     /// Where a sandboxed program has its temporary files.
-    pub(super) fn temp(&self, house: &House, guest: &Guest) -> PathBuf {
+    pub(super) fn temp(&self, config: &SandboxConfig, sandboxed: &SandboxedCommand) -> PathBuf {
         match self.level {
             Level::Full => PathBuf::from("/tmp"),
             // Sockets of runs are in the one that all share.
-            _ => house.caches_of(guest).of_name(TEMPORARY),
+            _ => config.caches_of(sandboxed).of_name(TEMPORARY),
         }
     }
 }
