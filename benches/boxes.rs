@@ -32,7 +32,7 @@ use ralph_engine::sandbox::{
     Caches, Home, HomeNeeds, Level, Limits, Network, ProgramKind, Sandbox, SandboxConfig,
     SandboxedCommand, Wanted, choose,
 };
-use ralph_engine::vcs::{Boxes, GitVcs};
+use ralph_engine::vcs::{GitSandbox, GitVcs};
 
 const FILES: usize = 2_000;
 /// What the box may cost at the start of a session.
@@ -79,7 +79,7 @@ fn main() {
     let repository = |(_, _, sandbox): &(Level, &str, Arc<Sandbox>)| {
         let jail: Arc<dyn Jail> = Arc::<Sandbox>::clone(sandbox);
         let vcs = GitVcs::new(project.clone()).unwrap();
-        vcs.boxed(&Boxes::new(jail, std::env::vars_os().collect())).unwrap()
+        vcs.sandboxed(&GitSandbox::new(jail, std::env::vars_os().collect())).unwrap()
     };
     let repositories: Vec<GitVcs> = boxes.iter().map(repository).collect();
     let (_, _, none) = made((Level::None, "none", true));

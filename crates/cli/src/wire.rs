@@ -41,7 +41,7 @@ pub(crate) struct Context<'a> {
     /// Warnings about the agents' programs, checked once each.
     pub(crate) odd_agents: RefCell<HashMap<PathBuf, Vec<Notice>>>,
     /// The sandbox of a run, tried once for all of its branches.
-    pub(crate) boxed: RefCell<Option<launch::Boxed>>,
+    pub(crate) sandboxed: RefCell<Option<launch::RunSandbox>>,
     /// Set if the command runs on behalf of a session: which one, and its input.
     for_session: Option<ForSession>,
     /// Which files may decide what runs.
@@ -59,7 +59,7 @@ impl<'a> Context<'a> {
         let out = Output::new(environment, global.color, global.quiet);
         let (project, config) = (OnceCell::new(), OnceCell::new());
         let odd_agents = RefCell::default();
-        let boxed = RefCell::default();
+        let sandboxed = RefCell::default();
         Self {
             environment,
             global,
@@ -70,7 +70,7 @@ impl<'a> Context<'a> {
             resumed: vec![],
             warned: false,
             odd_agents,
-            boxed,
+            sandboxed,
             for_session: None,
             trust: TrustCell::default(),
         }
@@ -95,7 +95,7 @@ impl<'a> Context<'a> {
             resumed: vec![],
             warned: true,
             odd_agents: RefCell::default(),
-            boxed: RefCell::default(),
+            sandboxed: RefCell::default(),
             for_session: Some(ForSession { actor, stdin }),
             trust: TrustCell::default(),
         }

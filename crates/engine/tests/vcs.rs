@@ -5,9 +5,6 @@
 
 #[path = "vcs/bases.rs"]
 mod bases;
-#[cfg(target_os = "linux")]
-#[path = "vcs/boxed/mod.rs"]
-mod boxed;
 #[path = "vcs/branch_names.rs"]
 mod branch_names;
 #[path = "vcs/candidates.rs"]
@@ -39,6 +36,9 @@ mod places;
 mod random;
 #[path = "vcs/recovering.rs"]
 mod recovering;
+#[cfg(target_os = "linux")]
+#[path = "vcs/sandboxed/mod.rs"]
+mod sandboxed;
 #[path = "vcs/saving.rs"]
 mod saving;
 #[path = "vcs/tidying.rs"]

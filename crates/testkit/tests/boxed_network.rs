@@ -54,7 +54,7 @@ impl Outside {
     }
 
     /// A program in a box; `None`, said aloud, where there are no boxes. `ports` are those of the bridge.
-    fn boxed(&self, writable: &[&Path], ports: &str, program: &Path) -> Option<Command> {
+    fn sandboxed(&self, writable: &[&Path], ports: &str, program: &Path) -> Option<Command> {
         let isolated = ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-net"];
         let probe =
             Command::new("bwrap").args(isolated).args(["--ro-bind", "/", "/", "true"]).output();
@@ -80,7 +80,7 @@ impl Outside {
 
     /// Runs a script of bash in a box.
     fn script(&self, script: &str) -> Option<Output> {
-        let mut command = self.boxed(&[], &self.ports, Path::new("bash"))?;
+        let mut command = self.sandboxed(&[], &self.ports, Path::new("bash"))?;
         Some(command.args(["-uc", script]).output().unwrap())
     }
 }
@@ -253,7 +253,7 @@ mod claude_code {
         let outside = Outside::new(Rules::new(Policy::Deny, vec![], vec![model]));
         let wanted = env.claude_command(&["go on", "--allowed-tools", "Bash"]);
         let ports = if is_at_its_place { outside.ports.as_str() } else { "" };
-        let mut command = outside.boxed(&[env.folder()], ports, Path::new("env"))?;
+        let mut command = outside.sandboxed(&[env.folder()], ports, Path::new("env"))?;
         command.args(variables).arg(wanted.get_program()).args(wanted.get_args());
         // bubblewrap passes on what it has; there is nothing in it that is not for the agent.
         for (name, value) in wanted.get_envs() {

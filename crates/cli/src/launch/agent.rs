@@ -297,7 +297,7 @@ pub(super) fn environment(environment: &Environment, config: &Config) -> Vec<(Os
 }
 
 /// The environment of a gate in a sandbox: that of a session, without its credentials.
-pub(super) fn boxed_environment(
+pub(super) fn sandboxed_environment(
     environment: &Environment,
     config: &Config,
 ) -> Vec<(OsString, OsString)> {

@@ -16,7 +16,7 @@ use ralph_engine::sandbox::Level;
 use ralph_ui::dry_run::DryRun;
 
 use super::source::plan_error;
-use super::{Plan, RunOptions, agent, boxes, peek_text};
+use super::{Plan, RunOptions, agent, peek_text, sandbox};
 use crate::config::key;
 use crate::error::CliError;
 use crate::exit_codes::Exit;
@@ -66,7 +66,7 @@ pub(super) fn text(
         permissions: Permissions::of_session(
             &agent::tools(&plan.config),
             plan.agent.profile.usual_tools(),
-            boxes::foreseen(&plan.config) != Level::None,
+            sandbox::foreseen(&plan.config) != Level::None,
         ),
         cassette: plan.agent.cassette.clone(),
         session: None,
@@ -92,7 +92,7 @@ pub(super) fn text(
         own_tokens: own.min(size) as u64,
         gates: plan.gates.iter().map(|gate| format!("{}: {}", gate.name, gate.command)).collect(),
         verifier: plan.policy.verify.as_ref().map(ToString::to_string),
-        level: boxes::foreseen(&plan.config).to_string(),
+        level: sandbox::foreseen(&plan.config).to_string(),
     };
     Ok((page.text(), code))
 }

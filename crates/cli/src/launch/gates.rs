@@ -18,7 +18,7 @@ use ralph_engine::untrusted;
 use ralph_engine::vcs::GitVcs;
 
 use super::agent;
-use super::{GATE_TIMEOUT, boxes};
+use super::{GATE_TIMEOUT, sandbox};
 use crate::config::{Config, key};
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -75,9 +75,9 @@ pub(super) fn resolve(
     config: &Config,
     environment: &Environment,
 ) -> Result<Vec<Notice>, CliError> {
-    let inside = match boxes::foreseen(config) {
+    let inside = match sandbox::foreseen(config) {
         Level::None => agent::gate_environment(environment),
-        _ => agent::boxed_environment(environment, config),
+        _ => agent::sandboxed_environment(environment, config),
     };
     let mut notices = Vec::new();
     // The command that prepares a clean checkout must exist too.
@@ -113,19 +113,19 @@ pub(crate) fn trial(
     config: &Config,
     context: &Context<'_>,
 ) -> Result<GateTrial, CliError> {
-    let boxed = boxes::of_run(project, config, &[], context)?;
+    let sandboxed = sandbox::of_run(project, config, &[], context)?;
     let environment = context.environment;
     let mut vcs = GitVcs::new(project.clone())?;
-    if let Some(boxes) = boxed.of_git(context) {
-        vcs = vcs.boxed(&boxes)?;
+    if let Some(git_sandbox) = sandboxed.of_git(context) {
+        vcs = vcs.sandboxed(&git_sandbox)?;
     }
     Ok(GateTrial {
         project: project.clone(),
-        environment: match boxed.sandbox.holds() {
-            true => agent::boxed_environment(environment, config),
+        environment: match sandboxed.sandbox.holds() {
+            true => agent::sandboxed_environment(environment, config),
             false => agent::gate_environment(environment),
         },
-        sandbox: boxed.sandbox,
+        sandbox: sandboxed.sandbox,
         vcs: Arc::new(vcs),
         rules: rules(project, config, context)?,
         secrets: agent::secrets(environment, config),

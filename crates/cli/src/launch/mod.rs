@@ -6,7 +6,7 @@
 //! | `policy` | one `Policy` from preset, settings and options |
 //! | `agent` | the agent's program, and the environment of sessions and gates |
 //! | `command` | the name of the command that failed |
-//! | `boxes` | the sandbox of the run |
+//! | `sandbox` | the sandbox of the run |
 //! | `folders` | the lock of a run, and the removal of expired logs |
 //! | `gates` | which gates the run uses |
 //! | `prompt` | template, feature texts, skills |
@@ -23,7 +23,6 @@
 //! | `dry` | `--dry-run` |
 
 mod agent;
-mod boxes;
 mod command;
 mod dependencies;
 mod display;
@@ -38,6 +37,7 @@ mod policy;
 mod prompt;
 pub(crate) mod publish;
 mod resume;
+mod sandbox;
 mod source;
 pub(crate) mod suggest;
 mod worktrees;
@@ -74,9 +74,6 @@ use crate::wire::Context;
 
 pub(crate) use agent::{Found, Lacking, agent_program, of_repository_hint};
 use agent::{Role, agent_for};
-pub(crate) use boxes::{
-    Boxed, cache_folder, offer as box_offer, sandbox_config, wanted as wanted_level,
-};
 use command::{git_failed, run_error};
 pub(crate) use display::{Shown, options as display_options, shown as chosen_display};
 pub(crate) use feature::{FeatureWork, Stage};
@@ -84,6 +81,9 @@ use folders::{lock, no_logs, tidy};
 pub(crate) use notify::wished as wished_notifiers;
 pub(crate) use policy::sessions_for_texts;
 pub(crate) use resume::{Interrupted, record as run_record, was_planning};
+pub(crate) use sandbox::{
+    RunSandbox, cache_folder, offer as sandbox_offer, sandbox_config, wanted as wanted_level,
+};
 use source::Source;
 pub(crate) use worktrees::folder as worktree_folder;
 
@@ -203,7 +203,7 @@ fn launch_named(options: &RunOptions, context: &mut Context<'_>) -> Done {
     let options = &resume::take_up(options, context)?;
     if let Some(plan) = branches(options, context)? {
         arm(context)?;
-        let _watched = boxes::watch(context)?;
+        let _watched = sandbox::watch(context)?;
         return lanes::launch(options, &plan, context);
     }
     let outcome = run_named(options, context)?;
@@ -230,7 +230,7 @@ fn run_named(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome,
         let few = format!("the limit of open files is {most}, and a run needs {OPEN_FILES}");
         CliError::failed(few).hint(format!("raise the limit: ulimit -n {OPEN_FILES}"))
     })?;
-    let _watched = boxes::watch(context)?;
+    let _watched = sandbox::watch(context)?;
     let outcome = start(options, context)?;
     context.out.leave_stdout(json);
     Ok(outcome)
@@ -394,12 +394,12 @@ fn assemble(
     let ready = plan(options, &at, context, store.as_mut())?;
     drop(store);
     let agents: Vec<&Found> = std::iter::once(&ready.agent).chain(&ready.verifier).collect();
-    let boxed = boxes::of_run(&ready.project, &ready.config, &agents, context)?;
+    let sandboxed = sandbox::of_run(&ready.project, &ready.config, &agents, context)?;
     let folder = ready.folder();
     let hook_environment = agent::gate_environment(context.environment);
-    let boxes = boxed.of_git(context);
+    let git_sandbox = sandboxed.of_git(context);
     let mut vcs = GitVcs::new(ready.project.clone())?.with_hooks(&hook_environment, GATE_TIMEOUT);
-    vcs = vcs.hooks_in(run::Hooked::of(&boxed.sandbox));
+    vcs = vcs.hooks_in(run::Hooked::of(&sandboxed.sandbox));
     if ready.policy.adds_all() {
         let never = Patterns::read(ready.config.get(key::GIT_NEVER_COMMIT)).map_err(|error| {
             CliError::failed(format!("a pattern in git.never_commit is invalid: {error}"))
@@ -409,8 +409,8 @@ fn assemble(
     let (_, store_path) = context.store_path()?;
     let logs_folder = ready.project.resolve(ready.config.get(key::LOGS_DIR));
     vcs = vcs.keeping(&[&store_path, &logs_folder]);
-    if let Some(boxes) = &boxes {
-        vcs = vcs.boxed(boxes)?;
+    if let Some(git_sandbox) = &git_sandbox {
+        vcs = vcs.sandboxed(git_sandbox)?;
     }
     // Checked before the first session, because a failure afterwards would waste it.
     vcs.check_identity().map_err(git_failed)?;
@@ -424,8 +424,8 @@ fn assemble(
     }
     let logs =
         RunLogs::create(&logs_folder, clock::now()).map_err(|e| no_logs(&logs_folder, &e))?;
-    let earlier_boxes = boxes.clone();
-    let grounds = worktrees::grounds(&project, &config, &policy, boxes, context)?;
+    let earlier_sandbox = git_sandbox.clone();
+    let grounds = worktrees::grounds(&project, &config, &policy, git_sandbox, context)?;
     let mut ids = context.ids_of(at.lane.as_ref().map_or(0, |lane| lane.number));
     let bad_id = |error| CliError::failed(format!("ralph could not create an id: {error}"));
     let run_id = ids.run().map_err(bad_id)?;
@@ -439,7 +439,7 @@ fn assemble(
     let opened = store_path.clone();
     let source = (preset, ready.plan.as_ref());
     let request = resume::request(options, &config, source, &project, at.lane.as_ref());
-    let deciding = context.deciding(&options.mode, &at.home, &config, boxed.sandbox.holds())?;
+    let deciding = context.deciding(&options.mode, &at.home, &config, sandboxed.sandbox.holds())?;
     let state_home = context.environment.state_home.as_deref();
     let publish =
         publish::setup(options, &config, &at.home, &policy, &logs, at.lane.as_ref(), state_home)?;
@@ -448,7 +448,7 @@ fn assemble(
         agent_ids,
         resume: ready.resume,
         paused: false,
-        notices: boxed.notices.into_iter().chain(ready.notices).collect(),
+        notices: sandboxed.notices.into_iter().chain(ready.notices).collect(),
         purse: at.lane.as_ref().map(|lane| lane.purse.clone()),
         publish,
         work: WorkSetup {
@@ -463,7 +463,7 @@ fn assemble(
             scope: ready.scope,
             folder,
             earlier: match (&grounds, &at.lane) {
-                (None, None) => worktrees::earlier(&project, &config, earlier_boxes, context)?,
+                (None, None) => worktrees::earlier(&project, &config, earlier_sandbox, context)?,
                 _ => None,
             },
             keep_saves: KeepSaves {
@@ -485,10 +485,10 @@ fn assemble(
             specs: ready.gates.into_iter().map(InForce::spec).collect(),
             rules: gates::rules(&at.home, &config, context)?,
             environment: agent::gate_environment(context.environment),
-            sandboxed_environment: agent::boxed_environment(context.environment, &config),
+            sandboxed_environment: agent::sandboxed_environment(context.environment, &config),
             verifier: ready.verifier.map(Found::program),
         },
-        sandbox: boxed.sandbox,
+        sandbox: sandboxed.sandbox,
         files: FileSetup {
             lock,
             keep_raw: config.get(key::LOGS_RAW),

@@ -8,7 +8,7 @@ use ralph_engine::project::{Project, without_dots};
 use ralph_engine::run::{BRANCH_PREFIX, Grounds};
 use ralph_engine::vcs::trunk::Trunk;
 use ralph_engine::vcs::worktree::{Identity, Worktrees};
-use ralph_engine::vcs::{Boxes, Signing, signing};
+use ralph_engine::vcs::{GitSandbox, Signing, signing};
 
 use super::{GATE_TIMEOUT, agent, gates, git_failed};
 use crate::config::{Config, Key, Text, key};
@@ -68,21 +68,21 @@ pub(super) fn grounds(
     project: &Project,
     config: &Config,
     policy: &Policy,
-    boxes: Option<Boxes>,
+    sandbox: Option<GitSandbox>,
     context: &Context<'_>,
 ) -> Result<Option<Grounds>, CliError> {
     if !policy.integrates {
         return Ok(None);
     }
     check_key(project, config, context)?;
-    all(project, config, boxes, context).map(Some)
+    all(project, config, sandbox, context).map(Some)
 }
 
 /// The same if tasks have no worktrees now, but an earlier run left some behind.
 pub(super) fn earlier(
     project: &Project,
     config: &Config,
-    boxes: Option<Boxes>,
+    sandbox: Option<GitSandbox>,
     context: &Context<'_>,
 ) -> Result<Option<Grounds>, CliError> {
     let home = context.environment.home.as_deref();
@@ -92,20 +92,20 @@ pub(super) fn earlier(
     if !worktrees.has_traces() && trunk.branches(BRANCH_PREFIX).map_err(git_failed)?.is_empty() {
         return Ok(None);
     }
-    all(project, config, boxes, context).map(Some)
+    all(project, config, sandbox, context).map(Some)
 }
 
 fn all(
     project: &Project,
     config: &Config,
-    boxes: Option<Boxes>,
+    sandbox: Option<GitSandbox>,
     context: &Context<'_>,
 ) -> Result<Grounds, CliError> {
     let home = context.environment.home.clone();
     let folder = folder(project, config, home.as_deref());
     Ok(Grounds {
         trunk: Trunk::new(project).map_err(git_failed)?,
-        worktrees: Worktrees::new(project, &folder).boxed(boxes),
+        worktrees: Worktrees::new(project, &folder).sandboxed(sandbox),
         identity: Identity { home, ..identity(config) },
         set_up: config.get(key::GIT_WORKTREE_SETUP).trim().to_owned(),
         include: gates::include(project, context)?,

@@ -42,8 +42,8 @@ fn nothing_is_left(world: &World) {
     let inside = world.repo("");
     let inside = inside.display().to_string();
     wait_until("nothing of the box is left", PATIENCE, || {
-        let boxes = processes(|line, _| line.contains("bwrap") && line.contains(&inside));
-        world.left().is_empty() && boxes.is_empty()
+        let sandboxes = processes(|line, _| line.contains("bwrap") && line.contains(&inside));
+        world.left().is_empty() && sandboxes.is_empty()
     });
 }
 

@@ -6,7 +6,6 @@
 mod acceptance;
 mod acceptance_page;
 mod bad_input;
-mod boxed;
 mod branches;
 mod check_script;
 mod claude_code;
@@ -42,6 +41,7 @@ mod regressions_page;
 mod remains;
 mod resuming;
 mod reviewing;
+mod sandboxed;
 mod screens;
 mod script_agent;
 mod shape;

@@ -64,7 +64,7 @@ const READERS: [(&str, &str); 31] = [
     ("engine/src/process/liveness.rs", "the kernel's boot id"),
     ("engine/src/process/procfs.rs", "the kernel's files below /proc"),
     ("engine/src/project/atomic.rs", "opens a folder to sync it"),
-    ("engine/src/run/boxed.rs", "the cursor of a recording that the user named"),
+    ("engine/src/run/sandboxed.rs", "the cursor of a recording that the user named"),
     ("engine/src/run/session.rs", "makes new files only"),
     ("engine/src/sandbox/aliases.rs", "the kernel's list of mounts"),
     ("engine/src/sandbox/caches.rs", "settings of the user's home"),
@@ -79,7 +79,7 @@ const READERS: [(&str, &str); 31] = [
     ("engine/src/sandbox/self_test.rs", "a file that it has made itself"),
     ("engine/src/sandbox/state.rs", "opens as untrusted does, and keeps the time"),
     ("engine/src/socket/session.rs", "makes a new file only"),
-    ("engine/src/vcs/boxed.rs", "makes a new file only"),
+    ("engine/src/vcs/sandboxed.rs", "makes a new file only"),
     ("engine/src/vcs/look.rs", "runs in the sandbox"),
     ("engine/src/vcs/scratch.rs", "the index, which it copies with its time"),
     ("engine/src/vcs/worktree/equip.rs", "the user's own list of ignored files"),
@@ -87,7 +87,7 @@ const READERS: [(&str, &str); 31] = [
     ("cli/src/commands/doctor/agent.rs", "a file of the user's home"),
     ("cli/src/commands/doctor/sandbox.rs", "the user's own settings"),
     ("cli/src/commands/import.rs", "a file that the user names, or a pipe"),
-    ("cli/src/launch/boxes.rs", "/etc/passwd"),
+    ("cli/src/launch/sandbox.rs", "/etc/passwd"),
 ];
 
 #[test]

@@ -144,7 +144,7 @@ pub(super) fn with_sections(description: &str, sections: &[(&str, &str)]) -> Str
 }
 
 /// What follows a checkbox, if the text starts with one.
-fn boxed(text: &str) -> Option<&str> {
+fn after_checkbox(text: &str) -> Option<&str> {
     let rest = ["[ ]", "[x]", "[X]"].iter().find_map(|mark| text.strip_prefix(mark))?;
     (rest.is_empty() || rest.starts_with(' ')).then(|| rest.trim())
 }

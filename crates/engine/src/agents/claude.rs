@@ -92,7 +92,7 @@ impl Agent for Claude {
         match &spec.permissions {
             Permissions::Boxed => say(&["--dangerously-skip-permissions"]),
             // Which tools may be used is not asked where permissions are skipped; which there are is.
-            Permissions::BoxedTools(tools) => {
+            Permissions::SandboxedTools(tools) => {
                 say(&["--dangerously-skip-permissions", "--tools", &tools.join(",")]);
             }
             Permissions::Tools(tools) if tools.is_empty() => {}

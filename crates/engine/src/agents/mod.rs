@@ -108,7 +108,7 @@ pub enum Permissions {
     /// Everything: it runs in a sandbox.
     Boxed,
     /// Only these tools, without asking: it runs in a sandbox, and is there to look.
-    BoxedTools(Vec<String>),
+    SandboxedTools(Vec<String>),
     /// Only these tools.
     Tools(Vec<String>),
 }

@@ -12,10 +12,10 @@ use ralph_core::redact::{Kind, Secrets, Stream};
 use ralph_core::run::{GateReport, SlotId};
 use tokio::sync::watch;
 
-use super::boxed::run_sandboxed;
 use super::crew::Crew;
 use super::guarded::Guarded;
 use super::place::private_file;
+use super::sandboxed::run_sandboxed;
 use super::setup::GateSpec;
 use crate::agents::set;
 use crate::ports::Checkout;

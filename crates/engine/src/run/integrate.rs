@@ -95,12 +95,12 @@ impl Grounds {
         if !self.set_up.is_empty() && !prepared.set_up {
             let log = setup.files.logs.folder.join(format!("setup-{}.log", branch.file_name()));
             let (worktrees, place) = (&self.worktrees, &prepared.path);
-            let boxed = (
+            let sandboxed = (
                 setup.sandbox.as_ref(),
                 self.worktrees.vcs(project.clone())?.shown_to_judges(None)?,
             );
             let environment = setup.judge_environment();
-            set_up(worktrees, &branch, &self.set_up, place, environment, boxed, &log).map_err(
+            set_up(worktrees, &branch, &self.set_up, place, environment, sandboxed, &log).map_err(
                 |error| {
                     // Asked to stop, the run stops anyway.
                     let for_good = matches!(error, SetUpError::Failed { .. });

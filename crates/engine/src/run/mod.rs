@@ -35,7 +35,6 @@
 //! | [`crash`] | points at which tests kill the process |
 
 mod baseline;
-mod boxed;
 mod clean;
 pub mod crash;
 mod crew;
@@ -66,6 +65,7 @@ mod publish;
 pub mod purse;
 mod recover;
 mod review;
+mod sandboxed;
 mod session;
 mod set_up;
 mod settle;

@@ -55,23 +55,23 @@ impl Crew {
     /// Makes tasks of what was found. A run that is killed in between finds it again, and makes no task twice.
     fn take_in(&self, setup: &PublishSetup, branch: &str, work: Work) -> Result<(), String> {
         let secrets = &self.setup.files.secrets;
-        let boxes = work.findings.into_iter().map(|(finding, mut text)| {
+        let sandbox = work.findings.into_iter().map(|(finding, mut text)| {
             let mut title = finding.title;
             secrets.clean(&mut title);
             secrets.clean(&mut text);
             NewBox { title, text, page: finding.page }
         });
-        let boxes: Vec<NewBox> = boxes.collect();
+        let sandbox: Vec<NewBox> = sandbox.collect();
         match &self.setup.work.plan {
-            Some(plan) => plan.add(&boxes).map_err(|error| error.to_string())?,
-            None => self.add_tasks(&boxes)?,
+            Some(plan) => plan.add(&sandbox).map_err(|error| error.to_string())?,
+            None => self.add_tasks(&sandbox)?,
         }
         let mut record = setup.records.read(branch);
         record.review = work.record;
         setup.records.write(&record).map_err(|error| format!("ralph cannot record it: {error}"))
     }
 
-    fn add_tasks(&self, boxes: &[NewBox]) -> Result<(), String> {
+    fn add_tasks(&self, sandbox: &[NewBox]) -> Result<(), String> {
         let feature = match &self.setup.work.scope {
             Scope::All | Scope::Plan(_) => None,
             Scope::Feature(name) => Some(name.clone()),
@@ -80,7 +80,7 @@ impl Crew {
             }
         };
         let (mut store, mut ids) = (self.store(), self.ids());
-        for NewBox { title, text, page } in boxes {
+        for NewBox { title, text, page } in sandbox {
             let title = Title::new(title).map_err(|error| error.to_string())?;
             let reference = Some(page.clone()).filter(|page| !page.is_empty());
             let known = Filter { reference: reference.clone(), ..Filter::default() };

@@ -17,7 +17,6 @@ use ralph_core::run::{Effect, Input, Port, Request, SessionReport, SlotId, TaskB
 use ralph_core::{TaskId, Timestamp};
 use tokio::sync::watch;
 
-use super::boxed::session_binds;
 use super::clean::CleanFile;
 use super::crash;
 use super::crew::{Crew, Failed, input};
@@ -26,6 +25,7 @@ use super::effects::unbroken;
 use super::look::brief;
 use super::place::private_file;
 use super::prompting::{IterationRetry, PromptError, PromptFor};
+use super::sandboxed::session_binds;
 use super::setup::PromptStyle;
 use crate::agents::{Agent, Decoder, PromptBy, SessionSpec, Written};
 use crate::clock::now;
@@ -207,7 +207,7 @@ impl Crew {
         let mut raw = raw.map(|file| CleanFile::new(file, &self.setup.files.secrets));
         let raw_writer = raw.as_mut().map(|raw| raw as &mut (dyn Write + Send));
         let watched = (&self.setup.agent.watch, &mark, stop);
-        let ended = self.run_boxed((&command, sandboxed), watched, &mut ear, raw_writer).await;
+        let ended = self.run_in_sandbox((&command, sandboxed), watched, &mut ear, raw_writer).await;
         let unwritten = raw.as_mut().and_then(|raw| raw.finish().err()).map(|e| e.to_string());
         if raw.is_some_and(|raw| raw.is_cut()) {
             let most = RAW_LOG >> 20;

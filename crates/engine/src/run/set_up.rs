@@ -57,9 +57,10 @@ pub fn set_up(
     let mut sandboxed = SandboxedCommand::in_worktree(ProgramKind::Judge, folder);
     sandboxed.show(shown);
     let failed = |how: String| SetUpError::Failed { how, log: log.to_owned() };
-    let boxed = sandbox.wrap(command, &sandboxed);
-    let boxed = boxed.map_err(|error| failed(format!("could not be sandboxed: {error}")))?;
-    let ran = probe::run_spec(&boxed.command, TIMEOUT);
+    let in_sandbox = sandbox.wrap(command, &sandboxed);
+    let in_sandbox =
+        in_sandbox.map_err(|error| failed(format!("could not be sandboxed: {error}")))?;
+    let ran = probe::run_spec(&in_sandbox.command, TIMEOUT);
     // It is only there to be looked at.
     let _ = write_privately(log, &ran.output);
     let how = match ran.end {

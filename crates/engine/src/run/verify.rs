@@ -10,10 +10,10 @@ use ralph_core::agent::{EndClass, ProcessEnd, SessionEnd, Verdict};
 use ralph_core::attempt::prompt::Work;
 use ralph_core::run::{Input, Port, SlotId, TaskBrief, VerifierReport};
 
-use super::boxed::session_binds;
 use super::crash;
 use super::crew::{Answer, Crew, Failed};
 use super::judge::drop_aside;
+use super::sandboxed::session_binds;
 use super::session::Played;
 use super::setup::AgentProgram;
 use crate::agents::{PromptBy, SessionSpec};

@@ -343,7 +343,7 @@ impl Sandbox {
     pub fn wrap(&self, command: CommandSpec, sandboxed: &SandboxedCommand) -> io::Result<Wrapped> {
         let mut wrapped = Wrapped {
             command,
-            boxed: false,
+            sandboxed: false,
             states: vec![],
             _state: None,
             line: None,
@@ -366,7 +366,7 @@ impl Sandbox {
         if !self.holds() {
             return Ok(wrapped);
         }
-        wrapped.boxed = true;
+        wrapped.sandboxed = true;
         wrapped.left.0 = sandboxed.writable.iter().chain(&config.writable).cloned().collect();
         match sandboxed.kind {
             ProgramKind::Session => {

@@ -17,7 +17,7 @@ use crate::process::{CommandSpec, Ended};
 pub struct Wrapped {
     /// The command.
     pub command: CommandSpec,
-    pub(super) boxed: bool,
+    pub(super) sandboxed: bool,
     pub(super) states: Vec<OwnState>,
     /// The folder of a verifier's state, which goes away with it.
     pub(super) _state: Option<tempfile::TempDir>,
@@ -56,7 +56,7 @@ impl Wrapped {
 
     /// How the program itself ended, translated from how the processes around it ended.
     pub fn told(&self, mut ended: Ended) -> Ended {
-        if !self.boxed {
+        if !self.sandboxed {
             return ended;
         }
         let says = |prefix: &str| {

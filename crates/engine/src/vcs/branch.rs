@@ -112,7 +112,7 @@ impl GitVcs {
             };
         }
         pass(files, "landed");
-        if self.boxed.is_some() {
+        if self.sandboxed.is_some() {
             crash::point("commits-landed");
         }
         if files == Files::There {

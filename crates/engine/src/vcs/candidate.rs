@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 
 use ralph_core::secret_files::looks_secret;
 
-use super::boxed::Boxed;
 use super::entries::{Change, folders_above};
 use super::git::GitError;
 use super::in_place::GitVcs;
+use super::sandboxed::WorktreeSandbox;
 use super::scratch::Scratch;
 use super::spelling::spelled;
 use super::start::Start;
@@ -20,8 +20,8 @@ use crate::ports::{Candidate, RunBase};
 impl GitVcs {
     pub(super) fn write_candidate(&self, base: &RunBase) -> Result<Candidate, GitError> {
         self.catch_up();
-        if let Some(boxed) = &self.boxed {
-            return self.seen_candidate(boxed, base);
+        if let Some(sandboxed) = &self.sandboxed {
+            return self.seen_candidate(sandboxed, base);
         }
         let head = self.position()?.head;
         let head_tree = self.tree_of(head.as_deref())?;
@@ -38,12 +38,16 @@ impl GitVcs {
 
     /// The same by a look from inside a sandbox. What sessions committed is below the work, and `head` is what
     /// the user has all the same.
-    fn seen_candidate(&self, boxed: &Boxed, base: &RunBase) -> Result<Candidate, GitError> {
+    fn seen_candidate(
+        &self,
+        sandboxed: &WorktreeSandbox,
+        base: &RunBase,
+    ) -> Result<Candidate, GitError> {
         self.mirror()?;
         let at = self.position()?;
         let head_tree = self.tree_of(at.head.as_deref())?;
-        let seen = self.see(boxed)?;
-        let taken = self.beyond(boxed, &at, &seen)?;
+        let seen = self.see(sandboxed)?;
+        let taken = self.beyond(sandboxed, &at, &seen)?;
         let (head, mut tree) = (at.head, seen.tree);
         if self.leaves_out(base) {
             let below = self.tree_of(taken.as_deref().or(head.as_deref()))?;
@@ -79,8 +83,8 @@ impl GitVcs {
 
     /// The tree of the worktree overlaid on what is checked out.
     pub(super) fn worktree_tree(&self, head: Option<&str>) -> Result<String, GitError> {
-        match &self.boxed {
-            Some(boxed) => Ok(self.see(boxed)?.tree),
+        match &self.sandboxed {
+            Some(sandboxed) => Ok(self.see(sandboxed)?.tree),
             None => self.worktree_as_index(head)?.write_tree(),
         }
     }
@@ -88,8 +92,8 @@ impl GitVcs {
     /// Whether the worktree is exactly what is committed. Two git processes; where they do not know, the answer
     /// is no, and a candidate decides.
     pub(super) fn is_as_committed(&self, head: &str) -> Result<bool, GitError> {
-        if let Some(boxed) = &self.boxed {
-            return Ok(self.see(boxed)?.tree == self.tree_of(Some(head))?);
+        if let Some(sandboxed) = &self.sandboxed {
+            return Ok(self.see(sandboxed)?.tree == self.tree_of(Some(head))?);
         }
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
         if !scratch.changes_from(head)?.is_empty() {

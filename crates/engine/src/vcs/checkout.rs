@@ -10,10 +10,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::boxed::is_no;
 use super::entries::{Change, Entry, RAW, os_path, parse_changes};
 use super::git::{Git, GitError};
 use super::in_place::GitVcs;
+use super::sandboxed::is_no;
 use super::scratch::{self, Scratch};
 use super::spelling::{spelled, unspelled};
 use super::worktree::with_work;
@@ -114,9 +114,9 @@ impl GitVcs {
 
     /// Runs a git that reads or writes files of sessions: in a sandbox with these places, where there is one.
     pub(super) fn run_on(&self, call: Git<'_>, places: Vec<Bind>) -> Result<Vec<u8>, GitError> {
-        match &self.boxed {
+        match &self.sandboxed {
             None => call.run(),
-            Some(boxed) => self.boxed_git(boxed, &call, places),
+            Some(sandboxed) => self.sandboxed_git(sandboxed, &call, places),
         }
     }
 
@@ -126,7 +126,7 @@ impl GitVcs {
             return Ok(Vec::new());
         }
         // Git asks in each submodule, with settings that a session may have written.
-        if self.boxed.is_none() {
+        if self.sandboxed.is_none() {
             return with_work(&self.project, &self.index);
         }
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;

@@ -50,8 +50,8 @@ impl GitVcs {
         let expected = candidate.head.as_deref();
         self.advance(expected, &id, Files::There, &logged)?.or_moved(expected)?;
         // Before the last hook: it is to find the commit.
-        if let Some(boxed) = &self.boxed {
-            self.let_go_settled(boxed);
+        if let Some(sandboxed) = &self.sandboxed {
+            self.let_go_settled(sandboxed);
         }
         if let Some(folder) = &hooks {
             self.post_commit(folder);
@@ -94,7 +94,7 @@ impl GitVcs {
             return Ok(());
         }
         self.git(&["update-index", "-z", "--index-info"]).input(lines).run()?;
-        if self.boxed.is_some() {
+        if self.sandboxed.is_some() {
             // It would read files of the worktree, and only for the times of them.
             return Ok(());
         }

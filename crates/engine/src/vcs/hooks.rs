@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::boxed::is_no;
 use super::git::{ELSEWHERE, GitError};
 use super::in_place::GitVcs;
+use super::sandboxed::is_no;
 use super::scratch::Scratch;
 use crate::ports::{Bind, Candidate, HookSandbox, RunBase};
 use crate::probe::{self, Ended};
@@ -118,9 +118,9 @@ impl GitVcs {
 
     /// Whether an index that a hook was given still holds this tree.
     fn is_still(&self, scratch: &Scratch<'_>, tree: &str) -> Result<bool, GitError> {
-        let Some(boxed) = &self.boxed else { return Ok(scratch.write_tree()? == tree) };
+        let Some(sandboxed) = &self.sandboxed else { return Ok(scratch.write_tree()? == tree) };
         let call = scratch.git(&["diff-index", "--cached", "--quiet", tree, "--"]);
-        match self.boxed_git(boxed, &call, vec![Bind::readable(scratch.folder())]) {
+        match self.sandboxed_git(sandboxed, &call, vec![Bind::readable(scratch.folder())]) {
             Ok(_) => Ok(true),
             Err(error) if is_no(&error) => Ok(false),
             Err(error) => Err(error),
@@ -141,7 +141,7 @@ impl GitVcs {
         }
         // Hooks in a sandbox do not reach git's own folder.
         let scratch = Scratch::empty(self.worktree())?;
-        let path = match &self.boxed {
+        let path = match &self.sandboxed {
             None => self.project.own_git_dir()?.join("COMMIT_EDITMSG"),
             Some(_) => scratch.folder().join("COMMIT_EDITMSG"),
         };
@@ -225,8 +225,10 @@ impl GitVcs {
                     environment.push((name.clone(), value.clone()));
                 }
                 let mut binds = lent.binds;
-                binds.extend(self.boxed.as_ref().map(|boxed| boxed.private.own_settings_over()));
-                let spec = self.hook_in_box(hook, arguments, environment, scratch, binds);
+                binds.extend(
+                    self.sandboxed.as_ref().map(|sandboxed| sandboxed.private.own_settings_over()),
+                );
+                let spec = self.hook_in_sandbox(hook, arguments, environment, scratch, binds);
                 probe::finish(&spec, hooks.timeout)
             }
         };
@@ -247,7 +249,7 @@ impl GitVcs {
 
 impl GitVcs {
     /// A hook in a sandbox: the worktree is its to change, and git's own folder is that of the session.
-    fn hook_in_box(
+    fn hook_in_sandbox(
         &self,
         hook: &Path,
         arguments: &[&OsStr],
@@ -274,8 +276,8 @@ impl GitVcs {
         let args = arguments.iter().map(Into::into).collect();
         let folder = self.worktree().to_owned();
         let spec = CommandSpec { program, args, folder, env, stdin: vec![] };
-        match &self.boxed {
-            Some(boxed) => boxed.boxes.jail.wrap(spec, &binds),
+        match &self.sandboxed {
+            Some(sandboxed) => sandboxed.sandbox.jail.wrap(spec, &binds),
             None => spec,
         }
     }
@@ -283,7 +285,9 @@ impl GitVcs {
 
 impl GitVcs {
     fn is_in_git_dir(&self, folder: &Path) -> bool {
-        self.boxed.as_ref().is_some_and(|boxed| folder.starts_with(boxed.private.common()))
+        self.sandboxed
+            .as_ref()
+            .is_some_and(|sandboxed| folder.starts_with(sandboxed.private.common()))
     }
 }
 

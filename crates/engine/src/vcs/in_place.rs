@@ -12,13 +12,13 @@ use ralph_core::records::FileChange;
 use ralph_core::run::WorkPlace;
 use ralph_core::{TaskId, Timestamp};
 
-use super::boxed::Boxed;
 use super::commit::Unrefreshed;
 use super::entries::{COUNTED, Change, RAW, parse_changes, parse_counted};
 use super::git::{Git, GitError};
 use super::hold::BranchHold;
 use super::hooks::Hooks;
 use super::position::{Position, position};
+use super::sandboxed::WorktreeSandbox;
 use super::spelling::spelled;
 use super::start::Start;
 use crate::kept::is_state;
@@ -46,7 +46,7 @@ pub struct GitVcs {
     /// What ralph keeps in the worktree beside the usual: the beginnings of paths.
     state: Vec<Vec<u8>>,
     /// What sessions wrote is looked at in a sandbox.
-    pub(super) boxed: Option<Boxed>,
+    pub(super) sandboxed: Option<WorktreeSandbox>,
     /// Commits that were recreated: their old names, and their new ones.
     pub(super) renames: Mutex<Vec<(String, String)>>,
     /// The lock on the branch.
@@ -85,7 +85,7 @@ impl GitVcs {
             signs: OnceLock::new(),
             adds_all: None,
             state: Vec::new(),
-            boxed: None,
+            sandboxed: None,
             renames: Mutex::default(),
             held: Mutex::default(),
         })
@@ -391,7 +391,7 @@ impl Vcs for GitVcs {
     }
 
     fn lands_when_accepted(&self) -> bool {
-        self.boxed.as_ref().is_some_and(|boxed| !boxed.private.is_linked())
+        self.sandboxed.as_ref().is_some_and(|sandboxed| !sandboxed.private.is_linked())
     }
 
     fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {

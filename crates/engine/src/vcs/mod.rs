@@ -20,7 +20,7 @@
 //! | [`restore`] | removes work from the worktree, and restores saved work |
 //! | [`base`] | the base branch of pull requests, and where a branch starts |
 //! | [`private`] | the git directory of a sandboxed session |
-//! | `boxed` | sandboxed programs of ralph, and importing the work of sessions |
+//! | `sandboxed` | sandboxed programs of ralph, and importing the work of sessions |
 //! | [`look`] | reads sessions' files from inside a sandbox |
 //! | `taken` | imports the commits of sessions |
 //! | `push` | pushes a branch, never by force |
@@ -38,7 +38,6 @@
 //! | [`fake`] | version control in memory, for tests and benches |
 
 pub mod base;
-mod boxed;
 mod branch;
 mod candidate;
 mod checkout;
@@ -65,6 +64,7 @@ mod pre_push;
 pub mod private;
 mod push;
 pub mod restore;
+mod sandboxed;
 mod scratch;
 mod signing;
 pub(crate) mod spelling;
@@ -80,7 +80,6 @@ pub mod wip;
 mod workspace;
 pub mod worktree;
 
-pub use boxed::Boxes;
 pub use fake::FakeVcs;
 pub use in_place::GitVcs;
 pub use patch::text_patch;
@@ -88,6 +87,7 @@ pub use position::Operation;
 pub use pre_push::RunHook;
 pub use private::Private;
 pub use push::{Push, PushError, Pushed};
+pub use sandboxed::GitSandbox;
 pub use signing::{Signing, signing};
 pub use stamp::written_since_session;
 pub use version::{FLOOR, Version, check_version, version};

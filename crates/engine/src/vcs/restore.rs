@@ -93,8 +93,8 @@ impl GitVcs {
         candidate: &Candidate,
     ) -> Result<Vec<PathBuf>, GitError> {
         if !candidate.leftovers {
-            if let Some(boxed) = &self.boxed {
-                self.let_go_settled(boxed);
+            if let Some(sandboxed) = &self.sandboxed {
+                self.let_go_settled(sandboxed);
             }
             return Ok(Vec::new());
         }
@@ -122,8 +122,8 @@ impl GitVcs {
         }
         let moved = self.carry_out(moves)?;
         self.unstage(&head_tree, &moved, &staged)?;
-        if let Some(boxed) = &self.boxed {
-            self.let_go_settled(boxed);
+        if let Some(sandboxed) = &self.sandboxed {
+            self.let_go_settled(sandboxed);
         }
         Ok(moved.iter().map(|path| os_path(path)).collect())
     }

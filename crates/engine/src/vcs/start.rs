@@ -63,7 +63,7 @@ impl GitVcs {
         self.refuse_unmerged()?;
         self.finish_advance()?;
         let record = self.record()?;
-        self.begin_boxed(run, resumes.is_some() || record.owner.is_some())?;
+        self.begin_sandboxed(run, resumes.is_some() || record.owner.is_some())?;
         let Position { branch, head } = self.position()?;
         let head_tree = self.tree_of(head.as_deref())?;
         let start = match resumes {
@@ -154,8 +154,8 @@ impl GitVcs {
         scratch: &Scratch,
         head: Option<&str>,
     ) -> Result<String, GitError> {
-        if let Some(boxed) = &self.boxed {
-            return Ok(self.see(boxed)?.tree);
+        if let Some(sandboxed) = &self.sandboxed {
+            return Ok(self.see(sandboxed)?.tree);
         }
         for left_out in scratch.overlay(head)? {
             self.warn(left_out);

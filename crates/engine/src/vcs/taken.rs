@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use super::boxed::Boxed;
 use super::branch::Files;
 use super::entries::zeros;
 use super::git::GitError;
 use super::in_place::{GitVcs, lock};
+use super::sandboxed::WorktreeSandbox;
 use super::scratch::Scratch;
 use crate::ports::{Candidate, RunBase};
 use crate::run::crash;
@@ -22,7 +22,9 @@ impl GitVcs {
         base: &RunBase,
         candidate: &Candidate,
     ) -> Result<Option<String>, GitError> {
-        let (Some(boxed), Some(taken)) = (&self.boxed, &candidate.taken) else { return Ok(None) };
+        let (Some(sandboxed), Some(taken)) = (&self.sandboxed, &candidate.taken) else {
+            return Ok(None);
+        };
         let at = self.on_branch(base)?;
         if at.head.as_ref() != Some(taken) {
             if at.head != candidate.head {
@@ -33,14 +35,14 @@ impl GitVcs {
             let expected = candidate.head.as_deref();
             self.advance(expected, taken, Files::There, why)?.or_moved(expected)?;
         }
-        self.let_go_settled(boxed);
+        self.let_go_settled(sandboxed);
         Ok(Some(taken.clone()))
     }
 
     /// The outcome is recorded: the session's directory is not needed any more. A failure to remove it stops
     /// nothing.
-    pub(super) fn let_go_settled(&self, boxed: &Boxed) {
-        if let Err(error) = self.let_go(boxed) {
+    pub(super) fn let_go_settled(&self, sandboxed: &WorktreeSandbox) {
+        if let Err(error) = self.let_go(sandboxed) {
             self.warn(format!("the git directory of the session could not be removed: {error}"));
         }
     }
@@ -48,13 +50,13 @@ impl GitVcs {
     /// In a worktree whose branch belongs to ralph: HEAD, branch and index become those of the session. If the
     /// session is on another branch, HEAD is detached at its commit.
     pub(super) fn mirror(&self) -> Result<(), GitError> {
-        let Some(boxed) = &self.boxed else { return Ok(()) };
-        if !boxed.private.is_linked() || !boxed.private.was_lent() {
+        let Some(sandboxed) = &self.sandboxed else { return Ok(()) };
+        if !sandboxed.private.is_linked() || !sandboxed.private.was_lent() {
             return Ok(());
         }
         let at = self.position()?;
-        if boxed.private.fits(&at) {
-            let seen = self.see(boxed)?;
+        if sandboxed.private.fits(&at) {
+            let seen = self.see(sandboxed)?;
             let elsewhere = seen.branch != at.branch;
             if seen.refused.is_none()
                 && let Some(head) = seen.head
@@ -71,7 +73,7 @@ impl GitVcs {
                 }
             }
         }
-        self.let_go(boxed)
+        self.let_go(sandboxed)
     }
 
     /// HEAD is at a commit of the session's and on no branch; the branch stays where it is.

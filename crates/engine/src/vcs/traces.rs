@@ -7,10 +7,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::boxed::TAKEN;
 use super::git::{Git, GitError};
 use super::in_place::GitVcs;
 use super::private::{BASE, REFUSED, name_of, noted_base, sandboxes};
+use super::sandboxed::TAKEN;
 use super::workspace::{RECORD, Record};
 use super::worktree::remove_folder;
 use crate::project::Project;
@@ -78,7 +78,7 @@ impl GitVcs {
     /// The run is over: removes sandbox folders and refs that no worktree needs any more. Session directories
     /// that were not inspected stay until `oldest`.
     pub(super) fn sweep_traces(&self, oldest: Option<SystemTime>) -> Result<(), GitError> {
-        self.end_boxed()?;
+        self.end_sandboxed()?;
         let project = &self.project;
         let needed = Needed::by(project);
         sweep_sandboxes(project, &needed, oldest)?;

@@ -241,7 +241,7 @@ impl Trunk {
 impl GitVcs {
     /// Moves the worktree and its branch to this commit. Uncommitted files there are lost: save them first.
     pub fn move_to(&self, commit: &str) -> Result<(), GitError> {
-        if self.boxed.is_none() {
+        if self.sandboxed.is_none() {
             return self.git(&["reset", "--quiet", "--hard", commit]).run().map(drop);
         }
         // Outside the branch and the index, and in a sandbox the files: those that are known now, and only they.

@@ -203,7 +203,9 @@ impl GitVcs {
     /// The commits that a session made on a branch of the loop's own, and that nothing has accepted, are
     /// uncommitted work again: the branch goes back to where the save begins.
     fn uncommit(&self, save: &CommitParts, record: &Record) -> Result<(), GitError> {
-        let Some(boxed) = self.boxed.as_ref().filter(|boxed| boxed.private.is_linked()) else {
+        let Some(sandboxed) =
+            self.sandboxed.as_ref().filter(|sandboxed| sandboxed.private.is_linked())
+        else {
             return Ok(());
         };
         let at = self.position()?;
@@ -211,7 +213,7 @@ impl GitVcs {
         if head == *from || record.head.as_ref() != Some(&head) || !self.is_ancestor(from, &head)? {
             return Ok(());
         }
-        self.let_go(boxed)?;
+        self.let_go(sandboxed)?;
         let says = "ralph: unaccepted commits of another task";
         self.git(&["update-ref", "-m", says, "HEAD", from, &head]).run()?;
         Scratch::at(self.worktree(), &self.index).reset_to(from)
@@ -370,7 +372,7 @@ impl GitVcs {
         task: &TaskId,
         attempt: u32,
     ) -> Result<Option<Saved>, GitError> {
-        let linked = self.boxed.as_ref().is_some_and(|boxed| boxed.private.is_linked());
+        let linked = self.sandboxed.as_ref().is_some_and(|sandboxed| sandboxed.private.is_linked());
         // On a branch of the loop's own, commits that nothing has accepted are part of the work.
         let since = match (&base.head, &candidate.head) {
             (Some(accepted), Some(head)) if linked && self.is_ancestor(accepted, head)? => {

@@ -11,7 +11,7 @@ use ralph_engine::sandbox::net::bridge;
 use crate::kit::{World, head, mirror, server};
 
 /// A program with the variables of a box, and none of ours.
-fn boxed(program: &str, port: u16, home: &Path) -> Command {
+fn sandboxed(program: &str, port: u16, home: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", home);
     command.env("GIT_CONFIG_NOSYSTEM", "1").envs(bridge::variables(port));
@@ -70,7 +70,7 @@ fn curl_asks_and_is_refused() {
     let world = World::new(&[&entries[0], &entries[1]]);
     let bridge = world.bridge();
     let curl = |arguments: &[&str]| {
-        let mut curl = boxed("curl", bridge, world.folder.path());
+        let mut curl = sandboxed("curl", bridge, world.folder.path());
         curl.args(["--silent", "--show-error", "--max-time", "60"])
             .args(arguments)
             .output()
@@ -109,7 +109,7 @@ fn git_clones_over_http() {
     let world = World::new(&[&entries[0], &entries[1]]);
     let bridge = world.bridge();
     let clone = |host: &str| {
-        let mut git = boxed("git", bridge, world.folder.path());
+        let mut git = sandboxed("git", bridge, world.folder.path());
         let url = format!("http://{host}:{port}/project.git");
         git.args(["clone", "--quiet", &url, host]).output().unwrap()
     };
@@ -143,11 +143,11 @@ fn git_and_curl_over_https() {
     let bridge = world.bridge();
     let certificate = folder.path().join("certificate.pem");
     let page = format!("https://git.example:{port}/source/file.txt");
-    let mut curl = boxed("curl", bridge, world.folder.path());
+    let mut curl = sandboxed("curl", bridge, world.folder.path());
     curl.args(["--silent", "--show-error", "--max-time", "60", "--cacert"]).arg(&certificate);
     let asked = curl.arg(page).output().unwrap();
     assert_eq!(text(&asked), "through the proxy\n");
-    let mut git = boxed("git", bridge, world.folder.path());
+    let mut git = sandboxed("git", bridge, world.folder.path());
     git.env("GIT_SSL_CAINFO", &certificate);
     let url = format!("https://git.example:{port}/project.git");
     let cloned = git.args(["clone", "--quiet", &url, "cloned"]).output().unwrap();

@@ -52,7 +52,7 @@ pub struct World {
     /// The call of ralph.
     arguments: Vec<String>,
     tasks: Vec<String>,
-    boxed: bool,
+    sandboxed: bool,
 }
 
 /// A run that has ended.
@@ -129,17 +129,17 @@ impl World {
         let plan: String =
             tasks.iter().map(|id| format!("{{\"id\":\"{id}\",\"t\":\"Task {id}\"}}\n")).collect();
         env.ralph_with(&["task", "plan-sync"], plan).success();
-        let boxed = setting.level != "none";
+        let sandboxed = setting.level != "none";
         let mut arguments = vec![
             "build".to_owned(),
             "--set".to_owned(),
             format!("sandbox.level={}", setting.level),
         ];
-        if boxed {
+        if sandboxed {
             let notes = format!("sandbox.writable=[{:?}]", env.folder().join("notes"));
             arguments.extend(["--set".to_owned(), notes]);
         }
-        Self { env, arguments, tasks: tasks.iter().map(|&id| id.to_owned()).collect(), boxed }
+        Self { env, arguments, tasks: tasks.iter().map(|&id| id.to_owned()).collect(), sandboxed }
     }
 
     /// Gives every later run these arguments too.
@@ -445,7 +445,7 @@ impl World {
 
     /// The process of the session that runs now.
     pub(super) fn agent(&self) -> Option<u32> {
-        if self.boxed {
+        if self.sandboxed {
             // In a box it may have another number.
             return self.processes().into_iter().find(|pid| {
                 let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();

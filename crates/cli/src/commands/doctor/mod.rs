@@ -62,7 +62,7 @@ pub(crate) fn cmd_doctor(args: &DoctorArgs, context: &mut Context<'_>) -> Done {
         report.agents(&config)?;
         return report.end();
     };
-    let boxed = sandbox::look(project, &config, report.context);
+    let sandboxed = sandbox::look(project, &config, report.context);
     report.add(git::repository(project))?;
     let signed = git::signed(&project.worktree, &config, report.context.environment);
     if let Some(check) = signed {
@@ -81,7 +81,7 @@ pub(crate) fn cmd_doctor(args: &DoctorArgs, context: &mut Context<'_>) -> Done {
     report.add(state::installed(project))?;
     report.add(forge::look(project, &config, report.context, args.online))?;
     report.agents(&config)?;
-    report.add(boxed)?;
+    report.add(sandboxed)?;
     let (check, trusted) = trusted::look(project, &config, report.context);
     report.add(check)?;
     if !trusted {

@@ -95,7 +95,7 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
     }
     tell_checks(&proposal, &in_force, &steps, all, context);
     refuse_if_refused(&steps, "ralph init")?;
-    for line in launch::box_offer(&project, context)? {
+    for line in launch::sandbox_offer(&project, context)? {
         context.out.note(line);
     }
     if launch::plan_file_done(&project).is_none() {

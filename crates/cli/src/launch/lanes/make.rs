@@ -244,8 +244,9 @@ impl SetUp {
     /// Runs the command. Returns the end of the lane if it failed.
     fn run(self, display: &Shared) -> Option<End> {
         let Self { command, folder, environment, sandbox, shown, log, worktrees, branch } = self;
-        let boxed = (sandbox.as_ref(), shown);
-        let ran = run::set_up(&worktrees, &branch, &command, &folder, &environment, boxed, &log);
+        let sandboxed = (sandbox.as_ref(), shown);
+        let ran =
+            run::set_up(&worktrees, &branch, &command, &folder, &environment, sandboxed, &log);
         match ran {
             Ok(()) => None,
             Err(SetUpError::Interrupted) => Some(End::Cancelled),

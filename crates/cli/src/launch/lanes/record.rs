@@ -9,7 +9,7 @@ use ralph_engine::project::Project;
 use ralph_engine::run::state_file::{Record, Spending, StateFile};
 
 use super::super::policy::{budget, sessions_of};
-use super::super::{RunOptions, boxes, resume};
+use super::super::{RunOptions, resume, sandbox};
 use super::End;
 use crate::config::{Config, Preset};
 use crate::error::CliError;
@@ -55,7 +55,7 @@ impl CallRecord {
             pid_started: 0,
             control_socket: None,
             finished: false,
-            level: boxes::foreseen(config).to_string(),
+            level: sandbox::foreseen(config).to_string(),
             request,
             budget: resume::budget(config, budget(config), before),
             spent: Spending::default(),

@@ -129,11 +129,11 @@ fn go() {
     let Ok(text) = std::fs::read_to_string("aim.json") else { return };
     let aim = Aim::new(serde_json::from_str(&text).unwrap());
     let groups: Vec<&str> = aim.text("groups").split(' ').collect();
-    let boxed = aim.0["boxed"].as_bool().unwrap();
+    let sandboxed = aim.0["boxed"].as_bool().unwrap();
     let mut told = OpenOptions::new().create(true).append(true).open("tried.jsonl").unwrap();
     for (group, attempts) in GROUPS {
         for attempt in attempts.iter().filter(|_| groups.contains(&group)) {
-            if attempt.harmful && !boxed {
+            if attempt.harmful && !sandboxed {
                 continue;
             }
             let tried = (attempt.go)(&aim);

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use ralph_testkit::{Ran, TestEnv};
 
 use super::page;
-use crate::boxed::{as_ordinary_user, has_boxes};
 use crate::looping::{project, stand_in, status};
+use crate::sandboxed::{as_ordinary_user, has_boxes};
 
 /// Each place: its name on the page, and the shell's word for it.
 const PLACES: [(&str, &str); 15] = [

@@ -5,7 +5,7 @@ use std::process::Command;
 use super::*;
 
 /// A project whose runs are in boxes; `None`, said aloud, where there are none.
-fn boxed(tasks: &[&str], gate: &str) -> Option<TestEnv> {
+fn sandboxed_env(tasks: &[&str], gate: &str) -> Option<TestEnv> {
     let tried =
         Command::new("bwrap").args(["--ro-bind", "/", "/", "--unshare-user", "true"]).output();
     if !tried.is_ok_and(|tried| tried.status.success()) {
@@ -37,7 +37,9 @@ fn subjects(env: &TestEnv) -> String {
 
 #[test]
 fn green_commits_land_and_the_repository_is_untouched_otherwise() {
-    let Some(env) = boxed(&["a", "b"], "git log -1 --format=%s | grep -q agent") else { return };
+    let Some(env) = sandboxed_env(&["a", "b"], "git log -1 --format=%s | grep -q agent") else {
+        return;
+    };
     let config = std::fs::read(env.repo().join(".git/config")).unwrap();
     build(&env, &[&commits("one.txt", ""), &commits("two.txt", "three.txt")], &[]).success();
     let expected =
@@ -51,7 +53,7 @@ fn green_commits_land_and_the_repository_is_untouched_otherwise() {
 
 #[test]
 fn red_commits_are_where_the_next_session_starts_and_not_on_the_branch() {
-    let Some(env) = boxed(&["a"], "test -f two.txt") else { return };
+    let Some(env) = sandboxed_env(&["a"], "test -f two.txt") else { return };
     let seen = "{ git log --format=%s; ls left.txt; } > seen.txt";
     let next = session(&[sh(seen), commits("two.txt", "")]);
     build(&env, &[&commits("one.txt", "left.txt"), &next], &[]).success();
@@ -65,7 +67,7 @@ fn red_commits_are_where_the_next_session_starts_and_not_on_the_branch() {
 
 #[test]
 fn what_is_given_up_is_saved_with_its_commits_and_goes_back() {
-    let Some(env) = boxed(&["a"], "false") else { return };
+    let Some(env) = sandboxed_env(&["a"], "false") else { return };
     let failing = commits("one.txt", "left.txt");
     let sessions = [failing.as_str(), "", "", ""].map(|extra| match extra {
         "" => say("<task-done>a</task-done>"),
@@ -82,7 +84,7 @@ fn what_is_given_up_is_saved_with_its_commits_and_goes_back() {
 #[test]
 fn killed_between_the_session_and_the_end_of_its_work_no_commit_is_lost() {
     for point in ["commits-taken", "commits-landed", "box-removed"] {
-        let Some(mut env) = boxed(&["a"], "true") else { return };
+        let Some(mut env) = sandboxed_env(&["a"], "true") else { return };
         env.set("RALPH_TEST_CRASH", point);
         let ran = build(&env, &[&commits("one.txt", "")], &[]);
         assert_eq!(ran.code, 137, "{point}: {}", ran.stderr);
@@ -97,7 +99,7 @@ fn killed_between_the_session_and_the_end_of_its_work_no_commit_is_lost() {
 
 #[test]
 fn tasks_side_by_side_land_from_boxes() {
-    let Some(env) = boxed(&["a", "b"], "true") else { return };
+    let Some(env) = sandboxed_env(&["a", "b"], "true") else { return };
     let one = commits("{id}1.txt", "{id}2.txt");
     build(&env, &[&one, &one], &["-j", "2"]).success();
     let told = subjects(&env);

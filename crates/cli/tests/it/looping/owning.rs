@@ -3,7 +3,7 @@
 use ralph_testkit::Ran;
 
 use super::*;
-use crate::boxed::has_boxes;
+use crate::sandboxed::has_boxes;
 
 /// The project at each sandbox level that works here.
 fn at_each_level(tasks: &[&str], check: impl Fn(TestEnv)) {

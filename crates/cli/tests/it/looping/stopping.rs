@@ -98,8 +98,8 @@ fn the_second_ctrl_c_interrupts_the_session_and_the_third_kills_it() {
 #[test]
 fn a_signal_that_arrives_while_a_huge_plan_is_taken_in_ends_the_run_at_once() {
     let env = project(&[]);
-    let boxes: String = (0..40_000).map(|n| format!("- [ ] Task number {n}\n")).collect();
-    env.write("implementation_plan.md", boxes);
+    let checkboxes: String = (0..40_000).map(|n| format!("- [ ] Task number {n}\n")).collect();
+    env.write("implementation_plan.md", checkboxes);
     env.git(&["add", "-A"]);
     env.git(&["commit", "-qm", "plan"]);
     for signal in ["TERM", "INT"] {

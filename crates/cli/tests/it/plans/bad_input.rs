@@ -132,8 +132,8 @@ fn a_very_large_plan_is_worked_off() {
 
 #[test]
 fn many_tasks_are_taken_in() {
-    let boxes: String = (0..1000).map(|n| format!("- [ ] Task number {n}\n")).collect();
-    let env = with_plan("progress.md", &format!("# Progress: Big\n\n## Tasks\n{boxes}"));
+    let checkboxes: String = (0..1000).map(|n| format!("- [ ] Task number {n}\n")).collect();
+    let env = with_plan("progress.md", &format!("# Progress: Big\n\n## Tasks\n{checkboxes}"));
     let steps = session(&[write("x", "x"), tick("progress.md", "Task number 0"), say("ok")]);
     said(build(&env, &[&steps], &["--once"]), 0);
     assert_eq!(ticks(&read(&env, "progress.md")), ["Task number 0"]);

@@ -8,8 +8,8 @@ use std::process::Command;
 use fastrand::Rng;
 use ralph_testkit::{Ran, TestEnv};
 
-use crate::boxed::{as_ordinary_user, has_boxes};
 use crate::looping::{arguments, cassette, project, say, session, sh, write};
+use crate::sandboxed::{as_ordinary_user, has_boxes};
 
 /// So many runs in a row bring every plan here to its end.
 const MOST_RUNS: usize = 12;

@@ -128,8 +128,8 @@ fn a_plan_that_was_named_is_gone_on_with_also_from_another_folder() {
     env.git(&["add", "-A"]);
     env.git(&["commit", "--quiet", "-m", "plan"]);
     let ticks = |n: usize| {
-        let boxes = ["one", "two", "three"].iter().enumerate();
-        let text: String = boxes
+        let checkboxes = ["one", "two", "three"].iter().enumerate();
+        let text: String = checkboxes
             .map(|(i, name)| format!("- [{}] {name}\n", if i < n { "x" } else { " " }))
             .collect();
         session(&[

@@ -1,6 +1,6 @@
 //! An issue as a task.
 
-use super::{OWN_TYPES, boxed, with_sections};
+use super::{OWN_TYPES, after_checkbox, with_sections};
 use crate::ids::{FeatureName, TaskId};
 use crate::plan::json::{Fields, Json, Problem, dependencies, quoted, task_id, wrong_item};
 use crate::plan::sync_jsonl::steps;
@@ -208,5 +208,5 @@ fn without_marker(line: &str) -> &str {
         return line;
     }
     let rest = rest.trim();
-    boxed(rest).unwrap_or(rest)
+    after_checkbox(rest).unwrap_or(rest)
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::{LAST_PRIORITY, OWN_TYPES, boxed};
+use super::{LAST_PRIORITY, OWN_TYPES, after_checkbox};
 use crate::ids::{FeatureName, TaskId};
 use crate::plan::Rendered;
 use crate::plan::tally::Tally;
@@ -102,7 +102,7 @@ fn own_type(task: &Task) -> Option<&str> {
 
 /// One item a step. A step that looks like a checkbox gets one in front, or its own would be taken off.
 fn criteria(steps: &[String]) -> String {
-    let item = |step: &String| match boxed(step) {
+    let item = |step: &String| match after_checkbox(step) {
         Some(_) => format!("- [ ] {step}"),
         None => format!("- {step}"),
     };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::doc::{Group, Kind, PlanDoc, Standing, Stray, Warning};
-use super::items::{Boxes, bare, list, value_of};
+use super::items::{CheckboxCollector, bare, list, value_of};
 use super::outline::{LineKind, Outline};
 use crate::plan::PlanError;
 use crate::plan::json::quoted;
@@ -17,8 +17,8 @@ pub(super) fn name(words: &str) -> Option<&str> {
 
 pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
     let mut doc = PlanDoc::empty(Kind::Branches);
-    let mut boxes = Boxes::of(outline);
-    let mut outside = Boxes::of(outline);
+    let mut checkboxes = CheckboxCollector::of(outline);
+    let mut outside = CheckboxCollector::of(outline);
     let mut seen: HashMap<&str, usize> = HashMap::new();
     let mut branch = None;
     for (index, line) in outline.lines.iter().enumerate() {
@@ -34,10 +34,10 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
             }
             if *level <= 2 {
                 branch = None;
-                boxes.end_section(*level, index);
+                checkboxes.end_section(*level, index);
             }
             match branch {
-                Some(_) => boxes.line(index, branch),
+                Some(_) => checkboxes.line(index, branch),
                 None if found.is_some() => outside.end_section(*level, index),
                 None => outside.line(index, None),
             }
@@ -50,14 +50,14 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
             continue;
         }
         match branch {
-            Some(_) => boxes.line(index, branch),
+            Some(_) => checkboxes.line(index, branch),
             None => outside.line(index, None),
         }
         if line.under.is_none() && matches!(line.kind, LineKind::Text | LineKind::Bullet { .. }) {
             field(&mut doc, branch, outline.content(line));
         }
     }
-    (doc.items, doc.warnings) = boxes.finish();
+    (doc.items, doc.warnings) = checkboxes.finish();
     doc.stray = stray(outside);
     doc.warnings.extend(doc.stray.iter().map(|stray| Warning {
         line: stray.line,
@@ -71,8 +71,8 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
 }
 
 /// The checkboxes that are neither done nor dropped. What has parts is done with them.
-fn stray(boxes: Boxes<'_, '_>) -> Vec<Stray> {
-    let (items, _) = boxes.finish();
+fn stray(checkboxes: CheckboxCollector<'_, '_>) -> Vec<Stray> {
+    let (items, _) = checkboxes.finish();
     let doc = PlanDoc { items, ..PlanDoc::empty(Kind::Branches) };
     let (standings, parents) = (doc.standings(), doc.parents());
     let items = doc.items.into_iter().zip(standings).zip(parents);

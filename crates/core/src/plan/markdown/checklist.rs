@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::doc::{Group, Item, Kind, PlanDoc, Tick};
-use super::items::{Boxes, bare, body, list, says_none, title, value_of};
+use super::items::{CheckboxCollector, bare, body, list, says_none, title, value_of};
 use super::mark::Mark;
 use super::outline::{Line, LineKind, Outline};
 
@@ -55,27 +55,27 @@ impl Above {
 }
 
 fn read_boxes(outline: &Outline<'_>, doc: &mut PlanDoc) {
-    let mut boxes = Boxes::of(outline);
+    let mut checkboxes = CheckboxCollector::of(outline);
     let mut above = Above::default();
     for (index, line) in outline.lines.iter().enumerate() {
         match &line.kind {
-            LineKind::Heading { level, words, boxed: None, .. } => {
+            LineKind::Heading { level, words, checkbox: None, .. } => {
                 above.heading(*level, line.number, &outline.text[words.clone()]);
-                boxes.line(index, None);
+                checkboxes.line(index, None);
             }
-            LineKind::Heading { level, boxed: Some(_), .. } => {
+            LineKind::Heading { level, checkbox: Some(_), .. } => {
                 above.task(*level);
                 let group = above.group(doc);
-                boxes.line(index, group);
+                checkboxes.line(index, group);
             }
             LineKind::Box { .. } | LineKind::Row | LineKind::Text => {
                 let group = above.group(doc);
-                boxes.line(index, group);
+                checkboxes.line(index, group);
             }
-            _ => boxes.line(index, None),
+            _ => checkboxes.line(index, None),
         }
     }
-    (doc.items, doc.warnings) = boxes.finish();
+    (doc.items, doc.warnings) = checkboxes.finish();
     drop_empty_groups(doc);
 }
 

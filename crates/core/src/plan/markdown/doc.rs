@@ -390,7 +390,7 @@ impl<'t> Outline<'t> {
     /// The headings that are not tasks themselves.
     pub(super) fn plain_headings(&self) -> impl Iterator<Item = (u8, &'t str)> {
         self.lines.iter().filter_map(|line| match &line.kind {
-            LineKind::Heading { level, words, boxed: None, .. } => {
+            LineKind::Heading { level, words, checkbox: None, .. } => {
                 Some((*level, &self.text[words.clone()]))
             }
             _ => None,

@@ -10,7 +10,7 @@ use super::table::{Table, is_delimiter};
 use crate::text::MAX_TITLE;
 
 /// Collects the checkboxes of a part of the outline: in lists, in headings, in rows of tables.
-pub(super) struct Boxes<'o, 't> {
+pub(super) struct CheckboxCollector<'o, 't> {
     outline: &'o Outline<'t>,
     items: Vec<Item>,
     warnings: Vec<Warning>,
@@ -24,7 +24,7 @@ pub(super) struct Boxes<'o, 't> {
     table: Option<(Table<'t>, usize)>,
 }
 
-impl<'o, 't> Boxes<'o, 't> {
+impl<'o, 't> CheckboxCollector<'o, 't> {
     pub(super) fn of(outline: &'o Outline<'t>) -> Self {
         let (items, warnings, item_of) = (Vec::new(), Vec::new(), Vec::new());
         let (bodies, sections) = (Vec::new(), Vec::new());
@@ -35,9 +35,9 @@ impl<'o, 't> Boxes<'o, 't> {
     pub(super) fn line(&mut self, index: usize, group: Option<usize>) {
         let line = &self.outline.lines[index];
         match &line.kind {
-            LineKind::Heading { level, boxed, .. } => {
+            LineKind::Heading { level, checkbox, .. } => {
                 self.end_section(*level, index);
-                match boxed {
+                match checkbox {
                     Some(at) => self.heading(index, *level, at, group),
                     None => self.below(index),
                 }
@@ -88,9 +88,9 @@ impl<'o, 't> Boxes<'o, 't> {
             return self.table.is_some();
         };
         if let Some(row) = table.row(content) {
-            let inner = row.boxed.inner.start + line.start..row.boxed.inner.end + line.start;
+            let inner = row.checkbox.inner.start + line.start..row.checkbox.inner.end + line.start;
             let words = inner.end..inner.end;
-            let at = BoxAt { mark: row.boxed.mark, inner, words, odd: row.boxed.odd };
+            let at = BoxAt { mark: row.checkbox.mark, inner, words, odd: row.checkbox.odd };
             let span = line.start..self.outline.after(line.end);
             let owner = self.owner(index);
             if let Some(item) = self.add(index, &at, &row.title, span, (group, owner)) {

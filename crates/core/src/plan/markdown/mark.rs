@@ -86,7 +86,7 @@ impl Oddity {
 
 /// A checkbox at the start of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Boxed {
+pub(super) struct Checkbox {
     pub(super) mark: Mark,
     /// What is between the brackets.
     pub(super) inner: Range<usize>,
@@ -95,7 +95,7 @@ pub(super) struct Boxed {
     pub(super) odd: Option<Oddity>,
 }
 
-impl Boxed {
+impl Checkbox {
     /// The same checkbox in a text that begins `by` bytes earlier.
     fn moved(self, by: usize) -> Self {
         let inner = self.inner.start + by..self.inner.end + by;
@@ -109,7 +109,7 @@ pub(super) fn is_hard_blank(c: char) -> bool {
 }
 
 /// The checkbox that a text starts with.
-pub(super) fn boxed(text: &str) -> Option<Boxed> {
+pub(super) fn checkbox(text: &str) -> Option<Checkbox> {
     let behind = text.strip_prefix('[')?;
     let mut characters = behind.chars();
     let first = characters.next()?;
@@ -133,7 +133,7 @@ pub(super) fn boxed(text: &str) -> Option<Boxed> {
         Some(_) if matches!(first, ' ' | 'x' | 'X') || hard => Some(Oddity::NoSpaceAfter),
         Some(_) => return None,
     };
-    Some(Boxed { mark, inner: 1..1 + inner, length: inner + 2, odd })
+    Some(Checkbox { mark, inner: 1..1 + inner, length: inner + 2, odd })
 }
 
 /// The bytes of the marker of a list item at the start of `text`, also where a checkbox follows it without a
@@ -147,7 +147,7 @@ pub(super) fn list_marker(text: &str) -> Option<(usize, Option<Oddity>)> {
     let length = closed.contains(text.as_bytes().get(digits)?).then_some(digits + 1)?;
     let behind = text.get(length..)?;
     let bare = behind.trim_start_matches(|c| c == ' ' || c == '\t' || is_hard_blank(c));
-    let found = boxed(bare).filter(|found| !found.mark.needs_company())?;
+    let found = checkbox(bare).filter(|found| !found.mark.needs_company())?;
     match bare.len() == behind.len() {
         // `-[x]y` is too far from a checkbox.
         true if found.odd == Some(Oddity::NoSpaceAfter) => None,
@@ -158,9 +158,9 @@ pub(super) fn list_marker(text: &str) -> Option<(usize, Option<Oddity>)> {
 
 /// The checkbox in the words of a heading, and where its title is: `1. [ ] Title`, `Task 2: [x] Title`, or at
 /// the end.
-pub(super) fn in_heading(words: &str) -> Option<(Boxed, Range<usize>)> {
+pub(super) fn in_heading(words: &str) -> Option<(Checkbox, Range<usize>)> {
     let start = numbered(words);
-    if let Some(found) = boxed(&words[start..]) {
+    if let Some(found) = checkbox(&words[start..]) {
         let found = found.moved(start);
         let title = words.len() - words[found.length..].trim_start().len();
         return (title < words.len()).then_some((found, title..words.len()));
@@ -169,8 +169,8 @@ pub(super) fn in_heading(words: &str) -> Option<(Boxed, Range<usize>)> {
     // The bracket may stand around a space.
     let start = if words[..start].ends_with('[') { start - 1 } else { start + 1 };
     let is_last =
-        |found: &Boxed| start + found.length == words.len() && !found.mark.needs_company();
-    let found = boxed(&words[start..]).filter(is_last)?;
+        |found: &Checkbox| start + found.length == words.len() && !found.mark.needs_company();
+    let found = checkbox(&words[start..]).filter(is_last)?;
     let title = words[..start].trim_end();
     (!title.is_empty() && title.len() < start).then_some((found.moved(start), 0..title.len()))
 }

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::line;
-use super::mark::{Mark, Oddity, boxed, is_hard_blank, list_marker};
+use super::mark::{Mark, Oddity, checkbox, is_hard_blank, list_marker};
 use super::scan::{Hidden, Scanner};
 
 /// A line that is not blank.
@@ -32,7 +32,7 @@ pub(super) struct Line {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LineKind {
     /// A heading outside all lists. One with an underline may be meant as text above a rule.
-    Heading { level: u8, words: Range<usize>, underlined: bool, boxed: Option<BoxAt> },
+    Heading { level: u8, words: Range<usize>, underlined: bool, checkbox: Option<BoxAt> },
     /// A list item with a checkbox, up to the `end` of what is inside it.
     Box { at: BoxAt, end: usize },
     /// Any other list item.
@@ -69,16 +69,16 @@ impl<'t> Outline<'t> {
     /// ordinary checkboxes, so a page without any is read again as one that has none.
     pub(super) fn of(text: &'t str) -> Self {
         let outline = Self::scanned(text, true);
-        let lonely =
-            outline.boxes().next().is_some() && outline.boxes().all(|at| at.mark.needs_company());
+        let lonely = outline.checkboxes().next().is_some()
+            && outline.checkboxes().all(|at| at.mark.needs_company());
         if lonely { Self::scanned(text, false) } else { outline }
     }
 
     /// The checkboxes of list items and headings.
-    fn boxes(&self) -> impl Iterator<Item = &BoxAt> {
+    fn checkboxes(&self) -> impl Iterator<Item = &BoxAt> {
         self.lines.iter().filter_map(|line| match &line.kind {
             LineKind::Box { at, .. } => Some(at),
-            LineKind::Heading { boxed, .. } => boxed.as_ref(),
+            LineKind::Heading { checkbox, .. } => checkbox.as_ref(),
             _ => None,
         })
     }
@@ -156,7 +156,7 @@ fn indentation(line: &str) -> (usize, usize) {
 /// Whether a list item with a checkbox starts here.
 fn is_box(text: &str) -> bool {
     let behind = list_marker(text).and_then(|(length, _)| text.get(length..));
-    behind.is_some_and(|behind| boxed(behind.trim_start()).is_some())
+    behind.is_some_and(|behind| checkbox(behind.trim_start()).is_some())
 }
 
 /// The bytes of YAML front matter.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::doc::{Group, Kind, PlanDoc};
-use super::items::{Boxes, bare, value_of};
+use super::items::{CheckboxCollector, bare, value_of};
 use super::outline::{BoxAt, Line, LineKind, Outline};
 use crate::plan::PlanError;
 
@@ -120,11 +120,11 @@ pub(super) fn name(words: &str) -> Option<&str> {
 
 pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
     let mut doc = PlanDoc::empty(Kind::Progress);
-    let mut boxes = Boxes::of(outline);
+    let mut checkboxes = CheckboxCollector::of(outline);
     let mut section: Option<usize> = None;
     let mut phase = None;
     for (index, line) in outline.lines.iter().enumerate() {
-        if let LineKind::Heading { level, words, underlined, boxed } = &line.kind {
+        if let LineKind::Heading { level, words, underlined, checkbox } = &line.kind {
             let words = &outline.text[words.clone()];
             let known = Section::of(words).filter(|_| *level == 2);
             let now = section.map(|at| doc.progress.sections[at].section);
@@ -139,14 +139,14 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
                 }
                 if *level <= 2 {
                     phase = None;
-                    boxes.end_section(*level, index);
+                    checkboxes.end_section(*level, index);
                     section = match known {
                         Some(known) => start(&mut doc, known, line, end)?,
                         None => None,
                     };
                     continue;
                 }
-                if *level == 3 && now == Some(Section::Tasks) && boxed.is_none() {
+                if *level == 3 && now == Some(Section::Tasks) && checkbox.is_none() {
                     phase = Some(doc.groups.len());
                     let title = bare(words).unwrap_or_default();
                     doc.groups.push(Group { title, line: line.number, ..Group::default() });
@@ -168,12 +168,12 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
         section.content.end = section.content.end.max(line.end);
         let section = section.section;
         if section == Section::Tasks {
-            boxes.line(index, phase);
+            checkboxes.line(index, phase);
         } else {
             say(&mut doc.progress, section, outline, line);
         }
     }
-    (doc.items, doc.warnings) = boxes.finish();
+    (doc.items, doc.warnings) = checkboxes.finish();
     let status = doc.progress.section(Section::Status).map(|at| at.content.clone());
     doc.progress.status = status.map(|range| outline.text[range].to_owned());
     Ok(doc)

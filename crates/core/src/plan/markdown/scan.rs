@@ -1,7 +1,7 @@
 //! What each line of a text is, told line by line: open lists, fences, comments, paragraphs.
 
 use super::line::{self, Fence, atx, html_end, is_rule, underline};
-use super::mark::{Oddity, boxed, in_heading, is_hard_blank, list_marker};
+use super::mark::{Oddity, checkbox, in_heading, is_hard_blank, list_marker};
 use super::outline::{BoxAt, Line, LineKind};
 
 /// So many list items may start on one line; what follows is text.
@@ -189,17 +189,17 @@ impl<'t> Scanner<'t> {
         if let Some((level, words)) = atx(rest) {
             self.paragraph = 0;
             let words = at + words.start..at + words.end;
-            let boxed = self.heading_box(words.clone());
-            return Some(LineKind::Heading { level, words, underlined: false, boxed });
+            let checkbox = self.heading_box(words.clone());
+            return Some(LineKind::Heading { level, words, underlined: false, checkbox });
         }
         let level = underline(rest).filter(|_| self.paragraph == 1)?;
         let above = self.lines.last().filter(|line| line.kind == LineKind::Text)?;
         let content = &self.text[above.start..above.end];
         let words = above.start + content.len() - content.trim_start().len();
         let words = words..above.start + content.trim_end().len();
-        let boxed = self.heading_box(words.clone());
+        let checkbox = self.heading_box(words.clone());
         let above = self.lines.last_mut()?;
-        above.kind = LineKind::Heading { level, words, underlined: true, boxed };
+        above.kind = LineKind::Heading { level, words, underlined: true, checkbox };
         self.paragraph = 0;
         Some(LineKind::Opaque)
     }
@@ -245,7 +245,7 @@ impl<'t> Scanner<'t> {
             let behind = &text[at + length..end];
             let (mut spaces, mut bytes) = line::indent_from(behind, column + length);
             let hard = blank_bytes(behind);
-            let hard = (hard > bytes && boxed(&behind[hard..]).is_some()).then_some(hard);
+            let hard = (hard > bytes && checkbox(&behind[hard..]).is_some()).then_some(hard);
             if let Some(hard) = hard {
                 (spaces, bytes) = (1, hard);
             }
@@ -264,7 +264,7 @@ impl<'t> Scanner<'t> {
                 kind = LineKind::Bullet { words: at..at };
                 break;
             }
-            let found = boxed(&text[at..end]);
+            let found = checkbox(&text[at..end]);
             let found = found.filter(|found| self.strange || !found.mark.needs_company());
             if let Some(found) = found {
                 let title = words.end.max(at + found.length);

@@ -89,7 +89,7 @@ fn phases(text: &str, doc: &PlanDoc) -> Vec<(usize, Option<String>)> {
         .lines
         .iter()
         .filter_map(|line| match &line.kind {
-            LineKind::Heading { level, words, boxed: None, .. } => {
+            LineKind::Heading { level, words, checkbox: None, .. } => {
                 Some((line.number, *level, &text[words.clone()]))
             }
             _ => None,

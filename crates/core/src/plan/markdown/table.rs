@@ -2,20 +2,20 @@
 
 use std::ops::Range;
 
-use super::mark::{Boxed, boxed};
+use super::mark::{Checkbox, checkbox};
 
 /// The columns of the table that is being read.
 #[derive(Debug, Clone)]
 pub(super) struct Table<'t> {
     columns: Vec<&'t str>,
     /// The column with the checkboxes.
-    boxes: usize,
+    checkboxes: usize,
 }
 
 /// A row that is a task. Places are bytes of the line.
 #[derive(Debug)]
 pub(super) struct TaskRow {
-    pub(super) boxed: Boxed,
+    pub(super) checkbox: Checkbox,
     pub(super) title: String,
     pub(super) body: String,
 }
@@ -37,15 +37,15 @@ impl<'t> Table<'t> {
         let is_box = |row: &str, cell: &Range<usize>| {
             found_in(row, cell).is_some_and(|(found, _)| !found.mark.needs_company())
         };
-        let boxes = rows
+        let checkboxes = rows
             .into_iter()
             .find_map(|row| cells(row).iter().position(|cell| is_box(row, cell)))?;
-        Some(Self { columns, boxes })
+        Some(Self { columns, checkboxes })
     }
 
     /// The task in a row.
     pub(super) fn row(&self, line: &str) -> Option<TaskRow> {
-        let (cells, at) = (cells(line), self.boxes);
+        let (cells, at) = (cells(line), self.checkboxes);
         let (found, words) = found_in(line, cells.get(at)?)?;
         let text = |at: usize| line[cells[at].clone()].trim().replace("\\|", "|");
         let named = |at: &usize| {
@@ -72,20 +72,20 @@ impl<'t> Table<'t> {
         });
         let body = body.collect::<Vec<_>>().join("\n");
         let title = title_at.map_or_else(|| line[words].replace("\\|", "|"), text);
-        Some(TaskRow { boxed: found, title, body })
+        Some(TaskRow { checkbox: found, title, body })
     }
 }
 
 /// The checkbox that a cell starts with, and the words behind it.
-fn found_in(line: &str, cell: &Range<usize>) -> Option<(Boxed, Range<usize>)> {
+fn found_in(line: &str, cell: &Range<usize>) -> Option<(Checkbox, Range<usize>)> {
     let content = &line[cell.clone()];
     let start = cell.start + content.len() - content.trim_start().len();
     let end = cell.start + content.trim_end().len();
-    let found = boxed(line.get(start..end)?)?;
+    let found = checkbox(line.get(start..end)?)?;
     let words = line[start + found.length..end].trim_start();
     let words = end - words.len()..end;
     let inner = found.inner.start + start..found.inner.end + start;
-    Some((Boxed { inner, length: found.length + start, ..found }, words))
+    Some((Checkbox { inner, length: found.length + start, ..found }, words))
 }
 
 /// The cells of a line, without the bars around them.

@@ -119,7 +119,7 @@ fn read_back(kind: Kind, name: &str) -> String {
         Kind::Branches => branches::name(words).unwrap_or_default(),
         // A heading with a checkbox would be a task.
         Kind::Progress | Kind::Checklist => match outline.lines.first().map(|line| &line.kind) {
-            Some(LineKind::Heading { boxed: Some(at), .. }) => &line[at.words.clone()],
+            Some(LineKind::Heading { checkbox: Some(at), .. }) => &line[at.words.clone()],
             _ => words.trim_matches('`').trim(),
         },
     };
@@ -262,14 +262,14 @@ fn item(task: &Task, tally: &mut Tally) -> String {
 /// What would be read as a checkbox inside the item is disarmed, and code that is not closed is closed.
 fn escaped(mut text: String, tally: &mut Tally) -> String {
     let outline = Outline::of(&text);
-    let boxes = outline.lines.iter().skip(1).filter_map(|line| match line.kind {
+    let checkboxes = outline.lines.iter().skip(1).filter_map(|line| match line.kind {
         LineKind::Box { ref at, .. } => Some(at.inner.start - 1),
         _ => None,
     });
-    let boxes: Vec<usize> = boxes.collect();
-    tally.lost(!boxes.is_empty(), "checkboxes in the text (escaped)", "task");
+    let checkboxes: Vec<usize> = checkboxes.collect();
+    tally.lost(!checkboxes.is_empty(), "checkboxes in the text (escaped)", "task");
     let closing = outline.closing();
-    for at in boxes.into_iter().rev() {
+    for at in checkboxes.into_iter().rev() {
         text.insert(at, '\\');
     }
     if let Some(closing) = closing {

@@ -54,7 +54,7 @@ fn s1_23_the_arguments_are_those_of_the_seed() {
     let tools = ["--allowed-tools", "Bash", "Edit", "--max-turns", "9"];
     assert_eq!(args(&spec), [&FIXED[..], &common, &tools].concat());
 
-    spec.permissions = Permissions::BoxedTools(vec!["Bash".into(), "Read".into()]);
+    spec.permissions = Permissions::SandboxedTools(vec!["Bash".into(), "Read".into()]);
     let tools = ["--dangerously-skip-permissions", "--tools", "Bash,Read", "--max-turns", "9"];
     assert_eq!(args(&spec), [&FIXED[..], &common, &tools].concat());
 

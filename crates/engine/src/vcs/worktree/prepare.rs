@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use ralph_core::branch::{BranchName, check_beside};
 
-use super::super::boxed::Boxes;
 use super::super::git::{Git, GitError};
 use super::super::in_place::GitVcs;
+use super::super::sandboxed::GitSandbox;
 use super::equip::{self, Identity};
 use super::look::{self, Admin, TOKEN, admins};
 use super::marker::{Hold, Marker, Markers, Stage};
@@ -25,7 +25,7 @@ pub struct Worktrees {
     pub(super) folder: PathBuf,
     pub(super) markers: Markers,
     pub(super) patience: Duration,
-    boxes: Option<Boxes>,
+    sandbox: Option<GitSandbox>,
 }
 
 /// The wanted worktree.
@@ -72,7 +72,7 @@ impl Worktrees {
             false => look::plain(folder),
         };
         let project = project.clone();
-        Self { markers: Markers::of(&project), project, folder, patience: PATIENCE, boxes: None }
+        Self { markers: Markers::of(&project), project, folder, patience: PATIENCE, sandbox: None }
     }
 
     /// The same, with less patience for others working on the same branch.
@@ -84,20 +84,20 @@ impl Worktrees {
 
     /// The same where sessions are in sandboxes.
     #[must_use]
-    pub fn boxed(mut self, boxes: Option<Boxes>) -> Self {
-        self.boxes = boxes;
+    pub fn sandboxed(mut self, sandbox: Option<GitSandbox>) -> Self {
+        self.sandbox = sandbox;
         self
     }
 
-    pub(super) fn is_boxed(&self) -> bool {
-        self.boxes.is_some()
+    pub(super) fn is_sandboxed(&self) -> bool {
+        self.sandbox.is_some()
     }
 
     /// Version control in a worktree of the repository.
     pub fn vcs(&self, project: Project) -> Result<GitVcs, GitError> {
         let vcs = GitVcs::new(project)?;
-        match &self.boxes {
-            Some(boxes) => vcs.boxed(boxes),
+        match &self.sandbox {
+            Some(sandbox) => vcs.sandboxed(sandbox),
             None => Ok(vcs),
         }
     }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::branch::BranchName;
 
-use super::super::boxed::forget_sandbox;
 use super::super::git::{Git, GitError};
 use super::super::in_place::{Author, GitVcs};
 use super::super::private::Private;
+use super::super::sandboxed::forget_sandbox;
 use super::super::wip::{Wip, list_wip, ref_name};
 use super::super::{checkout, scratch};
 use super::look::{Admin, is_free, is_named_by};
@@ -119,7 +119,7 @@ impl Worktrees {
         let mut aside = None;
         if let Some(admin) = &admin {
             let private = Private::of_admin(&self.project, &admin.folder);
-            aside = forget_sandbox(&self.project, &private, self.is_boxed())?;
+            aside = forget_sandbox(&self.project, &private, self.is_sandboxed())?;
             self.forget_admin(admin, &marker)?;
         }
         remove_tree(&self.forgotten(&marker))?;
@@ -290,7 +290,7 @@ impl Worktrees {
         if !self.is_worktree(worktree) {
             return false;
         }
-        if self.is_boxed() {
+        if self.is_sandboxed() {
             let clean = || {
                 let vcs = self.vcs(Project::find(worktree)?)?;
                 vcs.take_over()?;

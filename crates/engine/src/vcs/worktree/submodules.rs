@@ -30,7 +30,7 @@ impl Worktrees {
             return Ok(None);
         }
         if path.join(".git").exists() {
-            let dirty = match self.is_boxed() {
+            let dirty = match self.is_sandboxed() {
                 true => {
                     let vcs = self.vcs(Project::find(path)?)?;
                     dirty_submodule(&vcs.status_with_submodules()?)

@@ -5,7 +5,7 @@ use ralph_engine::ports::{KeepSaves, Vcs};
 use ralph_engine::project::Project;
 use ralph_engine::vcs::worktree::{Identity, Wanted, Worktrees};
 
-use super::{World, boxes, no_boxes, session_in};
+use super::{World, git_sandbox, session_in, without_sandbox};
 use crate::kit::{Repo, run};
 use crate::worktrees::{git_in, name};
 
@@ -21,20 +21,21 @@ fn tidy(vcs: &dyn Vcs) {
 
 #[test]
 fn a_removed_worktree_takes_its_sandbox_folder_and_its_refs_along() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let repo = Repo::new();
-    let boxes = boxes();
+    let sandbox = git_sandbox();
     let project = Project::find(repo.place()).unwrap();
-    let worktrees = Worktrees::new(&project, &repo.path(".worktrees")).boxed(Some(boxes.clone()));
+    let worktrees =
+        Worktrees::new(&project, &repo.path(".worktrees")).sandboxed(Some(sandbox.clone()));
     let (branch, identity) = (name("ralph/t-1"), IDENTITY());
     let wanted =
         Wanted { branch: &branch, base: "main", identity: &identity, include: "", carried: None };
     let made = worktrees.prepare(&wanted).unwrap();
     let vcs = worktrees.vcs(Project::find(&made.path).unwrap()).unwrap();
     vcs.begin(&run("r-1"), None).unwrap();
-    session_in(&vcs, &boxes, &made.path, "echo 1 > one.txt; git add -A; git commit -qm one");
+    session_in(&vcs, &sandbox, &made.path, "echo 1 > one.txt; git add -A; git commit -qm one");
     vcs.take_over().unwrap();
     vcs.shown_to_judges(None).unwrap();
     let head = git_in(&made.path, &["rev-parse", "HEAD"]);
@@ -53,15 +54,15 @@ fn a_removed_worktree_takes_its_sandbox_folder_and_its_refs_along() {
 
 #[test]
 fn a_session_directory_that_nobody_can_look_into_is_kept_when_its_worktree_goes() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let repo = Repo::new();
-    let boxes = boxes();
+    let sandbox = git_sandbox();
     let project = Project::find(repo.place()).unwrap();
     let made = repo.prepare("side").unwrap();
-    let vcs = super::vcs_at(&made.path, &boxes);
-    session_in(&vcs, &boxes, &made.path, "git commit -q --allow-empty -m only-here");
+    let vcs = super::vcs_at(&made.path, &sandbox);
+    session_in(&vcs, &sandbox, &made.path, "git commit -q --allow-empty -m only-here");
     // As `ralph clean` does it where no sandbox works.
     let removed = Worktrees::new(&project, &repo.path(".worktrees")).remove(&name("side"));
     let aside = removed.unwrap().unwrap().aside.unwrap();
@@ -71,7 +72,7 @@ fn a_session_directory_that_nobody_can_look_into_is_kept_when_its_worktree_goes(
 
 #[test]
 fn the_end_of_a_run_removes_a_sandbox_folder_without_unfinished_work() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let world = World::new(Repo::new());

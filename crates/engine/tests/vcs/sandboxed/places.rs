@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ralph_engine::ports::{GitError, Vcs};
 
-use super::{World, no_boxes, vcs_at};
+use super::{World, vcs_at, without_sandbox};
 use crate::kit::Repo;
 
 fn environment() -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
@@ -13,7 +13,7 @@ fn environment() -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
 
 fn hooked(repo: Repo) -> World {
     let mut world = World::new(repo);
-    let vcs = vcs_at(world.repo.place(), &world.boxes);
+    let vcs = vcs_at(world.repo.place(), &world.sandbox);
     world.vcs = vcs.with_hooks(&environment(), Duration::from_secs(60));
     world
 }
@@ -27,7 +27,7 @@ fn hook(repo: &Repo, name: &str, script: &str) {
 
 #[test]
 fn a_fresh_checkout_has_the_candidate_and_the_wanted_ignored_files() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let repo = Repo::new();
@@ -47,7 +47,7 @@ fn a_fresh_checkout_has_the_candidate_and_the_wanted_ignored_files() {
 
 #[test]
 fn hooks_of_the_person_see_the_work_and_may_refuse_it() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let repo = Repo::new();
@@ -74,7 +74,7 @@ fn hooks_of_the_person_see_the_work_and_may_refuse_it() {
 
 #[test]
 fn what_a_hook_changes_is_judged_again() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let repo = Repo::new();
@@ -96,7 +96,7 @@ fn what_a_hook_changes_is_judged_again() {
 
 #[test]
 fn a_hook_cannot_write_outside_of_the_worktree_nor_leave_a_message_that_leads_there() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let repo = Repo::new();

@@ -43,7 +43,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// How programs of the loop are sandboxed.
 #[derive(Debug, Clone)]
-pub struct Boxes {
+pub struct GitSandbox {
     /// The sandbox.
     pub jail: Arc<dyn Jail>,
     /// What programs outside of it find in their environment: that of the user.
@@ -52,7 +52,7 @@ pub struct Boxes {
     pub patience: Duration,
 }
 
-impl Boxes {
+impl GitSandbox {
     /// Sandboxes of this kind.
     pub fn new(jail: Arc<dyn Jail>, environment: Vec<(OsString, OsString)>) -> Self {
         Self { jail, environment, patience: PATIENCE }
@@ -61,34 +61,34 @@ impl Boxes {
 
 /// The sandboxes of a worktree.
 #[derive(Debug)]
-pub(super) struct Boxed {
-    pub(super) boxes: Boxes,
+pub(super) struct WorktreeSandbox {
+    pub(super) sandbox: GitSandbox,
     pub(super) private: Private,
 }
 
 impl GitVcs {
     /// Sessions of this worktree are in a sandbox: each gets a git directory of its own, and everything that
     /// looks at their files runs sandboxed.
-    pub fn boxed(mut self, boxes: &Boxes) -> Result<Self, GitError> {
+    pub fn sandboxed(mut self, sandbox: &GitSandbox) -> Result<Self, GitError> {
         let private = Private::of(&self.project)?;
-        self.boxed = Some(Boxed { boxes: boxes.clone(), private });
+        self.sandboxed = Some(WorktreeSandbox { sandbox: sandbox.clone(), private });
         Ok(self)
     }
 
     /// A run begins. Work that another run left in a session's git directory is reused if this run continues
     /// it, and saved otherwise. A ref keeps the base commit of the new directory from being collected.
-    pub(super) fn begin_boxed(&self, run: &RunId, resumes: bool) -> Result<(), GitError> {
-        let Some(boxed) = &self.boxed else { return Ok(()) };
-        boxed.private.unlock();
+    pub(super) fn begin_sandboxed(&self, run: &RunId, resumes: bool) -> Result<(), GitError> {
+        let Some(sandboxed) = &self.sandboxed else { return Ok(()) };
+        sandboxed.private.unlock();
         self.mirror()?;
         let at = self.position()?;
-        if !(resumes && boxed.private.fits(&at)) {
-            self.let_go(boxed)?;
+        if !(resumes && sandboxed.private.fits(&at)) {
+            self.let_go(sandboxed)?;
         }
         let Some(head) = &at.head else { return Ok(()) };
         let name = format!("refs/ralph/base/{run}");
         // Noted first: a ref without a note is removed.
-        let before = boxed.private.note_base(&name)?;
+        let before = sandboxed.private.note_base(&name)?;
         self.git(&["update-ref", &name, head]).run()?;
         if let Some(before) = before {
             self.git(&["update-ref", "-d", &before]).run()?;
@@ -99,36 +99,36 @@ impl GitVcs {
     /// The git directory for the next session. It is recreated if the branch has moved since: commits in the
     /// old one are saved.
     pub(super) fn lend_private(&self) -> Result<Option<Shown>, GitError> {
-        let Some(boxed) = &self.boxed else { return Ok(None) };
+        let Some(sandboxed) = &self.sandboxed else { return Ok(None) };
         let at = self.position()?;
         // One that no session had yet may be older than what the user has done since.
-        if !(boxed.private.was_lent() && boxed.private.fits(&at)) {
-            self.let_go(boxed)?;
-            boxed.private.ensure(&at)?;
-            boxed.private.mark_lent()?;
+        if !(sandboxed.private.was_lent() && sandboxed.private.fits(&at)) {
+            self.let_go(sandboxed)?;
+            sandboxed.private.ensure(&at)?;
+            sandboxed.private.mark_lent()?;
         }
-        boxed.private.lent(at.head.as_deref()).map(Some)
+        sandboxed.private.lent(at.head.as_deref()).map(Some)
     }
 
     /// What a gate or a verifier gets: made for it alone.
     pub(super) fn private_for_judges(&self, head: Option<&str>) -> Result<Option<Shown>, GitError> {
-        let Some(boxed) = &self.boxed else { return Ok(None) };
+        let Some(sandboxed) = &self.sandboxed else { return Ok(None) };
         let at = self.position()?;
-        if !boxed.private.was_lent() && !boxed.private.fits(&at) {
-            self.let_go(boxed)?;
+        if !sandboxed.private.was_lent() && !sandboxed.private.fits(&at) {
+            self.let_go(sandboxed)?;
         }
-        boxed.private.ensure(&at)?;
-        boxed.private.for_judges(head).map(Some)
+        sandboxed.private.ensure(&at)?;
+        sandboxed.private.for_judges(head).map(Some)
     }
 
     /// Reads the worktree and the commits of sessions, and imports both into the repository. If the commits are
     /// invalid, only the files are imported.
-    pub(super) fn see(&self, boxed: &Boxed) -> Result<Seen, GitError> {
+    pub(super) fn see(&self, sandboxed: &WorktreeSandbox) -> Result<Seen, GitError> {
         let at = self.position()?;
-        boxed.private.ensure(&at)?;
+        sandboxed.private.ensure(&at)?;
         let mut refused = None;
-        if boxed.private.was_lent() {
-            let look = || self.look_and_take(boxed, &at, true);
+        if sandboxed.private.was_lent() {
+            let look = || self.look_and_take(sandboxed, &at, true);
             // Reading may fail on a busy machine. Commits are not dropped for that.
             match look().or_else(|_| look()) {
                 Ok(seen) if seen.refused.is_none() => return Ok(seen),
@@ -136,7 +136,7 @@ impl GitVcs {
                 Err(error) => refused = Some(error.to_string()),
             }
         }
-        let mut seen = self.look_and_take(boxed, &at, false)?;
+        let mut seen = self.look_and_take(sandboxed, &at, false)?;
         if let Some(why) = &refused {
             self.warn(format!("ralph takes the session's files, but not its commits: {why}"));
         }
@@ -144,21 +144,26 @@ impl GitVcs {
         Ok(seen)
     }
 
-    fn look_and_take(&self, boxed: &Boxed, at: &Position, seeing: bool) -> Result<Seen, GitError> {
-        let turn = boxed.private.turn();
+    fn look_and_take(
+        &self,
+        sandboxed: &WorktreeSandbox,
+        at: &Position,
+        seeing: bool,
+    ) -> Result<Seen, GitError> {
+        let turn = sandboxed.private.turn();
         let _held = lock(&turn);
         let mut binds = vec![Bind::readable(self.worktree())];
-        binds.extend(boxed.private.look_binds(seeing)?);
+        binds.extend(sandboxed.private.look_binds(seeing)?);
         if seeing {
             let refs = self.git(&["for-each-ref", "--format=%(objectname)"]).run()?;
-            boxed.private.note_known(&refs)?;
+            sandboxed.private.note_known(&refs)?;
         }
         let asked = Look {
             worktree: self.worktree().to_owned(),
-            index: boxed.private.look_index(),
+            index: sandboxed.private.look_index(),
             head: at.head.clone(),
-            private: seeing.then(|| (PathBuf::from(PRIVATE), boxed.private.own_in_look())),
-            known: boxed.private.known_in_look(),
+            private: seeing.then(|| (PathBuf::from(PRIVATE), sandboxed.private.own_in_look())),
+            known: sandboxed.private.known_in_look(),
             sparse: self.is_sparse()?,
         };
         let asked = serde_json::to_string(&asked).map_err(|error| odd(&error))?;
@@ -166,10 +171,10 @@ impl GitVcs {
             program: RALPH.into(),
             args: vec![COMMAND.into(), asked.into()],
             folder: self.worktree().to_owned(),
-            env: inside(&boxed.boxes),
+            env: inside(&sandboxed.sandbox),
             stdin: vec![],
         };
-        let printed = run("reading the worktree", boxed, &spec, &binds)?;
+        let printed = run("reading the worktree", sandboxed, &spec, &binds)?;
         let line = printed.split(|byte| *byte == b'\n').find(|line| line.starts_with(b"{"));
         let seen: Seen =
             serde_json::from_slice(line.unwrap_or_default()).map_err(|error| odd(&error))?;
@@ -182,7 +187,7 @@ impl GitVcs {
         }
         let parts = std::iter::once(&seen.tree).chain(&seen.head).chain(&seen.others);
         if !self.knows(parts)? {
-            self.fetch(boxed, seeing)?;
+            self.fetch(sandboxed, seeing)?;
             crash::point("commits-taken");
         }
         Ok(seen)
@@ -203,24 +208,24 @@ impl GitVcs {
 
     /// Imports what was read into the repository. The other end runs in a sandbox; its output is checked object
     /// by object.
-    fn fetch(&self, boxed: &Boxed, seeing: bool) -> Result<(), GitError> {
-        let binds = boxed.private.look_binds(seeing)?;
-        let common = boxed.private.common();
+    fn fetch(&self, sandboxed: &WorktreeSandbox, seeing: bool) -> Result<(), GitError> {
+        let binds = sandboxed.private.look_binds(seeing)?;
+        let common = sandboxed.private.common();
         let serve = CommandSpec {
             program: host().git().get_program().to_owned(),
             args: ["upload-pack".into(), common.as_os_str().to_owned()].into(),
             folder: "/".into(),
-            env: inside(&boxed.boxes),
+            env: inside(&sandboxed.sandbox),
             stdin: vec![],
         };
         let scratch = Scratch::empty(self.worktree())?;
         let script = scratch.folder().join("serve");
-        let written = write_script(&script, &boxed.boxes.jail.wrap(serve, &binds));
+        let written = write_script(&script, &sandboxed.sandbox.jail.wrap(serve, &binds));
         written.map_err(|source| GitError::File { path: script.clone(), source })?;
         // By the shell, for programs may not be started from every temporary folder.
         let mut serve = b"--upload-pack=/bin/sh ".to_vec();
         quote(&mut serve, script.as_os_str());
-        let to = taken_ref(&boxed.private);
+        let to = taken_ref(&sandboxed.private);
         let what = format!("+{LOOKED}:{to}");
         let arguments = [
             "-c",
@@ -239,33 +244,33 @@ impl GitVcs {
             "--no-show-forced-updates",
         ];
         let call = Git::plumbing(self.worktree(), &arguments).arg(OsStr::from_bytes(&serve));
-        let call = call.arg(boxed.private.look_folder()).arg(what);
-        let spec = call.spec(&boxed.boxes.environment)?;
-        finish("fetching the session's commits", boxed.boxes.patience, &spec).map(drop)
+        let call = call.arg(sandboxed.private.look_folder()).arg(what);
+        let spec = call.spec(&sandboxed.sandbox.environment)?;
+        finish("fetching the session's commits", sandboxed.sandbox.patience, &spec).map(drop)
     }
 
     /// Runs git in a sandbox. `binds` come first, our own directory behind them.
-    pub(super) fn boxed_git(
+    pub(super) fn sandboxed_git(
         &self,
-        boxed: &Boxed,
+        sandboxed: &WorktreeSandbox,
         call: &Git<'_>,
         mut binds: Vec<Bind>,
     ) -> Result<Vec<u8>, GitError> {
-        boxed.private.ensure(&self.position()?)?;
-        let turn = boxed.private.turn();
+        sandboxed.private.ensure(&self.position()?)?;
+        let turn = sandboxed.private.turn();
         let _held = lock(&turn);
-        binds.extend(boxed.private.look_binds(false)?);
-        let spec = call.sandboxed_spec(&inside(&boxed.boxes))?;
-        run("git", boxed, &spec, &binds)
+        binds.extend(sandboxed.private.look_binds(false)?);
+        let spec = call.sandboxed_spec(&inside(&sandboxed.sandbox))?;
+        run("git", sandboxed, &spec, &binds)
     }
 
     /// Removes the session's directory. Unreachable commits in it are saved first.
-    pub(super) fn let_go(&self, boxed: &Boxed) -> Result<(), GitError> {
-        let was_lent = boxed.private.was_lent();
+    pub(super) fn let_go(&self, sandboxed: &WorktreeSandbox) -> Result<(), GitError> {
+        let was_lent = sandboxed.private.was_lent();
         if was_lent {
-            let seen = self.see(boxed)?;
+            let seen = self.see(sandboxed)?;
             if let Some(why) = seen.refused {
-                let aside = boxed.private.set_aside()?;
+                let aside = sandboxed.private.set_aside()?;
                 let aside = aside.display();
                 self.warn(format!("the session's git directory is kept in {aside}: {why}"));
                 return Ok(());
@@ -274,7 +279,7 @@ impl GitVcs {
                 self.save_commits(commit)?;
             }
         }
-        self.forget_box(boxed)?;
+        self.forget_sandbox_of(sandboxed)?;
         if was_lent {
             crash::point("box-removed");
         }
@@ -282,20 +287,20 @@ impl GitVcs {
     }
 
     /// Removes the rest of a session's directory, and the ref that kept its imported commits.
-    fn forget_box(&self, boxed: &Boxed) -> Result<(), GitError> {
-        if boxed.private.is_there() {
-            self.git(&["update-ref", "-d", &taken_ref(&boxed.private)]).run()?;
+    fn forget_sandbox_of(&self, sandboxed: &WorktreeSandbox) -> Result<(), GitError> {
+        if sandboxed.private.is_there() {
+            self.git(&["update-ref", "-d", &taken_ref(&sandboxed.private)]).run()?;
         }
-        boxed.private.remove()
+        sandboxed.private.remove()
     }
 
     /// The run is over. A directory whose commits are all on the branch is removed; one with commits of an
     /// unfinished session stays, because the next session starts there.
-    pub(super) fn end_boxed(&self) -> Result<(), GitError> {
-        let Some(boxed) = &self.boxed else { return Ok(()) };
-        boxed.private.forget_seen();
-        if boxed.private.was_lent() {
-            let seen = self.see(boxed)?;
+    pub(super) fn end_sandboxed(&self) -> Result<(), GitError> {
+        let Some(sandboxed) = &self.sandboxed else { return Ok(()) };
+        sandboxed.private.forget_seen();
+        if sandboxed.private.was_lent() {
+            let seen = self.see(sandboxed)?;
             let at = self.position()?;
             let landed = |id: &String| match &at.head {
                 Some(head) => self.is_ancestor(id, head),
@@ -310,7 +315,7 @@ impl GitVcs {
                 }
             }
         }
-        forget_sandbox(&self.project, &boxed.private, true).map(drop)
+        forget_sandbox(&self.project, &sandboxed.private, true).map(drop)
     }
 
     /// Saves commits that neither the user's refs nor a save reaches.
@@ -355,7 +360,7 @@ impl GitVcs {
     /// the session began, its commits stand on something else: then its files alone count.
     pub(super) fn beyond(
         &self,
-        boxed: &Boxed,
+        sandboxed: &WorktreeSandbox,
         at: &Position,
         seen: &Seen,
     ) -> Result<Option<String>, GitError> {
@@ -363,7 +368,7 @@ impl GitVcs {
         let Some(found) = seen.head.as_ref().filter(|_| seen.refused.is_none()) else {
             return Ok(None);
         };
-        if !boxed.private.fits(at) {
+        if !sandboxed.private.fits(at) {
             return Ok(None);
         }
         match head {
@@ -413,9 +418,10 @@ fn odd(answer: &dyn std::fmt::Display) -> GitError {
 }
 
 /// The environment of programs in a sandbox.
-fn inside(boxes: &Boxes) -> Vec<(OsString, OsString)> {
+fn inside(sandbox: &GitSandbox) -> Vec<(OsString, OsString)> {
     // What looks at a session's work must not be a program that the session wrote.
-    let path = host().environment(&boxes.environment).into_iter().find(|(name, _)| name == "PATH");
+    let path =
+        host().environment(&sandbox.environment).into_iter().find(|(name, _)| name == "PATH");
     let path = path.map_or_else(|| PATH.into(), |(_, value)| value);
     let mut environment = vec![("PATH".into(), path), ("HOME".into(), "/tmp".into())];
     environment.push(("LC_ALL".into(), "C".into()));
@@ -436,15 +442,15 @@ pub(super) fn is_no(error: &GitError) -> bool {
 /// Runs a program in a sandbox and returns what it printed.
 fn run(
     what: &'static str,
-    boxed: &Boxed,
+    sandboxed: &WorktreeSandbox,
     spec: &CommandSpec,
     binds: &[Bind],
 ) -> Result<Vec<u8>, GitError> {
     let mut again = TRIES;
     loop {
         again -= 1;
-        let wrapped = boxed.boxes.jail.wrap(spec.clone(), binds);
-        match finish(what, boxed.boxes.patience, &wrapped) {
+        let wrapped = sandboxed.sandbox.jail.wrap(spec.clone(), binds);
+        match finish(what, sandboxed.sandbox.patience, &wrapped) {
             // A path that should be hidden was removed at this moment.
             Err(GitError::Boxed { message, .. }) if again > 0 && message.starts_with(NO_BOX) => {}
             done => return done,

@@ -2,12 +2,12 @@
 
 use ralph_engine::ports::{GitError, Vcs};
 
-use super::{World, bytes_of, no_boxes, vcs_at};
+use super::{World, bytes_of, vcs_at, without_sandbox};
 use crate::kit::{Repo, SaveNow, Seen, run, task};
 
 #[test]
 fn a_session_uses_git_and_the_repository_stays_as_it_is_byte_for_byte() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let world = World::new(Repo::new());
@@ -42,7 +42,7 @@ fn a_session_uses_git_and_the_repository_stays_as_it_is_byte_for_byte() {
 
 #[test]
 fn a_green_session_lands_with_its_own_commits_and_only_then() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let world = World::new(Repo::new());
@@ -78,7 +78,7 @@ fn a_green_session_lands_with_its_own_commits_and_only_then() {
 
 #[test]
 fn a_red_session_is_where_the_next_one_starts() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let world = World::new(Repo::new());
@@ -99,7 +99,7 @@ fn a_red_session_is_where_the_next_one_starts() {
 
 #[test]
 fn what_is_given_up_goes_back_and_its_commits_are_saved() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let repo = Repo::new();
@@ -132,7 +132,7 @@ fn files(repo: &Repo) -> Seen {
 
 #[test]
 fn what_was_dirty_before_the_run_stays_out_unless_a_session_changes_it() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let repo = Repo::new();
@@ -153,7 +153,7 @@ fn what_was_dirty_before_the_run_stays_out_unless_a_session_changes_it() {
 
 #[test]
 fn a_person_who_commits_meanwhile_wins_and_no_commit_of_the_session_is_lost() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let world = World::new(Repo::new());
@@ -183,7 +183,7 @@ fn a_person_who_commits_meanwhile_wins_and_no_commit_of_the_session_is_lost() {
 
 #[test]
 fn on_another_branch_of_its_own_the_work_is_taken_all_the_same() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let world = World::new(Repo::new());
@@ -207,7 +207,7 @@ fn on_another_branch_of_its_own_the_work_is_taken_all_the_same() {
 
 #[test]
 fn history_that_a_session_made_anew_is_no_part_of_the_branch_and_is_saved() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let world = World::new(Repo::new());
@@ -225,12 +225,12 @@ fn history_that_a_session_made_anew_is_no_part_of_the_branch_and_is_saved() {
 
 #[test]
 fn the_next_run_goes_on_with_what_an_interrupted_one_left_or_saves_it() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let world = World::new(Repo::new());
     let own = world.session("echo 1 > one.txt; git add -A; git commit -qm one; git rev-parse HEAD");
-    let next = vcs_at(world.repo.place(), &world.boxes);
+    let next = vcs_at(world.repo.place(), &world.sandbox);
     let base = next.begin(&run("r-2"), Some((&run("r-1"), None))).unwrap();
     assert_eq!(next.candidate(&base).unwrap().taken, Some(own.clone()));
     assert_eq!(
@@ -238,7 +238,7 @@ fn the_next_run_goes_on_with_what_an_interrupted_one_left_or_saves_it() {
         "refs/ralph/base/r-2"
     );
     // A run of its own does not go on with it.
-    let other = vcs_at(world.repo.place(), &world.boxes);
+    let other = vcs_at(world.repo.place(), &world.sandbox);
     other.begin(&run("r-3"), None).unwrap();
     let kept = world.repo.git(&["for-each-ref", "--contains", &own, "--format=%(refname)"]);
     assert!(kept.contains("refs/ralph/wip/main/1"), "{kept}");
@@ -247,7 +247,7 @@ fn the_next_run_goes_on_with_what_an_interrupted_one_left_or_saves_it() {
 
 #[test]
 fn commits_that_a_session_leaves_on_other_branches_and_in_its_stash_are_saved() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let world = World::new(Repo::new());

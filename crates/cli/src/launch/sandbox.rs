@@ -12,7 +12,7 @@ use ralph_engine::sandbox::{
     self, Caches, Home, HomeNeeds, Level, Limits, Network, Sandbox, SandboxConfig, Unavailable,
     Wanted,
 };
-use ralph_engine::vcs::Boxes;
+use ralph_engine::vcs::GitSandbox;
 
 use super::dependencies::{Dependencies, Watched};
 use super::{Found, agent};
@@ -24,16 +24,16 @@ use crate::wire::Context;
 
 /// A sandbox that has been tried, and the notices about it.
 #[derive(Clone)]
-pub(crate) struct Boxed {
+pub(crate) struct RunSandbox {
     pub(crate) sandbox: Arc<Sandbox>,
     pub(crate) notices: Vec<Notice>,
 }
 
-impl Boxed {
+impl RunSandbox {
     /// The sandbox for git commands that read sessions' files, if sessions can have their own git directory.
-    pub(super) fn of_git(&self, context: &Context<'_>) -> Option<Boxes> {
+    pub(super) fn of_git(&self, context: &Context<'_>) -> Option<GitSandbox> {
         let jail: Arc<dyn Jail> = Arc::<Sandbox>::clone(&self.sandbox);
-        self.sandbox.mounts().then(|| Boxes::new(jail, context.environment.all.clone()))
+        self.sandbox.mounts().then(|| GitSandbox::new(jail, context.environment.all.clone()))
     }
 }
 
@@ -62,9 +62,9 @@ pub(super) fn of_run(
     config: &Config,
     agents: &[&Found],
     context: &Context<'_>,
-) -> Result<Boxed, CliError> {
-    if let Some(boxed) = &*context.boxed.borrow() {
-        return Ok(boxed.clone());
+) -> Result<RunSandbox, CliError> {
+    if let Some(sandboxed) = &*context.sandboxed.borrow() {
+        return Ok(sandboxed.clone());
     }
     let sandbox_config = sandbox_config(project, config, agents, context)?;
     let (caches, is_masked) = (sandbox_config.caches.clone(), sandbox_config.home.is_masked());
@@ -103,9 +103,9 @@ pub(super) fn of_run(
             notices.push(Notice::Other { text: text.to_owned() });
         }
     }
-    let boxed = Boxed { sandbox: Arc::new(choice.sandbox), notices };
-    *context.boxed.borrow_mut() = Some(boxed.clone());
-    Ok(boxed)
+    let sandboxed = RunSandbox { sandbox: Arc::new(choice.sandbox), notices };
+    *context.sandboxed.borrow_mut() = Some(sandboxed.clone());
+    Ok(sandboxed)
 }
 
 /// Notices about packages that sessions named.

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use ralph_engine::ports::{RunBase, Vcs};
-use ralph_engine::vcs::{Boxes, GitVcs};
+use ralph_engine::vcs::{GitSandbox, GitVcs};
 
-use super::{boxes, bytes_of, no_boxes, session_in, vcs_at};
+use super::{bytes_of, git_sandbox, session_in, vcs_at, without_sandbox};
 use crate::kit::{Repo, run, task};
 use crate::worktrees::git_in;
 
 struct Lane {
     repo: Repo,
     place: PathBuf,
-    boxes: Boxes,
+    sandbox: GitSandbox,
     vcs: GitVcs,
     base: RunBase,
 }
@@ -28,15 +28,15 @@ impl Lane {
     }
 
     fn at(repo: Repo, place: PathBuf) -> Self {
-        let boxes = boxes();
-        let vcs = vcs_at(&place, &boxes);
+        let sandbox = git_sandbox();
+        let vcs = vcs_at(&place, &sandbox);
         let base = vcs.begin(&run("r-1"), None).unwrap();
-        Self { repo, place, boxes, vcs, base }
+        Self { repo, place, sandbox, vcs, base }
     }
 
     #[track_caller]
     fn session(&self, script: &str) -> String {
-        session_in(&self.vcs, &self.boxes, &self.place, script)
+        session_in(&self.vcs, &self.sandbox, &self.place, script)
     }
 }
 
@@ -46,7 +46,7 @@ fn clean(place: &Path) {
 
 #[test]
 fn commits_are_on_the_branch_right_after_the_session() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let lane = Lane::new();
@@ -74,7 +74,7 @@ fn commits_are_on_the_branch_right_after_the_session() {
 
 #[test]
 fn a_session_on_another_branch_leaves_head_where_it_went() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let lane = Lane::new();
@@ -91,7 +91,7 @@ fn a_session_on_another_branch_leaves_head_where_it_went() {
 
 #[test]
 fn a_person_who_moved_the_branch_wins_and_the_commits_are_saved() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let lane = Lane::new();
@@ -108,7 +108,7 @@ fn a_person_who_moved_the_branch_wins_and_the_commits_are_saved() {
 
 #[test]
 fn what_is_given_up_is_saved_and_the_worktree_goes_back() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let lane = Lane::new();
@@ -128,7 +128,7 @@ fn what_is_given_up_is_saved_and_the_worktree_goes_back() {
 
 #[test]
 fn with_a_key_the_commits_are_signed_when_they_are_taken_over() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let repo = Repo::new();

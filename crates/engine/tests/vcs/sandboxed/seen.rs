@@ -5,7 +5,7 @@ use std::path::Path;
 use ralph_engine::ports::Vcs;
 
 use super::kinds::works;
-use super::{World, boxes, judged_in, no_boxes, session_in, vcs_at};
+use super::{World, git_sandbox, judged_in, session_in, vcs_at, without_sandbox};
 use crate::kit::{Repo, run};
 
 const LIST: &str = "git cat-file --batch-all-objects --batch";
@@ -36,12 +36,12 @@ fn folders_of_objects(repo: &Repo) -> usize {
 
 #[test]
 fn what_no_ref_reaches_is_found_by_no_session() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let world = World::new(repo());
     for found in
-        [world.session(LIST), judged_in(&world.vcs, &world.boxes, world.repo.place(), LIST)]
+        [world.session(LIST), judged_in(&world.vcs, &world.sandbox, world.repo.place(), LIST)]
     {
         assert!(found.contains("first"), "{found}");
         assert!(!found.contains("secret"), "{found}");
@@ -58,41 +58,41 @@ fn what_no_ref_reaches_is_found_by_no_session() {
 /// The user takes a stash back, or a session writes the same text: it belongs to the branch from then on.
 #[test]
 fn what_a_ref_reaches_again_is_there() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let world = World::new(repo());
     let reads = "git fsck --full --strict && git show HEAD:a.txt && git diff --stat HEAD~1";
     world.session("echo 'secret of a dropped commit' > a.txt");
     let candidate = world.vcs.candidate(&world.base).unwrap();
-    judged_in(&world.vcs, &world.boxes, world.repo.place(), "git diff --cached");
+    judged_in(&world.vcs, &world.sandbox, world.repo.place(), "git diff --cached");
     world.vcs.commit(&world.base, &candidate, "written again", "").unwrap().unwrap();
     assert!(world.session(reads).contains("secret of a dropped commit"));
     world.repo.git(&["checkout", "--quiet", "stash@{0}", "--", "a.txt"]);
     world.repo.git(&["commit", "--quiet", "-am", "taken back"]);
     let found = world.session(reads);
     assert!(found.contains("secret of a stash"), "{found}");
-    judged_in(&world.vcs, &world.boxes, world.repo.place(), reads);
+    judged_in(&world.vcs, &world.sandbox, world.repo.place(), reads);
 }
 
 /// Setup commands of a worktree run before the run begins in it.
 #[test]
 fn a_run_keeps_the_objects_that_its_setup_was_shown() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
-    let (repo, boxes) = (repo(), boxes());
-    let vcs = vcs_at(repo.place(), &boxes);
-    judged_in(&vcs, &boxes, repo.place(), "git log");
+    let (repo, git_sandbox) = (repo(), git_sandbox());
+    let vcs = vcs_at(repo.place(), &git_sandbox);
+    judged_in(&vcs, &git_sandbox, repo.place(), "git log");
     vcs.begin(&run("r-1"), None).unwrap();
-    session_in(&vcs, &boxes, repo.place(), "git log");
+    session_in(&vcs, &git_sandbox, repo.place(), "git log");
     assert_eq!(folders_of_objects(&repo), 1);
 }
 
 /// A text that is in the worktree may be in a stash, too.
 #[test]
 fn a_stash_that_was_applied_disturbs_no_gate() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let repo = repo();
@@ -100,14 +100,14 @@ fn a_stash_that_was_applied_disturbs_no_gate() {
     let world = World::new(repo);
     world.session("git diff; echo more > more.txt");
     world.vcs.candidate(&world.base).unwrap();
-    let judge = |script| judged_in(&world.vcs, &world.boxes, world.repo.place(), script);
+    let judge = |script| judged_in(&world.vcs, &world.sandbox, world.repo.place(), script);
     assert!(judge("git diff HEAD").contains("secret of a stash"));
     judge("git diff --cached; git stash --quiet; git stash pop --quiet");
 }
 
 #[test]
 fn a_repository_in_which_everything_is_reached_is_shown_as_it_is() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let world = World::new(Repo::new());

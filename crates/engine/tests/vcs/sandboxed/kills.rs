@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use ralph_engine::ports::Vcs;
 use ralph_engine::run::crash;
 
-use super::{World, boxes, no_boxes, session_in, vcs_at};
+use super::{World, git_sandbox, session_in, vcs_at, without_sandbox};
 use crate::kit::{Repo, run};
 use crate::worktrees::git_in;
 
@@ -34,10 +34,10 @@ fn the_child_that_is_killed() {
     let repo = Repo::at(PathBuf::from(variable("RALPH_TEST_PLACE")));
     let point = variable("RALPH_TEST_POINT");
     if variable("RALPH_TEST_WHAT") == "linked" {
-        let (place, boxes) = (repo.path(".worktrees/side"), boxes());
-        let vcs = vcs_at(&place, &boxes);
+        let (place, git_sandbox) = (repo.path(".worktrees/side"), git_sandbox());
+        let vcs = vcs_at(&place, &git_sandbox);
         vcs.begin(&run("r-1"), None).unwrap();
-        session_in(&vcs, &boxes, &place, SESSION);
+        session_in(&vcs, &git_sandbox, &place, SESSION);
         assert!(crash::arm(&point));
         vcs.take_over().unwrap();
         return;
@@ -51,14 +51,14 @@ fn the_child_that_is_killed() {
 
 #[test]
 fn in_place_the_next_run_lands_what_the_killed_one_did_not() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     for point in ["commits-taken", "commits-landed", "box-removed"] {
         let repo = Repo::new();
         killed_at(&repo, "place", point);
-        let boxes = boxes();
-        let vcs = vcs_at(repo.place(), &boxes);
+        let sandbox = git_sandbox();
+        let vcs = vcs_at(repo.place(), &sandbox);
         let base = vcs.begin(&run("r-2"), Some((&run("r-1"), None))).unwrap();
         let candidate = vcs.candidate(&base).unwrap();
         vcs.commit(&base, &candidate, "subject", "").unwrap();
@@ -76,7 +76,7 @@ fn in_place_the_next_run_lands_what_the_killed_one_did_not() {
 
 #[test]
 fn in_a_worktree_of_its_own_the_next_run_takes_over_what_the_killed_one_did_not() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     for point in ["commits-taken", "commits-landed", "box-removed"] {
@@ -84,8 +84,8 @@ fn in_a_worktree_of_its_own_the_next_run_takes_over_what_the_killed_one_did_not(
         repo.git(&["worktree", "add", "--quiet", "-b", "side", ".worktrees/side"]);
         let place = repo.path(".worktrees/side");
         killed_at(&repo, "linked", point);
-        let boxes = boxes();
-        let vcs = vcs_at(&place, &boxes);
+        let sandbox = git_sandbox();
+        let vcs = vcs_at(&place, &sandbox);
         vcs.begin(&run("r-2"), Some((&run("r-1"), None))).unwrap();
         assert_eq!(git_in(&place, &["log", "--format=%s"]), "one\nfirst", "{point}");
         assert_eq!(git_in(&place, &["status", "--porcelain"]), "?? two.txt", "{point}");
@@ -96,7 +96,7 @@ fn in_a_worktree_of_its_own_the_next_run_takes_over_what_the_killed_one_did_not(
 
 #[test]
 fn what_was_half_made_or_half_removed_is_swept() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let world = World::new(Repo::new());

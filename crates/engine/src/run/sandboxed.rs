@@ -50,7 +50,7 @@ impl Crew {
     }
 
     /// Runs a program of a session or a judge to its end, in the sandbox.
-    pub(super) async fn run_boxed(
+    pub(super) async fn run_in_sandbox(
         &self,
         program: (&CommandSpec, &SandboxedCommand),
         watched: (&Watch, &Mark, watch::Receiver<Stop>),
@@ -87,7 +87,7 @@ impl Crew {
     pub(super) fn verifier_permissions(&self, tools: &[&str]) -> Permissions {
         let tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
         match self.setup.sandbox.holds() {
-            true => Permissions::BoxedTools(tools),
+            true => Permissions::SandboxedTools(tools),
             false => Permissions::Tools(tools),
         }
     }
@@ -95,9 +95,9 @@ impl Crew {
 
 /// The connections that the network refused, so that nobody has to guess why something fails. Before that it
 /// restores git settings that the program changed.
-fn findings(boxed: &Wrapped) -> Vec<String> {
-    let mut found = boxed.put_right();
-    let refused = boxed.refusals();
+fn findings(sandboxed: &Wrapped) -> Vec<String> {
+    let mut found = sandboxed.put_right();
+    let refused = sandboxed.refusals();
     found.extend(
         refused.iter().take(TOLD).map(|why| format!("the sandbox refused a connection: {why}")),
     );
@@ -119,17 +119,17 @@ pub(super) async fn run_sandboxed(
     let mut again = TRIES;
     loop {
         again -= 1;
-        let boxed = match sandbox.wrap(command.clone(), sandboxed) {
-            Ok(boxed) => boxed,
+        let in_sandbox = match sandbox.wrap(command.clone(), sandboxed) {
+            Ok(in_sandbox) => in_sandbox,
             Err(error) => {
                 let ended = Ended::never_ran(format!("the sandbox could not be created: {error}"));
                 return (ended, found);
             }
         };
         let written = raw.as_mut().map(|raw| &mut **raw as &mut (dyn Write + Send));
-        let ended = supervise(&boxed.command, watch, mark, listener, written, stop.clone());
-        let ended = boxed.told(ended.await);
-        found.extend(findings(&boxed));
+        let ended = supervise(&in_sandbox.command, watch, mark, listener, written, stop.clone());
+        let ended = in_sandbox.told(ended.await);
+        found.extend(findings(&in_sandbox));
         // A path that should be hidden may have been removed at that moment.
         match &ended.end {
             ProcessEnd::NotStarted { error } if again > 0 && is_fleeting(error) => {}

@@ -6,7 +6,7 @@ use ralph_engine::ports::Vcs;
 use ralph_engine::project::Project;
 use ralph_engine::vcs::Private;
 
-use super::{World, no_boxes};
+use super::{World, without_sandbox};
 use crate::kit::Repo;
 
 /// A session that commits and leaves something, judged and landed.
@@ -29,7 +29,7 @@ pub(super) fn works(world: &World) {
 
 #[test]
 fn on_a_branch_without_commits() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     works(&World::new(Repo::unborn()));
@@ -43,7 +43,7 @@ fn on_a_branch_without_commits() {
 
 #[test]
 fn on_a_detached_head() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let repo = Repo::new();
@@ -53,7 +53,7 @@ fn on_a_detached_head() {
 
 #[test]
 fn in_a_shallow_clone() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let repo = Repo::new();
@@ -74,7 +74,7 @@ fn in_a_shallow_clone() {
 
 #[test]
 fn with_a_git_directory_elsewhere() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let repo = Repo::new();
@@ -93,7 +93,7 @@ fn with_a_git_directory_elsewhere() {
 
 #[test]
 fn with_objects_of_another_repository() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let repo = Repo::new();
@@ -111,7 +111,7 @@ fn with_objects_of_another_repository() {
 
 #[test]
 fn with_a_submodule() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let inner = Repo::new();
@@ -149,7 +149,7 @@ fn made_with(option: &str) -> Option<Repo> {
 
 #[test]
 fn with_long_names_of_objects() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     if let Some(repo) = made_with("--object-format=sha256") {
@@ -159,7 +159,7 @@ fn with_long_names_of_objects() {
 
 #[test]
 fn where_refs_are_no_files() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     if let Some(repo) = made_with("--ref-format=reftable") {
@@ -174,7 +174,7 @@ fn where_refs_are_no_files() {
 
 #[test]
 fn with_a_sparse_checkout() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let repo = Repo::new();
@@ -195,7 +195,7 @@ fn with_a_sparse_checkout() {
 
 #[test]
 fn with_a_split_index_and_files_that_only_the_person_ignores() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let repo = Repo::new();
@@ -209,7 +209,7 @@ fn with_a_split_index_and_files_that_only_the_person_ignores() {
 
 #[test]
 fn settings_come_along_and_secrets_do_not() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let repo = Repo::new();

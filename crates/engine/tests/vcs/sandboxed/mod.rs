@@ -23,7 +23,7 @@ use ralph_engine::ports::{Bind, Jail, RunBase, Shown, Vcs};
 use ralph_engine::process::CommandSpec;
 use ralph_engine::project::Project;
 use ralph_engine::vcs::look::{self, Look};
-use ralph_engine::vcs::{Boxes, GitVcs};
+use ralph_engine::vcs::{GitSandbox, GitVcs};
 
 use crate::kit::{Repo, run};
 
@@ -108,7 +108,7 @@ fn bwrap() -> PathBuf {
 }
 
 /// Whether there are boxes here. Says aloud that a test is skipped where not.
-pub(crate) fn no_boxes() -> bool {
+pub(crate) fn without_sandbox() -> bool {
     static THERE: OnceLock<bool> = OnceLock::new();
     let there = *THERE.get_or_init(|| {
         let flags = ["--ro-bind", "/", "/", "--unshare-user", "--unshare-pid", "--unshare-net"];
@@ -130,32 +130,32 @@ fn the_look_in_the_box() {
     writeln!(std::io::stdout(), "\n{line}").unwrap();
 }
 
-pub(crate) fn boxes() -> Boxes {
-    let mut boxes = Boxes::new(Arc::new(TestJail::new()), std::env::vars_os().collect());
-    boxes.patience = Duration::from_secs(60);
-    boxes
+pub(crate) fn git_sandbox() -> GitSandbox {
+    let mut sandbox = GitSandbox::new(Arc::new(TestJail::new()), std::env::vars_os().collect());
+    sandbox.patience = Duration::from_secs(60);
+    sandbox
 }
 
 /// A run in a worktree whose sessions are in boxes.
 pub(crate) struct World {
     pub(crate) repo: Repo,
-    pub(crate) boxes: Boxes,
+    pub(crate) sandbox: GitSandbox,
     pub(crate) vcs: GitVcs,
     pub(crate) base: RunBase,
 }
 
 impl World {
     pub(crate) fn new(repo: Repo) -> Self {
-        let boxes = boxes();
-        let vcs = vcs_at(repo.place(), &boxes);
+        let sandbox = git_sandbox();
+        let vcs = vcs_at(repo.place(), &sandbox);
         let base = vcs.begin(&run("r-1"), None).unwrap();
-        Self { repo, boxes, vcs, base }
+        Self { repo, sandbox, vcs, base }
     }
 
     /// A session that types this in the worktree, in its box.
     #[track_caller]
     pub(crate) fn session(&self, script: &str) -> String {
-        session_in(&self.vcs, &self.boxes, self.repo.place(), script)
+        session_in(&self.vcs, &self.sandbox, self.repo.place(), script)
     }
 
     /// No warning was given.
@@ -165,21 +165,21 @@ impl World {
     }
 }
 
-pub(crate) fn vcs_at(place: &Path, boxes: &Boxes) -> GitVcs {
-    GitVcs::new(Project::find(place).unwrap()).unwrap().boxed(boxes).unwrap()
+pub(crate) fn vcs_at(place: &Path, sandbox: &GitSandbox) -> GitVcs {
+    GitVcs::new(Project::find(place).unwrap()).unwrap().sandboxed(sandbox).unwrap()
 }
 
 /// A session in a box of this worktree; it must end well.
 #[track_caller]
-pub(crate) fn session_in(vcs: &GitVcs, boxes: &Boxes, place: &Path, script: &str) -> String {
-    went_well(script, &try_session(vcs, boxes, place, script))
+pub(crate) fn session_in(vcs: &GitVcs, sandbox: &GitSandbox, place: &Path, script: &str) -> String {
+    went_well(script, &try_session(vcs, sandbox, place, script))
 }
 
 /// A gate in a box of this worktree; it must end well.
 #[track_caller]
-pub(crate) fn judged_in(vcs: &GitVcs, boxes: &Boxes, place: &Path, script: &str) -> String {
+pub(crate) fn judged_in(vcs: &GitVcs, sandbox: &GitSandbox, place: &Path, script: &str) -> String {
     let shown = vcs.shown_to_judges(None).unwrap();
-    went_well(script, &try_in(shown, boxes, place, script))
+    went_well(script, &try_in(shown, sandbox, place, script))
 }
 
 #[track_caller]
@@ -189,11 +189,16 @@ fn went_well(script: &str, output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
-pub(crate) fn try_session(vcs: &GitVcs, boxes: &Boxes, place: &Path, script: &str) -> Output {
-    try_in(vcs.shown().unwrap(), boxes, place, script)
+pub(crate) fn try_session(
+    vcs: &GitVcs,
+    sandbox: &GitSandbox,
+    place: &Path,
+    script: &str,
+) -> Output {
+    try_in(vcs.shown().unwrap(), sandbox, place, script)
 }
 
-fn try_in(lent: Shown, boxes: &Boxes, place: &Path, script: &str) -> Output {
+fn try_in(lent: Shown, sandbox: &GitSandbox, place: &Path, script: &str) -> Output {
     let mut binds = vec![Bind::writable(place)];
     binds.extend(lent.read_only.iter().map(Bind::readable));
     binds.extend(lent.binds.iter().cloned());
@@ -207,7 +212,7 @@ fn try_in(lent: Shown, boxes: &Boxes, place: &Path, script: &str) -> Output {
         env,
         stdin: vec![],
     };
-    let spec = boxes.jail.wrap(spec, &binds);
+    let spec = sandbox.jail.wrap(spec, &binds);
     Command::new(&spec.program).args(&spec.args).env_clear().current_dir("/").output().unwrap()
 }
 

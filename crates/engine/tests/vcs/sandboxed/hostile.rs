@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use ralph_engine::ports::{Candidate, Vcs};
 use ralph_testkit::wait_until;
 
-use super::{World, bytes_of, no_boxes};
+use super::{World, bytes_of, without_sandbox};
 use crate::kit::{Repo, SaveNow, task};
 
 /// A world, and a file outside of it that no program of a session can write from inside its box.
@@ -33,7 +33,7 @@ fn settle(world: &World) -> Candidate {
 
 #[test]
 fn programs_that_a_session_names_run_nowhere_but_in_its_box() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let (world, escaped) = world();
@@ -85,12 +85,12 @@ fn refused(script: &str) {
     let own = world.session("echo 2 > two.txt; git add -A; git commit -qm two; git rev-parse HEAD");
     assert_eq!(world.vcs.candidate(&world.base).unwrap().taken, Some(own), "{script}");
     // Well within the patience of a box.
-    assert!(took.elapsed() < world.boxes.patience, "{script}");
+    assert!(took.elapsed() < world.sandbox.patience, "{script}");
 }
 
 #[test]
 fn a_head_that_never_ends_or_leads_elsewhere_is_not_followed() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     refused("rm .git/HEAD; mkfifo .git/HEAD");
@@ -99,7 +99,7 @@ fn a_head_that_never_ends_or_leads_elsewhere_is_not_followed() {
 
 #[test]
 fn refs_that_never_end_lead_elsewhere_or_nowhere_are_not_followed() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     refused("rm .git/refs/heads/main; mkfifo .git/refs/heads/main");
@@ -109,7 +109,7 @@ fn refs_that_never_end_lead_elsewhere_or_nowhere_are_not_followed() {
 
 #[test]
 fn giant_names_and_endless_objects_are_not_read() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     refused(
@@ -120,7 +120,7 @@ fn giant_names_and_endless_objects_are_not_read() {
 
 #[test]
 fn objects_that_are_not_what_they_say_are_refused_and_the_files_are_taken() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     // A blob that only an older commit has.
@@ -147,7 +147,7 @@ fn objects_that_are_not_what_they_say_are_refused_and_the_files_are_taken() {
 
 #[test]
 fn objects_of_elsewhere_and_refs_of_ours_change_nothing() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let (world, _) = world();
@@ -165,7 +165,7 @@ fn objects_of_elsewhere_and_refs_of_ours_change_nothing() {
 
 #[test]
 fn files_that_the_session_hides_from_its_own_git_are_judged_all_the_same() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let (world, _) = world();
@@ -180,14 +180,14 @@ fn files_that_the_session_hides_from_its_own_git_are_judged_all_the_same() {
 
 #[test]
 fn a_box_that_hangs_is_ended_in_time() {
-    if no_boxes() {
+    if without_sandbox() {
         return;
     }
     let repo = Repo::new();
     repo.git(&["config", "filter.x.clean", "sleep 300"]);
-    let mut boxes = super::boxes();
-    boxes.patience = std::time::Duration::from_millis(1500);
-    let vcs = super::vcs_at(repo.place(), &boxes);
+    let mut sandbox = super::git_sandbox();
+    sandbox.patience = std::time::Duration::from_millis(1500);
+    let vcs = super::vcs_at(repo.place(), &sandbox);
     repo.write(".gitattributes", "*.x filter=x\n");
     repo.write("a.x", "x\n");
     let failed = vcs.begin(&crate::kit::run("r-1"), None).unwrap_err();
