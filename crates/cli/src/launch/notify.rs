@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use ralph_core::run::Notice;
-use ralph_core::view::{Herald, Occasion, Reporter};
+use ralph_core::view::{NotificationKind, NotificationRules, Reporter};
 use ralph_engine::host::host;
 use ralph_engine::notify::{Channel, Notifier, Place, Warn};
 use ralph_engine::project::Project;
@@ -119,15 +119,15 @@ pub(super) fn notifier(
     if channels.is_empty() {
         return Ok(None);
     }
-    let on = config.get(key::NOTIFY_ON).into_iter().filter_map(Occasion::named);
+    let on = config.get(key::NOTIFY_ON).into_iter().filter_map(NotificationKind::named);
     let name = project.root.file_name().unwrap_or_default().to_string_lossy();
     let place = Place {
         root: project.root.clone(),
         folder: project.worktree.clone(),
         environment: host().environment(&gate_environment(context.environment)),
     };
-    let herald = Herald::new(on, &name);
-    Ok(Some(Box::new(Notifier::start(herald, channels, place, warn(context)))))
+    let rules = NotificationRules::new(on, &name);
+    Ok(Some(Box::new(Notifier::start(rules, channels, place, warn(context)))))
 }
 
 /// Prints a warning outside of the displays; `-q` silences it.

@@ -1,11 +1,11 @@
 //! A run as users see it: [`RunView`] is the one fold for every display, [`words`] has the sentences that every
-//! display uses, [`next`] the commands to type after a run, [`Reporter`] is the trait of a display, [`Herald`]
+//! display uses, [`next`] the commands to type after a run, [`Reporter`] is the trait of a display, [`NotificationRules`]
 //! decides which events are worth a notification.
 
 pub mod forecast;
-mod herald;
 pub mod history;
 pub mod next;
+mod notification_rules;
 pub mod report;
 mod reporter;
 mod run_view;
@@ -13,7 +13,7 @@ pub mod sessions;
 mod slot_view;
 pub mod words;
 
-pub use herald::{Herald, MAX_MESSAGE, Message, Occasion};
+pub use notification_rules::{MAX_MESSAGE, Message, NotificationKind, NotificationRules};
 pub use reporter::Reporter;
 pub use run_view::{CommitView, EndedTask, QuestionView, RunView, SavedWork};
 pub use slot_view::{Doing, SlotView, TaskView, ToolView, Waiting};

@@ -141,13 +141,13 @@ fn curl_config(url: &str, json: &str) -> Vec<u8> {
 mod tests {
     use ralph_core::TaskId;
     use ralph_core::ids::RunId;
-    use ralph_core::view::Occasion;
+    use ralph_core::view::NotificationKind;
 
     use super::*;
 
     fn message(text: &str) -> Message {
         Message {
-            event: Occasion::Failed,
+            event: NotificationKind::Failed,
             run: RunId::new("r-1").unwrap(),
             task: Some(TaskId::new("t-1").unwrap()),
             title: "Task failed: t-1".to_owned(),

@@ -1,7 +1,7 @@
 //! Notifications about a run for a user who is not watching it: on the desktop, by voice, to a web address, or
 //! to the user's own command.
 //!
-//! The core decides what is worth a message ([`ralph_core::view::Herald`]). This module delivers it, in parallel
+//! The core decides what is worth a message ([`ralph_core::view::NotificationRules`]). This module delivers it, in parallel
 //! to the run and without delaying it: each channel has a short queue that drops the oldest message when it is
 //! full, and one thread starts the programs of all channels. After the run, waiting messages get a few seconds.
 //!

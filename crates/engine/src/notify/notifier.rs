@@ -7,7 +7,7 @@ use std::time::Duration;
 use ralph_core::agent::AgentEvent;
 use ralph_core::run::{RunEvent, SlotId};
 use ralph_core::time::Timestamp;
-use ralph_core::view::{Herald, Reporter};
+use ralph_core::view::{NotificationRules, Reporter};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -26,7 +26,7 @@ pub type Warn = Box<dyn FnMut(&str) + Send>;
 /// Delivers messages about a run. It should be the last display: its end takes a few seconds where
 /// something hangs.
 pub struct Notifier {
-    herald: Herald,
+    rules: NotificationRules,
     lanes: Vec<Arc<Lane>>,
     stop: watch::Sender<Stop>,
     /// Carries no messages; it is closed when everything is delivered.
@@ -36,7 +36,12 @@ pub struct Notifier {
 
 impl Notifier {
     /// One that delivers by all of these channels. A channel that fails is reported once, at the end.
-    pub fn start(herald: Herald, channels: Vec<Channel>, place: Place, warn: Warn) -> Self {
+    pub fn start(
+        rules: NotificationRules,
+        channels: Vec<Channel>,
+        place: Place,
+        warn: Warn,
+    ) -> Self {
         let lanes: Vec<_> = channels.into_iter().map(|one| Arc::new(Lane::new(one))).collect();
         let (stop, stopped) = watch::channel(Stop::Go);
         let (works, working) = channel();
@@ -45,7 +50,7 @@ impl Notifier {
             deliver(busy, place, &stopped);
             drop::<std::sync::mpsc::Sender<()>>(works);
         });
-        Self { herald, lanes, stop, working, warn }
+        Self { rules, lanes, stop, working, warn }
     }
 }
 
@@ -66,7 +71,7 @@ fn deliver(lanes: Vec<Arc<Lane>>, place: Place, stop: &watch::Receiver<Stop>) {
 
 impl Reporter for Notifier {
     fn event(&mut self, event: &RunEvent) {
-        let Some(message) = self.herald.hear(event) else { return };
+        let Some(message) = self.rules.on_event(event) else { return };
         let message = Arc::new(message);
         for lane in &self.lanes {
             lane.push(Arc::clone(&message));

@@ -7,7 +7,7 @@ use ralph_core::TaskId;
 use ralph_core::ids::RunId;
 use ralph_core::run::{Class, Fact};
 use ralph_core::task::Status;
-use ralph_core::view::Occasion;
+use ralph_core::view::NotificationKind;
 
 use super::*;
 use crate::clock::Stopwatch;
@@ -40,8 +40,8 @@ fn notifier(folder: &Path, commands: &[&str]) -> (Notifier, Warnings) {
     let path = ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());
     let place =
         Place { root: folder.to_owned(), folder: folder.to_owned(), environment: vec![path] };
-    let herald = Herald::new(Occasion::ALL, "shop");
-    let mut notifier = Notifier::start(herald, channels, place, warn);
+    let rules = NotificationRules::new(NotificationKind::ALL, "shop");
+    let mut notifier = Notifier::start(rules, channels, place, warn);
     notifier.event(&event(Fact::RunStarted {
         policy: Box::default(),
         ralph: String::new(),

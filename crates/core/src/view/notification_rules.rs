@@ -23,7 +23,7 @@ const WORTH_TELLING_MS: u64 = 30_000;
 /// What a message is about: the words of `notify.on`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Occasion {
+pub enum NotificationKind {
     /// A task is done.
     Done,
     /// A task failed, or waits for the user.
@@ -36,7 +36,7 @@ pub enum Occasion {
     End,
 }
 
-impl Occasion {
+impl NotificationKind {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Done, Self::Failed, Self::Question, Self::Limit, Self::End];
 
@@ -53,7 +53,7 @@ impl Occasion {
 
     /// The occasion with this word.
     pub fn named(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|occasion| occasion.as_str() == word)
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
@@ -62,7 +62,7 @@ impl Occasion {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Message {
     /// What it is about.
-    pub event: Occasion,
+    pub event: NotificationKind,
     /// The run.
     pub run: RunId,
     /// The task, where it is about one.
@@ -80,8 +80,8 @@ pub struct Message {
 
 /// Turns the events of a run into messages.
 #[derive(Debug)]
-pub struct Herald {
-    on: Vec<Occasion>,
+pub struct NotificationRules {
+    on: Vec<NotificationKind>,
     repo: String,
     /// The run whose start it has seen; events of any other run are old.
     run: Option<RunId>,
@@ -97,16 +97,16 @@ pub struct Herald {
 
 /// A message without its frame.
 struct Draft {
-    event: Occasion,
+    event: NotificationKind,
     task: Option<TaskId>,
     title: String,
     text: String,
     spoken: String,
 }
 
-impl Herald {
+impl NotificationRules {
     /// One that reports these occasions in the repository of this name.
-    pub fn new(on: impl IntoIterator<Item = Occasion>, repo: &str) -> Self {
+    pub fn new(on: impl IntoIterator<Item = NotificationKind>, repo: &str) -> Self {
         Self {
             on: on.into_iter().collect(),
             repo: bounded(repo, MAX_SUBJECT),
@@ -119,7 +119,7 @@ impl Herald {
     }
 
     /// The message for an event, if there is one. Give it each event once, in order.
-    pub fn hear(&mut self, event: &RunEvent) -> Option<Message> {
+    pub fn on_event(&mut self, event: &RunEvent) -> Option<Message> {
         if matches!(event.fact, Fact::RunStarted { .. }) {
             self.run = Some(event.run.clone());
         }
@@ -161,7 +161,7 @@ impl Herald {
                 self.asked.insert(task.clone());
                 let about = bounded(self.title_of(task), MAX_SUBJECT);
                 Some(Draft {
-                    event: Occasion::Question,
+                    event: NotificationKind::Question,
                     task: Some(task.clone()),
                     title: format!("Question {question} about {task}"),
                     text: text.clone(),
@@ -181,7 +181,7 @@ impl Herald {
             Fact::RunEnded { outcome } => {
                 let said = outcome.sentence();
                 Some(Draft {
-                    event: Occasion::End,
+                    event: NotificationKind::End,
                     task: None,
                     title: format!("Run ended in {}", self.repo),
                     spoken: format!("Run ended. {said}"),
@@ -207,15 +207,15 @@ impl Herald {
         let (event, words) = match status {
             // The user skipped it, and knows.
             _ if class == Class::Skipped => return None,
-            Status::Done => (Occasion::Done, "Task done"),
-            Status::Failed => (Occasion::Failed, "Task failed"),
-            Status::Waiting if !asked => (Occasion::Failed, "Task waiting for you"),
+            Status::Done => (NotificationKind::Done, "Task done"),
+            Status::Failed => (NotificationKind::Failed, "Task failed"),
+            Status::Waiting if !asked => (NotificationKind::Failed, "Task waiting for you"),
             Status::Waiting | Status::Pending | Status::InProgress | Status::Deleted => {
                 return None;
             }
         };
         let text = match event {
-            Occasion::Done => title.to_owned(),
+            NotificationKind::Done => title.to_owned(),
             _ => words::with_detail(&bounded(title, MAX_SUBJECT), reason),
         };
         Some(Draft {
@@ -244,7 +244,7 @@ impl Herald {
             None => why.clone(),
         };
         Some(Draft {
-            event: Occasion::Limit,
+            event: NotificationKind::Limit,
             task: None,
             title: format!("Run waiting in {}", self.repo),
             text,

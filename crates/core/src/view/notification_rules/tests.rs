@@ -81,16 +81,16 @@ fn question(text: &str) -> Fact {
 }
 
 /// One that has heard the run r-1 begin.
-fn herald(on: &[Occasion]) -> Herald {
-    let mut herald = Herald::new(on.iter().copied(), "shop");
-    assert_eq!(herald.hear(&event("r-1", started())), None);
-    herald
+fn rules(on: &[NotificationKind]) -> NotificationRules {
+    let mut rules = NotificationRules::new(on.iter().copied(), "shop");
+    assert_eq!(rules.on_event(&event("r-1", started())), None);
+    rules
 }
 
 /// The messages that these facts lead to.
-fn heard(facts: impl IntoIterator<Item = Fact>) -> Vec<Message> {
-    let mut herald = herald(&Occasion::ALL);
-    facts.into_iter().filter_map(|fact| herald.hear(&event("r-1", fact))).collect()
+fn messages_of(facts: impl IntoIterator<Item = Fact>) -> Vec<Message> {
+    let mut rules = rules(&NotificationKind::ALL);
+    facts.into_iter().filter_map(|fact| rules.on_event(&event("r-1", fact))).collect()
 }
 
 fn parts(message: &Message) -> (&str, &str, &str) {
@@ -99,7 +99,7 @@ fn parts(message: &Message) -> (&str, &str, &str) {
 
 #[test]
 fn s1_29_a_task_that_is_done_or_failed_is_told_and_spoken() {
-    let messages = heard([
+    let messages = messages_of([
         settled("Add login", Class::Done, Status::Done, ""),
         settled("Add login", Class::TaskFailed, Status::Failed, "no such table"),
     ]);
@@ -113,7 +113,7 @@ fn s1_29_a_task_that_is_done_or_failed_is_told_and_spoken() {
 
 #[test]
 fn a_task_that_comes_back_or_was_skipped_is_not_told_and_one_that_is_held_is() {
-    let messages = heard([
+    let messages = messages_of([
         settled("T", Class::Red, Status::Pending, "a gate is red"),
         settled("T", Class::Skipped, Status::Waiting, "skipped"),
         settled("T", Class::NoSignal, Status::Waiting, "returned 10 times"),
@@ -151,7 +151,7 @@ fn a_question_is_told_once_with_its_name() {
         raised: None,
         models: ModelState::default(),
     };
-    let messages = heard([
+    let messages = messages_of([
         began,
         question("Which database?"),
         settled("Add login", Class::Question, Status::Waiting, ""),
@@ -169,20 +169,20 @@ fn a_question_is_told_once_with_its_name() {
 #[test]
 fn a_long_wait_is_told_once_until_something_worked() {
     let usage = || limit(Class::UsageWindow, Some(3600));
-    let messages = heard([usage(), ended(Class::UsageWindow), usage()]);
+    let messages = messages_of([usage(), ended(Class::UsageWindow), usage()]);
     assert_eq!(messages.len(), 1);
     let waits = ("limit", "Run waiting in shop", "usage limit; ralph tries again in 1h 00m 00s");
     assert_eq!(parts(&messages[0]), waits);
-    assert_eq!(heard([usage(), ended(Class::Done), usage()]).len(), 2);
-    assert_eq!(heard([limit(Class::Overload, None)]).len(), 1);
+    assert_eq!(messages_of([usage(), ended(Class::Done), usage()]).len(), 2);
+    assert_eq!(messages_of([limit(Class::Overload, None)]).len(), 1);
     let disk = Fact::WaitStarted { slot: 0, wait: Wait::DiskLow, until: None };
-    assert_eq!(heard([disk])[0].text, "the disk is nearly full");
+    assert_eq!(messages_of([disk])[0].text, "the disk is nearly full");
 }
 
 #[test]
 fn a_short_wait_is_nobodys_business() {
     let wait = |wait| Fact::WaitStarted { slot: 0, wait, until: None };
-    let none = heard([
+    let none = messages_of([
         limit(Class::Overload, Some(8)),
         limit(Class::RateLimit, Some(29)),
         wait(Wait::Paused),
@@ -190,12 +190,15 @@ fn a_short_wait_is_nobodys_business() {
         wait(Wait::Port { port: Port::Git }),
     ]);
     assert_eq!(none, []);
-    assert_eq!(heard([limit(Class::Network, Some(8)), limit(Class::Network, Some(40))]).len(), 1);
+    assert_eq!(
+        messages_of([limit(Class::Network, Some(8)), limit(Class::Network, Some(40))]).len(),
+        1
+    );
 }
 
 #[test]
 fn the_end_of_a_run_is_told() {
-    let messages = heard([over()]);
+    let messages = messages_of([over()]);
     let end = ("end", "Run ended in shop", "Nothing to do.");
     assert_eq!(parts(&messages[0]), end);
     assert_eq!(messages[0].task, None);
@@ -211,7 +214,7 @@ fn the_pull_request_is_told_with_the_end_and_not_spoken() {
         why: String::new(),
         command: String::new(),
     };
-    let told = heard([Fact::Publishing, Fact::Published { publication }, over()]);
+    let told = messages_of([Fact::Publishing, Fact::Published { publication }, over()]);
     assert_eq!(told.len(), 1);
     let (text, spoken) = (&told[0].text, &told[0].spoken);
     assert!(text.ends_with("Published: opened https://github.com/ada/engine/pull/1"), "{text}");
@@ -229,33 +232,33 @@ fn only_what_was_asked_for_is_told() {
             over(),
         ]
     };
-    for wanted in Occasion::ALL {
-        assert_eq!(Occasion::named(wanted.as_str()), Some(wanted));
-        let mut herald = herald(&[wanted]);
-        let told: Vec<Occasion> = facts()
+    for wanted in NotificationKind::ALL {
+        assert_eq!(NotificationKind::named(wanted.as_str()), Some(wanted));
+        let mut rules = rules(&[wanted]);
+        let told: Vec<NotificationKind> = facts()
             .into_iter()
-            .filter_map(|fact| herald.hear(&event("r-1", fact)))
+            .filter_map(|fact| rules.on_event(&event("r-1", fact)))
             .map(|message| message.event)
             .collect();
         assert_eq!(told, [wanted]);
     }
-    assert_eq!(Occasion::named("fail"), None);
+    assert_eq!(NotificationKind::named("fail"), None);
 }
 
 #[test]
 fn nothing_of_another_run_is_told() {
-    let mut fresh = Herald::new(Occasion::ALL, "shop");
-    assert_eq!(fresh.hear(&event("r-1", over())), None);
-    let mut herald = herald(&Occasion::ALL);
-    assert_eq!(herald.hear(&event("r-0", over())), None);
-    assert!(herald.hear(&event("r-1", over())).is_some());
+    let mut fresh = NotificationRules::new(NotificationKind::ALL, "shop");
+    assert_eq!(fresh.on_event(&event("r-1", over())), None);
+    let mut rules = rules(&NotificationKind::ALL);
+    assert_eq!(rules.on_event(&event("r-0", over())), None);
+    assert!(rules.on_event(&event("r-1", over())).is_some());
 }
 
 #[test]
 fn texts_are_one_safe_line_of_at_most_200_characters() {
     let title = format!("a\u{1b}[2J\nb\u{202e}  c {}", "ü".repeat(990));
     let reason = "\0\u{7}$(reboot)\r\n";
-    let messages = heard([
+    let messages = messages_of([
         settled(&title, Class::Done, Status::Done, ""),
         settled(&title, Class::TaskFailed, Status::Failed, reason),
         question(&"x\n".repeat(1 << 20)),
@@ -276,7 +279,7 @@ fn texts_are_one_safe_line_of_at_most_200_characters() {
 
 #[test]
 fn as_json_it_has_the_six_facts() {
-    let message = &heard([settled("T", Class::Done, Status::Done, "")])[0];
+    let message = &messages_of([settled("T", Class::Done, Status::Done, "")])[0];
     let json = r#"{"event":"done","run":"r-1","task":"t-1","title":"Task done: t-1","text":"T","repo":"shop"}"#;
     assert_eq!(serde_json::to_string(message).unwrap(), json);
 }
